@@ -8,11 +8,14 @@
 //! L0. Imports nothing of this crate.
 
 mod code;
+mod damage;
 
 use std::fmt;
 use std::io::ErrorKind as Kind;
 
 pub use code::ErrorCode;
+pub(crate) use damage::NotRegular;
+pub use damage::{Cause, Damage, Finding, FindingKind, Severity};
 
 /// The crate's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -53,6 +56,7 @@ struct Inner {
     hint: Option<String>,
     ids: Vec<String>,
     behind: Option<&'static str>,
+    damage: Option<Damage>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -66,6 +70,7 @@ impl Error {
             hint: None,
             ids: Vec::new(),
             behind: None,
+            damage: None,
             source: None,
         }))
     }
@@ -94,7 +99,42 @@ impl Error {
         Self::new(ErrorKind::Internal, message)
     }
 
+    /// Makes the error of damaged bytes, or of bytes that a newer version wrote.
+    pub(crate) fn damaged(damage: Damage) -> Self {
+        let kind = if damage.cause.is_of_newer_version() {
+            ErrorKind::UnsupportedFormat
+        } else {
+            ErrorKind::Corrupt
+        };
+        let mut error = Self::new(kind, damage.to_string());
+        error.0.damage = Some(damage);
+        error
+    }
+
+    /// Names the place of records that contradict each other, if the error names none.
+    #[must_use]
+    pub(crate) fn at_record(mut self, file: String, offset: u64) -> Self {
+        if self.is_corruption() && self.0.damage.is_none() {
+            let cause = Cause::Contradiction(std::mem::take(&mut self.0.message));
+            let damage = Damage::new(file, offset, cause);
+            self.0.message = damage.to_string();
+            self.0.damage = Some(damage);
+        }
+        self
+    }
+
     pub(crate) fn io(doing: impl fmt::Display, source: std::io::Error) -> Self {
+        if let Some(found) = source
+            .get_ref()
+            .and_then(|inner| inner.downcast_ref::<NotRegular>())
+        {
+            let damage = found.damage();
+            let mut error = Self::new(ErrorKind::Io, damage.to_string())
+                .with_code(ErrorCode::NotRegularFile)
+                .with_hint("move it out of the store and put the original back; then `treering doctor` says what is missing");
+            error.0.damage = Some(damage);
+            return error;
+        }
         let error = Self::new(ErrorKind::Io, format!("{doing}: {source}"));
         let hint = match source.kind() {
             Kind::PermissionDenied => "permission denied for this user: see `ls -ld` and `id`",
@@ -179,6 +219,7 @@ impl Error {
             hint: self.0.hint.clone(),
             ids: self.0.ids.clone(),
             behind: self.0.behind,
+            damage: self.0.damage.clone(),
             source: None,
         }))
     }
@@ -208,7 +249,12 @@ impl Error {
         &self.0.ids
     }
 
-    /// Returns whether stored bytes were found damaged, rather than absent, busy or refused.
+    /// The place and the cause of the damage, for errors that damage causes.
+    pub fn damage(&self) -> Option<&Damage> {
+        self.0.damage.as_ref()
+    }
+
+    /// Whether stored bytes were found damaged (and not merely absent, busy or refused).
     pub fn is_corruption(&self) -> bool {
         self.0.kind == ErrorKind::Corrupt
     }

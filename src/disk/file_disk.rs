@@ -23,7 +23,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use super::lock::HOLDER_BYTES;
 use super::{Access, Disk, DiskFile, LockGuard, check_name, map};
 use crate::bytes::Buffer;
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, NotRegular, Result};
 
 /// A folder of a local file system.
 #[derive(Debug)]
@@ -142,31 +142,18 @@ impl FileDisk {
     /// that is in it.
     pub fn open_to_others(&self) -> Option<Vec<String>> {
         let folder = rustix::fs::fstat(&self.folder).ok()?;
-        // What is in a folder in it is as open as that.
+        // The mode of a folder covers the files in it.
         let is_open = |name: &str, stat: &Stat| !name.contains('/') && is_open_to_others(stat.st_mode);
         is_open(".", &folder).then(|| self.entries(is_open))
     }
 
-    /// What in the folder, and in the folders in it, belongs to another user than the folder itself, by name.
+    /// Names the paths in the folder that belong to another user than the folder.
     pub fn not_the_owners(&self) -> Vec<String> {
         rustix::fs::fstat(&self.folder).map_or_else(|_| Vec::new(), |folder| self.not_owned_by(folder.st_uid))
     }
 
     pub(super) fn not_owned_by(&self, owner: u32) -> Vec<String> {
         self.entries(|_, stat| stat.st_uid != owner)
-    }
-
-    /// What in the folder is no file, and in the folders in it no file either, by name; the folders of a store are `folders`.
-    pub fn not_files(&self, folders: &[&str]) -> Vec<String> {
-        self.entries(|name, stat| {
-            let kind = FileType::from_raw_mode(stat.st_mode);
-            let wanted = if folders.contains(&name) {
-                FileType::Directory
-            } else {
-                FileType::RegularFile
-            };
-            kind != wanted
-        })
     }
 
     /// The files and folders in the folder, and in the folders in it, that are `wanted`.
@@ -227,30 +214,49 @@ impl FileDisk {
         Ok(folder)
     }
 
+    /// Opens a regular file.
     fn open_with(&self, name: &str, flags: OFlags) -> io::Result<File> {
-        with_more_descriptors(|| self.open_once(name, flags)).map_err(|error| {
-            if may_be_special(&error) && self.is_special(name) {
-                not_regular(io::ErrorKind::InvalidInput)
-            } else {
-                error
-            }
-        })
+        let file = with_more_descriptors(|| self.open_once(name, flags))
+            .map_err(|error| self.refused(name, false, error))?;
+        // Reading a pipe never ends.
+        if !file.metadata()?.file_type().is_file() {
+            return Err(self.refused(name, false, io::ErrorKind::InvalidInput.into()));
+        }
+        Ok(file)
     }
 
-    /// Whether a socket, a pipe or a device has this name: of a regular file the same errors are of the disk that it is on.
-    fn is_special(&self, name: &str) -> bool {
-        let found = self
-            .place(name)
-            .and_then(|(folder, last)| Ok(rustix::fs::statat(folder, last, AtFlags::SYMLINK_NOFOLLOW)?));
-        found.is_ok_and(|found| {
-            let kind = FileType::from_raw_mode(found.st_mode);
-            !matches!(kind, FileType::RegularFile | FileType::Directory)
-        })
+    /// The error of a call on `name`: names the part of it that is not a regular file or folder, if that is why.
+    fn refused(&self, name: &str, is_folder: bool, error: io::Error) -> io::Error {
+        if check_name(name).is_err()
+            || matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists
+            )
+        {
+            return error;
+        }
+        let ends = name.match_indices('/').map(|(at, _)| at).chain([name.len()]);
+        for part in ends.filter_map(|end| name.get(..end)) {
+            let folder = is_folder || part.len() < name.len();
+            let wanted = if folder {
+                FileType::Directory
+            } else {
+                FileType::RegularFile
+            };
+            let Ok(found) = rustix::fs::statat(&self.folder, part, AtFlags::SYMLINK_NOFOLLOW) else {
+                break;
+            };
+            if FileType::from_raw_mode(found.st_mode) != wanted {
+                let file = part.to_owned();
+                return io::Error::new(io::ErrorKind::InvalidInput, NotRegular { file, folder });
+            }
+        }
+        error
     }
 
     fn open_once(&self, name: &str, flags: OFlags) -> io::Result<File> {
         check_name(name)?;
-        // Without O_NONBLOCK, a pipe that somebody put in place of a file would block the open for ever.
+        // Without O_NONBLOCK, opening a pipe would block for ever.
         let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let mode = Mode::RUSR | Mode::WUSR;
         if !name.contains('/') {
@@ -281,7 +287,7 @@ fn with_more_descriptors<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Resu
                 current: limit.maximum,
                 ..limit
             };
-            // It is refused where the system allows no more: opening again says so.
+            // A refusal shows when the file is opened again.
             let _ = setrlimit(Resource::Nofile, all);
             open()
         }
@@ -294,38 +300,13 @@ fn is_open_to_others(mode: u32) -> bool {
     !mode.is_multiple_of(0o100)
 }
 
-/// Whether an open failed as that of a socket does, or of a device without a driver.
-fn may_be_special(error: &io::Error) -> bool {
-    let told = [Errno::NXIO, Errno::NODEV, Errno::OPNOTSUPP].map(Errno::raw_os_error);
-    error.raw_os_error().is_some_and(|error| told.contains(&error))
-}
-
-fn not_regular(kind: io::ErrorKind) -> io::Error {
-    io::Error::new(kind, "not a regular file")
-}
-
-/// Refuses what a store would not have made: reading a pipe never ends.
-fn check_regular(file: &File) -> io::Result<()> {
-    let kind = file.metadata()?.file_type();
-    if kind.is_file() {
-        return Ok(());
-    }
-    Err(not_regular(if kind.is_dir() {
-        io::ErrorKind::IsADirectory
-    } else {
-        io::ErrorKind::InvalidInput
-    }))
-}
-
 impl Disk for FileDisk {
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn DiskFile>> {
         let flags = match access {
             Access::Read => OFlags::RDONLY,
             Access::ReadWrite => OFlags::RDWR,
         };
-        let file = self.open_with(name, flags)?;
-        check_regular(&file)?;
-        Ok(Arc::new(OpenFile(file)))
+        Ok(Arc::new(OpenFile(self.open_with(name, flags)?)))
     }
 
     fn create(&self, name: &str) -> io::Result<Arc<dyn DiskFile>> {
@@ -358,16 +339,20 @@ impl Disk for FileDisk {
     fn rename_over(&self, from: &str, to: &str) -> io::Result<()> {
         let (old_folder, old) = self.place(from)?;
         let (new_folder, new) = self.place(to)?;
-        Ok(rustix::fs::renameat(&old_folder, old, &new_folder, new)?)
+        rustix::fs::renameat(&old_folder, old, &new_folder, new)
+            .map_err(|error| self.refused(to, false, error.into()))
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
         let (folder, last) = self.place(name)?;
-        Ok(rustix::fs::unlinkat(folder, last, AtFlags::empty())?)
+        rustix::fs::unlinkat(folder, last, AtFlags::empty())
+            .map_err(|error| self.refused(name, false, error.into()))
     }
 
     fn list(&self, folder: &str) -> io::Result<Vec<String>> {
-        let folder = self.subfolder(folder)?;
+        let folder = self
+            .subfolder(folder)
+            .map_err(|error| self.refused(folder, true, error))?;
         // A handle of its own: the position of a folder being listed is shared by duplicates of a handle.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::openat(&folder, ".", flags, Mode::empty())?;
@@ -397,7 +382,6 @@ impl Disk for FileDisk {
 
     fn try_lock(&self, name: &str, holder: &str) -> io::Result<Option<Box<dyn LockGuard>>> {
         let file = self.open_with(name, OFlags::RDWR | OFlags::CREATE)?;
-        check_regular(&file)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(None),
@@ -410,7 +394,7 @@ impl Disk for FileDisk {
             folder,
             name: last.to_owned(),
         };
-        // INVARIANT LCK-1: what was locked may have lost its name between the open and the lock.
+        // INVARIANT LCK-1: the file may have lost its name between the open and the lock.
         if !guard.is_current()? {
             return Ok(None);
         }
@@ -430,14 +414,14 @@ impl Disk for FileDisk {
             .and_then(|file| file.metadata());
         let files = std::fs::read_dir(format!("/proc/{process}/fd"));
         let (Ok(file), Ok(files)) = (file.map(identity), files) else {
-            // It has ended, is another user's, or the system does not say.
+            // The process ended, belongs to another user, or the system hides it.
             return false;
         };
         files.flatten().any(|entry| {
             let is_open = std::fs::metadata(entry.path()).is_ok_and(|found| identity(found) == file);
             let number = entry.file_name();
             let about = format!("/proc/{process}/fdinfo/{}", number.to_string_lossy());
-            // That a process has the file open does not say that it holds the lock.
+            // A process may have the file open without holding the lock.
             is_open
                 && std::fs::read_to_string(about)
                     .is_ok_and(|about| about.lines().any(|line| line.starts_with("lock:")))
@@ -560,7 +544,7 @@ fn parse_boot_id(text: &str) -> Option<[u8; 16]> {
     crate::digest::from_hex(&digits)?.try_into().ok()
 }
 
-/// File systems on which locks, renames and maps do not mean what the log needs them to mean.
+/// File systems whose locks, renames and maps break the contract of `Disk`.
 #[cfg(target_os = "linux")]
 const NETWORK: [(u32, &str); 12] = [
     (0x0000_6969, "NFS"),

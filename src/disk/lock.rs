@@ -16,7 +16,7 @@ use crate::threads::sleep;
 /// Bytes of the holder's text in a lock file.
 pub(super) const HOLDER_BYTES: usize = 256;
 
-/// What stands in front of the number of a process in a lock file.
+/// The text before the number of a process in a lock file.
 const HOLDER_PREFIX: &str = "process ";
 
 /// How long a writer that others wait for stays away: about as long as they pause.
@@ -28,7 +28,7 @@ pub trait LockGuard: Send + Sync {
     /// may have replaced it.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the operating system.
     fn is_current(&self) -> io::Result<bool>;
 }
 
@@ -50,8 +50,7 @@ pub fn lock_within(disk: &dyn Disk, name: &str, wait: Duration) -> Result<Box<dy
             Ok(Some(guard)) => return Ok(guard),
             Ok(None) => {}
             Err(error) => {
-                let failed = Error::io(format!("cannot lock {}", disk.describe()), error);
-                return Err(super::with_what_stands_at(disk, name, failed));
+                return Err(Error::io(format!("cannot lock {}", disk.describe()), error));
             }
         }
         let waited = started.elapsed();
@@ -102,7 +101,7 @@ fn pause(disk: &dyn Disk, waited: Duration) -> Duration {
     Duration::from_micros(50 + spread * longest_us / 65_536)
 }
 
-/// The process and the program's name. Arguments are left out: they may hold what is to be remembered.
+/// The process and the program's name, without the arguments: they may hold memory.
 fn holder_text(process: u32) -> String {
     let program = std::env::args_os().next().unwrap_or_default();
     let program = std::path::Path::new(&program)

@@ -28,7 +28,7 @@ impl Buffer for Map {
 /// Maps the first `length` bytes of `file`, which must be sealed (MAP-1).
 ///
 /// # Errors
-/// `UnexpectedEof` if the file is shorter, or what the system says.
+/// `UnexpectedEof` if the file is shorter, or the error of the operating system.
 pub(super) fn map_sealed(file: &File, length: u64) -> io::Result<Arc<dyn Buffer>> {
     // MAP-2: a page beyond the end of the file would end the process when it is touched.
     if file.metadata()?.len() < length {

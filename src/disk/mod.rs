@@ -1,4 +1,4 @@
-//! The only place that touches the operating system: files of one store folder, its lock, and what is durable.
+//! The only access to the operating system: the files of one store folder, its lock, and durability.
 //!
 //! A [`Disk`] is a folder. Names are relative to it, with `/` between a subfolder and a file; absolute names and
 //! `..` are refused. Every call says what it makes durable and what not, because the layers above are written
@@ -7,7 +7,7 @@
 //! refuses at will.
 //!
 //! # Layer
-//! L1. Knows names, bytes and durability; knows nothing of what the bytes mean.
+//! L1. Knows names, bytes and durability, not the meaning of bytes.
 //!
 //! # Invariants
 //! - DSK-1: a file opened with [`Access::Read`] is never written, truncated or created by this handle.
@@ -31,9 +31,9 @@ pub use lock::{LockGuard, lock_holder, lock_within};
 pub use mem_disk::MemDisk;
 
 use crate::bytes::Buffer;
-use crate::error::Error;
+use crate::error::NotRegular;
 
-/// What a file is opened for.
+/// The purpose of opening a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Reading only.
@@ -44,10 +44,11 @@ pub enum Access {
 
 /// A folder that holds one store.
 ///
-/// Errors are the operating system's; the caller adds what it was doing. `NotFound` and `AlreadyExists` are told
-/// apart by their kind.
+/// Errors are the operating system's; the caller adds what it was doing. Their kinds distinguish `NotFound` and
+/// `AlreadyExists`. A path that is not a regular file, or not a folder where one is needed, has an error of its own:
+/// [`is_not_regular`].
 pub trait Disk: Send + Sync {
-    /// Opens an existing file. Changes nothing on disk; refuses a symbolic link.
+    /// Opens an existing regular file. Changes nothing on disk.
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn DiskFile>>;
 
     /// Creates an empty file that only its owner may read (0600); refuses an existing name with `AlreadyExists`.
@@ -64,13 +65,13 @@ pub trait Disk: Send + Sync {
     /// Renames a file within its folder, atomically, over an existing target. Durable after [`Disk::sync_dir`].
     fn rename_over(&self, from: &str, to: &str) -> io::Result<()>;
 
-    /// Removes a name. Who has the file open keeps reading it. Durable after [`Disk::sync_dir`].
+    /// Removes a name. Open handles keep reading the file. Durable after [`Disk::sync_dir`].
     fn remove(&self, name: &str) -> io::Result<()>;
 
     /// The names in a folder (`""` is the store's own), sorted; subfolders included.
     fn list(&self, folder: &str) -> io::Result<Vec<String>>;
 
-    /// Makes the names of a folder durable: what was created in it, renamed or removed before this call.
+    /// Makes the names of a folder durable: all creations, renames and removals before this call.
     fn sync_dir(&self, folder: &str) -> io::Result<()>;
 
     /// Makes the store folder's own name durable in the folder that holds it.
@@ -80,30 +81,30 @@ pub trait Disk: Send + Sync {
     /// is written into it for messages only. The lock ends with the guard, or with the process.
     fn try_lock(&self, name: &str, holder: &str) -> io::Result<Option<Box<dyn LockGuard>>>;
 
-    /// Whether a process holds the lock, as far as can be told from here.
+    /// Whether a process holds the lock, as far as this process can see.
     fn is_locked_by(&self, name: &str, process: u32) -> bool {
         let _ = name;
         process == self.process()
     }
 
-    /// Leaves a note for the holder of the lock that somebody waits for it. A disk may have no place for notes.
+    /// Leaves a note for the holder of the lock that a process waits for it. A disk may have no place for notes.
     fn announce_waiting(&self, name: &str) {
         let _ = name;
     }
 
-    /// Whether somebody else left such a note since this was last asked.
+    /// Whether another process left such a note since the last call.
     fn somebody_waits(&self, name: &str) -> bool {
         let _ = name;
         false
     }
 
-    /// What tells this run of the machine from the one before; zeros if that cannot be known.
+    /// Identifies this run of the machine; zeros if the system gives no identifier.
     fn boot_id(&self) -> [u8; 16];
 
     /// The number of this process: a forked child has another one than the handle it inherited.
     fn process(&self) -> u32;
 
-    /// Fills `bytes` with random ones that nobody can foresee.
+    /// Fills `bytes` from the secure random source of the system.
     fn random(&self, bytes: &mut [u8]) -> io::Result<()>;
 
     /// Device and file number of the folder: equal for two paths to one store.
@@ -152,49 +153,9 @@ pub fn read_full(file: &dyn DiskFile, offset: u64, buffer: &mut [u8]) -> io::Res
     Ok(done)
 }
 
-/// Whether something stands there that is of another kind than was asked for: a folder, a pipe or a link in the place of a
-/// file, a file or a link in the place of a folder.
-pub fn is_of_other_kind(error: &io::Error) -> bool {
-    use io::ErrorKind::{InvalidInput, IsADirectory, NotADirectory};
-    is_link(error) || matches!(error.kind(), InvalidInput | IsADirectory | NotADirectory)
-}
-
-/// What a link is refused with.
-fn is_link(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
-}
-
-/// What stands where a file should be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OtherKind {
-    /// A symbolic link, wherever it leads.
-    Link,
-    /// A folder.
-    Folder,
-    /// A pipe, a socket or a device.
-    Special,
-}
-
-/// What stands under a name, if it is no file.
-pub fn other_kind_at(disk: &dyn Disk, name: &str) -> Option<OtherKind> {
-    let error = disk.open(name, Access::Read).err()?;
-    if is_link(&error) {
-        return Some(OtherKind::Link);
-    }
-    match error.kind() {
-        io::ErrorKind::IsADirectory => Some(OtherKind::Folder),
-        _ => is_of_other_kind(&error).then_some(OtherKind::Special),
-    }
-}
-
-/// Says of a failure to write or remove `name` what to do, where that is because something else stands there.
-pub(crate) fn with_what_stands_at(disk: &dyn Disk, name: &str, failed: Error) -> Error {
-    if other_kind_at(disk, name).is_none() {
-        return failed;
-    }
-    failed.with_hint(format!(
-        "remove {name}, which is no file: nothing is lost with it"
-    ))
+/// Whether a call failed because a path of the store is not a regular file, or not a folder where one is needed.
+pub fn is_not_regular(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<NotRegular>())
 }
 
 /// Bytes written at a time when a file is filled with zeros.
@@ -205,7 +166,7 @@ static ZEROS: [u8; 256 * 1024] = [0; 256 * 1024];
 pub fn write_whole(disk: &dyn Disk, name: &str, content: &[u8], length: u64) -> io::Result<()> {
     let written = write_whole_inner(disk, name, content, length);
     if written.is_err() {
-        // A full disk gets its space back; if this fails too, a file that nobody reads is left.
+        // A full disk gets its space back; if this fails too, an unused file is left.
         drop(disk.remove(name));
     }
     written

@@ -173,20 +173,45 @@ fn files_and_folders_are_private_and_links_are_not_followed() {
 }
 
 #[test]
-fn what_is_no_file_is_told_as_that_and_not_as_a_failing_disk() {
+fn every_call_names_a_path_that_is_not_a_regular_file() {
     let (folder, disk) = file_disk();
     let at = |name: &str| folder.path().join("store").join(name);
     disk.create_dir("log").unwrap();
-    for name in ["socket", "log/socket"] {
-        std::os::unix::net::UnixListener::bind(at(name)).unwrap();
+    disk.create("file").unwrap();
+    std::os::unix::net::UnixListener::bind(at("log/socket")).unwrap();
+    std::os::unix::fs::symlink("nowhere", at("log/link")).unwrap();
+    std::os::unix::fs::symlink("log", at("folder-link")).unwrap();
+    std::fs::create_dir(at("log/folder")).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, at("log/pipe"), rustix::fs::Mode::RWXU).unwrap();
+    let named = |error: io::Error| {
+        assert!(is_not_regular(&error), "{error}");
+        let found = crate::error::Error::io("", error);
+        assert_eq!(found.code(), crate::error::ErrorCode::NotRegularFile);
+        found.damage().unwrap().file.clone()
+    };
+    for name in ["log/socket", "log/link", "log/folder", "log/pipe"] {
         for access in [Access::Read, Access::ReadWrite] {
-            let refused = kind(disk.open(name, access));
-            assert_eq!(refused, Some(io::ErrorKind::InvalidInput), "{name}");
+            assert_eq!(named(disk.open(name, access).err().unwrap()), name);
         }
-        assert_eq!(other_kind_at(&disk, name), Some(OtherKind::Special), "{name}");
-        let locked = disk.try_lock(name, "holder").err().unwrap();
-        assert!(is_of_other_kind(&locked), "{name}: {locked}");
+        assert_eq!(named(disk.try_lock(name, "holder").err().unwrap()), name);
+        if name != "log/folder" {
+            assert_eq!(named(disk.list(name).err().unwrap()), name);
+        }
     }
+    assert_eq!(
+        named(disk.rename_over("file", "log/folder").err().unwrap()),
+        "log/folder"
+    );
+    assert_eq!(named(disk.remove("log/folder").err().unwrap()), "log/folder");
+    assert_eq!(
+        named(disk.open("folder-link/x", Access::Read).err().unwrap()),
+        "folder-link"
+    );
+    assert_eq!(named(disk.open("file/x", Access::Read).err().unwrap()), "file");
+    assert_eq!(named(disk.list("file").err().unwrap()), "file");
+    assert!(!is_not_regular(
+        &disk.open("log/nothing", Access::Read).err().unwrap()
+    ));
 }
 
 #[test]

@@ -43,8 +43,8 @@ pub use read::inspect::{CheckpointInfo, Meaning, Place};
 pub use read::query::{Matches, Query};
 pub use read::revision::Revision;
 pub use read::stats::{Containment, KindSpace, Space, Stats};
+pub use read::text_records::TextRecord;
 pub use read::view::{CommitInfo, Objects, View};
-pub use read::wordings::Wording;
 pub use settings::{Clock, Durability, Limits, Progress, ProgressListener, SystemClock};
 pub use upkeep::doctor::{Problem, ProblemSeverity, Remedy};
 pub use upkeep::erase::{ErasedKind, ErasedRecord, ErasedReport, Erasing};
@@ -53,7 +53,9 @@ pub use upkeep::retention::Retention;
 #[cfg(feature = "agent")]
 pub(crate) use upkeep::retention::forgets;
 pub use upkeep::salvage::SalvageReport;
-pub use upkeep::verify::{Finding, FindingKind, VerifyDepth, VerifyReport};
+pub use upkeep::verify::{VerifyDepth, VerifyReport};
+
+pub use crate::error::{Cause, Damage, Finding, FindingKind, Severity};
 pub use watch::HeadMoved;
 #[cfg(feature = "agent")]
 pub(crate) use write::attempt::Refusal;

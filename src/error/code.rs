@@ -150,6 +150,8 @@ codes! {
     NotFound = "not_found",
     /// The note belongs to another session.
     NotOwner = "not_owner",
+    /// A path of the store is a folder, a link, a pipe, a socket or a device instead of a regular file.
+    NotRegularFile = "not_regular_file",
     /// The import took nothing.
     NothingTaken = "nothing_taken",
     /// The input has nothing to import.

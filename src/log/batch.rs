@@ -1,4 +1,4 @@
-//! Batches: what is appended at once and valid as a whole, before and after it is on disk.
+//! Batches: records that are appended at once and valid as a whole, before and after they are on disk.
 //!
 //! # Layer
 //! L2.
@@ -7,9 +7,9 @@
 //! - BAT-1: encoding a batch copies each body once, into the buffer that is written and then read from.
 
 use super::frame::{self, FrameSeed, RecordKind};
-use super::seal::{SEAL_BYTES, Seal};
+use super::seal::{Chain, SEAL_BYTES, Seal};
 use crate::bytes::Bytes;
-use crate::digest::{BatchDigest, CommitDigest, HashSuite, Root};
+use crate::digest::{BatchDigest, CommitDigest, Domain, HashSuite, Root};
 use crate::error::{Error, Result};
 
 /// Where a record is: segment and offset in one number.
@@ -18,7 +18,7 @@ pub struct Locator(u64);
 
 impl Locator {
     /// # Panics
-    /// If the segment number or the offset is beyond what a log can have: every caller bounds both.
+    /// If the segment number or the offset exceeds the limits of a log: every caller bounds both.
     pub(super) fn new(segment: u64, offset: u64) -> Self {
         let segment = u32::try_from(segment).expect("segment numbers fit in 32 bits");
         let step =
@@ -41,7 +41,7 @@ impl Locator {
         self.0 >> 32
     }
 
-    /// Where the record stands that follows one here, whose body has `body_bytes`.
+    /// The place behind a record here whose body has `body_bytes`.
     pub(super) fn behind(self, body_bytes: usize) -> Self {
         Self::new(
             self.segment(),
@@ -55,10 +55,44 @@ impl Locator {
     }
 }
 
+/// A place between two batches of a log, within one epoch of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// Number of the segment that holds the batch before; 0 if there is none.
+    pub segment: u64,
+    /// Offset of the first byte behind that batch.
+    pub offset: u64,
+    /// Number of that batch.
+    pub batch: u64,
+    /// Its digest.
+    pub digest: [u8; 32],
+    /// The head after it.
+    pub commit: CommitDigest,
+}
+
+impl Position {
+    /// Before the first batch.
+    pub const START: Self = Self {
+        segment: 0,
+        offset: 0,
+        batch: 0,
+        digest: [0; 32],
+        commit: CommitDigest::from_bytes([0; 32]),
+    };
+
+    /// The end of the chain that the next batch continues.
+    pub(super) fn chain(&self) -> Chain {
+        Chain {
+            batch: self.batch,
+            digest: Some(self.digest),
+        }
+    }
+}
+
 /// A record that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// What it is.
+    /// Its kind.
     pub kind: RecordKind,
     /// The flags of its frame.
     pub flags: u8,
@@ -71,7 +105,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Where the record stands that follows this one in its segment.
+    /// The place of the next record in the segment.
     pub fn next(&self) -> Locator {
         self.locator.behind(self.body.len())
     }
@@ -106,7 +140,7 @@ impl Ignorable {
     }
 }
 
-/// What `live` says about the head after a batch.
+/// The head after a batch, as `live` records it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeadMark {
     /// The head commit.
@@ -190,20 +224,20 @@ impl BatchBuilder {
     }
 }
 
-/// What the batches of a group continue.
+/// The end of the log that a group of batches continues.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Continue {
     pub(super) segment: u64,
     pub(super) seed: FrameSeed,
     /// Where the group starts; everything before it is durable.
     pub(super) start: u64,
-    /// What seals state as durable: the group's start, or less when the group is written in a recovery.
+    /// The offset that seals state as durable: the group's start, or less in a recovery.
     pub(super) synced_upto: u64,
     pub(super) last_batch: u64,
     pub(super) last_digest: [u8; 32],
 }
 
-/// Encodes a group of batches into one buffer (BAT-1) and says what is where in it.
+/// Encodes a group of batches into one buffer (BAT-1); returns the batches with the places of their records.
 pub(super) fn encode_group(
     group: Vec<(BatchBuilder, CommitDigest)>,
     suite: HashSuite,
@@ -302,4 +336,17 @@ fn finish_frames(
         at += frame::framed_bytes(length);
     }
     Ok(placed)
+}
+
+/// The digest of the records of a batch, wherever it is.
+pub(super) fn content_of(batch: &Batch, suite: HashSuite) -> [u8; 32] {
+    let mut hashing = suite.start(Domain::Batch);
+    let commit: CommitDigest = batch.commit;
+    hashing.update(commit.as_bytes());
+    for record in &batch.records {
+        hashing.update(&[record.kind as u8, record.flags]);
+        hashing.update(&(record.body.len() as u64).to_le_bytes());
+        hashing.update(&record.body);
+    }
+    hashing.finish()
 }

@@ -8,35 +8,25 @@
 //! - CAT-2: in the boot that `live` was written in, nothing beyond it is handed out, unless the log shows that it went back.
 //! - CAT-3: a batch handed out before it was known to be durable is compared when it is met again elsewhere.
 
-use std::io;
-
-use super::batch::Batch;
-use super::frame::FrameError;
+use super::batch::{Batch, Position, content_of};
+use super::files::{cannot_list, damage};
+use super::handle::{Log, Tail};
 use super::leftovers::Unlisted;
 use super::live::Live;
-use super::manifest::SegmentEntry;
-use super::position::durable_by;
-use super::reader::{NOT_THE_LAST, SegmentFile, Survey};
-use super::scan::{Chain, Scanned, Stop, Window};
-use super::segment::{LOG_FOLDER, SEGMENT_HEADER_BYTES, parse_segment_name, segment_name};
-use super::{Log, Position, Tail, damage, unsupported};
-use crate::digest::{CommitDigest, Domain, HashSuite};
-use crate::disk::{self, Disk, OtherKind, is_of_other_kind};
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
-
-/// Receives batches.
-pub(super) type Visit<'a> = dyn FnMut(Batch) -> Result<()> + 'a;
+use super::manifest::{MANIFEST_NAME, SegmentEntry};
+use super::reader::SegmentFile;
+use super::seal::Chain;
+use super::segment::{FIRST_OFFSET, LOG_FOLDER, parse_segment_name, segment_name};
+use super::walk::{Scanned, Survey, Visit, Window, durable_by};
+use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Result};
 
 /// Times that reading is tried again when it met damage: a writer may have moved on in between.
 pub(super) const TRIES: u32 = 3;
 
-/// Offset of the first batch of a segment.
-pub(super) const FIRST_OFFSET: u64 = SEGMENT_HEADER_BYTES as u64;
-
 /// Bytes behind `live` that are looked at first; as many again as long as they are used to the end.
 const BEHIND_BYTES: u64 = 4096;
 
-/// What the active segment holds from a given offset on.
+/// The content of the active segment from a given offset on.
 pub(super) struct ActiveScan {
     pub(super) window: Window,
     pub(super) batches: Vec<Scanned>,
@@ -113,17 +103,17 @@ impl Log {
         Ok(live)
     }
 
-    /// Checks that the manifest knows the segment of `live`; one that a rewrite did away with says nothing.
+    /// Checks that the manifest knows the segment of `live`; a mark in a segment that a rewrite replaced counts for nothing.
     pub(super) fn place_live(&self, live: Option<Live>) -> Result<Option<Live>> {
         let Some(mark) = live else { return Ok(None) };
-        if let Some((file, offset, what)) = self.misplaced(&mark) {
-            return Err(damage(&file, offset, &what));
+        if let Some(found) = self.misplaced(&mark) {
+            return Err(damage(&found.file, found.offset.unwrap_or_default(), found.cause));
         }
         Ok(live.filter(|mark| self.manifest.lists(mark.segment)))
     }
 
-    /// The file, the offset and what is wrong there if the log lacks what `live` says to be durable.
-    pub(super) fn misplaced(&self, live: &Live) -> Option<(String, u64, String)> {
+    /// The damage if the log lacks bytes that `live` says are durable.
+    pub(super) fn misplaced(&self, live: &Live) -> Option<Damage> {
         let active = self.manifest.active().id;
         if live.segment == active {
             return None;
@@ -131,10 +121,11 @@ impl Log {
         let sealed = self.manifest.sealed();
         match sealed.iter().find(|entry| entry.id == live.segment) {
             Some(entry) if live.offset <= entry.length => None,
-            Some(entry) => {
-                let what = "it was sealed before bytes that are known to be durable";
-                Some((segment_name(entry.id), entry.length, what.to_owned()))
-            }
+            Some(entry) => Some(Damage::new(
+                segment_name(entry.id),
+                entry.length,
+                Cause::SealedEarly,
+            )),
             // The active segment is the youngest, so the mark is older than the manifest. A segment leaves that in a
             // recovery if it never got a batch, and in a rewrite, whatever is in it, if it ends before the cut.
             None if live.segment < active
@@ -143,16 +134,13 @@ impl Log {
                 None
             }
             None => {
-                let what = format!(
-                    "it does not list segment {}, which the log was last written to",
-                    live.segment
-                );
-                Some((super::manifest::MANIFEST_NAME.to_owned(), 0, what))
+                let segment = live.segment;
+                Some(Damage::new(MANIFEST_NAME, 0, Cause::NotListed { segment }))
             }
         }
     }
 
-    /// Where a reader stops in the active segment, if `live` says so (CAT-2).
+    /// The offset in the active segment where a reader stops by `live` (CAT-2).
     pub(super) fn live_limit(&self, live: &Live) -> Option<u64> {
         if !live.is_of_boot(self.disk.boot_id()) {
             return None;
@@ -185,7 +173,7 @@ impl Log {
         }
     }
 
-    /// Hands out what is new in sealed segments and places the cursor in the active one.
+    /// Hands out the new batches of sealed segments and places the cursor in the active one.
     fn read_sealed(&mut self, visit: &mut Visit<'_>) -> Result<()> {
         let sealed = self.manifest.sealed().to_vec();
         let active = *self.manifest.active();
@@ -222,7 +210,7 @@ impl Log {
             digest,
             commit: self.cursor.commit,
         };
-        // The numbers that a rewrite left out count as handed out: nothing will ever stand under them.
+        // The numbers that a rewrite left out count as handed out: no batch will ever have them.
         self.visited = self.visited.max(self.cursor.batch);
         self.durable = FIRST_OFFSET;
     }
@@ -240,27 +228,24 @@ impl Log {
             self.enter(entry, digest);
         }
         // Elsewhere than from the last sealed segment to the active one, the manifest decides what comes before.
-        let mut checked = segment.continues(before) || self.cursor.offset > FIRST_OFFSET;
+        let is_chained = segment.continues(before) || self.cursor.offset > FIRST_OFFSET;
         let window = segment.window(
             self.cursor.offset,
             entry.length.max(self.cursor.offset),
             self.suite,
         )?;
-        while self.cursor.offset < entry.length {
-            let chain = Chain {
-                batch: self.cursor.batch,
-                digest: checked.then_some(self.cursor.digest),
-            };
-            let scanned = window
-                .batch_at(self.cursor.offset, chain)
-                .map_err(|stop| stop_error(&segment, &stop))?;
-            checked = true;
+        let chain = Chain {
+            batch: self.cursor.batch,
+            digest: is_chained.then_some(self.cursor.digest),
+        };
+        for scanned in window.batches(self.cursor.offset..entry.length, chain) {
+            let scanned = scanned.map_err(|stop| segment.damage(&stop))?;
             self.deliver(scanned, true, visit)?;
         }
         let cursor = &self.cursor;
         let at_end = cursor.offset == entry.length;
         if at_end && (cursor.batch != entry.last_batch || cursor.digest != entry.last_digest) {
-            return Err(damage(&segment.name(), entry.length, NOT_THE_LAST));
+            return Err(damage(&segment.name(), entry.length, Cause::LastBatch));
         }
         // Beyond the end are only batches that were read before they were known to be durable; what became of them
         // stands in the next segment.
@@ -319,11 +304,7 @@ impl Log {
         if segment.header.previous == self.manifest.before_active() {
             return Ok(());
         }
-        Err(damage(
-            &segment.name(),
-            0,
-            "it does not continue the segment that the manifest has before it",
-        ))
+        Err(damage(&segment.name(), 0, Cause::NotContinued))
     }
 
     /// Reads the batches of the active segment from `from` on, up to `limit` or to the last whole one, and settles
@@ -341,7 +322,7 @@ impl Log {
                 let window = segment.window(from, limit, self.suite)?;
                 (Vec::new(), (window, Survey::default()))
             }
-            // In this order: what is there when the places are said has to be in the window.
+            // In this order: the window has to hold everything that the places prove durable.
             None => (self.durable_places()?, segment.read_to_end(from, self.suite)?),
         };
         let mark = live
@@ -350,31 +331,28 @@ impl Log {
         let mut durable = self.durable.max(FIRST_OFFSET).max(mark);
         let mut batches = Vec::new();
         let mut damage = None;
-        let (mut end, mut chain) = (from, chain);
-        let stop = loop {
-            if limit == Some(end) {
-                break None;
-            }
-            match window.batch_at(end, chain) {
+        let mut stop = None;
+        let mut walk = window.batches(from..limit.unwrap_or(u64::MAX), chain);
+        for found in &mut walk {
+            match found {
                 Ok(scanned) => {
-                    end = scanned.end;
                     durable = durable.max(scanned.synced_upto);
-                    chain = scanned.chain();
                     batches.push(scanned);
                 }
-                Err(stop) => break Some(stop),
+                Err(found) => stop = Some(found),
             }
-        };
+        }
+        let end = walk.at;
         durable = durable.max(durable_by(&places, &batches, end));
         if let Some(stop) = &stop {
-            if matches!(stop.reason, FrameError::Unsupported(_)) {
-                return Err(stop_error(segment, stop));
+            if stop.cause.is_of_newer_version() {
+                return Err(segment.damage(stop));
             }
             behind.add(&window, end);
             durable = durable.max(behind.synced_upto);
             // INVARIANT LOG-4.
             if durable > end {
-                let error = stop_error(segment, stop);
+                let error = segment.damage(stop);
                 if !self.options.degraded {
                     return Err(error);
                 }
@@ -409,7 +387,7 @@ impl Log {
         let number = batch.number;
         if number <= self.visited {
             let unproven = self.unproven.iter().find(|(unproven, _)| *unproven == number);
-            // One that was proven is the same by LOG-1, and the newest commit stands for all before it.
+            // A proven batch is the same by LOG-1, and the newest commit vouches for all before it.
             let same = match unproven {
                 Some((_, content)) => *content == content_of(&batch, self.suite),
                 None => number < self.visited || batch.commit == self.visited_commit,
@@ -437,10 +415,7 @@ impl Log {
         if self.unlisted_checked {
             return Ok(());
         }
-        let names = self
-            .disk
-            .list(LOG_FOLDER)
-            .map_err(|error| no_folder(&*self.disk, error))?;
+        let names = self.disk.list(LOG_FOLDER).map_err(cannot_list)?;
         for id in names
             .iter()
             .filter_map(|name| parse_segment_name(name))
@@ -454,15 +429,12 @@ impl Log {
             {
                 continue;
             }
-            // A writer has moved on meanwhile: the next time will tell.
+            // A writer moved on meanwhile: the next catch-up checks again.
             if self.is_outdated()? {
                 return Ok(());
             }
-            return Err(damage(
-                super::manifest::MANIFEST_NAME,
-                0,
-                &format!("it does not list segment {id}, which holds newer batches"),
-            ));
+            let cause = Cause::NotListed { segment: id };
+            return Err(damage(MANIFEST_NAME, 0, cause));
         }
         self.unlisted_checked = true;
         Ok(())
@@ -473,49 +445,8 @@ impl Log {
         let window = self
             .segment(self.manifest.active().id)?
             .window_to_end(FIRST_OFFSET, self.suite)?;
-        let mut chain = self.manifest.chain_into_active();
-        let mut at = FIRST_OFFSET;
-        while let Ok(scanned) = window.batch_at(at, chain) {
-            at = scanned.end;
-            chain = scanned.chain();
-        }
-        Ok(chain.batch)
+        let mut walk = window.batches(FIRST_OFFSET..u64::MAX, self.manifest.chain_into_active());
+        walk.by_ref().for_each(drop);
+        Ok(walk.chain.batch)
     }
-}
-
-pub(super) fn stop_error(segment: &SegmentFile, stop: &Stop) -> Error {
-    match &stop.reason {
-        FrameError::Invalid(what) => damage(&segment.name(), stop.offset, what),
-        FrameError::Unsupported(what) => unsupported(&segment.name(), stop.offset, what),
-    }
-}
-
-/// What a batch holds, whatever its place.
-pub(super) fn content_of(batch: &Batch, suite: HashSuite) -> [u8; 32] {
-    let mut hashing = suite.start(Domain::Batch);
-    let commit: CommitDigest = batch.commit;
-    hashing.update(commit.as_bytes());
-    for record in &batch.records {
-        hashing.update(&[record.kind as u8, record.flags]);
-        hashing.update(&(record.body.len() as u64).to_le_bytes());
-        hashing.update(&record.body);
-    }
-    hashing.finish()
-}
-
-/// What is said of a log that is none.
-pub const NO_FOLDER: &str = "it is no folder, so there are no segments";
-
-/// A store without its log folder has lost it: that is damage, and not a failing device.
-pub(super) fn no_folder(disk: &dyn Disk, error: io::Error) -> Error {
-    let lost = match error.kind() {
-        io::ErrorKind::NotFound => Error::corrupt("the folder of the log is missing"),
-        _ if is_of_other_kind(&error) => match disk::other_kind_at(disk, LOG_FOLDER) {
-            Some(OtherKind::Link) => return super::linked(LOG_FOLDER).with_code(ErrorCode::NoLog),
-            _ => damage(LOG_FOLDER, 0, NO_FOLDER),
-        },
-        _ => return Error::io("cannot list the log", error),
-    };
-    lost.with_code(ErrorCode::NoLog)
-        .with_hint("nothing can be had without it but from a backup of the store, or an export")
 }

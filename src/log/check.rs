@@ -15,74 +15,20 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::batch::Batch;
-use super::catch_up::{FIRST_OFFSET, no_folder};
-use super::frame::FrameError;
+use super::files::cannot_list;
+use super::format_file::Mode;
+use super::handle::{DurablePlaces, Log, LogOptions};
 use super::leftovers::Unlisted;
 use super::live::{LIVE_NAME, Live};
-use super::manifest::{MANIFEST_NAME, SegmentEntry};
-use super::position::DurablePlaces;
-use super::reader::{NOT_THE_LAST, SegmentFile, Survey, Windows};
-use super::rewrite::is_rewrite_name;
-use super::scan::{Chain, Stop, Window};
-use super::segment::{LOG_FOLDER, parse_segment_name, segment_name};
-use super::{Log, LogOptions, Mode};
-use crate::disk::{Access, Disk, is_of_other_kind};
-use crate::error::{Error, ErrorKind, Result};
+use super::manifest::SegmentEntry;
+use super::reader::SegmentFile;
+use super::seal::Chain;
+use super::segment::{FIRST_OFFSET, LOG_FOLDER, is_rewrite_name, parse_segment_name, segment_name};
+use super::walk::{Stop, Survey, Window, Windows};
+use crate::disk::{Access, Disk, is_not_regular};
+use crate::error::{Cause, Damage, Error, ErrorKind, Finding, Result, Severity};
 
-/// What is said of every torn tail.
-pub const TORN_TAIL: &str = "bytes behind the last batch, left by";
-/// What is said of a `live` or a `lock` that no writer can use.
-pub const NO_FILE: &str = "it is no file, so nothing can be committed: remove it";
-
-/// What is said of a file that salvage takes for what its header says.
-pub const OTHER_NAME: &str =
-    "it begins as a segment of this store and is not named as one, so only salvage reads it";
-
-/// What is said of bytes behind the last whole batch where nothing says that they were never acknowledged.
-pub fn unproven_tail(bytes: u64) -> String {
-    format!(
-        "{bytes} bytes after the last whole commit are no whole commit: left by a crash, or damaged since"
-    )
-}
-
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Severity {
-    /// Stored memory is not what was written.
-    Damage,
-    /// Whether something is lost cannot be told.
-    Unsure,
-    /// Something that is rebuilt by itself is damaged or missing.
-    Derived,
-    /// Left by a crash or unused; nothing is lost.
-    Harmless,
-}
-
-/// Something that is not as it should be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// How bad it is.
-    pub severity: Severity,
-    /// The file, relative to the store.
-    pub file: String,
-    /// The first byte concerned.
-    pub offset: u64,
-    /// What it is, as a clause.
-    pub message: String,
-}
-
-impl Finding {
-    pub(crate) fn new(severity: Severity, file: &str, offset: u64, message: &str) -> Self {
-        Self {
-            severity,
-            file: file.to_owned(),
-            offset,
-            message: message.to_owned(),
-        }
-    }
-}
-
-/// What a check comes across, in the order of the log.
+/// One item of a check, in the order of the log.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum CheckItem {
@@ -92,7 +38,7 @@ pub enum CheckItem {
     Finding(Finding),
 }
 
-/// What was checked.
+/// The counts of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckSummary {
     /// Whole batches.
@@ -108,7 +54,7 @@ pub struct CheckSummary {
 impl Log {
     /// Reads the whole store from its files and reports every batch and every finding to `visit`, until that breaks off.
     ///
-    /// The log may be written meanwhile: then what is newer than the start of the check may be left out.
+    /// Writers may append meanwhile; the check may leave out batches newer than its start.
     ///
     /// # Errors
     /// `NotFound` and `UnsupportedFormat` as [`Log::open`]; `Io`. Damage is no error but a finding.
@@ -131,19 +77,13 @@ impl Log {
         };
         let mut log = match Self::open(disk, Mode::ReadOnly, options) {
             Ok(log) => log,
-            Err(error) if error.is_corruption() => {
-                let file = if error.message().starts_with(MANIFEST_NAME) {
-                    MANIFEST_NAME
-                } else {
-                    "format"
-                };
-                report.finding(Severity::Damage, file, 0, error.message())?;
+            Err(error) => {
+                report.damage(error)?;
                 return Ok(report.summary);
             }
-            Err(error) => return Err(error),
         };
         log.places = places;
-        // Holds the files of one manifest open, whatever is published meanwhile; what is damaged is reported below.
+        // Holds the files of one manifest open, whatever is published meanwhile; damage is reported below.
         match log.take_listed() {
             Err(error) if !error.is_corruption() => return Err(error),
             _ => {}
@@ -154,7 +94,7 @@ impl Log {
 
     fn check_all(&self, report: &mut Report<'_>) -> Result<()> {
         let live = self.check_live(report)?;
-        // In this order: what is there when the places are said is found when the segments are read.
+        // In this order: the segments hold at least the batches that the places prove durable.
         let places = self.durable_places()?;
         let placed = places.iter().map(|place| place.offset).fold(0, u64::max);
         let manifest = &self.manifest;
@@ -179,9 +119,7 @@ impl Log {
         self.check_folder(newest, report)?;
         match live.and_then(|live| self.misplaced(&live)) {
             // Or else a writer has moved on since the manifest was read.
-            Some((file, offset, what)) if !self.is_outdated()? => {
-                report.finding(Severity::Damage, &file, offset, &what)
-            }
+            Some(damage) if !self.is_outdated()? => report.finding(Severity::Damage, damage),
             _ => Ok(()),
         }
     }
@@ -189,59 +127,36 @@ impl Log {
     fn check_live(&self, report: &mut Report<'_>) -> Result<Option<Live>> {
         let live = self.read_live()?;
         if live.is_none() {
-            let opened = self.disk.open(LIVE_NAME, Access::Read);
-            let what = if opened.is_err_and(|error| is_of_other_kind(&error)) {
-                NO_FILE
-            } else {
-                "it is missing, damaged or of another store; the log is read without it"
-            };
-            report.finding(Severity::Derived, LIVE_NAME, 0, what)?;
+            let is_missing = self.disk.open(LIVE_NAME, Access::Read).is_err();
+            let cause = if is_missing { Cause::Missing } else { Cause::NoMark };
+            report.finding(Severity::Derived, Damage::new(LIVE_NAME, 0, cause))?;
         }
         Ok(live)
     }
 
     /// Looks for segments that the manifest does not list and for files that do not belong.
     fn check_folder(&self, newest: u64, report: &mut Report<'_>) -> Result<()> {
-        let names = self
-            .disk
-            .list(LOG_FOLDER)
-            .map_err(|error| no_folder(&*self.disk, error))?;
+        let names = self.disk.list(LOG_FOLDER).map_err(cannot_list)?;
         // The numbers that a rewrite left out are none that are missing.
         let newest = newest.max(self.manifest.active().batch_before());
         for file in names {
-            let (severity, message) = match parse_segment_name(&file) {
+            let (severity, cause) = match parse_segment_name(&file) {
                 Some((id, _)) if self.manifest.lists(id) => continue,
                 Some((id, false)) => match self.unlisted(id, newest)? {
                     // Published since the check began: asked for last, for it may have been while the file was read.
                     _ if id > self.manifest.active().id && self.is_outdated()? => continue,
-                    Unlisted::Newer => (
-                        Severity::Damage,
-                        "the manifest does not list it, and it holds newer batches",
-                    ),
-                    Unlisted::Left => (
-                        Severity::Harmless,
-                        "the manifest does not list it, and it holds nothing that is missing; the next writer removes it",
-                    ),
-                    Unlisted::Foreign => (
-                        Severity::Harmless,
-                        "the manifest does not list it, and no header says that a writer of this log made it: nothing of this log is missing without it",
-                    ),
+                    Unlisted::Newer => (Severity::Damage, Cause::UnlistedNewer),
+                    Unlisted::Left => (Severity::Harmless, Cause::UnlistedOlder),
+                    Unlisted::Foreign => (Severity::Harmless, Cause::UnlistedForeign),
                 },
-                Some((_, true)) => (
-                    Severity::Harmless,
-                    "a crash left it unfinished; the next writer removes it",
-                ),
-                None if is_rewrite_name(&file) => (
-                    Severity::Harmless,
-                    "of a rewrite that is under way, or that a crash cut off; then the next writer removes it",
-                ),
-                None if self.is_segment(&format!("{LOG_FOLDER}/{file}"))? => (Severity::Unsure, OTHER_NAME),
-                None => (
-                    Severity::Harmless,
-                    "it does not belong to the log; it may be removed",
-                ),
+                Some((_, true)) => (Severity::Harmless, Cause::Unfinished),
+                None if is_rewrite_name(&file) => (Severity::Harmless, Cause::RewriteFile),
+                None if self.is_segment(&format!("{LOG_FOLDER}/{file}"))? => {
+                    (Severity::Unsure, Cause::Misnamed)
+                }
+                None => (Severity::Harmless, Cause::Stray),
             };
-            report.finding(severity, &format!("{LOG_FOLDER}/{file}"), 0, message)?;
+            report.finding(severity, Damage::new(format!("{LOG_FOLDER}/{file}"), 0, cause))?;
         }
         Ok(())
     }
@@ -250,7 +165,7 @@ impl Log {
     fn is_segment(&self, name: &str) -> Result<bool> {
         let segment = match self.disk.open(name, Access::Read) {
             Ok(file) => SegmentFile::with_file(file, false, name),
-            Err(error) if error.kind() == io::ErrorKind::NotFound || is_of_other_kind(&error) => {
+            Err(error) if error.kind() == io::ErrorKind::NotFound || is_not_regular(&error) => {
                 return Ok(false);
             }
             // It may be one.
@@ -272,7 +187,7 @@ struct Report<'a> {
     torn: Torn,
 }
 
-/// The torn tails of sealed segments: each recovery leaves one, so they are told of together.
+/// The torn tails of sealed segments: each recovery leaves one, so one finding covers all.
 #[derive(Default)]
 struct Torn {
     count: u64,
@@ -283,30 +198,32 @@ struct Torn {
 }
 
 impl Report<'_> {
-    fn finding(&mut self, severity: Severity, file: &str, offset: u64, message: &str) -> Result<()> {
+    fn finding(&mut self, severity: Severity, damage: Damage) -> Result<()> {
         if severity == Severity::Damage {
             self.summary.damages += 1;
         }
-        self.tell(CheckItem::Finding(Finding::new(severity, file, offset, message)))
+        self.tell(CheckItem::Finding(Finding { severity, damage }))
+    }
+
+    /// Reports the damage that an error carries; returns any other error.
+    fn damage(&mut self, error: Error) -> Result<()> {
+        match error.damage() {
+            Some(damage) if error.kind() != ErrorKind::Io => self.finding(Severity::Damage, damage.clone()),
+            _ => Err(error),
+        }
     }
 
     fn torn(&mut self) -> Result<()> {
         let torn = std::mem::take(&mut self.torn);
-        let bytes = torn.bytes;
+        let cause = Cause::TornTail {
+            bytes: torn.bytes,
+            segments: torn.count,
+            never_acknowledged: false,
+        };
         match torn.count {
             0 => Ok(()),
-            1 => {
-                let what =
-                    format!("{bytes} {TORN_TAIL} a crash; what was whole of them is in the next segment");
-                self.finding(Severity::Harmless, &torn.file, torn.offset, &what)
-            }
-            count => {
-                let what = format!(
-                    "in {count} segments, {bytes} {TORN_TAIL} crashes; what was whole of them is in the segments that \
-                     follow"
-                );
-                self.finding(Severity::Harmless, LOG_FOLDER, 0, &what)
-            }
+            1 => self.finding(Severity::Harmless, Damage::new(torn.file, torn.offset, cause)),
+            _ => self.finding(Severity::Harmless, Damage::new(LOG_FOLDER, 0, cause)),
         }
     }
 
@@ -337,17 +254,12 @@ impl Walk<'_> {
     fn run(&self, report: &mut Report<'_>) -> Result<u64> {
         let segment = match self.log.segment(self.entry.id) {
             Ok(segment) => segment,
-            Err(error) if error.kind() == ErrorKind::Io => return Err(error),
-            Err(error) => {
-                report.finding(Severity::Damage, &self.name(), 0, error.message())?;
-                return Ok(0);
-            }
+            Err(error) => return report.damage(error).map(|()| 0),
         };
         let before = self.before.map(|before| before.end()).unwrap_or_default();
         let continues = segment.header.previous == before;
         if self.entry.is_active() && !continues {
-            let message = "its header does not continue the segment that the manifest has before it";
-            report.finding(Severity::Damage, &self.name(), 0, message)?;
+            report.finding(Severity::Damage, Damage::new(self.name(), 0, Cause::NotContinued))?;
         }
         let (window, mut survey) = segment.read_to_end(FIRST_OFFSET, self.log.suite)?;
         // The manifest says where a sealed one is durable.
@@ -411,10 +323,10 @@ impl Walk<'_> {
                     self.report_tail(survey, at, &stop, report)?;
                     return Ok(newest);
                 }
-                // Nothing follows, so it is not damaged: the place tells whoever compares it that the end is gone.
+                // Only zeros follow, so the segment is not damaged; comparing with the checkpoint shows that the end is gone.
                 Err(_) if at >= durable && survey.used_from(at) == 0 => return Ok(newest),
                 Err(stop) => {
-                    report.finding(Severity::Damage, &segment.name(), stop.offset, reason(&stop))?;
+                    report.finding(Severity::Damage, self.damage(&stop))?;
                     match resume(&mut window, &mut windows, at, stop.offset)? {
                         Some((next, batch)) => {
                             at = next;
@@ -435,13 +347,13 @@ impl Walk<'_> {
         if at == self.entry.length && (chain == self.entry.end_chain() || chain.digest.is_none()) {
             return Ok(());
         }
-        report.finding(Severity::Damage, &self.name(), self.entry.length, NOT_THE_LAST)
+        let damage = Damage::new(self.name(), self.entry.length, Cause::LastBatch);
+        report.finding(Severity::Damage, damage)
     }
 
     fn report_tail(&self, survey: &Survey, at: u64, stop: &Stop, report: &mut Report<'_>) -> Result<()> {
-        let unsupported = matches!(stop.reason, FrameError::Unsupported(_));
-        if unsupported {
-            return report.finding(Severity::Damage, &self.name(), stop.offset, reason(stop));
+        if stop.cause.is_of_newer_version() {
+            return report.finding(Severity::Damage, self.damage(stop));
         }
         self.report_unused(survey, at, report)
     }
@@ -457,20 +369,22 @@ impl Walk<'_> {
             (torn.file, torn.offset) = (self.name(), from);
             return Ok(());
         }
-        // What is acknowledged in this run is in `live` before; unless the log shows that `live` went back.
+        // A writer of this run writes `live` before it acknowledges, unless the log proves that `live` went back.
         let limit = self.live.and_then(|live| self.log.live_limit(&live));
         if limit.is_some_and(|limit| survey.synced_upto <= limit) {
-            let message = format!("{used} {TORN_TAIL} a crash; they were never acknowledged");
-            return report.finding(Severity::Harmless, &self.name(), from, &message);
+            let cause = Cause::TornTail {
+                bytes: used,
+                segments: 1,
+                never_acknowledged: true,
+            };
+            return report.finding(Severity::Harmless, Damage::new(self.name(), from, cause));
         }
-        report.finding(Severity::Unsure, &self.name(), from, &unproven_tail(used))
+        let cause = Cause::UnprovenTail { bytes: used };
+        report.finding(Severity::Unsure, Damage::new(self.name(), from, cause))
     }
-}
 
-fn reason(stop: &Stop) -> &str {
-    match &stop.reason {
-        FrameError::Invalid(what) => what,
-        FrameError::Unsupported(what) => what,
+    fn damage(&self, stop: &Stop) -> Damage {
+        Damage::new(self.name(), stop.offset, stop.cause.clone())
     }
 }
 

@@ -1,8 +1,7 @@
-//! Epochs: how often the log was rewritten, and what a handle does that finds it rewritten.
+//! Epochs: how often the log was rewritten, and how a handle notices.
 //!
-//! A rewrite puts other segments in the place of those that hold the oldest batches. What a handle has handed out
-//! before then is no longer what the log consists of, so it says so and has to be opened again; what it handed out
-//! stays readable, because it holds the old files open.
+//! A rewrite replaces the segments that hold the oldest batches. A handle that has handed out batches of the earlier epoch
+//! reports this and has to be reopened; those batches stay readable, because the handle holds the old files open.
 //!
 //! # Layer
 //! L2.
@@ -12,11 +11,13 @@
 
 use std::sync::Arc;
 
+use super::batch::Position;
+use super::files::{damage, read_manifest};
+use super::handle::Log;
 use super::manifest::{MANIFEST_NAME, Manifest, SegmentEntry};
 use super::reader::Segments;
-use super::{Log, Position, damage, read_manifest};
 use crate::digest::CommitDigest;
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::error::{Cause, Error, ErrorCode, ErrorKind, Result};
 
 impl Log {
     /// How often the log was rewritten: batches, segments and positions of one epoch mean nothing in another.
@@ -31,7 +32,7 @@ impl Log {
     }
 
     /// Makes this handle as one that was just opened, for a log that was rewritten: everything is handed out again,
-    /// and [`Log::reader`] is another one; readers that were taken before keep reading what was handed out before.
+    /// and [`Log::reader`] is a new one; earlier readers keep reading the batches handed out before.
     /// A lock that is held goes on to be valid, for writing after another [`Log::prepare`].
     ///
     /// # Errors
@@ -85,7 +86,7 @@ impl Log {
     /// [`ErrorCode::Rewritten`], if what was handed out is of another epoch (EPO-1); `Corrupt` if it is older than the one before.
     pub(super) fn take_manifest(&mut self, manifest: Manifest) -> Result<()> {
         if manifest.generation < self.manifest.generation {
-            return Err(damage(MANIFEST_NAME, 0, "it is older than it was before"));
+            return Err(damage(MANIFEST_NAME, 0, Cause::OlderManifest));
         }
         if manifest.epoch != self.manifest.epoch && self.cursor != Position::START {
             return Err(rewritten());
@@ -102,7 +103,7 @@ impl Log {
         }
     }
 
-    /// Opens every listed segment: what is open stays readable when a rewrite unlinks it. Sealed ones are mapped when they
+    /// Opens every listed segment: an open file stays readable after a rewrite unlinks it. Sealed ones are mapped when they
     /// are first read.
     ///
     /// # Errors
@@ -128,7 +129,7 @@ impl Log {
         Ok(())
     }
 
-    /// With `degraded`: what is wrong with the listed segments that could not be opened, or not whole.
+    /// With `degraded`: the damage of listed segments that could not be opened whole.
     pub fn passed_over(&self) -> &[Error] {
         &self.passed_over
     }
@@ -145,7 +146,7 @@ impl Log {
     }
 }
 
-/// What was handed out is of another epoch.
+/// The error of a handle that has handed out batches of another epoch.
 pub(super) fn rewritten() -> Error {
     Error::new(
         ErrorKind::Conflict,

@@ -1,7 +1,6 @@
-//! The `format` file: what the store is.
+//! The `format` file: the identity and the format of a store.
 //!
-//! It is written once, as the last step of creating a store, and read before anything else: whoever cannot read
-//! this format touches nothing.
+//! Creation writes it as its last step, and every open reads it first. A program that cannot read this format touches nothing.
 //!
 //! # Layer
 //! L2.
@@ -12,10 +11,10 @@
 //! # Format
 //! docs/format.md, "format".
 
-use super::Mode;
-use crate::codec::Reader;
+use super::files::{damage, undecodable as broken_by};
+use crate::codec::{DecodeError, Reader};
 use crate::digest::HashAlgorithm;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Cause, Error, ErrorKind, Result};
 
 /// Bytes of the file.
 pub(super) const FORMAT_BYTES: usize = 128;
@@ -26,7 +25,16 @@ pub const FORMAT: u32 = 1;
 
 const MAGIC: &[u8; 8] = b"TREERING";
 
-/// What a store is.
+/// The purpose of opening a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Reading and, under the lock, appending.
+    ReadWrite,
+    /// Reading only: nothing is created, locked or written.
+    ReadOnly,
+}
+
+/// The identity and the format of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
     /// The format the store is written in.
@@ -61,22 +69,23 @@ impl Format {
     /// # Errors
     /// `Corrupt`, or `UnsupportedFormat` (FMT-1).
     pub(super) fn decode(bytes: &[u8], mode: Mode) -> Result<Self> {
-        let damaged = |what: &str| super::damage(FORMAT_NAME, 0, what);
+        let damaged = |cause| damage(FORMAT_NAME, 0, cause);
+        let undecodable = |what: &str| damaged(Cause::Undecodable(what.to_owned()));
         let fixed = bytes
             .first_chunk::<FORMAT_BYTES>()
-            .ok_or_else(|| damaged("it is too short"))?;
+            .ok_or_else(|| damaged(Cause::CutOff))?;
         if !fixed.starts_with(MAGIC) {
-            return Err(damaged("it does not start as a format file does"));
+            return Err(undecodable("it does not start like a format file"));
         }
         let (covered, stored) = fixed.split_at(FORMAT_BYTES - 4);
         if crc32c::crc32c(covered).to_le_bytes() != *stored {
-            return Err(damaged("its checksum does not match"));
+            return Err(undecodable("its checksum does not match"));
         }
         Self::read_fields(covered, bytes.len(), mode)
     }
 
     fn read_fields(covered: &[u8], length: usize, mode: Mode) -> Result<Self> {
-        let broken = |error: crate::codec::DecodeError| super::damage(FORMAT_NAME, 0, &error.to_string());
+        let broken = |error: DecodeError| damage(FORMAT_NAME, 0, broken_by(&error));
         let mut reader = Reader::new(covered);
         reader.bytes(MAGIC.len()).map_err(broken)?;
         let format = reader.u32().map_err(broken)?;
@@ -113,11 +122,9 @@ impl Format {
             .iter()
             .all(|byte| *byte == 0);
         if format == 0 || min_reader == 0 || zeros != [0; 6] || !rest_is_zero || length != FORMAT_BYTES {
-            return Err(super::damage(
-                FORMAT_NAME,
-                0,
+            return Err(broken(DecodeError::Invalid(
                 "a reserved byte or the length is wrong",
-            ));
+            )));
         }
         Ok(Self {
             format,

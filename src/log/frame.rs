@@ -5,7 +5,7 @@
 //! length is believed before it was checked.
 //!
 //! # Layer
-//! L2. Knows kinds by number; does not know what a body means.
+//! L2. Knows kinds by number, not the meaning of bodies.
 //!
 //! # Invariants
 //! - FRM-1: frames start on 16-byte boundaries, and the bytes between a body and the next boundary are zero.
@@ -16,9 +16,11 @@
 
 use std::ops::Range;
 
+use crate::error::Cause;
+
 /// Bytes of a frame before its body.
 pub(super) const FRAME_HEADER_BYTES: usize = 32;
-/// Frames stand on multiples of this.
+/// Frames start at multiples of this.
 pub(super) const FRAME_ALIGNMENT: usize = 16;
 /// Bytes of a body at the most.
 pub const BODY_BYTES_MAX: usize = 64 << 20;
@@ -26,8 +28,6 @@ pub const BODY_BYTES_MAX: usize = 64 << 20;
 pub(super) const IGNORABLE_KIND: u8 = 0x80;
 
 const MAGIC: &[u8; 4] = b"TRf1";
-/// What is said of a frame whose file ends before it does.
-pub const CUT_OFF: &str = "a frame is cut off";
 
 /// Flag of an object record that does not link its id.
 pub const UNLINKED: u8 = 4;
@@ -40,7 +40,7 @@ pub const UNLINK_BYTES: usize = 32;
 const _: () =
     assert!(BODY_BYTES_MAX.is_multiple_of(LINK_BYTES) && BODY_BYTES_MAX.is_multiple_of(UNLINK_BYTES));
 
-/// What a record is.
+/// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 #[non_exhaustive]
@@ -67,7 +67,7 @@ pub enum RecordKind {
     Erased = 10,
     /// The whole map of a commit, with times.
     Base = 11,
-    /// What of the map changed since the newest commit that is kept before it, with times.
+    /// The changes of the map since the newest kept commit before it, with times.
     Delta = 12,
 }
 
@@ -109,7 +109,7 @@ impl RecordKind {
     }
 }
 
-/// What the checksums of a segment's frames start from.
+/// The seed of the checksums of a segment's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameSeed(u32);
 
@@ -154,15 +154,6 @@ fn crc_before(crc: u32, bytes: &[u8]) -> u32 {
     !state
 }
 
-/// Why bytes are not a frame.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum FrameError {
-    /// They are not one that was written whole at this place.
-    Invalid(&'static str),
-    /// They are one, whose meaning this version does not know.
-    Unsupported(String),
-}
-
 /// The checked header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameHeader {
@@ -179,35 +170,29 @@ pub(super) fn framed_bytes(length: usize) -> usize {
 }
 
 impl FrameHeader {
-    /// Reads the header at the front of `bytes`, which stand at `offset` of their file.
-    pub(super) fn parse(bytes: &[u8], seed: FrameSeed, offset: u64) -> Result<Self, FrameError> {
-        let header = bytes
-            .first_chunk::<FRAME_HEADER_BYTES>()
-            .ok_or(FrameError::Invalid(CUT_OFF))?;
+    /// Reads the header at the front of `bytes`, which begin at `offset` of their file.
+    pub(super) fn parse(bytes: &[u8], seed: FrameSeed, offset: u64) -> Result<Self, Cause> {
+        let header = bytes.first_chunk::<FRAME_HEADER_BYTES>().ok_or(Cause::CutOff)?;
         let word =
             |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
         if !header.starts_with(MAGIC) {
-            return Err(FrameError::Invalid("no frame starts here"));
+            return Err(Cause::NoFrame);
         }
         let checksum = crc32c::crc32c_append(seed.at(offset), &header[..24]);
         if checksum != word(24) {
-            return Err(FrameError::Invalid(
-                "the checksum of a frame header does not match",
-            ));
+            return Err(Cause::HeaderChecksum);
         }
-        // INVARIANT FRM-2: from here on the fields are what was written.
+        // INVARIANT FRM-2: from here on the fields are those that were written.
         let body_length = word(8) as usize;
         let (kind, flags) = (header[4], header[5]);
         if kind == 0 || body_length > BODY_BYTES_MAX {
-            return Err(FrameError::Invalid("a frame header breaks a limit"));
+            return Err(Cause::HeaderLimit);
         }
         if flags & !UNLINKED != 0 || header[6..8] != [0; 2] || word(12) != word(8) {
-            return Err(FrameError::Unsupported(format!(
-                "a frame has the flags {flags:#04x} or a key"
-            )));
+            return Err(Cause::UnknownFlags(flags));
         }
         if RecordKind::from_tag(kind).is_none() && kind < IGNORABLE_KIND {
-            return Err(FrameError::Unsupported(format!("a frame is of kind {kind}")));
+            return Err(Cause::UnknownKind(kind));
         }
         let batch = u64::from(word(16)) | u64::from(word(20)) << 32;
         Ok(Self {
@@ -236,23 +221,19 @@ impl FrameHeader {
 }
 
 /// Reads the whole frame at the front of `bytes`: header, body and padding.
-pub(super) fn parse_frame(bytes: &[u8], seed: FrameSeed, offset: u64) -> Result<FrameHeader, FrameError> {
+pub(super) fn parse_frame(bytes: &[u8], seed: FrameSeed, offset: u64) -> Result<FrameHeader, Cause> {
     let header = FrameHeader::parse(bytes, seed, offset)?;
-    let frame = bytes
-        .get(..header.framed_bytes())
-        .ok_or(FrameError::Invalid(CUT_OFF))?;
-    let body = frame
-        .get(header.body_range())
-        .ok_or(FrameError::Invalid(CUT_OFF))?;
+    let frame = bytes.get(..header.framed_bytes()).ok_or(Cause::CutOff)?;
+    let body = frame.get(header.body_range()).ok_or(Cause::CutOff)?;
     if !header.matches(body, seed, offset) {
-        return Err(FrameError::Invalid("the checksum of a body does not match"));
+        return Err(Cause::BodyChecksum);
     }
     // INVARIANT FRM-1.
     if frame
         .get(header.body_range().end..)
         .is_some_and(|padding| padding.iter().any(|byte| *byte != 0))
     {
-        return Err(FrameError::Invalid("the bytes after a body are not zero"));
+        return Err(Cause::Padding);
     }
     Ok(header)
 }
@@ -260,7 +241,7 @@ pub(super) fn parse_frame(bytes: &[u8], seed: FrameSeed, offset: u64) -> Result<
 /// Appends a frame whose batch number and checksums are still missing; see [`finish_frame`].
 ///
 /// # Panics
-/// If the body is longer than a u32 can say: the caller bounds it.
+/// If the body is longer than a u32 can hold: the caller bounds it.
 pub(super) fn put_frame(out: &mut Vec<u8>, kind: u8, flags: u8, body: &[u8]) {
     let length = u32::try_from(body.len())
         .expect("bodies are bounded far below 4 GiB")
@@ -318,7 +299,7 @@ mod tests {
             |header| (header[4], header[11]) = (0, 0xff),
         ];
         for change in breaks_a_limit {
-            assert!(matches!(refusal(change), Some(FrameError::Invalid(_))));
+            assert_eq!(refusal(change), Some(Cause::HeaderLimit));
         }
         let of_the_future: [fn(&mut [u8]); 4] = [
             |header| header[4] = 99,
@@ -327,7 +308,7 @@ mod tests {
             |header| header[12] ^= 1,
         ];
         for change in of_the_future {
-            assert!(matches!(refusal(change), Some(FrameError::Unsupported(_))));
+            assert!(refusal(change).is_some_and(|cause| cause.is_of_newer_version()));
         }
     }
 }

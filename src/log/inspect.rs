@@ -1,11 +1,11 @@
-//! The files of a log as they are: for people who look at the bytes, whatever state they are in.
+//! The files of a log, byte by byte, for people who inspect a store in any state.
 //!
-//! Nothing here opens the log. Each file is read by itself, its parts are named, and what does not check out is
-//! said beside the bytes instead of ending the reading: a store without its manifest still shows its frames.
-//! Reading is by position, never through a map, and memory is bounded by one record.
+//! Inspection does not open the log. It reads each file by itself, names its parts and reports damage beside the bytes: a
+//! store without its manifest still shows its frames. It reads by position, never through a map, and memory is bounded by one
+//! record.
 //!
 //! # Layer
-//! L2. Knows where the parts of each file are; what a record means is for others.
+//! L2. Knows the parts of each file, not the meaning of records.
 //!
 //! # Invariants
 //! - INS-1: inspecting opens files for reading only, and takes no lock.
@@ -21,16 +21,19 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::batch::Batch;
-use super::catch_up::FIRST_OFFSET;
-use super::format_file::{FORMAT_BYTES, FORMAT_NAME, Format};
+use super::check::CheckItem;
+use super::files::{cannot_list, damage, read_small, undecodable};
+use super::format_file::{FORMAT_BYTES, FORMAT_NAME, Format, Mode};
 use super::frame::{FRAME_ALIGNMENT, RecordKind};
+use super::handle::{DurablePlaces, Log, LogOptions};
 use super::live::{LIVE_BYTES, LIVE_NAME, Live};
 use super::manifest::{MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest};
 use super::recover::NextWriter;
-use super::segment::{LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentHeader, parse_segment_name, segment_name};
-use super::{DurablePlaces, Log, LogOptions, Mode};
-use crate::disk::{Access, Disk, DiskFile, is_of_other_kind, read_full};
-use crate::error::{Error, ErrorCode, Result};
+use super::segment::{
+    FIRST_OFFSET, LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentHeader, parse_segment_name, segment_name,
+};
+use crate::disk::{Access, Disk, DiskFile, read_full};
+use crate::error::{Cause, Error, ErrorCode, Result};
 pub use frames::{Found, Frame, Frames};
 use parts::{FORMAT_PARTS, LIVE_PARTS, SEGMENT_PARTS, manifest_parts, with_checksum};
 pub use parts::{Part, link_parts, seal_parts, unlink_parts};
@@ -43,14 +46,14 @@ pub struct Layout {
     /// Its parts, in order; empty if there is no such file.
     pub parts: Vec<Part>,
     /// Why it cannot be believed, if so.
-    pub trouble: Option<String>,
+    pub trouble: Option<Cause>,
 }
 
 /// A file with a layout of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StoreFile {
-    /// What the store is.
+    /// The identity and the format of the store.
     Format,
     /// How far the log is durable.
     Live,
@@ -60,7 +63,7 @@ pub enum StoreFile {
     Segment(u64),
 }
 
-/// What the manifest says of a segment.
+/// The state of a segment in the manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentStanding {
     /// It is whole and never written to again.
@@ -91,7 +94,7 @@ pub struct SegmentState {
     pub file: String,
     /// The length of the file; `None` if it is missing.
     pub file_bytes: Option<u64>,
-    /// What the manifest says of it.
+    /// Its state in the manifest.
     pub state: SegmentStanding,
     /// Bytes that count, if it is sealed.
     pub sealed_bytes: Option<u64>,
@@ -103,21 +106,7 @@ pub struct SegmentState {
 
 /// The name of a kind of record.
 pub fn kind_name(kind: u8) -> &'static str {
-    match RecordKind::from_tag(kind) {
-        Some(RecordKind::Object) => "object",
-        Some(RecordKind::Content) => "content",
-        Some(RecordKind::Text) => "text",
-        Some(RecordKind::Link) => "link",
-        Some(RecordKind::Unlink) => "unlink",
-        Some(RecordKind::Commit) => "commit",
-        Some(RecordKind::Reference) => "reference",
-        Some(RecordKind::Seal) => "seal",
-        Some(RecordKind::Gap) => "gap",
-        Some(RecordKind::Erased) => "erased",
-        Some(RecordKind::Base) => "base",
-        Some(RecordKind::Delta) => "delta",
-        None => "unknown",
-    }
+    RecordKind::from_tag(kind).map_or("unknown", RecordKind::name)
 }
 
 /// The files of a store, to be looked at.
@@ -133,7 +122,7 @@ impl Inspection {
         Self { disk, places: None }
     }
 
-    /// Lets what the next writer would do, and what is damaged, be told as a log tells it that asks `places`.
+    /// Lets the inspection use `places` to tell damage from a torn tail.
     #[must_use]
     pub fn asking(mut self, places: Arc<DurablePlaces>) -> Self {
         self.places = Some(places);
@@ -143,17 +132,17 @@ impl Inspection {
     /// The files of the store with their lengths, by name.
     ///
     /// # Errors
-    /// `Io` if the folder of the store cannot be listed; what cannot be listed or opened in it is left out.
+    /// `Io` if the folder of the store cannot be listed; paths in it that cannot be opened are left out.
     pub fn files(&self) -> Result<Vec<(String, u64)>> {
         let listed = self.disk.list("");
         let names = listed.map_err(|error| Error::io("listing the files of the store", error))?;
         let mut files = Vec::new();
         for name in names {
-            // What can be listed is a folder; there are none within these.
+            // A path that can be listed is a folder; a store has no deeper ones.
             let inside = self.disk.list(&name).unwrap_or_default();
             let inside = inside.into_iter().map(|file| format!("{name}/{file}"));
             for path in std::iter::once(name.clone()).chain(inside) {
-                // A pipe, or what others made in here, has no length.
+                // Only regular files have a length.
                 if let Some(length) = self
                     .disk
                     .open(&path, Access::Read)
@@ -167,53 +156,46 @@ impl Inspection {
         Ok(files)
     }
 
-    /// Opens a file for reading (INS-1); `None` if there is none, or if it is a folder.
+    /// Opens a file for reading (INS-1); `None` if there is none.
     fn open(&self, name: &str) -> Result<Option<Arc<dyn DiskFile>>> {
         match self.disk.open(name, Access::Read) {
             Ok(file) => Ok(Some(file)),
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::IsADirectory
-                ) =>
-            {
-                Ok(None)
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(Error::io(format!("cannot open {name}"), error)),
         }
     }
 
     fn small(&self, name: &str, limit: usize) -> Result<Option<Vec<u8>>> {
-        super::read_small(&*self.disk, name, limit)
+        read_small(&*self.disk, name, limit)
     }
 
     /// One of the small files, or the header of a segment, part by part.
     ///
     /// # Errors
-    /// `Io` if the file cannot be read. What is wrong with it is in the answer.
+    /// `Io` if the file cannot be read. The answer names its damage.
     pub fn layout(&self, file: StoreFile) -> Result<Layout> {
         match file {
             StoreFile::Format => self.checked_layout(FORMAT_NAME, FORMAT_BYTES + 1, |bytes| {
                 let trouble = Format::decode(bytes, Mode::ReadOnly).err();
-                (
-                    with_checksum(bytes, FORMAT_PARTS),
-                    trouble.map(|error| error.message().to_owned()),
-                )
+                let cause = |error: &Error| match error.damage() {
+                    Some(damage) => damage.cause.clone(),
+                    None => Cause::Undecodable(error.message().to_owned()),
+                };
+                (with_checksum(bytes, FORMAT_PARTS), trouble.as_ref().map(cause))
             }),
             StoreFile::Live => self.checked_layout(LIVE_NAME, LIVE_BYTES + 1, |bytes| {
                 let trouble = Live::decode(bytes).is_none();
-                let told = "it is no whole mark: the log is read without it".to_owned();
-                (with_checksum(bytes, LIVE_PARTS), trouble.then_some(told))
+                (with_checksum(bytes, LIVE_PARTS), trouble.then_some(Cause::NoMark))
             }),
             StoreFile::Manifest => self.checked_layout(MANIFEST_NAME, MANIFEST_BYTES_MAX, |bytes| {
                 let trouble = Manifest::decode(bytes).err();
-                (manifest_parts(bytes), trouble.map(|error| error.to_string()))
+                (manifest_parts(bytes), trouble.as_ref().map(undecodable))
             }),
             StoreFile::Segment(id) => self.checked_layout(&segment_name(id), SEGMENT_HEADER_BYTES, |bytes| {
                 let trouble = SegmentHeader::decode(bytes).err();
                 (
                     with_checksum(bytes, SEGMENT_PARTS),
-                    trouble.map(|error| error.to_string()),
+                    trouble.as_ref().map(undecodable),
                 )
             }),
         }
@@ -223,11 +205,11 @@ impl Inspection {
         &self,
         name: &str,
         limit: usize,
-        read: impl FnOnce(&[u8]) -> (Vec<Part>, Option<String>),
+        read: impl FnOnce(&[u8]) -> (Vec<Part>, Option<Cause>),
     ) -> Result<Layout> {
         let (parts, trouble) = match self.small(name, limit)? {
             Some(bytes) => read(&bytes),
-            None => (Vec::new(), Some("it is missing".to_owned())),
+            None => (Vec::new(), Some(Cause::Missing)),
         };
         Ok(Layout {
             file: name.to_owned(),
@@ -261,8 +243,8 @@ impl Inspection {
             });
         }
         let names = match self.disk.list(LOG_FOLDER) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound || is_of_other_kind(&error) => Vec::new(),
-            other => other.map_err(|error| Error::io("cannot list the log", error))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            other => other.map_err(cannot_list)?,
         };
         for name in names {
             if let Some((id, unfinished)) = parse_segment_name(&name)
@@ -287,7 +269,7 @@ impl Inspection {
         })
     }
 
-    /// What stands in a segment from `offset` on (rounded up to a place where a frame may begin), to the end of the file.
+    /// The frames of a segment from `offset` on (rounded up to a place where a frame may begin), to the end of the file.
     ///
     /// # Errors
     /// `NotFound` if there is no such segment, or it ends before `offset`; `Corrupt` if its header, which the checksums
@@ -301,7 +283,7 @@ impl Inspection {
         let count = read_full(&*file, 0, &mut bytes)
             .map_err(|error| Error::io(format!("cannot read {name}"), error))?;
         let header = SegmentHeader::decode(bytes.get(..count).unwrap_or_default())
-            .map_err(|error| super::damage(&name, 0, &error.to_string()))?;
+            .map_err(|error| damage(&name, 0, undecodable(&error)))?;
         let end = file
             .length()
             .map_err(|error| Error::io(format!("cannot read {name}"), error))?;
@@ -313,7 +295,7 @@ impl Inspection {
         Ok(Frames::new(name, file, header.seed(), at..end))
     }
 
-    /// What the next writer would do before it appends, found by reading what it would read.
+    /// The work of the next writer before it appends, found by reading the same files.
     ///
     /// # Errors
     /// `Corrupt` if it would refuse to write, and why; as [`Log::open`].
@@ -334,8 +316,8 @@ impl Inspection {
             LogOptions::default(),
             self.places.clone(),
             &mut |item| match item {
-                super::CheckItem::Batch(batch) => Ok(visit(batch)),
-                super::CheckItem::Finding(_) => Ok(ControlFlow::Continue(())),
+                CheckItem::Batch(batch) => Ok(visit(batch)),
+                CheckItem::Finding(_) => Ok(ControlFlow::Continue(())),
             },
         )?;
         Ok(summary.damages)

@@ -1,6 +1,6 @@
 //! Leftovers: files in the folder of the log that a crash left and that nothing lists.
 //!
-//! They are harmless to read past, but they may hold what was erased, so the next writer removes them.
+//! Readers pass over them. They may hold erased content, so the next writer removes them.
 //!
 //! # Layer
 //! L2.
@@ -13,27 +13,27 @@
 use std::io;
 use std::time::Duration;
 
-use super::Log;
-use super::catch_up::no_folder;
+use super::files::cannot_list;
+use super::handle::Log;
+use super::lock::{COMPACTION_LOCK_NAME, CompactionLock};
 use super::reader::SegmentFile;
-use super::rewrite::{COMPACTION_LOCK_NAME, CompactionLock, is_rewrite_name};
-use super::segment::{LOG_FOLDER, parse_segment_name, segment_name};
-use crate::disk::{Access, is_of_other_kind, lock_within};
+use super::segment::{LOG_FOLDER, is_rewrite_name, parse_segment_name, segment_name};
+use crate::disk::{Access, lock_within};
 use crate::error::{Error, ErrorKind, Result};
 
-/// What a segment is that the manifest does not list.
+/// The state of a segment that the manifest does not list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unlisted {
     /// It holds a batch newer than all listed ones: the manifest is not the newest.
     Newer,
     /// It was replaced, or never got a place in the log.
     Left,
-    /// Nothing that this log made, as far as can be told.
+    /// Another program or another log made it.
     Foreign,
 }
 
 impl Log {
-    /// What the unlisted segment `id` is, if `newest` is the last batch that is listed.
+    /// The state of the unlisted segment `id`, if `newest` is the last listed batch.
     pub(super) fn unlisted(&self, id: u64, newest: u64) -> Result<Unlisted> {
         // Numbers rise (MAN-3), so the manifest is younger than this one and did without it.
         if id < self.manifest.active().id {
@@ -43,7 +43,6 @@ impl Log {
         let file = match self.disk.open(&name, Access::Read) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Unlisted::Left),
-            Err(error) if is_of_other_kind(&error) => return Ok(Unlisted::Foreign),
             Err(error) => return Err(Error::io(format!("cannot open {name}"), error)),
         };
         let segment = match SegmentFile::with_file(file, false, &name) {
@@ -51,21 +50,18 @@ impl Log {
             Err(error) if !error.is_corruption() => return Err(error),
             _ => return Ok(Unlisted::Foreign),
         };
-        // One that was created and never listed holds nothing, or what a rewrite has taken from listed segments.
+        // A segment that was created and never listed is empty, or holds copies of listed batches.
         let is_newer = segment.survey(self.suite)?.batch > newest;
         Ok(if is_newer { Unlisted::Newer } else { Unlisted::Left })
     }
 
-    /// Removes what crashes left, as the holder of the writer's lock and at the end of the log; with files of a rewrite
-    /// if none is under way: `alone` is held by who asks, or by nobody.
+    /// Removes the leftovers of crashes, as the holder of the writer's lock and at the end of the log; with files of a rewrite
+    /// if none is running: the caller holds `alone`, or nobody does.
     ///
     /// # Durability
     /// When this returns, the names are gone for good.
     pub(super) fn remove_leftovers(&mut self, alone: Option<&CompactionLock>) -> Result<()> {
-        let names = self
-            .disk
-            .list(LOG_FOLDER)
-            .map_err(|error| no_folder(&*self.disk, error))?;
+        let names = self.disk.list(LOG_FOLDER).map_err(cannot_list)?;
         // INVARIANT LEF-2: a rewrite begins under the writer's lock, so none can begin while this looks.
         let has_rewrite = alone.is_none() && names.iter().any(|name| is_rewrite_name(name));
         let guard = if has_rewrite {
@@ -90,8 +86,6 @@ impl Log {
                 let name = format!("{LOG_FOLDER}/{name}");
                 match self.disk.remove(&name) {
                     Ok(()) => removed = true,
-                    // A folder was made by no process of ours, and is in nobody's way.
-                    Err(error) if is_of_other_kind(&error) => {}
                     Err(error) => {
                         return Err(Error::io(
                             format!("cannot remove {name}, which a crash left"),
@@ -110,7 +104,7 @@ impl Log {
         Ok(())
     }
 
-    /// The lock that keeps rewrites apart, unless somebody has it.
+    /// The lock that keeps rewrites apart, unless a process holds it.
     fn nobody_rewrites(&self) -> Result<Option<Box<dyn crate::disk::LockGuard>>> {
         match lock_within(&*self.disk, COMPACTION_LOCK_NAME, Duration::ZERO) {
             Ok(guard) => Ok(Some(guard)),

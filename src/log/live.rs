@@ -1,13 +1,13 @@
 //! The `live` file: how far the log is durable, as the last writer left it.
 //!
-//! It is advisory. It is overwritten in place and never synced, so after a loss of power it may be old; it is never
-//! ahead of what is durable, because it is written after the sync. A damaged one counts as missing.
+//! It is advisory. The writer overwrites it in place and never syncs it, so after a loss of power it may be old. It is never
+//! ahead of the durable bytes, because the writer syncs first. A damaged one counts as missing.
 //!
 //! # Layer
 //! L2.
 //!
 //! # Invariants
-//! - LIV-1: what `live` says is durable was synced before it was written.
+//! - LIV-1: the writer syncs all bytes below the mark before it writes `live`.
 //!
 //! # Format
 //! docs/format.md, "live".
@@ -91,7 +91,7 @@ impl Live {
             .then_some(live)
     }
 
-    /// Whether the mark was left in this run of the machine, so that what it does not cover was not yet acknowledged.
+    /// Whether the mark is of this run of the machine, so that bytes beyond it were never acknowledged.
     pub(super) fn is_of_boot(&self, boot: [u8; 16]) -> bool {
         boot != [0; 16] && self.boot == boot
     }

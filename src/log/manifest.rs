@@ -14,13 +14,13 @@
 //! # Format
 //! docs/format.md, "manifest".
 
-use super::scan::Chain;
-use super::segment::{SEGMENT_BYTES_LIMIT, SEGMENT_HEADER_BYTES};
+use super::seal::Chain;
+use super::segment::{SEGMENT_BYTES_LIMIT, SEGMENT_HEADER_BYTES, SegmentEnd};
 use crate::codec::{DecodeError, Reader};
 
 /// Name of the file.
 pub(super) const MANIFEST_NAME: &str = "manifest";
-/// Bytes of a manifest at the most; bounds what is read of a damaged one.
+/// Bytes of a manifest at the most; bounds the reading of a damaged one.
 pub(super) const MANIFEST_BYTES_MAX: usize = HEADER_BYTES + SEGMENTS_MAX * ENTRY_BYTES + CHECKSUM_BYTES;
 
 /// Segments of a log at the most.
@@ -32,15 +32,6 @@ const NUMBER_MAX: u64 = u64::MAX / 2;
 const HEADER_BYTES: usize = 40;
 const ENTRY_BYTES: usize = 64;
 const CHECKSUM_BYTES: usize = 4;
-
-/// Where a sealed segment ends, or, all zero, that there is none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct SegmentEnd {
-    pub(super) id: u64,
-    pub(super) length: u64,
-    pub(super) last_batch: u64,
-    pub(super) last_digest: [u8; 32],
-}
 
 /// One segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +65,7 @@ impl SegmentEntry {
         self.length == 0
     }
 
-    /// What a batch behind the segment continues, if it is sealed.
+    /// The end of the chain in the segment, if it is sealed.
     pub(super) fn end_chain(&self) -> Chain {
         Chain {
             batch: self.last_batch,
@@ -145,7 +136,7 @@ impl Manifest {
         self.sealed.last().map(SegmentEntry::end).unwrap_or_default()
     }
 
-    /// What the first batch of the active segment continues.
+    /// The end of the chain before the active segment.
     pub(super) fn chain_into_active(&self) -> Chain {
         Chain {
             batch: self.active.batch_before(),
@@ -242,7 +233,7 @@ impl Manifest {
                 "a segment number is out of range or there twice",
             ));
         }
-        // Counted up from 1 nobody ever gets there; what goes on counting from here does not overflow.
+        // No log counts that far from 1, and counting on from here does not overflow.
         let mut numbers = self
             .entries()
             .flat_map(|entry| [entry.first_batch, entry.last_batch]);
@@ -355,7 +346,7 @@ mod tests {
         ] {
             assert_eq!(is_read(2, 0, three(), active(id, 6)), is_whole, "{id}");
         }
-        // What follows on what: only behind a rewrite, and only once, may batches be missing, behind the first.
+        // Numbers may skip only behind a rewrite, once, and not before the first segment.
         for (epoch, first, is_whole) in [(0, 6, true), (0, 7, false), (1, 7, true), (1, 5, false)] {
             assert_eq!(
                 is_read(3, epoch, vec![sealed(1, 1, 5)], active(2, first)),
@@ -400,7 +391,7 @@ mod tests {
         ] {
             assert_eq!(is_read(2, 0, long(length), active(2, 5)), is_whole, "{length}");
         }
-        // The active one says nothing of its end.
+        // The active entry has no end.
         for wrong in [
             SegmentEntry {
                 length: 16,

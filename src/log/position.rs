@@ -10,64 +10,27 @@
 
 use std::sync::Arc;
 
-use super::batch::Locator;
-use super::catch_up::{FIRST_OFFSET, TRIES};
+use super::batch::{Locator, Position};
+use super::catch_up::TRIES;
 use super::epoch::rewritten;
+use super::files::{damage, read_manifest};
+use super::format_file::Mode;
 use super::frame::{FRAME_ALIGNMENT, RecordKind, framed_bytes};
+use super::handle::{DurablePlaces, Log, LogOptions};
 use super::manifest::{MANIFEST_NAME, SegmentEntry};
 use super::reader::{LogReader, SegmentFile};
-use super::scan::{Chain, Scanned};
 use super::seal::{SEAL_BYTES, Seal};
-use super::segment::{SEGMENT_BYTES_LIMIT, segment_name};
-use super::{Log, LogOptions, Mode, damage, read_manifest};
-use crate::digest::CommitDigest;
-use crate::error::{Error, Result};
-
-/// A place between two batches of a log, within one epoch of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Position {
-    /// Number of the segment that holds the batch before; 0 if there is none.
-    pub segment: u64,
-    /// Offset of the first byte behind that batch.
-    pub offset: u64,
-    /// Number of that batch.
-    pub batch: u64,
-    /// Its digest.
-    pub digest: [u8; 32],
-    /// The head after it.
-    pub commit: CommitDigest,
-}
-
-impl Position {
-    /// Before the first batch.
-    pub const START: Self = Self {
-        segment: 0,
-        offset: 0,
-        batch: 0,
-        digest: [0; 32],
-        commit: CommitDigest::from_bytes([0; 32]),
-    };
-
-    /// What the next batch continues.
-    pub(super) fn chain(&self) -> Chain {
-        Chain {
-            batch: self.batch,
-            digest: Some(self.digest),
-        }
-    }
-}
-
-/// Says behind which batches a log, in its epoch, was durable when something was derived from it.
-pub type DurablePlaces = dyn Fn(&Log) -> Result<Vec<Position>> + Send + Sync;
+use super::segment::{FIRST_OFFSET, SEGMENT_BYTES_LIMIT, segment_name};
+use crate::error::{Cause, Error, Result};
 
 impl Log {
-    /// Lets this handle ask `places` wherever `live` does not say how far the log is durable (POS-2).
+    /// Lets this handle ask `places` wherever `live` does not prove the log durable (POS-2).
     pub fn ask_places(&mut self, places: Arc<DurablePlaces>) {
         self.places = Some(places);
     }
 
     /// The places in the active segment that are known to be durable from elsewhere. To be asked for before the segment is
-    /// read: what is in it then was so already.
+    /// read, so the segment holds at least what the places prove.
     pub(super) fn durable_places(&self) -> Result<Vec<Position>> {
         let Some(places) = &self.places else {
             return Ok(Vec::new());
@@ -158,23 +121,17 @@ impl Log {
         // INVARIANT POS-1.
         let listed = self.manifest.entries().find(|entry| entry.id == position.segment);
         let entry = listed.ok_or_else(|| {
-            let message = format!(
-                "it does not list segment {}, in which batch {} was durable",
-                position.segment, position.batch
-            );
-            damage(MANIFEST_NAME, 0, &message)
+            let segment = position.segment;
+            damage(MANIFEST_NAME, 0, Cause::NotListed { segment })
         })?;
         let segment = self.segment(entry.id)?;
         if !entry.is_active() && position.offset > entry.length {
-            let message = format!("it was sealed before batch {}, which was durable", position.batch);
-            return Err(damage(&segment.name(), entry.length, &message));
+            return Err(damage(&segment.name(), entry.length, Cause::SealedEarly));
         }
         if !segment.holds_seal_before(position)? {
-            let message = format!(
-                "batch {}, which was durable, does not end at byte {}",
-                position.batch, position.offset
-            );
-            return Err(damage(&segment.name(), seal_before(position.offset), &message));
+            let batch = position.batch;
+            let at = seal_before(position.offset);
+            return Err(damage(&segment.name(), at, Cause::BatchGone { batch }));
         }
         if self.options.degraded && entry.is_active() {
             self.check_active(&segment)?;
@@ -197,21 +154,6 @@ impl Log {
     }
 }
 
-/// Offset up to which `places` show that what was scanned, which ends at `end`, is durable. A place that no batch ends at
-/// is of another log.
-pub(super) fn durable_by(places: &[Position], scanned: &[Scanned], end: u64) -> u64 {
-    let ends_there = |place: &&Position| {
-        let at = scanned.partition_point(|scanned| scanned.end < place.offset);
-        let batch = scanned.get(at).filter(|scanned| scanned.end == place.offset);
-        place.offset > end || batch.is_some_and(|scanned| *scanned.batch.digest.as_bytes() == place.digest)
-    };
-    places
-        .iter()
-        .filter(ends_there)
-        .map(|place| place.offset)
-        .fold(0, u64::max)
-}
-
 /// Where the frame of the seal starts that ends at `offset`.
 fn seal_before(offset: u64) -> u64 {
     offset.saturating_sub(framed_bytes(SEAL_BYTES) as u64)
@@ -221,7 +163,7 @@ impl LogReader {
     /// The place behind the batch that holds the record at `place`.
     ///
     /// # Errors
-    /// `Corrupt` if what is there are not whole records up to a seal; `Io`.
+    /// `Corrupt` if the place does not begin whole records up to a seal; `Io`.
     pub fn position_behind(&self, place: Locator) -> Result<Position> {
         let mut at = place;
         loop {
@@ -231,11 +173,8 @@ impl LogReader {
                 continue;
             }
             let (seal, digest) = Seal::decode(&record.body).ok_or_else(|| {
-                damage(
-                    &segment_name(at.segment()),
-                    record.locator.offset(),
-                    "it is no seal",
-                )
+                let name = segment_name(at.segment());
+                damage(&name, record.locator.offset(), Cause::SealMismatch)
             })?;
             return Ok(Position {
                 segment: at.segment(),
@@ -249,10 +188,10 @@ impl LogReader {
 }
 
 impl SegmentFile {
-    /// Whether the seal of the batch that `position` names stands before it.
+    /// Whether the seal before `position` is that of the batch it names.
     fn holds_seal_before(&self, position: &Position) -> Result<bool> {
         let at = seal_before(position.offset);
-        // A locator cannot say every number.
+        // A locator cannot hold every number.
         if !(FIRST_OFFSET..SEGMENT_BYTES_LIMIT).contains(&at) || !at.is_multiple_of(FRAME_ALIGNMENT as u64) {
             return Ok(false);
         }

@@ -11,14 +11,15 @@
 //! Before the manifest, the new segments are files that nothing lists; after it, the old ones are. Either are removed by
 //! the next writer.
 
-use super::append::{new_nonce, not_rewritten};
 use super::batch::Locator;
-use super::catch_up::FIRST_OFFSET;
-use super::manifest::{SegmentEnd, SegmentEntry};
+use super::commit::not_rewritten;
+use super::handle::Log;
+use super::lock::WriteLock;
+use super::manifest::SegmentEntry;
 use super::reader::SegmentFile;
 use super::rewrite::{NewFile, NewPlace, Rewritten, not_as_written};
-use super::segment::{SegmentHeader, create_segment, segment_name};
-use super::{Log, WriteLock};
+use super::rotate::{create_segment, new_nonce};
+use super::segment::{FIRST_OFFSET, SegmentEnd, SegmentHeader, segment_name};
 use crate::disk::Access;
 use crate::error::{Error, ErrorCode, Result};
 
@@ -136,10 +137,10 @@ impl Log {
     }
 }
 
-/// What there is until the old segments are removed, and may hold what was erased.
+/// The hint while old segments are left, which may hold erased content.
 const LEFT: &str = "old files are left: the next write removes them";
 
-/// The error of what failed once the new manifest is durable and before the old segments are gone.
+/// The error of a failure after the new manifest is durable and before the old segments are gone.
 fn old_files_left(error: Error) -> Error {
     error.behind_change(LEFT)
 }

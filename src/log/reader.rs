@@ -13,18 +13,17 @@
 use std::io;
 use std::sync::{Arc, OnceLock};
 
-use super::batch::{Batch, Locator, Record};
-use super::catch_up::{no_folder, stop_error};
-use super::frame::{FRAME_HEADER_BYTES, FrameError, FrameHeader, RecordKind};
+use super::batch::{Batch, Locator, Position, Record};
+use super::files::{cannot_list, damage, undecodable};
+use super::frame::{FRAME_HEADER_BYTES, FrameHeader, RecordKind};
 use super::manifest::{Manifest, SegmentEntry};
-use super::position::Position;
-use super::runs::Runs;
-use super::scan::{Chain, Window};
-use super::segment::{LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentHeader, segment_name};
+use super::seal::Chain;
+use super::segment::{FIRST_OFFSET, LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentHeader, segment_name};
+use super::walk::{Origin, Stop, Survey, Window, Windows};
 use crate::bytes::Bytes;
 use crate::digest::HashSuite;
-use crate::disk::{Access, Disk, DiskFile, is_of_other_kind, read_full, unfinished_name};
-use crate::error::{Error, Result};
+use crate::disk::{Access, Disk, DiskFile, read_full, unfinished_name};
+use crate::error::{Cause, Error, Result};
 use crate::threads::{ArcSwap, RwLock};
 
 /// Reads records of a log. Clones share everything; reads take no lock of the store and never wait for a writer.
@@ -35,9 +34,9 @@ pub struct LogReader {
 
 /// A record that was looked at and not read.
 pub struct Peeked {
-    /// What it is; `None` for a kind that this version ignores.
+    /// Its kind; `None` for a kind that this version ignores.
     pub kind: Option<RecordKind>,
-    /// Where the record stands that follows it in its segment.
+    /// The place of the next record in the segment.
     pub next: Locator,
     /// The first bytes of its body, not checked.
     pub start: Vec<u8>,
@@ -47,7 +46,7 @@ impl LogReader {
     /// Reads the record at `locator`, which a batch of this log named.
     ///
     /// # Errors
-    /// `Corrupt` if what is there is not a whole record; `Io` if it cannot be read.
+    /// `Corrupt` if the place holds no whole record; `Io` if it cannot be read.
     pub fn read(&self, locator: Locator) -> Result<Record> {
         self.segment(locator.segment())?.read(locator)
     }
@@ -65,7 +64,7 @@ impl LogReader {
     /// out by the log before.
     ///
     /// # Errors
-    /// `Corrupt`, naming file and offset, if what is there is not what was written; `Io`; what `visit` returns.
+    /// `Corrupt`, naming file and offset, for damage there; `Io`; the error of `visit`.
     pub fn batches(
         &self,
         from: &Position,
@@ -104,9 +103,9 @@ impl LogReader {
         visit: &mut dyn FnMut(Batch) -> Result<()>,
     ) -> Result<()> {
         let segment = self.segment(entry.id)?;
-        let (mut at, mut chain) = match from {
+        let (at, chain) = match from {
             Some(from) => (from.offset, from.chain()),
-            None => (SEGMENT_HEADER_BYTES as u64, segment.chain_from(entry, before)),
+            None => (FIRST_OFFSET, segment.chain_from(entry, before)),
         };
         let end = if entry.is_active() {
             segment.kept_end()?
@@ -114,17 +113,15 @@ impl LogReader {
             entry.length
         };
         let window = segment.window(at, end.max(at), self.segments.suite)?;
-        while chain.batch < upto && (entry.is_active() || at < entry.length) {
-            let scanned = window
-                .batch_at(at, chain)
-                .map_err(|stop| stop_error(&segment, &stop))?;
-            at = scanned.end;
-            chain = scanned.chain();
-            visit(scanned.batch)?;
+        let end = if entry.is_active() { u64::MAX } else { entry.length };
+        let mut walk = window.batches(at..end, chain);
+        while walk.chain.batch < upto
+            && let Some(scanned) = walk.next()
+        {
+            visit(scanned.map_err(|stop| segment.damage(&stop))?.batch)?;
         }
-        let is_end = !entry.is_active() && at == entry.length;
-        if is_end && chain != entry.end_chain() {
-            return Err(super::damage(&segment.name(), at, NOT_THE_LAST));
+        if walk.at == end && walk.chain != entry.end_chain() {
+            return Err(damage(&segment.name(), end, Cause::LastBatch));
         }
         Ok(())
     }
@@ -161,11 +158,7 @@ impl Segments {
     /// Why a segment is not open: a reader of a damaged log passes over those that it cannot open.
     fn not_open(&self, id: u64) -> Error {
         if self.order.load().iter().any(|entry| entry.id == id) {
-            return super::damage(
-                &segment_name(id),
-                0,
-                "the manifest lists it and it could not be opened",
-            );
+            return damage(&segment_name(id), 0, Cause::SegmentUnopened);
         }
         Error::internal(format!("segment {id} was asked for and is not open"))
     }
@@ -179,67 +172,6 @@ impl Segments {
             }
             list
         });
-    }
-}
-
-/// Why the end of a sealed segment is damage.
-pub(super) const NOT_THE_LAST: &str = "its last batch is not the one that the manifest names";
-
-/// The parts of a segment that are not zero, one after the other.
-pub(super) struct Windows<'a> {
-    segment: &'a SegmentFile,
-    runs: Runs<'a>,
-    from: u64,
-    suite: HashSuite,
-}
-
-impl Windows<'_> {
-    /// The first part: what stands where reading begins, be it nothing but zeros.
-    fn here(&mut self) -> Result<Window> {
-        let bytes = self
-            .runs
-            .here()
-            .map_err(|error| self.segment.cannot_read(error))?;
-        Ok(self.segment.window_of(self.from, Bytes::from(bytes), self.suite))
-    }
-
-    /// The next part.
-    pub(super) fn next(&mut self) -> Result<Option<Window>> {
-        let run = self
-            .runs
-            .next()
-            .map_err(|error| self.segment.cannot_read(error))?;
-        Ok(run.map(|run| {
-            self.segment
-                .window_of(run.base, Bytes::from(run.bytes), self.suite)
-        }))
-    }
-}
-
-/// What stands in a part of a segment, without holding it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Survey {
-    /// The highest offset that a seal states to be durable.
-    pub(super) synced_upto: u64,
-    /// The highest number of a batch that has a seal.
-    pub(super) batch: u64,
-    /// Offset behind the last byte that is not zero.
-    pub(super) used: u64,
-}
-
-impl Survey {
-    /// Takes in what stands in `window` from `from` on.
-    pub(super) fn add(&mut self, window: &Window, from: u64) {
-        for (_, seal) in window.seals_from(from) {
-            self.synced_upto = self.synced_upto.max(seal.synced_upto);
-            self.batch = self.batch.max(seal.batch);
-        }
-        self.used = self.used.max(from + window.used_bytes_from(from));
-    }
-
-    /// Bytes from `from` to the last one that is not zero.
-    pub(super) fn used_from(&self, from: u64) -> u64 {
-        self.used.saturating_sub(from)
     }
 }
 
@@ -262,16 +194,14 @@ pub(super) struct SegmentFile {
     spans: RwLock<Vec<Span>>,
 }
 
-/// Why a listed segment cannot be opened: what is wrong with its folder is wrong with all of them.
+/// The error of a listed segment that cannot be opened; a missing folder is one error for all of them.
 fn cannot_open(disk: &dyn Disk, name: &str, error: io::Error) -> Error {
-    let is_absent = |error: &io::Error| error.kind() == io::ErrorKind::NotFound || is_of_other_kind(error);
-    if !is_absent(&error) {
+    if error.kind() != io::ErrorKind::NotFound {
         return Error::io(format!("cannot open {name}"), error);
     }
     match disk.list(LOG_FOLDER) {
-        Err(error) if is_absent(&error) => no_folder(disk, error),
-        _ => super::of_other_kind(disk, name)
-            .unwrap_or_else(|| super::damage(name, 0, "the manifest lists it and it is missing")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => cannot_list(error),
+        _ => damage(name, 0, Cause::SegmentMissing),
     }
 }
 
@@ -288,7 +218,7 @@ impl SegmentFile {
         let file = file.map_err(|error| cannot_open(disk, &name, error))?;
         let segment = Self::with_file(file, unfinished, &name)?;
         if segment.header.instance != instance || segment.header.id != id {
-            return Err(super::damage(&name, 0, super::FOREIGN));
+            return Err(damage(&name, 0, Cause::Foreign));
         }
         Ok(segment)
     }
@@ -298,7 +228,7 @@ impl SegmentFile {
         let count = read_full(&*file, 0, &mut bytes)
             .map_err(|error| Error::io(format!("cannot read {name}"), error))?;
         let header = SegmentHeader::decode(bytes.get(..count).unwrap_or_default())
-            .map_err(|error| super::damage(name, 0, &error.to_string()))?;
+            .map_err(|error| damage(name, 0, undecodable(&error)))?;
         Ok(Self {
             header,
             file,
@@ -309,12 +239,12 @@ impl SegmentFile {
         })
     }
 
-    /// Whether the header says that this continues `before`. Behind a rewritten part it does not: the manifest decides.
+    /// Whether the header continues `before`. Behind a rewritten part it does not: the manifest decides.
     pub(super) fn continues(&self, before: Option<&SegmentEntry>) -> bool {
         self.header.previous == before.map(SegmentEntry::end).unwrap_or_default()
     }
 
-    /// What the first batch of this segment continues, which `entry` lists behind `before`.
+    /// The chain before the first batch of this segment, which `entry` lists behind `before`.
     pub(super) fn chain_from(&self, entry: &SegmentEntry, before: Option<&SegmentEntry>) -> Chain {
         let digest = before.map_or([0; 32], |before| before.last_digest);
         Chain {
@@ -337,6 +267,19 @@ impl SegmentFile {
         segment_name(self.header.id)
     }
 
+    /// The error of the place where a walk stopped.
+    pub(super) fn damage(&self, stop: &Stop) -> Error {
+        damage(&self.name(), stop.offset, stop.cause.clone())
+    }
+
+    fn origin(&self, suite: HashSuite) -> Origin {
+        Origin {
+            segment: self.header.id,
+            seed: self.header.seed(),
+            suite,
+        }
+    }
+
     fn cannot_read(&self, error: io::Error) -> Error {
         Error::io(format!("cannot read {}", self.name()), error)
     }
@@ -345,11 +288,7 @@ impl SegmentFile {
     pub(super) fn check_length(&self, sealed: u64) -> Result<()> {
         let length = self.file.length().map_err(|error| self.cannot_read(error))?;
         if length < sealed {
-            return Err(super::damage(
-                &self.name(),
-                length,
-                "the file is shorter than what the manifest says",
-            ));
+            return Err(damage(&self.name(), length, Cause::Shorter));
         }
         Ok(())
     }
@@ -357,7 +296,7 @@ impl SegmentFile {
     /// Lets the segment, which is sealed at `length`, be mapped when it is first read: opening a store is not to take longer
     /// for every segment that it has.
     pub(super) fn map_later(&self, length: u64) {
-        // Whoever came first said the same.
+        // Another thread set the same value.
         let _ = self.to_map.set(length);
     }
 
@@ -367,21 +306,21 @@ impl SegmentFile {
             && let Some(&length) = self.to_map.get()
             && let Ok(Some(bytes)) = self.file.map(length)
         {
-            // Without a map, every read goes to the file, and says what is wrong with it.
+            // Without a map, every read goes to the file and reports its damage.
             drop(self.mapped.set(Bytes::new(bytes)));
         }
         self.mapped.get()
     }
 
     /// Maps the bytes that count, once the segment is sealed at `length`, and lets go of buffers that hold the same. Without a
-    /// map, every read goes to the file, and says what is wrong with it.
+    /// map, every read goes to the file and reports its damage.
     pub(super) fn seal(&self, length: u64, map: bool) {
         if !map || self.mapped.get().is_some() {
             return;
         }
         // RDR-2: a writer may have left torn bytes behind this length.
         if let Ok(Some(bytes)) = self.file.map(length) {
-            // Whoever came first mapped the same bytes.
+            // Another thread mapped the same bytes.
             drop(self.mapped.set(Bytes::new(bytes)));
             self.spans
                 .write()
@@ -415,7 +354,11 @@ impl SegmentFile {
             .get()
             .and_then(|mapped| mapped.slice(from as usize..to as usize));
         match mapped {
-            Some(bytes) => Ok(self.window_of(from, bytes, suite)),
+            Some(bytes) => Ok(Window {
+                bytes,
+                base: from,
+                origin: self.origin(suite),
+            }),
             None => self.windows(from, to, suite)?.here(),
         }
     }
@@ -425,7 +368,7 @@ impl SegmentFile {
         self.windows(from, u64::MAX, suite)?.here()
     }
 
-    /// As [`SegmentFile::window_to_end`], with what the file says behind that.
+    /// As [`SegmentFile::window_to_end`], with a survey of the bytes behind that.
     pub(super) fn read_to_end(&self, from: u64, suite: HashSuite) -> Result<(Window, Survey)> {
         let mut windows = self.windows(from, u64::MAX, suite)?;
         let (window, mut behind) = (windows.here()?, Survey::default());
@@ -435,9 +378,9 @@ impl SegmentFile {
         Ok((window, behind))
     }
 
-    /// What the seals of the whole file say, whatever is around them.
+    /// Surveys the seals of the whole file, whatever is around them.
     pub(super) fn survey(&self, suite: HashSuite) -> Result<Survey> {
-        let (window, mut survey) = self.read_to_end(SEGMENT_HEADER_BYTES as u64, suite)?;
+        let (window, mut survey) = self.read_to_end(FIRST_OFFSET, suite)?;
         survey.add(&window, window.base);
         Ok(survey)
     }
@@ -445,22 +388,13 @@ impl SegmentFile {
     /// Reads the parts of the file from `from` to `to` that are not zero.
     pub(super) fn windows(&self, from: u64, to: u64, suite: HashSuite) -> Result<Windows<'_>> {
         let end = self.file.length().map_err(|error| self.cannot_read(error))?;
-        Ok(Windows {
-            segment: self,
-            runs: Runs::new(&*self.file, self.header.seed(), from, to.min(end)),
-            from,
-            suite,
-        })
-    }
-
-    fn window_of(&self, base: u64, bytes: Bytes, suite: HashSuite) -> Window {
-        Window {
-            bytes,
-            base,
-            segment: self.header.id,
-            seed: self.header.seed(),
-            suite,
-        }
+        let between = from..to.min(end);
+        Ok(Windows::new(
+            &*self.file,
+            self.name(),
+            self.origin(suite),
+            between,
+        ))
     }
 
     pub(super) fn read(&self, locator: Locator) -> Result<Record> {
@@ -537,21 +471,15 @@ impl SegmentFile {
     }
 
     fn header_of(&self, bytes: &[u8], locator: Locator) -> Result<FrameHeader> {
-        FrameHeader::parse(bytes, self.header.seed(), locator.offset()).map_err(|error| match error {
-            FrameError::Invalid(what) => super::damage(&self.name(), locator.offset(), what),
-            FrameError::Unsupported(what) => super::unsupported(&self.name(), locator.offset(), &what),
-        })
+        FrameHeader::parse(bytes, self.header.seed(), locator.offset())
+            .map_err(|cause| damage(&self.name(), locator.offset(), cause))
     }
 
     fn record(&self, header: FrameHeader, body: Bytes, locator: Locator) -> Result<Record> {
         let offset = locator.offset();
         // INVARIANT RDR-1.
         if body.len() != header.body_length || !header.matches(&body, self.header.seed(), offset) {
-            return Err(super::damage(
-                &self.name(),
-                offset,
-                "the checksum of a body does not match",
-            ));
+            return Err(damage(&self.name(), offset, Cause::BodyChecksum));
         }
         let kind = RecordKind::from_tag(header.kind)
             .ok_or_else(|| Error::internal("a record that this version ignores was asked for"))?;
@@ -565,6 +493,6 @@ impl SegmentFile {
     }
 
     fn cut_off(&self, locator: Locator) -> Error {
-        super::damage(&self.name(), locator.offset(), "a record is cut off")
+        damage(&self.name(), locator.offset(), Cause::CutOff)
     }
 }

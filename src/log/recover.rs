@@ -1,4 +1,4 @@
-//! Preparing to write: going on in place, or recovering into a new segment.
+//! Recovery: sealing the last segment at the durable mark, and writing whole batches behind it again.
 //!
 //! # Layer
 //! L2.
@@ -16,25 +16,23 @@
 use std::sync::Arc;
 
 use super::batch::{Batch, BatchBuilder, Continue, HeadMark, encode_group};
-use super::catch_up::{ActiveScan, FIRST_OFFSET, Visit};
+use super::catch_up::ActiveScan;
+use super::files::damage;
+use super::handle::Log;
 use super::live::Live;
-use super::manifest::{MANIFEST_NAME, SegmentEntry};
+use super::manifest::SegmentEntry;
 use super::reader::SegmentFile;
-use super::scan::Scanned;
-use super::segment::{LOG_FOLDER, next_segment_bytes, segment_name};
-use super::{Log, WriteLock, damage};
-use crate::disk::{self, read_full, unfinished_name};
-use crate::error::{Error, ErrorKind, Result};
+use super::rotate::next_segment_bytes;
+use super::segment::{FIRST_OFFSET, LOG_FOLDER, segment_name};
+use super::walk::{Scanned, Visit};
+use crate::disk::{self, unfinished_name};
+use crate::error::{Cause, Error, ErrorKind, Result};
 
-/// Bytes behind the end that must be zero for going on in place. A write that was cut off leaves its first bytes
-/// there; a page that a failed sync lost further behind is torn tail, which every scan stops at.
-const CLEAN_BYTES: usize = 4096;
-
-/// What the next writer would do before it appends.
+/// The work of the next writer before it appends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NextWriter {
-    /// Go on in the active segment: `live` of this run of the machine says where, and nothing stands behind it.
+    /// Go on in the active segment at the mark of `live`, which is of this run of the machine; only zeros follow.
     GoOn {
         /// The segment.
         segment: u64,
@@ -55,109 +53,22 @@ pub enum NextWriter {
 }
 
 impl Log {
-    /// Brings this handle to the end of the log, as the holder of the lock: hands out what is new, then goes on in
-    /// place if the log ends where `live` of this run of the machine says, or recovers into a new segment.
-    ///
-    /// # Errors
-    /// As [`Log::catch_up`] and [`Log::append`].
-    ///
-    /// # Durability
-    /// When this returns, every batch handed out so far is durable, save a group of this handle that waits for
-    /// [`Log::sync`].
-    pub fn prepare(&mut self, lock: &WriteLock, visit: &mut dyn FnMut(Batch) -> Result<()>) -> Result<()> {
-        self.check_lock(lock)?;
-        lock.check_file()?;
-        let live = self.look(visit)?;
-        let segment = self.segment(self.manifest.active().id)?;
-        self.check_active_header(&segment)?;
-        if segment.unfinished {
-            self.poison_on_error(|log| log.finish_name(segment.header.id))?;
-        }
-        self.poison_on_error(Self::make_names_durable)?;
-        if self.go_on_in_place(live.as_ref(), &segment, visit)? {
-            self.check_unlisted(self.cursor.batch)?;
-        } else {
-            self.recover(live.as_ref(), &segment, visit)?;
-        }
-        if !self.leftovers_removed {
-            self.poison_on_error(|log| log.remove_leftovers(None))?;
-        }
-        self.prepared = lock.number;
-        Ok(())
-    }
-
-    /// Syncs the folders if another process published the manifest: it may have ended between a rename and its sync,
-    /// and what is appended now must not depend on a name that a loss of power takes.
-    fn make_names_durable(&mut self) -> Result<()> {
-        let generation = self.manifest.generation;
-        if self.named_generation == generation {
-            return Ok(());
-        }
-        self.disk
-            .sync_dir(LOG_FOLDER)
-            .and_then(|()| self.disk.sync_dir(""))
-            .and_then(|()| {
-                if self.named_generation == 0 {
-                    self.disk.sync_parent()
-                } else {
-                    Ok(())
-                }
-            })
-            .map_err(|error| Error::io("cannot sync the folders of the store", error))?;
-        self.named_generation = generation;
-        Ok(())
-    }
-
-    /// Whether the active segment may be written on. Catches up if so.
-    fn go_on_in_place(
-        &mut self,
+    /// Scans the active segment between the cursor and `end`.
+    pub(super) fn scan_in_place(
+        &self,
         live: Option<&Live>,
         segment: &SegmentFile,
-        visit: &mut Visit<'_>,
-    ) -> Result<bool> {
-        let Some(end) = self.end_in_place(live, segment)? else {
-            return Ok(false);
-        };
-        if end > self.cursor.offset {
-            let from = self.cursor.offset;
-            let scan = self.scan_in_place(live, segment, end)?;
-            segment.keep(from, scan.window.bytes.clone());
-            for scanned in scan.batches {
-                self.deliver(scanned, true, visit)?;
-            }
-        }
-        if self.unsynced.is_none() {
-            self.durable = end;
-            self.unproven.clear();
-        }
-        Ok(true)
-    }
-
-    /// Where the next batch begins if the active segment may be written on.
-    fn end_in_place(&self, live: Option<&Live>, segment: &SegmentFile) -> Result<Option<u64>> {
-        let Some(limit) = live.and_then(|live| self.live_limit(live)) else {
-            return Ok(None);
-        };
-        let end = if self.unsynced.is_some() && limit == self.durable {
-            self.cursor.offset
-        } else {
-            limit
-        };
-        let goes_on = end >= self.cursor.offset && is_clean_behind(segment, end)?;
-        Ok(goes_on.then_some(end))
-    }
-
-    /// What stands between the cursor and `end` of the active segment.
-    fn scan_in_place(&self, live: Option<&Live>, segment: &SegmentFile, end: u64) -> Result<ActiveScan> {
+        end: u64,
+    ) -> Result<ActiveScan> {
         let chain = self.cursor.chain();
         self.scan_active(segment, self.cursor.offset, chain, live, Some(end))
     }
 
-    /// What stands in the active segment: the scan with the batches that are known to be durable, and those behind.
+    /// Scans the active segment: returns the scan with the durable batches, and the batches behind them.
     ///
     /// # Errors
     /// If recovering would lose a batch, or take in one that does not belong.
-    fn scan_to_recover(
+    pub(super) fn scan_to_recover(
         &mut self,
         live: Option<&Live>,
         segment: &SegmentFile,
@@ -170,11 +81,7 @@ impl Log {
         let beyond = scan.batches.split_off(split);
         let boundary = scan.batches.last().map_or(FIRST_OFFSET, |scanned| scanned.end);
         if boundary != scan.durable {
-            return Err(damage(
-                &segment.name(),
-                scan.durable,
-                "the durable mark is not at the end of a batch",
-            ));
+            return Err(damage(&segment.name(), scan.durable, Cause::MarkWithinBatch));
         }
         let newest = beyond
             .last()
@@ -191,7 +98,7 @@ impl Log {
         Ok((scan, beyond))
     }
 
-    /// What [`Log::prepare`] would do, found by reading what it would read.
+    /// The work of [`Log::prepare`], found by reading the same files.
     ///
     /// # Errors
     /// As [`Log::prepare`].
@@ -219,7 +126,7 @@ impl Log {
     }
 
     /// Seals the active segment where it is known to be durable and writes the whole batches behind that again.
-    fn recover(
+    pub(super) fn recover(
         &mut self,
         live: Option<&Live>,
         segment: &Arc<SegmentFile>,
@@ -266,7 +173,7 @@ impl Log {
         live: Option<&Live>,
         newest: Option<crate::digest::CommitDigest>,
     ) -> HeadMark {
-        let commit = newest.unwrap_or_else(|| self.head_commit());
+        let commit = newest.unwrap_or(self.cursor.commit);
         match live {
             Some(live) if live.commit == commit => HeadMark {
                 commit,
@@ -324,34 +231,13 @@ impl Log {
         Ok(batches)
     }
 
-    /// As `mark_durable`; what was handed out before it was durable is still to be compared.
+    /// As `mark_durable`; batches handed out before they were durable are still to be compared.
     fn mark_durable_keeping_unproven(&mut self, head: HeadMark) -> Result<()> {
         let unproven = std::mem::take(&mut self.unproven);
         self.mark_durable(head)?;
         self.unproven = unproven;
         Ok(())
     }
-
-    /// Gives a listed segment its final name; a crash may have come between the manifest and this.
-    fn finish_name(&self, id: u64) -> Result<()> {
-        let name = segment_name(id);
-        let renamed = match self.disk.rename_new(&unfinished_name(&name), &name) {
-            // Another process did it before this one had the lock.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-            other => other,
-        };
-        renamed
-            .and_then(|()| self.disk.sync_dir(LOG_FOLDER))
-            .map_err(|error| Error::io(format!("cannot name {name}, which {MANIFEST_NAME} lists"), error))
-    }
-}
-
-/// Whether nothing was left behind `end`.
-fn is_clean_behind(segment: &SegmentFile, end: u64) -> Result<bool> {
-    let mut behind = [0; CLEAN_BYTES];
-    let count = read_full(&*segment.file, end, &mut behind)
-        .map_err(|error| Error::io(format!("cannot read {}", segment.name()), error))?;
-    Ok(behind.iter().take(count).all(|byte| *byte == 0))
 }
 
 /// A batch as it was, to be written in another place.

@@ -1,16 +1,15 @@
-//! Rewriting: new segments that will stand in the place of all that were sealed before.
+//! Rewriting: new segments that replace all segments that were sealed before.
 //!
-//! A rewrite has a *cut*: the last batch that is sealed when it begins. What is up to the cut never changes any more, so
-//! the new segments are written without the writer's lock, for as long as that takes, while others append behind the
-//! cut. [`Log::publish`] then puts them in the place of the old ones, in one step. A rewrite that nobody appended behind
-//! may end with a new head: it is committed by that same step, or not at all.
+//! A rewrite has a *cut*: the last batch that is sealed when it begins. Nothing up to the cut changes any more, so the new
+//! segments are written without the writer's lock, while other processes append behind the cut. [`Log::publish`] then replaces
+//! the old segments in one step. If nothing was appended behind the cut, a rewrite may end with a new head; the same step
+//! commits it.
 //!
 //! # Layer
-//! L2. What the new batches hold is for others: the log checks that they are whole and end with the head of the cut.
+//! L2. Callers choose the new batches; the log checks that they are whole and end with the head of the cut.
 //!
 //! # Invariants
-//! - RWR-1: of two rewrites of one store, at most one is under way.
-//! - RWR-2: what is published was read back from its files and found whole.
+//! - RWR-2: every published segment was read back from its file and found whole.
 //! - RWR-3: a rewrite has no more batches than it replaces, so the numbers behind the cut go on to rise.
 //! - RWR-4: a rewrite that is given up leaves no file behind.
 //!
@@ -19,34 +18,25 @@
 //! writer remove them.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::append::{check_current, new_nonce, not_rewritten};
 use super::batch::{BatchBuilder, Continue, HeadMark, encode_group};
-use super::catch_up::FIRST_OFFSET;
+use super::commit::not_rewritten;
 use super::frame::FrameSeed;
+use super::handle::Log;
+use super::lock::{CompactionLock, WriteLock};
 use super::manifest::SegmentEntry;
-use super::scan::{Chain, Window};
-use super::segment::{LOG_FOLDER, SEGMENT_BYTES_LIMIT};
-use super::{Log, WriteLock};
-use crate::bytes::Bytes;
+use super::rotate::new_nonce;
+use super::seal::Chain;
+use super::segment::{FIRST_OFFSET, SEGMENT_BYTES_LIMIT, rewrite_name};
+use super::walk::{Origin, Windows};
 use crate::digest::{CommitDigest, HashSuite};
-use crate::disk::{self, Access, Disk, DiskFile, LockGuard, lock_within, read_full};
+use crate::disk::{Access, Disk, DiskFile};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-
-/// Name of the lock file that keeps two rewrites apart.
-pub(crate) const COMPACTION_LOCK_NAME: &str = "compact.lock";
 
 /// Bytes that are collected before they are written.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// The right to rewrite the log, held until it is dropped; others may append meanwhile.
-pub struct CompactionLock {
-    guard: Box<dyn LockGuard>,
-    store: (u64, u64),
-}
-
-/// Where a record of a rewrite is; [`Published::locator`](super::Published::locator) says what its place becomes.
+/// The place of a record of a rewrite; [`Published::locator`](super::Published::locator) gives its place in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewPlace {
     /// The file, counted from 0.
@@ -60,14 +50,14 @@ pub struct Rewrite {
     pub(super) files: NewFiles,
     pub(super) plan: Plan,
     segment_bytes_max: u64,
-    /// What is still to be written, at the end of the last file.
+    /// Bytes not yet written, at the end of the last file.
     buffer: Vec<u8>,
     failed: bool,
     /// The head that it ends with, if that is another than the log has.
     moved_to: Option<HeadMark>,
 }
 
-/// What a rewrite replaces.
+/// The part of the log that a rewrite replaces.
 pub(super) struct Plan {
     pub(super) epoch: u32,
     /// The segments in whose place it comes.
@@ -118,7 +108,7 @@ impl Log {
     /// As [`Log::append`]; the handle is poisoned if sealing failed.
     ///
     /// # Durability
-    /// Changes nothing of what the log holds.
+    /// The content of the log stays as it is.
     pub fn begin_rewrite(&mut self, lock: &WriteLock, alone: CompactionLock) -> Result<Rewrite> {
         self.check_prepared(lock)?;
         alone.check(&*self.disk)?;
@@ -153,32 +143,6 @@ impl Log {
             failed: false,
             moved_to: None,
         })
-    }
-}
-
-impl CompactionLock {
-    /// Takes the lock that keeps two rewrites of a store apart, waiting for it at most `wait`. Take it before the writer's
-    /// lock.
-    ///
-    /// # Errors
-    /// `Busy`, naming the holder; `Io`.
-    pub fn take(disk: &dyn Disk, wait: Duration) -> Result<Self> {
-        let guard = lock_within(disk, COMPACTION_LOCK_NAME, wait).map_err(|error| match error.kind() {
-            ErrorKind::Busy => error.context("another rewrite is under way"),
-            _ => error,
-        })?;
-        Ok(Self {
-            guard,
-            store: disk.identity(),
-        })
-    }
-
-    /// Refuses a lock of another store, and one whose file was replaced (RWR-1).
-    pub(super) fn check(&self, disk: &dyn Disk) -> Result<()> {
-        if self.store != disk.identity() {
-            return Err(Error::internal("a rewrite of another store was given"));
-        }
-        check_current(&*self.guard)
     }
 }
 
@@ -327,10 +291,10 @@ impl NewFiles {
 
     fn add(&mut self) -> Result<()> {
         let name = rewrite_name(self.list.len() + 1);
-        let file = self.disk.create(&name).map_err(|error| {
-            let failed = Error::io(format!("cannot create {name}"), error);
-            disk::with_what_stands_at(&*self.disk, &name, failed)
-        })?;
+        let file = self
+            .disk
+            .create(&name)
+            .map_err(|error| Error::io(format!("cannot create {name}"), error))?;
         self.list.push(NewFile {
             name,
             file,
@@ -359,23 +323,18 @@ impl NewFiles {
     fn read_file_back(&self, file: &NewFile, chain: Chain) -> Result<Chain> {
         let reading = |error| Error::io(format!("cannot read {}", file.name), error);
         let opened = self.disk.open(&file.name, Access::Read).map_err(reading)?;
-        let mut bytes = vec![0; (file.length - FIRST_OFFSET) as usize];
-        let count = read_full(&*opened, FIRST_OFFSET, &mut bytes).map_err(reading)?;
-        bytes.truncate(count);
-        let window = Window {
-            bytes: Bytes::from(bytes),
-            base: FIRST_OFFSET,
+        let origin = Origin {
             segment: 0,
             seed: FrameSeed::new(&self.instance, &file.nonce),
             suite: self.suite,
         };
-        let (mut at, mut chain) = (FIRST_OFFSET, chain);
-        while at < file.length {
-            let scanned = window
-                .batch_at(at, chain)
-                .map_err(|stop| not_as_written(&file.name, stop.offset))?;
-            (at, chain) = (scanned.end, scanned.chain());
+        let between = FIRST_OFFSET..file.length;
+        let window = Windows::new(&*opened, file.name.clone(), origin, between.clone()).here()?;
+        let mut walk = window.batches(between, chain);
+        if let Some(stop) = walk.by_ref().find_map(Result::err) {
+            return Err(not_as_written(&file.name, stop.offset));
         }
+        let (at, chain) = (walk.at, walk.chain);
         let written = Chain {
             batch: file.last_batch,
             digest: Some(file.last_digest),
@@ -394,27 +353,18 @@ impl Drop for NewFiles {
         if self.published || self.disk.process() != self.process {
             return;
         }
-        // INVARIANT RWR-4: what cannot be removed now is removed by the next writer.
+        // INVARIANT RWR-4: the next writer removes a file that cannot be removed now.
         for file in &self.list {
             drop(self.disk.remove(&file.name));
         }
     }
 }
 
-/// What was written does not come back: the log itself was not touched.
+/// The error of a file that does not read back as written: the log itself was not touched.
 pub(super) fn not_as_written(name: &str, offset: u64) -> Error {
     let message =
         format!("{name} does not read back at byte {offset} as it was written; nothing was changed");
     Error::new(ErrorKind::Io, message)
         .with_code(ErrorCode::NotAsWritten)
         .with_hint("the memory or the disk of this machine may be failing")
-}
-
-fn rewrite_name(number: usize) -> String {
-    format!("{LOG_FOLDER}/rewrite-{number}.tmp")
-}
-
-/// Whether a file of the log's folder is of a rewrite that is not published.
-pub(super) fn is_rewrite_name(name: &str) -> bool {
-    name.starts_with("rewrite-") && name.strip_suffix(".tmp").is_some()
 }

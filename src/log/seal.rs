@@ -18,7 +18,15 @@ use crate::digest::{BatchDigest, CommitDigest, Domain, HashSuite};
 pub(super) const SEAL_BYTES: usize = 128;
 const COVERED_BYTES: usize = 96;
 
-/// What ends a batch.
+/// The end of the chain that the next batch continues.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Chain {
+    pub(super) batch: u64,
+    /// `None` where the manifest alone decides what comes before.
+    pub(super) digest: Option<[u8; 32]>,
+}
+
+/// The last frame of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Seal {
     pub(super) batch: u64,

@@ -1,4 +1,4 @@
-//! Segments: their files, their names, their headers and how large they are made.
+//! Segments: their names and their headers.
 //!
 //! # Layer
 //! L2.
@@ -10,18 +10,13 @@
 //! # Format
 //! docs/format.md, "Segment".
 
-use std::io;
-
-use super::LogOptions;
 use super::frame::FrameSeed;
-use super::manifest::SegmentEnd;
-use super::rewrite::is_rewrite_name;
 use crate::codec::{DecodeError, Reader};
-use crate::disk::{self, Disk};
-use crate::error::{Error, Result};
 
 /// Bytes before the first batch.
 pub(super) const SEGMENT_HEADER_BYTES: usize = 4096;
+/// Offset of the first batch.
+pub(super) const FIRST_OFFSET: u64 = SEGMENT_HEADER_BYTES as u64;
 /// The folder of the segments.
 pub(crate) const LOG_FOLDER: &str = "log";
 /// Bytes of a segment at the most: a locator counts 16-byte steps in 32 bits.
@@ -29,6 +24,15 @@ pub(super) const SEGMENT_BYTES_LIMIT: u64 = 16 << 32;
 
 const MAGIC: &[u8; 8] = b"TRsegm01";
 const FORMAT: u32 = 1;
+
+/// Where a sealed segment ends, or, all zero, that there is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct SegmentEnd {
+    pub(super) id: u64,
+    pub(super) length: u64,
+    pub(super) last_batch: u64,
+    pub(super) last_digest: [u8; 32],
+}
 
 /// The first bytes of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,11 +104,6 @@ impl SegmentHeader {
     }
 }
 
-/// Whether a file of the log's folder is one that nothing lists before it has another name: of a segment, or of a rewrite.
-pub fn is_unfinished_name(name: &str) -> bool {
-    is_rewrite_name(name) || matches!(parse_segment_name(name), Some((_, true)))
-}
-
 /// The name of a segment's file, relative to the store.
 pub fn segment_name(id: u64) -> String {
     format!("{LOG_FOLDER}/{id:08}.seg")
@@ -122,43 +121,12 @@ pub(super) fn parse_segment_name(name: &str) -> Option<(u64, bool)> {
     (format!("{id:08}") == digits).then_some((id, unfinished))
 }
 
-/// How large the next segment is made: twice what the last one used, between the two limits, and more only if `needed`
-/// bytes of batches do not fit otherwise.
-pub(super) fn next_segment_bytes(options: &LogOptions, used: u64, needed: u64) -> u64 {
-    let least = options.segment_bytes_min.max(2 * SEGMENT_HEADER_BYTES as u64);
-    let wanted = used
-        .saturating_mul(2)
-        .clamp(least, options.segment_bytes_max.max(least));
-    let needed = needed.saturating_add(SEGMENT_HEADER_BYTES as u64);
-    wanted.max(needed).next_multiple_of(SEGMENT_HEADER_BYTES as u64)
+/// The name of a file of a rewrite that is not published.
+pub(super) fn rewrite_name(number: usize) -> String {
+    format!("{LOG_FOLDER}/rewrite-{number}.tmp")
 }
 
-/// Creates the file of a new, empty segment, as large as [`next_segment_bytes`] says; on a disk that has no room for that, as small as
-/// it may be, so that the last of the room is left for what must be written.
-pub(super) fn create_segment(
-    disk: &dyn Disk,
-    header: &SegmentHeader,
-    options: &LogOptions,
-    used: u64,
-    needed: u64,
-) -> Result<()> {
-    let name = segment_name(header.id);
-    let write = |used| {
-        let length = next_segment_bytes(options, used, needed);
-        disk::write_whole(disk, &disk::unfinished_name(&name), &header.encode(), length)
-    };
-    let written = match write(used) {
-        Err(error) if is_full(&error) => write(0),
-        other => other,
-    };
-    written
-        .and_then(|()| disk::finish_whole(disk, &name))
-        .map_err(|error| Error::io(format!("cannot create {name}"), error))
-}
-
-fn is_full(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
-    )
+/// Whether a file of the log's folder is of a rewrite that is not published.
+pub(super) fn is_rewrite_name(name: &str) -> bool {
+    name.starts_with("rewrite-") && name.strip_suffix(".tmp").is_some()
 }

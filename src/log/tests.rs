@@ -12,11 +12,16 @@ mod salvage;
 mod turns;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use super::files::*;
+use super::live::LIVE_NAME;
+use super::manifest::{MANIFEST_NAME, Manifest};
 use super::*;
-use crate::digest::{HashAlgorithm, Root};
-use crate::disk::MemDisk;
+use crate::digest::{CommitDigest, HashAlgorithm, HashSuite, Root};
+use crate::disk::{Access, Disk, MemDisk};
+use crate::error::{Cause, Error, ErrorCode, ErrorKind, Finding, Result, Severity};
 
 /// Segments this small rotate after a few batches.
 const SMALL: LogOptions = LogOptions {

@@ -1,7 +1,7 @@
-//! The part of the log that a checkpoint covers, read from the checkpoint or, if that is damaged, from the log.
+//! The log up to the position of a checkpoint: from the checkpoint, or from the log itself once the checkpoint proves damaged.
 //!
-//! Each block of a checkpoint is checked when it is read. After a damaged block, the log is read once from its start
-//! into a store of its own. That store answers every later question, so damage costs only time.
+//! Each block of a checkpoint is checked when it is first read. Once a block proves damaged, the log is read from its start into
+//! a store of its own, and answers every question from then on: the damage costs only time.
 //!
 //! # Layer
 //! L4.
@@ -13,17 +13,16 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath, Root};
+use crate::digest::{CommitDigest, DIGEST_LEN, KeyPath, Root};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{Locator, Position};
-use crate::object::{Commit, HistoryTree, Reference};
+use crate::object::{HistoryTree, Reference};
 use crate::threads::Mutex;
 use crate::trie::{NodeSource, Saver, StoredNode, Trie, stored_digest};
 
 use super::Store;
 use super::checkpoint::{Checkpoint, ChildRow, CommitRow, DigestRow, Rows, StateRow};
 use super::commits::{ChangeCounts, CommitEntry, Gap};
-use super::records::{Records, unreadable};
 
 /// Base of the places of nodes that come from the log; no file is so long.
 const FROM_LOG: u64 = 1 << 63;
@@ -261,7 +260,7 @@ impl Base {
         Ok((found, self.position().batch))
     }
 
-    /// Returns the possible children of this parent in the state of the checkpoint, or `None` if it does not list them.
+    /// Objects that may have this parent in the state of the checkpoint; `None` if it does not know.
     pub(super) fn children(&self, parent: &KeyPath) -> Result<Option<Vec<KeyPath>>> {
         if self.from_log.get().is_some() {
             return Ok(None);
@@ -279,7 +278,7 @@ impl Base {
         Ok(is_new)
     }
 
-    /// Returns the parent of each object in that state, for the next checkpoint, or `None` if it does not list them.
+    /// The parents of objects in that state, for the next checkpoint; `None` if it does not know.
     pub(super) fn child_rows(&self) -> Option<impl Iterator<Item = Result<ChildRow>> + '_> {
         let is_whole = self.from_log.get().is_none();
         is_whole.then(|| self.checkpoint.child_rows().iter())
@@ -318,32 +317,7 @@ impl Base {
     }
 }
 
-/// Returns the commit of a row, without its state.
-pub(super) fn commit_of(row: &CommitRow, records: &Records, suite: HashSuite) -> Result<CommitEntry> {
-    let place = Locator::from_u64(row.place);
-    let record = records.record(place)?;
-    let commit = Commit::decode(&record.body).map_err(|error| unreadable(&record, &error))?;
-    let digest = Commit::hash(&record.body, suite);
-    if digest != row.digest {
-        let seq = row.seq;
-        return Err(Error::corrupt(format!(
-            "commit {seq} is not {} but {digest}",
-            row.digest
-        )));
-    }
-    Ok(CommitEntry {
-        digest,
-        commit,
-        batch: row.batch,
-        place,
-        stated: (row.delta != 0).then(|| Locator::from_u64(row.delta)),
-        takes_state: false,
-        counts: row.counts.map(OnceLock::from).unwrap_or_default(),
-        trie: OnceLock::new(),
-    })
-}
-
-/// Makes the checkpoint row of a commit.
+/// The row of a commit in a checkpoint.
 pub(super) fn row_of(entry: &CommitEntry) -> CommitRow {
     CommitRow {
         seq: entry.seq(),
@@ -354,7 +328,7 @@ pub(super) fn row_of(entry: &CommitEntry) -> CommitRow {
         place: entry.place.to_u64(),
         lane: lane_number(entry.lane()),
         counts: entry.counts.get().copied() as Option<ChangeCounts>,
-        delta: entry.stated.map_or(0, Locator::to_u64),
+        delta: entry.map_record.map_or(0, Locator::to_u64),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The log without its records: the line of commits, the references, and the first writes of removed ids.
+//! The catalog of the log: the line of commits, the references, and the first times of ids that left the state.
 //!
 //! # Layer
 //! L4. Derived: rebuilt from the log at open.
@@ -58,8 +58,8 @@ impl Catalog {
         self.left.clone()
     }
 
-    /// Records the ids that those states had and the next ones lack (CTL-3).
-    pub(super) fn settle(&mut self, gone: Vec<(KeyPath, i64)>) {
+    /// Notes the ids that those states had and the next ones lack (CTL-3).
+    pub(super) fn flush(&mut self, gone: Vec<(KeyPath, i64)>) {
         for (key, created) in gone {
             self.note_unlinked(key, created);
         }

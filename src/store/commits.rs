@@ -4,8 +4,7 @@
 //! L4. Derived: rebuilt from the log at open. Knows commits, not objects.
 //!
 //! # Invariants
-//! - CTL-1: kept commits are in the order of rising seq. Between two of them is nothing, or one gap that names the
-//!   thinned commits.
+//! - CTL-1: kept commits are in the order of seq; between two of them is nothing, or one gap with the thinned commits.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -31,7 +30,7 @@ pub struct ChangeCounts {
 }
 
 impl ChangeCounts {
-    /// Counts ids, each given as its presence in the older and in the newer state.
+    /// Counts changes of ids, each given as whether the older and the newer state have it.
     pub(crate) fn of(changes: impl Iterator<Item = (bool, bool)>) -> Self {
         let mut counts = Self::default();
         changes.for_each(|(old, new)| counts.add(old, new));
@@ -61,12 +60,12 @@ pub(crate) struct CommitEntry {
     pub(crate) batch: u64,
     /// The place of its record.
     pub(crate) place: Locator,
-    /// The place of the first record of its map or map changes, with times; only in a rewritten log.
-    pub(crate) stated: Option<Locator>,
-    /// Whether its batch holds no map, and its state is that of an older commit. False for a commit in a checkpoint,
-    /// where this is unknown.
+    /// Where the first record is that states its map, or what of it changed, with times; if the log was rewritten.
+    pub(crate) map_record: Option<Locator>,
+    /// Whether its batch says nothing of its state, which is that of an older commit. Not known, and false, of a commit that
+    /// a checkpoint covers.
     pub(super) takes_state: bool,
-    /// Its changes since the kept commit before it, counted at the first access.
+    /// Its changes against the kept commit before it, counted on first use.
     pub(crate) counts: OnceLock<ChangeCounts>,
     /// The state of the commit, loaded at the first access through [`super::Store::state`].
     pub(super) trie: OnceLock<Trie>,

@@ -1,4 +1,4 @@
-//! Undo and redo of a lane: its own commits, newest first.
+//! The commits that a lane may undo and redo: its own, newest first.
 //!
 //! # Layer
 //! L4.
@@ -45,7 +45,7 @@ impl Store {
     /// # Errors
     /// As [`Self::commit_at`].
     pub(crate) fn to_undo(&self, lane: &str) -> Result<Option<Arc<CommitEntry>>> {
-        // An undo or redo on the way back affects a commit further back.
+        // An undo or redo met on the way back concerns an earlier commit.
         let (mut undone, mut redone) = (HashSet::new(), HashSet::new());
         for entry in self.of_lane(lane) {
             let entry = entry?;

@@ -1,20 +1,20 @@
 //! The store: turns batches of the log into commits, states, references and history.
 //!
-//! [`Store::apply`] is the only way in, for a batch read at open, a batch of another process, and a durable batch of
-//! this process. So memory always agrees with the log.
+//! [`Store::apply`] is the one way in. Batches read at open, batches of other processes and batches that this process has just
+//! made durable all take it, so memory never contradicts the log.
 //!
 //! # Layer
 //! L4. Knows the meaning of records. Holds no draft, takes no lock file, reads no clock.
 //!
 //! # Invariants
-//! - STO-1: a commit is applied only if its parent, number, time, history root and root match its record.
-//! - STO-2: published data is in the log; memory is never ahead of it.
+//! - STO-1: a commit is taken in only if its parent, number, time, history root and root verify.
+//! - STO-2: the log holds all published commits; memory is never ahead of it.
 
 mod base;
 mod catalog;
 mod checkpoint;
+mod checkpointing;
 mod commits;
-mod cover;
 mod lane;
 mod records;
 mod references;
@@ -40,8 +40,7 @@ pub(crate) use base::Reread;
 use catalog::Catalog;
 use checkpoint::Checkpoint;
 pub(crate) use checkpoint::{
-    FOLDER as CHECKPOINT_FOLDER, LogId, OF_LATER_LOG, check as check_checkpoints,
-    is_name as is_checkpoint_name, open_newest, positions as checkpoint_positions,
+    LogId, check as check_checkpoints, open_newest, positions as checkpoint_positions,
     remove_all as remove_checkpoints, remove_outdated as remove_outdated_checkpoints,
     standings as checkpoint_standings,
 };
@@ -53,16 +52,16 @@ pub(crate) use replay::StagedState;
 pub(crate) use rewrite::{Erasure, Live, Plan};
 pub(crate) use rewritten::Erased;
 #[cfg(feature = "cli")]
-pub(crate) use rewritten::STATED_BYTES;
+pub(crate) use rewritten::MAP_ENTRY_BYTES;
 pub(crate) use salvage::{Salvaged, salvage};
 pub(crate) use states::BothStores;
 use states::Loaded;
 
-/// The data shared by all readers and the one writer of this process.
+/// The state shared by all readers and the one writer of this process.
 pub(crate) struct Store {
     pub(crate) suite: HashSuite,
     pub(crate) records: Records,
-    /// The log up to the checkpoint; the other fields hold the batches since.
+    /// The log up to a position; the other fields hold everything since.
     base: Option<Arc<Base>>,
     catalog: RwLock<Catalog>,
     head: ArcSwapOption<CommitEntry>,
@@ -264,9 +263,9 @@ impl Store {
         let Some(commit) = self.of_batch(self.records.batch_of(entry.place)?)? else {
             return Ok(None);
         };
-        let stated = self.records.stated(&commit, &entry.key)?;
-        Ok(Some(stated.map_or(commit.commit.time, |stated| {
-            Time::from_micros(stated.updated)
+        let map_record = self.records.map_record(&commit, &entry.key)?;
+        Ok(Some(map_record.map_or(commit.commit.time, |map_record| {
+            Time::from_micros(map_record.updated)
         })))
     }
 
@@ -315,7 +314,7 @@ impl Store {
             .map_or(Ok(None), |base| base.first_written(key))
     }
 
-    /// Returns the first writes of ids that are known without the checkpoint.
+    /// The first times of ids, as far as known without the checkpoint.
     fn first_written_overlay(&self) -> Vec<(KeyPath, i64)> {
         self.catalog.read_recursive().all_first_written()
     }

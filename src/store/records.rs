@@ -8,8 +8,8 @@
 //! - RCS-2: of a digest that was erased and written again, the present record wins.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::bytes::Bytes;
 use crate::digest::{
@@ -17,13 +17,13 @@ use crate::digest::{
 };
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::{Locator, LogReader, Record, RecordKind};
-use crate::object::Object;
+use crate::object::{Commit, Object};
 use crate::threads::{Mutex, RwLock};
 
 use super::base::Base;
-use super::checkpoint::DigestRow;
+use super::checkpoint::{CommitRow, DigestRow};
 use super::commits::CommitEntry;
-use super::rewritten::{Erased, Stated, StatedEntry, gap_digests};
+use super::rewritten::{Erased, MapEntry, MapRecord, gap_digests, unreadable};
 use super::versions::DigestIndex;
 
 /// All records of the history, by digest.
@@ -31,23 +31,23 @@ pub(crate) struct Records {
     suite: HashSuite,
     reader: LogReader,
     objects: RwLock<DigestIndex>,
-    /// Contents and texts; the domain of their digest distinguishes them.
+    /// Contents and texts, distinguished by the domain of their digest.
     texts: RwLock<DigestIndex>,
-    /// Number of erased records in `objects`.
+    /// How many of `objects` were erased.
     erased: AtomicU64,
-    /// Number of those that were lost in a damaged store rather than erased.
+    /// How many of those were lost and could not be salvaged.
     lost: AtomicU64,
-    /// The records that a checkpoint covers.
+    /// The checkpoint, if the store was opened by one.
     base: Option<Arc<Base>>,
-    /// The places of the map records in a rewritten log, by the place of the first record.
-    stated: Mutex<HashMap<Locator, Arc<StatedParts>>>,
+    /// Where the entries of maps are that a rewritten log states, by the place of the first record.
+    map_record: Mutex<HashMap<Locator, Arc<MapParts>>>,
 }
 
-/// The records of one map: the first key and the place of each.
-type StatedParts = Vec<(KeyPath, Locator)>;
+/// The records of one map: the first key of each, and where it is.
+type MapParts = Vec<(KeyPath, Locator)>;
 
-/// Maximal number of maps with cached [`StatedParts`].
-const STATED_KEPT: usize = 1_024;
+/// Maps of which [`MapParts`] are kept at once.
+const MAPS_KEPT: usize = 1_024;
 
 /// A record found by its digest.
 struct Found {
@@ -65,11 +65,11 @@ impl Records {
             erased: AtomicU64::new(0),
             lost: AtomicU64::new(0),
             base,
-            stated: Mutex::default(),
+            map_record: Mutex::default(),
         }
     }
 
-    /// Returns the reader of the log.
+    /// The reader of the log.
     pub(super) fn reader(&self) -> &LogReader {
         &self.reader
     }
@@ -106,7 +106,7 @@ impl Records {
         self.table(of_objects).read().candidates(digest).collect()
     }
 
-    /// Returns the rows of the records that are not in the checkpoint, for the next one.
+    /// The rows known without the checkpoint, for the next one.
     pub(super) fn rows(&self, of_objects: bool) -> Vec<DigestRow> {
         let table = self.table(of_objects).read();
         let row = |(prefix, place): (u64, Locator)| DigestRow {
@@ -188,7 +188,7 @@ impl Records {
         Ok(found.map(|(place, body)| Found { place, body }))
     }
 
-    /// Returns the commit that erased the record of this digest, unless the record was written again.
+    /// The commit that erased this digest, if it was not written again.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
@@ -233,7 +233,7 @@ impl Records {
         Ok(found.map(|found| found.place))
     }
 
-    /// Returns the place of the version with this digest, or of the marker of its erasure.
+    /// The place of the version with this digest, or of the marker of its erasure.
     ///
     /// # Errors
     /// As [`Self::object_at`].
@@ -262,7 +262,34 @@ impl Records {
         Ok(found.map(|found| found.place))
     }
 
-    /// Reads the record at a place.
+    /// The commit of a row of a checkpoint, without its state.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if its record cannot be read or is that of another commit.
+    pub(super) fn commit(&self, row: &CommitRow) -> Result<CommitEntry> {
+        let place = Locator::from_u64(row.place);
+        let record = self.record(place)?;
+        let commit = Commit::decode(&record.body).map_err(|error| unreadable(&record, &error))?;
+        let digest = Commit::hash(&record.body, self.suite);
+        if digest != row.digest {
+            let (seq, wanted) = (row.seq, row.digest);
+            return Err(Error::corrupt(format!(
+                "commit {seq} is not {wanted} but {digest}"
+            )));
+        }
+        Ok(CommitEntry {
+            digest,
+            commit,
+            batch: row.batch,
+            place,
+            map_record: (row.delta != 0).then(|| Locator::from_u64(row.delta)),
+            takes_state: false,
+            counts: row.counts.map(OnceLock::from).unwrap_or_default(),
+            trie: OnceLock::new(),
+        })
+    }
+
+    /// The record at a place.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if it cannot be read.
@@ -296,20 +323,20 @@ impl Records {
         Ok(self.reader.read(Locator::from_u64(place))?.batch)
     }
 
-    /// Returns the map entry of `key` in a rewritten log at a commit.
+    /// The map entry of `key` at a commit of a rewritten log.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
-    pub(crate) fn stated(&self, commit: &CommitEntry, key: &KeyPath) -> Result<Option<StatedEntry>> {
-        let Some(first) = commit.stated else {
+    pub(crate) fn map_record(&self, commit: &CommitEntry, key: &KeyPath) -> Result<Option<MapEntry>> {
+        let Some(first) = commit.map_record else {
             return Ok(None);
         };
-        let parts = self.stated_parts(first)?;
+        let parts = self.map_parts(first)?;
         let behind = parts.partition_point(|(first, _)| first <= key);
         // The first keys are unverified: reads both neighbouring records, so that a wrong key cannot hide an entry.
         for (_, place) in parts.iter().take(behind + 1).skip(behind.saturating_sub(1)) {
             let record = self.reader.read(*place)?;
-            let found = Stated::find(&record.body, key).map_err(|error| unreadable(&record, &error))?;
+            let found = MapRecord::find(&record.body, key).map_err(|error| unreadable(&record, &error))?;
             if found.is_some() {
                 return Ok(found);
             }
@@ -317,31 +344,32 @@ impl Records {
         Ok(None)
     }
 
-    /// Returns the records of the map that starts at `first`, each with its first key.
-    fn stated_parts(&self, first: Locator) -> Result<Arc<StatedParts>> {
-        if let Some(known) = self.stated.lock().get(&first) {
+    /// The records of a map of which this is the first, each with its first key.
+    fn map_parts(&self, first: Locator) -> Result<Arc<MapParts>> {
+        if let Some(known) = self.map_record.lock().get(&first) {
             return Ok(Arc::clone(known));
         }
-        let (mut parts, mut next) = (StatedParts::new(), first);
+        let (mut parts, mut next) = (MapParts::new(), first);
         loop {
             let peeked = self.reader.peek(next, DIGEST_LEN)?;
             if !matches!(peeked.kind, Some(RecordKind::Base | RecordKind::Delta)) {
                 break;
             }
-            let key = Stated::first_key(&peeked.start).map_err(|error| Error::corrupt(error.to_string()))?;
+            let key =
+                MapRecord::first_key(&peeked.start).map_err(|error| Error::corrupt(error.to_string()))?;
             parts.extend(key.map(|key| (key, next)));
             next = peeked.next;
         }
         let parts = Arc::new(parts);
-        let mut stated = self.stated.lock();
-        if stated.len() >= STATED_KEPT {
-            stated.clear();
+        let mut map_record = self.map_record.lock();
+        if map_record.len() >= MAPS_KEPT {
+            map_record.clear();
         }
-        stated.insert(first, Arc::clone(&parts));
+        map_record.insert(first, Arc::clone(&parts));
         Ok(parts)
     }
 
-    /// Returns the digests in the gap record at `place`.
+    /// The digests in the gap record at `place`.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the record cannot be read.
@@ -401,12 +429,4 @@ fn placeholder(record: &Record, digest: ObjectDigest) -> Result<Object> {
             "the erasure marker of version {digest} names another digest"
         ))),
     }
-}
-
-pub(super) fn unreadable(record: &Record, error: &crate::codec::DecodeError) -> Error {
-    let (segment, offset) = (record.locator.segment(), record.locator.offset());
-    Error::corrupt(format!(
-        "the {:?} record at offset {offset} of segment {segment}: {error}",
-        record.kind
-    ))
 }

@@ -1,7 +1,7 @@
 //! Names for commits: snapshots with their rings, drafts, rejected changes, pins.
 //!
 //! # Layer
-//! L4. Derived: rebuilt from the log at open. Knows names, but not the named commits.
+//! L4. Derived: rebuilt from the log at open. Knows names, not the commits and versions behind them.
 //!
 //! # Invariants
 //! - CTL-2: a lane's ring holds its newest [`RING`] automatic snapshots, oldest first.

@@ -19,14 +19,13 @@ use crate::threads::{beside, processors};
 use crate::trie::{Entry, Shape, Trie};
 
 use super::commits::Gap;
-use super::records::unreadable;
-use super::rewritten::{Erased, Stated, decode_gap};
+use super::rewritten::{Erased, MapRecord, decode_gap, unreadable};
 use super::{CommitEntry, Store};
 
 /// Number of records that justifies a second thread.
 const RECORDS_A_THREAD: usize = 2_048;
 
-/// The writer's knowledge of its own new batch.
+/// The writer's knowledge of the batch it has just written.
 pub(crate) struct StagedState {
     /// The state after the batch, without the places of new records.
     pub(crate) trie: Option<Trie>,
@@ -41,15 +40,15 @@ struct CommitRecord {
     place: Locator,
 }
 
-/// The decoded content of a batch.
+/// The decoded records of a batch.
 #[derive(Default)]
 struct Contents {
     /// Object records that link their id, including erased ones.
     links_of_objects: Vec<(KeyPath, ObjectDigest, Locator)>,
     links: Vec<(KeyPath, ObjectDigest)>,
     unlinks: Vec<KeyPath>,
-    /// The map or map changes of a rewritten log.
-    stated: Option<Stated>,
+    /// The map, or its changes, from the records of a rewritten log.
+    map_record: Option<MapRecord>,
     gaps: Vec<(Gap, Vec<CommitDigest>)>,
     commit: Option<CommitRecord>,
     references: Vec<Reference>,
@@ -62,11 +61,11 @@ impl Contents {
 
     /// Checks the rules that do not depend on the state before.
     fn check(&self) -> Result<()> {
-        let rule = if self.commit.is_none() && (self.changes_state() || self.stated.is_some()) {
+        let rule = if self.commit.is_none() && (self.changes_state() || self.map_record.is_some()) {
             "a batch without a commit changes the state"
         } else if self.commit.is_none() && !self.gaps.is_empty() {
             "a gap is not followed by a commit"
-        } else if self.stated.is_some() && self.changes_state() {
+        } else if self.map_record.is_some() && self.changes_state() {
             "a batch states a map and changes it too"
         } else {
             return Ok(());
@@ -104,8 +103,8 @@ pub(super) fn apply(
                 .map_or_else(|| Ok(Trie::new()), |head| store.state(head))?,
             of_root: &|root| store.by_root(root)?.map(|entry| store.state(&entry)).transpose(),
         };
-        if contents.changes_state() || contents.stated.is_some() {
-            store.settle()?;
+        if contents.changes_state() || contents.map_record.is_some() {
+            store.flush()?;
         }
         next = state_after(store, &before, &contents, &record.commit, state)?;
         tree.append(&record.digest);
@@ -115,7 +114,7 @@ pub(super) fn apply(
             commit: record.commit,
             batch: batch.number,
             place: record.place,
-            stated: contents.stated.as_ref().map(|stated| stated.place),
+            map_record: contents.map_record.as_ref().map(|map_record| map_record.place),
             takes_state: next.is_kept_one,
             counts: OnceLock::new(),
             trie: OnceLock::from(next.trie),
@@ -145,7 +144,7 @@ pub(super) fn apply(
     Ok(entry)
 }
 
-/// Decodes a batch. With `register`, it also indexes the records by digest.
+/// Decodes a batch. With `register`, its records can be found by digest from then on.
 fn decode(
     store: &Store,
     batch: &Batch,
@@ -190,7 +189,7 @@ fn decode(
             }
             RecordKind::Link | RecordKind::Unlink => add_links(&mut contents, record).map_err(bad)?,
             RecordKind::Base | RecordKind::Delta => {
-                Stated::add(&mut contents.stated, record).map_err(bad)?;
+                MapRecord::add(&mut contents.map_record, record).map_err(bad)?;
             }
             RecordKind::Gap => contents.gaps.push(decode_gap(record).map_err(bad)?),
             RecordKind::Commit => {
@@ -274,7 +273,7 @@ struct Before<'a> {
     of_root: &'a dyn Fn(Root) -> Result<Option<Trie>>,
 }
 
-/// The state after a commit, with the catalog's entries for the state before.
+/// The state after a commit, with the ids of the one before for the catalog.
 #[derive(Default)]
 struct NextState {
     trie: Trie,
@@ -287,7 +286,7 @@ struct NextState {
 /// Returns the states of the commits in a run of batches after the state `trie`, each with the commit's number.
 ///
 /// # Errors
-/// `Corrupt` or `Io` if the log cannot be read, or a root differs from that of its commit.
+/// `Corrupt` or `Io` if the log cannot be read, or a root is not that of its commit.
 pub(super) fn states_behind(
     store: &Store,
     trie: Trie,
@@ -358,8 +357,8 @@ fn state_after(
     commit: &Commit,
     staged: Option<Trie>,
 ) -> Result<NextState> {
-    let state = match &contents.stated {
-        Some(stated) => stated_state(store, before, stated)?,
+    let state = match &contents.map_record {
+        Some(map_record) => state_of_map(store, before, map_record)?,
         None if contents.changes_state() => link_all(store, before, contents, commit, staged)?,
         None => state_of_root(before, commit)?,
     };
@@ -441,14 +440,18 @@ fn link_all(
     Ok(state)
 }
 
-/// Builds the state from the map records of a rewritten log: a whole map, or the changes since the kept commit before.
-fn stated_state(store: &Store, before: &Before<'_>, stated: &Stated) -> Result<NextState> {
+/// The state of a commit from its map record: a whole map, or the changes since the kept commit before.
+fn state_of_map(store: &Store, before: &Before<'_>, map_record: &MapRecord) -> Result<NextState> {
     let mut state = NextState::default();
-    if !stated.whole {
+    if !map_record.whole {
         state.trie = before.trie.clone();
     }
-    let mut entries = Vec::with_capacity(if stated.whole { stated.entries.len() } else { 0 });
-    for change in &stated.entries {
+    let mut entries = Vec::with_capacity(if map_record.whole {
+        map_record.entries.len()
+    } else {
+        0
+    });
+    for change in &map_record.entries {
         let Some(digest) = change.digest else {
             state.trie.remove(&change.key, store)?;
             state.unlinked.push((change.key, change.created));
@@ -460,13 +463,13 @@ fn stated_state(store: &Store, before: &Before<'_>, stated: &Stated) -> Result<N
             place: place_of(store, digest)?,
             created: change.created,
         };
-        if stated.whole {
+        if map_record.whole {
             entries.push(entry);
         } else {
             state.trie.insert(entry, store)?;
         }
     }
-    if stated.whole {
+    if map_record.whole {
         state.trie = Trie::from_entries(entries);
     }
     Ok(state)

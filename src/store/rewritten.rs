@@ -1,4 +1,4 @@
-//! Records that occur only in a rewritten log: gaps, erased records, and maps with times.
+//! Records that only a rewritten log has: gaps, markers of erased records, and maps with times.
 //!
 //! # Layer
 //! L4. Decodes and encodes; no log, no state.
@@ -8,14 +8,15 @@
 
 use crate::codec::{self, DecodeError, Reader};
 use crate::digest::{CommitDigest, DIGEST_LEN, KeyPath, ObjectDigest};
-use crate::log::{BatchBuilder, Locator, Record, RecordKind};
+use crate::error::{Damage, Error};
+use crate::log::{BatchBuilder, Locator, Record, RecordKind, segment_name, undecodable};
 
 use super::commits::Gap;
 
 /// Bytes of one entry of a base or delta record.
-pub(crate) const STATED_BYTES: usize = 80;
-/// Maximal bytes of entries in one record: reading one entry checks the whole record.
-const PART_BYTES: usize = 204 * STATED_BYTES;
+pub(crate) const MAP_ENTRY_BYTES: usize = 80;
+/// Bytes of entries in one record at most: all of it is checked when one entry is read.
+const PART_BYTES: usize = 204 * MAP_ENTRY_BYTES;
 
 /// The error for an unreadable record of a map.
 const CUT_OFF: &str = "a record of a map is truncated";
@@ -27,12 +28,12 @@ pub(crate) struct Erased {
     pub(crate) key: Option<KeyPath>,
     /// The digest of the erased record.
     pub(crate) digest: [u8; DIGEST_LEN],
-    /// The erasing commit; [`CommitDigest::NOBODY`] for a lost record.
+    /// The commit that erased it, with author, time and reason; [`CommitDigest::NOBODY`] for a lost record.
     pub(crate) by: CommitDigest,
 }
 
 impl Erased {
-    /// Returns whether the record was lost in a damaged store rather than erased.
+    /// Whether the record was lost and could not be salvaged.
     pub(crate) fn is_lost(&self) -> bool {
         self.by == CommitDigest::NOBODY
     }
@@ -57,7 +58,7 @@ impl Erased {
 
 /// One id in a base or delta record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct StatedEntry {
+pub(crate) struct MapEntry {
     pub(crate) key: KeyPath,
     /// `None` in a delta: the id left the state.
     pub(crate) digest: Option<ObjectDigest>,
@@ -67,7 +68,7 @@ pub(crate) struct StatedEntry {
     pub(crate) updated: i64,
 }
 
-impl StatedEntry {
+impl MapEntry {
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.key.as_bytes());
         out.extend_from_slice(&self.digest.map_or([0; DIGEST_LEN], |digest| *digest.as_bytes()));
@@ -75,7 +76,7 @@ impl StatedEntry {
         out.extend_from_slice(&self.updated.to_le_bytes());
     }
 
-    fn decode(bytes: &[u8; STATED_BYTES]) -> Result<Self, DecodeError> {
+    fn decode(bytes: &[u8; MAP_ENTRY_BYTES]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
         let key = KeyPath::from_bytes(reader.array()?);
         let digest: [u8; DIGEST_LEN] = reader.array()?;
@@ -90,38 +91,42 @@ impl StatedEntry {
 
 /// The map of a commit, or its changes.
 #[derive(Debug)]
-pub(super) struct Stated {
+pub(super) struct MapRecord {
     /// Whether it is the whole map.
     pub(super) whole: bool,
     /// The place of its first record.
     pub(super) place: Locator,
-    /// The entries by rising key path.
-    pub(super) entries: Vec<StatedEntry>,
+    /// By rising key path.
+    pub(super) entries: Vec<MapEntry>,
 }
 
-impl Stated {
-    /// Adds one record to the map records of the batch so far.
-    pub(super) fn add(stated: &mut Option<Self>, record: &Record) -> Result<(), DecodeError> {
+impl MapRecord {
+    /// Adds one record to the map of the batch.
+    pub(super) fn add(map_record: &mut Option<Self>, record: &Record) -> Result<(), DecodeError> {
         let whole = record.kind == RecordKind::Base;
-        let stated = stated.get_or_insert_with(|| Self {
+        let map_record = map_record.get_or_insert_with(|| Self {
             whole,
             place: record.locator,
             entries: Vec::new(),
         });
-        if stated.whole != whole {
+        if map_record.whole != whole {
             return Err(DecodeError::Invalid(
                 "a batch states a whole map and a difference",
             ));
         }
-        for bytes in codec::as_arrays::<STATED_BYTES>(&record.body)? {
-            let entry = StatedEntry::decode(&bytes)?;
-            if stated.entries.last().is_some_and(|last| last.key >= entry.key) {
+        for bytes in codec::as_arrays::<MAP_ENTRY_BYTES>(&record.body)? {
+            let entry = MapEntry::decode(&bytes)?;
+            if map_record
+                .entries
+                .last()
+                .is_some_and(|last| last.key >= entry.key)
+            {
                 return Err(DecodeError::Invalid("the key paths do not rise"));
             }
             if whole && entry.digest.is_none() {
                 return Err(DecodeError::Invalid("a whole map holds an id without a version"));
             }
-            stated.entries.push(entry);
+            map_record.entries.push(entry);
         }
         Ok(())
     }
@@ -146,9 +151,9 @@ impl Stated {
         }
     }
 
-    /// Returns the entry of `key` in one record.
-    pub(super) fn find(body: &[u8], key: &KeyPath) -> Result<Option<StatedEntry>, DecodeError> {
-        let (entries, rest) = body.as_chunks::<STATED_BYTES>();
+    /// The entry of `key` in one record.
+    pub(super) fn find(body: &[u8], key: &KeyPath) -> Result<Option<MapEntry>, DecodeError> {
+        let (entries, rest) = body.as_chunks::<MAP_ENTRY_BYTES>();
         if !rest.is_empty() {
             return Err(DecodeError::Invalid(CUT_OFF));
         }
@@ -156,7 +161,7 @@ impl Stated {
         let found = entries
             .get(at)
             .filter(|entry| entry[..DIGEST_LEN] == key.as_bytes()[..]);
-        found.map(StatedEntry::decode).transpose()
+        found.map(MapEntry::decode).transpose()
     }
 }
 
@@ -192,6 +197,12 @@ pub(super) fn decode_gap(record: &Record) -> Result<(Gap, Vec<CommitDigest>), De
         gap,
         digests.iter().copied().map(CommitDigest::from_bytes).collect(),
     ))
+}
+
+/// The error of a record that does not decode.
+pub(super) fn unreadable(record: &Record, error: &DecodeError) -> Error {
+    let name = segment_name(record.locator.segment());
+    Error::damaged(Damage::new(name, record.locator.offset(), undecodable(error)))
 }
 
 #[cfg(test)]

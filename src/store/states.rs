@@ -16,7 +16,7 @@ use crate::log::Position;
 use crate::trie::{NodeSource, StoredNode, Trie};
 
 use super::Store;
-use super::base::{Base, commit_of};
+use super::base::Base;
 use super::commits::{ChangeCounts, CommitEntry};
 use super::replay;
 
@@ -25,7 +25,7 @@ const RUNS_KEPT: usize = 4;
 /// Maximal number of cached commits of the checkpoint.
 const COMMITS_KEPT: usize = 8_192;
 
-/// Cached commits and states of the checkpoint's range.
+/// The loaded part of the checkpoint.
 #[derive(Default)]
 pub(super) struct Loaded {
     commits: HashMap<usize, Arc<CommitEntry>>,
@@ -39,7 +39,7 @@ impl Store {
         if let Some(known) = self.loaded.lock().commits.get(&index) {
             return Ok(Arc::clone(known));
         }
-        let entry = Arc::new(commit_of(&base.row(index)?, &self.records, self.suite)?);
+        let entry = Arc::new(self.records.commit(&base.row(index)?)?);
         let mut loaded = self.loaded.lock();
         if loaded.commits.len() >= COMMITS_KEPT {
             loaded.commits.clear();
@@ -139,9 +139,9 @@ impl Store {
         Ok(counts)
     }
 
-    /// Looks up the ids that rollbacks removed; the cost is proportional to their changes.
-    pub(super) fn settle(&self) -> Result<()> {
-        // The lookup runs beside readers. Only the writer calls this, so the list cannot change meanwhile.
+    /// Notes the ids that rollbacks removed: the cost is that of their changes.
+    pub(super) fn flush(&self) -> Result<()> {
+        // Readers go on meanwhile; only the writer gets here, so no rollback comes in between.
         let left = self.catalog.read_recursive().left();
         if left.is_empty() {
             return Ok(());
@@ -155,7 +155,7 @@ impl Store {
                 }
             }
         }
-        self.catalog.write().settle(gone);
+        self.catalog.write().flush(gone);
         Ok(())
     }
 

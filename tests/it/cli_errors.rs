@@ -294,7 +294,7 @@ fn a_hint_promises_only_what_degraded_reading_can_do() {
         let error = folder.refused(5, arguments);
         let hint = error["hint"].as_str().unwrap();
         assert!(
-            hint.contains("--degraded") && hint.contains("before the damage"),
+            hint.contains("--degraded") && hint.contains("newest state before"),
             "{error}"
         );
     }

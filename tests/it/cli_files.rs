@@ -105,48 +105,6 @@ fn a_store_of_more_segments_than_files_that_may_be_open_opens_or_says_what_to_do
 }
 
 #[test]
-fn a_pipe_in_the_place_of_the_lock_is_an_error_and_no_endless_wait() {
-    let folder = Folder::with_store();
-    let ran = shell(
-        &folder,
-        "rm .treering/lock; mkfifo .treering/lock; timeout 20 treering put b --kind k --wait 1s",
-    );
-    assert_eq!(ran.code, 6, "{ran:?}");
-}
-
-#[test]
-fn things_of_another_kind_in_the_place_of_derived_files_cost_nothing() {
-    for (setup, is_writable) in [
-        ("rm -rf .treering/checkpoint; touch .treering/checkpoint", true),
-        (
-            "rm -rf .treering/checkpoint; ln -s nowhere .treering/checkpoint",
-            true,
-        ),
-        ("rm .treering/live; mkfifo .treering/live", false),
-        ("rm .treering/live; mkdir .treering/live", false),
-        ("mkdir .treering/log/rewrite-1.tmp", true),
-        ("mkdir .treering/log/00000009.seg", true),
-        ("mkdir .treering/log/00000002.seg.tmp", true),
-    ] {
-        let folder = Folder::with_store();
-        folder.put("a", "one");
-        assert_eq!(shell(&folder, setup).code, 0, "{setup}");
-        assert_eq!(folder.json(&["get", "a"])["content"], "one", "{setup}");
-        assert_eq!(folder.json(&["verify"])["ok"], true, "{setup}");
-        assert_eq!(folder.run(&["doctor"]).code, 0, "{setup}");
-        let ran = shell(&folder, "timeout 20 treering put b --kind k --content two");
-        if is_writable {
-            assert_eq!(ran.code, 0, "{setup}: {ran:?}");
-            assert_eq!(folder.json(&["get", "b"])["content"], "two", "{setup}");
-        } else {
-            assert_eq!(ran.code, 6, "{setup}: {ran:?}");
-            assert!(ran.err.contains("remove live"), "{setup}: {ran:?}");
-        }
-        assert_eq!(folder.run(&["salvage", ".treering", "saved"]).code, 0, "{setup}");
-    }
-}
-
-#[test]
 fn what_is_absent_before_the_damage_is_not_said_to_be_absent() {
     let folder = Folder::with_store();
     for number in 0..6 {

@@ -88,7 +88,7 @@ fn every_file_and_every_checkpoint_is_listed() {
     fs::write(&file, damaged).unwrap();
     let found = checkpoints();
     assert!(
-        found[0]["commits"].is_null() && text(&found[0]["state"]).contains("damaged"),
+        found[0]["commits"].is_null() && text(&found[0]["state"]).contains("checksum"),
         "{found:?}"
     );
     fs::remove_dir_all(folder.store().join("checkpoint")).unwrap();

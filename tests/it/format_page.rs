@@ -206,7 +206,7 @@ fn findings(disk: Arc<dyn Disk>) -> Vec<String> {
     let mut findings = Vec::new();
     let result = Log::check(disk, LogOptions::default(), None, &mut |item| {
         if let CheckItem::Finding(finding) = item {
-            findings.push(format!("{}: {}", finding.file, finding.message));
+            findings.push(finding.damage.to_string());
         }
         Ok(std::ops::ControlFlow::Continue(()))
     });

@@ -47,7 +47,7 @@ const CAMPAIGN: &str = "campaign";
 const MUTANTS: [Mutant; 31] = [
     mutant(
         "skip fdatasync",
-        "src/log/append.rs",
+        "src/log/commit.rs",
         [
             "file.sync().map_err(|error| outcome_unknown(&name, error))?;\n                self.mark_durable(head).map_err(done_untold)?;",
             "file.sync().map_err(|error| outcome_unknown(&name, error))?;\n                self.mark_durable(head).map_err(done_untold)?;",
@@ -57,7 +57,7 @@ const MUTANTS: [Mutant; 31] = [
     ),
     mutant(
         "mark as durable before the sync",
-        "src/log/append.rs",
+        "src/log/commit.rs",
         [
             "file.sync().map_err(|error| outcome_unknown(&name, error))?;\n                self.mark_durable(head).map_err(done_untold)?;",
             "file.sync().map_err(|error| outcome_unknown(&name, error))?;\n                self.mark_durable(head).map_err(done_untold)?;",
@@ -67,7 +67,7 @@ const MUTANTS: [Mutant; 31] = [
     ),
     mutant(
         "sync again after a failed sync",
-        "src/log/append.rs",
+        "src/log/commit.rs",
         [
             "file.sync().map_err(|error| outcome_unknown(&name, error))?;\n                self.mark_durable(head).map_err(done_untold)?;",
             "file.sync()",
@@ -77,7 +77,7 @@ const MUTANTS: [Mutant; 31] = [
     ),
     mutant(
         "ignore a write that failed or fell short",
-        "src/log/append.rs",
+        "src/log/commit.rs",
         [
             "file.write_at(after.start, &bytes).map_err(writing)?;",
             "file.write_at(after.start, &bytes).map_err(writing)?;",
@@ -87,13 +87,13 @@ const MUTANTS: [Mutant; 31] = [
     ),
     mutant(
         "go on after a failure",
-        "src/log/append.rs",
+        "src/log/commit.rs",
         ["self.poisoned = true;", "self.poisoned = true;", ""],
         CRASH,
     ),
     mutant(
         "a group that states itself as durable",
-        "src/log/append.rs",
+        "src/log/commit.rs",
         [
             "synced_upto: self.durable,",
             "self.durable",
@@ -133,7 +133,7 @@ const MUTANTS: [Mutant; 31] = [
     ),
     mutant(
         "leave names to the process that ended",
-        "src/log/recover.rs",
+        "src/log/commit.rs",
         [
             "if self.named_generation == generation {",
             "self.named_generation == generation",
@@ -143,7 +143,7 @@ const MUTANTS: [Mutant; 31] = [
     ),
     mutant(
         "write on behind what a crash left",
-        "src/log/recover.rs",
+        "src/log/commit.rs",
         [
             "behind.iter().take(count).all(|byte| *byte == 0)",
             "behind.iter().take(count).all(|byte| *byte == 0)",
@@ -153,7 +153,7 @@ const MUTANTS: [Mutant; 31] = [
     ),
     mutant(
         "go on without recovering",
-        "src/log/recover.rs",
+        "src/log/commit.rs",
         [
             "self.recover(live.as_ref(), &segment, visit)?;",
             "self.recover(live.as_ref(), &segment, visit)?;",
@@ -189,7 +189,7 @@ const MUTANTS: [Mutant; 31] = [
     ),
     mutant(
         "no check of the chain",
-        "src/log/scan.rs",
+        "src/log/walk.rs",
         [
             "chain.digest.is_some_and(|previous| previous != seal.previous)",
             "chain.digest.is_some_and(|previous| previous != seal.previous)",
@@ -199,17 +199,17 @@ const MUTANTS: [Mutant; 31] = [
     ),
     mutant(
         "no check of a batch's digest",
-        "src/log/scan.rs",
+        "src/log/walk.rs",
         [
-            "seal.digest(self.suite, frames) != digest",
-            "seal.digest(self.suite, frames) != digest",
+            "seal.digest(self.origin.suite, frames) != digest",
+            "seal.digest(self.origin.suite, frames) != digest",
             "false",
         ],
         DAMAGE,
     ),
     mutant(
         "no check of a batch's number",
-        "src/log/scan.rs",
+        "src/log/walk.rs",
         ["header.batch != number", "header.batch != number", "false"],
         "log::tests::layout",
     ),
@@ -255,19 +255,19 @@ const MUTANTS: [Mutant; 31] = [
         "a failed load is an empty store",
         "src/log/create.rs",
         [
-            "let error = leftovers(disk).err()?;",
-            "leftovers(disk)",
-            "Ok::<Vec<String>, Error>(Vec::new())",
+            "match holds_other_store(disk) {",
+            "holds_other_store(disk)",
+            "Ok::<bool, Error>(false)",
         ],
         DAMAGE,
     ),
     mutant(
         "take a lock file that was replaced for the right one",
-        "src/log/append.rs",
+        "src/log/lock.rs",
         [
             "match guard.is_current() {",
             "guard.is_current()",
-            "Ok::<bool, io::Error>(true)",
+            "Ok::<bool, std::io::Error>(true)",
         ],
         "log::",
     ),

@@ -12,7 +12,6 @@ use crate::answers::store::{Diagnosis, Examined};
 use crate::cli::context::{explain, quoted};
 use crate::engine::{Memory, Problem, ProblemSeverity, Remedy};
 use crate::error::{Error, ErrorCode, ErrorKind};
-use crate::log::LINKED;
 
 /// What to do where nothing of the store can be read.
 const NOTHING_LEFT: &str = "a backup of the store, or treering put --jsonl of an export";
@@ -103,34 +102,27 @@ fn command(problem: &Problem, path: &Path) -> Option<String> {
     let file = |name: &str| quoted(&path.join(name));
     let name = problem.file.as_deref().unwrap_or(".");
     match problem.remedy {
-        Remedy::Salvage => Some(format!("treering salvage {store} {}", quoted(&salvaged(path)))),
+        Remedy::Salvage => Some(format!(
+            "treering salvage {store} {}",
+            quoted(&free_name(path, "-salvaged"))
+        )),
         Remedy::Gc => Some(format!("treering gc --store {store}")),
         Remedy::Mode => Some(format!("chmod -R go= {store}")),
         Remedy::Owner => Some(format!("chown -R {} {store}", path.metadata().ok()?.uid())),
-        Remedy::PutBack => {
-            let link = path.join(name);
-            let moved = link.canonicalize().ok()?;
-            let mut aside = link.clone().into_os_string();
-            aside.push("-moved");
-            let (from, aside, to) = (quoted(&moved), quoted(Path::new(&aside)), quoted(&link));
-            // What can fail is done while the link is still there.
-            Some(if moved.is_dir() {
-                format!("mv {from} {aside} && rm {to} && mv {aside} {to}")
-            } else {
-                format!("mv {from} {to}")
-            })
+        Remedy::MoveAway => {
+            let away = free_name(path, &format!("-{}", name.replace('/', "-")));
+            Some(format!("mv {} {}", file(name), quoted(&away)))
         }
-        Remedy::Remove => Some(format!("rm -r {}", file(name))),
         Remedy::Upgrade => Some("cargo install treering".to_owned()),
         _ => None,
     }
 }
 
-/// Where the new store would be: beside the damaged one, under the first name that is free.
-fn salvaged(path: &Path) -> PathBuf {
+/// The first free name beside the store that ends with `suffix`.
+fn free_name(path: &Path, suffix: &str) -> PathBuf {
     let named = |number: u32| {
         let mut name = path.as_os_str().to_owned();
-        name.push("-salvaged");
+        name.push(suffix);
         if number > 1 {
             name.push(format!("-{number}"));
         }
@@ -145,8 +137,7 @@ pub(super) fn not_opened(error: Error, path: &Path) -> Error {
     if error.kind() == ErrorKind::NotFound {
         return explain(error.with_code(ErrorCode::NoStore), path);
     }
-    // What a link leads to is not lost.
-    if error.is_corruption() && !error.message().contains(LINKED) {
+    if error.is_corruption() {
         return error.with_hint(NOTHING_LEFT);
     }
     error

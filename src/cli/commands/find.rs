@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::prelude::*;
 use crate::digest::TextDigest;
-use crate::engine::{CommitInfo, Memory, View, Wording};
+use crate::engine::{CommitInfo, Memory, TextRecord, View};
 use crate::error::Result;
 use crate::object::{Object, Value};
 
@@ -116,7 +116,7 @@ fn search_log(memory: &Memory, wanted: &str) -> Result<Vec<RecordHolder>> {
     let mut seen = HashSet::new();
     // A content or text may come before the record that names it.
     let mut owners: HashMap<String, (String, &str)> = HashMap::new();
-    memory.wordings(&mut |record| {
+    memory.text_records(&mut |record| {
         owners.extend(texts_named_by(&record));
         let (is_a, digest, of, fields) = texts_of(record);
         for (place, text) in fields {
@@ -144,22 +144,22 @@ fn search_log(memory: &Memory, wanted: &str) -> Result<Vec<RecordHolder>> {
 }
 
 /// The texts that are records of their own, which this record names: digest, owner, field.
-fn texts_named_by(record: &Wording) -> Vec<(String, (String, &'static str))> {
+fn texts_named_by(record: &TextRecord) -> Vec<(String, (String, &'static str))> {
     let (of, named) = match record {
-        Wording::Version(object) => {
+        TextRecord::Version(object) => {
             let content = object.content_digest().map(|(digest, _)| digest.to_hex());
             (object.id().to_owned(), vec![(content, "content")])
         }
-        Wording::Commit(info) => {
+        TextRecord::Commit(info) => {
             let digest = |text: Option<TextDigest>| text.map(TextDigest::to_hex);
             let (reason, source) = (digest(info.commit.reason), digest(info.commit.source));
             (of_commit(info), vec![(reason, "reason"), (source, "source")])
         }
-        Wording::Reference(reference) => {
+        TextRecord::Reference(reference) => {
             let reason = reference.reason.map(TextDigest::to_hex);
             (reference.name.as_str().to_owned(), vec![(reason, "reason")])
         }
-        Wording::Content(..) | Wording::Text(..) => return Vec::new(),
+        TextRecord::Content(..) | TextRecord::Text(..) => return Vec::new(),
     };
     let named = named.into_iter();
     named
@@ -168,7 +168,7 @@ fn texts_named_by(record: &Wording) -> Vec<(String, (String, &'static str))> {
 }
 
 /// The texts of a record: its sort, its digest, what it belongs to, and its fields.
-fn texts_of(record: Wording) -> (&'static str, Option<String>, String, Vec<(String, String)>) {
+fn texts_of(record: TextRecord) -> (&'static str, Option<String>, String, Vec<(String, String)>) {
     let named = |fields: &[(&str, Option<&str>)]| {
         let fields = fields.iter();
         let fields = fields.filter_map(|(place, text)| Some(((*place).to_owned(), (*text)?.to_owned())));
@@ -176,7 +176,7 @@ fn texts_of(record: Wording) -> (&'static str, Option<String>, String, Vec<(Stri
     };
     let text = |text| vec![(String::new(), text)];
     match record {
-        Wording::Version(object) => {
+        TextRecord::Version(object) => {
             let fields = fields_of(&object).collect();
             (
                 "version",
@@ -185,9 +185,11 @@ fn texts_of(record: Wording) -> (&'static str, Option<String>, String, Vec<(Stri
                 fields,
             )
         }
-        Wording::Content(digest, content) => ("content", Some(digest.to_hex()), String::new(), text(content)),
-        Wording::Text(digest, reason) => ("text", Some(digest.to_hex()), String::new(), text(reason)),
-        Wording::Commit(info) => {
+        TextRecord::Content(digest, content) => {
+            ("content", Some(digest.to_hex()), String::new(), text(content))
+        }
+        TextRecord::Text(digest, reason) => ("text", Some(digest.to_hex()), String::new(), text(reason)),
+        TextRecord::Commit(info) => {
             let commit = &info.commit;
             let fields = named(&[
                 ("actor", commit.actor.as_deref()),
@@ -196,7 +198,7 @@ fn texts_of(record: Wording) -> (&'static str, Option<String>, String, Vec<(Stri
             ]);
             ("commit", Some(info.digest.to_hex()), of_commit(&info), fields)
         }
-        Wording::Reference(reference) => {
+        TextRecord::Reference(reference) => {
             let name = reference.name.as_str();
             let fields = named(&[
                 ("name", Some(name)),

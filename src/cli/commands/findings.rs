@@ -15,8 +15,9 @@ pub(super) fn show_finding(
     label: &str,
     finding: &Finding,
 ) -> Result<(), Failure> {
-    let place = place(Some(&finding.file), finding.offset);
-    let text = format!("{place}: {}", one_line(&finding.what));
+    let damage = &finding.damage;
+    let place = place(Some(&damage.file), damage.offset);
+    let text = format!("{place}: {}", one_line(&damage.cause.to_string()));
     output.labelled(meaning, label, &text)
 }
 

@@ -120,7 +120,7 @@ impl Answer for Verified {
             show_finding(output, Meaning::Bad, "damage", finding)?;
         }
         for finding in &report.derived {
-            let label = match finding.kind {
+            let label = match finding.kind() {
                 FindingKind::Unproven | FindingKind::Older => "unsure",
                 _ => "harmless",
             };
@@ -135,11 +135,11 @@ fn damaged(path: &Path, report: &VerifyReport) -> Error {
     let needed = report
         .damage
         .iter()
-        .find(|finding| NEEDED_TO_READ.contains(&finding.file.as_str()));
+        .find(|finding| NEEDED_TO_READ.contains(&finding.damage.file.as_str()));
     let hint = match needed {
         Some(finding) => format!(
             "nothing can be read without the file {}; treering salvage writes a new store without it",
-            finding.file
+            finding.damage.file
         ),
         None => "treering doctor names what mends it; --degraded reads the newest state before the damage, \
              nothing after it"

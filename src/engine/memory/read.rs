@@ -17,8 +17,8 @@ use crate::engine::read::history::{ChangesOf, Commits, HistoryEntry};
 use crate::engine::read::inspect::{Meaning, Place};
 use crate::engine::read::revision::{self, Revision};
 use crate::engine::read::stats::{Containment, Space, Stats};
+use crate::engine::read::text_records::TextRecord;
 use crate::engine::read::view::{CommitInfo, View};
-use crate::engine::read::wordings::Wording;
 use crate::engine::upkeep::derived_files::derived_content;
 use crate::engine::write::request::Committed;
 use crate::engine::write::snapshot::{ReferenceInfo, SnapshotInfo};
@@ -375,7 +375,7 @@ impl Memory {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the log cannot be read, and what `visit` returns.
-    pub fn wordings(&self, visit: &mut dyn FnMut(Wording) -> Result<()>) -> Result<()> {
-        self.inner.wordings(visit)
+    pub fn text_records(&self, visit: &mut dyn FnMut(TextRecord) -> Result<()>) -> Result<()> {
+        self.inner.text_records(visit)
     }
 }

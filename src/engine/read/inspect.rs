@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::digest::{CommitDigest, KeyPath, ObjectDigest, Root, to_hex};
 use crate::disk::{Disk, FileDisk};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::log::{Inspection, Locator, Log, LogOptions, Mode, RecordKind};
 use crate::object::{Id, Object};
 use crate::store::{self, LogId};
@@ -49,7 +49,7 @@ pub struct CheckpointInfo {
     /// How many commits it holds; `None` if the header cannot be read.
     pub commits: Option<u64>,
     /// Why opening the store does not read it, if it does not.
-    pub unusable: Option<String>,
+    pub unusable: Option<Cause>,
 }
 
 /// One thing that digits may stand for.

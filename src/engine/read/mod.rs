@@ -16,5 +16,5 @@ pub(crate) mod source;
 pub(crate) mod state;
 pub(crate) mod stats;
 pub(crate) mod subtree;
+pub(crate) mod text_records;
 pub(crate) mod view;
-pub(crate) mod wordings;

@@ -403,7 +403,7 @@ fn a_checkpoint_whose_end_was_written_again_elsewhere_is_passed_over() -> Result
     let verified = memory.verify(VerifyDepth::Full)?;
     assert!(verified.ok, "{verified:?}");
     assert!(
-        verified.derived.iter().any(|found| found.file == names[0]),
+        verified.derived.iter().any(|found| found.damage.file == names[0]),
         "{verified:?}"
     );
     // The next checkpoint replaces it.

@@ -152,7 +152,7 @@ fn degraded_reading_serves_the_last_good_commit() {
     );
     let report = memory.verify(crate::VerifyDepth::Full).unwrap();
     assert!(
-        !report.ok && report.damage.iter().any(|found| found.file == SEGMENT),
+        !report.ok && report.damage.iter().any(|found| found.damage.file == SEGMENT),
         "{report:?}"
     );
 }
@@ -267,7 +267,7 @@ fn an_older_log_under_a_newer_live_is_told_by_every_check() {
     for depth in [crate::VerifyDepth::Quick, crate::VerifyDepth::Full] {
         let report = verify::examine(&disk, &Options::new().settings, depth, None).unwrap();
         assert!(
-            !report.ok && report.damage[0].file == "manifest",
+            !report.ok && report.damage[0].damage.file == "manifest",
             "{depth:?}: {report:?}"
         );
     }
@@ -295,7 +295,7 @@ fn salvage_says_what_is_lost_where_no_segment_is_there_to_say_it() {
     disk.overwrite(&active, Vec::clear);
     for (disk, file) in [(older, "manifest"), (disk, active.as_str())] {
         let (_, report) = super::salvage::rescue(&disk).unwrap();
-        let told = report.lost.iter().any(|found| found.file == file);
+        let told = report.lost.iter().any(|found| found.damage.file == file);
         assert!(told && !report.is_whole(), "{file}: {report:?}");
     }
 }
@@ -395,7 +395,7 @@ fn an_older_copy_of_the_log_beside_a_later_checkpoint_is_told() {
         let kinds = report
             .derived
             .iter()
-            .map(|found| (found.kind.name(), found.file.clone()));
+            .map(|found| (found.kind().name(), found.damage.file.clone()));
         kinds.collect::<Vec<_>>()
     };
     assert_eq!(told(&disk), []);

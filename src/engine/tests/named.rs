@@ -8,9 +8,9 @@ use super::{note, put};
 use crate::digest::{CommitDigest, TextDigest};
 use crate::disk::Disk;
 use crate::engine::upkeep::salvage::write;
-use crate::engine::{FindingKind, Options, VerifyDepth, VerifyReport};
+use crate::engine::{Cause, FindingKind, Options, VerifyDepth, VerifyReport};
 use crate::log::{
-    self, Batch, BatchBuilder, Log, LogOptions, Mode, RecordKind, UNLINKED, Wreck, segment_name,
+    self, Batch, BatchBuilder, DamagedLog, Log, LogOptions, Mode, RecordKind, UNLINKED, segment_name,
 };
 use crate::object::{Encoded, Origin, Reference, ReferenceName, StagedChange, Time};
 use crate::testing::sim_disk::SimDisk;
@@ -80,7 +80,7 @@ fn everything_that_is_missing_is_named_with_the_record_that_names_it() {
     let mut found: Vec<_> = report
         .damage
         .iter()
-        .map(|found| (found.kind, found.file.clone(), found.offset))
+        .map(|found| (found.kind(), found.damage.file.clone(), found.damage.offset))
         .collect();
     found.dedup();
     let places = written.iter().map(|batch| batch.records[0].locator);
@@ -95,13 +95,16 @@ fn everything_that_is_missing_is_named_with_the_record_that_names_it() {
         .collect();
     assert_eq!(found, expected, "{report:?}");
     assert_eq!(report.damage.len(), 4, "a commit and a reason: {report:?}");
-    assert!(report.damage[0].what.contains("of one is missing"), "{report:?}");
+    assert!(
+        matches!(&report.damage[0].damage.cause, Cause::RecordMissing(what) if what.contains(" of one")),
+        "{report:?}"
+    );
     assert!(
         report.commits == 2 && report.versions == 3,
         "the rest is counted: {report:?}"
     );
     // Salvage leaves them out, and reports it.
-    let wreck = Wreck::open(Arc::new(disk.clone())).unwrap();
+    let wreck = DamagedLog::open(Arc::new(disk.clone())).unwrap();
     let target: Arc<dyn Disk> = Arc::new(crate::disk::MemDisk::new());
     let saved = write(&wreck, &target, &Options::new()).unwrap();
     assert_eq!(saved.lost_references, ["snapshots/lost"]);
@@ -129,7 +132,10 @@ fn a_version_that_a_draft_holds_is_missed() {
     append(&disk, vec![of(RecordKind::Reference, &draft.encode().unwrap())]);
     let report = verify(&disk);
     assert_eq!(report.damage.len(), 1, "{report:?}");
-    assert!(report.damage[0].what.contains("drafts/lost"), "{report:?}");
+    assert!(
+        matches!(&report.damage[0].damage.cause, Cause::RecordMissing(what) if what.contains("drafts/lost")),
+        "{report:?}"
+    );
     // A deleted draft needs nothing.
     let mut gone = draft.clone();
     (gone.commit, gone.root, gone.changes) = (None, None, Vec::new());
@@ -159,7 +165,7 @@ fn a_batch_that_says_something_else_than_it_should_is_named_with_its_place() {
     let report =
         crate::engine::upkeep::verify::examine(&shared, &Options::new().settings, VerifyDepth::Full, None)
             .unwrap();
-    let found = &report.damage[0];
+    let found = &report.damage[0].damage;
     assert_eq!(
         (found.file.clone(), found.offset),
         (segment_name(place.segment()), Some(place.offset())),
@@ -186,7 +192,7 @@ fn numbers_that_overflow_when_counted_on_from_make_no_salvage_panic() {
             of(RecordKind::Gap, &gap),
         ],
     );
-    let wreck = Wreck::open(Arc::new(disk.clone())).unwrap();
+    let wreck = DamagedLog::open(Arc::new(disk.clone())).unwrap();
     let target: Arc<dyn Disk> = Arc::new(crate::disk::MemDisk::new());
     let saved = write(&wreck, &target, &Options::new()).unwrap();
     assert_eq!((saved.commits, saved.objects), (2, 1), "{saved:?}");
@@ -206,7 +212,7 @@ fn a_commit_whose_history_is_another_one_is_not_salvaged() {
         ..head.commit
     };
     append(&disk, vec![of(RecordKind::Commit, &forged.encode().unwrap())]);
-    let wreck = Wreck::open(Arc::new(disk.clone())).unwrap();
+    let wreck = DamagedLog::open(Arc::new(disk.clone())).unwrap();
     let target: Arc<dyn Disk> = Arc::new(crate::disk::MemDisk::new());
     let saved = write(&wreck, &target, &Options::new()).unwrap();
     // Only its history root is wrong.

@@ -8,9 +8,9 @@ use super::salvage::{named, rescue};
 use super::{id, note, put};
 use crate::disk::Disk;
 use crate::engine::upkeep::checkpointing::places_of;
-use crate::engine::upkeep::doctor::{examine_disk, look_inside};
+use crate::engine::upkeep::doctor::look_inside;
 use crate::engine::upkeep::verify::examine;
-use crate::engine::{Memory, Options, Remedy, VerifyDepth, Writer};
+use crate::engine::{Options, Remedy, VerifyDepth, Writer};
 use crate::log::Inspection;
 use crate::testing::sim_disk::SimDisk;
 use crate::{ErrorKind, Result};
@@ -69,7 +69,7 @@ fn damage_behind_an_old_or_missing_live_is_named_and_mended_by_salvage() -> Resu
         for depth in [VerifyDepth::Quick, VerifyDepth::Full] {
             let report = examine(&shared(&disk), &Options::new().settings, depth, None)?;
             assert!(!report.ok, "stale {stale}: {report:?}");
-            let found = &report.damage[0];
+            let found = &report.damage[0].damage;
             assert!(
                 found.file.starts_with("log/") && found.offset > Some(4096),
                 "{report:?}"
@@ -85,7 +85,10 @@ fn damage_behind_an_old_or_missing_live_is_named_and_mended_by_salvage() -> Resu
         let (saved, report) = rescue(&disk)?;
         assert_eq!(report.versions, MANY as u64, "stale {stale}: {report:?}");
         assert!(
-            report.lost.iter().any(|found| found.file.starts_with("log/")),
+            report
+                .lost
+                .iter()
+                .any(|found| found.damage.file.starts_with("log/")),
             "{report:?}"
         );
         for number in (0..MANY).filter(|number| *number != 31) {
@@ -122,28 +125,5 @@ fn what_shows_only_when_the_doctor_looks_inside_is_mended_by_salvage() -> Result
         problems.iter().any(|problem| problem.remedy == Remedy::Salvage),
         "{problems:?}"
     );
-    Ok(())
-}
-
-#[test]
-fn a_live_that_is_no_file_is_told_with_what_removes_it() -> Result<()> {
-    let folder = tempfile::tempdir().unwrap();
-    let store = folder.path().join("store");
-    drop(Memory::create(&store)?);
-    std::fs::remove_file(store.join("live")).unwrap();
-    std::fs::create_dir(store.join("live")).unwrap();
-    let disk: Arc<dyn Disk> = Arc::new(crate::disk::FileDisk::open(&store)?);
-    let mut problems = Vec::new();
-    examine_disk(&disk, &Options::new(), &mut problems)?;
-    let found = problems
-        .iter()
-        .find(|problem| problem.file.as_deref() == Some("live"))
-        .unwrap();
-    assert_eq!((found.remedy, found.code), (Remedy::Remove, "no_live"));
-    assert!(found.what.contains("is no file"), "{found:?}");
-    let failed = Memory::open(&store).and_then(|memory| memory.put(note("a", "b"), Writer::new()));
-    assert!(failed.unwrap_err().hint().unwrap().contains("remove live"));
-    std::fs::remove_dir(store.join("live")).unwrap();
-    put(&Memory::open(&store)?, "a", "b");
     Ok(())
 }

@@ -11,8 +11,10 @@ use crate::digest::{CommitDigest, ObjectDigest};
 use crate::disk::{Disk, FileDisk, MemDisk};
 use crate::engine::upkeep::doctor::examine_disk;
 use crate::engine::upkeep::salvage::write;
-use crate::engine::{Erasing, Memory, Options, Query, Remedy, SalvageReport, VerifyDepth, Wording, Writer};
-use crate::log::{BatchBuilder, Durability, HeadMark, Ignorable, Log, LogOptions, Mode, Wreck};
+use crate::engine::{
+    Cause, Erasing, Finding, Memory, Options, Query, Remedy, SalvageReport, TextRecord, VerifyDepth, Writer,
+};
+use crate::log::{BatchBuilder, DamagedLog, Durability, HeadMark, Ignorable, Log, LogOptions, Mode};
 use crate::testing::sim_disk::SimDisk;
 use crate::{ErrorKind, Result};
 
@@ -114,8 +116,8 @@ pub(super) fn truth(memory: &Memory) -> Truth {
 /// Returns every version in the log, including those that no state has.
 pub(super) fn versions(memory: &Memory) -> BTreeSet<ObjectDigest> {
     let mut found = BTreeSet::new();
-    let told = memory.wordings(&mut |wording| {
-        if let Wording::Version(object) = wording {
+    let told = memory.text_records(&mut |text_record| {
+        if let TextRecord::Version(object) = text_record {
             found.insert(object.digest());
         }
         Ok(())
@@ -125,14 +127,19 @@ pub(super) fn versions(memory: &Memory) -> BTreeSet<ObjectDigest> {
 }
 
 pub(super) fn rescue(disk: &SimDisk) -> Result<(Memory, SalvageReport)> {
-    let wreck = Wreck::open(Arc::new(disk.copy()))?;
+    let wreck = DamagedLog::open(Arc::new(disk.copy()))?;
     let target: Arc<dyn Disk> = Arc::new(MemDisk::new());
     let report = write(&wreck, &target, &Options::new())?;
     let memory = Memory::on_disk(target, Options::new(), false, None)?;
     Ok((memory, report))
 }
 
-/// Returns the files that the doctor names, each with its remedy; the doctor changes nothing (DOC-1).
+/// Whether a finding is of a rewrite that was cut off.
+pub(super) fn is_cut_off(found: &Finding) -> bool {
+    matches!(found.damage.cause, Cause::RewriteCutOff | Cause::ErasureUnsure)
+}
+
+/// What the doctor names, with what mends it; looking changes nothing (DOC-1).
 pub(super) fn named(disk: &SimDisk, what: &str) -> Vec<(String, Remedy)> {
     let before = disk.files();
     let mut problems = Vec::new();
@@ -309,7 +316,7 @@ fn files_that_are_lost_cut_emptied_zeroed_or_foreign() {
                 assert!(report.is_whole(), "{what}: {report:?}");
             } else {
                 assert!(
-                    report.lost.iter().any(|lost| lost.file == *file),
+                    report.lost.iter().any(|lost| lost.damage.file == *file),
                     "{what}: {report:?}"
                 );
             }
@@ -695,7 +702,7 @@ fn records_of_kinds_that_may_be_ignored_are_carried() {
     }
     drop(lock);
     put(&on_disk(&disk, options(HOUR), false).unwrap(), "after", "them");
-    let wreck = Wreck::open(Arc::new(disk.copy())).unwrap();
+    let wreck = DamagedLog::open(Arc::new(disk.copy())).unwrap();
     let target: Arc<dyn Disk> = Arc::new(MemDisk::new());
     assert!(write(&wreck, &target, &Options::new()).unwrap().is_whole());
     let mut found = Vec::new();

@@ -8,13 +8,13 @@ use super::put;
 use super::salvage::rescue;
 use crate::disk::{Disk, MemDisk};
 use crate::engine::upkeep::salvage::write;
-use crate::engine::{Erasing, Memory, Options, SalvageReport, Writer};
-use crate::log::Wreck;
+use crate::engine::{Cause, Erasing, Memory, Options, SalvageReport, Writer};
+use crate::log::DamagedLog;
 use crate::testing::sim_disk::SimDisk;
 
 fn tells_of_a_writer(report: &SalvageReport) -> bool {
     let mut told = report.unsure.iter();
-    told.any(|found| found.what.contains("somebody wrote to the store"))
+    told.any(|found| found.damage.cause == Cause::WrittenMeanwhile)
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn who_writes_while_a_store_is_read_is_told() {
     for (number, work) in works.into_iter().enumerate() {
         let disk = origin.copy();
         let memory = on_disk(&disk, options(HOUR), false).unwrap();
-        let wreck = Wreck::open(Arc::new(disk.clone())).unwrap();
+        let wreck = DamagedLog::open(Arc::new(disk.clone())).unwrap();
         let before = kept(&memory);
         work(&memory);
         let target: Arc<dyn Disk> = Arc::new(MemDisk::new());
@@ -80,7 +80,7 @@ fn a_store_is_salvaged_beside_writes_and_collections() {
         while !is_over {
             is_over = writer.is_finished();
             let target: Arc<dyn Disk> = Arc::new(MemDisk::new());
-            let wreck = Wreck::open(Arc::clone(&disk)).unwrap();
+            let wreck = DamagedLog::open(Arc::clone(&disk)).unwrap();
             let report = write(&wreck, &target, &Options::new()).unwrap();
             assert!(report.is_whole() || tells_of_a_writer(&report), "{report:?}");
         }

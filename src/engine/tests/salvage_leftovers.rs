@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::gc::{HOUR, kept, on_disk, options, tight};
-use super::salvage::{check, rescue, truth, used, versions};
+use super::salvage::{check, is_cut_off, rescue, truth, used, versions};
 use super::{id, put};
 use crate::engine::{Erasing, Retention, Writer};
 use crate::testing::sim_disk::{CrashImage, SimDisk};
@@ -209,8 +209,8 @@ fn a_rewrite_that_was_cut_off_did_away_with_nothing() {
                 check(&saved, &report, &truth, &what);
                 // An interrupted erasure looks like a published one under an older manifest.
                 let mut told = report.derived.iter().chain(&report.unsure);
-                beside += usize::from(told.any(|found| found.what.contains("cut off")));
-                // Nothing else shows whether a rewrite was published.
+                beside += usize::from(told.any(|found| is_cut_off(found)));
+                // Nothing else tells whether a rewrite counted.
                 disk.remove_file("manifest");
                 let (saved, report) = rescue(&disk).unwrap();
                 assert!(

@@ -2,7 +2,7 @@
 //! over a newer log. Their files look alike, and neither case may lose data.
 
 use super::gc::{HOUR, kept, on_disk, options, tight};
-use super::salvage::{check, rescue, truth, used, versions};
+use super::salvage::{check, is_cut_off, rescue, truth, used, versions};
 use super::{id, put};
 use crate::engine::{Erasing, Memory, Retention, Writer};
 use crate::testing::sim_disk::{CrashImage, SimDisk};
@@ -117,8 +117,8 @@ fn what_is_damaged_in_the_log_is_taken_from_a_rewrite_that_was_cut_off() {
             let disk = disk.crash_image(CrashImage::Killed);
             let (_, report) = rescue(&disk).unwrap();
             let mut told = report.derived.iter().chain(&report.unsure);
-            // The rewrite is present, without the manifest that lists it.
-            if !told.any(|found| found.what.contains("cut off")) {
+            // The rewrite is there, and the manifest that lists it is not.
+            if !told.any(|found| is_cut_off(found)) {
                 continue;
             }
             images += 1;

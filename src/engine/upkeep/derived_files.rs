@@ -23,12 +23,11 @@ use crate::bytes::Bytes;
 use crate::codec::{DecodeError, Reader};
 #[cfg(feature = "agent")]
 use crate::digest::{CommitDigest, DIGEST_LEN};
-use crate::disk::{self, Access, Disk, is_of_other_kind, read_full};
-use crate::error::{Error, ErrorKind, Result};
+use crate::disk::{self, Access, Disk, read_full};
+use crate::error::{Cause, Error, ErrorKind, Finding, Result, Severity};
 use crate::log::CompactionLock;
 use crate::object::Op;
 
-use super::verify::{Finding, FindingKind};
 use crate::engine::opened::Opened;
 #[cfg(feature = "agent")]
 use crate::engine::read::derived::{Derived, Keep, OfState};
@@ -102,9 +101,7 @@ pub(crate) fn derived(opened: &Opened, name: &str) -> Result<Option<Bytes>> {
     let reading = |error| Error::io(format!("cannot read {path}"), error);
     let file = match opened.disk.open(&path, Access::Read) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound || is_of_other_kind(&error) => {
-            return Ok(None);
-        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(reading(error)),
     };
     let length = file.length().map_err(reading)?;
@@ -142,13 +139,7 @@ pub(crate) fn write_derived(opened: &Opened, name: &str, bytes: &[u8]) -> Result
             .map_err(writing)?,
         _ => {}
     }
-    disk::replace(&*opened.disk, &path, &encode(&opened.instance, name, bytes)).map_err(|error| {
-        let names = [disk::unfinished_name(&path), path.clone()];
-        let failed = writing(error);
-        names.iter().fold(failed, |failed, name| {
-            disk::with_what_stands_at(&*opened.disk, name, failed)
-        })
-    })
+    disk::replace(&*opened.disk, &path, &encode(&opened.instance, name, bytes)).map_err(writing)
 }
 
 pub(crate) fn check_name(name: &str) -> Result<()> {
@@ -176,11 +167,8 @@ fn encode(instance: &[u8; 16], name: &str, bytes: &[u8]) -> Vec<u8> {
     file
 }
 
-/// What is wrong with a file: in which way, and what.
-type Wrong = (FindingKind, &'static str);
-
-fn examine(file: &[u8], name: &str, instance: &[u8; 16]) -> std::result::Result<(), Wrong> {
-    let cut = |_: DecodeError| (FindingKind::Cut, "the file is too short");
+fn examine(file: &[u8], name: &str, instance: &[u8; 16]) -> std::result::Result<(), Cause> {
+    let cut = |_: DecodeError| Cause::DerivedCut;
     let mut reader = Reader::new(file);
     let magic: [u8; 8] = reader.array().map_err(cut)?;
     let version = reader.u32().map_err(cut)?;
@@ -189,24 +177,24 @@ fn examine(file: &[u8], name: &str, instance: &[u8; 16]) -> std::result::Result<
     let length = reader.u64().map_err(cut)?;
     let (sum, header_sum) = (reader.u32().map_err(cut)?, reader.u32().map_err(cut)?);
     if &magic != MAGIC || crc32c::crc32c(&file[..HEADER_BYTES - 4]) != header_sum {
-        return Err((FindingKind::Corrupt, "the header is not what was written"));
+        return Err(Cause::DerivedChecksum);
     }
     if version != VERSION {
-        return Err((FindingKind::Foreign, "another version of the program wrote it"));
+        return Err(Cause::DerivedVersion);
     }
     let padding = named.get(name.len()..).unwrap_or_default();
     if !named.starts_with(name.as_bytes()) || padding.iter().any(|byte| *byte != 0) {
-        return Err((FindingKind::Foreign, "it was written under another name"));
+        return Err(Cause::DerivedForeign);
     }
     if owner != *instance {
-        return Err((FindingKind::Foreign, "it is of another store"));
+        return Err(Cause::DerivedForeign);
     }
     let content = &file[HEADER_BYTES..];
     if content.len() as u64 != length {
-        return Err((FindingKind::Cut, "it has another length than was written"));
+        return Err(Cause::DerivedCut);
     }
     if crc32c::crc32c(content) != sum {
-        return Err((FindingKind::Corrupt, "its bytes are not what was written"));
+        return Err(Cause::DerivedChecksum);
     }
     Ok(())
 }
@@ -216,9 +204,6 @@ pub(crate) fn check(disk: &dyn Disk, instance: &[u8; 16]) -> Result<Vec<Finding>
     let failed = |error| Error::io(format!("cannot read {FOLDER}"), error);
     let names = match disk.list(FOLDER) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) if is_of_other_kind(&error) => {
-            return Ok(vec![finding(FOLDER, (FindingKind::Foreign, "it is no folder"))]);
-        }
         other => other.map_err(failed)?,
     };
     let mut found = Vec::new();
@@ -229,16 +214,16 @@ pub(crate) fn check(disk: &dyn Disk, instance: &[u8; 16]) -> Result<Vec<Finding>
             continue;
         }
         let wrong = if finished.is_some() {
-            Err((FindingKind::Corrupt, "it was not finished, and nobody reads it"))
+            Err(Cause::Unfinished)
         } else {
             match read(disk, &path) {
                 Ok(bytes) => examine(&bytes, &name, instance),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-                Err(error) if is_of_other_kind(&error) => Err((FindingKind::Foreign, "it is no file")),
                 Err(error) => return Err(failed(error)),
             }
         };
-        found.extend(wrong.err().map(|wrong| finding(&path, wrong)));
+        let finding = |cause| Finding::new(Severity::Derived, &path, 0, cause);
+        found.extend(wrong.err().map(finding));
     }
     Ok(found)
 }
@@ -250,13 +235,4 @@ fn read(disk: &dyn Disk, path: &str) -> io::Result<Vec<u8>> {
     let read = read_full(&*file, 0, &mut bytes)?;
     bytes.truncate(read);
     Ok(bytes)
-}
-
-fn finding(file: &str, (kind, what): Wrong) -> Finding {
-    Finding {
-        kind,
-        file: file.to_owned(),
-        offset: None,
-        what: what.to_owned(),
-    }
 }

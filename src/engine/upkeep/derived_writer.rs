@@ -6,7 +6,6 @@
 use std::io;
 use std::time::Duration;
 
-use crate::disk::{self, is_of_other_kind};
 use crate::error::{Error, Result};
 use crate::store::Store;
 use crate::trie::Trie;
@@ -48,14 +47,13 @@ impl Inner {
     pub(crate) fn forget_derived(&self, left: &Trie, store: &Store) -> Result<()> {
         let removing = |error| Error::io(format!("cannot remove a file in {FOLDER}"), error);
         let names = match self.disk().list(FOLDER) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound || is_of_other_kind(&error) => Vec::new(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             other => other.map_err(removing)?,
         };
         let stamps = self.source.stamps.lock().merged(self.opened(), left, store)?;
         for name in names.iter().filter(|name| *name != USES) {
             let path = format!("{FOLDER}/{name}");
-            let removed = self.disk().remove(&path).map_err(removing);
-            removed.map_err(|failed| disk::with_what_stands_at(self.disk(), &path, failed))?;
+            self.disk().remove(&path).map_err(removing)?;
         }
         if !names.is_empty() {
             self.disk().sync_dir(FOLDER).map_err(removing)?;

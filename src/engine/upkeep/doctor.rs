@@ -1,43 +1,37 @@
-//! Naming each problem of a store with the command that mends it.
+//! The doctor: names each problem of a store with the command that helps.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Invariants
-//! - DOC-1: looking changes nothing, also where the store does not open.
+//! - DOC-1: the doctor changes nothing, also if the store does not open.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::disk::{Access, Disk, FileDisk, is_of_other_kind, lock_holder};
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::{log, store};
+use crate::disk::{Access, Disk, FileDisk, lock_holder};
+use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Finding, Result, Severity};
+use crate::log;
 
 use super::derived_files as derived;
-use super::links;
-use super::verify::{Finding, FindingKind, VerifyDepth, examine};
+use super::verify::{VerifyDepth, examine};
 use crate::engine::memory::Memory;
 use crate::engine::options::Options;
 
 /// Free bytes below which a store may soon not be able to grow: room for a segment and a checkpoint.
 const LOW_BYTES: u64 = 256 << 20;
 
-/// Of what stands in the place of the lock of rewrites.
-const NO_COMPACTION_LOCK: &str = "it is no file, so neither gc nor erase can rewrite the log: remove it";
+/// The folders of a store, its own first.
+const FOLDERS: [&str; 4] = ["", log::LOG_FOLDER, "checkpoint", derived::FOLDER];
 
-/// The folders of a store.
-const FOLDERS: [&str; 3] = [log::LOG_FOLDER, store::CHECKPOINT_FOLDER, derived::FOLDER];
-
-/// What in the folder of a store is only there until it has another name, or made of the log.
-const MADE_ANEW: [&str; 4] = [
-    "manifest.tmp",
-    "live.tmp",
-    store::CHECKPOINT_FOLDER,
-    derived::FOLDER,
+/// The files in a store's own folder.
+const FILES: [&str; 5] = [
+    "format",
+    "manifest",
+    "live",
+    log::LOCK_NAME,
+    log::COMPACTION_LOCK_NAME,
 ];
-
-/// Of what stands in the place of such a file or folder.
-const IN_THE_WAY: &str = "it is not of the kind that the store makes under this name, so gc, erase or a commit may fail: remove it";
 
 /// How much a problem matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,55 +58,53 @@ impl ProblemSeverity {
     }
 }
 
-/// What mends a problem.
+/// The remedy of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remedy {
-    /// Nothing has to be done: it heals by itself, or is harmless.
+    /// None needed: it heals by itself, or is harmless.
     Nothing,
     /// `treering salvage` into a new folder.
     Salvage,
     /// `treering gc`.
     Gc,
-    /// The folder and what is in it are made its owner's alone.
+    /// `chmod`: only the owner may read the folder.
     Mode,
-    /// What is in the folder is given to its owner.
+    /// `chown`: the owner of the folder gets its files.
     Owner,
-    /// What stands in the place of a file is removed.
-    Remove,
-    /// What a link leads to is put in the place of the link.
-    PutBack,
+    /// The path is moved out of the store.
+    MoveAway,
     /// A newer version of the program.
     Upgrade,
-    /// Nothing of the store can be had: a backup, or an export.
+    /// A backup or an export: nothing of the store is left.
     Backup,
-    /// Whoever holds the lock has to end.
+    /// Waiting until the holder of the lock ends.
     Wait,
-    /// The folder has to be moved to a local disk with room.
+    /// Moving the folder to a local disk with room.
     Move,
-    /// The clock of the machine has to be set.
+    /// Setting the clock of the machine.
     Clock,
 }
 
-/// One thing that is not as it should be.
+/// One problem of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// How much it matters.
     pub severity: ProblemSeverity,
-    /// A word for it that does not change.
+    /// Its stable code.
     pub code: &'static str,
     /// The file, relative to the store, if it is in one.
     pub file: Option<String>,
     /// Where in the file.
     pub offset: Option<u64>,
-    /// What it is and what it means.
+    /// The problem and its meaning.
     pub what: String,
-    /// What mends it.
+    /// The remedy.
     pub remedy: Remedy,
 }
 
 impl Memory {
-    /// Looks for everything that is wrong with the store in the folder `path`, the worst first. Writes nothing.
+    /// Lists the problems of the store in the folder `path`, the worst first. Writes nothing.
     ///
     /// # Errors
     /// `NotFound` (code `no_store`) if there is no store; `Io` if it cannot be looked at.
@@ -129,24 +121,20 @@ impl Memory {
         let disk = Arc::new(disk);
         let seam: Arc<dyn Disk> = disk.clone();
         match examine_disk(&seam, options, &mut problems) {
-            // Whom a file of another user locks out is told why.
+            Ok(()) => {}
+            Err(error) if error.code() == ErrorCode::NotRegularFile => {}
+            // A file of another user may lock the reader out.
             Err(error)
                 if error.code() != ErrorCode::NoStore
                     && problems.iter().any(|problem| problem.remedy == Remedy::Owner) =>
             {
                 problems.push(of_error("unreadable", &error, Remedy::Nothing));
             }
-            other => other?,
+            Err(error) => return Err(error),
         }
-        look_for_strays(&disk, &mut problems);
-        for problem in problems
-            .iter_mut()
-            .filter(|problem| problem.remedy == Remedy::PutBack)
-        {
-            links::follow(&disk, problem);
-        }
+        look_at_kinds(&*disk, &mut problems);
         if problems.iter().any(is_of_no_format) {
-            // It may be a folder of anything: nothing in it is to be given away or closed.
+            // The folder may belong to another program: its owner and mode stay.
             problems.retain(|problem| !matches!(problem.remedy, Remedy::Mode | Remedy::Owner));
         }
         problems.sort_by_key(|problem| problem.severity);
@@ -154,7 +142,7 @@ impl Memory {
     }
 }
 
-/// Whether the file is damaged that says that this is a store.
+/// Whether the format file is damaged.
 fn is_of_no_format(problem: &Problem) -> bool {
     problem.severity == ProblemSeverity::Damage && problem.file.as_deref() == Some("format")
 }
@@ -171,71 +159,97 @@ pub(crate) fn examine_disk(
         }
         other => other?,
     };
-    for found in &report.damage {
-        // Without the folder of the log there is nothing to salvage from.
-        let is_no_folder = found.kind == FindingKind::Missing || found.what == log::NO_FOLDER;
-        let remedy = if found.what == log::LINKED {
-            // Salvage reads no more through a link than others do.
-            Remedy::PutBack
-        } else if is_no_folder && found.file == "log" {
-            Remedy::Backup
-        } else {
-            Remedy::Salvage
-        };
-        problems.push(of_finding(found, ProblemSeverity::Damage, "damaged", remedy));
-    }
-    for found in &report.derived {
-        problems.push(of_derived(found, report.damage.is_empty()));
-    }
+    let is_whole = report.damage.is_empty();
+    problems.extend(
+        report
+            .damage
+            .iter()
+            .chain(&report.derived)
+            .filter_map(|found| of_finding(found, is_whole)),
+    );
     if report.ok {
         look_inside(Arc::clone(disk), options, problems)?;
     }
     Ok(())
 }
 
-/// What costs nothing where all else is whole, with what it means.
-fn of_derived(found: &Finding, is_whole: bool) -> Problem {
-    let notice = ProblemSeverity::Notice;
-    let (severity, code, remedy, what_it_means) = if !is_whole && found.file.starts_with("log/") {
-        let means = "but the store is damaged: keep it, salvage reads it too";
-        (ProblemSeverity::Warning, "left_over", Remedy::Nothing, means)
-    } else if found.what == log::OTHER_NAME {
-        let means = "keep it until nothing is missing";
-        (ProblemSeverity::Warning, "left_over", Remedy::Nothing, means)
-    } else if found.what == store::OF_LATER_LOG {
-        let means = "what was committed since that copy is gone from it: look for the newer files, or save what is left";
-        (ProblemSeverity::Warning, "log_older", Remedy::Salvage, means)
-    } else if found.kind == FindingKind::Unproven {
-        let means = "what was acknowledged last may be lost: compare the head with what you know of it";
-        (ProblemSeverity::Warning, "torn_tail", Remedy::Nothing, means)
-    } else if found.what.contains(log::TORN_TAIL) {
-        // Those of several segments take room, and only a rewrite gives it back.
-        let (remedy, means) = match found.offset {
-            None => (Remedy::Gc, "they do no harm, and take room"),
-            Some(_) => (Remedy::Nothing, "they do no harm"),
-        };
-        (notice, "torn_tail", remedy, means)
-    } else if found.file.starts_with("checkpoint/") {
-        let means = "nothing is lost: opening takes longer until the next checkpoint is made, as gc does";
-        (notice, "derived_damaged", Remedy::Nothing, means)
-    } else if found.file.starts_with("derived/") {
-        let means = "nothing is lost: it is made anew when it is needed";
-        (notice, "derived_damaged", Remedy::Nothing, means)
-    } else if found.what == log::NO_FILE {
-        let means = "nothing is lost with it";
-        (ProblemSeverity::Warning, "no_live", Remedy::Remove, means)
-    } else if found.file == "live" {
-        let means = "the next writer makes it anew";
-        (notice, "derived_damaged", Remedy::Nothing, means)
-    } else {
-        (notice, "left_over", Remedy::Nothing, "nothing is lost")
-    };
-    let mut problem = of_finding(found, severity, code, remedy);
-    problem.what = format!("{}; {what_it_means}", problem.what);
-    problem
+/// What a cause means for the user: severity, code, remedy, and a sentence.
+type Row = (ProblemSeverity, &'static str, Remedy, &'static str);
+
+/// The table of causes.
+fn row(found: &Finding, is_whole: bool) -> Row {
+    use ProblemSeverity::{Damage, Notice, Warning};
+    use Remedy::{Backup, Gc, Nothing, Salvage};
+    let folder = found.damage.file.split('/').next().unwrap_or_default();
+    match (&found.damage.cause, folder) {
+        (Cause::Missing, log::LOG_FOLDER) => (Damage, "damaged", Backup, ""),
+        _ if found.severity == Severity::Damage => (Damage, "damaged", Salvage, ""),
+        (_, log::LOG_FOLDER) if !is_whole => (
+            Warning,
+            "left_over",
+            Nothing,
+            "; the store is damaged, so keep it for salvage",
+        ),
+        (Cause::Misnamed, _) => (
+            Warning,
+            "left_over",
+            Nothing,
+            "; keep it until nothing is missing",
+        ),
+        (Cause::MadeFromLaterLog, _) => (
+            Warning,
+            "log_older",
+            Salvage,
+            "; find the newer files, or save the rest",
+        ),
+        (Cause::UnprovenTail { .. }, _) => (
+            Warning,
+            "torn_tail",
+            Nothing,
+            "; the newest acknowledged commit may be lost: check the head",
+        ),
+        (Cause::TornTail { segments: 0 | 1, .. }, _) => (Notice, "torn_tail", Nothing, "; harmless"),
+        (Cause::TornTail { .. }, _) => (Notice, "torn_tail", Gc, "; harmless, and takes room"),
+        (_, "checkpoint") => (
+            Notice,
+            "derived_damaged",
+            Nothing,
+            "; nothing is lost, but opening is slower until the next checkpoint",
+        ),
+        (_, derived::FOLDER) => (
+            Notice,
+            "derived_damaged",
+            Nothing,
+            "; nothing is lost: Treering rebuilds it",
+        ),
+        (_, "live") => (
+            Notice,
+            "derived_damaged",
+            Nothing,
+            "; the next writer rebuilds it",
+        ),
+        _ => (Notice, "left_over", Nothing, "; nothing is lost"),
+    }
 }
 
-/// What only shows once the store is opened.
+/// A finding as a problem; a path that is not a regular file is reported by its name instead.
+fn of_finding(found: &Finding, is_whole: bool) -> Option<Problem> {
+    let Damage { file, offset, cause } = &found.damage;
+    if matches!(cause, Cause::NotRegular { .. }) {
+        return None;
+    }
+    let (severity, code, remedy, meaning) = row(found, is_whole);
+    Some(Problem {
+        severity,
+        code,
+        file: Some(file.clone()),
+        offset: *offset,
+        what: format!("{cause}{meaning}"),
+        remedy,
+    })
+}
+
+/// Finds problems that only show once the store is opened.
 pub(crate) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut Vec<Problem>) -> Result<()> {
     let options = options.clone().read_only(true);
     let memory = match Memory::on_disk(disk, options, false, None) {
@@ -273,19 +287,6 @@ pub(crate) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut
 }
 
 fn look_at_lock(disk: &FileDisk, problems: &mut Vec<Problem>) {
-    for (name, what) in [
-        (log::LOCK_NAME, log::NO_FILE),
-        (log::COMPACTION_LOCK_NAME, NO_COMPACTION_LOCK),
-    ] {
-        if disk
-            .open(name, Access::Read)
-            .is_err_and(|error| is_of_other_kind(&error))
-        {
-            let mut problem = plain(ProblemSeverity::Warning, "no_lock", what, Remedy::Remove);
-            problem.file = Some(name.to_owned());
-            problems.push(problem);
-        }
-    }
     if disk.is_locked(log::LOCK_NAME) {
         let holder = lock_holder(disk, log::LOCK_NAME);
         let holder = holder.unwrap_or_else(|| "another process".to_owned());
@@ -294,32 +295,44 @@ fn look_at_lock(disk: &FileDisk, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Looks for folders and other things in the place of files that the store makes anew, or of its folders of such files.
-fn look_for_strays(disk: &FileDisk, problems: &mut Vec<Problem>) {
-    let is_damaged =
-        |problem: &Problem| problem.severity == ProblemSeverity::Damage || problem.remedy == Remedy::Salvage;
-    // What is lost may be in any of them.
-    if problems.iter().any(is_damaged) {
-        return;
-    }
-    let mut strays = disk.not_files(&FOLDERS);
-    strays.retain(|name| is_made_anew(name));
-    for name in strays {
-        // Said already, as of a file that heals by itself.
-        problems
-            .retain(|problem| problem.remedy != Remedy::Nothing || problem.file.as_deref() != Some(&name));
-        let mut problem = plain(ProblemSeverity::Warning, "in_the_way", IN_THE_WAY, Remedy::Remove);
-        problem.file = Some(name);
-        problems.push(problem);
+/// Looks for paths of the store that are not regular files, or not folders where one is needed.
+fn look_at_kinds(disk: &dyn Disk, problems: &mut Vec<Problem>) {
+    for folder in FOLDERS {
+        let names = match disk.list(folder) {
+            Ok(names) => names,
+            Err(error) => {
+                problems.extend(not_regular(error));
+                continue;
+            }
+        };
+        let path = |name: &String| [folder, name].join("/").trim_start_matches('/').to_owned();
+        for name in names.iter().map(path).filter(|name| is_store_file(name)) {
+            let refused = disk.open(&name, Access::Read).err();
+            if let Some(problem) = refused.and_then(not_regular) {
+                problems.retain(|other| other.file != problem.file);
+                problems.push(problem);
+            }
+        }
     }
 }
 
-/// Whether what has this name holds nothing that the log does not have.
-fn is_made_anew(name: &str) -> bool {
-    match name.split_once('/') {
-        None => MADE_ANEW.contains(&name),
-        Some((log::LOG_FOLDER, file)) => log::is_unfinished_name(file),
-        Some((folder, _)) => folder == derived::FOLDER || store::is_checkpoint_name(name),
+fn not_regular(error: std::io::Error) -> Option<Problem> {
+    let error = Error::io("cannot open a path of the store", error);
+    let damage = error.damage()?;
+    let mut problem = of_error("not_regular_file", &error, Remedy::MoveAway);
+    problem.file = Some(damage.file.clone());
+    problem.what = format!("{}; put the original back if there is one", damage.cause);
+    Some(problem)
+}
+
+/// Whether the store has a file of this name at some time.
+fn is_store_file(name: &str) -> bool {
+    let finished = name.strip_suffix(".tmp").unwrap_or(name);
+    match finished.split_once('/') {
+        None => FILES.contains(&finished),
+        Some((log::LOG_FOLDER, file)) => file.ends_with(".seg") || file.starts_with("rewrite-"),
+        Some(("checkpoint", file)) => file.ends_with(".ckpt"),
+        Some((folder, _)) => folder == derived::FOLDER,
     }
 }
 
@@ -356,17 +369,6 @@ fn and_more(count: usize) -> String {
     match count {
         0 => String::new(),
         count => format!(", and {count} more"),
-    }
-}
-
-fn of_finding(found: &Finding, severity: ProblemSeverity, code: &'static str, remedy: Remedy) -> Problem {
-    Problem {
-        severity,
-        code,
-        file: Some(found.file.clone()),
-        offset: found.offset,
-        what: found.what.clone(),
-        remedy,
     }
 }
 

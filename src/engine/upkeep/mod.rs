@@ -4,14 +4,13 @@
 //! L5.
 
 pub(crate) mod checkpointing;
+pub(crate) mod dangling;
 pub(crate) mod derived_files;
 pub(crate) mod derived_writer;
 pub(crate) mod doctor;
 pub(crate) mod erase;
 pub(crate) mod gc;
 pub(crate) mod last_access;
-pub(crate) mod links;
-pub(crate) mod named;
 pub(crate) mod retention;
 pub(crate) mod salvage;
 pub(crate) mod verify;

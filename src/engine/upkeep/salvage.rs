@@ -17,11 +17,11 @@ use std::time::Duration;
 
 use crate::digest::{KeyPath, Root};
 use crate::disk::{Access, Disk, FileDisk, LockGuard, lock_within};
-use crate::error::{Error, ErrorCode, Result};
-use crate::log::{BatchBuilder, Durability, HeadMark, Log, LogOptions, Severity, Wreck, WriteLock};
+use crate::error::{Error, ErrorCode, Finding, Result, Severity};
+use crate::log::{BatchBuilder, DamagedLog, Durability, HeadMark, Log, LogOptions, WriteLock};
 use crate::store::{self, Salvaged};
 
-use super::verify::{Finding, VerifyDepth, examine};
+use super::verify::{VerifyDepth, examine};
 use crate::engine::options::Options;
 use crate::engine::settings::Progress;
 
@@ -148,9 +148,9 @@ fn take_mark_off(disk: &dyn Disk, unfinished: &Path, named: Result<()>) -> Resul
 }
 
 /// Writes the new store and verifies it.
-pub(crate) fn write(wreck: &Wreck, disk: &Arc<dyn Disk>, options: &Options) -> Result<SalvageReport> {
+pub(crate) fn write(damaged: &DamagedLog, disk: &Arc<dyn Disk>, options: &Options) -> Result<SalvageReport> {
     let options = &options.settings;
-    let total = wreck.bytes();
+    let total = damaged.bytes();
     let mut step = |doing: &'static str, done: u64| {
         options.check_stop()?;
         if let Some(progress) = &options.progress {
@@ -164,7 +164,7 @@ pub(crate) fn write(wreck: &Wreck, disk: &Arc<dyn Disk>, options: &Options) -> R
     };
     let mut target = Target {
         disk: Arc::clone(disk),
-        wreck,
+        damaged,
         options: LogOptions {
             segment_bytes_max: u64::from(options.segment_bytes_max),
             ..LogOptions::default()
@@ -173,24 +173,29 @@ pub(crate) fn write(wreck: &Wreck, disk: &Arc<dyn Disk>, options: &Options) -> R
         unsynced: 0,
     };
     let now = options.clock.now();
-    let mut saved = store::salvage(wreck, now, &mut |batch, head| target.put(batch, head), &mut step)?;
+    let mut saved = store::salvage(
+        damaged,
+        now,
+        &mut |batch, head| target.put(batch, head),
+        &mut step,
+    )?;
     target.finish()?;
-    saved.others.extend(wreck.written_meanwhile()?);
+    saved.others.extend(damaged.written_meanwhile()?);
     // INVARIANT SLV-1.
     let verified = examine(disk, options, VerifyDepth::Full, None)?;
     match verified.damage.first() {
-        None => Ok(report(wreck.disk(), saved)),
+        None => Ok(report(saved)),
         Some(found) => Err(Error::internal(format!(
             "the salvaged store does not verify: {}",
-            found.what
+            found.damage
         ))),
     }
 }
 
-fn report(disk: &dyn Disk, saved: Salvaged) -> SalvageReport {
-    let findings = |found: &[crate::log::Finding], severity| {
+fn report(saved: Salvaged) -> SalvageReport {
+    let findings = |found: &[Finding], severity| {
         let told = found.iter().filter(|found| found.severity == severity);
-        told.map(|found| Finding::of(disk, found.clone())).collect()
+        told.cloned().collect()
     };
     SalvageReport {
         commits: saved.commits,
@@ -213,7 +218,7 @@ fn report(disk: &dyn Disk, saved: Salvaged) -> SalvageReport {
 /// The store that is written.
 struct Target<'a> {
     disk: Arc<dyn Disk>,
-    wreck: &'a Wreck,
+    damaged: &'a DamagedLog,
     options: LogOptions,
     log: Option<(Log, WriteLock)>,
     unsynced: u64,
@@ -222,7 +227,7 @@ struct Target<'a> {
 impl Target<'_> {
     fn put(&mut self, batch: BatchBuilder, head: HeadMark) -> Result<()> {
         let Some((log, lock)) = &mut self.log else {
-            let hash = self.wreck.suite().algorithm();
+            let hash = self.damaged.suite().algorithm();
             let mut log = Log::create(Arc::clone(&self.disk), hash, batch, head, self.options)?;
             let lock = log.lock(Duration::ZERO)?;
             log.prepare(&lock, &mut |_| Ok(()))?;
@@ -268,9 +273,9 @@ pub(crate) fn salvage_store(
             Error::invalid(message).with_hint("name a folder outside of it: nothing is written there")
         );
     }
-    let wreck = Wreck::open(Arc::new(source))?;
+    let damaged = DamagedLog::open(Arc::new(source))?;
     let (disk, mark) = begin(&unfinished)?;
-    let written = write(&wreck, &(Arc::clone(&disk) as Arc<dyn Disk>), options)
+    let written = write(&damaged, &(Arc::clone(&disk) as Arc<dyn Disk>), options)
         .and_then(|report| give_name(&disk, &unfinished, to).map(|()| report));
     if written.is_err() {
         drop(FileDisk::remove_folder(&unfinished, MARK));

@@ -11,14 +11,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::digest::HashSuite;
-use crate::disk::{Access, Disk};
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::log::{self, Batch, CheckItem, Log, LogOptions, Mode, RecordKind, Severity, segment_name};
+use crate::disk::Disk;
+use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Finding, Result, Severity};
+use crate::log::{self, Batch, CheckItem, Log, LogOptions, Mode, RecordKind, segment_name};
 use crate::store::{self, CommitEntry, LogId, Store};
 use crate::threads::beside;
 
 use super::checkpointing::{open_log, places_of};
-use super::named::Named;
+use super::dangling::Dangling;
 use crate::engine::settings::{Progress, Settings};
 use crate::engine::write::log_handle::body_bytes;
 
@@ -30,102 +30,6 @@ pub enum VerifyDepth {
     Quick,
     /// The files, then every digest, root and commit.
     Full,
-}
-
-/// In which way something is not as it should be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
-pub enum FindingKind {
-    /// The bytes are not what was written, or are left over.
-    Corrupt,
-    /// The file is not there.
-    Missing,
-    /// The file ends before.
-    Cut,
-    /// The log is an older one than was there before.
-    Older,
-    /// The file is another store's, or has another file's name, or is no file.
-    Foreign,
-    /// Whether it was ever whole cannot be told.
-    Unproven,
-}
-
-impl Finding {
-    /// What was found in a log, with its place said once: where the message names it, that is the more exact one.
-    pub(crate) fn of(disk: &dyn Disk, mut found: log::Finding) -> Self {
-        if let Some((file, offset, what)) = placed(&found.message) {
-            (found.file, found.offset, found.message) = (file.to_owned(), offset, what.to_owned());
-        }
-        let kind = FindingKind::of(disk, &found);
-        // In what is no file there is no place.
-        let is_file = kind != FindingKind::Missing && found.file != "log" && !is_no_file(&found);
-        Self {
-            kind,
-            offset: Some(found.offset).filter(|_| is_file),
-            file: found.file,
-            what: found.message,
-        }
-    }
-}
-
-impl FindingKind {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Corrupt => "corrupt",
-            Self::Missing => "missing",
-            Self::Cut => "cut",
-            Self::Older => "older",
-            Self::Foreign => "foreign",
-            Self::Unproven => "unproven",
-        }
-    }
-
-    /// Looks at the file that a finding is about.
-    fn of(disk: &dyn Disk, found: &log::Finding) -> Self {
-        if found.message == store::OF_LATER_LOG {
-            return Self::Older;
-        }
-        if found.severity == Severity::Unsure {
-            return Self::Unproven;
-        }
-        if is_no_file(found) {
-            return Self::Foreign;
-        }
-        let length = match disk.open(&found.file, Access::Read) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Self::Missing,
-            Err(_) => None,
-            Ok(file) => file.length().ok(),
-        };
-        if found.message == log::CUT_OFF || length.is_some_and(|length| length <= found.offset) {
-            Self::Cut
-        } else if found.message.contains(log::FOREIGN) {
-            Self::Foreign
-        } else {
-            Self::Corrupt
-        }
-    }
-}
-
-/// Whether something of another kind stands in the place of a file, or of the log.
-fn is_no_file(found: &log::Finding) -> bool {
-    [log::LINKED, log::IS_FOLDER, log::NOT_REGULAR, log::NO_FOLDER].contains(&found.message.as_str())
-}
-
-/// Something that is not as it should be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
-pub struct Finding {
-    /// In which way.
-    pub kind: FindingKind,
-    /// The file, relative to the store.
-    pub file: String,
-    /// Where in the file.
-    pub offset: Option<u64>,
-    /// What.
-    pub what: String,
 }
 
 /// What `verify` found.
@@ -199,13 +103,13 @@ pub(crate) fn examine(
         || rebuild(disk, known, &step),
     );
     let mut report = report?;
-    report.take_contents(&**disk, rebuilt)?;
+    report.take_contents(rebuilt)?;
     Ok(report)
 }
 
 impl VerifyReport {
     /// Takes in what came of rebuilding everything.
-    fn take_contents(&mut self, disk: &dyn Disk, rebuilt: Result<(Store, Vec<Finding>)>) -> Result<()> {
+    fn take_contents(&mut self, rebuilt: Result<(Store, Vec<Finding>)>) -> Result<()> {
         match rebuilt {
             Ok((store, missing)) => {
                 self.damage.extend(missing);
@@ -228,7 +132,7 @@ impl VerifyReport {
             }
             // The files' damage stops the rebuild too; once said is enough.
             Err(error) if self.damage.is_empty() || !error.is_corruption() => {
-                self.damage.push(of_error(disk, &error));
+                self.damage.push(of_error(&error));
             }
             Err(_) => {}
         }
@@ -258,7 +162,7 @@ fn check_files(disk: &Arc<dyn Disk>, options: &Settings, tell: &dyn Fn(u64)) -> 
                 } else {
                     &mut report.derived
                 };
-                list.push(Finding::of(&**disk, found));
+                list.push(found);
             }
         }
         Ok(ControlFlow::Continue(()))
@@ -271,12 +175,12 @@ fn check_files(disk: &Arc<dyn Disk>, options: &Settings, tell: &dyn Fn(u64)) -> 
     ) {
         Ok(files) => report.bytes = files.bytes,
         Err(error) if error.is_corruption() => {
-            let found = of_error(&**disk, &error);
-            // That its files are missing follows from that of the folder, which each of them may have told.
-            let within = format!("{}/", found.file);
+            let found = of_error(&error);
+            // A missing folder explains the missing files in it.
+            let within = format!("{}/", found.damage.file);
             report
                 .damage
-                .retain(|other| *other != found && !other.file.starts_with(&within));
+                .retain(|other| *other != found && !other.damage.file.starts_with(&within));
             report.damage.push(found);
         }
         Err(error) => return Err(error),
@@ -298,12 +202,11 @@ fn check_derived(disk: &Arc<dyn Disk>, options: &Settings, report: &mut VerifyRe
     };
     let mut step = |_| options.check_stop();
     let found = store::check_checkpoints(&**disk, known, &mut step)?;
-    let is_later = |found: &log::Finding| found.message == store::OF_LATER_LOG;
+    let is_later = |found: &Finding| found.damage.cause == Cause::MadeFromLaterLog;
     // It may have been rewritten since the checkpoints were listed.
     let is_current = !found.iter().any(is_later) || LogId::of(&open()?) == known;
-    for found in found.into_iter().filter(|found| is_current || !is_later(found)) {
-        report.derived.push(Finding::of(&**disk, found));
-    }
+    let found = found.into_iter().filter(|found| is_current || !is_later(found));
+    report.derived.extend(found);
     report
         .derived
         .extend(super::derived_files::check(&**disk, &known.instance)?);
@@ -324,22 +227,16 @@ fn check_derived(disk: &Arc<dyn Disk>, options: &Settings, report: &mut VerifyRe
     };
     match started {
         Ok((true, Some(_))) => {
-            let what = "the log was written again elsewhere since it was made, and is read instead";
-            report.derived.push(Finding {
-                kind: FindingKind::Older,
-                file: newest.name().to_owned(),
-                offset: Some(0),
-                what: what.to_owned(),
-            });
+            let cause = Cause::LogWrittenElsewhere;
+            report
+                .derived
+                .push(Finding::new(Severity::Derived, newest.name(), 0, cause));
             Ok(())
         }
         Ok((false, Some(error))) => {
-            let found = of_error(&**disk, &error);
-            report.damage.push(Finding {
-                kind: FindingKind::Older,
-                what: format!("the log is older than a checkpoint of it: {}", found.what),
-                ..found
-            });
+            let mut found = of_error(&error);
+            found.damage.cause = Cause::LogOlderThanCheckpoint;
+            report.damage.push(found);
             Ok(())
         }
         // Rewritten meanwhile.
@@ -348,44 +245,25 @@ fn check_derived(disk: &Arc<dyn Disk>, options: &Settings, report: &mut VerifyRe
     }
 }
 
-/// What stands between file and offset in an error about damage.
-const DAMAGED_AT: &str = " is damaged at byte ";
-
-/// Damage that ends a reading, as a finding.
-fn of_error(disk: &dyn Disk, error: &Error) -> Finding {
-    let message = error.message().to_owned();
-    let is_placed = placed(&message).is_some();
-    let found = Finding::of(
-        disk,
-        log::Finding {
-            severity: Severity::Damage,
-            file: "log".to_owned(),
-            offset: 0,
-            message,
-        },
-    );
+/// The damage that ends a reading, as a finding; without a place it is in the records of the log.
+fn of_error(error: &Error) -> Finding {
+    let damage = error.damage().cloned().unwrap_or_else(|| Damage {
+        file: log::LOG_FOLDER.to_owned(),
+        offset: None,
+        cause: Cause::Contradiction(error.message().to_owned()),
+    });
     Finding {
-        offset: found.offset.filter(|_| is_placed),
-        ..found
+        severity: Severity::Damage,
+        damage,
     }
 }
 
-/// The file, the offset and the rest of a message about damage that begins with its place.
-fn placed(message: &str) -> Option<(&str, u64, &str)> {
-    let (file, rest) = message.split_once(DAMAGED_AT)?;
-    let (offset, what) = rest.split_once(": ")?;
-    Some((file, offset.parse().ok()?, what)).filter(|(file, _, _)| !file.contains(' '))
-}
-
-/// Names the place of a batch whose meaning is not as it should be.
+/// Gives an error about the records of a batch the place of the batch.
 fn at_batch(error: Error, batch: &Batch) -> Error {
-    match batch.records.first() {
-        Some(first) if error.is_corruption() && !error.message().contains(DAMAGED_AT) => {
-            let (file, offset) = (segment_name(first.locator.segment()), first.locator.offset());
-            error.context(format!("{file}{DAMAGED_AT}{offset}"))
-        }
-        _ => error,
-    }
+    let Some(first) = batch.records.first() else {
+        return error;
+    };
+    error.at_record(segment_name(first.locator.segment()), first.locator.offset())
 }
 
 /// Replays the log into a store of its own, through positional reads; also what its records name and is missing.
@@ -401,13 +279,13 @@ fn rebuild(
     let mut log = open_log(disk, Mode::ReadOnly, log_options)?;
     let suite = HashSuite::new(log.format().hash);
     let store = Store::new(suite, log.reader());
-    let (mut done, mut named) = (0, Named::default());
+    let (mut done, mut dangling) = (0, Dangling::default());
     log.catch_up(&mut |batch| {
         done += body_bytes(&batch);
         step(done)?;
         let taken = store.apply(&batch, None);
         taken.map_err(|error| at_batch(error, &batch))?;
-        named.add(&store, &batch)
+        dangling.add(&store, &batch)
     })?;
     step(u64::MAX)?;
     store.head()?;
@@ -419,6 +297,6 @@ fn rebuild(
             "commit {seq} was acknowledged to this handle and is not in the log: its end is lost or replaced"
         )));
     }
-    let missing = named.missing(&store)?;
+    let missing = dangling.missing(&store)?;
     Ok((store, missing))
 }

@@ -12,7 +12,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::error::{Cause, Error, ErrorCode, ErrorKind, Result};
 use crate::log::{self, Batch, BatchBuilder, CompactionLock, HeadMark, Log, Rewrite, Rewritten, WriteLock};
 use crate::store::Store;
 
@@ -314,7 +314,8 @@ fn read_on(source: &Source, log: &mut Log, visit: &mut dyn FnMut(&Batch) -> Resu
         }
     }
     if tail.torn_bytes > 0 {
-        source.opened.warn(log::unproven_tail(tail.torn_bytes));
+        let bytes = tail.torn_bytes;
+        source.opened.warn(Cause::UnprovenTail { bytes }.to_string());
     }
     Ok(done)
 }

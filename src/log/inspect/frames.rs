@@ -1,4 +1,4 @@
-//! The frames of a segment one after the other, with what is between them.
+//! The frames of a segment one after the other, with the gaps between them.
 //!
 //! # Layer
 //! L2. Memory is bounded by one record.
@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use super::parts::{FRAME_PARTS, Part, name_parts};
 use crate::disk::{DiskFile, read_full};
-use crate::error::{Error, Result};
-use crate::log::frame::{FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FrameError, FrameHeader, FrameSeed};
+use crate::error::{Cause, Error, Result};
+use crate::log::frame::{FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FrameHeader, FrameSeed};
 
 /// Bytes that are read at a time while looking for the next frame.
 const STEP: usize = 1 << 18;
 
-/// What stands in a segment, one after the other.
+/// A part of a segment: a frame or a gap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     /// A frame with a valid header.
@@ -26,11 +26,11 @@ pub enum Found {
         /// How many there are.
         bytes: u64,
         /// Why no frame starts here; `None` where all of them are zero and nothing was written yet.
-        trouble: Option<String>,
+        trouble: Option<Cause>,
     },
 }
 
-/// One frame: the envelope and what is in it.
+/// One frame: its header and its body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// Where it begins in the file.
@@ -48,7 +48,7 @@ pub struct Frame {
     /// The body, whole.
     pub body: Vec<u8>,
     /// Why the body cannot be believed, if so.
-    pub trouble: Option<String>,
+    pub trouble: Option<Cause>,
 }
 
 /// The frames of a segment; see [`super::Inspection::frames`]. Ends for good after an error.
@@ -80,11 +80,8 @@ impl Frames {
         Ok(bytes)
     }
 
-    fn header_at(&self, bytes: &[u8], offset: u64) -> Result<FrameHeader, String> {
-        FrameHeader::parse(bytes, self.seed, offset).map_err(|error| match error {
-            FrameError::Invalid(what) => what.to_owned(),
-            FrameError::Unsupported(what) => what,
-        })
+    fn header_at(&self, bytes: &[u8], offset: u64) -> Result<FrameHeader, Cause> {
+        FrameHeader::parse(bytes, self.seed, offset)
     }
 
     fn step(&mut self) -> Result<Option<Found>> {
@@ -102,11 +99,11 @@ impl Frames {
     fn frame(&mut self, offset: u64, header_bytes: &[u8], header: FrameHeader) -> Result<Found> {
         let body = self.read(offset + FRAME_HEADER_BYTES as u64, header.body_length)?;
         let trouble = if body.len() < header.body_length {
-            Some("the frame is cut off".to_owned())
+            Some(Cause::CutOff)
         } else if header.matches(&body, self.seed, offset) {
             None
         } else {
-            Some("the checksum of the body does not match".to_owned())
+            Some(Cause::BodyChecksum)
         };
         let framed_bytes = header.framed_bytes() as u64;
         self.at = offset + framed_bytes;
@@ -123,7 +120,7 @@ impl Frames {
     }
 
     /// Goes on to the next place where a frame begins, or to the end of the file.
-    fn gap(&mut self, offset: u64, trouble: String) -> Result<Found> {
+    fn gap(&mut self, offset: u64, trouble: Cause) -> Result<Found> {
         let (mut at, mut all_zero) = (offset, true);
         'search: while at < self.end {
             let chunk = self.read(at, STEP + FRAME_HEADER_BYTES)?;

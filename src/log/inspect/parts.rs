@@ -1,4 +1,4 @@
-//! The names of the bytes: what stands where in the files of a log.
+//! The layout of the files of a log, with a name for each part.
 //!
 //! # Layer
 //! L2. The tables are tested against the encoders.
@@ -11,7 +11,7 @@ use crate::log::frame::{LINK_BYTES, UNLINK_BYTES};
 /// Bytes of a file that have a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// What they are.
+    /// Their name.
     pub name: &'static str,
     /// Where they begin in the file.
     pub offset: u64,
@@ -96,7 +96,7 @@ const SEAL_PARTS: &[(&str, usize)] = &[
 const LINK_PARTS: &[(&str, usize)] = &[("key path", UNLINK_BYTES), ("version", LINK_BYTES - UNLINK_BYTES)];
 const UNLINK_PARTS: &[(&str, usize)] = &[("key path", UNLINK_BYTES)];
 
-/// Names the bytes from `offset` of a file on; what no name is left for is `rest`.
+/// Names the bytes from `offset` of a file on; bytes behind the last name are `rest`.
 pub(super) fn name_parts(
     bytes: &[u8],
     offset: u64,
@@ -126,7 +126,7 @@ pub(super) fn name_parts(
     parts
 }
 
-/// Names entries that stand one behind the other.
+/// Names the parts of consecutive entries.
 fn name_entries(bytes: &[u8], offset: u64, names: &[(&'static str, usize)]) -> Vec<Part> {
     let entry = names.iter().map(|(_, length)| length).sum::<usize>();
     let entries = bytes.chunks(entry).zip((offset..).step_by(entry));
@@ -135,7 +135,7 @@ fn name_entries(bytes: &[u8], offset: u64, names: &[(&'static str, usize)]) -> V
         .collect()
 }
 
-/// The last four bytes are a checksum, what is before them and has no name is reserved.
+/// The last four bytes are a checksum; unnamed bytes before them are reserved.
 pub(super) fn with_checksum(bytes: &[u8], names: &[(&'static str, usize)]) -> Vec<Part> {
     let (covered, checksum) = bytes.split_at(bytes.len().saturating_sub(4));
     let mut parts = name_parts(covered, 0, names, "reserved");

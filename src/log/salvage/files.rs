@@ -7,21 +7,21 @@ use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-use crate::disk::{Access, Disk, DiskFile, is_of_other_kind, read_full};
-use crate::error::{Error, Result};
+use crate::digest::{HashAlgorithm, HashSuite};
+use crate::disk::{Access, Disk, DiskFile, is_not_regular, read_full};
+use crate::error::{Cause, Error, Finding, Result, Severity};
 use crate::log::batch::Locator;
-use crate::log::catch_up::{FIRST_OFFSET, no_folder};
-use crate::log::check::{Finding, Severity};
+use crate::log::files::{cannot_list, damage};
 use crate::log::frame::{FRAME_ALIGNMENT, FrameSeed, parse_frame};
 use crate::log::manifest::{Manifest, SegmentEntry};
-use crate::log::rewrite::is_rewrite_name;
-use crate::log::runs::Runs;
 use crate::log::segment::{
-    LOG_FOLDER, SEGMENT_BYTES_LIMIT, SEGMENT_HEADER_BYTES, SegmentHeader, parse_segment_name, segment_name,
+    FIRST_OFFSET, LOG_FOLDER, SEGMENT_BYTES_LIMIT, SEGMENT_HEADER_BYTES, SegmentHeader, is_rewrite_name,
+    parse_segment_name, segment_name,
 };
+use crate::log::walk::{Origin, Windows};
 
 /// A file that holds batches.
-pub(super) struct WreckFile {
+pub(super) struct DamagedFile {
     pub(super) name: String,
     /// The number in its header; without one, that in its name.
     pub(super) id: u64,
@@ -38,12 +38,12 @@ pub(super) struct WreckFile {
     /// As [`Piece::chain`].
     pub(super) chain: u64,
     /// As [`Piece::spare`].
-    pub(super) spare: bool,
+    pub(super) orphaned: bool,
 }
 
-impl WreckFile {
+impl DamagedFile {
     pub(super) fn changed(&self, place: Locator) -> Error {
-        crate::log::damage(&self.name, place.offset(), "it changed while it was read")
+        damage(&self.name, place.offset(), Cause::Changed)
     }
 
     /// As `sealed`, if the header says that this is the file that was. A name alone may be another segment's.
@@ -51,14 +51,20 @@ impl WreckFile {
         self.sealed.filter(|_| self.header.is_some())
     }
 
-    /// The parts of the file, as far as it was sealed, that are not zero (SAL-3).
-    pub(super) fn runs(&self) -> Runs<'_> {
+    /// The parts of the file, as far as it was sealed, that are not zero (SAL-3). Records are found again by `index`, the
+    /// place of the file among all, whatever its header says.
+    pub(super) fn windows(&self, index: usize, suite: HashSuite) -> Windows<'_> {
         let sealed = self.surely_sealed().map_or(u64::MAX, |(length, _)| length);
         let end = sealed.min(self.length).min(SEGMENT_BYTES_LIMIT);
-        Runs::new(&*self.file, self.seed, FIRST_OFFSET, end)
+        let origin = Origin {
+            segment: index as u64,
+            seed: self.seed,
+            suite,
+        };
+        Windows::new(&*self.file, self.name.clone(), origin, FIRST_OFFSET..end)
     }
 
-    pub(super) fn cannot_read(&self, error: std::io::Error) -> Error {
+    fn cannot_read(&self, error: std::io::Error) -> Error {
         Error::io(format!("cannot read {}", self.name), error)
     }
 
@@ -72,27 +78,25 @@ impl WreckFile {
     }
 }
 
-/// What is said of a file that may or may not have been a segment.
-pub(super) const NO_SEGMENT: &str = "it neither is named nor begins as a segment, so it was not looked at";
-
 /// Opens every file of the folder that is a segment by its name or by its header.
-pub(super) fn list_files(disk: &dyn Disk, found: &mut Vec<Finding>) -> Result<Vec<WreckFile>> {
+pub(super) fn list_files(disk: &dyn Disk, found: &mut Vec<Finding>) -> Result<Vec<DamagedFile>> {
     let names = match disk.list(LOG_FOLDER) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.map_err(|error| no_folder(disk, error))?,
+        other => other.map_err(cannot_list)?,
     };
-    let mut files: Vec<WreckFile> = Vec::new();
-    // What a rewrite has not finished is in listed segments too.
+    let mut files: Vec<DamagedFile> = Vec::new();
+    // Listed segments hold the content of unfinished files of a rewrite.
     for file in names.iter().filter(|file| !is_rewrite_name(file)) {
         let named = parse_segment_name(file).map(|(id, _)| id);
         let name = format!("{LOG_FOLDER}/{file}");
         let opening = |error| Error::io(format!("cannot open {name}"), error);
         let opened = match disk.open(&name, Access::Read) {
-            // A folder or a pipe in the place of a segment is none; and somebody may just have collected one.
-            Err(error) if is_of_other_kind(&error) || error.kind() == ErrorKind::NotFound => continue,
+            // A collection may have removed it, and a folder under another name is no segment.
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            Err(error) if named.is_none() && is_not_regular(&error) => continue,
             opened => opened.map_err(opening)?,
         };
-        let mut file = WreckFile {
+        let mut file = DamagedFile {
             length: opened.length().map_err(opening)?,
             name,
             id: 0,
@@ -103,16 +107,16 @@ pub(super) fn list_files(disk: &dyn Disk, found: &mut Vec<Finding>) -> Result<Ve
             sealed: None,
             age: 0,
             chain: 0,
-            spare: false,
+            orphaned: false,
         };
         file.header = SegmentHeader::decode(&file.bytes(0, SEGMENT_HEADER_BYTES)?).ok();
         let Some(id) = file.header.map(|header| header.id).or(named) else {
-            found.push(Finding::new(Severity::Unsure, &file.name, 0, NO_SEGMENT));
+            found.push(Finding::new(Severity::Unsure, &file.name, 0, Cause::NotASegment));
             continue;
         };
         if named != Some(id) {
-            let what = format!("it is segment {id}, by its header, and was read as that");
-            found.push(Finding::new(Severity::Derived, &file.name, 0, &what));
+            let cause = Cause::ReadAs { segment: id };
+            found.push(Finding::new(Severity::Derived, &file.name, 0, cause));
         }
         (file.id, file.age, file.chain) = (id, id, id);
         let seed = match &file.header {
@@ -122,19 +126,19 @@ pub(super) fn list_files(disk: &dyn Disk, found: &mut Vec<Finding>) -> Result<Ve
         (file.seed, file.is_blank) = (seed.unwrap_or(file.seed), seed.is_none());
         files.push(file);
     }
-    // Of two that say to be the same, the one of that name is first.
+    // Of two files with one number in their headers, the one with the matching name is first.
     files.sort_by_key(|file| (file.id, !file.name.ends_with(&segment_name(file.id))));
     Ok(files)
 }
 
-/// What the checksums of a file start from, by its frames alone.
-fn find_seed(file: &WreckFile) -> Result<Option<FrameSeed>> {
-    let mut runs = file.runs();
-    while let Some(run) = runs.next().map_err(|error| file.cannot_read(error))? {
-        for place in (0..run.bytes.len()).step_by(FRAME_ALIGNMENT) {
-            let rest = run.bytes.get(place..).unwrap_or_default();
-            let offset = run.base + place as u64;
-            // The body's checksum confirms what the header's gives.
+/// Computes the seed of a file's checksums from its frames alone.
+fn find_seed(file: &DamagedFile) -> Result<Option<FrameSeed>> {
+    // The hash plays no part in checksums.
+    let mut windows = file.windows(0, HashSuite::new(HashAlgorithm::Blake3));
+    while let Some(window) = windows.next()? {
+        for offset in (window.base..window.end()).step_by(FRAME_ALIGNMENT) {
+            let rest = window.rest(offset);
+            // The body's checksum confirms the seed that the header's gives.
             if let Some(seed) = FrameSeed::of_frame(rest, offset)
                 && parse_frame(rest, seed, offset).is_ok()
             {
@@ -146,7 +150,7 @@ fn find_seed(file: &WreckFile) -> Result<Option<FrameSeed>> {
 }
 
 /// The instance of most bytes of segments.
-pub(super) fn most_common_instance(files: &[WreckFile]) -> Option<[u8; 16]> {
+pub(super) fn most_common_instance(files: &[DamagedFile]) -> Option<[u8; 16]> {
     let mut bytes: HashMap<[u8; 16], u64> = HashMap::new();
     for file in files {
         if let Some(header) = file.header {
@@ -161,7 +165,7 @@ pub(super) fn most_common_instance(files: &[WreckFile]) -> Option<[u8; 16]> {
 
 /// Leaves out files of other stores.
 pub(super) fn leave_out(
-    files: &mut Vec<WreckFile>,
+    files: &mut Vec<DamagedFile>,
     instance: [u8; 16],
     manifest: Option<&Manifest>,
     found: &mut Vec<Finding>,
@@ -172,21 +176,18 @@ pub(super) fn leave_out(
         let is_listed = listed.as_ref().is_none_or(|listed| listed.contains(&file.id));
         match &file.header {
             None if is_listed => {
-                let (severity, what) = if file.is_blank && listed.is_some() {
-                    (Severity::Damage, "nothing of what was in it can be read")
+                let (severity, cause) = if file.is_blank && listed.is_some() {
+                    (Severity::Damage, Cause::Unreadable)
                 } else {
-                    (
-                        Severity::Derived,
-                        "its header is damaged; its batches were read without it",
-                    )
+                    (Severity::Derived, Cause::HeaderDamaged)
                 };
-                found.push(Finding::new(severity, &file.name, 0, what));
+                found.push(Finding::new(severity, &file.name, 0, cause));
                 true
             }
             None => {
                 if !file.is_blank {
-                    let what = "the manifest does not list it, and without its header nothing else tells what it is: it was left out";
-                    found.push(Finding::new(Severity::Unsure, &file.name, 0, what));
+                    let cause = Cause::UnlistedHeaderless;
+                    found.push(Finding::new(Severity::Unsure, &file.name, 0, cause));
                 }
                 false
             }
@@ -197,12 +198,7 @@ pub(super) fn leave_out(
                 } else {
                     Severity::Harmless
                 };
-                found.push(Finding::new(
-                    severity,
-                    &file.name,
-                    0,
-                    "it belongs to another store",
-                ));
+                found.push(Finding::new(severity, &file.name, 0, Cause::OtherStore));
                 false
             }
         }
@@ -211,7 +207,7 @@ pub(super) fn leave_out(
 
 /// Leaves out what a rewrite did away with (SAL-2), sets aside what one wrote, names what is missing and notes where segments were
 /// sealed.
-pub(super) fn use_manifest(files: &mut Vec<WreckFile>, manifest: &Manifest, found: &mut Vec<Finding>) {
+pub(super) fn use_manifest(files: &mut Vec<DamagedFile>, manifest: &Manifest, found: &mut Vec<Finding>) {
     let highest = manifest.highest_id();
     let listed: HashMap<u64, &SegmentEntry> = manifest.entries().map(|entry| (entry.id, entry)).collect();
     files.retain(|file| listed.contains_key(&file.id) || file.id > highest);
@@ -227,14 +223,13 @@ pub(super) fn use_manifest(files: &mut Vec<WreckFile>, manifest: &Manifest, foun
             }
         }
     }
-    // What says no more than what a file is does not say that the segment of its name is lost.
+    // Only damage explains a missing segment; a file under another name does not.
     let told = found.iter().filter(|found| found.severity == Severity::Damage);
-    let told: HashSet<String> = told.map(|found| found.file.clone()).collect();
+    let told: HashSet<String> = told.map(|found| found.damage.file.clone()).collect();
     for entry in manifest.entries().filter(|entry| !present.contains(&entry.id)) {
         let name = segment_name(entry.id);
         if !told.contains(&name) {
-            let what = "the manifest lists it and it is missing";
-            found.push(Finding::new(Severity::Damage, &name, 0, what));
+            found.push(Finding::new(Severity::Damage, &name, 0, Cause::SegmentMissing));
         }
     }
     // The manifest may be older than the segments.
@@ -243,7 +238,7 @@ pub(super) fn use_manifest(files: &mut Vec<WreckFile>, manifest: &Manifest, foun
 
 /// Sets aside what a rewrite wrote and the manifest does not list: it was cut off before that, or the manifest is too old (SAL-2).
 /// It begins a log anew, beside all of what it would have replaced; where some of that is missing, it is needed.
-fn set_rewrite_aside(files: &mut [WreckFile], manifest: &Manifest) {
+fn set_rewrite_aside(files: &mut [DamagedFile], manifest: &Manifest) {
     let present: HashSet<u64> = files
         .iter()
         .filter(|file| !file.is_blank)
@@ -258,25 +253,28 @@ fn set_rewrite_aside(files: &mut [WreckFile], manifest: &Manifest) {
         let follows = |header: SegmentHeader| header.begins_log() || aside.contains(&header.previous.id);
         if file.header.is_some_and(follows) {
             aside.insert(file.id);
-            file.spare = true;
+            file.orphaned = true;
         }
     }
 }
 
 /// Says that the log is there twice, which only the manifest tells apart: as it was, and as a rewrite made it.
-pub(super) fn tell_rewritten_twice(files: &[WreckFile], found: &mut Vec<Finding>) {
-    let begins = |file: &&WreckFile| file.header.is_some_and(|header| header.begins_log());
-    let mut beginnings: Vec<&WreckFile> = files.iter().filter(begins).collect();
+pub(super) fn tell_rewritten_twice(files: &[DamagedFile], found: &mut Vec<Finding>) {
+    let begins = |file: &&DamagedFile| file.header.is_some_and(|header| header.begins_log());
+    let mut beginnings: Vec<&DamagedFile> = files.iter().filter(begins).collect();
     beginnings.dedup_by_key(|file| file.id);
     if let [.., _, newest] = beginnings.as_slice() {
-        let what = "a gc or an erase wrote the log anew from here on, and only the manifest tells whether that had happened: \
-                    it was taken to have";
-        found.push(Finding::new(Severity::Unsure, &newest.name, 0, what));
+        found.push(Finding::new(
+            Severity::Unsure,
+            &newest.name,
+            0,
+            Cause::RewrittenTwice,
+        ));
     }
 }
 
-/// A segment says where the one before it was sealed, and so that both are of one chain.
-pub(super) fn use_headers(files: &mut [WreckFile]) {
+/// Takes the end of each segment from the header of the next; both belong to one chain then.
+pub(super) fn use_headers(files: &mut [DamagedFile]) {
     // The one before has the lower number.
     for index in 0..files.len() {
         let Some((before, [file, ..])) = files.split_at_mut_checked(index) else {

@@ -1,41 +1,37 @@
-//! Finding what is whole in the files of a damaged log, also without its manifest and its format file.
+//! Finding the whole records of a damaged log, also without its manifest and its format file.
 //!
-//! Every segment file is read by itself. What does not check out is left out and said; reading goes on behind it. Which
-//! segment a file is, its header says, whatever its name; only without a header the name counts. A
-//! segment whose header is damaged still tells what its checksums start from: a checksum can be computed backwards.
+//! Salvage reads every segment file by itself, reports damage and goes on behind it. The header of a file says which segment it
+//! is; only without a header the name counts. A damaged header costs nothing else: the seed of the checksums follows from the
+//! first frame, because a checksum can be computed backwards.
 //!
 //! # Layer
-//! L2. Does not know what a body means.
+//! L2. Does not know the meaning of bodies.
 //!
 //! # Invariants
 //! - SAL-1: nothing is written, and nothing is handed out whose checksums do not match.
-//! - SAL-2: where the manifest says so, what a rewrite did away with is not brought back; what a rewrite wrote and the manifest
-//!   does not list is told apart, because it may not have counted, and left out never.
-//! - SAL-3: memory taken is bounded by what a file holds (RUN-2), whatever its length says.
+//! - SAL-2: segments that a rewrite replaced do not come back, where the manifest says so; segments that a rewrite wrote and the
+//!   manifest does not list are marked as orphaned, because the rewrite may not have counted, and never left out.
+//! - SAL-3: memory taken is bounded by the content of a file (RUN-2), not by its length.
 
 mod files;
 mod piece;
 
 use std::sync::Arc;
 
-use super::batch::{Ignorable, Locator, Record};
-use super::catch_up::FIRST_OFFSET;
-use super::check::{Finding, Severity, unproven_tail};
-use super::format_file::FORMAT_NAME;
+use super::batch::{Ignorable, Locator, Position, Record};
+use super::files::{read_format, read_small};
+use super::format_file::{FORMAT_NAME, Mode};
 use super::frame::{FRAME_HEADER_BYTES, FrameHeader, RecordKind};
 use super::live::{LIVE_BYTES, LIVE_NAME, Live};
 use super::manifest::{MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest};
-use super::position::Position;
-use super::runs::Runs;
-use super::scan::Window;
-use super::{Mode, read_format, read_small};
+use super::segment::FIRST_OFFSET;
+use super::walk::{Window, Windows};
 use crate::bytes::Bytes;
 use crate::digest::{CommitDigest, HashAlgorithm, HashSuite};
 use crate::disk::Disk;
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::{Cause, Error, ErrorCode, Finding, Result, Severity};
 use files::{
-    NO_SEGMENT, WreckFile, leave_out, list_files, most_common_instance, tell_rewritten_twice, use_headers,
-    use_manifest,
+    DamagedFile, leave_out, list_files, most_common_instance, tell_rewritten_twice, use_headers, use_manifest,
 };
 pub use piece::Piece;
 use piece::{batch_here, before, broken_piece, whole_piece};
@@ -43,21 +39,17 @@ use piece::{batch_here, before, broken_piece, whole_piece};
 /// Files that were not looked at, at the most, that an error names.
 const NAMED_MAX: usize = 5;
 
-/// What is said of a store that somebody wrote to while it was read.
-const WRITTEN_MEANWHILE: &str = "somebody wrote to the store while it was read: what was written may not be saved, and what was \
-                                 moved may be called lost; stop the writers and salvage again";
-
-/// What is left of a log.
-pub struct Wreck {
+/// A damaged log: its segments, as far as they can be read.
+pub struct DamagedLog {
     disk: Arc<dyn Disk>,
     suite: HashSuite,
-    files: Vec<WreckFile>,
+    files: Vec<DamagedFile>,
     live: Option<Live>,
     found: Vec<Finding>,
     marks: Marks,
 }
 
-/// The bytes of what every writer and every rewrite of a store changes, as they were at first.
+/// The bytes of the files that every writer and every rewrite changes, as they were at the start.
 #[derive(PartialEq, Eq)]
 struct Marks {
     live: Option<Vec<u8>>,
@@ -73,7 +65,7 @@ impl Marks {
     }
 }
 
-impl Wreck {
+impl DamagedLog {
     /// Looks for the segments of a log. Takes no lock and writes nothing.
     ///
     /// # Errors
@@ -87,7 +79,7 @@ impl Wreck {
         let format = match read_format(&*disk, Mode::ReadOnly) {
             // Where all segments are of another store, this file is in the wrong place, and not they.
             Ok(format) => format.filter(|format| {
-                let is_ours = |file: &WreckFile| {
+                let is_ours = |file: &DamagedFile| {
                     file.header
                         .is_some_and(|header| header.instance == format.instance)
                 };
@@ -100,7 +92,7 @@ impl Wreck {
         let manifest = manifest.and_then(|bytes| Manifest::decode(bytes).ok());
         let manifest =
             manifest.filter(|manifest| format.is_none_or(|format| format.instance == manifest.instance));
-        // One that lists nothing of what is there is of another time of the log: no help, and in the way.
+        // A manifest that lists none of the files belongs to another time of the log, and does not help.
         let (manifest, other) = match manifest {
             Some(other) if !files.is_empty() && !files.iter().any(|file| other.lists(file.id)) => {
                 (None, Some(other))
@@ -109,12 +101,9 @@ impl Wreck {
         };
         let newer = other.filter(|other| files.iter().all(|file| file.id < other.highest_id()));
         if let Some(newer) = &newer {
-            let what = format!(
-                "the {} segments that it lists are missing; older ones were read instead, of which some may have been \
-                 collected or erased since",
-                newer.entries().count()
-            );
-            found.push(Finding::new(Severity::Damage, MANIFEST_NAME, 0, &what));
+            let listed = newer.entries().count();
+            let cause = Cause::OnlyOlderSegments { listed };
+            found.push(Finding::new(Severity::Damage, MANIFEST_NAME, 0, cause));
         }
         if files.is_empty() && format.is_none() && manifest.is_none() {
             return Err(
@@ -126,8 +115,13 @@ impl Wreck {
             (MANIFEST_NAME, manifest.is_some() || newer.is_some()),
         ] {
             if !is_there {
-                let what = "it is missing or damaged; the segments were read without it";
-                found.push(Finding::new(Severity::Derived, name, 0, what));
+                let is_missing = read_small(&*disk, name, 1)?.is_none();
+                let cause = if is_missing {
+                    Cause::Missing
+                } else {
+                    Cause::ReadWithout
+                };
+                found.push(Finding::new(Severity::Derived, name, 0, cause));
             }
         }
         let instance = format
@@ -145,14 +139,14 @@ impl Wreck {
         }
         let live = marks.live.as_ref().and_then(|bytes| Live::decode(bytes));
         let live = live.filter(|live| instance.is_none_or(|instance| live.instance == instance));
-        // Nobody notes a place in what does not count.
-        let is_noted = |file: &WreckFile| file.spare && live.is_some_and(|live| live.segment == file.id);
+        // `live` never names a segment of a rewrite that was cut off.
+        let is_noted = |file: &DamagedFile| file.orphaned && live.is_some_and(|live| live.segment == file.id);
         if files.iter().any(is_noted) {
             for file in &mut files {
-                file.spare = false;
+                file.orphaned = false;
             }
         }
-        let mut wreck = Self {
+        let mut damaged = Self {
             disk,
             suite: HashSuite::new(format.map_or(HashAlgorithm::Blake3, |format| format.hash)),
             files,
@@ -161,17 +155,17 @@ impl Wreck {
             marks,
         };
         if format.is_none() {
-            wreck.suite = HashSuite::new(wreck.find_hash()?);
+            damaged.suite = HashSuite::new(damaged.find_hash()?);
         }
-        Ok(wreck)
+        Ok(damaged)
     }
 
-    /// What computes the digests of the store.
+    /// Computes the digests of the store.
     pub fn suite(&self) -> HashSuite {
         self.suite
     }
 
-    /// The store's instance, if a segment says it.
+    /// The store's instance, if the header of a segment names it.
     pub fn instance(&self) -> Option<[u8; 16]> {
         self.files.iter().find_map(|file| Some(file.header?.instance))
     }
@@ -187,14 +181,14 @@ impl Wreck {
     }
 
     /// The segments whose pieces are spare, with the names of their files.
-    pub fn spare_segments(&self) -> impl Iterator<Item = (u64, &str)> {
-        let spare = self.files.iter().filter(|file| file.spare);
-        spare.map(|file| (file.id, file.name.as_str()))
+    pub fn orphaned_segments(&self) -> impl Iterator<Item = (u64, &str)> {
+        let orphaned = self.files.iter().filter(|file| file.orphaned);
+        orphaned.map(|file| (file.id, file.name.as_str()))
     }
 
     /// The number of the last batch of all that the manifest lists as sealed.
     pub fn newest_sealed(&self) -> Option<u64> {
-        let listed = self.files.iter().filter(|file| !file.spare);
+        let listed = self.files.iter().filter(|file| !file.orphaned);
         listed.filter_map(|file| Some(file.sealed?.1)).max()
     }
 
@@ -203,11 +197,11 @@ impl Wreck {
         self.files.iter().map(|file| file.length).sum()
     }
 
-    /// Hands every batch, or what is whole of it, to `visit`, with the bytes read so far: segment by segment, so numbers may
-    /// fall and be there twice. Returns what is not as it should be; what stands before one of `places` was durable.
+    /// Hands every batch, or its whole records, to `visit`, with the bytes read so far: segment by segment, so numbers may
+    /// fall and come twice. Returns the findings; bytes before one of `places` were durable.
     ///
     /// # Errors
-    /// `Io`; what `visit` returns.
+    /// `Io`; the error of `visit`.
     pub fn pieces(
         &self,
         places: &[Position],
@@ -222,13 +216,13 @@ impl Wreck {
         Ok(found)
     }
 
-    /// What to say if somebody has written to the store since [`Wreck::open`].
+    /// A finding if a process has written to the store since [`DamagedLog::open`].
     ///
     /// # Errors
     /// `Io`.
     pub fn written_meanwhile(&self) -> Result<Option<Finding>> {
         let is_same = Marks::read(&*self.disk)? == self.marks;
-        Ok((!is_same).then(|| Finding::new(Severity::Unsure, LIVE_NAME, 0, WRITTEN_MEANWHILE)))
+        Ok((!is_same).then(|| Finding::new(Severity::Unsure, LIVE_NAME, 0, Cause::WrittenMeanwhile)))
     }
 
     /// The record at a place that a [`Piece`] gave.
@@ -250,13 +244,13 @@ impl Wreck {
     /// The same for a record of a kind that this version may ignore.
     ///
     /// # Errors
-    /// As [`Wreck::read`].
+    /// As [`DamagedLog::read`].
     pub fn read_ignorable(&self, place: Locator) -> Result<Ignorable> {
         let (_, header, body) = self.frame(place)?;
         Ok(Ignorable::new(header.kind, header.flags, body))
     }
 
-    fn frame(&self, place: Locator) -> Result<(&WreckFile, FrameHeader, Bytes)> {
+    fn frame(&self, place: Locator) -> Result<(&DamagedFile, FrameHeader, Bytes)> {
         let file = usize::try_from(place.segment())
             .ok()
             .and_then(|index| self.files.get(index));
@@ -271,28 +265,15 @@ impl Wreck {
         Ok((file, header, Bytes::from(body)))
     }
 
-    /// The next part of the file `index`.
-    fn next_window(&self, index: usize, file: &WreckFile, runs: &mut Runs<'_>) -> Result<Option<Window>> {
-        let run = runs.next().map_err(|error| file.cannot_read(error))?;
-        Ok(run.map(|run| Window {
-            bytes: Bytes::from(run.bytes),
-            base: run.base,
-            // Records are read again by the place of their file, whatever its header says.
-            segment: index as u64,
-            seed: file.seed,
-            suite: self.suite,
-        }))
-    }
-
     /// The hash under which a batch has the digest that its seal states.
     fn find_hash(&self) -> Result<HashAlgorithm> {
         for (index, file) in self.files.iter().enumerate() {
-            let mut runs = file.runs();
-            while let Some(mut window) = self.next_window(index, file, &mut runs)? {
+            let mut windows = file.windows(index, self.suite);
+            while let Some(mut window) = windows.next()? {
                 let seals: Vec<_> = window.seals_from(window.base).map(|(_, seal)| seal).collect();
                 for seal in seals.into_iter().filter(|seal| seal.start >= window.base) {
                     for hash in [HashAlgorithm::Blake3, HashAlgorithm::Sha256] {
-                        window.suite = HashSuite::new(hash);
+                        window.origin.suite = HashSuite::new(hash);
                         if window.batch_at(seal.start, before(seal.batch)).is_ok() {
                             return Ok(hash);
                         }
@@ -305,27 +286,31 @@ impl Wreck {
 
     /// The error that nothing can be had, with the files that were not looked at.
     pub fn nothing(&self, why: &str) -> Error {
-        let passed = self.found.iter().filter(|found| found.message == NO_SEGMENT);
-        let passed: Vec<_> = passed.map(|found| found.file.as_str()).take(NAMED_MAX).collect();
+        let passed = self.found.iter().map(|found| &found.damage);
+        let passed = passed.filter(|damage| damage.cause == Cause::NotASegment);
+        let passed: Vec<_> = passed
+            .map(|damage| damage.file.as_str())
+            .take(NAMED_MAX)
+            .collect();
         let passed = if passed.is_empty() {
             String::new()
         } else {
             format!(
-                "; not looked at, because they neither are named nor begin as a segment: {}",
+                "; files without the name and header of a segment were not read: {}",
                 passed.join(", ")
             )
         };
-        Error::corrupt(format!("{why}: nothing can be had from it{passed}"))
+        Error::corrupt(format!("{why}: nothing can be saved{passed}"))
     }
 
-    /// Whether a file is what is marked by its number: the first that says to be it. Others are copies, maybe older ones.
-    fn is_marked(&self, index: usize, file: &WreckFile) -> bool {
+    /// Whether a file is the first with its number. Others are copies, maybe older ones.
+    fn is_marked(&self, index: usize, file: &DamagedFile) -> bool {
         let before = index.checked_sub(1).and_then(|before| self.files.get(before));
         before.is_none_or(|before| before.id != file.id)
     }
 
     /// Offset below which every byte of a file must be right.
-    fn durable(&self, index: usize, file: &WreckFile, places: &[Position]) -> Result<u64> {
+    fn durable(&self, index: usize, file: &DamagedFile, places: &[Position]) -> Result<u64> {
         if let Some((length, _)) = file.surely_sealed() {
             return Ok(length);
         }
@@ -341,8 +326,8 @@ impl Wreck {
         let mut durable = placed
             .map(|place| place.offset)
             .fold(FIRST_OFFSET.max(sealed).max(live), u64::max);
-        let mut runs = file.runs();
-        while let Some(window) = self.next_window(index, file, &mut runs)? {
+        let mut windows = file.windows(index, self.suite);
+        while let Some(window) = windows.next()? {
             let sealed = window.seals_from(window.base).map(|(_, seal)| seal.synced_upto);
             durable = sealed.fold(durable, u64::max);
         }
@@ -361,18 +346,13 @@ impl Wreck {
         };
         let durable = self.durable(index, file, places)?;
         let (mut at, mut newest) = (FIRST_OFFSET, 0);
-        let mut runs = file.runs();
-        while let Some(window) = self.next_window(index, file, &mut runs)? {
+        let mut windows = file.windows(index, self.suite);
+        while let Some(window) = windows.next()? {
             if window.base > at {
                 if at >= durable {
-                    return self.tail(index, at, durable, (&window, &mut runs), found);
+                    return self.tail(index, at, durable, (&window, &mut windows), found);
                 }
-                found.push(Finding::new(
-                    Severity::Damage,
-                    &file.name,
-                    at,
-                    "zeros are where a batch was",
-                ));
+                found.push(Finding::new(Severity::Damage, &file.name, at, Cause::Zeros));
                 at = window.base;
             }
             let used = window.base + window.used_bytes_from(window.base);
@@ -384,10 +364,15 @@ impl Wreck {
                         visit(whole_piece(&window, &scanned, file))?;
                     }
                     Err(_) if at >= durable => {
-                        return self.tail(index, at, durable, (&window, &mut runs), found);
+                        return self.tail(index, at, durable, (&window, &mut windows), found);
                     }
-                    Err((offset, reason)) => {
-                        found.push(Finding::new(Severity::Damage, &file.name, offset, &reason));
+                    Err(stop) => {
+                        found.push(Finding::new(
+                            Severity::Damage,
+                            &file.name,
+                            stop.offset,
+                            stop.cause,
+                        ));
                         let (piece, next) = broken_piece(&window, at, file);
                         at = next;
                         if let Some(piece) = piece {
@@ -400,19 +385,18 @@ impl Wreck {
         }
         let last = file.sealed.map_or(0, |(_, last)| last);
         if at < durable && (file.sealed.is_none() || newest < last) {
-            let what = "its end is lost: batches that were durable are not there";
-            found.push(Finding::new(Severity::Damage, &file.name, at, what));
+            found.push(Finding::new(Severity::Damage, &file.name, at, Cause::EndLost));
         }
         Ok(())
     }
 
-    /// Says what stands behind the last whole batch of a file, if it may have been acknowledged.
+    /// Reports the bytes behind the last whole batch of a file, if they may have been acknowledged.
     fn tail(
         &self,
         index: usize,
         at: u64,
         durable: u64,
-        (window, runs): (&Window, &mut Runs<'_>),
+        (window, windows): (&Window, &mut Windows<'_>),
         found: &mut Vec<Finding>,
     ) -> Result<()> {
         let Some(file) = self.files.get(index) else {
@@ -427,11 +411,13 @@ impl Wreck {
             return Ok(());
         }
         let mut end = window.base + window.used_bytes_from(window.base);
-        while let Some(window) = self.next_window(index, file, runs)? {
+        while let Some(window) = windows.next()? {
             end = window.base + window.used_bytes_from(window.base);
         }
-        let what = unproven_tail(end.saturating_sub(at));
-        found.push(Finding::new(Severity::Unsure, &file.name, at, &what));
+        let cause = Cause::UnprovenTail {
+            bytes: end.saturating_sub(at),
+        };
+        found.push(Finding::new(Severity::Unsure, &file.name, at, cause));
         Ok(())
     }
 }

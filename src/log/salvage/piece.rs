@@ -1,15 +1,16 @@
-//! A batch of a damaged log, whole or what is left of it.
+//! A batch of a damaged log, whole or in part.
 //!
 //! # Layer
 //! L2. Part of salvage/.
 
 use crate::log::batch::{Locator, Record};
-use crate::log::frame::{FRAME_ALIGNMENT, FrameError, FrameHeader, RecordKind, parse_frame};
-use crate::log::scan::{Chain, Scanned, Window};
+use crate::log::frame::{FRAME_ALIGNMENT, FrameHeader, RecordKind, parse_frame};
+use crate::log::seal::Chain;
+use crate::log::walk::{Scanned, Stop, Window};
 
-use super::files::WreckFile;
+use super::files::DamagedFile;
 
-/// The records of one batch, or what is whole of it.
+/// The whole records of one batch, or of a part of it.
 #[derive(Clone, Debug)]
 pub struct Piece {
     /// The number of the batch.
@@ -24,21 +25,21 @@ pub struct Piece {
     pub chain: u64,
     /// Whether a rewrite wrote it that nothing in the log shows to have counted: the manifest does not list its segment, and lists
     /// another log, all of which is there.
-    pub spare: bool,
-    /// Its records, in order. Their places count for [`Wreck::read`](super::Wreck::read) only.
+    pub orphaned: bool,
+    /// Its records, in order. Their places count for [`DamagedLog::read`](super::DamagedLog::read) only.
     pub records: Vec<Record>,
-    /// Where its records are of a kind that this version may ignore, for [`Wreck::read_ignorable`](super::Wreck::read_ignorable).
+    /// Where its records are of a kind that this version may ignore, for [`DamagedLog::read_ignorable`](super::DamagedLog::read_ignorable).
     pub ignorable: Vec<Locator>,
 }
 
 impl Piece {
-    fn of(number: u64, file: &WreckFile) -> Self {
+    fn of(number: u64, file: &DamagedFile) -> Self {
         Self {
             number,
             whole: false,
             age: file.age,
             chain: file.chain,
-            spare: file.spare,
+            orphaned: file.orphaned,
             records: Vec::new(),
             ignorable: Vec::new(),
         }
@@ -46,7 +47,7 @@ impl Piece {
 
     /// Adds the record at `at`, whose checksums match.
     fn add(&mut self, window: &Window, header: &FrameHeader, at: u64) {
-        let locator = Locator::new(window.segment, at);
+        let locator = Locator::new(window.origin.segment, at);
         let Some(kind) = RecordKind::from_tag(header.kind) else {
             self.ignorable.push(locator);
             return;
@@ -63,7 +64,7 @@ impl Piece {
     }
 }
 
-/// What a batch of this number continues, whatever the one before it is.
+/// The chain before a batch of this number, whatever the digest before it is.
 pub(super) fn before(number: u64) -> Chain {
     Chain {
         batch: number.wrapping_sub(1),
@@ -72,24 +73,19 @@ pub(super) fn before(number: u64) -> Chain {
 }
 
 /// The batch that starts at `at`, whatever its number.
-pub(super) fn batch_here(window: &Window, at: u64) -> Result<Scanned, (u64, String)> {
-    let said = |reason: FrameError| match reason {
-        FrameError::Invalid(what) => what.to_owned(),
-        FrameError::Unsupported(what) => what,
-    };
-    let header = FrameHeader::parse(window.rest(at), window.seed, at).map_err(|reason| (at, said(reason)))?;
-    window
-        .batch_at(at, before(header.batch))
-        .map_err(|stop| (stop.offset, said(stop.reason)))
+pub(super) fn batch_here(window: &Window, at: u64) -> Result<Scanned, Stop> {
+    let header = FrameHeader::parse(window.rest(at), window.origin.seed, at)
+        .map_err(|cause| Stop { offset: at, cause })?;
+    window.batch_at(at, before(header.batch))
 }
 
 /// All records of a batch that is whole.
-pub(super) fn whole_piece(window: &Window, scanned: &Scanned, file: &WreckFile) -> Piece {
+pub(super) fn whole_piece(window: &Window, scanned: &Scanned, file: &DamagedFile) -> Piece {
     let mut piece = Piece::of(scanned.batch.number, file);
     piece.whole = true;
     let mut at = scanned.start;
     while at < scanned.start + scanned.length {
-        let Ok(header) = FrameHeader::parse(window.rest(at), window.seed, at) else {
+        let Ok(header) = FrameHeader::parse(window.rest(at), window.origin.seed, at) else {
             break;
         };
         piece.add(window, &header, at);
@@ -99,12 +95,12 @@ pub(super) fn whole_piece(window: &Window, scanned: &Scanned, file: &WreckFile) 
 }
 
 /// The records that are whole of a damaged batch that starts at or behind `start`, and where to go on.
-pub(super) fn broken_piece(window: &Window, start: u64, file: &WreckFile) -> (Option<Piece>, u64) {
+pub(super) fn broken_piece(window: &Window, start: u64, file: &DamagedFile) -> (Option<Piece>, u64) {
     let mut piece: Option<Piece> = None;
     let mut at = start;
     while at < window.end() {
         let rest = window.rest(at);
-        let Ok(header) = FrameHeader::parse(rest, window.seed, at) else {
+        let Ok(header) = FrameHeader::parse(rest, window.origin.seed, at) else {
             at += FRAME_ALIGNMENT as u64;
             continue;
         };
@@ -118,7 +114,7 @@ pub(super) fn broken_piece(window: &Window, start: u64, file: &WreckFile) -> (Op
         let piece = piece.get_or_insert_with(|| Piece::of(header.batch, file));
         let place = at;
         at += header.framed_bytes() as u64;
-        if parse_frame(rest, window.seed, place).is_err() {
+        if parse_frame(rest, window.origin.seed, place).is_err() {
             continue;
         }
         if header.kind == RecordKind::Seal as u8 {

@@ -44,7 +44,7 @@ fn findings(disk: &SimDisk) -> Vec<Finding> {
 fn has(findings: &[Finding], severity: Severity, file: &str) -> bool {
     findings
         .iter()
-        .any(|finding| finding.severity == severity && finding.file == file)
+        .any(|finding| finding.severity == severity && finding.damage.file == file)
 }
 
 fn assert_corrupt(disk: &SimDisk, what: &str) {
@@ -323,9 +323,10 @@ fn degraded_reading_serves_what_is_before_the_damage_and_tells() {
     assert_eq!(texts, expected(texts.len()));
     let damage = tail.damage.unwrap();
     assert!(damage.is_corruption());
-    assert!(
-        damage.message().contains("log/00000002.seg") && damage.message().contains("4096"),
-        "{damage}"
+    let place = damage.damage().unwrap();
+    assert_eq!(
+        (place.file.as_str(), place.offset),
+        ("log/00000002.seg", Some(4096))
     );
     let refused = Log::open(shared(&disk), Mode::ReadWrite, options).err().unwrap();
     assert_eq!(refused.kind(), ErrorKind::InvalidInput);
@@ -443,7 +444,11 @@ fn a_folder_without_a_store_is_not_found_and_an_unfinished_creation_is_finished(
     assert!(empty.files().is_empty(), "LOG-6");
     let cut = SimDisk::new(1);
     create(&shared(&cut), SMALL);
-    cut.remove_file("format");
+    assert_eq!(
+        read(&unfinished(&cut, &["format"])).unwrap_err().kind(),
+        ErrorKind::NotFound
+    );
+    let cut = unfinished(&cut, &["format"]);
     assert_eq!(read(&cut).unwrap_err().kind(), ErrorKind::NotFound);
     create(&shared(&cut), SMALL);
     assert_eq!(read(&cut).unwrap(), expected(1));
@@ -505,7 +510,9 @@ fn a_forged_record_with_right_checksums_does_not_match_the_digest_of_its_batch()
     assert_corrupt(&disk, "SEA-1: a forged record");
     let found = findings(&disk);
     assert!(
-        found.iter().any(|finding| finding.message.contains("digest")),
+        found
+            .iter()
+            .any(|finding| finding.damage.cause == Cause::BatchDigest),
         "{found:?}"
     );
 }
@@ -541,10 +548,21 @@ fn a_record_that_is_damaged_after_it_was_scanned_is_not_handed_out() {
     disk.overwrite("log/00000001.seg", |bytes| bytes[4096 + 33] ^= 1);
     let refused = log.reader().read(locator).unwrap_err();
     assert!(refused.is_corruption(), "RDR-1: {refused:?}");
-    assert!(
-        refused.message().contains("log/00000001.seg") && refused.message().contains("4096"),
-        "{refused}"
+    let place = refused.damage().unwrap();
+    assert_eq!(
+        (place.file.as_str(), place.offset),
+        ("log/00000001.seg", Some(4096))
     );
+}
+
+/// What a creation leaves that was cut off before it wrote the files `lost`.
+fn unfinished(disk: &SimDisk, lost: &[&str]) -> SimDisk {
+    let disk = disk.copy();
+    disk.put_file("format.tmp", disk.files()["format"].clone());
+    for name in lost {
+        disk.remove_file(name);
+    }
+    disk
 }
 
 #[test]
@@ -591,7 +609,7 @@ fn what_is_left_of_a_store_is_never_taken_for_an_unfinished_creation() {
             left.put_file(stray, b"of somebody else".to_vec());
             assert_corrupt(&left, &format!("{stray} and no {lost:?}"));
         }
-        let left = without(&first, &["format", "live"]);
+        let left = unfinished(&first, &["format", "live"]);
         left.put_file(stray, b"of somebody else".to_vec());
         assert_eq!(read(&left).unwrap_err().kind(), ErrorKind::NotFound, "{stray}");
     }
@@ -601,9 +619,11 @@ fn what_is_left_of_a_store_is_never_taken_for_an_unfinished_creation() {
         &["format", "live"],
         &["format", "live", "manifest"],
     ] {
-        let left = without(&first, lost);
+        let left = unfinished(&first, lost);
         create(&shared(&left), SMALL);
         assert_eq!(read(&left).unwrap(), expected(1));
+        // Without `format.tmp` the same files are a damaged store.
+        assert_corrupt(&without(&first, lost), &format!("no {lost:?}"));
     }
 }
 
@@ -623,13 +643,9 @@ fn a_folder_that_took_the_place_of_the_manifest_is_told_by_who_replaces_it() {
     };
     // The first batch that does not fit into the segment needs it.
     let refused = (2..200).find_map(&mut write).unwrap();
-    assert!(refused.is_corruption(), "{refused:?}");
-    assert!(
-        refused.message().starts_with("manifest is damaged") && refused.message().contains("it is a folder"),
-        "{refused}"
-    );
-    assert!(
-        refused.hint().unwrap().contains("treering salvage"),
-        "{refused:?}"
+    let damage = refused.damage().unwrap();
+    assert_eq!(
+        (damage.file.as_str(), &damage.cause),
+        ("manifest", &Cause::NotRegular { folder: false })
     );
 }

@@ -68,7 +68,7 @@ fn read_from(disk: &SimDisk, mode: Mode, position: &Position) -> Result<(Vec<Bat
 fn rewrite_by_hand(disk: &SimDisk, replaced: usize, texts: &[&str]) {
     let mut log = Log::open(shared(disk), Mode::ReadWrite, SMALL).unwrap();
     log.catch_up(&mut |_| Ok(())).unwrap();
-    let header = log.new_header(manifest::SegmentEnd::default()).unwrap();
+    let header = log.new_header(segment::SegmentEnd::default()).unwrap();
     let after = Continue {
         segment: header.id,
         seed: header.seed(),
@@ -509,7 +509,7 @@ fn an_end_that_is_gone_is_told_by_its_place_and_is_no_damage_of_the_log() {
         let places = Arc::new(move |_: &Log| Ok(vec![newest]));
         let summary = Log::check(shared(&disk), SMALL, Some(places), &mut |item| {
             if let CheckItem::Finding(finding) = item {
-                damaged.extend((finding.severity == Severity::Damage).then_some(finding.message));
+                damaged.extend((finding.severity == Severity::Damage).then_some(finding.damage.cause));
             }
             Ok(std::ops::ControlFlow::Continue(()))
         });

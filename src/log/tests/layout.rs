@@ -208,7 +208,7 @@ fn a_sha256_store_seals_its_batches_with_sha256() {
 #[test]
 fn segments_double_between_their_limits_and_hold_one_large_batch() {
     let options = LogOptions::default();
-    let size = |used, needed| segment::next_segment_bytes(&options, used, needed);
+    let size = |used, needed| rotate::next_segment_bytes(&options, used, needed);
     assert_eq!(size(0, 0), 64 << 10);
     assert_eq!(size(64 << 10, 100), 128 << 10);
     assert_eq!(size(60 << 20, 100), 64 << 20);

@@ -97,7 +97,7 @@ fn checking_and_salvaging() {
         let mut found = Vec::new();
         let summary = Log::check(shared(disk), SMALL, None, &mut |item| {
             if let CheckItem::Finding(finding) = item {
-                found.push(finding.message);
+                found.push(finding.damage.cause);
             }
             Ok(std::ops::ControlFlow::Continue(()))
         })?;
@@ -105,7 +105,7 @@ fn checking_and_salvaging() {
     });
     assert!(failed > 8, "{failed}");
     let failed = fail_everywhere(&disk, |disk| {
-        let wreck = Wreck::open(shared(disk))?;
+        let wreck = DamagedLog::open(shared(disk))?;
         let mut count = 0;
         let found = wreck.pieces(&[], &mut |piece, _| {
             count += piece.records.len();
@@ -121,6 +121,7 @@ fn creating_what_is_there_or_half_made() {
     let (disk, _) = store();
     let half = SimDisk::new(1);
     create(&shared(&half), SMALL);
+    half.put_file("format.tmp", half.files()["format"].clone());
     half.remove_file("format");
     let make = |disk: &SimDisk| {
         let made = Log::create(
@@ -131,7 +132,7 @@ fn creating_what_is_there_or_half_made() {
             SMALL,
         );
         match made {
-            Err(error) if error.code() == "store_exists" => Ok(false),
+            Err(error) if error.code() == ErrorCode::StoreExists => Ok(false),
             other => other.map(|_| true),
         }
     };
@@ -139,7 +140,7 @@ fn creating_what_is_there_or_half_made() {
     assert!(fail_everywhere(&half, make) > 2);
     // Nor is an unreadable store taken for a missing one.
     let open = |disk: &SimDisk| match Log::open(shared(disk), Mode::ReadOnly, SMALL) {
-        Err(error) if error.code() == "no_store" => Ok("none"),
+        Err(error) if error.code() == ErrorCode::NoStore => Ok("none"),
         other => other.map(|_| "one"),
     };
     assert!(fail_everywhere(&half, open) > 2);

@@ -92,7 +92,7 @@ fn findings(disk: &SimDisk) -> Vec<(Severity, String)> {
     let mut findings = Vec::new();
     Log::check(shared(disk), SMALL, None, &mut |item| {
         if let CheckItem::Finding(finding) = item {
-            findings.push((finding.severity, finding.file));
+            findings.push((finding.severity, finding.damage.file));
         }
         Ok(std::ops::ControlFlow::Continue(()))
     })

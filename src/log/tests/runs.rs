@@ -3,15 +3,20 @@
 use super::*;
 use crate::disk::{DiskFile, FileDisk};
 use crate::log::frame::FrameSeed;
-use crate::log::runs::Runs;
+use crate::log::walk::{Origin, Windows};
 
 const SEGMENT: &str = "log/00000001.seg";
 
 /// Returns the bytes of each data range of a file.
 fn kept(file: &dyn DiskFile) -> Vec<usize> {
     let seed = FrameSeed::new(&[0; 16], &[0; 16]);
-    let mut runs = Runs::new(file, seed, 0, file.length().unwrap());
-    std::iter::from_fn(|| runs.next().unwrap().map(|run| run.bytes.len())).collect()
+    let origin = Origin {
+        segment: 1,
+        seed,
+        suite: HashSuite::new(HashAlgorithm::Blake3),
+    };
+    let mut windows = Windows::new(file, SEGMENT.to_owned(), origin, 0..file.length().unwrap());
+    std::iter::from_fn(|| windows.next().unwrap().map(|window| window.bytes.len())).collect()
 }
 
 fn written_at(disk: &Arc<dyn Disk>, offset: u64, bytes: &[u8]) {
@@ -36,7 +41,7 @@ fn checked(disk: &Arc<dyn Disk>) -> (Vec<u64>, Vec<Finding>) {
 
 /// Returns the number of batches that salvage finds whole, and its findings.
 fn saved(disk: &Arc<dyn Disk>) -> (u64, Vec<Finding>) {
-    let wreck = Wreck::open(Arc::clone(disk)).unwrap();
+    let wreck = DamagedLog::open(Arc::clone(disk)).unwrap();
     let mut whole = 0;
     let found = wreck.pieces(&[], &mut |piece, _| {
         whole += u64::from(piece.whole);
@@ -107,7 +112,7 @@ fn a_byte_far_behind_the_log_takes_no_memory_and_is_told() {
         Severity::Unsure,
         "log/00000001.seg",
         end,
-        &unproven_tail(FAR + 1 - end),
+        Cause::UnprovenTail { bytes: FAR + 1 - end },
     );
     assert!(findings.contains(&told), "{findings:?}");
     assert_eq!(saved(&disk), (3, vec![told]));
@@ -130,13 +135,13 @@ fn a_hole_in_what_was_durable_is_damage_and_what_stands_behind_it_is_found() {
         .err()
         .unwrap();
     assert_eq!(error.kind(), ErrorKind::Corrupt);
-    assert!(error.message().contains(&first.to_string()), "{error}");
+    assert_eq!(error.damage().unwrap().offset, Some(first), "{error}");
     let (numbers, findings) = checked(&disk);
     assert_eq!(numbers, [1, 3, 4], "{findings:?}");
     assert!(
         findings
             .iter()
-            .any(|found| found.severity == Severity::Damage && found.offset == first),
+            .any(|found| found.severity == Severity::Damage && found.damage.offset == Some(first)),
         "{findings:?}"
     );
 }

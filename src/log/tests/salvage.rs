@@ -8,7 +8,7 @@ use crate::log::manifest::SegmentEntry;
 
 /// Returns the first texts of all pieces, the number of incomplete ones, and the findings.
 fn pieces(disk: &Arc<dyn Disk>) -> (Vec<String>, usize, Vec<Finding>) {
-    let wreck = Wreck::open(Arc::clone(disk)).unwrap();
+    let wreck = DamagedLog::open(Arc::clone(disk)).unwrap();
     let (mut texts, mut broken) = (Vec::new(), 0);
     let found = wreck.pieces(&[], &mut |piece, _| {
         broken += usize::from(!piece.whole);
@@ -100,7 +100,7 @@ fn whatever_the_segments_are_named_all_of_them_is_found() {
     strange[1] = "log/#2".to_owned();
     let (texts, _, found) = named(&strange, &[], Some(1));
     assert!(texts.len() < count, "{texts:?}");
-    let passed = found.iter().find(|found| found.file == "log/#2").unwrap();
+    let passed = found.iter().find(|found| found.damage.file == "log/#2").unwrap();
     assert_eq!(passed.severity, Severity::Unsure, "{passed:?}");
 }
 
@@ -142,7 +142,7 @@ fn copy_with(base: &Arc<dyn Disk>, lost: &[&str], files: &[(&str, &[u8])]) -> Ar
 
 fn damaged(found: &[Finding]) -> Vec<&str> {
     let damage = found.iter().filter(|found| found.severity == Severity::Damage);
-    damage.map(|found| found.file.as_str()).collect()
+    damage.map(|found| found.damage.file.as_str()).collect()
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn an_older_copy_beside_a_segment_is_no_damage() {
         ];
         let disk = copy_with(&base, lost, &copies);
         for places in [&[][..], &[place]] {
-            let wreck = Wreck::open(Arc::clone(&disk)).unwrap();
+            let wreck = DamagedLog::open(Arc::clone(&disk)).unwrap();
             let found = wreck.pieces(places, &mut |_, _| Ok(())).unwrap();
             let wrong = found.iter().find(|found| found.severity != Severity::Derived);
             assert_eq!(wrong, None, "without {lost:?}, by {places:?}");
@@ -259,9 +259,11 @@ fn a_manifest_of_many_missing_segments_is_gone_through_once() {
     );
     crate::disk::replace(&*disk, MANIFEST_NAME, &manifest.encode()).unwrap();
     let before = worked();
-    let wreck = Wreck::open(Arc::clone(&disk)).unwrap();
+    let wreck = DamagedLog::open(Arc::clone(&disk)).unwrap();
     let found = wreck.pieces(&[], &mut |_, _| Ok(())).unwrap();
-    let missing = found.iter().filter(|found| found.message.contains("is missing"));
+    let missing = found
+        .iter()
+        .filter(|found| found.damage.cause == Cause::SegmentMissing);
     assert_eq!(missing.count() as u64, MANY - 1);
     assert!(worked() - before < 1_500_000_000, "{} ns", worked() - before);
 }
@@ -306,11 +308,11 @@ fn what_stands_behind_more_zeros_than_a_record_may_have_is_found() {
     assert!(
         found
             .iter()
-            .any(|found| found.severity == Severity::Damage && found.offset <= at),
+            .any(|found| found.severity == Severity::Damage && found.damage.offset <= Some(at)),
         "{found:?}"
     );
     assert!(
-        found.iter().all(|found| found.file == "log/00000001.seg"),
+        found.iter().all(|found| found.damage.file == "log/00000001.seg"),
         "{found:?}"
     );
 }

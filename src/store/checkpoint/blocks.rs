@@ -1,7 +1,7 @@
 //! The blocks of a checkpoint file: cut and summed at writing, checked at the first access.
 //!
 //! # Layer
-//! L4. Part of checkpoint/. Knows blocks, but not their content.
+//! L4. Part of checkpoint/. Knows blocks, not their content.
 //!
 //! # Invariants
 //! - CKB-1: a block must match its checksum before any of its bytes is returned.
@@ -14,10 +14,10 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::damaged;
+use super::files::damaged;
 use crate::bytes::Buffer;
 use crate::disk::{DiskFile, read_full};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 
 /// Bytes of a block. The first block is the header, which has a checksum of its own.
 pub(super) const BLOCK_BYTES: usize = 4096;
@@ -78,8 +78,7 @@ impl Blocks {
             checked: (0..words).map(|_| AtomicU64::new(0)).collect(),
         };
         if crc32c::crc32c(blocks.table()) != table_sum {
-            let what = "its table of checksums does not match";
-            return Err(damaged(name, at, what));
+            return Err(damaged(name, at, Cause::TableChecksum));
         }
         Ok(blocks)
     }
@@ -112,8 +111,7 @@ impl Blocks {
         }
         let end = offset.saturating_add(length as u64);
         if offset < BLOCK || end > (self.count + 1) * BLOCK {
-            let what = format!("{length} bytes are requested beyond its end");
-            return Err(damaged(&self.name, offset, &what));
+            return Err(damaged(&self.name, offset, Cause::OutsideBlocks));
         }
         // CKB-1: the range was checked, so all of its blocks have a checksum.
         let blocks = offset / BLOCK..=(end - 1) / BLOCK;
@@ -149,8 +147,7 @@ impl Blocks {
         if self.table().get(at..at + SUM_BYTES) == Some(&sum[..]) {
             return Ok(());
         }
-        let what = "a block does not match its checksum";
-        Err(damaged(&self.name, block * BLOCK, what))
+        Err(damaged(&self.name, block * BLOCK, Cause::BlockChecksum))
     }
 
     /// Reads whole blocks from the file.
@@ -169,13 +166,13 @@ impl Blocks {
         let count = read_full(&*self.file, offset, &mut bytes)
             .map_err(|error| Error::io(format!("cannot read {}", self.name), error))?;
         if count < bytes.len() {
-            return Err(damaged(&self.name, offset + count as u64, "it ends there"));
+            return Err(damaged(&self.name, offset + count as u64, Cause::CutOff));
         }
         Ok(bytes)
     }
 
-    /// Reads all blocks from the file, never from the map. Calls `visit` for each run of damaged or unreadable blocks
-    /// with its offset and bytes. Calls `progress` with the bytes of each piece.
+    /// Reads all blocks from the file, never from the map, and hands `visit` each run of blocks that cannot be read or are
+    /// damaged: its offset and its bytes. `progress` gets the bytes of each piece.
     ///
     /// # Errors
     /// The error of `progress`.
@@ -223,7 +220,7 @@ pub(super) struct BlockWriter<'a> {
 }
 
 impl<'a> BlockWriter<'a> {
-    /// Makes a writer after the header of an empty file. It calls `progress` with the bytes of each write.
+    /// A writer behind the header of an empty file; `progress` gets the bytes of each write.
     pub(super) fn new(file: &'a dyn DiskFile, progress: &'a mut dyn FnMut(u64) -> Result<()>) -> Self {
         Self {
             file,

@@ -3,38 +3,26 @@
 //! # Layer
 //! L4. Part of checkpoint/. Does not compare with the log.
 
+use super::files::{damaged, list, of_error};
 use super::header::{Header, LogId, Section};
 use super::reader::{Checkpoint, REFERENCE_HEAD_BYTES};
-use super::rows::{CommitRow, DigestRow, Rows, prefix_of};
+use super::rows::{CommitRow, DigestRow, prefix_of};
 use super::writer::Progress;
-use super::{FOLDER, damaged, list};
 use crate::digest::DIGEST_LEN;
-use crate::disk::{Disk, is_of_other_kind};
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::log::{Finding, Severity};
+use crate::disk::Disk;
+use crate::error::{Cause, Damage, Error, ErrorKind, Finding, Result, Severity};
 use crate::threads::processors;
 use crate::trie::check_stored;
 
-/// The finding for a file without its final name.
-pub(super) const UNFINISHED: &str = "an unfinished checkpoint, left by a crash or still being written";
-
-/// The finding for a file of a later epoch than the log: a rewrite publishes the log first.
-pub(crate) const OF_LATER_LOG: &str =
-    "it was made from a later state of this log: an older copy of the log was restored";
-
-/// Verifies every checkpoint of a store, and lists leftover files.
+/// Verifies every checkpoint of a store, and reports leftovers.
 ///
 /// # Errors
-/// `Io` if the folder cannot be listed, and the error of `progress`. Damage is a finding, not an error.
+/// `Io` if the folder cannot be listed, and the error of `progress`. Damage becomes findings.
 pub(crate) fn check(disk: &dyn Disk, log: LogId, progress: &mut Progress<'_>) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    if disk.list(FOLDER).is_err_and(|error| is_of_other_kind(&error)) {
-        let message = "it is not a folder, so no checkpoint can be made: remove it";
-        findings.push(Finding::new(Severity::Derived, FOLDER, 0, message));
-    }
     for file in list(disk)? {
         if !file.is_finished {
-            findings.push(Finding::new(Severity::Harmless, &file.name, 0, UNFINISHED));
+            findings.push(Finding::new(Severity::Harmless, &file.name, 0, Cause::Unfinished));
             continue;
         }
         match Checkpoint::open(disk, &file.name, true) {
@@ -44,7 +32,7 @@ pub(crate) fn check(disk: &dyn Disk, log: LogId, progress: &mut Progress<'_>) ->
             }
             // Another process has written newer ones.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => findings.push(Finding::new(Severity::Derived, &file.name, 0, error.message())),
+            Err(error) => findings.push(of_error(&file.name, 0, &error)),
         }
     }
     Ok(findings)
@@ -53,22 +41,22 @@ pub(crate) fn check(disk: &dyn Disk, log: LogId, progress: &mut Progress<'_>) ->
 /// Returns why a valid checkpoint does not belong to a log.
 pub(super) fn other_log(checkpoint: &Checkpoint, log: LogId) -> Option<Finding> {
     let found = checkpoint.log();
-    let (severity, message) = if found == log {
+    let (severity, cause) = if found == log {
         return None;
     } else if (found.instance, found.hash) != (log.instance, log.hash) {
-        (Severity::Derived, "it was made from another log")
+        (Severity::Derived, Cause::MadeFromOtherLog)
     } else if found.epoch > log.epoch {
-        (Severity::Unsure, OF_LATER_LOG)
+        (Severity::Unsure, Cause::MadeFromLaterLog)
     } else {
-        (Severity::Harmless, "it was made before the log was rewritten")
+        (Severity::Harmless, Cause::MadeBeforeRewrite)
     };
-    Some(Finding::new(severity, checkpoint.name(), 0, message))
+    Some(Finding::new(severity, checkpoint.name(), 0, cause))
 }
 
 /// Reads a new file back, and verifies that it is whole and has this header.
 ///
 /// # Errors
-/// `Corrupt` if it is not; `Io`, and the error of `progress`.
+/// `Corrupt` if not; `Io`, and the error of `progress`.
 pub(super) fn verify_file(
     disk: &dyn Disk,
     name: &str,
@@ -77,17 +65,20 @@ pub(super) fn verify_file(
 ) -> Result<()> {
     let checkpoint = Checkpoint::open(disk, name, true)?;
     if checkpoint.header() != header {
-        return Err(damaged(name, 0, "its header differs from the written one"));
+        return Err(damaged(name, 0, Cause::OtherHeader));
     }
     let mut findings = Vec::new();
     check_content(&checkpoint, &mut findings, progress)?;
     match findings.first() {
         None => Ok(()),
-        Some(found) => Err(damaged(name, found.offset, &found.message)),
+        Some(found) => {
+            let Damage { offset, cause, .. } = found.damage.clone();
+            Err(damaged(name, offset.unwrap_or_default(), cause))
+        }
     }
 }
 
-/// Checks all blocks of the file and, if they are whole, their content.
+/// Checks all blocks in the file and then, if they are whole, their content.
 fn check_content(
     checkpoint: &Checkpoint,
     findings: &mut Vec<Finding>,
@@ -96,97 +87,97 @@ fn check_content(
     let mut is_whole = true;
     let mut visit = |offset: u64, bytes: u64| {
         is_whole = false;
-        let message = format!("{bytes} bytes do not match their checksums");
-        findings.push(Finding::new(
-            Severity::Derived,
-            checkpoint.name(),
-            offset,
-            &message,
-        ));
+        let cause = Cause::BlockChecksums { bytes };
+        findings.push(Finding::new(Severity::Derived, checkpoint.name(), offset, cause));
     };
     checkpoint.blocks().check_all(&mut visit, progress)?;
     if !is_whole {
         return Ok(());
     }
     for (section, check) in CHECKS {
-        if let Err(error) = check(checkpoint) {
+        if let Err(error) = check(checkpoint, section) {
             let offset = checkpoint.header().extent(section).offset;
-            findings.push(Finding::new(
-                Severity::Derived,
-                checkpoint.name(),
-                offset,
-                error.message(),
-            ));
+            findings.push(of_error(checkpoint.name(), offset, &error));
         }
     }
     Ok(())
 }
 
-/// The rule for the content of a section with whole blocks.
-type Check = fn(&Checkpoint) -> Result<()>;
+/// A rule for a section whose blocks are whole.
+type Check = fn(&Checkpoint, Section) -> Result<()>;
 
 const CHECKS: [(Section, Check); 10] = [
     (Section::Nodes, check_states),
-    (Section::Objects, |checkpoint| rising(checkpoint.objects().iter())),
-    (Section::Texts, |checkpoint| rising(checkpoint.texts().iter())),
+    (Section::Objects, |one, section| {
+        rising(one, section, one.objects().iter())
+    }),
+    (Section::Texts, |one, section| {
+        rising(one, section, one.texts().iter())
+    }),
     (Section::Commits, check_commits),
-    (Section::CommitsByDigest, |checkpoint| {
-        check_index(checkpoint, checkpoint.commits_by_digest(), |row| {
-            row.digest.as_bytes()
-        })
+    (Section::CommitsByDigest, |one, section| {
+        check_index(one, section, |row| row.digest.as_bytes())
     }),
-    (Section::CommitsByRoot, |checkpoint| {
-        check_index(checkpoint, checkpoint.commits_by_root(), |row| {
-            row.root.as_bytes()
-        })
+    (Section::CommitsByRoot, |one, section| {
+        check_index(one, section, |row| row.root.as_bytes())
     }),
-    (Section::FirstWritten, |checkpoint| {
-        rising(checkpoint.first_written_rows().iter().map(|row| Ok(row?.key)))
+    (Section::FirstWritten, |one, section| {
+        rising(
+            one,
+            section,
+            one.first_written_rows().iter().map(|row| Ok(row?.key)),
+        )
     }),
-    (Section::Children, |checkpoint| {
-        rising(checkpoint.child_rows().iter())
+    (Section::Children, |one, section| {
+        rising(one, section, one.child_rows().iter())
     }),
-    (Section::Gaps, |checkpoint| {
-        rising(checkpoint.gaps().iter().map(|gap| Ok(gap?.first)))
+    (Section::Gaps, |one, section| {
+        rising(one, section, one.gaps().iter().map(|gap| Ok(gap?.first)))
     }),
     (Section::References, check_references),
 ];
 
-/// CKR-1: every key is unique.
-fn rising<K: Ord>(keys: impl Iterator<Item = Result<K>>) -> Result<()> {
+/// The error of a section whose blocks are whole and whose rows break a rule.
+fn contradiction(checkpoint: &Checkpoint, section: Section, cause: Cause) -> Error {
+    let offset = checkpoint.header().extent(section).offset;
+    damaged(checkpoint.name(), offset, cause)
+}
+
+/// CKR-1: keys rise, so no key is there twice.
+fn rising<K: Ord>(
+    checkpoint: &Checkpoint,
+    section: Section,
+    keys: impl Iterator<Item = Result<K>>,
+) -> Result<()> {
     let mut last = None;
     for key in keys {
         let key = Some(key?);
         if last.is_some() && last >= key {
-            return Err(contradiction("its rows are out of order"));
+            return Err(contradiction(checkpoint, section, Cause::RowOrder));
         }
         last = key;
     }
     Ok(())
 }
 
-fn contradiction(what: &str) -> Error {
-    Error::corrupt(what).with_code(ErrorCode::CheckpointDamaged)
-}
-
-/// Checks that numbers, batches and times of commits rise, and that the history tree is valid.
-fn check_commits(checkpoint: &Checkpoint) -> Result<()> {
+/// Numbers, batches and times of commits rise, and the history tree is one.
+fn check_commits(checkpoint: &Checkpoint, section: Section) -> Result<()> {
     let rows = || checkpoint.commits().iter();
-    rising(rows().map(|row| Ok(row?.seq)))?;
-    rising(rows().map(|row| Ok(row?.batch)))?;
-    rising(rows().map(|row| Ok(row?.time)))?;
+    rising(checkpoint, section, rows().map(|row| Ok(row?.seq)))?;
+    rising(checkpoint, section, rows().map(|row| Ok(row?.batch)))?;
+    rising(checkpoint, section, rows().map(|row| Ok(row?.time)))?;
     checkpoint.history().map(drop)
 }
 
 /// Checks that the index finds exactly the commits, by digest or root.
 fn check_index(
     checkpoint: &Checkpoint,
-    index: Rows<'_, DigestRow>,
+    section: Section,
     digest: fn(&CommitRow) -> &[u8; DIGEST_LEN],
 ) -> Result<()> {
-    let commits = checkpoint.commits();
-    rising(index.iter())?;
-    // The index has as many rows as there are commits, and all rows are different and right. So every commit has one.
+    let (index, commits) = (checkpoint.rows::<DigestRow>(section), checkpoint.commits());
+    rising(checkpoint, section, index.iter())?;
+    // As many rows as commits, all different and each right: every commit has one.
     let mut is_right = index.len() == commits.len();
     for row in index.iter() {
         let row = row?;
@@ -196,34 +187,35 @@ fn check_index(
     if is_right {
         return Ok(());
     }
-    Err(contradiction("its rows do not match the commits"))
+    Err(contradiction(checkpoint, section, Cause::IndexMismatch))
 }
 
-/// Checks that the references fill their section.
-fn check_references(checkpoint: &Checkpoint) -> Result<()> {
+/// References fill their section.
+fn check_references(checkpoint: &Checkpoint, section: Section) -> Result<()> {
     let mut bytes = 0;
     for reference in checkpoint.references() {
         bytes += (REFERENCE_HEAD_BYTES + reference?.1.len()) as u64;
     }
-    if bytes == checkpoint.header().extent(Section::References).length {
+    if bytes == checkpoint.header().extent(section).length {
         return Ok(());
     }
-    Err(contradiction("its references do not fill their section"))
+    Err(contradiction(checkpoint, section, Cause::ReferenceSection))
 }
 
-/// Checks that every state has the root of its commit, and every node the digest in its parent.
-fn check_states(checkpoint: &Checkpoint) -> Result<()> {
-    rising(checkpoint.states().iter().map(|state| Ok(state?.seq)))?;
+/// Every state has the root of its commit, and every node below it the digest that its parent states.
+fn check_states(checkpoint: &Checkpoint, section: Section) -> Result<()> {
+    rising(
+        checkpoint,
+        section,
+        checkpoint.states().iter().map(|state| Ok(state?.seq)),
+    )?;
     let mut tops = Vec::new();
     for state in checkpoint.states().iter() {
         let state = state?;
         let commit = checkpoint.commit(state.seq)?;
         if commit.map(|commit| commit.root) != Some(state.root) {
-            let what = format!(
-                "the state of commit {} has another root than the commit",
-                state.seq
-            );
-            return Err(contradiction(&what));
+            let cause = Cause::StateMismatch { seq: state.seq };
+            return Err(contradiction(checkpoint, section, cause));
         }
         tops.push(state.top());
     }

@@ -148,7 +148,7 @@ const OFFSET_BITS: u32 = 40;
 /// is reserved for other sources of nodes.
 const NUMBER_MASK: u64 = (1 << (63 - OFFSET_BITS)) - 1;
 
-/// Returns the tag that distinguishes nodes of this file from those of others. A rewrite of the log numbers files anew.
+/// Distinguishes the nodes of different files: file numbers start again after a rewrite.
 fn file_tag(log: LogId, number: u64) -> u64 {
     (log.epoch << 12).wrapping_add(number) & NUMBER_MASK
 }

@@ -6,14 +6,14 @@
 use std::sync::Arc;
 
 use super::blocks::{BLOCK_BYTES, Blocks};
-use super::damaged;
+use super::files::damaged;
 use super::header::{Header, LogId, Section};
 use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Gap, Row, Rows, StateRow, prefix_of};
 use crate::codec::Reader;
 use crate::digest::{DIGEST_LEN, HashSuite, KeyPath};
-use crate::disk::{Access, Disk, DiskFile, is_of_other_kind, read_full};
-use crate::error::{Error, Result};
-use crate::log::Position;
+use crate::disk::{Access, Disk, DiskFile, read_full};
+use crate::error::{Cause, Error, Result};
+use crate::log::{Position, undecodable};
 use crate::object::HistoryTree;
 use crate::trie::{NodeSource, StoredNode, Trie};
 
@@ -198,16 +198,16 @@ impl Checkpoint {
     }
 
     fn reference(&self, at: u64, end: u64) -> Result<(u64, Vec<u8>)> {
-        let bad = |what: &str| damaged(self.name(), at, what);
+        let bad = |cause| damaged(self.name(), at, cause);
         let head = self.blocks.bytes(at, REFERENCE_HEAD_BYTES)?;
         let mut reader = Reader::new(&head);
         let parts = reader
             .u64()
             .and_then(|batch| Ok((batch, reader.u32()?)))
-            .map_err(|error| bad(&error.to_string()))?;
+            .map_err(|error| bad(undecodable(&error)))?;
         let start = at + REFERENCE_HEAD_BYTES as u64;
         if u64::from(parts.1) > end.saturating_sub(start) {
-            return Err(bad("a reference reaches beyond its section"));
+            return Err(bad(Cause::BeyondSection));
         }
         let bytes = self.blocks.bytes(start, parts.1 as usize)?;
         Ok((parts.0, bytes.into_owned()))
@@ -219,7 +219,7 @@ impl Checkpoint {
     /// `Corrupt` or `Io` if it cannot be read.
     pub(crate) fn history(&self) -> Result<HistoryTree> {
         let extent = self.header.extent(Section::History);
-        let bad = || damaged(self.name(), extent.offset, "it holds no history tree");
+        let bad = || damaged(self.name(), extent.offset, Cause::NoHistory);
         let size = self.blocks.bytes(extent.offset, 8)?;
         let size = Reader::new(&size).u64().map_err(|_| bad())?;
         // A tree has at most 64 peaks, so a larger section is refused before it is read.
@@ -250,7 +250,7 @@ impl Checkpoint {
 /// Reads and checks the header.
 fn open_head(disk: &dyn Disk, name: &str) -> Result<(Arc<dyn DiskFile>, Header)> {
     let file = disk.open(name, Access::Read).map_err(|error| {
-        if error.kind() == std::io::ErrorKind::NotFound || is_of_other_kind(&error) {
+        if error.kind() == std::io::ErrorKind::NotFound {
             return Error::not_found(format!("there is no {name}")).with_source(error);
         }
         Error::io(format!("cannot open {name}"), error)
@@ -259,7 +259,7 @@ fn open_head(disk: &dyn Disk, name: &str) -> Result<(Arc<dyn DiskFile>, Header)>
     Ok((file, header))
 }
 
-/// Returns the log of a file and the position that it covers, from its header alone.
+/// The log that a file is derived from, and how far it covers it, from its header alone.
 ///
 /// # Errors
 /// As [`Checkpoint::open`].
@@ -274,8 +274,8 @@ fn read_head(file: &dyn DiskFile, name: &str) -> Result<Header> {
     let mut bytes = vec![0; BLOCK_BYTES];
     let count = read_full(file, 0, &mut bytes).map_err(reading)?;
     bytes.truncate(count);
-    // The header must match the length, so the table cannot be larger than the file.
-    Header::decode(&bytes, length).map_err(|error| damaged(name, 0, &error.to_string()))
+    // The length is compared with the header's, so the table is no larger than the file.
+    Header::decode(&bytes, length).map_err(|error| damaged(name, 0, undecodable(&error)))
 }
 
 impl NodeSource for Checkpoint {
@@ -285,14 +285,12 @@ impl NodeSource for Checkpoint {
         let place = self.header.node_offset(stored.place).unwrap_or_default();
         let start = place.saturating_add(NODE_LENGTH_BYTES as u64);
         if place < nodes.offset || start > nodes.end() {
-            let what = format!("no node is at place {}", stored.place);
-            return Err(damaged(self.name(), nodes.offset, &what));
+            return Err(damaged(self.name(), nodes.offset, Cause::NodeOutside));
         }
         let length = self.blocks.bytes(place, NODE_LENGTH_BYTES)?;
         let length = Reader::new(&length).u16().unwrap_or_default();
         if u64::from(length) > nodes.end() - start {
-            let what = "a node reaches beyond its section";
-            return Err(damaged(self.name(), place, what));
+            return Err(damaged(self.name(), place, Cause::BeyondSection));
         }
         Ok(self.blocks.bytes(start, usize::from(length))?.into_owned())
     }

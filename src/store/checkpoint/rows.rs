@@ -12,12 +12,12 @@
 use std::marker::PhantomData;
 
 use super::blocks::Blocks;
-use super::damaged;
+use super::files::damaged;
 use super::header::Extent;
 use crate::codec::{DecodeError, Reader};
 use crate::digest::{CommitDigest, DIGEST_LEN, KeyPath, Root};
-use crate::error::Result;
-use crate::log::Position;
+use crate::error::{Cause, Result};
+use crate::log::{Position, undecodable};
 use crate::store::ChangeCounts;
 use crate::trie::StoredNode;
 
@@ -43,9 +43,9 @@ pub(crate) struct CommitRow {
     pub(crate) root: Root,
     /// The place of its record.
     pub(crate) place: u64,
-    /// A number that distinguishes lanes; the caller chooses its hash.
+    /// Distinguishes lanes; the caller chooses the hash.
     pub(crate) lane: u64,
-    /// The counted changes, if they were counted.
+    /// Its changes, if counted.
     pub(crate) counts: Option<ChangeCounts>,
     /// The place of the first base or delta record of its batch; 0 if the batch has none.
     pub(crate) delta: u64,
@@ -117,7 +117,7 @@ pub(crate) struct StateRow {
 }
 
 impl StateRow {
-    /// Returns the handle of the whole state.
+    /// The top node of the state.
     pub(crate) fn top(&self) -> StoredNode {
         StoredNode {
             digest: *self.root.as_bytes(),
@@ -223,9 +223,9 @@ impl Row for Gap {
     }
 }
 
-/// The start of a digest with a place, or with the index of a row.
+/// The start of a digest with a value: a place, or the index of a row.
 ///
-/// Digests may share their start, so the caller of a lookup confirms each result.
+/// Digests may share their start, so the caller confirms each match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct DigestRow {
     /// The first eight bytes, from [`prefix_of`].
@@ -295,13 +295,13 @@ impl<'a, R: Row> Rows<'a, R> {
         let bytes = self.blocks.bytes(offset, R::BYTES)?;
         R::take(&mut Reader::new(&bytes))
             .map(Some)
-            .map_err(|error| damaged(self.blocks.name(), offset, &error.to_string()))
+            .map_err(|error| damaged(self.blocks.name(), offset, undecodable(&error)))
     }
 
     /// Reads a row below the number of rows.
     fn row(&self, index: u64) -> Result<R> {
         self.get(index)?
-            .ok_or_else(|| damaged(self.blocks.name(), self.extent.offset, "a row is missing"))
+            .ok_or_else(|| damaged(self.blocks.name(), self.extent.offset, Cause::RowMissing))
     }
 
     /// Iterates all rows in their order.

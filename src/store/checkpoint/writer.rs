@@ -11,10 +11,10 @@
 
 use super::blocks::{BlockWriter, write_error};
 use super::check::verify_file;
+use super::files::{CheckpointFile, FOLDER, file_name, list, next_number, remove_old};
 use super::header::{Extent, Header, LogId, Section, node_place};
 use super::reader::NODE_LENGTH_BYTES;
 use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Gap, Row, StateRow, prefix_of};
-use super::{CheckpointFile, FOLDER, list, next_number};
 use crate::codec;
 use crate::digest::HashSuite;
 use crate::disk::{Disk, DiskFile, unfinished_name};
@@ -69,7 +69,8 @@ pub(crate) type Progress<'a> = dyn FnMut(u64) -> Result<()> + 'a;
 
 /// Writes a checkpoint, and removes all but the two newest.
 ///
-/// `source` has the stored nodes of the states. `progress` gets the bytes of each piece that was written or read back.
+/// `source` has the stored nodes of the states. `progress` gets the bytes of each piece that was written or read
+/// back.
 ///
 /// # Errors
 /// `Io`; `Busy` if another process is writing one; `Corrupt` if the source is damaged, or if the file does not read
@@ -86,7 +87,7 @@ pub(crate) fn write(
     make_folder(disk)?;
     let files = list(disk)?;
     let number = next_number(&files)?;
-    let name = super::file_name(number);
+    let name = file_name(number);
     let unfinished = unfinished_name(&name);
     let file = disk.create(&unfinished).map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {
@@ -106,7 +107,7 @@ pub(crate) fn write(
         drop(disk.remove(&name));
         return Err(write_error(error));
     }
-    super::remove_old(disk, number);
+    remove_old(disk, number);
     Ok(CheckpointFile {
         name,
         number,

@@ -1,4 +1,4 @@
-//! The records to erase, and their markers.
+//! The erased digests, found in every record that holds them.
 //!
 //! # Layer
 //! L4.
@@ -11,7 +11,7 @@ use crate::log::{Record, RecordKind};
 use crate::object::Object;
 use crate::store::rewritten::Erased;
 
-/// The digests to erase, each with the erasing commit.
+/// The erased digests, and the commit that erases them.
 #[derive(Default)]
 pub(crate) struct Erasure {
     /// Versions, contents and texts.
@@ -19,7 +19,7 @@ pub(crate) struct Erasure {
 }
 
 impl Erasure {
-    /// Returns the marker for an object record, if the record is to be erased.
+    /// The marker that replaces an object record, if it is erased.
     pub(super) fn of_object(&self, suite: HashSuite, body: &Bytes) -> Option<Erased> {
         if self.digests.is_empty() {
             return None;
@@ -30,7 +30,7 @@ impl Erasure {
         Some(erased(Some(suite.key_path(object.id())), digest, by))
     }
 
-    /// Returns the marker for a content or text record, if the record is to be erased.
+    /// The marker that replaces a content or text record, if it is erased.
     pub(super) fn of_text(&self, suite: HashSuite, record: &Record) -> Option<Erased> {
         if self.digests.is_empty() {
             return None;

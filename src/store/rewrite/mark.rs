@@ -17,7 +17,7 @@ use crate::trie::Trie;
 /// The need of a reference or a draft, which does not wait for a commit.
 pub(super) const NO_COMMIT: u32 = u32::MAX;
 
-/// The need for a record.
+/// The commits that need a record.
 #[derive(Clone, Copy)]
 struct Need {
     /// The first kept commit that needs it, counted from 0, or [`NO_COMMIT`].
@@ -44,8 +44,7 @@ impl Live {
         }
     }
 
-    /// Returns the first kept commit that needs the record at `place`, counted from 0, or [`NO_COMMIT`]; `None` if the
-    /// record is unneeded.
+    /// The first kept commit that needs the record at `place`, counted from 0, or [`NO_COMMIT`]; `None` if none does.
     pub(super) fn first_need(&self, place: Locator) -> Option<u32> {
         let need = self.places.get(&place.to_u64()).map(|need| need.first);
         need.or_else(|| self.everything.then_some(NO_COMMIT))
@@ -178,7 +177,7 @@ impl Store {
     /// Marks the record of an object, its content, and its sources if `with_sources`.
     fn mark_object(&self, live: &mut Live, place: Locator, need: u32, with_sources: bool) -> Result<()> {
         let known = live.places.get(&place.to_u64()).copied();
-        // A marked source may be live itself; then its own sources still need marks.
+        // A source may be live itself: then its own sources are still to be marked.
         if known.is_some_and(|known| known.with_sources || !with_sources) {
             return Ok(());
         }

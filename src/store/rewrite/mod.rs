@@ -1,4 +1,4 @@
-//! Rewriting the log: copies the kept batches, without unneeded and erased records.
+//! Rewriting the log, batch by batch, without unneeded and without erased records.
 //!
 //! The rewrite reads the batches in order and writes them in order. A kept commit keeps its batch unchanged if the
 //! commit before it is kept too. After a gap, its batch states the changes since the last kept commit. A record moves
@@ -9,8 +9,8 @@
 //!
 //! # Invariants
 //! - REW-1: replaying the new log gives the kept commits with their digests, numbers and roots, in their order.
-//! - REW-2: the new log has at most as many batches as the old one read so far, so its numbers suffice.
-//! - REW-3: the new log holds no byte of an erased record and no copy of it.
+//! - REW-2: never more batches come out than have gone in, so the new log fits under the numbers of the old one.
+//! - REW-3: no byte of an erased record, and no copy of it, comes out.
 //!
 //! # Format
 //! docs/format.md, "Rewritten logs".
@@ -30,8 +30,8 @@ use crate::trie::Entry;
 
 use super::Store;
 use super::commits::CommitEntry;
-use super::records::unreadable;
-use super::rewritten::{Stated, StatedEntry, encode_gap, gap_digests};
+
+use super::rewritten::{MapEntry, MapRecord, encode_gap, gap_digests, unreadable};
 
 pub(crate) use erasure::Erasure;
 pub(crate) use mark::Live;
@@ -43,13 +43,13 @@ const MOVED_BYTES: u64 = 4 << 20;
 /// Takes the batches of the new log, each with the head after it.
 pub(crate) type Sink<'a> = dyn FnMut(BatchBuilder, CommitDigest) -> Result<()> + 'a;
 
-/// The commits and records to keep and to erase.
+/// The kept commits and the erased records.
 pub(crate) struct Plan<'a> {
     /// Places of the kept commits in the line, rising; the newest commit is one of them.
     pub(crate) kept: &'a [usize],
     /// The records that the kept commits, the references and the drafts need.
     pub(crate) live: &'a Live,
-    /// The records to erase.
+    /// The erased records.
     pub(crate) erasure: &'a Erasure,
 }
 
@@ -156,7 +156,7 @@ impl Rewriter<'_> {
                     self.note_thinned(seq, digest);
                 }
                 self.waiting = std::mem::take(&mut self.waiting).followed_by(sorted.builder);
-                // A batch that names no thinned commit keeps its position between the commits.
+                // A reference that names no thinned commit keeps its place between the commits.
                 if self.gap.is_empty() {
                     return self.put(BatchBuilder::new());
                 }
@@ -254,7 +254,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// Returns the record if it is needed, or its marker if it is erased (REW-3).
+    /// The record if a commit needs it, or the marker of its erasure (REW-3).
     fn without_erased(&self, record: &Record) -> Option<Record> {
         let suite = self.store.suite;
         let erased = match record.kind {
@@ -294,7 +294,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Returns whether this is the current value of its name.
+    /// Whether this is the newest reference of its name.
     fn is_current(&self, reference: &Reference, batch: u64) -> bool {
         let references = self.store.references();
         let current = references.get(&reference.name);
@@ -317,23 +317,23 @@ impl Rewriter<'_> {
         self.gap.clear();
     }
 
-    /// States the map of a commit: the whole map for the first kept one, else the changes since the kept one before.
+    /// Writes the map of a commit: all of it for the first kept one, else the changes since the kept one before.
     fn state(&self, entry: &CommitEntry, builder: &mut BatchBuilder) -> Result<()> {
         let trie = self.store.state(entry)?;
         let mut bytes = Vec::new();
         let kind = match &self.before {
             None => {
                 for found in trie.iter(self.store) {
-                    self.stated(&found?)?.encode(&mut bytes);
+                    self.map_record(&found?)?.encode(&mut bytes);
                 }
                 RecordKind::Base
             }
             Some(before) => {
                 for change in self.store.state(before)?.diff(&trie, self.store) {
                     let change = change?;
-                    let stated = match (change.new, change.old) {
-                        (Some(new), _) => self.stated(&new)?,
-                        (None, Some(old)) => StatedEntry {
+                    let map_record = match (change.new, change.old) {
+                        (Some(new), _) => self.map_record(&new)?,
+                        (None, Some(old)) => MapEntry {
                             key: change.key,
                             digest: None,
                             created: old.created,
@@ -341,18 +341,18 @@ impl Rewriter<'_> {
                         },
                         (None, None) => return Err(Error::internal("a difference with neither side")),
                     };
-                    stated.encode(&mut bytes);
+                    map_record.encode(&mut bytes);
                 }
                 RecordKind::Delta
             }
         };
-        Stated::put(builder, kind, &bytes);
+        MapRecord::put(builder, kind, &bytes);
         Ok(())
     }
 
-    fn stated(&self, entry: &Entry) -> Result<StatedEntry> {
+    fn map_record(&self, entry: &Entry) -> Result<MapEntry> {
         let updated = self.store.updated(entry)?;
-        Ok(StatedEntry {
+        Ok(MapEntry {
             key: entry.key,
             digest: Some(ObjectDigest::from_bytes(entry.digest)),
             created: entry.created,
@@ -374,7 +374,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// Hands out a batch together with the waiting records; nothing if both are empty.
+    /// Hands out a batch with the waiting records; nothing if both are empty.
     fn put(&mut self, batch: BatchBuilder) -> Result<()> {
         let batch = std::mem::take(&mut self.waiting).followed_by(batch);
         if batch.is_empty() {
@@ -395,9 +395,9 @@ impl Rewriter<'_> {
 /// The fate of a batch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
-    /// Its commit is kept, and the batch stays unchanged.
+    /// Its commit is kept, with the same changes.
     AsItWas,
-    /// Its commit is kept, and the batch states the map again.
+    /// Its commit is kept, with a new map.
     StatedAnew,
     /// Its commit is thinned.
     Thinned,

@@ -1,4 +1,4 @@
-//! The end of a salvage: the commit of the newest state, the references, and the report of losses.
+//! The end of a salvage: the commit of the newest state, the references, and the losses.
 //!
 //! # Layer
 //! L4. Part of salvage/.
@@ -6,15 +6,15 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::digest::{Domain, KeyPath, ObjectDigest, Root, TextDigest};
-use crate::error::Result;
-use crate::log::{BatchBuilder, Finding, RecordKind, Severity};
+use crate::error::{Finding, Result, Severity};
+use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Commit, Object, Op, Origin, ReferenceName, Time};
 use crate::trie::{NoSource, Trie};
 
 use super::Salvager;
 use super::guess::Left;
 
-/// The report of a salvage.
+/// The result of a salvage: kept and lost.
 #[derive(Default)]
 pub(crate) struct Salvaged {
     /// Number of kept commits.
@@ -25,11 +25,11 @@ pub(crate) struct Salvaged {
     pub(crate) objects: u64,
     /// Places of losses.
     pub(crate) lost: Vec<Finding>,
-    /// Other findings, including possible losses.
+    /// Other findings, and possible losses.
     pub(crate) others: Vec<Finding>,
     /// Ids removed from the state because their version is lost.
     pub(crate) lost_ids: BTreeSet<String>,
-    /// Key paths of removed entries whose id no version names.
+    /// The key paths of lost objects without a version that names the id.
     pub(crate) lost_keys: Vec<KeyPath>,
     /// Ids with a lost version that have the newest whole version of an earlier state instead.
     pub(crate) older_ids: BTreeSet<String>,
@@ -56,7 +56,7 @@ impl Salvager<'_> {
             state: target,
             lost: lost_keys,
             older: older_keys,
-        } = self.guess.without_lost(self.wreck, is_proven)?;
+        } = self.guess.without_lost(self.damaged, is_proven)?;
         let kept = self.kept.len() as u64;
         let root = self.states.root(&target)?;
         let is_newest = self
@@ -65,7 +65,7 @@ impl Salvager<'_> {
             .is_some_and(|head| head.root == root && newest == Some(head.seq));
         if self.head.is_none() && target.is_empty() && self.output.versions == 0 {
             return Err(self
-                .wreck
+                .damaged
                 .nothing("no commit and no object of the store is whole"));
         }
         if !is_newest {
@@ -115,7 +115,7 @@ impl Salvager<'_> {
             let Some(place) = self.index.objects.get(&digest) else {
                 continue;
             };
-            let body = self.wreck.read(place.locator)?.body;
+            let body = self.damaged.read(place.locator)?.body;
             let object = Object::from_verified(body, ObjectDigest::from_bytes(digest));
             let content = object.content_digest().map(|(content, _)| *content.as_bytes());
             if let Some(content) = content.filter(|content| self.output.lost.contains(content)) {
@@ -151,7 +151,7 @@ impl Salvager<'_> {
             .max();
         let time = now.max(Time::from_micros(after.unwrap_or_default()));
         let reason = "everything that still verified in a damaged store; what could not be read is left out";
-        let digest = self.wreck.suite().hash_bytes(Domain::Text, reason.as_bytes());
+        let digest = self.damaged.suite().hash_bytes(Domain::Text, reason.as_bytes());
         let mut batch = BatchBuilder::new();
         batch.add(RecordKind::Text, 0, reason.as_bytes());
         self.add_gap(seq, &mut batch);
@@ -176,7 +176,7 @@ impl Salvager<'_> {
         };
         let bytes = commit.encode()?;
         batch.add(RecordKind::Commit, 0, &bytes);
-        self.put_commit(Commit::hash(&bytes, self.wreck.suite()), &commit, trie, batch)
+        self.put_commit(Commit::hash(&bytes, self.damaged.suite()), &commit, trie, batch)
     }
 
     /// Writes the references whose commit and versions are kept; returns the names of the others.
@@ -211,14 +211,14 @@ impl Salvager<'_> {
         Ok(lost)
     }
 
-    /// Returns the ids at these key paths, and the key paths whose id no version names.
+    /// The ids at these key paths, as far as some version names them, and the key paths without a name.
     fn names(&self, keys: BTreeSet<KeyPath>) -> Result<(BTreeSet<String>, Vec<KeyPath>)> {
         let mut names: HashMap<KeyPath, String> = HashMap::new();
         if !keys.is_empty() {
             for (digest, place) in &self.index.objects {
-                let body = self.wreck.read(place.locator)?.body;
+                let body = self.damaged.read(place.locator)?.body;
                 let object = Object::from_verified(body, ObjectDigest::from_bytes(*digest));
-                let key = self.wreck.suite().key_path(object.id());
+                let key = self.damaged.suite().key_path(object.id());
                 if keys.contains(&key) {
                     names.insert(key, object.id().to_owned());
                 }

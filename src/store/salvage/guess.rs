@@ -1,4 +1,4 @@
-//! The newest known state, proven or not, and the replacements of its lost versions.
+//! The newest known state, proven or not, and the earlier versions that replace its lost ones.
 //!
 //! # Layer
 //! L4. Part of salvage/.
@@ -12,7 +12,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::digest::{KeyPath, ObjectDigest};
 use crate::error::Result;
-use crate::log::Wreck;
+use crate::log::DamagedLog;
 use crate::object::Object;
 use crate::trie::{Entry, NoSource, Trie};
 
@@ -31,9 +31,9 @@ pub(super) struct Guess<'a> {
 /// A state without the lost versions.
 pub(super) struct Left {
     pub(super) state: Trie,
-    /// Keys removed from it.
+    /// Ids that left it.
     pub(super) lost: BTreeSet<KeyPath>,
-    /// Keys with an earlier version in it.
+    /// Ids with an earlier version in it.
     pub(super) older: BTreeSet<KeyPath>,
 }
 
@@ -73,9 +73,9 @@ impl<'a> Guess<'a> {
         !self.is_whole(entry) && self.index.erased_by(&entry.digest).is_none()
     }
 
-    /// Replaces each lost version by an earlier one, or removes it if there is none. An erased version is not lost: it
-    /// stays in a proven state, and leaves any other one.
-    pub(super) fn without_lost(&self, wreck: &Wreck, is_proven: bool) -> Result<Left> {
+    /// The state with an earlier version in the place of each that is lost, and without those that have none. What was
+    /// erased is not lost: it stays where the state is proven, and else it leaves, as the erasure made it do.
+    pub(super) fn without_lost(&self, damaged: &DamagedLog, is_proven: bool) -> Result<Left> {
         let mut left = Left {
             state: self.state.clone(),
             lost: BTreeSet::new(),
@@ -97,21 +97,21 @@ impl<'a> Guess<'a> {
                 left.lost.insert(entry.key);
             }
         }
-        // A proven state has no cycle, so a cycle contains a replaced version.
+        // A proven state has no cycle, so a replaced version closes this one.
         let starts: Vec<KeyPath> = if is_proven {
             left.older.iter().copied().collect()
         } else {
             let keys = left.state.iter(NoSource).map(|entry| Ok(entry?.key));
             keys.collect::<Result<_>>()?
         };
-        self.break_cycles(wreck, &starts, &mut left)?;
+        self.break_cycles(damaged, &starts, &mut left)?;
         Ok(left)
     }
 
-    /// Removes one object of each cycle of parents reached upward from `starts` (SVN-2). It prefers an object with an
-    /// earlier version, and of several the one written first, because its later moves are unknown.
-    fn break_cycles(&self, wreck: &Wreck, starts: &[KeyPath], left: &mut Left) -> Result<()> {
-        // Keys from which the way up ends.
+    /// Takes out one object of each cycle of parents that the way up from `starts` leads into (SVN-2): one with an earlier
+    /// version, and of several the one written first, because what moved since is what is not known.
+    fn break_cycles(&self, damaged: &DamagedLog, starts: &[KeyPath], left: &mut Left) -> Result<()> {
+        // From where the way up is known to end.
         let mut ending: HashSet<KeyPath> = HashSet::new();
         for start in starts {
             let (mut way, mut steps) = (Vec::new(), HashMap::new());
@@ -132,9 +132,9 @@ impl<'a> Guess<'a> {
                 way.push((key, place.map(|(_, place)| place.written)));
                 next = match place {
                     Some((entry, place)) => {
-                        let body = wreck.read(place.locator)?.body;
+                        let body = damaged.read(place.locator)?.body;
                         let object = Object::from_verified(body, ObjectDigest::from_bytes(entry.digest));
-                        object.parent().map(|parent| wreck.suite().key_path(parent))
+                        object.parent().map(|parent| damaged.suite().key_path(parent))
                     }
                     None => None,
                 };

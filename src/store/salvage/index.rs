@@ -4,19 +4,19 @@
 //! L4. Part of salvage/. Bodies stay in their files.
 //!
 //! # Invariants
-//! - SVI-1: of an erased digest, salvage ignores every record older than the erasure.
-//! - SVI-2: salvage ignores commit numbers so large that counting on from them overflows.
+//! - SVI-1: no record counts that is older than its erasure.
+//! - SVI-2: no number of a commit counts that counting on from it overflows.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::codec::{self, DecodeError};
 use crate::digest::{CommitDigest, DIGEST_LEN, Domain, HashSuite, KeyPath, ObjectDigest};
-use crate::error::Result;
+use crate::error::{Finding, Result};
 use crate::log::{
-    Finding, LINK_BYTES, Locator, Piece, Position, Record, RecordKind, UNLINK_BYTES, UNLINKED, Wreck,
+    DamagedLog, LINK_BYTES, Locator, Piece, Position, Record, RecordKind, UNLINK_BYTES, UNLINKED,
 };
 use crate::object::{Commit, Object, Reference};
-use crate::store::rewritten::{Erased, Stated, gap_digests};
+use crate::store::rewritten::{Erased, MapRecord, gap_digests};
 
 /// The largest accepted commit number (SVI-2).
 pub(super) const SEQ_MAX: u64 = u64::MAX / 2;
@@ -32,8 +32,8 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Returns this place as older than all others: its number belongs to another log.
-    pub(super) fn of_spare(self) -> Self {
+    /// The same as older than all else: its number is of another log.
+    pub(super) fn of_orphaned(self) -> Self {
         let (_, number) = self.written;
         Self {
             written: (0, number),
@@ -57,7 +57,7 @@ pub(super) struct PieceEntry {
     pub(super) ignorable: Vec<Locator>,
 }
 
-/// All pieces of a log with their records.
+/// All pieces of a log, with an index of their records.
 #[derive(Default)]
 pub(super) struct Index {
     /// The pieces by rising number, one of each.
@@ -65,7 +65,7 @@ pub(super) struct Index {
     pub(super) objects: HashMap<[u8; DIGEST_LEN], Place>,
     /// Contents and texts.
     pub(super) texts: HashMap<[u8; DIGEST_LEN], Place>,
-    /// Erased digests with the erasing commits and the ages of the segments that name them.
+    /// Erased digests, with the commits that erased them and the ages of the segments that record it.
     pub(super) erased: HashMap<[u8; DIGEST_LEN], Vec<(CommitDigest, u64)>>,
     /// The batch number of each commit, by chain: a rewrite numbers batches anew.
     pub(super) batches: HashMap<(u64, CommitDigest), u64>,
@@ -78,18 +78,18 @@ pub(super) struct Index {
 impl Index {
     /// Reads a log that was durable up to each of `places`.
     pub(super) fn read(
-        wreck: &Wreck,
+        damaged: &DamagedLog,
         places: &[Position],
         step: &mut dyn FnMut(u64) -> Result<()>,
     ) -> Result<Self> {
-        let (mut index, mut spare) = (Self::default(), Self::default());
-        let findings = wreck.pieces(places, &mut |piece, done| {
-            let index = if piece.spare { &mut spare } else { &mut index };
-            index.add(&piece, wreck.suite());
+        let (mut index, mut orphaned) = (Self::default(), Self::default());
+        let findings = damaged.pieces(places, &mut |piece, done| {
+            let index = if piece.orphaned { &mut orphaned } else { &mut index };
+            index.add(&piece, damaged.suite());
             step(done)
         })?;
         index.findings = findings;
-        index.sort_with_spare(spare, wreck, places);
+        index.sort_with_orphaned(orphaned, damaged, places);
         index.leave_out_erased();
         Ok(index)
     }
@@ -191,7 +191,7 @@ impl Index {
         Ok(())
     }
 
-    /// Keeps the place of the latest write.
+    /// Keeps the place of the newest record.
     pub(super) fn keep_newest(
         known: &mut HashMap<[u8; DIGEST_LEN], Place>,
         digest: [u8; DIGEST_LEN],
@@ -233,17 +233,17 @@ pub(super) fn text_digest(record: &Record, suite: HashSuite) -> [u8; DIGEST_LEN]
 pub(super) struct Changes {
     pub(super) links: Vec<(KeyPath, ObjectDigest)>,
     pub(super) unlinks: Vec<KeyPath>,
-    pub(super) stated: Option<Stated>,
-    /// Number of thinned commits before it.
+    pub(super) map_record: Option<MapRecord>,
+    /// How many commits before it were thinned.
     pub(super) thinned: u64,
 }
 
 impl Changes {
     pub(super) fn is_empty(&self) -> bool {
-        self.links.is_empty() && self.unlinks.is_empty() && self.stated.is_none()
+        self.links.is_empty() && self.unlinks.is_empty() && self.map_record.is_none()
     }
 
-    /// Reads the records of a piece, objects first, as needed to build a state. Skips unreadable records.
+    /// Reads the records of a piece, objects first, as replay does. Records that do not decode are left out.
     pub(super) fn of(records: &[Record], suite: HashSuite) -> Self {
         let mut changes = Self::default();
         for record in records {
@@ -289,7 +289,7 @@ impl Changes {
                 let keys = codec::as_arrays::<UNLINK_BYTES>(&record.body)?;
                 self.unlinks.extend(keys.into_iter().map(KeyPath::from_bytes));
             }
-            RecordKind::Base | RecordKind::Delta => Stated::add(&mut self.stated, record)?,
+            RecordKind::Base | RecordKind::Delta => MapRecord::add(&mut self.map_record, record)?,
             RecordKind::Gap => self.thinned += gap_digests(&record.body)?.1.len() as u64,
             _ => {}
         }

@@ -1,12 +1,11 @@
 //! Salvage: writes the commits, states and records of a damaged log as the batches of a new store.
 //!
-//! Salvage reads the batches in order. It keeps a commit if the commit's place in the chain is known and the state has
-//! its root. The changes of the commit prove the state, or a checkpoint or an older commit has it. A gap before a kept
-//! commit holds the digests of the commits that are not kept. A last commit holds the newest known state, composed of
-//! everything left.
+//! Salvage goes through the batches in order. It keeps a commit if its place in the chain is known and its state has its root:
+//! by its own changes, or because a checkpoint or an older commit has that state. A gap before it holds the digests of the
+//! commits that are not kept. The whole records of those make up the newest known state, in a last commit.
 //!
 //! # Layer
-//! L4. Knows the meaning of records; does not know the location of the new store.
+//! L4. Knows the meaning of records, not the place of the new store.
 //!
 //! # Invariants
 //! - SVG-1: every kept commit has its own digest, its own number and a state with its root.
@@ -17,21 +16,21 @@
 mod ending;
 mod guess;
 mod index;
+mod orphaned;
 mod output;
-mod spare;
 mod state;
 
 use std::collections::{BTreeMap, HashSet};
 
 use crate::digest::{CommitDigest, DIGEST_LEN, ObjectDigest, Root};
 use crate::error::Result;
-use crate::log::{BODY_BYTES_MAX, BatchBuilder, HeadMark, Record, RecordKind, Wreck};
+use crate::log::{BODY_BYTES_MAX, BatchBuilder, DamagedLog, HeadMark, Record, RecordKind};
 use crate::object::{Commit, HistoryTree, Reference, Time};
 use crate::trie::{Entry, NoSource, Trie};
 
 use super::References;
 use super::checkpoint::{self, Checkpoint};
-use super::rewritten::{Stated, StatedEntry, encode_gap};
+use super::rewritten::{MapEntry, MapRecord, encode_gap};
 pub(crate) use ending::Salvaged;
 use guess::Guess;
 use index::{Changes, Index, SEQ_MAX};
@@ -49,7 +48,7 @@ struct Head {
 }
 
 struct Salvager<'a> {
-    wreck: &'a Wreck,
+    damaged: &'a DamagedLog,
     index: &'a Index,
     states: States<'a>,
     output: Output<'a>,
@@ -65,22 +64,22 @@ struct Salvager<'a> {
 /// Passes the batches of a new store to `sink`, with all valid records of a log.
 ///
 /// # Errors
-/// `Corrupt` if no record is readable; `Io`; the errors of `sink` and `step`.
+/// `Corrupt` if nothing can be saved; `Io`; the errors of `sink` and `step`.
 pub(crate) fn salvage(
-    wreck: &Wreck,
+    damaged: &DamagedLog,
     now: Time,
     sink: &mut Sink<'_>,
     step: &mut dyn FnMut(&'static str, u64) -> Result<()>,
 ) -> Result<Salvaged> {
-    let checkpoints = checkpoint::open_any(wreck.disk(), wreck.instance(), wreck.suite().algorithm())?;
-    // Segment numbers are unique in a store, so a place is valid in every epoch.
+    let checkpoints = checkpoint::open_any(damaged.disk(), damaged.instance(), damaged.suite().algorithm())?;
+    // No two segments of a store have one number, so a place counts in every epoch.
     let places: Vec<_> = checkpoints.iter().map(Checkpoint::position).collect();
-    let index = Index::read(wreck, &places, &mut |done| step("search", done))?;
-    run(wreck, &index, &checkpoints, now, sink, step)
+    let index = Index::read(damaged, &places, &mut |done| step("search", done))?;
+    run(damaged, &index, &checkpoints, now, sink, step)
 }
 
 fn run(
-    wreck: &Wreck,
+    damaged: &DamagedLog,
     index: &Index,
     checkpoints: &[Checkpoint],
     now: Time,
@@ -89,12 +88,12 @@ fn run(
 ) -> Result<Salvaged> {
     let mut forward = |batch: BatchBuilder, head: HeadMark| sink(batch, head);
     let mut salvager = Salvager {
-        wreck,
+        damaged,
         index,
-        states: States::new(wreck.suite(), checkpoints, index.commits.values()),
-        output: Output::new(wreck, index, &mut forward),
-        line: line(wreck, index, checkpoints),
-        history: HistoryTree::new(wreck.suite()),
+        states: States::new(damaged.suite(), checkpoints, index.commits.values()),
+        output: Output::new(damaged, index, &mut forward),
+        line: line(damaged, index, checkpoints),
+        history: HistoryTree::new(damaged.suite()),
         head: None,
         guess: Guess::new(index),
         kept: HashSet::new(),
@@ -105,10 +104,10 @@ fn run(
         let records: Vec<Record> = piece
             .records
             .iter()
-            .map(|place| wreck.read(*place))
+            .map(|place| damaged.read(*place))
             .collect::<Result<_>>()?;
         for place in &piece.ignorable {
-            salvager.output.add_ignorable(&wreck.read_ignorable(*place)?);
+            salvager.output.add_ignorable(&damaged.read_ignorable(*place)?);
         }
         done += records.iter().map(|record| record.body.len() as u64).sum::<u64>();
         step("write", done)?;
@@ -117,8 +116,8 @@ fn run(
     salvager.finish(now)
 }
 
-/// Returns the digest of each commit with a known number.
-fn line(wreck: &Wreck, index: &Index, checkpoints: &[Checkpoint]) -> BTreeMap<u64, CommitDigest> {
+/// The digest of each commit whose number is known.
+fn line(damaged: &DamagedLog, index: &Index, checkpoints: &[Checkpoint]) -> BTreeMap<u64, CommitDigest> {
     let mut line = BTreeMap::new();
     for row in checkpoints
         .iter()
@@ -129,7 +128,10 @@ fn line(wreck: &Wreck, index: &Index, checkpoints: &[Checkpoint]) -> BTreeMap<u6
             line.insert(row.seq, row.digest);
         }
     }
-    if let Some((digest, seq)) = wreck.noted_head().filter(|(_, seq)| (1..=SEQ_MAX).contains(seq)) {
+    if let Some((digest, seq)) = damaged
+        .noted_head()
+        .filter(|(_, seq)| (1..=SEQ_MAX).contains(seq))
+    {
         line.insert(seq, digest);
     }
     line.extend(index.thinned.iter().map(|(seq, digest)| (*seq, *digest)));
@@ -140,7 +142,7 @@ fn line(wreck: &Wreck, index: &Index, checkpoints: &[Checkpoint]) -> BTreeMap<u6
             newest = Some((*digest, commit));
         }
     }
-    // The ancestors of the newest commit win.
+    // The ancestors of the newest commit count.
     while let Some((digest, commit)) = newest {
         line.insert(commit.seq, digest);
         newest = commit.parents.first().and_then(|parent| {
@@ -163,7 +165,7 @@ fn line(wreck: &Wreck, index: &Index, checkpoints: &[Checkpoint]) -> BTreeMap<u6
 }
 
 impl Salvager<'_> {
-    /// Takes the remaining records of one batch.
+    /// Takes in the whole records of one batch.
     fn take(&mut self, number: u64, commit: Option<CommitDigest>, records: &[Record]) -> Result<()> {
         for record in records
             .iter()
@@ -177,7 +179,7 @@ impl Salvager<'_> {
         let known = commit.and_then(|digest| Some((digest, index.commits.get(&digest)?)));
         // A commit of the line, or of an abandoned one.
         let known = known.filter(|(digest, commit)| self.line.get(&commit.seq) == Some(digest));
-        let changes = Changes::of(records, self.wreck.suite());
+        let changes = Changes::of(records, self.damaged.suite());
         let Some((digest, commit)) = known.filter(|(_, commit)| commit.seq >= self.history.size()) else {
             if commit.is_none() && !changes.is_empty() {
                 let state = self.states.changed(self.guess.state(), &changes, None)?;
@@ -211,7 +213,7 @@ impl Salvager<'_> {
         self.output.add_contents(records)
     }
 
-    /// Follows the states in checkpoints between the last commit and the one numbered `seq`.
+    /// Follows the checkpoints' states of commits between the last one and number `seq`.
     fn follow_stored(&mut self, seq: u64) -> Result<()> {
         let missed = self.guess.seq.map_or(0, |seq| seq + 1);
         match self.states.stored_between(missed, seq) {
@@ -220,7 +222,7 @@ impl Salvager<'_> {
         }
     }
 
-    /// Returns the digests between the newest written commit and this one, if its chain is known.
+    /// The digests between the newest written commit and this one, if its chain is known.
     fn chain(&self, commit: &Commit) -> Option<Vec<CommitDigest>> {
         let mut tree = self.history.clone();
         let missed = self.digests(commit.seq)?;
@@ -309,10 +311,13 @@ impl Salvager<'_> {
         records: &[Record],
         batch: &mut BatchBuilder,
     ) -> Result<()> {
-        let stated = changes.stated.iter().flat_map(|stated| &stated.entries);
-        let stated = stated.filter_map(|entry| Some((entry.key, entry.digest?)));
+        let map_record = changes
+            .map_record
+            .iter()
+            .flat_map(|map_record| &map_record.entries);
+        let map_record = map_record.filter_map(|entry| Some((entry.key, entry.digest?)));
         self.output.add_own(records, batch)?;
-        for (key, digest) in changes.links.iter().copied().chain(stated) {
+        for (key, digest) in changes.links.iter().copied().chain(map_record) {
             self.output.need_version(key, digest)?;
         }
         Ok(())
@@ -327,7 +332,7 @@ impl Salvager<'_> {
         }
     }
 
-    /// States a map: the whole map for the first commit, else the changes since the head.
+    /// Writes a map: all of it before the first commit, else the changes since the head.
     fn state(&mut self, trie: &Trie, time: Time, batch: &mut BatchBuilder) -> Result<()> {
         let mut bytes = Vec::new();
         let kind = match &self.head {
@@ -336,37 +341,37 @@ impl Salvager<'_> {
                     let entry = entry?;
                     self.output
                         .need_version(entry.key, ObjectDigest::from_bytes(entry.digest))?;
-                    self.stated(&entry, time).encode(&mut bytes);
+                    self.map_record(&entry, time).encode(&mut bytes);
                 }
                 RecordKind::Base
             }
             Some(head) => {
                 for change in head.trie.diff(trie, &NoSource) {
                     let change = change?;
-                    let stated = if let Some(new) = change.new {
+                    let map_record = if let Some(new) = change.new {
                         self.output
                             .need_version(new.key, ObjectDigest::from_bytes(new.digest))?;
-                        self.stated(&new, time)
+                        self.map_record(&new, time)
                     } else {
-                        StatedEntry {
+                        MapEntry {
                             key: change.key,
                             digest: None,
                             created: change.old.map_or(0, |old| old.created),
                             updated: time.as_micros(),
                         }
                     };
-                    stated.encode(&mut bytes);
+                    map_record.encode(&mut bytes);
                 }
                 RecordKind::Delta
             }
         };
-        Stated::put(batch, kind, &bytes);
+        MapRecord::put(batch, kind, &bytes);
         Ok(())
     }
 
-    fn stated(&self, entry: &Entry, time: Time) -> StatedEntry {
+    fn map_record(&self, entry: &Entry, time: Time) -> MapEntry {
         let written = self.index.written(&entry.digest);
-        StatedEntry {
+        MapEntry {
             key: entry.key,
             digest: Some(ObjectDigest::from_bytes(entry.digest)),
             created: entry.created,

@@ -1,18 +1,18 @@
-//! Writes the salvaged records, each once and before its first use.
+//! Writing the saved records: each once, before any record that needs it.
 //!
 //! # Layer
 //! L4. Part of salvage/.
 //!
 //! # Invariants
-//! - SVO-1: every version that a commit links, and every content that a version names, precedes that commit or is in
-//!   its batch. A marker replaces a lost or erased one.
+//! - SVO-1: every version that a commit links, and every content that a version names, comes out no later than that
+//!   commit: as it was, or as a marker of a lost or erased record.
 
 use std::collections::HashSet;
 
 use crate::bytes::Bytes;
 use crate::digest::{CommitDigest, DIGEST_LEN, KeyPath, ObjectDigest, Root, TextDigest};
 use crate::error::Result;
-use crate::log::{BatchBuilder, HeadMark, Ignorable, Record, RecordKind, UNLINKED, Wreck};
+use crate::log::{BatchBuilder, DamagedLog, HeadMark, Ignorable, Record, RecordKind, UNLINKED};
 use crate::object::Object;
 use crate::store::rewritten::Erased;
 
@@ -25,7 +25,7 @@ const BATCH_BYTES: u64 = 4 << 20;
 pub(crate) type Sink<'a> = dyn FnMut(BatchBuilder, HeadMark) -> Result<()> + 'a;
 
 pub(super) struct Output<'a> {
-    wreck: &'a Wreck,
+    damaged: &'a DamagedLog,
     index: &'a Index,
     sink: &'a mut Sink<'a>,
     head: HeadMark,
@@ -41,9 +41,9 @@ pub(super) struct Output<'a> {
 }
 
 impl<'a> Output<'a> {
-    pub(super) fn new(wreck: &'a Wreck, index: &'a Index, sink: &'a mut Sink<'a>) -> Self {
+    pub(super) fn new(damaged: &'a DamagedLog, index: &'a Index, sink: &'a mut Sink<'a>) -> Self {
         Self {
-            wreck,
+            damaged,
             index,
             sink,
             head: HeadMark {
@@ -59,7 +59,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Writes the waiting records and `batch` as one batch with the head `head`.
+    /// Hands out the waiting records, and `batch` behind them, in one batch whose head is `head`.
     pub(super) fn put(&mut self, batch: BatchBuilder, head: Option<HeadMark>) -> Result<()> {
         self.head = head.unwrap_or(self.head);
         let batch = std::mem::take(&mut self.waiting).followed_by(batch);
@@ -89,12 +89,14 @@ impl<'a> Output<'a> {
     fn add_content(&mut self, record: &Record) -> Result<()> {
         match record.kind {
             RecordKind::Object => {
-                let digest = Object::hash(&record.body, self.wreck.suite());
+                let digest = Object::hash(&record.body, self.damaged.suite());
                 let object = Object::from_verified(record.body.clone(), digest);
-                let key = self.wreck.suite().key_path(object.id());
+                let key = self.damaged.suite().key_path(object.id());
                 self.need_version(key, digest)
             }
-            RecordKind::Content | RecordKind::Text => self.need_text(text_digest(record, self.wreck.suite())),
+            RecordKind::Content | RecordKind::Text => {
+                self.need_text(text_digest(record, self.damaged.suite()))
+            }
             RecordKind::Erased => {
                 let Ok(erased) = Erased::decode(&record.body) else {
                     return Ok(());
@@ -108,14 +110,14 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Adds the records of a kept commit to its batch unchanged, with markers for the damaged ones.
+    /// Adds the records of a kept commit to its batch, as they are; markers replace damaged ones.
     pub(super) fn add_own(&mut self, records: &[Record], batch: &mut BatchBuilder) -> Result<()> {
         for record in records {
             match record.kind {
                 RecordKind::Object => {
-                    let digest = Object::hash(&record.body, self.wreck.suite());
+                    let digest = Object::hash(&record.body, self.damaged.suite());
                     let object = Object::from_verified(record.body.clone(), digest);
-                    let key = self.wreck.suite().key_path(object.id());
+                    let key = self.damaged.suite().key_path(object.id());
                     if let Some((content, _)) = object.content_digest() {
                         self.need_text(*content.as_bytes())?;
                     }
@@ -147,7 +149,7 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Ensures that a version, or its marker, is written before the next record (SVO-1).
+    /// Writes a version, or its marker, before the next record (SVO-1).
     pub(super) fn need_version(&mut self, key: KeyPath, digest: ObjectDigest) -> Result<()> {
         if !self.done.insert(*digest.as_bytes()) {
             return Ok(());
@@ -173,7 +175,7 @@ impl<'a> Output<'a> {
         }
         match self.index.texts.get(&digest) {
             Some(place) => {
-                let record = self.wreck.read(place.locator)?;
+                let record = self.damaged.read(place.locator)?;
                 self.waiting.add(record.kind, 0, &record.body);
             }
             None => self.mark(None, digest),
@@ -198,6 +200,6 @@ impl<'a> Output<'a> {
     }
 
     fn body(&self, place: Place) -> Result<Bytes> {
-        Ok(self.wreck.read(place.locator)?.body)
+        Ok(self.damaged.read(place.locator)?.body)
     }
 }

@@ -1,4 +1,4 @@
-//! The state after each commit: proven by a root, or composed of the remaining records.
+//! The state after each commit: proven by a root, or put together from the whole records.
 //!
 //! # Layer
 //! L4. Part of salvage/.
@@ -16,7 +16,7 @@ use crate::trie::{Entry, NoSource, Shape, Trie};
 
 use super::index::Changes;
 
-/// Known states, and the data for the next one.
+/// The known states, and the records to make the next one.
 pub(super) struct States<'a> {
     suite: HashSuite,
     /// The states whose root several commits name; no other one is requested again.
@@ -74,7 +74,7 @@ impl<'a> States<'a> {
         changes: &Changes,
         commit: Option<&Commit>,
     ) -> Result<Trie> {
-        let Some(stated) = &changes.stated else {
+        let Some(map_record) = &changes.map_record else {
             if changes.is_empty() {
                 let known = commit.and_then(|commit| self.by_root.get(&commit.root));
                 let first = commit.is_some_and(|commit| commit.seq == 0);
@@ -84,9 +84,13 @@ impl<'a> States<'a> {
             }
             return self.linked(before, changes, commit);
         };
-        let mut trie = if stated.whole { Trie::new() } else { before.clone() };
+        let mut trie = if map_record.whole {
+            Trie::new()
+        } else {
+            before.clone()
+        };
         let mut entries = Vec::new();
-        for change in &stated.entries {
+        for change in &map_record.entries {
             let Some(digest) = change.digest else {
                 trie.remove(&change.key, &NoSource)?;
                 self.first_written.insert(change.key, change.created);
@@ -98,13 +102,13 @@ impl<'a> States<'a> {
                 place: 0,
                 created: change.created,
             };
-            if stated.whole {
+            if map_record.whole {
                 entries.push(entry);
             } else {
                 trie.insert(entry, &NoSource)?;
             }
         }
-        Ok(if stated.whole {
+        Ok(if map_record.whole {
             Trie::from_entries(entries)
         } else {
             trie

@@ -73,8 +73,7 @@ fn a_flipped_bit_hides_what_follows_and_says_so() {
         "{ran:?}"
     );
     assert!(
-        ran.out
-            .contains("damaged: the checksum of the body does not match"),
+        ran.out.contains("damaged: a record does not match its checksum"),
         "{ran:?}"
     );
     assert!(ran.out.contains("refuses to write"), "{ran:?}");

@@ -19,7 +19,7 @@ const READERS: [&str; 9] = [
 ];
 
 /// Lines that still read a sentence. Only ever lowered; none is the aim.
-const LINES_MAX: usize = 14;
+const LINES_MAX: usize = 0;
 
 /// Lines of a normal build that read a sentence.
 fn reads_of_sentences(files: &[Source]) -> Vec<String> {

@@ -81,7 +81,7 @@ fn add_checkpoints(context: &Context, files: &mut BTreeMap<String, File>) -> Res
         file.meaning = checkpoint.unusable.as_ref().map(|_| Meaning::Changed);
         usable += u64::from(checkpoint.unusable.is_none());
         file.state = Some(match checkpoint.unusable {
-            Some(why) => why,
+            Some(why) => why.to_string(),
             None if usable == 1 => "opening reads it".to_owned(),
             None => "kept in case the newer one is damaged".to_owned(),
         });

@@ -14,7 +14,7 @@ use crate::digest::{HashAlgorithm, HashSuite};
 use crate::error::{Error, Result};
 use crate::log::{self, Found, Frame, Inspection, RecordKind};
 use crate::object::{Commit, Id, Object, Reference};
-use crate::store::STATED_BYTES;
+use crate::store::MAP_ENTRY_BYTES;
 
 /// List the frames of the log, and the gaps between them
 #[derive(Args, Debug)]
@@ -172,7 +172,9 @@ impl FrameRow {
                 batch: None,
                 body_bytes: bytes,
                 is_damaged: trouble.is_some(),
-                says: Some(trouble.unwrap_or_else(|| "zeros up to the end".to_owned())),
+                says: Some(
+                    trouble.map_or_else(|| "zeros up to the end".to_owned(), |cause| cause.to_string()),
+                ),
             },
         }
     }
@@ -215,7 +217,7 @@ fn meaning(frame: &Frame) -> Option<String> {
         RecordKind::Seal => seal_meaning(frame)?,
         RecordKind::Link => ids(log::LINK_BYTES) + " linked",
         RecordKind::Unlink => ids(log::UNLINK_BYTES) + " unlinked",
-        RecordKind::Base | RecordKind::Delta => ids(STATED_BYTES) + " stated",
+        RecordKind::Base | RecordKind::Delta => ids(MAP_ENTRY_BYTES) + " stated",
         RecordKind::Gap => {
             let (first, digests) = frame.body.split_first_chunk::<8>()?;
             let commits = counted((digests.len() / 32) as u64, "commit");

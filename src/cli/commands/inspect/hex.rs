@@ -94,7 +94,7 @@ impl Hex {
                 context.answer(&FileBytes {
                     file: layout.file,
                     parts: layout.parts.into_iter().map(Part::new).collect(),
-                    trouble: layout.trouble,
+                    trouble: layout.trouble.map(|cause| cause.to_string()),
                     most,
                 })?;
             }
@@ -105,7 +105,7 @@ impl Hex {
                     offset,
                     kind: log::kind_name(frame.kind),
                     batch: frame.batch,
-                    trouble: frame.trouble.clone(),
+                    trouble: frame.trouble.as_ref().map(ToString::to_string),
                     body: body_parts(&frame).into_iter().map(Part::new).collect(),
                     header: frame.header.into_iter().map(Part::new).collect(),
                     framed_bytes: frame.framed_bytes,

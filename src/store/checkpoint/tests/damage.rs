@@ -19,7 +19,7 @@ fn judge(bytes: &[u8], expected: &[String], what: &str) -> Option<usize> {
             None => {
                 assert_eq!(findings.len(), 1, "{what}");
                 assert_eq!(
-                    (findings[0].severity, findings[0].file.as_str()),
+                    (findings[0].severity, findings[0].damage.file.as_str()),
                     (Severity::Derived, NAME),
                     "{what}"
                 );
@@ -174,7 +174,7 @@ fn ckr_1_rows_out_of_their_order_are_found_by_a_check() {
         assert!(
             found
                 .iter()
-                .any(|found| found.offset == told_at && found.severity == Severity::Derived),
+                .any(|found| found.damage.offset == Some(told_at) && found.severity == Severity::Derived),
             "{section:?}: {found:?}"
         );
     }
@@ -198,8 +198,8 @@ fn lengths_that_lead_out_of_a_section_are_refused() {
         let change = |bytes: &mut [u8]| bytes[at..at + 4].copy_from_slice(&length.to_le_bytes());
         let found = findings_of_changed(&good, &header, change);
         assert_eq!(found.len(), 1);
-        assert_eq!(found[0].offset, references.offset);
-        assert!(found[0].message.contains("beyond its section"), "{found:?}");
+        assert_eq!(found[0].damage.offset, Some(references.offset));
+        assert_eq!(found[0].damage.cause, Cause::BeyondSection);
     }
     // Too few bytes, so that the next reference starts inside this one, or some bytes are left over.
     let at = references.offset as usize + 8;
@@ -229,7 +229,7 @@ fn lengths_that_lead_out_of_a_section_are_refused() {
         place: file + nodes.offset,
     };
     let error = checkpoint.load(&stored).unwrap_err();
-    assert!(error.message().contains("beyond its section"), "{error:?}");
+    assert_eq!(error.damage().unwrap().cause, Cause::BeyondSection);
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn a_file_that_is_shortened_while_it_is_open_is_told() {
     disk.overwrite(NAME, |bytes| bytes.truncate(5_000));
     assert!(assert_never_wrong(&checkpoint, &expected, "shortened") > 0);
     let error = checkpoint.commits().get(0).unwrap_err();
-    assert!(error.message().contains("it ends there"), "{error:?}");
+    assert_eq!(error.damage().unwrap().cause, Cause::CutOff);
 }
 
 #[test]
@@ -307,8 +307,8 @@ fn the_older_one_is_opened_where_the_newest_is_damaged() {
     let (found, findings) = open_newest(&disk, fixture.log, true).unwrap();
     assert_eq!(found.unwrap().number(), 1);
     assert_eq!(findings.len(), 1);
-    assert_eq!(findings[0].file, "checkpoint/00000002.ckpt");
-    // The first access, or a check, finds damage after the header.
+    assert_eq!(findings[0].damage.file, "checkpoint/00000002.ckpt");
+    // Damage beyond the header is found when it is touched, and by a check.
     disk.overwrite("checkpoint/00000001.ckpt", |bytes| {
         bytes[4096 + 5] ^= 1;
         bytes[2 * 4096 + 5] ^= 1;
@@ -317,8 +317,8 @@ fn the_older_one_is_opened_where_the_newest_is_damaged() {
     let findings = check(&disk, fixture.log, &mut |_| Ok(())).unwrap();
     assert_eq!(findings.len(), 2);
     assert_eq!(
-        (findings[0].offset, findings[0].message.as_str()),
-        (4096, "8192 bytes do not match their checksums")
+        (findings[0].damage.offset, &findings[0].damage.cause),
+        (Some(4096), &Cause::BlockChecksums { bytes: 8192 })
     );
 }
 

@@ -9,10 +9,11 @@ mod search;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::files::FOLDER;
 use super::rows::Row;
 use super::*;
 use crate::digest::{CommitDigest, HashAlgorithm, HashSuite, KeyPath, Root};
-use crate::error::ErrorCode;
+use crate::error::{Error, ErrorCode, Severity};
 use crate::log::Position;
 use crate::object::HistoryTree;
 use crate::store::ChangeCounts;

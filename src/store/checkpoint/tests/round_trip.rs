@@ -273,7 +273,7 @@ fn only_the_two_newest_stay_and_numbers_are_not_given_twice() {
     let found = check(&disk, fixture.log, &mut |_| Ok(())).unwrap();
     assert_eq!(found.len(), 1);
     assert_eq!(
-        (found[0].severity, found[0].file.as_str()),
+        (found[0].severity, found[0].damage.file.as_str()),
         (Severity::Harmless, "checkpoint/00000004.ckpt.tmp")
     );
     assert_eq!(write(), 5);

@@ -16,7 +16,7 @@ use crate::engine::write::log_handle::body_bytes;
 /// A record of the log that says something in words.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Wording {
+pub enum TextRecord {
     /// A version of an object: one that history or a draft keeps. A content that is a record of its own is not with it.
     Version(Object),
     /// A content that is a record of its own.
@@ -30,8 +30,8 @@ pub enum Wording {
 }
 
 impl Inner {
-    /// As [`Memory::wordings`](crate::Memory::wordings).
-    pub(crate) fn wordings(&self, visit: &mut dyn FnMut(Wording) -> Result<()>) -> Result<()> {
+    /// As [`Memory::text_records`](crate::Memory::text_records).
+    pub(crate) fn text_records(&self, visit: &mut dyn FnMut(TextRecord) -> Result<()>) -> Result<()> {
         self.refresh()?;
         let cut = self.cut(&self.log.lock());
         let (mut done, total) = (0, cut.bytes);
@@ -39,7 +39,7 @@ impl Inner {
             done += body_bytes(batch);
             self.settings().step("search", done.min(total), total)?;
             for record in &batch.records {
-                wording(&cut.store, record).map_or(Ok(()), &mut *visit)?;
+                text_record(&cut.store, record).map_or(Ok(()), &mut *visit)?;
             }
             Ok(())
         })
@@ -47,26 +47,26 @@ impl Inner {
 }
 
 /// What a record says; `None` if it holds digests only.
-fn wording(store: &Store, record: &Record) -> Option<Wording> {
+fn text_record(store: &Store, record: &Record) -> Option<TextRecord> {
     let said = || String::from_utf8_lossy(&record.body).into_owned();
     Some(match record.kind {
         RecordKind::Object => {
             let digest = Object::hash(&record.body, store.suite);
-            Wording::Version(Object::from_verified(record.body.clone(), digest))
+            TextRecord::Version(Object::from_verified(record.body.clone(), digest))
         }
         RecordKind::Content => {
             let digest = store.suite.hash_bytes(Domain::Content, &record.body);
-            Wording::Content(ContentDigest::from_bytes(digest), said())
+            TextRecord::Content(ContentDigest::from_bytes(digest), said())
         }
         RecordKind::Text => {
             let digest = store.suite.hash_bytes(Domain::Text, &record.body);
-            Wording::Text(TextDigest::from_bytes(digest), said())
+            TextRecord::Text(TextDigest::from_bytes(digest), said())
         }
-        RecordKind::Commit => Wording::Commit(CommitInfo {
+        RecordKind::Commit => TextRecord::Commit(CommitInfo {
             digest: Commit::hash(&record.body, store.suite),
             commit: Commit::decode(&record.body).ok()?,
         }),
-        RecordKind::Reference => Wording::Reference(Reference::decode(&record.body).ok()?),
+        RecordKind::Reference => TextRecord::Reference(Reference::decode(&record.body).ok()?),
         _ => return None,
     })
 }

@@ -1,34 +1,32 @@
-//! Whether everything that records name is there: contents, texts, and the commits and versions of references.
+//! Dangling references: contents, texts, commits and versions that records name and the log lacks.
 //!
 //! # Layer
 //! L5. Part of verify: nothing here is read but by digest.
 //!
 //! # Invariants
-//! - NAM-1: what is named and neither there nor erased is found, each with the record that names it.
+//! - NAM-1: every named record that is neither there nor erased is found, with the record that names it.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 
 use crate::digest::{ContentDigest, DIGEST_LEN, TextDigest};
-use crate::error::Result;
+use crate::error::{Cause, Finding, Result, Severity};
 use crate::log::{Batch, Locator, Record, RecordKind, segment_name};
 use crate::object::{Commit, Object, Reference, ReferenceName};
 use crate::store::Store;
 
-use super::verify::{Finding, FindingKind};
-
-/// What batches named when it was not there. It may come behind: a rewrite moves what several records share.
+/// Names without a record so far. The record may follow: a rewrite moves records that several others share.
 #[derive(Default)]
-pub(crate) struct Named {
-    /// Contents and texts that were read and are there: many records may name one, and reading it costs what it is long.
+pub(crate) struct Dangling {
+    /// Contents and texts that were found: many records may name one, and reading it takes time.
     found: HashSet<[u8; DIGEST_LEN]>,
     contents: Vec<(ContentDigest, Locator)>,
     texts: Vec<(TextDigest, Locator)>,
     references: HashMap<ReferenceName, Locator>,
 }
 
-impl Named {
-    /// Looks at a batch that was just taken in.
+impl Dangling {
+    /// Takes in a batch that was just applied.
     pub(crate) fn add(&mut self, store: &Store, batch: &Batch) -> Result<()> {
         for record in &batch.records {
             match record.kind {
@@ -80,7 +78,7 @@ impl Named {
         Ok(())
     }
 
-    /// What is missing now that all batches are taken in (NAM-1).
+    /// The missing records, after the last batch (NAM-1).
     pub(crate) fn missing(self, store: &Store) -> Result<Vec<Finding>> {
         let records = &store.records;
         let mut missing = Vec::new();
@@ -135,10 +133,6 @@ fn object_in(store: &Store, record: &Record) -> Object {
 }
 
 fn finding(by: Locator, what: impl Display) -> Finding {
-    Finding {
-        kind: FindingKind::Missing,
-        file: segment_name(by.segment()),
-        offset: Some(by.offset()),
-        what: format!("{what} is missing"),
-    }
+    let cause = Cause::RecordMissing(what.to_string());
+    Finding::new(Severity::Damage, &segment_name(by.segment()), by.offset(), cause)
 }

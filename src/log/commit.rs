@@ -1,26 +1,37 @@
-//! Appending: one buffer, one write, one sync, then `live`.
+//! A commit, step by step; docs/durability.md numbers the same steps.
+//!
+//! 1. [`Log::lock`] takes the lock.
+//! 2. [`Log::prepare`] catches up: on in place if the log ends where `live` of this run of the machine says, else by recovery.
+//! 3. [`Log::append`] writes the group with one `pwrite`, after a rotation if it does not fit.
+//! 4. It syncs the segment.
+//! 5. It overwrites `live`.
+//! 6. The caller publishes the batches that [`Log::append`] returns.
+//! 7. Dropping the [`WriteLock`] lets the lock go.
 //!
 //! # Layer
 //! L2.
 //!
 //! # Invariants
 //! - APP-1: nothing is written before `prepare` has placed this handle at the end of the log under the same lock.
-//! - APP-2: `live` is written after the sync that it tells of.
+//! - APP-2: `live` is written after the sync that it states.
 //! - APP-3: a full segment is followed by a new one before anything of the group is written.
 
 use std::io;
-use std::sync::Arc;
+use std::time::Duration;
 
-use super::batch::{Batch, BatchBuilder, Continue, HeadMark, encode_group};
-use super::catch_up::{FIRST_OFFSET, content_of};
+use super::batch::{Batch, BatchBuilder, Continue, HeadMark, content_of, encode_group};
+use super::handle::{Log, next_number};
 use super::live::{LIVE_NAME, Live};
-use super::manifest::{MANIFEST_NAME, Manifest, SegmentEntry};
+use super::lock::{LOCK_NAME, WriteLock};
 use super::reader::SegmentFile;
-use super::segment::{SEGMENT_BYTES_LIMIT, SegmentHeader, create_segment};
-use super::{Log, WriteLock, of_other_kind};
-use crate::digest::CommitDigest;
-use crate::disk::{self, Access, LockGuard};
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use super::segment::{FIRST_OFFSET, LOG_FOLDER, SEGMENT_BYTES_LIMIT};
+use super::walk::Visit;
+use crate::disk::{Access, lock_within, read_full};
+use crate::error::{Error, ErrorCode, Result};
+
+/// Bytes behind the end that must be zero for going on in place. A write that was cut off leaves its first bytes
+/// there; a page that a failed sync lost further behind is torn tail, which every scan stops at.
+const CLEAN_BYTES: usize = 4096;
 
 /// When an appended group becomes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +44,114 @@ pub enum Durability {
 }
 
 impl Log {
+    /// Takes the writer's lock, waiting for it at most `wait`.
+    ///
+    /// # Errors
+    /// `Busy`, naming the holder; `Denied` for a handle that may only read; `Poisoned`; `Io`.
+    pub fn lock(&self, wait: Duration) -> Result<WriteLock> {
+        self.check_writable()?;
+        let guard = lock_within(&*self.disk, LOCK_NAME, wait)?;
+        let number = next_number();
+        Ok(WriteLock {
+            guard,
+            log: self.identity,
+            number,
+            process: self.process,
+        })
+    }
+
+    /// Brings this handle to the end of the log, as the holder of the lock: hands out what is new, then goes on in
+    /// place if the log ends where `live` of this run of the machine says, or recovers into a new segment.
+    ///
+    /// # Errors
+    /// As [`Log::catch_up`] and [`Log::append`].
+    ///
+    /// # Durability
+    /// When this returns, every batch handed out so far is durable, save a group of this handle that waits for
+    /// [`Log::sync`].
+    pub fn prepare(&mut self, lock: &WriteLock, visit: &mut dyn FnMut(Batch) -> Result<()>) -> Result<()> {
+        self.check_lock(lock)?;
+        lock.check_file()?;
+        let live = self.look(visit)?;
+        let segment = self.segment(self.manifest.active().id)?;
+        self.check_active_header(&segment)?;
+        if segment.unfinished {
+            self.poison_on_error(|log| log.finish_name(segment.header.id))?;
+        }
+        self.poison_on_error(Self::make_names_durable)?;
+        if self.go_on_in_place(live.as_ref(), &segment, visit)? {
+            self.check_unlisted(self.cursor.batch)?;
+        } else {
+            self.recover(live.as_ref(), &segment, visit)?;
+        }
+        if !self.leftovers_removed {
+            self.poison_on_error(|log| log.remove_leftovers(None))?;
+        }
+        self.prepared = lock.number;
+        Ok(())
+    }
+
+    /// Syncs the folders if another process published the manifest: it may have ended between a rename and its sync,
+    /// and what is appended now must not depend on a name that a loss of power takes.
+    fn make_names_durable(&mut self) -> Result<()> {
+        let generation = self.manifest.generation;
+        if self.named_generation == generation {
+            return Ok(());
+        }
+        self.disk
+            .sync_dir(LOG_FOLDER)
+            .and_then(|()| self.disk.sync_dir(""))
+            .and_then(|()| {
+                if self.named_generation == 0 {
+                    self.disk.sync_parent()
+                } else {
+                    Ok(())
+                }
+            })
+            .map_err(|error| Error::io("cannot sync the folders of the store", error))?;
+        self.named_generation = generation;
+        Ok(())
+    }
+
+    /// Whether the active segment may be written on. Catches up if so.
+    fn go_on_in_place(
+        &mut self,
+        live: Option<&Live>,
+        segment: &SegmentFile,
+        visit: &mut Visit<'_>,
+    ) -> Result<bool> {
+        let Some(end) = self.end_in_place(live, segment)? else {
+            return Ok(false);
+        };
+        if end > self.cursor.offset {
+            let from = self.cursor.offset;
+            let scan = self.scan_in_place(live, segment, end)?;
+            segment.keep(from, scan.window.bytes.clone());
+            for scanned in scan.batches {
+                self.deliver(scanned, true, visit)?;
+            }
+        }
+        if self.unsynced.is_none() {
+            self.durable = end;
+            self.unproven.clear();
+        }
+        Ok(true)
+    }
+
+    /// Where the next batch begins if the active segment may be written on.
+    pub(super) fn end_in_place(&self, live: Option<&Live>, segment: &SegmentFile) -> Result<Option<u64>> {
+        let Some(limit) = live.and_then(|live| self.live_limit(live)) else {
+            return Ok(None);
+        };
+        let end = if self.unsynced.is_some() && limit == self.durable {
+            self.cursor.offset
+        } else {
+            limit
+        };
+        let goes_on = end >= self.cursor.offset && is_clean_behind(segment, end)?;
+        Ok(goes_on.then_some(end))
+    }
+
     /// Appends a group of batches with one write; `head` of each is the head after it. A group of none does nothing.
     ///
     /// With [`Durability::Later`] the group is readable by this handle at once, by others after [`Log::sync`]; sync
@@ -98,7 +217,7 @@ impl Log {
         Err(Error::internal("a write before prepare under this lock"))
     }
 
-    /// Runs what writes; an error leaves the state of the disk unknown (LOG-5).
+    /// Runs `work`, which writes; an error leaves the state of the disk unknown (LOG-5).
     pub(super) fn poison_on_error<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let result = work(self);
         if result.is_err() {
@@ -168,7 +287,7 @@ impl Log {
         Ok(batches)
     }
 
-    /// Makes durable what was appended before, whose callers have their answers: nothing of what the caller asks for is done yet.
+    /// Makes earlier appends durable, whose callers have their answers; the caller's own work has not begun.
     pub(super) fn sync_group(&mut self) -> Result<()> {
         let Some(head) = self.unsynced else { return Ok(()) };
         let segment = self.segment(self.cursor.segment)?;
@@ -190,10 +309,7 @@ impl Log {
             root: head.root,
             seq: head.seq,
         };
-        let writing = |error: io::Error| {
-            let failed = Error::io(format!("cannot write {LIVE_NAME}"), error);
-            disk::with_what_stands_at(&*self.disk, LIVE_NAME, failed)
-        };
+        let writing = |error| Error::io(format!("cannot write {LIVE_NAME}"), error);
         let file = match self.disk.open(LIVE_NAME, Access::ReadWrite) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.disk.create(LIVE_NAME),
             other => other,
@@ -206,137 +322,14 @@ impl Log {
         self.unproven.clear();
         Ok(())
     }
-
-    /// Seals the active segment at the cursor and goes on in a new one, as large as behind one that used `used` bytes.
-    pub(super) fn rotate(&mut self, lock: &WriteLock, used: u64, needed: u64) -> Result<Arc<SegmentFile>> {
-        lock.check_file()?;
-        let (sealed, previous) = self.sealed_at_cursor();
-        let header = self.new_header(previous)?;
-        create_segment(&*self.disk, &header, &self.options, used, needed)?;
-        // MAN-2: the file is durable, and nothing is in it yet.
-        let active = SegmentEntry::active(header.id, self.cursor.batch + 1);
-        let is_empty = self.cursor.offset == FIRST_OFFSET;
-        self.publish_manifest(self.manifest.epoch, sealed, active)?;
-        let segment = self.enter_new(header.id)?;
-        if is_empty {
-            // The one before is not listed any more.
-            self.remove_leftovers(None)?;
-        }
-        Ok(segment)
-    }
-
-    /// The sealed segments if the active one ends at the cursor, and the end of the last of them. An active segment
-    /// without a batch is left out: there is nothing in it to seal.
-    pub(super) fn sealed_at_cursor(&self) -> (Vec<SegmentEntry>, super::manifest::SegmentEnd) {
-        let mut sealed = self.manifest.sealed().to_vec();
-        let active = self.manifest.active();
-        if self.cursor.offset > FIRST_OFFSET {
-            sealed.push(SegmentEntry {
-                length: self.cursor.offset,
-                last_batch: self.cursor.batch,
-                last_digest: self.cursor.digest,
-                ..*active
-            });
-        }
-        let end = sealed.last().map(SegmentEntry::end).unwrap_or_default();
-        (sealed, end)
-    }
-
-    /// A header for the next segment, under a number that no file has (MAN-3).
-    pub(super) fn new_header(&self, previous: super::manifest::SegmentEnd) -> Result<SegmentHeader> {
-        Ok(SegmentHeader {
-            instance: self.format.instance,
-            id: self.new_numbers(1)?,
-            nonce: new_nonce(&*self.disk)?,
-            previous,
-        })
-    }
-
-    /// The first of `count` segment numbers that no file has (MAN-3).
-    pub(super) fn new_numbers(&self, count: u64) -> Result<u64> {
-        let names = self.disk.list(super::segment::LOG_FOLDER);
-        let names = names.map_err(|error| Error::io("cannot list the log", error))?;
-        let on_disk = names
-            .iter()
-            .filter_map(|name| super::segment::parse_segment_name(name))
-            .map(|(id, _)| id);
-        let highest = on_disk
-            .filter(|id| *id < u64::from(u32::MAX))
-            .fold(self.manifest.highest_id(), u64::max);
-        if highest.saturating_add(count) >= u64::from(u32::MAX) {
-            return Err(Error::invalid("the log has used up its segment numbers"));
-        }
-        Ok(highest + 1)
-    }
-
-    /// Replaces the manifest by one of the next generation.
-    pub(super) fn publish_manifest(
-        &mut self,
-        epoch: u32,
-        sealed: Vec<SegmentEntry>,
-        active: SegmentEntry,
-    ) -> Result<()> {
-        let generation = self.manifest.generation + 1;
-        let manifest = Manifest::new(self.format.instance, generation, epoch, sealed, active);
-        if manifest.is_over_limit() {
-            return Err(Error::invalid("the log has as many segments as it may have")
-                .with_hint("`treering gc` merges many small segments into few"));
-        }
-        disk::replace(&*self.disk, MANIFEST_NAME, &manifest.encode()).map_err(|error| {
-            // The name itself is never to be removed: what stood there was needed.
-            of_other_kind(&*self.disk, MANIFEST_NAME).unwrap_or_else(|| {
-                let failed = Error::io(format!("cannot replace {MANIFEST_NAME}"), error);
-                disk::with_what_stands_at(&*self.disk, &disk::unfinished_name(MANIFEST_NAME), failed)
-            })
-        })?;
-        self.named_generation = manifest.generation;
-        self.keep_manifest(manifest);
-        Ok(())
-    }
-
-    /// Moves the cursor to the start of the new active segment and maps the one before.
-    pub(super) fn enter_new(&mut self, id: u64) -> Result<Arc<SegmentFile>> {
-        let before = self.manifest.before_active();
-        if before.id != 0 {
-            self.segment(before.id)?.seal(before.length, self.options.map);
-        }
-        self.cursor.segment = id;
-        self.cursor.offset = FIRST_OFFSET;
-        self.durable = FIRST_OFFSET;
-        self.segment(id)
-    }
-
-    /// The commit of the newest batch read; zero if none was.
-    pub(super) fn head_commit(&self) -> CommitDigest {
-        self.cursor.commit
-    }
 }
 
-/// A nonce for a new segment (SEG-2).
-pub(super) fn new_nonce(disk: &dyn disk::Disk) -> Result<[u8; 16]> {
-    let mut nonce = [0; 16];
-    disk.random(&mut nonce)
-        .map_err(|error| Error::io("cannot get random bytes", error))?;
-    Ok(nonce)
-}
-
-impl WriteLock {
-    /// Refuses to go on when the lock file was replaced: another process may hold the new one.
-    pub(super) fn check_file(&self) -> Result<()> {
-        check_current(&*self.guard)
-    }
-}
-
-/// Refuses a lock whose file is no longer the one of its name.
-pub(super) fn check_current(guard: &dyn LockGuard) -> Result<()> {
-    match guard.is_current() {
-        Ok(true) => Ok(()),
-        Ok(false) => {
-            let message = "the lock file was removed or replaced while it was held";
-            Err(Error::new(ErrorKind::Poisoned, message).with_hint("open the store again"))
-        }
-        Err(error) => Err(Error::io("cannot check the lock file", error)),
-    }
+/// Whether nothing was left behind `end`.
+fn is_clean_behind(segment: &SegmentFile, end: u64) -> Result<bool> {
+    let mut behind = [0; CLEAN_BYTES];
+    let count = read_full(&*segment.file, end, &mut behind)
+        .map_err(|error| Error::io(format!("cannot read {}", segment.name()), error))?;
+    Ok(behind.iter().take(count).all(|byte| *byte == 0))
 }
 
 /// The error of a sync that failed: the bytes are written, and may be found whole by the next writer, or not.
@@ -346,7 +339,7 @@ fn outcome_unknown(name: &str, error: io::Error) -> Error {
         .with_hint("it may be done or not: the next write settles it, so look at `treering log` after one before you do it again")
 }
 
-/// The error of what has to be written before the log is written anew: it says nothing of that, which did not begin.
+/// The error of a write before a rewrite: the rewrite did not begin.
 pub(crate) fn not_rewritten(error: Error) -> Error {
     if error.code() != ErrorCode::OutcomeUnknown {
         return error;
@@ -356,7 +349,7 @@ pub(crate) fn not_rewritten(error: Error) -> Error {
         .with_hint("nothing was erased or collected: make room, then do it again")
 }
 
-/// The error of `live` that could not be written behind a sync: what was written is there for good.
+/// The error of a failed write of `live` after the sync: the group is durable.
 fn done_untold(error: Error) -> Error {
-    error.behind_change("others see it with the next write. Make room, or remove live if it is no file")
+    error.behind_change("other processes see it after the next write")
 }

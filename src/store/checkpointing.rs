@@ -23,7 +23,7 @@ const ENTRIES_A_COMMIT: u64 = 8;
 /// Maximal number of further states, of the newest commits that references name.
 const NAMED_STATES: usize = 24;
 
-/// Memory of a commit with its own copies of the top branches, in versions.
+/// The memory of a commit with its own copies of the top branches, in versions.
 const VERSIONS_A_COMMIT: usize = 8;
 /// Number of versions since the checkpoint that justifies a new one; few in tests, so that all of them reach it.
 const MANY_VERSIONS: usize = if cfg!(test) { 1 << 10 } else { 1 << 17 };
@@ -65,7 +65,7 @@ impl Store {
         position: Position,
         progress: &mut checkpoint::Progress<'_>,
     ) -> Result<()> {
-        self.settle()?;
+        self.flush()?;
         let past = self.past_states(position)?;
         let states: Vec<State<'_>> = past
             .iter()
@@ -140,7 +140,7 @@ impl Store {
         Ok(weight >= MANY_VERSIONS.max(2 * state).max(self.base_len()))
     }
 
-    /// Returns the parents in the newest state: the rows of the checkpoint before, with the changes since.
+    /// The parents of objects in the newest state: from the checkpoint before, with the changes since.
     fn children_rows(&self) -> Result<Source<'_, ChildRow>> {
         let known = self.base.as_ref().and_then(|base| base.child_rows());
         let before = if known.is_some() {

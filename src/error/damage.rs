@@ -1,0 +1,440 @@
+//! Damage: the one model of what is wrong with the files of a store.
+//!
+//! The log, the checkpoints and the engine name a [`Cause`]; code matches on causes, and only their `Display` makes
+//! sentences of them.
+
+use std::fmt;
+
+/// Something wrong in a file of a store: where, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// The file, relative to the store.
+    pub file: String,
+    /// The first byte concerned; `None` if the cause concerns the file as a whole.
+    pub offset: Option<u64>,
+    /// Why.
+    pub cause: Cause,
+}
+
+/// A finding of `verify`, `doctor` or `salvage`: damage, and how bad it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// Where, and why.
+    pub damage: Damage,
+}
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// Stored memory is damaged.
+    Damage,
+    /// Nothing tells whether memory is lost.
+    Unsure,
+    /// A derived file is damaged or missing; Treering rebuilds it.
+    Derived,
+    /// A crash left it, or nothing uses it; nothing is lost.
+    Harmless,
+}
+
+/// The kind of a finding, for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum FindingKind {
+    /// The bytes are not those that were written, or are left over.
+    Corrupt,
+    /// The file is missing.
+    Missing,
+    /// The file is too short.
+    Cut,
+    /// The log is older than a file derived from it.
+    Older,
+    /// The file belongs to another store or has the wrong name or type.
+    Foreign,
+    /// Nothing tells whether it was ever whole.
+    Unproven,
+}
+
+impl FindingKind {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Corrupt => "corrupt",
+            Self::Missing => "missing",
+            Self::Cut => "cut",
+            Self::Older => "older",
+            Self::Foreign => "foreign",
+            Self::Unproven => "unproven",
+        }
+    }
+}
+
+impl Damage {
+    /// Damage at `offset` of `file`.
+    pub(crate) fn new(file: impl Into<String>, offset: u64, cause: Cause) -> Self {
+        Self {
+            file: file.into(),
+            offset: (!cause.concerns_whole_file()).then_some(offset),
+            cause,
+        }
+    }
+}
+
+impl Finding {
+    pub(crate) fn new(severity: Severity, file: &str, offset: u64, cause: Cause) -> Self {
+        Self {
+            severity,
+            damage: Damage::new(file, offset, cause),
+        }
+    }
+
+    /// The kind of the finding, for programs.
+    pub fn kind(&self) -> FindingKind {
+        match self.damage.cause {
+            Cause::MadeFromLaterLog | Cause::LogWrittenElsewhere | Cause::LogOlderThanCheckpoint => {
+                FindingKind::Older
+            }
+            _ if self.severity == Severity::Unsure => FindingKind::Unproven,
+            Cause::Missing | Cause::FormatMissing | Cause::SegmentMissing | Cause::RecordMissing(_) => {
+                FindingKind::Missing
+            }
+            Cause::CutOff | Cause::Shorter | Cause::EndLost | Cause::DerivedCut => FindingKind::Cut,
+            Cause::Foreign
+            | Cause::OtherStore
+            | Cause::NotRegular { .. }
+            | Cause::DerivedForeign
+            | Cause::DerivedVersion => FindingKind::Foreign,
+            _ => FindingKind::Corrupt,
+        }
+    }
+}
+
+/// Declares the causes. A plain cause has one sentence, which is its documentation too.
+macro_rules! causes {
+    ({ $($plain:ident = $sentence:literal,)* } { $($data:tt)* }) => {
+        /// Why bytes or files of a store are not as they should be.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum Cause {
+            $(#[doc = $sentence] $plain,)*
+            $($data)*
+        }
+
+        impl Cause {
+            /// The sentence of a plain cause.
+            fn sentence(&self) -> Option<&'static str> {
+                match self {
+                    $(Self::$plain => Some($sentence),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+causes! {
+    {
+        // Files.
+        Missing = "it is missing",
+        OtherStore = "it belongs to another store",
+        Foreign = "it belongs to another store or another place in the log",
+        Changed = "it changed during the reading",
+        // Frames and batches.
+        CutOff = "the file ends within a frame",
+        NoFrame = "no frame starts here",
+        HeaderChecksum = "a frame header does not match its checksum",
+        HeaderLimit = "a frame header breaks a limit",
+        BodyChecksum = "a record does not match its checksum",
+        Padding = "the padding of a frame is not zero",
+        OtherBatch = "a frame belongs to another batch",
+        SealMismatch = "a seal does not fit its batch",
+        BrokenChain = "a batch does not continue the batch before it",
+        BatchDigest = "a batch does not match its digest",
+        // Segments and the manifest.
+        SegmentMissing = "the manifest lists it and it is missing",
+        SegmentUnopened = "the manifest lists it and it could not be opened",
+        Shorter = "the file is shorter than the manifest says",
+        LastBatch = "its last batch is not the one in the manifest",
+        NotContinued = "its header does not continue the segment before it in the manifest",
+        OlderManifest = "it is older than it was",
+        SealedEarly = "it was sealed before bytes that were durable",
+        MarkWithinBatch = "the durable mark is not at the end of a batch",
+        Zeros = "zeros have overwritten a batch",
+        EndLost = "durable batches at its end are missing",
+        FormatMissing = "it is missing, and the folder holds a log",
+        // Files that crashes leave, and tails.
+        NoMark = "it is damaged or belongs to another store; the log is read without it",
+        UnlistedNewer = "the manifest does not list it, and it holds newer batches",
+        UnlistedOlder = "the manifest does not list it, and it holds nothing that is missing; the next writer removes it",
+        UnlistedForeign = "the manifest does not list it, and this log did not write it",
+        Unfinished = "a crash left it unfinished, or a process is writing it",
+        RewriteFile = "a running rewrite writes it, or a crash left it; the next writer removes it then",
+        Misnamed = "it is a segment of this store under another name, so only salvage reads it",
+        Stray = "it does not belong to the log",
+        // Salvage.
+        ReadWithout = "it is damaged; the segments were read without it",
+        NotASegment = "it has neither the name nor the header of a segment, so it was not read",
+        HeaderDamaged = "its header is damaged; its batches were read without it",
+        Unreadable = "nothing in it can be read",
+        UnlistedHeaderless = "the manifest does not list it and its header is damaged: it was left out",
+        RewrittenTwice = "gc or erase rewrote the log from here, and only the manifest says whether they finished: taken as finished",
+        WrittenMeanwhile = "a process wrote to the store during the salvage, so new commits may be missing and moved ones called lost; stop the writers and salvage again",
+        RewriteCounted = "the manifest is older than it and does not list it; it was read as the newer log",
+        RewriteCutOff = "a rewrite wrote it and was cut off; the log before the rewrite was read",
+        ErasureUnsure = "an erasure wrote it and was cut off, or the manifest is older; taken as cut off, so what it would have erased was read",
+        // Checkpoints.
+        TableChecksum = "the table of checksums does not match its checksum",
+        BlockChecksum = "a block does not match its checksum",
+        OutsideBlocks = "a row points outside the file",
+        OtherHeader = "its header is not the one that was written",
+        NodeOutside = "the place of a node is outside the nodes",
+        BeyondSection = "a row reaches beyond its section",
+        NoHistory = "it holds no history tree",
+        RowMissing = "a row is missing",
+        RowOrder = "its rows are not in order",
+        IndexMismatch = "the rows of an index are not those of the commits",
+        ReferenceSection = "its references do not fill their section",
+        MadeFromOtherLog = "it was made from another log",
+        MadeFromLaterLog = "it was made from a later state of this log: an older copy of the log was put back",
+        MadeBeforeRewrite = "it was made before the log was rewritten",
+        LogWrittenElsewhere = "recovery moved the end of the log since it was made; the log is read instead",
+        LogOlderThanCheckpoint = "the log is older than a checkpoint of it",
+        // Derived files.
+        DerivedCut = "its length is not the one that was written",
+        DerivedForeign = "it was written under another name or for another store",
+        DerivedVersion = "another version of the program wrote it",
+        DerivedChecksum = "it does not match its checksum",
+        // Meaning.
+    }
+    {
+        /// A path is a folder, a symbolic link, a pipe, a socket or a device.
+        NotRegular {
+        /// Whether the path has to be a folder.
+        folder: bool,
+        },
+        /// The content breaks the file's format, in the words of the decoder.
+        Undecodable(String),
+        /// A frame has flags of a newer version.
+        UnknownFlags(u8),
+        /// A frame has a kind of a newer version.
+        UnknownKind(u8),
+        /// The manifest does not list a segment that held durable batches.
+        NotListed {
+        /// The segment.
+        segment: u64,
+        },
+        /// A durable batch does not end where it did.
+        BatchGone {
+        /// Its number.
+        batch: u64,
+        },
+        /// Bytes of crashes behind the last batch.
+        TornTail {
+        /// How many.
+        bytes: u64,
+        /// In how many segments.
+        segments: u64,
+        /// Whether they were certainly never acknowledged.
+        never_acknowledged: bool,
+        },
+        /// Bytes behind the last batch that a crash or damage left.
+        UnprovenTail {
+        /// How many.
+        bytes: u64,
+        },
+        /// All segments that the manifest lists are missing.
+        OnlyOlderSegments {
+        /// How many it lists.
+        listed: usize,
+        },
+        /// A segment under another name was read by its header.
+        ReadAs {
+        /// Its number.
+        segment: u64,
+        },
+        /// Blocks do not match their checksums.
+        BlockChecksums {
+        /// Their bytes.
+        bytes: u64,
+        },
+        /// A state is not that of its commit.
+        StateMismatch {
+        /// The number of the commit.
+        seq: u64,
+        },
+        /// A record is missing that another one names; says which.
+        RecordMissing(String),
+        /// Whole records contradict each other; says how.
+        Contradiction(String),
+    }
+}
+
+impl Cause {
+    fn concerns_whole_file(&self) -> bool {
+        match self {
+            Self::Missing | Self::SegmentMissing | Self::FormatMissing | Self::NotRegular { .. } => true,
+            Self::TornTail { segments, .. } => *segments > 1,
+            _ => false,
+        }
+    }
+
+    /// Whether a newer version wrote the bytes.
+    pub(crate) fn is_of_newer_version(&self) -> bool {
+        matches!(self, Self::UnknownFlags(_) | Self::UnknownKind(_))
+    }
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, offset, cause } = self;
+        match (cause, offset) {
+            (Cause::Missing, _) => write!(f, "{file} is missing"),
+            (Cause::NotRegular { folder: false }, _) => write!(f, "{file} is not a regular file"),
+            (Cause::NotRegular { folder: true }, _) => write!(f, "{file} is not a folder"),
+            (_, Some(offset)) => write!(f, "{file} is damaged at byte {offset}: {cause}"),
+            (_, None) => write!(f, "{file} is damaged: {cause}"),
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(sentence) = self.sentence() {
+            return f.write_str(sentence);
+        }
+        match self {
+            Self::NotRegular { folder: false } => f.write_str("not a regular file"),
+            Self::NotRegular { folder: true } => f.write_str("not a folder"),
+            Self::Undecodable(what) | Self::Contradiction(what) => f.write_str(what),
+            Self::RecordMissing(what) => write!(f, "{what} is missing"),
+            Self::UnknownFlags(flags) => {
+                write!(
+                    f,
+                    "a newer version wrote a frame with the flags {flags:#04x} or a key"
+                )
+            }
+            Self::UnknownKind(kind) => write!(f, "a newer version wrote a frame of kind {kind}"),
+            Self::NotListed { segment } => {
+                write!(
+                    f,
+                    "it does not list segment {segment}, which holds durable batches"
+                )
+            }
+            Self::BatchGone { batch } => write!(f, "the durable batch {batch} does not end here"),
+            Self::TornTail {
+                bytes,
+                segments,
+                never_acknowledged,
+            } => {
+                match segments {
+                    0 | 1 => write!(f, "a crash left {bytes} bytes behind the last batch")?,
+                    _ => write!(
+                        f,
+                        "crashes left {bytes} bytes behind the last batches of {segments} segments"
+                    )?,
+                }
+                f.write_str(if *never_acknowledged {
+                    "; they were never acknowledged"
+                } else {
+                    "; the next segment holds whole batches of them"
+                })
+            }
+            Self::UnprovenTail { bytes } => {
+                write!(
+                    f,
+                    "{bytes} bytes behind the last whole commit: a crash or damage left them"
+                )
+            }
+            Self::OnlyOlderSegments { listed } => write!(
+                f,
+                "the {listed} segments in it are missing; salvage read older ones, of which some may have been collected or \
+                 erased since"
+            ),
+            Self::ReadAs { segment } => write!(
+                f,
+                "its header says segment {segment}, and salvage read it as that"
+            ),
+            Self::BlockChecksums { bytes } => write!(f, "{bytes} bytes do not match their checksums"),
+            Self::StateMismatch { seq } => {
+                write!(
+                    f,
+                    "the state of commit {seq} is not the one that the commit names"
+                )
+            }
+            // A plain cause.
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The error of an operating system call on a path that is not a regular file, or not a folder where one is needed.
+#[derive(Debug)]
+pub(crate) struct NotRegular {
+    /// The path, relative to the store.
+    pub(crate) file: String,
+    /// Whether the path has to be a folder.
+    pub(crate) folder: bool,
+}
+
+impl NotRegular {
+    pub(crate) fn damage(&self) -> Damage {
+        Damage::new(self.file.as_str(), 0, Cause::NotRegular { folder: self.folder })
+    }
+}
+
+impl fmt::Display for NotRegular {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.damage().fmt(f)
+    }
+}
+
+impl std::error::Error for NotRegular {}
+
+/// The form of a finding in answers.
+#[cfg(feature = "serde")]
+mod answer {
+    use std::borrow::Cow;
+
+    use schemars::{JsonSchema, Schema, SchemaGenerator};
+    use serde::{Serialize, Serializer};
+
+    use super::{Finding, FindingKind};
+
+    #[derive(Serialize, JsonSchema)]
+    #[schemars(rename = "Finding")]
+    struct Answer<'a> {
+        /// The kind of the finding.
+        kind: FindingKind,
+        /// The file, relative to the store.
+        file: &'a str,
+        /// The first byte concerned.
+        offset: Option<u64>,
+        /// The cause.
+        what: String,
+    }
+
+    impl Serialize for Finding {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let answer = Answer {
+                kind: self.kind(),
+                file: &self.damage.file,
+                offset: self.damage.offset,
+                what: self.damage.cause.to_string(),
+            };
+            answer.serialize(serializer)
+        }
+    }
+
+    impl JsonSchema for Finding {
+        fn schema_name() -> Cow<'static, str> {
+            Answer::schema_name()
+        }
+
+        fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+            Answer::json_schema(generator)
+        }
+    }
+}

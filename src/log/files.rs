@@ -1,0 +1,79 @@
+//! The small files of a log, and the errors of damage in any of its files.
+//!
+//! # Layer
+//! L2.
+
+use std::io;
+
+use super::format_file::{self, FORMAT_NAME, Format, Mode};
+use super::manifest::{MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest};
+use super::segment::LOG_FOLDER;
+use crate::codec::DecodeError;
+use crate::disk::{Access, Disk, read_full};
+use crate::error::{Cause, Damage, Error, ErrorCode, Result};
+
+/// Reads the format file; `None` if there is none.
+pub(super) fn read_format(disk: &dyn Disk, mode: Mode) -> Result<Option<Format>> {
+    let bytes = read_small(disk, FORMAT_NAME, format_file::FORMAT_BYTES + 1)?;
+    bytes.map(|bytes| Format::decode(&bytes, mode)).transpose()
+}
+
+pub(super) fn read_manifest(disk: &dyn Disk, format: &Format) -> Result<Manifest> {
+    let damaged = |cause| damage(MANIFEST_NAME, 0, cause);
+    let bytes =
+        read_small(disk, MANIFEST_NAME, MANIFEST_BYTES_MAX)?.ok_or_else(|| damaged(Cause::Missing))?;
+    let manifest = Manifest::decode(&bytes).map_err(|error| damaged(undecodable(&error)))?;
+    if manifest.instance != format.instance {
+        return Err(damaged(Cause::OtherStore));
+    }
+    Ok(manifest)
+}
+
+/// The first `limit` bytes of a file; `None` if there is none.
+pub(super) fn read_small(disk: &dyn Disk, name: &str, limit: usize) -> Result<Option<Vec<u8>>> {
+    let file = match disk.open(name, Access::Read) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other,
+    };
+    let read = |file: &dyn crate::disk::DiskFile| {
+        let length = usize::try_from(file.length()?).unwrap_or(usize::MAX).min(limit);
+        let mut bytes = vec![0; length];
+        let count = read_full(file, 0, &mut bytes)?;
+        bytes.truncate(count);
+        Ok(bytes)
+    };
+    file.and_then(|file| read(&*file))
+        .map(Some)
+        .map_err(|error| Error::io(format!("cannot read {name}"), error))
+}
+
+/// The error of damage at `offset` of `file`.
+pub(super) fn damage(file: &str, offset: u64, cause: Cause) -> Error {
+    let hint = if cause.is_of_newer_version() {
+        "use a newer version of treering"
+    } else if matches!(file, FORMAT_NAME | MANIFEST_NAME) {
+        // Without these two no segment can be found or read, so nothing can be served (docs/decisions/0006).
+        "`treering salvage` reads the log without this file and writes a new store"
+    } else {
+        "`treering doctor` lists all damage; `--degraded` reads the newest state before it, `treering salvage` saves the rest"
+    };
+    Error::damaged(Damage::new(file, offset, cause)).with_hint(hint)
+}
+
+/// The cause of bytes that do not decode.
+pub(crate) fn undecodable(error: &DecodeError) -> Cause {
+    match error {
+        DecodeError::Truncated { .. } => Cause::CutOff,
+        other => Cause::Undecodable(other.to_string()),
+    }
+}
+
+/// The error of a log folder that cannot be listed.
+pub(super) fn cannot_list(error: io::Error) -> Error {
+    if error.kind() != io::ErrorKind::NotFound {
+        return Error::io("cannot list the log", error);
+    }
+    damage(LOG_FOLDER, 0, Cause::Missing)
+        .with_code(ErrorCode::NoLog)
+        .with_hint("only a backup of the store or an export can replace the log")
+}

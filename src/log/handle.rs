@@ -1,0 +1,269 @@
+//! The handle of a log: its state, and opening it.
+//!
+//! # Layer
+//! L2.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::batch::{HeadMark, Position};
+use super::create;
+use super::files::{read_format, read_manifest};
+use super::format_file::{Format, Mode};
+use super::live::{self, LIVE_NAME, Live};
+use super::lock::WriteLock;
+use super::manifest::Manifest;
+use super::reader::{LogReader, SegmentFile, Segments};
+use super::segment::SEGMENT_HEADER_BYTES;
+use crate::digest::{CommitDigest, HashSuite};
+use crate::disk::{Access, Disk};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
+
+/// Says behind which batches a log, in its epoch, was durable when something was derived from it.
+pub type DurablePlaces = dyn Fn(&Log) -> Result<Vec<Position>> + Send + Sync;
+
+/// How a log is read and written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogOptions {
+    /// Bytes of the smallest segment that is made.
+    pub segment_bytes_min: u64,
+    /// Bytes of the largest segment that is made, unless one batch needs more.
+    pub segment_bytes_max: u64,
+    /// Whether sealed segments are mapped.
+    pub map: bool,
+    /// Whether reading stops at the first damage and serves what is before it, instead of refusing.
+    pub degraded: bool,
+}
+
+impl Default for LogOptions {
+    fn default() -> Self {
+        Self {
+            segment_bytes_min: 64 << 10,
+            segment_bytes_max: 64 << 20,
+            map: true,
+            degraded: false,
+        }
+    }
+}
+
+/// How the log ends, as far as it was read.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Tail {
+    /// Whether all that was read is known to be durable. If not, the newest batches may not have been acknowledged,
+    /// and a loss of power may still take them.
+    pub proven: bool,
+    /// Bytes after the last whole batch that are not zero: left by a crash, harmless, kept.
+    pub torn_bytes: u64,
+    /// With `degraded`: the damage at which reading stopped.
+    pub damage: Option<Error>,
+}
+
+/// One log, opened by one handle.
+pub struct Log {
+    pub(super) disk: Arc<dyn Disk>,
+    pub(super) mode: Mode,
+    pub(super) options: LogOptions,
+    pub(super) format: Format,
+    pub(super) suite: HashSuite,
+    pub(super) manifest: Manifest,
+    pub(super) segments: Arc<Segments>,
+    /// How far the batches were read.
+    pub(super) cursor: Position,
+    /// Offset in the cursor's segment up to which everything is known to be durable.
+    pub(super) durable: u64,
+    /// Number of the newest batch that was handed out.
+    pub(super) visited: u64,
+    /// The head after that batch.
+    pub(super) visited_commit: CommitDigest,
+    /// Batches handed out before they were known to be durable: number and digest of the records.
+    pub(super) unproven: Vec<(u64, [u8; 32])>,
+    /// A group that was written and not yet synced.
+    pub(super) unsynced: Option<HeadMark>,
+    pub(super) unlisted_checked: bool,
+    /// Whether this handle has removed the leftovers of crashes.
+    pub(super) leftovers_removed: bool,
+    /// The newest batch that was handed out and then written again elsewhere; 0 if there is none.
+    pub(super) moved: u64,
+    /// Generation of the manifest whose names this handle made durable; 0 for none.
+    pub(super) named_generation: u64,
+    pub(super) poisoned: bool,
+    /// Tells durable places that were noted elsewhere.
+    pub(super) places: Option<Arc<DurablePlaces>>,
+    pub(super) process: u32,
+    pub(super) identity: u64,
+    /// The locking that `prepare` was last called under.
+    pub(super) prepared: u64,
+    /// With `degraded`: the damage of listed segments that could not be opened whole.
+    pub(super) passed_over: Vec<Error>,
+}
+
+/// A number of its own for each handle and lock.
+pub(super) fn next_number() -> u64 {
+    static NUMBERS: AtomicU64 = AtomicU64::new(1);
+    NUMBERS.fetch_add(1, Ordering::Relaxed)
+}
+
+impl Log {
+    /// Opens an existing log. Takes no lock and writes nothing; reads only the format file and the manifest.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no store, or one whose creation was cut off; `UnsupportedFormat` if a newer version
+    /// wrote it; `Corrupt` if a needed file is missing or damaged; `Io`.
+    pub fn open(disk: Arc<dyn Disk>, mode: Mode, options: LogOptions) -> Result<Self> {
+        if options.degraded && mode == Mode::ReadWrite {
+            return Err(Error::invalid("a damaged store can only be read"));
+        }
+        let format = match read_format(&*disk, mode) {
+            Ok(Some(format)) => format,
+            Err(error) if error.code() != ErrorCode::NotRegularFile || create::holds_other_store(&*disk)? => {
+                return Err(error);
+            }
+            Err(_) => return Err(create::no_store(&*disk)),
+            Ok(None) => {
+                let missing = create::no_store(&*disk);
+                // Another process may have created the store in between.
+                read_format(&*disk, mode)?.ok_or(missing)?
+            }
+        };
+        let manifest = read_manifest(&*disk, &format)?;
+        let process = disk.process();
+        let suite = HashSuite::new(format.hash);
+        let segments = Arc::new(Segments::new(suite, &manifest));
+        Ok(Self {
+            disk,
+            mode,
+            options,
+            format,
+            suite,
+            manifest,
+            segments,
+            cursor: Position::START,
+            durable: 0,
+            visited: 0,
+            visited_commit: CommitDigest::from_bytes([0; 32]),
+            unproven: Vec::new(),
+            unsynced: None,
+            unlisted_checked: false,
+            leftovers_removed: false,
+            moved: 0,
+            named_generation: 0,
+            poisoned: false,
+            places: None,
+            process,
+            identity: next_number(),
+            prepared: 0,
+            passed_over: Vec::new(),
+        })
+    }
+
+    /// The identity and the format of the store.
+    pub fn format(&self) -> &Format {
+        &self.format
+    }
+
+    /// The purpose that the log was opened for.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Where the log is, for messages.
+    pub fn describe(&self) -> String {
+        self.disk.describe()
+    }
+
+    /// A reader of the records of every batch that this handle handed out.
+    pub fn reader(&self) -> LogReader {
+        LogReader {
+            segments: Arc::clone(&self.segments),
+        }
+    }
+
+    /// The head after the newest batch that was handed out or appended.
+    pub fn newest_commit(&self) -> CommitDigest {
+        self.cursor.commit
+    }
+
+    /// Whether this handle may still write: it is not poisoned, and this process opened it.
+    pub fn is_usable(&self) -> bool {
+        !self.poisoned && self.check_process().is_ok()
+    }
+
+    /// Makes this handle refuse to write, because the caller's state no longer agrees with it.
+    pub fn poison(&mut self) {
+        self.poisoned = true;
+    }
+
+    /// Number of the newest batch that was handed out, or that a rewrite left out since; 0 before the first. The next
+    /// batch has one more.
+    pub fn newest_batch(&self) -> u64 {
+        self.visited
+    }
+
+    /// Segments and the bytes of their files that batches take, as far as was read.
+    pub fn size(&self) -> (usize, u64) {
+        let sealed: u64 = self.manifest.sealed().iter().map(|entry| entry.length).sum();
+        let active = if self.cursor.segment == self.manifest.active().id {
+            self.cursor.offset
+        } else {
+            0
+        };
+        (self.manifest.sealed().len() + 1, sealed + active)
+    }
+
+    /// Bytes of batches, as far as was read: without the headers of segments.
+    pub fn batch_bytes(&self) -> u64 {
+        let (segments, bytes) = self.size();
+        bytes.saturating_sub((segments * SEGMENT_HEADER_BYTES) as u64)
+    }
+
+    pub(super) fn check_process(&self) -> Result<()> {
+        if self.disk.process() == self.process {
+            return Ok(());
+        }
+        let message = "the store was opened before this process was forked off";
+        Err(Error::new(ErrorKind::Poisoned, message).with_hint("open the store again in the new process"))
+    }
+
+    pub(super) fn check_writable(&self) -> Result<()> {
+        self.check_process()?;
+        if self.mode == Mode::ReadOnly {
+            return Err(
+                Error::new(ErrorKind::Denied, "the store was opened for reading only")
+                    .with_code(ErrorCode::ReadOnly),
+            );
+        }
+        if self.poisoned {
+            let message = "an earlier write failed, so this handle does not know what is on disk";
+            return Err(Error::new(ErrorKind::Poisoned, message).with_hint("open the store again"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_lock(&self, lock: &WriteLock) -> Result<()> {
+        self.check_writable()?;
+        if lock.log != self.identity || lock.process != self.process {
+            return Err(Error::internal("a lock of another handle was given"));
+        }
+        Ok(())
+    }
+
+    /// The segment `id`, opened if it is not.
+    pub(super) fn segment(&self, id: u64) -> Result<Arc<SegmentFile>> {
+        if let Some(segment) = self.segments.find(id) {
+            return Ok(segment);
+        }
+        let segment = Arc::new(SegmentFile::open(&*self.disk, id, self.format.instance)?);
+        self.segments.insert(&segment);
+        Ok(segment)
+    }
+
+    pub(super) fn read_live(&self) -> Result<Option<Live>> {
+        match self.disk.open(LIVE_NAME, Access::Read) {
+            Ok(file) => live::read_live(&*file, &self.format),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io(format!("cannot open {LIVE_NAME}"), error)),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The two locks of a log: of writers, and of rewrites.
+//!
+//! # Layer
+//! L2.
+//!
+//! # Invariants
+//! - RWR-1: of two rewrites of one store, at most one is under way.
+
+use std::time::Duration;
+
+use crate::disk::{Disk, LockGuard, lock_within};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Name of the lock file.
+pub(crate) const LOCK_NAME: &str = "lock";
+
+/// Name of the lock file that keeps two rewrites apart.
+pub(crate) const COMPACTION_LOCK_NAME: &str = "compact.lock";
+
+/// The right to append, held until it is dropped.
+pub struct WriteLock {
+    pub(super) guard: Box<dyn LockGuard>,
+    /// Which log it is for and which locking this is.
+    pub(super) log: u64,
+    pub(super) number: u64,
+    pub(super) process: u32,
+}
+
+/// The right to rewrite the log, held until it is dropped; others may append meanwhile.
+pub struct CompactionLock {
+    guard: Box<dyn LockGuard>,
+    store: (u64, u64),
+}
+
+impl WriteLock {
+    /// Refuses to go on when the lock file was replaced: another process may hold the new one.
+    pub(super) fn check_file(&self) -> Result<()> {
+        check_current(&*self.guard)
+    }
+}
+
+/// Refuses a lock whose file is no longer the one of its name.
+fn check_current(guard: &dyn LockGuard) -> Result<()> {
+    match guard.is_current() {
+        Ok(true) => Ok(()),
+        Ok(false) => {
+            let message = "the lock file was removed or replaced while it was held";
+            Err(Error::new(ErrorKind::Poisoned, message).with_hint("open the store again"))
+        }
+        Err(error) => Err(Error::io("cannot check the lock file", error)),
+    }
+}
+
+impl CompactionLock {
+    /// Takes the lock that keeps two rewrites of a store apart, waiting for it at most `wait`. Take it before the writer's
+    /// lock.
+    ///
+    /// # Errors
+    /// `Busy`, naming the holder; `Io`.
+    pub fn take(disk: &dyn Disk, wait: Duration) -> Result<Self> {
+        let guard = lock_within(disk, COMPACTION_LOCK_NAME, wait).map_err(|error| match error.kind() {
+            ErrorKind::Busy => error.context("another rewrite is under way"),
+            _ => error,
+        })?;
+        Ok(Self {
+            guard,
+            store: disk.identity(),
+        })
+    }
+
+    /// Refuses a lock of another store, and one whose file was replaced (RWR-1).
+    pub(super) fn check(&self, disk: &dyn Disk) -> Result<()> {
+        if self.store != disk.identity() {
+            return Err(Error::internal("a rewrite of another store was given"));
+        }
+        check_current(&*self.guard)
+    }
+}

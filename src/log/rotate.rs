@@ -1,0 +1,176 @@
+//! Rotation: the next segment, and the manifest that lists it.
+//!
+//! # Layer
+//! L2.
+
+use std::io;
+use std::sync::Arc;
+
+use super::handle::{Log, LogOptions};
+use super::lock::WriteLock;
+use super::manifest::{MANIFEST_NAME, Manifest, SegmentEntry};
+use super::reader::SegmentFile;
+use super::segment::{
+    FIRST_OFFSET, LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentEnd, SegmentHeader, parse_segment_name,
+    segment_name,
+};
+use crate::disk::{self, Disk, unfinished_name};
+use crate::error::{Error, Result};
+
+impl Log {
+    /// Seals the active segment at the cursor and goes on in a new one, as large as behind one that used `used` bytes.
+    pub(super) fn rotate(&mut self, lock: &WriteLock, used: u64, needed: u64) -> Result<Arc<SegmentFile>> {
+        lock.check_file()?;
+        let (sealed, previous) = self.sealed_at_cursor();
+        let header = self.new_header(previous)?;
+        create_segment(&*self.disk, &header, &self.options, used, needed)?;
+        // MAN-2: the file is durable, and nothing is in it yet.
+        let active = SegmentEntry::active(header.id, self.cursor.batch + 1);
+        let is_empty = self.cursor.offset == FIRST_OFFSET;
+        self.publish_manifest(self.manifest.epoch, sealed, active)?;
+        let segment = self.enter_new(header.id)?;
+        if is_empty {
+            // The one before is not listed any more.
+            self.remove_leftovers(None)?;
+        }
+        Ok(segment)
+    }
+
+    /// The sealed segments if the active one ends at the cursor, and the end of the last of them. An active segment
+    /// without a batch is left out: there is nothing in it to seal.
+    pub(super) fn sealed_at_cursor(&self) -> (Vec<SegmentEntry>, SegmentEnd) {
+        let mut sealed = self.manifest.sealed().to_vec();
+        let active = self.manifest.active();
+        if self.cursor.offset > FIRST_OFFSET {
+            sealed.push(SegmentEntry {
+                length: self.cursor.offset,
+                last_batch: self.cursor.batch,
+                last_digest: self.cursor.digest,
+                ..*active
+            });
+        }
+        let end = sealed.last().map(SegmentEntry::end).unwrap_or_default();
+        (sealed, end)
+    }
+
+    /// A header for the next segment, under a number that no file has (MAN-3).
+    pub(super) fn new_header(&self, previous: SegmentEnd) -> Result<SegmentHeader> {
+        Ok(SegmentHeader {
+            instance: self.format.instance,
+            id: self.new_numbers(1)?,
+            nonce: new_nonce(&*self.disk)?,
+            previous,
+        })
+    }
+
+    /// The first of `count` segment numbers that no file has (MAN-3).
+    pub(super) fn new_numbers(&self, count: u64) -> Result<u64> {
+        let names = self.disk.list(LOG_FOLDER);
+        let names = names.map_err(|error| Error::io("cannot list the log", error))?;
+        let on_disk = names
+            .iter()
+            .filter_map(|name| parse_segment_name(name))
+            .map(|(id, _)| id);
+        let highest = on_disk
+            .filter(|id| *id < u64::from(u32::MAX))
+            .fold(self.manifest.highest_id(), u64::max);
+        if highest.saturating_add(count) >= u64::from(u32::MAX) {
+            return Err(Error::invalid("the log has used up its segment numbers"));
+        }
+        Ok(highest + 1)
+    }
+
+    /// Replaces the manifest by one of the next generation.
+    pub(super) fn publish_manifest(
+        &mut self,
+        epoch: u32,
+        sealed: Vec<SegmentEntry>,
+        active: SegmentEntry,
+    ) -> Result<()> {
+        let generation = self.manifest.generation + 1;
+        let manifest = Manifest::new(self.format.instance, generation, epoch, sealed, active);
+        if manifest.is_over_limit() {
+            return Err(Error::invalid("the log has as many segments as it may have")
+                .with_hint("`treering gc` merges many small segments into few"));
+        }
+        disk::replace(&*self.disk, MANIFEST_NAME, &manifest.encode())
+            .map_err(|error| Error::io(format!("cannot replace {MANIFEST_NAME}"), error))?;
+        self.named_generation = manifest.generation;
+        self.keep_manifest(manifest);
+        Ok(())
+    }
+
+    /// Moves the cursor to the start of the new active segment and maps the one before.
+    pub(super) fn enter_new(&mut self, id: u64) -> Result<Arc<SegmentFile>> {
+        let before = self.manifest.before_active();
+        if before.id != 0 {
+            self.segment(before.id)?.seal(before.length, self.options.map);
+        }
+        self.cursor.segment = id;
+        self.cursor.offset = FIRST_OFFSET;
+        self.durable = FIRST_OFFSET;
+        self.segment(id)
+    }
+
+    /// Gives a listed segment its final name; a crash may have come between the manifest and this.
+    pub(super) fn finish_name(&self, id: u64) -> Result<()> {
+        let name = segment_name(id);
+        let renamed = match self.disk.rename_new(&unfinished_name(&name), &name) {
+            // Another process did it before this one had the lock.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            other => other,
+        };
+        renamed
+            .and_then(|()| self.disk.sync_dir(LOG_FOLDER))
+            .map_err(|error| Error::io(format!("cannot name {name}, which {MANIFEST_NAME} lists"), error))
+    }
+}
+
+/// A nonce for a new segment (SEG-2).
+pub(super) fn new_nonce(disk: &dyn Disk) -> Result<[u8; 16]> {
+    let mut nonce = [0; 16];
+    disk.random(&mut nonce)
+        .map_err(|error| Error::io("cannot get random bytes", error))?;
+    Ok(nonce)
+}
+
+/// The size of the next segment: twice the bytes used of the last, between the two limits, and more only if `needed`
+/// bytes of batches do not fit otherwise.
+pub(super) fn next_segment_bytes(options: &LogOptions, used: u64, needed: u64) -> u64 {
+    let least = options.segment_bytes_min.max(2 * SEGMENT_HEADER_BYTES as u64);
+    let wanted = used
+        .saturating_mul(2)
+        .clamp(least, options.segment_bytes_max.max(least));
+    let needed = needed.saturating_add(SEGMENT_HEADER_BYTES as u64);
+    wanted.max(needed).next_multiple_of(SEGMENT_HEADER_BYTES as u64)
+}
+
+/// Creates the file of a new, empty segment with the size of [`next_segment_bytes`]; on a disk without room for that, as small as
+/// possible, which leaves the last of the room for the batches.
+pub(super) fn create_segment(
+    disk: &dyn Disk,
+    header: &SegmentHeader,
+    options: &LogOptions,
+    used: u64,
+    needed: u64,
+) -> Result<()> {
+    let name = segment_name(header.id);
+    let write = |used| {
+        let length = next_segment_bytes(options, used, needed);
+        disk::write_whole(disk, &unfinished_name(&name), &header.encode(), length)
+    };
+    let written = match write(used) {
+        Err(error) if is_full(&error) => write(0),
+        other => other,
+    };
+    written
+        .and_then(|()| disk::finish_whole(disk, &name))
+        .map_err(|error| Error::io(format!("cannot create {name}"), error))
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+    )
+}

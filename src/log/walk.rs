@@ -1,0 +1,441 @@
+//! The walk over a segment: the one way in which bytes of a file become batches.
+//!
+//! [`Windows`] reads a file in runs without its holes, so memory goes by what the file holds and not by its length. Zeros belong
+//! to a run where a frame goes on over them; elsewhere a page of zeros ends it. [`Batches`] reads the batches of a run and stops
+//! at the first byte that does not continue them. Seals behind that byte are found wherever they are.
+//!
+//! # Layer
+//! L2.
+//!
+//! # Invariants
+//! - SCN-1: a batch is returned whole or not at all.
+//! - SCN-2: memory taken is bounded by the bytes scanned, whatever they claim.
+//! - RUN-1: the bytes of a whole batch are in one run.
+//! - RUN-2: a run has no more bytes than pages that are not zero, and bodies that whole headers of frames announce.
+//!
+//! # Format
+//! docs/format.md, "Batch and seal".
+
+use std::io;
+use std::ops::Range;
+
+use super::batch::{Batch, Ignorable, Locator, Position, Record};
+use super::frame::{FRAME_ALIGNMENT, FrameHeader, FrameSeed, RecordKind, parse_frame};
+use super::seal::{Chain, Seal};
+use crate::bytes::Bytes;
+use crate::digest::HashSuite;
+use crate::disk::{DiskFile, read_full};
+use crate::error::{Cause, Error, Result};
+
+/// Receives batches.
+pub(super) type Visit<'a> = dyn FnMut(Batch) -> Result<()> + 'a;
+
+/// A segment as its frames know it.
+#[derive(Clone, Copy)]
+pub(super) struct Origin {
+    /// The number that its records are found under.
+    pub(super) segment: u64,
+    pub(super) seed: FrameSeed,
+    pub(super) suite: HashSuite,
+}
+
+/// A part of a segment that is in memory.
+#[derive(Clone)]
+pub(super) struct Window {
+    pub(super) bytes: Bytes,
+    /// Offset of the first byte in its file.
+    pub(super) base: u64,
+    pub(super) origin: Origin,
+}
+
+/// A batch that was found whole.
+#[derive(Debug)]
+pub(super) struct Scanned {
+    pub(super) batch: Batch,
+    pub(super) start: u64,
+    /// Offset of the first byte after its seal.
+    pub(super) end: u64,
+    /// Length of its frames without the seal.
+    pub(super) length: u64,
+    pub(super) synced_upto: u64,
+}
+
+/// Where and why a scan stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stop {
+    pub(super) offset: u64,
+    pub(super) cause: Cause,
+}
+
+impl Scanned {
+    /// The end of the chain behind it.
+    pub(super) fn chain(&self) -> Chain {
+        Chain {
+            batch: self.batch.number,
+            digest: Some(*self.batch.digest.as_bytes()),
+        }
+    }
+}
+
+/// The batches of a window, in order; ends behind the first that is not whole.
+pub(super) struct Batches<'a> {
+    window: &'a Window,
+    /// Where the next batch begins.
+    pub(super) at: u64,
+    end: u64,
+    /// The end of the chain that the next batch continues.
+    pub(super) chain: Chain,
+    stopped: bool,
+}
+
+impl Iterator for Batches<'_> {
+    type Item = Result<Scanned, Stop>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.stopped || self.at >= self.end {
+            return None;
+        }
+        let found = self.window.batch_at(self.at, self.chain);
+        match &found {
+            Ok(scanned) => (self.at, self.chain) = (scanned.end, scanned.chain()),
+            Err(_) => self.stopped = true,
+        }
+        Some(found)
+    }
+}
+
+impl Window {
+    /// Offset of the first byte after the window.
+    pub(super) fn end(&self) -> u64 {
+        self.base + self.bytes.len() as u64
+    }
+
+    pub(super) fn rest(&self, offset: u64) -> &[u8] {
+        let skip = usize::try_from(offset.saturating_sub(self.base)).unwrap_or(usize::MAX);
+        self.bytes.get(skip..).unwrap_or_default()
+    }
+
+    /// The batches between two offsets, of which the first continues `chain`.
+    pub(super) fn batches(&self, between: Range<u64>, chain: Chain) -> Batches<'_> {
+        Batches {
+            window: self,
+            at: between.start,
+            end: between.end,
+            chain,
+            stopped: false,
+        }
+    }
+
+    /// The batch that starts at `offset` and continues `chain`.
+    pub(super) fn batch_at(&self, offset: u64, chain: Chain) -> Result<Scanned, Stop> {
+        let number = chain.batch.wrapping_add(1);
+        let mut records = Vec::new();
+        let mut ignorable = Vec::new();
+        let mut at = offset;
+        loop {
+            let rest = self.rest(at);
+            let stop = |cause| Stop { offset: at, cause };
+            let header = parse_frame(rest, self.origin.seed, at).map_err(stop)?;
+            if header.batch != number {
+                return Err(stop(Cause::OtherBatch));
+            }
+            let body = rest.get(header.body_range()).unwrap_or_default();
+            if header.kind == RecordKind::Seal as u8 {
+                let (seal, digest) = Seal::decode(body)
+                    .filter(|(seal, _)| {
+                        seal.batch == number && seal.start == offset && seal.length == at - offset
+                    })
+                    .ok_or_else(|| stop(Cause::SealMismatch))?;
+                if chain.digest.is_some_and(|previous| previous != seal.previous) {
+                    return Err(stop(Cause::BrokenChain));
+                }
+                let length = at - offset;
+                let frames = self.rest(offset).get(..length as usize).unwrap_or_default();
+                if seal.digest(self.origin.suite, frames) != digest {
+                    return Err(stop(Cause::BatchDigest));
+                }
+                // SCN-1: only now, with a seal that covers all of it, is the batch handed out.
+                let batch = Batch {
+                    number,
+                    commit: seal.commit,
+                    digest,
+                    records,
+                    ignorable,
+                };
+                let end = at + header.framed_bytes() as u64;
+                return Ok(Scanned {
+                    batch,
+                    start: offset,
+                    end,
+                    length,
+                    synced_upto: seal.synced_upto,
+                });
+            }
+            let start = (at - self.base) as usize + header.body_range().start;
+            // SCN-2: a body is a view into the window.
+            let body = self.bytes.slice(start..start + header.body_length);
+            let body = body.ok_or_else(|| stop(Cause::CutOff))?;
+            match RecordKind::from_tag(header.kind) {
+                Some(kind) => records.push(Record {
+                    kind,
+                    flags: header.flags,
+                    locator: Locator::new(self.origin.segment, at),
+                    batch: number,
+                    body,
+                }),
+                None => ignorable.push(Ignorable::new(header.kind, header.flags, body)),
+            }
+            at += header.framed_bytes() as u64;
+        }
+    }
+
+    /// Every frame from `offset` on that is a valid seal by itself, with its offset, whatever is around it.
+    pub(super) fn seals_from(&self, offset: u64) -> impl Iterator<Item = (u64, Seal)> + '_ {
+        let first = offset.next_multiple_of(FRAME_ALIGNMENT as u64);
+        let places = (first..self.end()).step_by(FRAME_ALIGNMENT);
+        places.filter_map(|at| {
+            let rest = self.rest(at);
+            // Most places are no seal: look at the kind before anything is computed.
+            if rest.get(4) != Some(&(RecordKind::Seal as u8)) {
+                return None;
+            }
+            let header = parse_frame(rest, self.origin.seed, at).ok()?;
+            let (seal, _) = Seal::decode(rest.get(header.body_range())?)?;
+            (seal.batch == header.batch && seal.start.checked_add(seal.length) == Some(at))
+                .then_some((at, seal))
+        })
+    }
+
+    /// Every frame of a batch that was found whole, ignorable ones too, without its seal.
+    pub(super) fn raw_frames(&self, scanned: &Scanned) -> Vec<(u8, u8, Bytes)> {
+        let mut frames = Vec::new();
+        let mut at = scanned.start;
+        while at < scanned.start + scanned.length {
+            let rest = self.rest(at);
+            let Ok(header) = parse_frame(rest, self.origin.seed, at) else {
+                break;
+            };
+            let start = (at - self.base) as usize + header.body_range().start;
+            frames.extend(
+                self.bytes
+                    .slice(start..start + header.body_length)
+                    .map(|b| (header.kind, header.flags, b)),
+            );
+            at += header.framed_bytes() as u64;
+        }
+        frames
+    }
+
+    /// Bytes from `offset` to the last one that is not zero.
+    pub(super) fn used_bytes_from(&self, offset: u64) -> u64 {
+        self.rest(offset)
+            .iter()
+            .rposition(|byte| *byte != 0)
+            .map_or(0, |last| last as u64 + 1)
+    }
+}
+
+/// Reads the parts of a file that are not zero, one after the other.
+pub(super) struct Windows<'a> {
+    name: String,
+    origin: Origin,
+    runs: Extents<'a>,
+    from: u64,
+}
+
+impl<'a> Windows<'a> {
+    /// Reads `between` of `file`. Frames begin at multiples of their alignment from its start on.
+    pub(super) fn new(file: &'a dyn DiskFile, name: String, origin: Origin, between: Range<u64>) -> Self {
+        Self {
+            name,
+            origin,
+            from: between.start,
+            runs: Extents::new(file, origin.seed, between.start, between.end),
+        }
+    }
+
+    /// The part where reading begins, even if it holds only zeros.
+    pub(super) fn here(&mut self) -> Result<Window> {
+        let bytes = self.runs.here().map_err(|error| self.cannot_read(error))?;
+        Ok(self.window(self.from, bytes))
+    }
+
+    /// The next part.
+    pub(super) fn next(&mut self) -> Result<Option<Window>> {
+        let run = self.runs.next().map_err(|error| self.cannot_read(error))?;
+        Ok(run.map(|run| self.window(run.base, run.bytes)))
+    }
+
+    fn window(&self, base: u64, bytes: Vec<u8>) -> Window {
+        Window {
+            bytes: Bytes::from(bytes),
+            base,
+            origin: self.origin,
+        }
+    }
+
+    fn cannot_read(&self, error: io::Error) -> Error {
+        Error::io(format!("cannot read {}", self.name), error)
+    }
+}
+
+/// A summary of a part of a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Survey {
+    /// The highest offset that a seal states to be durable.
+    pub(super) synced_upto: u64,
+    /// The highest number of a batch that has a seal.
+    pub(super) batch: u64,
+    /// Offset behind the last byte that is not zero.
+    pub(super) used: u64,
+}
+
+impl Survey {
+    /// Takes in `window` from `from` on.
+    pub(super) fn add(&mut self, window: &Window, from: u64) {
+        for (_, seal) in window.seals_from(from) {
+            self.synced_upto = self.synced_upto.max(seal.synced_upto);
+            self.batch = self.batch.max(seal.batch);
+        }
+        self.used = self.used.max(from + window.used_bytes_from(from));
+    }
+
+    /// Bytes from `from` to the last one that is not zero.
+    pub(super) fn used_from(&self, from: u64) -> u64 {
+        self.used.saturating_sub(from)
+    }
+}
+
+/// Offset up to which `places` prove the scanned batches, which end at `end`, durable. A place that no batch ends at belongs
+/// to another log.
+pub(super) fn durable_by(places: &[Position], scanned: &[Scanned], end: u64) -> u64 {
+    let ends_there = |place: &&Position| {
+        let at = scanned.partition_point(|scanned| scanned.end < place.offset);
+        let batch = scanned.get(at).filter(|scanned| scanned.end == place.offset);
+        place.offset > end || batch.is_some_and(|scanned| *scanned.batch.digest.as_bytes() == place.digest)
+    };
+    places
+        .iter()
+        .filter(ends_there)
+        .map(|place| place.offset)
+        .fold(0, u64::max)
+}
+
+/// Bytes that are zero or not together.
+const PAGE_BYTES: usize = 4096;
+static ZEROS: [u8; PAGE_BYTES] = [0; PAGE_BYTES];
+/// Bytes that are read at a time: whole pages.
+const STEP_BYTES: u64 = 1 << 20;
+/// Zeros behind the last byte that is not one: the end of a seal may consist of them.
+const ZEROS_AT_END: usize = 512;
+
+/// Bytes that belong together.
+struct Extent {
+    /// Offset of the first one.
+    base: u64,
+    bytes: Vec<u8>,
+}
+
+/// The runs of a file, in order.
+struct Extents<'a> {
+    file: &'a dyn DiskFile,
+    seed: FrameSeed,
+    /// The next offset.
+    at: u64,
+    end: u64,
+    /// The bytes read last, and their offset.
+    step: Vec<u8>,
+    step_at: u64,
+}
+
+impl<'a> Extents<'a> {
+    /// Nothing is read yet. Frames begin at multiples of their alignment from `from` on.
+    fn new(file: &'a dyn DiskFile, seed: FrameSeed, from: u64, end: u64) -> Self {
+        Self {
+            file,
+            seed,
+            at: from,
+            end,
+            step: Vec::new(),
+            step_at: from,
+        }
+    }
+
+    /// The next run behind zeros; `None` if there are only zeros.
+    fn next(&mut self) -> io::Result<Option<Extent>> {
+        loop {
+            let page = self.page()?;
+            if page.is_empty() {
+                return Ok(None);
+            }
+            if !is_zero(page) {
+                break;
+            }
+            self.at += page.len() as u64;
+        }
+        let base = self.at;
+        let bytes = self.here()?;
+        Ok(Some(Extent { base, bytes }))
+    }
+
+    /// The run at the next offset; only zeros if there is none.
+    fn here(&mut self) -> io::Result<Vec<u8>> {
+        let (base, mut bytes) = (self.at, Vec::new());
+        // Offset behind the frames that were passed.
+        let mut passed = 0;
+        loop {
+            let page = self.page()?;
+            if page.is_empty() {
+                break;
+            }
+            let (start, is_zero) = (bytes.len(), is_zero(page));
+            bytes.extend_from_slice(page);
+            self.at = base + bytes.len() as u64;
+            if is_zero {
+                passed = self.pass_frames(&bytes, base, passed, start);
+                // INVARIANT RUN-1: no frame goes on here.
+                if passed <= start {
+                    break;
+                }
+            }
+        }
+        let used = bytes
+            .iter()
+            .rposition(|byte| *byte != 0)
+            .map_or(0, |last| last + 1);
+        bytes.truncate(used + ZEROS_AT_END);
+        bytes.shrink_to_fit();
+        Ok(bytes)
+    }
+
+    /// The end of the frames that begin in `bytes` before `upto`, from `at` on; other bytes are passed over.
+    fn pass_frames(&self, bytes: &[u8], base: u64, mut at: usize, upto: usize) -> usize {
+        while at < upto {
+            let rest = bytes.get(at..).unwrap_or_default();
+            at += FrameHeader::parse(rest, self.seed, base + at as u64)
+                .map_or(FRAME_ALIGNMENT, |header| header.framed_bytes());
+        }
+        at
+    }
+
+    /// The page that comes next; empty at the end.
+    fn page(&mut self) -> io::Result<&[u8]> {
+        if self.at >= self.step_at + self.step.len() as u64 {
+            let wanted = STEP_BYTES.min(self.end.saturating_sub(self.at));
+            self.step.resize(wanted as usize, 0);
+            let count = read_full(self.file, self.at, &mut self.step)?;
+            self.step.truncate(count);
+            self.step_at = self.at;
+        }
+        let rest = self
+            .step
+            .get((self.at - self.step_at) as usize..)
+            .unwrap_or_default();
+        Ok(rest.get(..PAGE_BYTES).unwrap_or(rest))
+    }
+}
+
+fn is_zero(page: &[u8]) -> bool {
+    // Compared as a whole, which is many times as fast as byte by byte.
+    ZEROS.get(..page.len()) == Some(page)
+}

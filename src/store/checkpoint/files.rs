@@ -1,0 +1,129 @@
+//! The folder of checkpoints: names of files, removing them, and the errors of damage in them.
+//!
+//! # Layer
+//! L4. Part of checkpoint/.
+
+use std::io;
+
+use crate::disk::{Disk, is_not_regular};
+use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Finding, Result, Severity};
+
+/// The folder of checkpoints.
+pub(super) const FOLDER: &str = "checkpoint";
+/// Number of checkpoints to keep.
+const KEPT: usize = 2;
+
+/// A file in the folder of checkpoints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CheckpointFile {
+    /// Its name in the store.
+    pub(crate) name: String,
+    pub(crate) number: u64,
+    /// Whether it has its final name.
+    pub(crate) is_finished: bool,
+}
+
+/// The error of damage in a checkpoint.
+pub(super) fn damaged(name: &str, offset: u64, cause: Cause) -> Error {
+    Error::damaged(Damage::new(name, offset, cause))
+        .with_code(ErrorCode::CheckpointDamaged)
+        .with_hint("a checkpoint is derived: remove it, and the log is read instead")
+}
+
+/// The cause of the damage that an error carries.
+pub(super) fn cause_of(error: &Error) -> Cause {
+    match error.damage() {
+        Some(damage) => damage.cause.clone(),
+        None => Cause::Contradiction(error.message().to_owned()),
+    }
+}
+
+/// The finding of an error about a checkpoint, at `offset` if the error has no place.
+pub(super) fn of_error(name: &str, offset: u64, error: &Error) -> Finding {
+    let place = error.damage().and_then(|damage| damage.offset);
+    Finding::new(Severity::Derived, name, place.unwrap_or(offset), cause_of(error))
+}
+
+pub(super) fn file_name(number: u64) -> String {
+    format!("{FOLDER}/{number:08}.ckpt")
+}
+
+/// Returns the number in a finished checkpoint's name.
+pub(super) fn file_number(name: &str) -> Option<u64> {
+    let digits = name
+        .strip_prefix(FOLDER)?
+        .strip_prefix('/')?
+        .strip_suffix(".ckpt")?;
+    let number = digits.parse().ok()?;
+    (file_name(number) == name).then_some(number)
+}
+
+/// The checkpoints of a store, finished or not, the oldest first. Other files in the folder are left out.
+///
+/// # Errors
+/// `Io` if the folder cannot be listed.
+pub(super) fn list(disk: &dyn Disk) -> Result<Vec<CheckpointFile>> {
+    let names = match disk.list(FOLDER) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.map_err(|error| Error::io(format!("cannot list {FOLDER}"), error))?,
+    };
+    let mut files = Vec::new();
+    for file in names {
+        let name = format!("{FOLDER}/{file}");
+        let (finished, is_finished) = match name.strip_suffix(".tmp") {
+            Some(finished) => (finished, false),
+            None => (name.as_str(), true),
+        };
+        let Some(number) = file_number(finished) else {
+            continue;
+        };
+        files.push(CheckpointFile {
+            name,
+            number,
+            is_finished,
+        });
+    }
+    files.sort_by_key(|file| file.number);
+    Ok(files)
+}
+
+pub(super) fn next_number(files: &[CheckpointFile]) -> Result<u64> {
+    let newest = files.last().map_or(0, |file| file.number);
+    newest
+        .checked_add(1)
+        .ok_or_else(|| Error::new(ErrorKind::Io, "the checkpoints have used up all numbers"))
+}
+
+pub(super) fn remove_files(disk: &dyn Disk, files: &[CheckpointFile]) -> Result<usize> {
+    let (mut removed, mut failed) = (0, Ok(()));
+    for file in files {
+        match disk.remove(&file.name) {
+            Ok(()) => removed += 1,
+            // A folder under the name of a checkpoint holds none.
+            Err(error) if error.kind() == io::ErrorKind::NotFound || is_not_regular(&error) => {}
+            Err(error) => failed = Err(Error::io(format!("cannot remove {}", file.name), error)),
+        }
+    }
+    if !files.is_empty() {
+        let syncing = |error| Error::io(format!("cannot sync {FOLDER}"), error);
+        disk.sync_dir(FOLDER).map_err(syncing)?;
+    }
+    failed.map(|()| removed)
+}
+
+/// Removes the checkpoints that `newest` makes superfluous. Failures are left for the next one.
+pub(super) fn remove_old(disk: &dyn Disk, newest: u64) {
+    let files = list(disk).unwrap_or_default();
+    let finished = files.iter().filter(|file| file.is_finished).count();
+    let old = files
+        .iter()
+        .filter(|file| file.is_finished)
+        .take(finished.saturating_sub(KEPT));
+    let left = files
+        .iter()
+        .filter(|file| !file.is_finished && file.number < newest);
+    for file in old.chain(left) {
+        drop(disk.remove(&file.name));
+    }
+    drop(disk.sync_dir(FOLDER));
+}

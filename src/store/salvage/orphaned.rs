@@ -1,0 +1,148 @@
+//! Orphaned segments: a rewrite wrote them and the manifest does not list them. It was cut off, or the manifest is too old.
+//!
+//! Both leave the same files. A rewrite holds a copy of the log, and at most the commit of an erasure behind it. Any further
+//! commit was made after the rewrite counted.
+//!
+//! # Layer
+//! L4. Part of salvage/.
+//!
+//! # Invariants
+//! - SVR-1: whether it counted or not, every commit and every record that only it has is used, but for an erasure that
+//!   nothing shows to have happened.
+//! - SVR-2: a rewrite that does not count thins and erases nothing.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::digest::{CommitDigest, DIGEST_LEN};
+use crate::error::{Cause, Finding, Severity};
+use crate::log::{DamagedLog, Position};
+use crate::object::Op;
+
+use super::index::{Index, PieceEntry, Place};
+
+/// The fate of a rewrite.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// Published; the manifest is older.
+    Counted,
+    CutOff,
+    /// Ends with an erasure. Salvage treats it as interrupted, because that loses nothing.
+    Unsure,
+}
+
+impl Fate {
+    fn finding(self) -> (Severity, Cause) {
+        match self {
+            Self::Counted => (Severity::Derived, Cause::RewriteCounted),
+            Self::CutOff => (Severity::Derived, Cause::RewriteCutOff),
+            Self::Unsure => (Severity::Unsure, Cause::ErasureUnsure),
+        }
+    }
+}
+
+impl Index {
+    /// Takes in the orphaned pieces, and puts all pieces in order.
+    pub(super) fn sort_with_orphaned(&mut self, orphaned: Self, damaged: &DamagedLog, places: &[Position]) {
+        let known = self.commits.values().map(|commit| commit.seq);
+        let newest = known.chain(damaged.noted_head().map(|(_, seq)| seq)).max();
+        let fate = self.fate(&orphaned, newest, damaged, places);
+        let (severity, cause) = fate.finding();
+        for (_, name) in damaged.orphaned_segments() {
+            if fate != Fate::Counted {
+                // Damage there costs nothing.
+                self.findings.retain(|found| found.damage.file != name);
+            }
+            self.findings.push(Finding::new(severity, name, 0, cause.clone()));
+        }
+        if fate == Fate::Counted {
+            self.absorb(orphaned);
+            self.sort();
+        } else {
+            self.sort();
+            self.fall_back_on(orphaned, newest);
+        }
+    }
+
+    /// The fate of a rewrite, beside the log whose newest known commit is `newest`.
+    fn fate(&self, orphaned: &Self, newest: Option<u64>, damaged: &DamagedLog, places: &[Position]) -> Fate {
+        let is_placed = |id| places.iter().any(|place| place.segment == id);
+        let batches = [self.newest_batch(), damaged.newest_sealed()];
+        if damaged.orphaned_segments().any(|(id, _)| is_placed(id))
+            || orphaned.newest_batch() > batches.into_iter().max().flatten()
+        {
+            return Fate::Counted;
+        }
+        let mut ahead = orphaned
+            .commits
+            .values()
+            .filter(|commit| Some(commit.seq) > newest);
+        match (ahead.next(), ahead.next()) {
+            (None, _) => Fate::CutOff,
+            (Some(commit), None) if commit.op.as_str() == Op::ERASE => Fate::Unsure,
+            _ => Fate::Counted,
+        }
+    }
+
+    fn newest_batch(&self) -> Option<u64> {
+        self.pieces.iter().map(|piece| piece.number).max()
+    }
+
+    /// Adds all pieces.
+    fn absorb(&mut self, newer: Self) {
+        self.pieces.extend(newer.pieces);
+        for (known, newer) in [(&mut self.objects, newer.objects), (&mut self.texts, newer.texts)] {
+            for (digest, place) in newer {
+                Self::keep_newest(known, digest, place);
+            }
+        }
+        for (digest, erasures) in newer.erased {
+            self.erased.entry(digest).or_default().extend(erasures);
+        }
+        self.batches.extend(newer.batches);
+        self.commits.extend(newer.commits);
+        self.thinned.extend(newer.thinned);
+    }
+
+    /// Takes in records and commits that are nowhere else (SVR-1), as older than everything else is (SVR-2).
+    /// Of its commits none is newer than `newest`.
+    fn fall_back_on(&mut self, orphaned: Self, newest: Option<u64>) {
+        let add = |known: &mut HashMap<[u8; DIGEST_LEN], Place>, orphaned| {
+            for (digest, place) in orphaned {
+                known.entry(digest).or_insert_with(|| Place::of_orphaned(place));
+            }
+        };
+        add(&mut self.objects, orphaned.objects);
+        add(&mut self.texts, orphaned.texts);
+        let whole = self.pieces.iter().filter(|piece| piece.whole);
+        let whole: HashSet<_> = whole.filter_map(|piece| piece.commit).collect();
+        for piece in orphaned.pieces {
+            let missing = piece.commit.filter(|commit| !whole.contains(commit));
+            let commit = missing.and_then(|digest| Some((digest, orphaned.commits.get(&digest)?)));
+            if let Some((digest, commit)) = commit.filter(|(_, commit)| Some(commit.seq) <= newest) {
+                self.insert(piece, digest, commit.seq);
+                self.commits.insert(digest, commit.clone());
+            }
+        }
+    }
+
+    /// Puts a piece of another log behind the damaged piece of the same commit, or before the first of a higher number.
+    fn insert(&mut self, mut piece: PieceEntry, digest: CommitDigest, seq: u64) {
+        let of_same = self.pieces.iter().position(|other| other.commit == Some(digest));
+        let is_later = |other: &PieceEntry| {
+            let commit = other.commit.and_then(|digest| self.commits.get(&digest));
+            commit.is_some_and(|commit| commit.seq > seq)
+        };
+        let place = match of_same {
+            Some(broken) => broken + 1,
+            None => self.pieces.iter().position(is_later).unwrap_or(self.pieces.len()),
+        };
+        if let Some(before) = place
+            .checked_sub(1)
+            .and_then(|before| self.pieces.get_mut(before))
+        {
+            piece.number = before.number;
+            before.commit = before.commit.filter(|commit| *commit != digest);
+        }
+        self.pieces.insert(place, piece);
+    }
+}
