@@ -12,7 +12,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
 
-use super::Key;
+use super::{Key, append};
 use crate::recall::text::calendar::{Day, Span, day_of};
 use crate::recall::text::marks::Marks;
 
@@ -71,23 +71,17 @@ impl Columns {
             "COL-2: a key is vacated before it comes again"
         );
         let number = self.len() as u32;
-        super::grow(&mut self.keys, 1);
-        super::grow(&mut self.times, 1);
-        super::grow(&mut self.orders, 1);
-        super::grow(&mut self.sessions, 1);
-        super::grow(&mut self.speakers, 1);
-        super::grow(&mut self.lengths, 1);
-        super::grow(&mut self.flags, 1);
-        self.keys.push(row.key);
-        self.times.push(row.time);
-        self.orders.push(row.order);
-        self.sessions.push(row.session);
-        self.speakers.push(row.speaker);
-        self.lengths.push(row.length);
+        append(&mut self.keys, row.key);
+        append(&mut self.times, row.time);
+        append(&mut self.orders, row.order);
+        append(&mut self.sessions, row.session);
+        append(&mut self.speakers, row.speaker);
+        append(&mut self.lengths, row.length);
         let spoken = if spans.is_empty() { 0 } else { HAS_SPANS };
-        self.flags.push(row.flags | LIVE | spoken);
-        super::grow(&mut self.spans, spans.len());
-        self.spans.extend(spans.iter().map(|&span| (number, span)));
+        append(&mut self.flags, row.flags | LIVE | spoken);
+        for &span in spans {
+            append(&mut self.spans, (number, span));
+        }
         debug_assert!(
             self.flags.len() == self.keys.len() && self.times.len() == self.keys.len(),
             "COL-1: all columns grow together"

@@ -15,7 +15,6 @@
 mod columns;
 mod links;
 mod people;
-mod pool;
 mod postings;
 mod sessions;
 mod stored;
@@ -25,15 +24,16 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::recall::text::analysis::{Analysis, analyse};
+use crate::recall::text::analysis::analyse;
 use crate::recall::text::calendar::day_of;
 
 pub(crate) use columns::Columns;
-use columns::{LIVE, Row};
+use columns::Row;
 use links::Links;
 pub(crate) use people::People;
 pub(crate) use postings::{Posting, Postings};
 pub(crate) use sessions::Sessions;
+use stored::{Entry, Stored};
 pub(crate) use vectors::{Quantised, Vectors};
 
 /// Fewer vacant numbers are not worth a rewrite.
@@ -89,14 +89,6 @@ impl fmt::Display for Full {
 
 impl std::error::Error for Full {}
 
-/// A document without its terms.
-struct Entry<'a> {
-    scope: &'a str,
-    session: Option<&'a str>,
-    speaker: &'a str,
-    row: Row,
-}
-
 /// The index of recall.
 #[derive(Clone, Default)]
 pub struct Index {
@@ -116,6 +108,12 @@ fn grow<T>(column: &mut Vec<T>, more: usize) {
     if column.capacity() - column.len() < more {
         column.reserve_exact(more.max(column.len() / 8));
     }
+}
+
+/// Appends an element without doubling.
+fn append<T>(column: &mut Vec<T>, element: T) {
+    grow(column, 1);
+    column.push(element);
 }
 
 impl Index {
@@ -164,28 +162,21 @@ impl Index {
             terms.push((self.postings.intern(term.as_bytes()), quarters));
             length = length.saturating_add(if counts { quarters } else { 0 });
         });
-        let number = self.admit(
-            &Entry {
-                scope: memory.scope,
-                session: memory.session,
-                speaker: memory.speaker,
-                row: Row {
-                    key: memory.key,
-                    time: memory.time,
-                    order: memory.order,
-                    session: 0,
-                    speaker: 0,
-                    length,
-                    flags: analysis.marks,
-                },
-            },
-            &analysis,
-        );
+        let number = self.admit(&Entry {
+            key: memory.key,
+            time: memory.time,
+            order: memory.order,
+            scope: memory.scope,
+            session: memory.session,
+            speaker: memory.speaker,
+            length,
+            marks: analysis.marks,
+            spans: analysis.spans,
+            calls: analysis.calls.iter().map(String::as_str).collect(),
+            supersedes: memory.supersedes.to_vec(),
+        });
         self.add_terms(number, &mut terms);
         self.terms = terms;
-        for &old in memory.supersedes {
-            self.links.insert(memory.key, old);
-        }
         Ok(())
     }
 
@@ -200,37 +191,29 @@ impl Index {
     }
 
     /// Gives a new entry a number, and adds it to all sums.
-    fn admit(&mut self, entry: &Entry<'_>, analysis: &Analysis) -> u32 {
+    fn admit(&mut self, entry: &Entry<'_>) -> u32 {
         let scope = self.people.scope(entry.scope);
         let speaker = self.people.speaker(scope, entry.speaker);
-        let time = entry.row.time;
         let session = match entry.session {
             Some(name) => self.sessions.intern(scope, name),
-            None => {
-                let mut gaps = std::mem::take(&mut self.people.scopes[scope as usize].gaps);
-                let before = gaps.len();
-                let session = self.sessions.settle(scope, &mut gaps, &mut self.columns, time);
-                // Two sessions that this document joins become one; a new session counts with its first member.
-                if gaps.len() < before {
-                    self.people.scopes[scope as usize].sessions -= 1;
-                }
-                self.people.scopes[scope as usize].gaps = gaps;
-                session
-            }
+            None => self.sessions.unnamed_at(scope, entry.time, &mut self.columns),
         };
         let row = Row {
+            key: entry.key,
+            time: entry.time,
+            order: entry.order,
             session,
             speaker,
-            ..entry.row
+            length: entry.length,
+            flags: entry.marks,
         };
-        let number = self.columns.push(row, &analysis.spans);
-        let first = self.sessions.insert(number, &self.columns);
-        self.people.add_calls(number, speaker, &analysis.calls);
-        self.people.add_memory(speaker);
-        let scope = &mut self.people.scopes[scope as usize];
-        scope.memories += 1;
-        scope.length += u64::from(row.length);
-        scope.sessions += u32::from(first);
+        let number = self.columns.push(row, &entry.spans);
+        self.sessions.insert(number, &self.columns);
+        self.people.add_calls(number, speaker, &entry.calls);
+        self.people.add_memory(speaker, row.length);
+        for &old in &entry.supersedes {
+            self.links.insert(entry.key, old);
+        }
         self.live += 1;
         number
     }
@@ -257,69 +240,17 @@ impl Index {
         let row = self.columns.row(number);
         self.links.remove(key);
         self.people.remove_calls(number, row.speaker);
-        self.people.remove_memory(row.speaker);
-        let scope = self.sessions.all[row.session as usize].scope as usize;
-        let mut gaps = std::mem::take(&mut self.people.scopes[scope].gaps);
-        let change = self.sessions.remove(number, &mut gaps, &mut self.columns);
+        self.people.remove_memory(row.speaker, row.length);
+        self.sessions.remove(number, &mut self.columns);
         self.columns.vacate(number);
-        let scope = &mut self.people.scopes[scope];
-        scope.gaps = gaps;
-        scope.sessions = scope.sessions.saturating_add_signed(change);
-        scope.memories -= 1;
-        scope.length -= u64::from(row.length);
         self.live -= 1;
         let vacant = self.columns.len() - self.live;
         if vacant > VACANT_MIN && vacant > self.columns.len() / 4 {
-            *self = self.rewritten();
+            let dense = Stored::of(self).into_index();
+            debug_assert!(dense.is_some(), "ENC-1");
+            *self = dense.unwrap_or_else(|| std::mem::take(self));
         }
         true
-    }
-
-    /// The same index without vacant numbers and unused names.
-    fn rewritten(&self) -> Self {
-        let mut fresh = Self::default();
-        let mut renumber = vec![None; self.columns.len()];
-        for number in 0..self.columns.len() as u32 {
-            if self.columns.is_live(number) {
-                renumber[number as usize] = Some(self.copy_entry(number, &mut fresh));
-            }
-        }
-        fresh.postings = self.postings.rewritten(&renumber);
-        fresh
-    }
-
-    /// Adds a live document of this index to `fresh`.
-    fn copy_entry(&self, number: u32, fresh: &mut Self) -> u32 {
-        let vector_of = number;
-        let row = self.columns.row(number);
-        let session = &self.sessions.all[row.session as usize];
-        let analysis = Analysis {
-            marks: 0,
-            spans: self
-                .columns
-                .spans_of(number)
-                .iter()
-                .map(|&(_, span)| span)
-                .collect(),
-            calls: self.people.calls_of(number).map(str::to_owned).collect(),
-        };
-        let entry = Entry {
-            scope: &self.people.scopes[session.scope as usize].name,
-            session: session.name.as_deref(),
-            speaker: &self.people.speakers[row.speaker as usize].name,
-            row: Row {
-                flags: row.flags & (LIVE - 1),
-                ..row
-            },
-        };
-        let number = fresh.admit(&entry, &analysis);
-        if let Some(vector) = self.vectors.get(vector_of) {
-            fresh.vectors.push(number, &vector);
-        }
-        for old in self.links.olds_of(row.key) {
-            fresh.links.insert(row.key, old);
-        }
-        number
     }
 
     /// The live documents that supersede the document with this number.

@@ -11,9 +11,7 @@
 //! - PEO-2: the meaning of a name in a scope depends on that scope alone.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher, RandomState};
-
-use hashbrown::HashTable;
+use std::sync::Arc;
 
 use crate::recall::text::terms::{facts_of, words};
 
@@ -28,21 +26,17 @@ pub(crate) struct Scope {
     pub(crate) memories: u32,
     /// The total length of its documents, in quarters.
     pub(crate) length: u64,
-    /// Sessions with members.
-    pub(crate) sessions: u32,
     /// The number of its live speakers.
-    pub(crate) live: u32,
-    /// Its speakers, live or not.
-    pub(crate) speakers: Vec<u32>,
-    /// Its unnamed sessions in order of time.
-    pub(crate) gaps: Vec<u32>,
+    live: u32,
+    /// Its speakers by name, live or not.
+    speakers: HashMap<Arc<str>, u32>,
 }
 
 /// A speaker of a scope.
 #[derive(Clone)]
 pub(crate) struct Speaker {
     pub(crate) scope: u32,
-    pub(crate) name: Box<str>,
+    pub(crate) name: Arc<str>,
     pub(crate) memories: u32,
 }
 
@@ -55,9 +49,6 @@ pub(crate) struct People {
     pub(crate) scopes: Vec<Scope>,
     pub(crate) speakers: Vec<Speaker>,
     scope_numbers: HashMap<Box<str>, u32>,
-    /// Speakers by scope and name.
-    speaker_numbers: HashTable<u32>,
-    hasher: RandomState,
     /// Speakers by each word of their names.
     names: HashMap<Box<str>, Vec<u32>>,
     /// Called names by number, with their callers and counts.
@@ -89,26 +80,18 @@ impl People {
 
     /// The number of a speaker of a scope, new or not.
     pub(crate) fn speaker(&mut self, scope: u32, name: &str) -> u32 {
-        let hash = self.hasher.hash_one((scope, name));
-        let same = |&number: &u32| {
-            let speaker = &self.speakers[number as usize];
-            speaker.scope == scope && *speaker.name == *name
-        };
-        if let Some(&number) = self.speaker_numbers.find(hash, same) {
+        let speakers = &mut self.scopes[scope as usize].speakers;
+        if let Some(&number) = speakers.get(name) {
             return number;
         }
         let number = self.speakers.len() as u32;
+        let shared: Arc<str> = name.into();
+        speakers.insert(Arc::clone(&shared), number);
         self.speakers.push(Speaker {
             scope,
-            name: name.into(),
+            name: shared,
             memories: 0,
         });
-        let (speakers, hasher) = (&self.speakers, &self.hasher);
-        self.speaker_numbers.insert_unique(hash, number, |&number| {
-            let speaker = &speakers[number as usize];
-            hasher.hash_one((speaker.scope, &*speaker.name))
-        });
-        self.scopes[scope as usize].speakers.push(number);
         for word in words(name) {
             let named = self.names.entry(word.into()).or_default();
             if named.last() != Some(&number) {
@@ -118,33 +101,35 @@ impl People {
         number
     }
 
-    /// Adds a document of a speaker to the counts.
-    pub(crate) fn add_memory(&mut self, speaker: u32) {
+    /// Adds a document of `length` by a speaker to the sums.
+    pub(crate) fn add_memory(&mut self, speaker: u32, length: u32) {
         let speaker = &mut self.speakers[speaker as usize];
+        let scope = &mut self.scopes[speaker.scope as usize];
         speaker.memories += 1;
-        if speaker.memories == 1 {
-            self.scopes[speaker.scope as usize].live += 1;
-        }
+        scope.memories += 1;
+        scope.length += u64::from(length);
+        scope.live += u32::from(speaker.memories == 1);
     }
 
-    /// Removes a document of a speaker from the counts.
-    pub(crate) fn remove_memory(&mut self, speaker: u32) {
+    /// Removes a document of `length` by a speaker from the sums.
+    pub(crate) fn remove_memory(&mut self, speaker: u32, length: u32) {
         let speaker = &mut self.speakers[speaker as usize];
+        let scope = &mut self.scopes[speaker.scope as usize];
         speaker.memories -= 1;
-        if speaker.memories == 0 {
-            self.scopes[speaker.scope as usize].live -= 1;
-        }
+        scope.memories -= 1;
+        scope.length -= u64::from(length);
+        scope.live -= u32::from(speaker.memories == 0);
     }
 
     /// Adds the calls of a document of `speaker`; numbers of documents rise.
-    pub(crate) fn add_calls(&mut self, memory: u32, speaker: u32, calls: &[String]) {
-        for call in calls {
-            let number = match self.call_numbers.get(call.as_str()) {
+    pub(crate) fn add_calls(&mut self, memory: u32, speaker: u32, calls: &[&str]) {
+        for &call in calls {
+            let number = match self.call_numbers.get(call) {
                 Some(&number) => number,
                 None => {
                     let number = self.callers.len() as u32;
-                    self.callers.push((call.as_str().into(), HashMap::new()));
-                    self.call_numbers.insert(call.as_str().into(), number);
+                    self.callers.push((call.into(), HashMap::new()));
+                    self.call_numbers.insert(call.into(), number);
                     number
                 }
             };
@@ -165,10 +150,7 @@ impl People {
     /// Removes the calls of a document of `speaker`.
     pub(crate) fn remove_calls(&mut self, memory: u32, speaker: u32) {
         let start = self.calls.partition_point(|&(other, _)| other < memory);
-        for &(_, number) in self.calls[start..]
-            .iter()
-            .take_while(|&&(other, _)| other == memory)
-        {
+        for &(_, number) in self.calls[start..].iter().take_while(|call| call.0 == memory) {
             if let Some(count) = self.callers[number as usize].1.get_mut(&speaker) {
                 *count = count.saturating_sub(1);
             }
@@ -176,7 +158,7 @@ impl People {
     }
 
     fn live_speakers(&self, scope: u32) -> impl Iterator<Item = u32> {
-        let all = self.scopes[scope as usize].speakers.iter().copied();
+        let all = self.scopes[scope as usize].speakers.values().copied();
         all.filter(|&number| self.speakers[number as usize].memories > 0)
     }
 

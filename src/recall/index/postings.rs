@@ -15,7 +15,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
 
-use super::pool::{List, Pool};
+use super::{append, grow};
 use crate::recall::text::analysis::QUARTERS_PROSE;
 
 /// A document of a term, and the count of the term in it, in quarters.
@@ -25,12 +25,56 @@ pub(crate) struct Posting {
     pub(crate) quarters: u32,
 }
 
-#[derive(Clone, Copy)]
+/// The encoded postings of a term. Most terms have a few postings, which need no allocation.
+#[derive(Clone)]
+enum Bytes {
+    Inline { used: u8, bytes: [u8; INLINE] },
+    Heap(Vec<u8>),
+}
+
+/// The inline bytes that take no more room than a `Vec`.
+const INLINE: usize = 15;
+
+impl Bytes {
+    fn as_slice(&self) -> &[u8] {
+        match self {
+            Self::Inline { used, bytes } => &bytes[..usize::from(*used)],
+            Self::Heap(bytes) => bytes,
+        }
+    }
+
+    /// Appends `value` in base 128, low part first.
+    fn push_varint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.push(value as u8);
+    }
+
+    fn push(&mut self, byte: u8) {
+        match self {
+            Self::Inline { used, bytes } if usize::from(*used) < INLINE => {
+                bytes[usize::from(*used)] = byte;
+                *used += 1;
+            }
+            Self::Inline { bytes, .. } => *self = Self::Heap([&bytes[..], &[byte]].concat()),
+            Self::Heap(bytes) => {
+                if bytes.len() == bytes.capacity() {
+                    bytes.reserve_exact(8.max(bytes.len() / 8));
+                }
+                bytes.push(byte);
+            }
+        }
+    }
+}
+
+#[derive(Clone)]
 struct Row {
     /// The end of the term's text; it starts at the end of the one before.
     text_end: u32,
     last: u32,
-    list: List,
+    postings: Bytes,
 }
 
 /// The inverted index proper.
@@ -40,18 +84,6 @@ pub(crate) struct Postings {
     text: Vec<u8>,
     table: HashTable<u32>,
     hasher: RandomState,
-    pool: Pool,
-}
-
-/// Appends `value` in base 128, low part first.
-fn put_varint(out: &mut [u8; 10], length: &mut usize, mut value: u64) {
-    while value >= 0x80 {
-        out[*length] = (value as u8) | 0x80;
-        *length += 1;
-        value >>= 7;
-    }
-    out[*length] = value as u8;
-    *length += 1;
 }
 
 /// Reads a number from the front of `bytes`; a broken one takes all of them.
@@ -99,14 +131,17 @@ impl Postings {
             return number;
         }
         let number = self.rows.len() as u32;
-        super::grow(&mut self.text, term.len());
+        grow(&mut self.text, term.len());
         self.text.extend_from_slice(term);
-        super::grow(&mut self.rows, 1);
-        self.rows.push(Row {
+        let row = Row {
             text_end: self.text.len() as u32,
             last: u32::MAX,
-            list: List::default(),
-        });
+            postings: Bytes::Inline {
+                used: 0,
+                bytes: [0; INLINE],
+            },
+        };
+        append(&mut self.rows, row);
         let mut table = std::mem::take(&mut self.table);
         table.insert_unique(hash, number, |&number| self.hasher.hash_one(self.term(number)));
         self.table = table;
@@ -122,61 +157,37 @@ impl Postings {
         );
         let distance = posting.memory.wrapping_sub(row.last).wrapping_sub(1);
         let plain = posting.quarters == QUARTERS_PROSE;
-        let (mut bytes, mut length) = ([0; 10], 0);
-        put_varint(
-            &mut bytes,
-            &mut length,
-            u64::from(distance) << 1 | u64::from(plain),
-        );
+        row.postings
+            .push_varint(u64::from(distance) << 1 | u64::from(plain));
         if !plain {
-            put_varint(&mut bytes, &mut length, u64::from(posting.quarters));
+            row.postings.push_varint(u64::from(posting.quarters));
         }
-        row.list.push(&mut self.pool, &bytes[..length]);
         row.last = posting.memory;
     }
 
     /// Calls `found` with each posting of the term with this number, in order.
     #[inline]
     pub(crate) fn for_each(&self, number: u32, mut found: impl FnMut(Posting)) {
+        let mut bytes = self.rows[number as usize].postings.as_slice();
         let mut last = u32::MAX;
-        self.rows[number as usize]
-            .list
-            .for_each_piece(&self.pool, |bytes| {
-                let mut bytes = bytes;
-                while !bytes.is_empty() {
-                    let head = take_varint(&mut bytes);
-                    last = last.wrapping_add((head >> 1) as u32).wrapping_add(1);
-                    let quarters = if head & 1 == 1 {
-                        QUARTERS_PROSE
-                    } else {
-                        take_varint(&mut bytes) as u32
-                    };
-                    found(Posting {
-                        memory: last,
-                        quarters,
-                    });
-                }
-            });
-    }
-
-    /// The postings of the documents that `renumber` keeps. It keeps their order.
-    pub(crate) fn rewritten(&self, renumber: &[Option<u32>]) -> Self {
-        let mut fresh = Self::default();
-        for number in 0..self.rows.len() as u32 {
-            let mut named = None;
-            self.for_each(number, |posting| {
-                if let Some(memory) = renumber.get(posting.memory as usize).copied().flatten() {
-                    let number = *named.get_or_insert_with(|| fresh.intern(self.term(number)));
-                    fresh.push(number, Posting { memory, ..posting });
-                }
+        while !bytes.is_empty() {
+            let head = take_varint(&mut bytes);
+            last = last.wrapping_add((head >> 1) as u32).wrapping_add(1);
+            let quarters = if head & 1 == 1 {
+                QUARTERS_PROSE
+            } else {
+                take_varint(&mut bytes) as u32
+            };
+            found(Posting {
+                memory: last,
+                quarters,
             });
         }
-        fresh
     }
 
-    /// Whether the postings of another document may have no room.
+    /// Whether the terms of another document may have no room.
     pub(crate) fn is_full(&self) -> bool {
-        self.pool.is_full() || self.text.len() > (u32::MAX / 2) as usize
+        self.text.len() > (u32::MAX / 2) as usize
     }
 }
 
@@ -215,22 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn rewriting_drops_and_renumbers() {
-        let mut postings = Postings::default();
-        let dog = postings.intern(b"dog");
-        let cat = postings.intern(b"cat");
-        for memory in 0..4 {
-            postings.push(dog, Posting { memory, quarters: 4 });
-        }
-        postings.push(
-            cat,
-            Posting {
-                memory: 2,
-                quarters: 8,
-            },
-        );
-        let fresh = postings.rewritten(&[Some(0), Some(1), None, Some(2)]);
-        assert_eq!(all(&fresh, "dog"), [(0, 4), (1, 4), (2, 4)]);
-        assert_eq!((all(&fresh, "cat"), fresh.len()), (Vec::new(), 1));
+    fn a_term_takes_few_bytes() {
+        assert_eq!(size_of::<Row>(), 32);
     }
 }

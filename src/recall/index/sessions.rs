@@ -13,11 +13,11 @@
 //! - SES-4: the counts of a session's speakers are those of its members.
 
 use std::cmp::Ordering;
-use std::hash::{BuildHasher, RandomState};
-
-use hashbrown::HashTable;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::columns::Columns;
+use super::{append, grow};
 
 /// A pause that ends an unnamed session.
 pub(crate) const GAP_SECONDS: i64 = 6 * 3600;
@@ -27,7 +27,7 @@ pub(crate) const GAP_SECONDS: i64 = 6 * 3600;
 pub(crate) struct Session {
     pub(crate) scope: u32,
     /// `None` for a session between pauses.
-    pub(crate) name: Option<Box<str>>,
+    pub(crate) name: Option<Arc<str>>,
     pub(crate) members: Vec<u32>,
     /// The total length of its members, in quarters.
     pub(crate) length: u64,
@@ -46,7 +46,7 @@ impl Session {
         match self.speakers.binary_search_by_key(&speaker, |&(other, _)| other) {
             Ok(at) => self.speakers[at].1 += count,
             Err(at) => {
-                super::grow(&mut self.speakers, 1);
+                grow(&mut self.speakers, 1);
                 self.speakers.insert(at, (speaker, count));
             }
         }
@@ -63,44 +63,54 @@ impl Session {
     }
 }
 
+/// The sessions of a scope.
+#[derive(Clone, Default)]
+struct OfScope {
+    named: HashMap<Arc<str>, u32>,
+    /// Its unnamed sessions in order of time.
+    unnamed: Vec<u32>,
+    /// The number of its sessions with members.
+    live: u32,
+}
+
 /// All sessions.
 #[derive(Clone, Default)]
 pub(crate) struct Sessions {
     pub(crate) all: Vec<Session>,
-    table: HashTable<u32>,
-    hasher: RandomState,
+    /// By the number of the scope.
+    scopes: Vec<OfScope>,
     /// Unnamed sessions without members, for reuse.
     vacant: Vec<u32>,
 }
 
 impl Sessions {
-    fn hash(&self, scope: u32, name: &str) -> u64 {
-        self.hasher.hash_one((scope, name))
+    /// The number of sessions of a scope that have members.
+    pub(crate) fn count(&self, scope: u32) -> u32 {
+        self.scopes.get(scope as usize).map_or(0, |scope| scope.live)
+    }
+
+    fn of_scope(&mut self, scope: u32) -> &mut OfScope {
+        if self.scopes.len() <= scope as usize {
+            self.scopes.resize_with(scope as usize + 1, OfScope::default);
+        }
+        &mut self.scopes[scope as usize]
     }
 
     /// The number of a named session, new or not.
     pub(crate) fn intern(&mut self, scope: u32, name: &str) -> u32 {
-        let hash = self.hash(scope, name);
-        let same = |&number: &u32| {
-            let session = &self.all[number as usize];
-            session.scope == scope && session.name.as_deref() == Some(name)
-        };
-        if let Some(&number) = self.table.find(hash, same) {
-            return number;
-        }
         let number = self.all.len() as u32;
-        super::grow(&mut self.all, 1);
-        self.all.push(Session {
+        let named = &mut self.of_scope(scope).named;
+        if let Some(&known) = named.get(name) {
+            return known;
+        }
+        let name: Arc<str> = name.into();
+        named.insert(Arc::clone(&name), number);
+        let session = Session {
             scope,
-            name: Some(name.into()),
+            name: Some(name),
             ..Session::default()
-        });
-        let mut table = std::mem::take(&mut self.table);
-        table.insert_unique(hash, number, |&number| {
-            let session = &self.all[number as usize];
-            self.hash(session.scope, session.name.as_deref().unwrap_or_default())
-        });
-        self.table = table;
+        };
+        append(&mut self.all, session);
         number
     }
 
@@ -113,54 +123,53 @@ impl Sessions {
             self.all[number as usize] = session;
             return number;
         }
-        super::grow(&mut self.all, 1);
-        self.all.push(session);
+        append(&mut self.all, session);
         self.all.len() as u32 - 1
     }
 
-    /// The unnamed session among `gaps`, those of a scope in order of time, for a document of `time`. Joins sessions
-    /// that it connects.
-    pub(crate) fn settle(
-        &mut self,
-        scope: u32,
-        gaps: &mut Vec<u32>,
-        columns: &mut Columns,
-        time: i64,
-    ) -> u32 {
-        let at = gaps.partition_point(|&number| self.span(number, columns).0 <= time);
-        let near = |number: u32| {
-            let (first, last) = self.span(number, columns);
+    /// The unnamed session of a scope for a document of `time`. Joins two sessions that the document connects.
+    pub(crate) fn unnamed_at(&mut self, scope: u32, time: i64, columns: &mut Columns) -> u32 {
+        self.of_scope(scope);
+        let unnamed = &self.scopes[scope as usize].unnamed;
+        let at = unnamed.partition_point(|&number| self.span(number, columns).0 <= time);
+        let near = |number: &u32| {
+            let (first, last) = self.span(*number, columns);
             time.saturating_sub(last) <= GAP_SECONDS && first.saturating_sub(time) <= GAP_SECONDS
         };
-        let before = at
-            .checked_sub(1)
-            .map(|at| gaps[at])
-            .filter(|&number| near(number));
-        let after = gaps.get(at).copied().filter(|&number| near(number));
+        let before = at.checked_sub(1).map(|at| unnamed[at]).filter(near);
+        let after = unnamed.get(at).copied().filter(near);
         match (before, after) {
             (Some(before), Some(after)) => {
-                gaps.remove(at);
-                let mut joined = std::mem::take(&mut self.all[after as usize]);
-                for &member in &joined.members {
-                    columns.sessions[member as usize] = before;
-                }
-                let session = &mut self.all[before as usize];
-                session.members.append(&mut joined.members);
-                session.length += joined.length;
-                for (speaker, count) in joined.speakers {
-                    session.add_speaker(speaker, count);
-                }
-                self.vacant.push(after);
+                self.join(before, after, columns);
+                let scope = self.of_scope(scope);
+                scope.unnamed.remove(at);
+                scope.live -= 1;
                 before
             }
             (Some(one), None) | (None, Some(one)) => one,
             (None, None) => {
                 let number = self.unnamed(scope);
-                super::grow(gaps, 1);
-                gaps.insert(at, number);
+                let unnamed = &mut self.of_scope(scope).unnamed;
+                grow(unnamed, 1);
+                unnamed.insert(at, number);
                 number
             }
         }
+    }
+
+    /// Moves the members of `after` to the end of `before`.
+    fn join(&mut self, before: u32, after: u32, columns: &mut Columns) {
+        let mut joined = std::mem::take(&mut self.all[after as usize]);
+        for &member in &joined.members {
+            columns.sessions[member as usize] = before;
+        }
+        let session = &mut self.all[before as usize];
+        session.members.append(&mut joined.members);
+        session.length += joined.length;
+        for (speaker, count) in joined.speakers {
+            session.add_speaker(speaker, count);
+        }
+        self.vacant.push(after);
     }
 
     /// The times of the first and the last member.
@@ -176,73 +185,74 @@ impl Sessions {
         members.partition_point(|&member| columns.chronology(member, number) == Ordering::Less)
     }
 
-    /// Adds a document to its session; true if it is the first member.
-    pub(crate) fn insert(&mut self, number: u32, columns: &Columns) -> bool {
+    /// Adds a document to its session.
+    pub(crate) fn insert(&mut self, number: u32, columns: &Columns) {
         let row = columns.row(number);
         let place = self.place(row.session, number, columns);
         let session = &mut self.all[row.session as usize];
         session.add_speaker(row.speaker, 1);
-        super::grow(&mut session.members, 1);
+        grow(&mut session.members, 1);
         session.members.insert(place, number);
         session.length += u64::from(row.length);
-        session.members.len() == 1
+        let is_first = session.members.len() == 1;
+        let scope = session.scope;
+        self.of_scope(scope).live += u32::from(is_first);
     }
 
-    /// Removes a document from its session, and splits an unnamed session that it held together. Returns the change of
-    /// the scope's number of sessions.
-    pub(crate) fn remove(&mut self, number: u32, gaps: &mut Vec<u32>, columns: &mut Columns) -> i32 {
+    /// The place of an unnamed session in its scope. Unnamed sessions of a scope start at different times.
+    fn place_in_scope(&self, session: u32, columns: &Columns) -> usize {
+        let scope = self.all[session as usize].scope;
+        let start = self.span(session, columns).0;
+        let unnamed = &self.scopes[scope as usize].unnamed;
+        unnamed.partition_point(|&other| self.span(other, columns).0 < start)
+    }
+
+    /// Removes a document from its session, and splits an unnamed session that it held together.
+    pub(crate) fn remove(&mut self, number: u32, columns: &mut Columns) {
         let row = columns.row(number);
         let place = self.place(row.session, number, columns);
-        // Unnamed sessions of a scope start at different times, so this finds the right one.
-        let gap = gaps.partition_point(|&gap| self.span(gap, columns).0 < row.time);
+        let place_in_scope = self.place_in_scope(row.session, columns);
         let session = &mut self.all[row.session as usize];
         session.members.remove(place);
         session.length -= u64::from(row.length);
         session.remove_speaker(row.speaker, 1);
+        let is_unnamed = session.name.is_none();
         if session.members.is_empty() {
-            if session.name.is_none() {
-                if gaps.get(gap) == Some(&row.session) {
-                    gaps.remove(gap);
-                }
+            let scope = &mut self.scopes[session.scope as usize];
+            scope.live -= 1;
+            if is_unnamed {
+                scope.unnamed.remove(place_in_scope);
                 self.vacant.push(row.session);
             }
-            return -1;
+            return;
         }
-        let split = session.name.is_none() && place > 0 && {
-            let (before, after) = (session.members.get(place - 1), session.members.get(place));
-            before.zip(after).is_some_and(|(&before, &after)| {
-                columns.times[after as usize].saturating_sub(columns.times[before as usize]) > GAP_SECONDS
-            })
-        };
-        if split {
-            self.split(row.session, place, gaps, columns);
+        let time = |place: usize| columns.times[session.members[place] as usize];
+        let is_inside = place > 0 && place < session.members.len();
+        if is_unnamed && is_inside && time(place).saturating_sub(time(place - 1)) > GAP_SECONDS {
+            self.split(row.session, place, place_in_scope, columns);
         }
-        i32::from(split)
     }
 
-    /// Moves the members from `place` on to an unnamed session of their own.
-    fn split(&mut self, number: u32, place: usize, gaps: &mut Vec<u32>, columns: &mut Columns) {
-        let scope = self.all[number as usize].scope;
-        let members = self.all[number as usize].members.split_off(place);
-        let length: u64 = members
-            .iter()
-            .map(|&member| u64::from(columns.lengths[member as usize]))
-            .sum();
-        self.all[number as usize].length -= length;
+    /// Moves the members from `place` on to a new unnamed session, the next one in the scope.
+    fn split(&mut self, number: u32, place: usize, place_in_scope: usize, columns: &mut Columns) {
+        let session = &mut self.all[number as usize];
+        let scope = session.scope;
+        let members = session.members.split_off(place);
         let fresh = self.unnamed(scope);
         for &member in &members {
-            let speaker = columns.speakers[member as usize];
+            let row = columns.row(member);
             columns.sessions[member as usize] = fresh;
-            self.all[number as usize].remove_speaker(speaker, 1);
-            self.all[fresh as usize].add_speaker(speaker, 1);
+            let old = &mut self.all[number as usize];
+            old.length -= u64::from(row.length);
+            old.remove_speaker(row.speaker, 1);
+            let new = &mut self.all[fresh as usize];
+            new.length += u64::from(row.length);
+            new.add_speaker(row.speaker, 1);
         }
         self.all[fresh as usize].members = members;
-        self.all[fresh as usize].length = length;
-        let at = gaps
-            .iter()
-            .position(|&gap| gap == number)
-            .map_or(gaps.len(), |at| at + 1);
-        gaps.insert(at, fresh);
+        let scope = self.of_scope(scope);
+        scope.unnamed.insert(place_in_scope + 1, fresh);
+        scope.live += 1;
     }
 
     /// The member `offset` places after the one at `place` of a session.

@@ -13,9 +13,8 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::columns::{LIVE, Row};
-use super::{Entry, Index, Key, Posting, Quantised};
-use crate::recall::text::analysis::Analysis;
+use super::columns::LIVE;
+use super::{Index, Key, Posting, Quantised};
 use crate::recall::text::calendar::Span;
 use crate::recall::text::marks::{CALLS_MAX, Marks, SPANS_MAX};
 use crate::recall::text::terms::TERM_BYTES_MAX;
@@ -23,40 +22,42 @@ use crate::recall::text::terms::TERM_BYTES_MAX;
 /// A term ends at the character that passes `TERM_BYTES_MAX`.
 const TERM_BYTES_READ_MAX: usize = TERM_BYTES_MAX + 4;
 
+/// All entries, terms and vectors of an index.
 #[derive(Serialize, Deserialize)]
-struct Stored<'a> {
+pub(super) struct Stored<'a> {
     #[serde(borrow)]
-    memories: Vec<StoredMemory<'a>>,
+    entries: Vec<Entry<'a>>,
     #[serde(borrow)]
     terms: Vec<StoredTerm<'a>>,
     vectors: Vec<StoredVector>,
 }
 
+/// A document without its terms and its vector.
 #[derive(Serialize, Deserialize)]
-struct StoredMemory<'a> {
-    key: Key,
-    time: i64,
-    order: u32,
-    scope: &'a str,
-    session: Option<&'a str>,
-    speaker: &'a str,
-    length: u32,
-    marks: Marks,
-    spans: Vec<(i32, i32)>,
+pub(super) struct Entry<'a> {
+    pub(super) key: Key,
+    pub(super) time: i64,
+    pub(super) order: u32,
+    pub(super) scope: &'a str,
+    pub(super) session: Option<&'a str>,
+    pub(super) speaker: &'a str,
+    pub(super) length: u32,
+    pub(super) marks: Marks,
+    pub(super) spans: Vec<Span>,
     #[serde(borrow)]
-    calls: Vec<&'a str>,
-    supersedes: Vec<Key>,
+    pub(super) calls: Vec<&'a str>,
+    pub(super) supersedes: Vec<Key>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct StoredTerm<'a> {
+pub(super) struct StoredTerm<'a> {
     term: &'a str,
     /// For each document the distance to the one before, and how much the term counts in quarters.
     postings: Vec<(u32, u32)>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct StoredVector {
+pub(super) struct StoredVector {
     memory: u32,
     scale: f32,
     parts: Vec<i8>,
@@ -77,7 +78,7 @@ impl<'de> Deserialize<'de> for Index {
 }
 
 impl<'a> Stored<'a> {
-    fn of(index: &'a Index) -> Self {
+    pub(super) fn of(index: &'a Index) -> Self {
         let columns = &index.columns;
         let mut live: Vec<u32> = (0..columns.len() as u32)
             .filter(|&number| columns.is_live(number))
@@ -93,20 +94,17 @@ impl<'a> Stored<'a> {
             Some(StoredVector { memory, scale, parts })
         };
         Self {
-            memories: live
-                .iter()
-                .map(|&number| StoredMemory::of(index, number))
-                .collect(),
+            entries: live.iter().map(|&number| Entry::of(index, number)).collect(),
             terms: terms_of(index, &places),
             vectors: live.iter().enumerate().filter_map(vector).collect(),
         }
     }
 
     /// The index; `None` if a rule of it is broken.
-    fn into_index(self) -> Option<Index> {
+    pub(super) fn into_index(self) -> Option<Index> {
         let mut index = Index::default();
-        for memory in &self.memories {
-            memory.admit(&mut index)?;
+        for entry in &self.entries {
+            entry.admit(&mut index)?;
         }
         let mut before = "";
         for StoredTerm { term, postings } in self.terms {
@@ -160,7 +158,7 @@ fn terms_of<'a>(index: &'a Index, places: &[Option<u32>]) -> Vec<StoredTerm<'a>>
     terms
 }
 
-impl<'a> StoredMemory<'a> {
+impl<'a> Entry<'a> {
     fn of(index: &'a Index, number: u32) -> Self {
         let row = index.columns.row(number);
         let session = &index.sessions.all[row.session as usize];
@@ -174,49 +172,25 @@ impl<'a> StoredMemory<'a> {
             speaker: &index.people.speakers[row.speaker as usize].name,
             length: row.length,
             marks: row.flags & (LIVE - 1),
-            spans: spans.map(|(_, span)| (span.first, span.last)).collect(),
+            spans: spans.map(|&(_, span)| span).collect(),
             calls: index.people.calls_of(number).collect(),
             supersedes: index.links.olds_of(row.key).collect(),
         }
     }
 
-    /// Puts the document behind those of `index`; `None` if it is not the next one, or a rule is broken.
+    /// Adds the entry after those of `index`; `None` if it is not the next one, or breaks a rule.
     fn admit(&self, index: &mut Index) -> Option<()> {
         let is_valid = self.marks < LIVE
             && self.spans.len() <= SPANS_MAX
-            && self.spans.iter().all(|(first, last)| first <= last)
+            && self.spans.iter().all(|span| span.first <= span.last)
             && self.calls.len() <= CALLS_MAX
             && !index.contains(&self.key);
         if !is_valid {
             return None;
         }
-        let spans = self.spans.iter().map(|&(first, last)| Span { first, last });
-        let analysis = Analysis {
-            marks: self.marks,
-            spans: spans.collect(),
-            calls: self.calls.iter().map(|&call| call.to_owned()).collect(),
-        };
-        let row = Row {
-            key: self.key,
-            time: self.time,
-            order: self.order,
-            session: 0,
-            speaker: 0,
-            length: self.length,
-            flags: self.marks,
-        };
-        let entry = Entry {
-            scope: self.scope,
-            session: self.session,
-            speaker: self.speaker,
-            row,
-        };
-        let number = index.admit(&entry, &analysis);
+        let number = index.admit(self);
         // In another order the places in sessions would be searched for, each one wholly in the worst case.
         let is_next = number == 0 || index.columns.chronology(number - 1, number).is_lt();
-        for &old in &self.supersedes {
-            index.links.insert(self.key, old);
-        }
         is_next.then_some(())
     }
 }

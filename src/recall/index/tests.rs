@@ -248,13 +248,13 @@ fn pauses_make_sessions() {
             supersedes: &[],
         };
         index.put(&memory).unwrap();
-        index.people.scopes[0].sessions
+        index.sessions.count(0)
     };
     assert_eq!([put(0, 0), put(1, 12), put(2, 24)], [1, 2, 3]);
     assert_eq!(put(3, 18), 2, "12, 18 and 24 are one session");
     assert_eq!(put(4, 6), 1, "all are one");
     assert!(index.remove(&Key([3; Key::BYTES])));
-    assert_eq!(index.people.scopes[0].sessions, 2, "SES-3");
+    assert_eq!(index.sessions.count(0), 2, "SES-3");
 }
 
 fn encoded(index: &Index) -> Vec<u8> {

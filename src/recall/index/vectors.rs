@@ -9,6 +9,8 @@
 //! # Invariants
 //! - VEC-1: all vectors have the dimensions of the first one; others are refused.
 
+use super::{append, grow};
+
 /// A vector in bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Quantised {
@@ -54,11 +56,9 @@ impl Vectors {
         if vector.parts.len() != self.dimensions || self.numbers.last().is_some_and(|&last| last >= number) {
             return false;
         }
-        super::grow(&mut self.numbers, 1);
-        super::grow(&mut self.scales, 1);
-        super::grow(&mut self.parts, self.dimensions);
-        self.numbers.push(number);
-        self.scales.push(vector.scale);
+        append(&mut self.numbers, number);
+        append(&mut self.scales, vector.scale);
+        grow(&mut self.parts, self.dimensions);
         self.parts.extend_from_slice(&vector.parts);
         true
     }

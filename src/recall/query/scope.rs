@@ -40,7 +40,7 @@ impl Admission {
                 .is_none_or(|scopes| scopes.binary_search(&(number as u32)).is_ok())
             {
                 memories += scope.memories;
-                sessions += scope.sessions;
+                sessions += index.sessions.count(number as u32);
                 length += scope.length;
             }
         }

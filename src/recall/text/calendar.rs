@@ -3,13 +3,15 @@
 //! # Layer
 //! L6, inside `recall`. Pure: reads no clock.
 
+use serde::{Deserialize, Serialize};
+
 use crate::calendar::{DAY_SECONDS, date_of, weekday_of};
 
 /// A day, counted from 1970-01-01.
 pub(crate) type Day = i32;
 
 /// Days from the first to the last, both included.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub(crate) struct Span {
     /// The first day, counted from 1970-01-01.
     pub(crate) first: Day,

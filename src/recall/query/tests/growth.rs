@@ -59,8 +59,8 @@ fn people(size: usize, name: &str) -> People {
     for at in 0..size {
         let scope = people.scope(&format!("scope{}", at % 7));
         let speaker = people.speaker(scope, &format!("{name} {at}"));
-        people.add_memory(speaker);
-        people.add_calls(at as u32, speaker, &["bob".to_owned()]);
+        people.add_memory(speaker, 1);
+        people.add_calls(at as u32, speaker, &["bob"]);
     }
     people
 }
@@ -78,7 +78,7 @@ fn everybody_bears_the_name_that_is_called() {
     let make = |size| {
         let mut people = people(size, "Bob");
         // Those who are gone stand first.
-        (0..size as u32 / 2).for_each(|speaker| people.remove_memory(speaker));
+        (0..size as u32 / 2).for_each(|speaker| people.remove_memory(speaker, 1));
         people
     };
     check_growth(make, |people, size| {
