@@ -97,32 +97,6 @@ pub(super) struct StatedObject {
     pub(super) stated: ObjectLine,
 }
 
-/// A line of a document, for messages.
-#[derive(Clone, Copy)]
-pub(super) struct Location<'a> {
-    document: &'a Id,
-    /// Counted from 1; 0 is the whole file.
-    line: u64,
-}
-
-impl Location<'_> {
-    /// An error about the object `id`, with this location.
-    pub(super) fn name(self, id: &Id, error: Error) -> Error {
-        self.add_to(error.with_ids(vec![id.to_string()]))
-    }
-
-    /// An error with this location, and with the document among its ids.
-    pub(super) fn add_to(self, error: Error) -> Error {
-        let mut ids = error.ids().to_vec();
-        ids.push(self.document.to_string());
-        let error = match self.line {
-            0 => error.context(self.document),
-            line => error.context(format_args!("{}:{line}", self.document)),
-        };
-        error.with_ids(ids)
-    }
-}
-
 /// A file as objects. Made by [`Document::read`], used by [`plan`](super::plan()).
 #[derive(Clone, Debug)]
 pub struct Document {
@@ -191,10 +165,15 @@ impl Document {
         self.format
     }
 
-    /// A line of the file, 0 for the whole.
-    pub(super) fn location(&self, line: u64) -> Location<'_> {
-        let document = &self.path;
-        Location { document, line }
+    /// The error with the path and the line, 0 for the whole file, and with the document among its ids.
+    pub(super) fn locate(&self, line: u64, error: Error) -> Error {
+        let mut ids = error.ids().to_vec();
+        ids.push(self.path.to_string());
+        let error = match line {
+            0 => error.context(&self.path),
+            line => error.context(format_args!("{}:{line}", self.path)),
+        };
+        error.with_ids(ids)
     }
 
     /// The ids that the file states for live objects, with their lines.

@@ -3,11 +3,9 @@
 //! # Layer
 //! L6, inside `ingest`.
 
-use std::collections::HashMap;
-
 use super::document::{Document, StatedObject};
 use super::format::Format;
-use super::{json, text, transcript};
+use super::{json, transcript};
 use crate::error::{Error, Result};
 use crate::object::{CONTENT_BYTES_MAX, Id};
 
@@ -28,28 +26,12 @@ pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
             sections.push(transcript::entry(line, &parsed).map_err(locate)?);
         }
     }
-    check_ids(&path, &objects)?;
     let content = listing(&path, &objects)?;
     let mut document = Document::new(path, Format::JsonLines);
     document.content = content;
     document.sections = sections;
     document.objects = objects;
     Ok(document)
-}
-
-fn check_ids(path: &Id, objects: &[StatedObject]) -> Result<()> {
-    let mut lines = HashMap::new();
-    for StatedObject { line, stated } in objects.iter().filter(|object| !object.stated.past) {
-        if let Some(first) = lines.insert(&stated.object.id, line) {
-            return Err(text::at(
-                path,
-                *line,
-                format_args!("the id `{}` also stands in line {first}", stated.object.id),
-            )
-            .with_hint("one object, one line"));
-        }
-    }
-    Ok(())
 }
 
 /// The ids of the objects that the file states, sorted, one a line: the content of its document.

@@ -64,10 +64,17 @@ pub(super) fn assign(existing: &[Option<&str>]) -> Assigned {
 
 /// Evenly spaced keys for a list that has none.
 fn fresh(count: usize) -> Vec<String> {
-    let step = STEP.min((NUMBERS - FIRST) / (count as u64 + 1)).max(1);
-    (0..count as u64)
-        .map(|place| write_number(FIRST + place * step))
-        .collect()
+    spaced(
+        FIRST,
+        STEP.min((NUMBERS - FIRST) / (count as u64 + 1)).max(1),
+        count,
+    )
+}
+
+/// `count` keys from the number `first` on, `step` apart.
+fn spaced(first: u64, step: u64, count: usize) -> Vec<String> {
+    let numbers = (0..count as u64).map(|place| first + place * step);
+    numbers.map(write_number).collect()
 }
 
 /// The places of the longest strictly rising run of values, in order.
@@ -104,34 +111,20 @@ fn between(low: Option<&str>, high: Option<&str>, count: usize) -> Option<Vec<St
         return Some(Vec::new());
     }
     let span = STEP.checked_mul(count as u64)?;
-    match (low, high) {
+    // At the ends of a list there is room for whole steps.
+    let first = match (low, high) {
         (None, None) => return Some(fresh(count)),
         (Some(low), None) => {
-            let number = read_number(low);
-            if number.checked_add(span)? < NUMBERS {
-                return Some(
-                    (1..=count as u64)
-                        .map(|place| write_number(number + place * STEP))
-                        .collect(),
-                );
-            }
+            let low = read_number(low);
+            (low.checked_add(span)? < NUMBERS).then_some(low + STEP)
         }
-        (None, Some(high)) => {
-            if let Some(start) = read_number(high).checked_sub(span).filter(|start| *start > 0) {
-                return Some(
-                    (0..count as u64)
-                        .map(|place| write_number(start + place * STEP))
-                        .collect(),
-                );
-            }
-        }
-        (Some(_), Some(_)) => {}
-    }
-    divide(
-        low.map_or_else(Vec::new, read_digits),
-        high.map(read_digits).as_deref(),
-        count as u64,
-    )
+        (None, Some(high)) => read_number(high).checked_sub(span).filter(|first| *first > 0),
+        (Some(_), Some(_)) => None,
+    };
+    first.map(|first| spaced(first, STEP, count)).or_else(|| {
+        let low = low.map_or_else(Vec::new, read_digits);
+        divide(low, high.map(read_digits).as_deref(), count as u64)
+    })
 }
 
 fn read_number(key: &str) -> u64 {

@@ -14,8 +14,8 @@ impl Document {
     /// [`Format::detect`] finds.
     ///
     /// # Errors
-    /// `InvalidInput` with path and line: bytes that are not UTF-8, a path or id that cannot be an id, the
-    /// same id twice in the file, front matter that is not YAML, a line that is not JSON or not of a known form.
+    /// `InvalidInput` with path and line: bytes that are not UTF-8, a path or id that cannot be an id, front matter that is
+    /// not YAML, a line that is not JSON or not of a known form.
     pub fn read(path: &str, bytes: &[u8], format: Option<Format>) -> Result<Self> {
         let id = document_id(path)?;
         let text = text::decode(id.as_str(), bytes)?;

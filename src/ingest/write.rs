@@ -101,11 +101,11 @@ fn located(documents: &[Document], error: Error) -> Error {
         documents.iter().find_map(|document| {
             let mut stated = document.stated_ids();
             let (_, line) = stated.find(|(stated, _)| stated.as_str() == id)?;
-            Some(document.location(line))
+            Some((document, line))
         })
     };
     match error.ids().iter().find_map(location) {
-        Some(location) if error.kind() == ErrorKind::InvalidInput => location.add_to(error),
+        Some((document, line)) if error.kind() == ErrorKind::InvalidInput => document.locate(line, error),
         _ => error,
     }
 }

@@ -149,4 +149,10 @@ impl Finding {
             is_decoded: false,
         }
     }
+
+    /// Returns the finding of a part of a text as one of the text, in which the part begins at `start`.
+    pub(in crate::scan) fn shifted(mut self, start: usize) -> Self {
+        self.span = self.span.start + start..self.span.end + start;
+        self
+    }
 }

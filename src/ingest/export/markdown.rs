@@ -3,10 +3,11 @@
 //! # Layer
 //! L6, inside `ingest`. Pure.
 
+use super::super::document::title_of;
 use super::super::format::Format;
 use super::super::markdown;
 use super::super::statement::{NAME, OBJECTS};
-use super::render::{Shape, Syntax};
+use super::render::{Heading, Shape, Syntax};
 use crate::object::{Attributes, Value};
 
 /// Markdown.
@@ -50,23 +51,13 @@ impl Syntax for Markdown {
         text
     }
 
-    fn heading(
-        &self,
-        level: usize,
-        attributes: &Attributes,
-        id: Option<&str>,
-        statement: Option<&str>,
-    ) -> String {
-        let title = attributes
-            .get("title")
-            .and_then(Value::as_text)
-            .unwrap_or_default();
-        let mut text = format!("{} {}", "#".repeat(level), title.replace('\n', " "));
-        text.push('\n');
-        if let Some(id) = id {
+    fn heading(&self, heading: &Heading<'_>) -> String {
+        let title = title_of(heading.attributes).replace('\n', " ");
+        let mut text = format!("{} {title}\n", "#".repeat(heading.level));
+        if let Some(id) = heading.id {
             text.push_str(&comment("id", id));
         }
-        put_statement(&mut text, statement);
+        put_statement(&mut text, heading.statement);
         text.push('\n');
         text
     }

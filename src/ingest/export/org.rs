@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::super::format::Format;
 use super::super::org;
 use super::super::statement::{NAME, OBJECTS};
-use super::render::{Shape, Syntax};
+use super::render::{Heading, Shape, Syntax};
 use crate::object::{Attributes, Value};
 
 /// The deepest level written as stars. Deeper headings state their parent.
@@ -66,15 +66,9 @@ impl Syntax for Org {
         text
     }
 
-    fn heading(
-        &self,
-        level: usize,
-        attributes: &Attributes,
-        id: Option<&str>,
-        statement: Option<&str>,
-    ) -> String {
-        let mut text = "*".repeat(level);
-        let part = |name: &str| attributes.get(name).and_then(Value::as_text);
+    fn heading(&self, heading: &Heading<'_>) -> String {
+        let mut text = "*".repeat(heading.level);
+        let part = |name: &str| heading.attributes.get(name).and_then(Value::as_text);
         if let Some(todo) = part("todo") {
             put_words(&mut text, todo);
         }
@@ -82,7 +76,7 @@ impl Syntax for Org {
             put_words(&mut text, &format!("[#{priority}]"));
         }
         put_words(&mut text, part("title").unwrap_or_default());
-        if let Some(tags) = tags(attributes) {
+        if let Some(tags) = tags(heading.attributes) {
             put_words(&mut text, &tags);
         }
         text.push('\n');
@@ -93,7 +87,12 @@ impl Syntax for Org {
         if !planned.is_empty() {
             put_line(&mut text, "", &planned.join(" "));
         }
-        put_drawer(&mut text, attributes.get("properties"), id, statement);
+        put_drawer(
+            &mut text,
+            heading.attributes.get("properties"),
+            heading.id,
+            heading.statement,
+        );
         text
     }
 

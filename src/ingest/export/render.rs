@@ -39,17 +39,32 @@ pub(super) trait Syntax {
     fn changes_context(&self, text: &str, shape: Shape, at_start: bool) -> bool;
     /// The head of a document, before its text.
     fn preamble(&self, attributes: &Attributes, statement: Option<&str>) -> String;
-    fn heading(
-        &self,
-        level: usize,
-        attributes: &Attributes,
-        id: Option<&str>,
-        statement: Option<&str>,
-    ) -> String;
+    fn heading(&self, heading: &Heading<'_>) -> String;
     /// A text as it is.
     fn body(&self, content: &str) -> String;
     /// A text with marks, so that nothing in it is structure.
     fn quote(&self, content: &str) -> String;
+}
+
+/// A heading to write.
+pub(super) struct Heading<'a> {
+    pub(super) level: usize,
+    pub(super) attributes: &'a Attributes,
+    pub(super) id: Option<&'a str>,
+    /// The fields to state beside it, as JSON.
+    pub(super) statement: Option<&'a str>,
+}
+
+impl<'a> Heading<'a> {
+    /// A heading of level 1 without an id.
+    fn plain(attributes: &'a Attributes) -> Self {
+        Self {
+            level: 1,
+            attributes,
+            id: None,
+            statement: None,
+        }
+    }
 }
 
 /// The kind of a file.
@@ -142,8 +157,12 @@ fn neighbours(nodes: &[Node]) -> Vec<String> {
 fn headings(ids: &[String], syntax: &dyn Syntax) -> String {
     let mut text = String::new();
     for (level, id) in (1..).zip(ids) {
-        let statement = r#"{"scope":"neighbour","origin":"tool_external"}"#;
-        text.push_str(&syntax.heading(level, &titled(id), Some(id), Some(statement)));
+        text.push_str(&syntax.heading(&Heading {
+            level,
+            attributes: &titled(id),
+            id: Some(id),
+            statement: Some(r#"{"scope":"neighbour","origin":"tool_external"}"#),
+        }));
     }
     text
 }
@@ -230,7 +249,10 @@ fn comes_back(
     let head = if is_document {
         syntax.preamble(&Attributes::new(), statement)
     } else {
-        syntax.heading(1, &titled("x"), None, statement)
+        syntax.heading(&Heading {
+            statement,
+            ..Heading::plain(&titled("x"))
+        })
     };
     let Some(mut read) = probe(&format!("{head}{written}{}", end(syntax)), syntax) else {
         return false;
@@ -252,7 +274,7 @@ fn probe(text: &str, syntax: &dyn Syntax) -> Option<Document> {
 
 /// The heading at the end of a probe.
 fn end(syntax: &dyn Syntax) -> String {
-    syntax.heading(1, &titled("end"), None, None)
+    syntax.heading(&Heading::plain(&titled("end")))
 }
 
 fn titled(title: &str) -> Attributes {
@@ -390,7 +412,10 @@ impl Rendering<'_> {
         let mut id = self.ids[place].then_some(object.id.as_str());
         let level = self.levels[place];
         let read_as = |attributes: &Attributes, id: Option<&str>| {
-            let heading = syntax.heading(1, attributes, id, None);
+            let heading = syntax.heading(&Heading {
+                id,
+                ..Heading::plain(attributes)
+            });
             let read = probe(&format!("{}{heading}{}", syntax.context(), end(syntax)), syntax)?;
             let [first, _] = &read.sections[..] else {
                 return None;
@@ -422,7 +447,12 @@ impl Rendering<'_> {
         }
         put_difference(&mut fields, &said, &object.attributes);
         self.put_rest(&mut fields, place, position);
-        Ok(syntax.heading(level.number, &shown, id, statement_of(fields).as_deref()))
+        Ok(syntax.heading(&Heading {
+            level: level.number,
+            attributes: &shown,
+            id,
+            statement: statement_of(fields).as_deref(),
+        }))
     }
 
     /// Adds the fields that no format can express.

@@ -74,23 +74,28 @@ pub(crate) fn balanced_end(text: &[u8]) -> Option<usize> {
 /// The brackets outside of strings: where each one ends, and how many are open then. All kinds count alike.
 #[cfg(feature = "agent")]
 fn brackets(text: &[u8]) -> impl Iterator<Item = (usize, usize)> {
-    let (mut depth, mut in_string, mut is_escaped) = (0_usize, false, false);
-    text.iter().enumerate().filter_map(move |(at, byte)| {
+    let mut depth = 0_usize;
+    outside_strings(text).filter_map(move |(at, byte)| {
+        match byte {
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => return None,
+        }
+        Some((at + 1, depth))
+    })
+}
+
+/// The bytes outside of strings, with their offsets.
+fn outside_strings(text: &[u8]) -> impl Iterator<Item = (usize, u8)> {
+    let (mut in_string, mut is_escaped) = (false, false);
+    text.iter().copied().enumerate().filter(move |(_, byte)| {
         match byte {
             _ if is_escaped => is_escaped = false,
             b'\\' if in_string => is_escaped = true,
             b'"' => in_string = !in_string,
-            b'[' | b'{' if !in_string => {
-                depth += 1;
-                return Some((at + 1, depth));
-            }
-            b']' | b'}' if !in_string => {
-                depth = depth.saturating_sub(1);
-                return Some((at + 1, depth));
-            }
-            _ => {}
+            _ => return !in_string,
         }
-        None
+        false
     })
 }
 
@@ -114,41 +119,26 @@ pub(super) fn too_large(digits: impl fmt::Display) -> Error {
 
 /// Refuses integers that the parser would turn into the nearest float.
 fn check_integers(text: &str) -> Result<()> {
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'"' => at = end_of_string(bytes, at),
-            b'-' | b'0'..=b'9' => {
-                let is_part = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
-                let length = bytes[at..].iter().take_while(|byte| is_part(byte)).count();
-                let number = &text[at..at + length];
-                let whole = !number.contains(['.', 'e', 'E']);
-                if whole && number.len() >= MANY_DIGITS && number.parse::<i64>().is_err() {
-                    return Err(too_large(number));
-                }
-                at += length;
-            }
-            _ => at += 1,
+    /// Fewer digits than this always fit.
+    const DIGITS_MIN: usize = 19;
+    let mut end = 0;
+    for (at, byte) in outside_strings(text.as_bytes()) {
+        if at < end || !(byte == b'-' || byte.is_ascii_digit()) {
+            continue;
+        }
+        let is_part = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
+        end = at
+            + text.as_bytes()[at..]
+                .iter()
+                .take_while(|byte| is_part(byte))
+                .count();
+        let number = &text[at..end];
+        let is_whole = !number.contains(['.', 'e', 'E']);
+        if is_whole && number.len() >= DIGITS_MIN && number.parse::<i64>().is_err() {
+            return Err(too_large(number));
         }
     }
     Ok(())
-}
-
-/// Fewer digits than this always fit.
-const MANY_DIGITS: usize = 19;
-
-/// The offset after the string that starts at `start`.
-fn end_of_string(bytes: &[u8], start: usize) -> usize {
-    let mut at = start + 1;
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'"' => return at + 1,
-            b'\\' => at += 2,
-            _ => at += 1,
-        }
-    }
-    bytes.len()
 }
 
 /// Reads a JSON value whose maps have each key once, and keeps the first key that a map has twice.

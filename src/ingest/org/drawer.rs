@@ -87,15 +87,20 @@ pub(super) fn add(path: &Id, others: &mut BTreeMap<String, Value>, property: &Pr
         )
         .with_hint("use at most 256 bytes without control characters"));
     }
-    let value = Value::from(property.value);
-    match others.get_mut(name) {
+    add_value(others, name, property.value);
+    Ok(())
+}
+
+/// Adds a value to a map. A repeated name has a list of its values.
+pub(super) fn add_value(map: &mut BTreeMap<String, Value>, name: &str, value: &str) {
+    let value = Value::from(value);
+    match map.get_mut(name) {
         None => {
-            others.insert(name.to_owned(), value);
+            map.insert(name.to_owned(), value);
         }
         Some(Value::List(values)) => values.push(value),
         Some(single) => *single = Value::List(vec![single.clone(), value]),
     }
-    Ok(())
 }
 
 /// The properties of the drawer at the start of `body`, and the rest. As in Org, an open drawer or one with another line

@@ -82,46 +82,28 @@ fn keyword(line: &str) -> Option<(String, &str)> {
 }
 
 fn add_keywords(keywords: &[(String, &str)], attributes: &mut Attributes) {
-    let mut titles = Vec::new();
-    let mut tags = Some(Vec::new());
-    let mut others: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-    for (name, value) in keywords {
-        match name.as_str() {
-            "title" => titles.push(*value),
-            "filetags" => {
-                tags = tags
-                    .zip(headline::read_tags(value))
-                    .map(|(all, more)| [all, more].concat());
-            }
-            _ => others.entry(name.clone()).or_default().push(Value::from(*value)),
-        }
-    }
+    let named = |wanted: &'static str| {
+        let named = keywords.iter().filter(move |(name, _)| name == wanted);
+        named.map(|(_, value)| *value)
+    };
+    let titles: Vec<&str> = named("title").collect();
     if !titles.is_empty() {
         // Org reads several titles as one.
         attributes.insert("title", titles.join(" "));
     }
-    if tags.is_none() {
-        let written = keywords.iter().filter(|(name, _)| name == "filetags");
-        others.insert(
-            "filetags".to_owned(),
-            written.map(|(_, value)| Value::from(*value)).collect(),
-        );
-    }
-    if let Some(tags) = tags.filter(|tags| !tags.is_empty()) {
+    // Lines that are not all tags stay keywords.
+    let tags: Option<Vec<_>> = named("filetags").map(headline::read_tags).collect();
+    let has_tags = tags.is_some();
+    if let Some(tags) = tags.map(|tags| tags.concat()).filter(|tags| !tags.is_empty()) {
         attributes.insert("tags", tags);
     }
-    let single_or_list = |mut values: Vec<Value>| {
-        if values.len() == 1 {
-            values.remove(0)
-        } else {
-            Value::List(values)
+    let mut others = BTreeMap::new();
+    for (name, value) in keywords {
+        if name != "title" && !(has_tags && name == "filetags") {
+            drawer::add_value(&mut others, name, value);
         }
-    };
-    let map: BTreeMap<String, Value> = others
-        .into_iter()
-        .map(|(name, values)| (name, single_or_list(values)))
-        .collect();
-    if !map.is_empty() {
-        attributes.insert("keywords", Value::Map(map));
+    }
+    if !others.is_empty() {
+        attributes.insert("keywords", Value::Map(others));
     }
 }

@@ -5,12 +5,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::document::{DOCUMENT_KIND, Document, Location, SectionKind};
+use super::super::document::{DOCUMENT_KIND, Document, SectionKind};
 use super::super::json::{Fields, Stated};
 use super::super::order;
 use super::change::{Change, Existing, IngestOptions, Write};
 use super::known::Known;
-use super::matching::{Matched, children_by_parent};
+use super::matching::children_by_parent;
 use crate::error::Result;
 use crate::object::{Id, Kind, NewObject, Object, Origin, Position, Scope};
 
@@ -18,7 +18,7 @@ use crate::object::{Id, Kind, NewObject, Object, Origin, Position, Scope};
 pub(super) fn changes(
     documents: &[Document],
     known: &Known,
-    matched: &Matched,
+    matched: &[Vec<Option<usize>>],
     ids: &[Vec<Id>],
     existing: &dyn Existing,
     options: &IngestOptions,
@@ -32,7 +32,7 @@ pub(super) fn changes(
     };
     for (number, document) in documents.iter().enumerate() {
         writer.put_document(document)?;
-        writer.put_sections(document, &ids[number], &|section| matched.of(number, section))?;
+        writer.put_sections(document, &ids[number], &matched[number])?;
         writer.put_objects(document)?;
     }
     writer.remove_others()?;
@@ -98,17 +98,12 @@ impl Writer<'_> {
         }
         self.change.roots.push(document.path.clone());
         let above = (stated.scope.as_ref(), stated.origin);
-        self.put(object, old, above, Some(stated), document.location(0))
+        self.put(object, old, above, Some(stated), (document, 0))
     }
 
-    fn put_sections(
-        &mut self,
-        document: &Document,
-        ids: &[Id],
-        matched: &dyn Fn(usize) -> Option<usize>,
-    ) -> Result<()> {
+    fn put_sections(&mut self, document: &Document, ids: &[Id], matched: &[Option<usize>]) -> Result<()> {
         let old_of = |section: usize| {
-            let old = &self.known.objects[matched(section)?];
+            let old = &self.known.objects[matched[section]?];
             (old.id == ids[section]).then_some(&old.object)
         };
         let mut keys: Vec<Option<Position>> = vec![None; document.sections.len()];
@@ -158,13 +153,7 @@ impl Writer<'_> {
                 // A heading states no time, so the time of its object stays.
                 object.event_time = old.and_then(Object::event_time);
             }
-            self.put(
-                object,
-                old,
-                own,
-                Some(&section.stated),
-                document.location(section.line),
-            )?;
+            self.put(object, old, own, Some(&section.stated), (document, section.line))?;
             inherited.push(own);
         }
         Ok(())
@@ -184,7 +173,7 @@ impl Writer<'_> {
             stated.parent.get_or_insert_with(|| document.path.clone());
             let old = self.existing.get(&stated.id)?;
             let own = (line.has_scope.then_some(&line.object.scope), line.origin);
-            self.put(stated, old.as_ref(), own, None, document.location(object.line))?;
+            self.put(stated, old.as_ref(), own, None, (document, object.line))?;
         }
         Ok(())
     }
@@ -198,7 +187,7 @@ impl Writer<'_> {
         old: Option<&Object>,
         (scope, origin): Inherited<'_>,
         stated: Option<&Fields>,
-        location: Location<'_>,
+        (document, line): (&Document, u64),
     ) -> Result<()> {
         let before = old.map(Object::to_new).transpose()?;
         let kept = before.as_ref().map(|before| &before.scope);
@@ -223,7 +212,7 @@ impl Writer<'_> {
             .existing
             .check(&object)
             .and_then(|()| object.encode(old_origin, self.existing.hash()))
-            .map_err(|error| location.name(&object.id, error))?;
+            .map_err(|error| document.locate(line, error.with_ids(vec![object.id.to_string()])))?;
         if old.is_some_and(|old| encoded.same_meaning(old)) {
             self.change.unchanged += 1;
             return Ok(());

@@ -10,7 +10,6 @@ use super::super::document::{Document, SectionKind};
 use super::super::text::at;
 use super::change::Existing;
 use super::known::Known;
-use super::matching::Matched;
 use crate::error::{Error, Result};
 use crate::object::Id;
 
@@ -54,7 +53,7 @@ fn twice(id: &Id, first: (&Id, u64), second: (&Id, u64)) -> Error {
 pub(super) fn assign(
     documents: &[Document],
     known: &Known,
-    matched: &Matched,
+    matched: &[Vec<Option<usize>>],
     stated: &StatedIds<'_>,
     existing: &dyn Existing,
 ) -> Result<Vec<Vec<Id>>> {
@@ -79,7 +78,7 @@ pub(super) fn assign(
                 (SectionKind::Heading, None) => join(document.path.as_str(), '#', &slug(section.title())),
                 (SectionKind::Heading, Some(parent)) => join(&bases[parent], '/', &slug(section.title())),
             };
-            let old = matched.of(number, place).map(|old| &known.objects[old].id);
+            let old = matched[number][place].map(|old| &known.objects[old].id);
             if let Some(id) = section.id.as_ref().or(old) {
                 ids.push(id.clone());
                 bases.push(base);

@@ -14,26 +14,19 @@ use super::known::Known;
 use crate::digest::{ContentDigest, HashSuite};
 use crate::object::{Attributes, Object, Time, Value, hash_content};
 
-/// The places in [`Known`] of the sections of each document.
-pub(super) struct Matched(Vec<Vec<Option<usize>>>);
-
-impl Matched {
-    /// The object that a section of a document is.
-    pub(super) fn of(&self, document: usize, section: usize) -> Option<usize> {
-        self.0[document][section]
-    }
-}
+/// For each document the places in [`Known`] of the objects that its sections are.
+pub(super) type Matched = Vec<Vec<Option<usize>>>;
 
 /// Finds the object of each section.
 pub(super) fn match_all(documents: &[Document], known: &Known, suite: HashSuite) -> Matched {
     let mut claimed = vec![false; known.objects.len()];
-    let mut matched: Vec<Vec<Option<usize>>> = Vec::with_capacity(documents.len());
+    let mut matched = Matched::with_capacity(documents.len());
     for document in documents {
         let stated = document
             .sections
             .iter()
-            .map(|section| known.place(section.id.as_ref()?));
-        let stated: Vec<_> = stated.collect();
+            .map(|section| known.place(section.id.as_ref()?))
+            .collect::<Vec<_>>();
         stated.iter().flatten().for_each(|place| claimed[*place] = true);
         matched.push(stated);
     }
@@ -68,7 +61,7 @@ pub(super) fn match_all(documents: &[Document], known: &Known, suite: HashSuite)
             }
         }
     }
-    Matched(matched)
+    matched
 }
 
 /// The places of the children of the document and of each section that has any, in order.

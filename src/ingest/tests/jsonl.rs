@@ -296,11 +296,9 @@ fn a_bad_line_names_file_and_line_and_what_is_wrong() {
         big,
         "a.jsonl:3: the integer 18446744073709551616 does not fit into 64 bits with a sign"
     );
-    let twice = refused(
-        "a.jsonl",
-        "{\"id\":\"a\",\"kind\":\"k\"}\n{\"id\":\"a\",\"kind\":\"k\"}\n",
-    );
-    assert_eq!(twice.message(), "a.jsonl:2: the id `a` also stands in line 1");
+    let twice = "{\"id\":\"a\",\"kind\":\"k\"}\n{\"id\":\"a\",\"kind\":\"k\"}\n";
+    let twice = Memory::default().try_ingest(&[("a.jsonl", twice)]).unwrap_err();
+    assert_eq!(twice.message(), "a.jsonl:2: the id `a` also stands at a.jsonl:1");
 }
 
 #[test]

@@ -10,63 +10,46 @@ use std::sync::LazyLock;
 use crate::recall::text::lists;
 use crate::recall::text::terms::{term_of, words};
 
-/// Words that negate a statement.
-const NEGATIONS: &str = "no not never none nobody nothing neither nor without isnt arent wasnt werent hasnt havent \
-     hadnt doesnt dont didnt wont wouldnt shouldnt couldnt cant cannot aint";
-/// Words that only join others.
-const JOINING: &str = "a an the this that these those some any of to in on at by for with and or is are was were be \
-     been being am it its as from into";
 /// Numbers in words, by their value.
 const NUMBERS: &str = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen \
      sixteen seventeen eighteen nineteen twenty";
-/// Directions that exclude each other.
-const OPPOSITE: [(&str, &str); 4] = [
-    ("up", "down"),
-    ("out off away", "in into inside on onto"),
-    ("inside", "outside"),
-    ("over above", "under below beneath"),
-];
-const AWAY: &str = "out off away";
 /// The most words of a text that are compared.
 const WORDS_MAX: usize = 512;
 
-/// Roles of a word, as bits.
-const NEGATES: u8 = 1;
-const JOINS: u8 = 2;
-const GOES_AWAY: u8 = 4;
-/// The first way of a pair of opposite directions; the other way is the next bit.
-const FIRST_WAY: u16 = 8;
+/// The roles of a word, as bits.
+type Roles = u16;
+/// The names of the roles in the list, in the order of their bits. After the first three come pairs of directions.
+const NAMES: [&str; 11] = [
+    "negates", "joins", "away", "up", "down", "out", "in", "inside", "outside", "over", "under",
+];
+const NEGATES: Roles = 1;
+const JOINS: Roles = 2;
+const AWAY: Roles = 4;
 
-static ROLES: LazyLock<HashMap<&'static str, u16>> = LazyLock::new(|| {
-    let mut roles: HashMap<&'static str, u16> = HashMap::new();
-    let mut add = |list: &'static str, role: u16| {
-        for word in list.split_whitespace() {
-            *roles.entry(word).or_default() |= role;
+static ROLES: LazyLock<HashMap<&'static str, Roles>> = LazyLock::new(|| {
+    let mut roles: HashMap<&'static str, Roles> = HashMap::new();
+    for (name, words) in lists::named(lists::ROLES) {
+        let bit = NAMES.iter().position(|known| *known == name);
+        for word in words {
+            *roles.entry(word).or_default() |= 1 << bit.expect("a test reads the list");
         }
-    };
-    add(NEGATIONS, NEGATES.into());
-    add(JOINING, JOINS.into());
-    add(AWAY, GOES_AWAY.into());
-    for (at, (one_way, other_way)) in OPPOSITE.iter().enumerate() {
-        add(one_way, FIRST_WAY << (2 * at));
-        add(other_way, FIRST_WAY << (2 * at + 1));
     }
     roles
 });
 
 static STOPS: LazyLock<HashSet<String>> = LazyLock::new(|| {
-    let stops = lists::words(lists::STOP).filter(|word| role_of(word) & u16::from(NEGATES) == 0);
+    let stops = lists::words(lists::STOP).filter(|word| role_of(word) & NEGATES == 0);
     stops.map(term_of).chain(["there".to_owned()]).collect()
 });
 
-fn role_of(word: &str) -> u16 {
+fn role_of(word: &str) -> Roles {
     ROLES.get(word).copied().unwrap_or_default()
 }
 
 /// The words of a text.
 pub(crate) struct Words {
     /// The roles of all its words together.
-    roles: u16,
+    roles: Roles,
     /// The terms without stop words, each once, in order.
     pub(crate) terms: Vec<String>,
     /// The last term, stop word or not.
@@ -80,10 +63,9 @@ impl Words {
         let joined = join_digits(text);
         let mut in_order = words(&joined);
         in_order.truncate(WORDS_MAX);
-        let silent = u16::from(JOINS | NEGATES);
         let counted: Vec<String> = in_order
             .iter()
-            .filter(|word| role_of(word) & silent == 0)
+            .filter(|word| role_of(word) & (JOINS | NEGATES) == 0)
             .map(|word| term(word))
             .collect();
         let mut seen = HashSet::new();
@@ -110,18 +92,18 @@ impl Words {
     }
 
     pub(crate) fn is_negated(&self) -> bool {
-        self.roles & u16::from(NEGATES) != 0
+        self.roles & NEGATES != 0
     }
 
     pub(crate) fn goes_away(&self) -> bool {
-        self.roles & u16::from(GOES_AWAY) != 0
+        self.roles & AWAY != 0
     }
 
-    /// Whether this text has only one way of a pair of directions, and the other text only the opposite way.
+    /// Whether this text has only one direction of a pair, and the other text only the opposite one.
     pub(crate) fn goes_against(&self, other: &Self) -> bool {
-        (0..OPPOSITE.len()).any(|at| {
-            let ways = |words: &Self| (words.roles / (FIRST_WAY << (2 * at))) & 3;
-            matches!((ways(self), ways(other)), (1, 2) | (2, 1))
+        (3..NAMES.len()).step_by(2).any(|bit| {
+            let directions = |words: &Self| words.roles >> bit & 3;
+            matches!((directions(self), directions(other)), (1, 2) | (2, 1))
         })
     }
 }

@@ -79,19 +79,13 @@ fn rarity(all: u32, frequency: usize) -> f32 {
     ((all - frequency + 0.5) / (frequency + 0.5)).ln_1p()
 }
 
-/// The result of the pass over the postings besides the cells of the scratch.
-pub(crate) struct Base {
-    /// The rarity of each term of the question.
-    pub(crate) rarities: Vec<f32>,
-}
-
-/// Scores all admitted memories and their sessions into `scratch`.
+/// Scores all admitted memories and their sessions into `scratch`. Returns the rarity of each term of the question.
 pub(crate) fn score(
     index: &Index,
     admission: &Admission,
     question: &Question,
     scratch: &mut Scratch,
-) -> Base {
+) -> Vec<f32> {
     scratch.prepare(index);
     let mut unknown = 0;
     let mut rarities = Vec::with_capacity(question.terms.len());
@@ -104,12 +98,11 @@ pub(crate) fn score(
         }
         let rarity = rarity(admission.memories, own.len());
         rarities.push(rarity);
-        let relatives: Vec<(u32, f32)> = if own.is_empty() && unknown < UNKNOWN_MAX {
+        let mut relatives = Vec::new();
+        if own.is_empty() && unknown < UNKNOWN_MAX {
             unknown += 1;
-            nearly(&index.postings, &term.text)
-        } else {
-            Vec::new()
-        };
+            relatives = nearly(&index.postings, &term.text);
+        }
         let relatives = relatives.into_iter().chain(related(&index.postings, &term.text));
         let pass = Pass {
             index,
@@ -122,7 +115,7 @@ pub(crate) fn score(
         pass.add_sessions(&own, scratch);
         scratch.own = own;
     }
-    Base { rarities }
+    rarities
 }
 
 /// The admitted postings of a term.
@@ -132,6 +125,13 @@ fn collect(index: &Index, admission: &Admission, number: u32, into: &mut Vec<Pos
             into.push(posting);
         }
     });
+}
+
+/// BM25 of a term with this rarity and count in a text. `length` is a share of the mean; `b` says how much it counts.
+#[inline]
+fn bm25(rarity: f32, quarters: u32, b: f32, length: f32) -> f32 {
+    let count = quarters as f32 / 4.0;
+    rarity * count * (K1 + 1.0) / (count + K1 * (1.0 - b + b * length))
 }
 
 /// One term of the question.
@@ -147,30 +147,21 @@ impl Pass<'_> {
     /// BM25 of one term in one memory.
     #[inline]
     fn part(&self, posting: Posting, rarity: f32) -> f32 {
-        let count = posting.quarters as f32 / 4.0;
-        let length =
-            self.index.columns.lengths[posting.memory as usize] as f32 / self.admission.memory_length;
-        rarity * count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * length))
+        let length = self.index.columns.lengths[posting.memory as usize] as f32;
+        bm25(rarity, posting.quarters, B, length / self.admission.memory_length)
     }
 
     fn add(&self, own: &[Posting], relatives: impl Iterator<Item = (u32, f32)>, scratch: &mut Scratch) {
-        let bit = if self.place < MASK_TERMS {
-            1 << self.place
-        } else {
-            0
-        };
+        let is_in_mask = self.place < MASK_TERMS;
+        let bit = u32::from(is_in_mask) << (self.place % MASK_TERMS);
         let mut relatives = relatives.peekable();
         let alone = relatives.peek().is_none();
         for &posting in own {
             let part = self.part(posting, self.rarity);
             let memory = posting.memory as usize;
             if alone {
-                touch(
-                    &mut scratch.base,
-                    &mut scratch.touched,
-                    posting.memory,
-                    self.weight * part,
-                );
+                let (cells, touched) = (&mut scratch.base, &mut scratch.touched);
+                touch(cells, touched, posting.memory, self.weight * part);
             } else {
                 scratch.part[memory] = part;
                 scratch.parts_touched.push(posting.memory);
@@ -199,12 +190,8 @@ impl Pass<'_> {
         let touched = std::mem::take(&mut scratch.parts_touched);
         for &memory in &touched {
             let part = std::mem::take(&mut scratch.part[memory as usize]);
-            touch(
-                &mut scratch.base,
-                &mut scratch.touched,
-                memory,
-                self.weight * part,
-            );
+            let (cells, touched) = (&mut scratch.base, &mut scratch.touched);
+            touch(cells, touched, memory, self.weight * part);
         }
         scratch.parts_touched = touched;
         scratch.parts_touched.clear();
@@ -224,16 +211,16 @@ impl Pass<'_> {
         }
         let rarity = rarity(self.admission.sessions, counted.len());
         for &session in &counted {
-            let count = std::mem::take(&mut scratch.session_quarters[session as usize]) as f32 / 4.0;
-            let length =
-                self.index.sessions.all[session as usize].length as f32 / self.admission.session_length;
-            let part = rarity * count * (K1 + 1.0) / (count + K1 * (1.0 - SESSION_B + SESSION_B * length));
-            touch(
-                &mut scratch.session,
-                &mut scratch.sessions_touched,
-                session,
-                self.weight * part,
+            let quarters = std::mem::take(&mut scratch.session_quarters[session as usize]);
+            let length = self.index.sessions.all[session as usize].length as f32;
+            let part = bm25(
+                rarity,
+                quarters,
+                SESSION_B,
+                length / self.admission.session_length,
             );
+            let (cells, touched) = (&mut scratch.session, &mut scratch.sessions_touched);
+            touch(cells, touched, session, self.weight * part);
         }
         scratch.counted = counted;
     }

@@ -31,7 +31,7 @@ pub use snippet::{CHARS_A_TOKEN, Snippet, snippet, tokens};
 
 use crate::recall::index::{Index, Key};
 use dense::Cosines;
-use order::{Scored, arrange};
+use order::arrange;
 use question::Question;
 use rank::{Candidate, Ranking};
 use scope::Admission;
@@ -122,71 +122,52 @@ pub struct Reason {
 impl Hit {
     /// Every signal that adds to the score, or takes from it, with its weight.
     pub fn explain(&self) -> Vec<Reason> {
-        let weights = weights(self.conversation);
-        let named = NAMES.iter().zip(MEANINGS).zip(self.signals.iter().zip(weights));
-        let mut reasons: Vec<Reason> = named
-            .map(|((&name, meaning), (&value, weight))| Reason {
-                name,
-                meaning,
-                value,
-                weight,
-            })
-            .collect();
-        reasons.push(Reason {
-            name: "vec",
-            meaning: "says it with other words, by its vector",
-            value: self.dense,
-            weight: if self.with_vectors {
-                dense_weight(self.conversation)
-            } else {
-                0.0
-            },
-        });
-        reasons.push(Reason {
-            name: "lately",
-            meaning: "has the words and happened lately",
-            value: self.lately,
-            weight: self.recency * recency_share(self.conversation),
-        });
-        reasons.retain(|reason| reason.value * reason.weight != 0.0);
-        reasons
+        let is_part = |reason: &Reason| reason.value * reason.weight != 0.0;
+        self.reasons().filter(is_part).collect()
     }
-}
 
-fn weights(conversation: bool) -> [f32; SIGNALS] {
-    if conversation { CONVERSATION } else { OTHER }
-}
-
-fn dense_weight(conversation: bool) -> f32 {
-    if conversation {
-        DENSE_CONVERSATION
-    } else {
-        DENSE_OTHER
+    /// The sum of all values by their weights.
+    fn weighted_sum(&self) -> f32 {
+        self.reasons().map(|reason| reason.value * reason.weight).sum()
     }
-}
 
-fn score(candidate: &Candidate, vectors: bool) -> f32 {
-    let weights = weights(candidate.conversation);
-    let sum: f32 = candidate
-        .signals
-        .iter()
-        .zip(weights)
-        .map(|(value, weight)| value * weight)
-        .sum();
-    if vectors {
-        sum + dense_weight(candidate.conversation) * candidate.dense
-    } else {
-        sum
+    /// All signals with their weights.
+    fn reasons(&self) -> impl Iterator<Item = Reason> {
+        let (signals, dense, recency) = if self.conversation {
+            (CONVERSATION, DENSE_CONVERSATION, 1.0)
+        } else {
+            (OTHER, DENSE_OTHER, RECENCY_OTHER)
+        };
+        let reason = |name, meaning, value, weight| Reason {
+            name,
+            meaning,
+            value,
+            weight,
+        };
+        let named = NAMES.into_iter().zip(MEANINGS);
+        let signals = named.zip(self.signals.into_iter().zip(signals));
+        let signals =
+            signals.map(move |((name, meaning), (value, weight))| reason(name, meaning, value, weight));
+        let dense = if self.with_vectors { dense } else { 0.0 };
+        signals.chain([
+            reason(
+                "vec",
+                "says it with other words, by its vector",
+                self.dense,
+                dense,
+            ),
+            reason(
+                "lately",
+                "has the words and happened lately",
+                self.lately,
+                self.recency * recency,
+            ),
+        ])
     }
 }
 
 /// The age that halves recency: a day, in seconds.
 pub const LATELY: f32 = 86_400.0;
-
-/// The share of recency's weight. Outside of conversations fewer terms balance it.
-fn recency_share(conversation: bool) -> f32 {
-    if conversation { 1.0 } else { RECENCY_OTHER }
-}
 
 /// Recency: 1 now and in the future, a half at the age [`LATELY`], a third at twice that age.
 fn lately(time: i64, now: i64) -> f32 {
@@ -211,7 +192,7 @@ impl Index {
         question.asks.state &= query.freshness;
         let vector = query.embedder.map(|embedder| embedder.embed(&question.nameless));
         let dense = vector.and_then(|vector| Cosines::new(self, &admission, &vector));
-        let rarities = base::score(self, &admission, &question, scratch).rarities;
+        let rarities = base::score(self, &admission, &question, scratch);
         let hits = self.hits(query, &admission, &question, scratch, &rarities, dense.as_ref());
         scratch.clear();
         Answer {
@@ -232,7 +213,7 @@ impl Index {
     ) -> Vec<Key> {
         let admission = Admission::new(self, scopes);
         let question = Question::read(self, &admission, text, None);
-        let rarities = base::score(self, &admission, &question, scratch).rarities;
+        let rarities = base::score(self, &admission, &question, scratch);
         let ranking = Ranking::new(
             self,
             &admission,
@@ -261,41 +242,25 @@ impl Index {
     ) -> Vec<Hit> {
         let mut ranking = Ranking::new(self, admission, query.filter, question, scratch, rarities, dense);
         ranking.takes_place = query.takes_place;
-        let candidates = ranking.candidates().into_iter();
         let recency = query.now.map_or(0.0, |_| query.recency);
-        let lately = |candidate: &Candidate| match query.now {
-            Some(now) if recency > 0.0 => lately(self.columns.row(candidate.number).time, now),
-            _ => 0.0,
-        };
-        let scored = candidates.map(|candidate| {
-            let lately = candidate.signals[Signal::Base as usize] * lately(&candidate);
-            Scored {
-                score: score(&candidate, dense.is_some())
-                    + recency * recency_share(candidate.conversation) * lately,
-                lately,
-                candidate,
-                moved: None,
+        let mut candidates = ranking.candidates();
+        for Candidate { number, hit } in &mut candidates {
+            if let Some(now) = query.now.filter(|_| recency > 0.0) {
+                let time = self.columns.times[*number as usize];
+                hit.lately = hit.signals[Signal::Base as usize] * lately(time, now);
             }
-        });
-        let mut scored = arrange(&ranking, scored.collect());
-        scored.truncate(query.limit);
-        let numbers: Vec<u32> = scored.iter().map(|scored| scored.candidate.number).collect();
+            hit.recency = recency;
+            hit.score = hit.weighted_sum();
+        }
+        let mut best = arrange(&ranking, candidates);
+        best.truncate(query.limit);
+        let numbers: Vec<u32> = best.iter().map(|candidate| candidate.number).collect();
         let confidences = confidence::confidences(self, question, rarities, scratch, &numbers);
-        let hits = scored
-            .into_iter()
-            .zip(confidences)
-            .map(|(scored, confidence)| Hit {
-                key: self.columns.keys[scored.candidate.number as usize],
-                score: scored.score,
-                confidence,
-                conversation: scored.candidate.conversation,
-                signals: scored.candidate.signals,
-                dense: scored.candidate.dense,
-                moved: scored.moved,
-                lately: scored.lately,
-                recency,
-                with_vectors: dense.is_some(),
-            });
+        let best = best.into_iter().zip(confidences);
+        let hits = best.map(|(candidate, confidence)| Hit {
+            confidence,
+            ..candidate.hit
+        });
         hits.collect()
     }
 }

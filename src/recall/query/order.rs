@@ -8,17 +8,7 @@
 //! - ORD-2: freshness exchanges two places at most; nothing else moves.
 
 use super::rank::{Candidate, Ranking};
-use std::cmp::Ordering;
 use std::collections::HashMap;
-
-/// A candidate with its score.
-#[derive(Clone)]
-pub(crate) struct Scored {
-    pub(crate) candidate: Candidate,
-    pub(crate) score: f32,
-    pub(crate) lately: f32,
-    pub(crate) moved: Option<Moved>,
-}
 
 /// The reason why a hit does not have the rank of its score.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,47 +26,42 @@ const STANDS_OUT: f32 = 0.8;
 const SECOND_MIN: f32 = 0.4;
 
 /// Sorts by score and applies both rules.
-pub(crate) fn arrange(ranking: &Ranking<'_>, mut scored: Vec<Scored>) -> Vec<Scored> {
-    scored.sort_unstable_by(|one, two| {
-        ranking.order(
-            (one.score, one.candidate.number),
-            (two.score, two.candidate.number),
-        )
-    });
+pub(crate) fn arrange(ranking: &Ranking<'_>, mut candidates: Vec<Candidate>) -> Vec<Candidate> {
+    candidates
+        .sort_unstable_by(|one, two| ranking.order((one.hit.score, one.number), (two.hit.score, two.number)));
     if ranking.question.asks.state {
-        put_fresher_first(ranking, &mut scored);
+        put_fresher_first(ranking, &mut candidates);
     }
-    put_successors_first(ranking, scored)
+    put_successors_first(ranking, candidates)
 }
 
 /// Puts the newer of two leaders first. Two memories that lead the rest together are two states of one fact.
-fn put_fresher_first(ranking: &Ranking<'_>, scored: &mut [Scored]) {
-    let [first, second, rest @ ..] = scored else {
+fn put_fresher_first(ranking: &Ranking<'_>, candidates: &mut [Candidate]) {
+    let [first, second, rest @ ..] = candidates else {
         return;
     };
-    let third = rest.first().map_or(0.0, |third| third.score).max(1e-9);
-    let least = if first.candidate.conversation {
+    let third = rest.first().map_or(0.0, |third| third.hit.score).max(1e-9);
+    let least = if first.hit.conversation {
         STANDS_OUT_CONVERSATION
     } else {
         STANDS_OUT
     };
-    let chronology = ranking
-        .index
-        .columns
-        .chronology(second.candidate.number, first.candidate.number);
-    if chronology == Ordering::Greater
-        && second.score > 0.0
-        && second.score >= SECOND_MIN * first.score
-        && second.score * second.score >= least * first.score * third
+    let columns = &ranking.index.columns;
+    let is_newer = columns.chronology(second.number, first.number).is_gt();
+    let (of_first, of_second) = (first.hit.score, second.hit.score);
+    if is_newer
+        && of_second > 0.0
+        && of_second >= SECOND_MIN * of_first
+        && of_second * of_second >= least * of_first * third
     {
         std::mem::swap(first, second);
-        first.moved = Some(Moved::Fresher);
+        first.hit.moved = Some(Moved::Fresher);
     }
 }
 
 /// Moves each successor among the candidates before what it supersedes.
-fn put_successors_first(ranking: &Ranking<'_>, scored: Vec<Scored>) -> Vec<Scored> {
-    let numbers: Vec<u32> = scored.iter().map(|scored| scored.candidate.number).collect();
+fn put_successors_first(ranking: &Ranking<'_>, candidates: Vec<Candidate>) -> Vec<Candidate> {
+    let numbers: Vec<u32> = candidates.iter().map(|candidate| candidate.number).collect();
     let places: HashMap<u32, usize> = numbers
         .iter()
         .enumerate()
@@ -106,13 +91,13 @@ fn put_successors_first(ranking: &Ranking<'_>, scored: Vec<Scored>) -> Vec<Score
             order.push((top, !stack.is_empty()));
         }
     }
-    let mut slots: Vec<Option<Scored>> = scored.into_iter().map(Some).collect();
+    let mut slots: Vec<Option<Candidate>> = candidates.into_iter().map(Some).collect();
     let ordered = order.into_iter().filter_map(|(place, moved)| {
-        let mut scored = slots[place].take()?;
+        let mut candidate = slots[place].take()?;
         if moved {
-            scored.moved = Some(Moved::Successor);
+            candidate.hit.moved = Some(Moved::Successor);
         }
-        Some(scored)
+        Some(candidate)
     });
     ordered.collect()
 }

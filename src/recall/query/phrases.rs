@@ -3,7 +3,7 @@
 //! # Layer
 //! Knows runs and folding; not the index.
 
-use crate::recall::text::runs::{RunKind, Runs, is_apostrophe};
+use crate::recall::text::runs::{RunKind, Runs};
 use crate::recall::text::terms::fold;
 
 /// One piece of the question: letters and digits between everything else.
@@ -20,9 +20,7 @@ pub(crate) fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut end = 0;
     for run in Runs::new(text).filter(|run| run.kind == RunKind::Word) {
-        for raw in run.text.split(is_apostrophe).filter(|raw| !raw.is_empty()) {
-            // A piece is a slice of the text, so that the distance of their starts is its place.
-            let start = raw.as_ptr().addr() - text.as_ptr().addr();
+        for (start, raw) in run.pieces() {
             let mut folded = String::new();
             fold(raw, &mut folded);
             pieces.push(Piece {

@@ -11,7 +11,7 @@ use super::phrases::{Asks, asks, pieces};
 use super::scope::Admission;
 use crate::recall::index::Index;
 use crate::recall::text::calendar::day_of;
-use crate::recall::text::marks::{Marker, push_word};
+use crate::recall::text::marks::Marker;
 use crate::recall::text::runs::{RunKind, Runs};
 use crate::recall::text::terms::{Side, facts_of, for_each_sign, is_frame, term_of, word_of};
 
@@ -97,7 +97,7 @@ fn relative(text: &str, now: i64) -> Vec<Asked> {
     let mut marker = Marker::new(text, day_of(now));
     let mut folded = String::new();
     for run in Runs::new(text).filter(|run| run.kind == RunKind::Word) {
-        push_word(&mut marker, run.start, run.text, &mut folded);
+        marker.push_word(run.start, run, &mut folded);
     }
     marker.spans.into_iter().map(Asked::Relative).collect()
 }

@@ -16,7 +16,7 @@ use super::dense::Cosines;
 use super::question::Question;
 use super::scope::Admission;
 use super::signals::{KEY_DATE, KEY_SPEAKER, SIGNALS, Signal};
-use super::{Filter, TakesPlace};
+use super::{Filter, Hit, TakesPlace};
 use crate::recall::index::Index;
 use crate::recall::text::marks::{DIRECTIVE, FIRST_PERSON, NUMBER, QUESTION, SECOND_PERSON, TIME};
 
@@ -28,13 +28,11 @@ const SUCCESSORS_UNTIL: usize = CANDIDATES * 8;
 const CONTEXT: isize = 5;
 const CONTEXT_DECAY: f32 = 0.7;
 
-/// A memory with all its signals.
-#[derive(Clone)]
+/// A document that may become a hit.
 pub(crate) struct Candidate {
     pub(crate) number: u32,
-    pub(crate) conversation: bool,
-    pub(crate) signals: [f32; SIGNALS],
-    pub(crate) dense: f32,
+    /// The hit, with all signals.
+    pub(crate) hit: Hit,
 }
 
 /// The inputs of the ranking of one question.
@@ -158,11 +156,7 @@ impl<'a> Ranking<'a> {
 
     /// The best `count` of `memories` by `key`, which has to be above zero.
     fn best(&self, memories: impl Iterator<Item = u32>, count: usize, key: impl Fn(u32) -> f32) -> Vec<u32> {
-        let order = |one: &(f32, u32), two: &(f32, u32)| {
-            two.0
-                .total_cmp(&one.0)
-                .then_with(|| self.index.columns.chronology(one.1, two.1))
-        };
+        let order = |one: &(f32, u32), two: &(f32, u32)| self.order(*one, *two);
         let mut best: Vec<(f32, u32)> = Vec::with_capacity(count * 4);
         let mut least = 0.0;
         for memory in memories {
@@ -241,10 +235,8 @@ impl<'a> Ranking<'a> {
             .into_iter()
             .map(|number| self.candidate(number))
             .collect();
-        normalise(&mut candidates, |candidate| {
-            &mut candidate.signals[Signal::Context as usize]
-        });
-        normalise(&mut candidates, |candidate| &mut candidate.dense);
+        normalise(&mut candidates, |hit| &mut hit.signals[Signal::Context as usize]);
+        normalise(&mut candidates, |hit| &mut hit.dense);
         candidates
     }
 
@@ -298,14 +290,20 @@ impl<'a> Ranking<'a> {
         } else {
             set(Signal::Directive, base_if(DIRECTIVE).sqrt());
         }
-        Candidate {
-            number,
+        let dense = self.dense.map(|dense| dense.with_neighbours(self.index, number));
+        let hit = Hit {
+            key: row.key,
+            score: 0.0,
+            confidence: 0.0,
             conversation: session.is_conversation(),
             signals,
-            dense: self
-                .dense
-                .map_or(0.0, |dense| dense.with_neighbours(self.index, number)),
-        }
+            dense: dense.unwrap_or(0.0),
+            moved: None,
+            lately: 0.0,
+            recency: 0.0,
+            with_vectors: dense.is_some(),
+        };
+        Candidate { number, hit }
     }
 
     /// The share of the question in the messages around a place; near messages count more.
@@ -340,13 +338,12 @@ impl<'a> Ranking<'a> {
 }
 
 /// Divides one number of each candidate by the largest of them.
-fn normalise(candidates: &mut [Candidate], mut cell: impl FnMut(&mut Candidate) -> &mut f32) {
-    let max = candidates
-        .iter_mut()
-        .fold(0.0f32, |max, candidate| max.max(*cell(candidate)));
+fn normalise(candidates: &mut [Candidate], cell: impl Fn(&mut Hit) -> &mut f32) {
+    let cells = candidates.iter_mut().map(|candidate| *cell(&mut candidate.hit));
+    let max = cells.fold(0.0, f32::max);
     if max > 0.0 {
         for candidate in candidates {
-            *cell(candidate) /= max;
+            *cell(&mut candidate.hit) /= max;
         }
     }
 }

@@ -4,10 +4,9 @@
 //! The entry point of `recall::text` for the index.
 
 use super::calendar::{Day, Span};
-use super::marks::{Marker, Marks, push_word};
-use super::runs::is_apostrophe;
-use super::runs::{RunKind, Runs};
-use super::terms::{Side, facts_of, fenced, fold, for_each_sign, settle};
+use super::marks::{Marker, Marks};
+use super::runs::{RunKind, Runs, is_apostrophe};
+use super::terms::{Side, facts_of, fenced, for_each_sign, word_of};
 
 /// How often a term counts outside of code, in quarters.
 pub(crate) const QUARTERS_PROSE: u32 = 4;
@@ -32,20 +31,16 @@ pub(crate) fn analyse(text: &str, day: Day, mut found: impl FnMut(&str, u32, boo
         let quarters = if code { QUARTERS_CODE } else { QUARTERS_PROSE };
         for run in Runs::new(part) {
             match run.kind {
-                RunKind::Word if run.text.contains(is_apostrophe) => {
-                    push_word(&mut marker, at + run.start, run.text, &mut folded);
-                    fold(run.text, &mut folded);
-                    settle(&mut folded);
-                    let facts = facts_of(&folded);
-                    if !folded.is_empty() && !facts.stop {
-                        found(facts.term(&folded, &mut term), quarters, true);
-                    }
-                }
                 RunKind::Word => {
-                    fold(run.text, &mut folded);
-                    settle(&mut folded);
+                    let has_pieces = run.text.contains(is_apostrophe);
+                    if has_pieces {
+                        marker.push_word(at + run.start, run, &mut folded);
+                    }
+                    word_of(run.text, &mut folded);
                     let facts = facts_of(&folded);
-                    marker.push(at + run.start, run.text.len(), &folded, facts.class);
+                    if !has_pieces {
+                        marker.push(at + run.start, run.text.len(), &folded, facts.class);
+                    }
                     if !folded.is_empty() && !facts.stop {
                         found(facts.term(&folded, &mut term), quarters, true);
                     }

@@ -14,6 +14,8 @@ pub(crate) const FRAME: &str = include_str!("words/frame.txt");
 pub(crate) const IRREGULAR: &str = include_str!("words/irregular.txt");
 /// Words that mark a text, each line under the name of its class.
 pub(crate) const MARKS: &str = include_str!("words/marks.txt");
+/// Words by their role in the comparison of two texts.
+pub(crate) const ROLES: &str = include_str!("words/roles.txt");
 /// Members of kinds, each line under its kind.
 pub(crate) const KINDS: &str = include_str!("words/kinds.txt");
 /// Synonyms: the first word of a line and each of the others.

@@ -11,7 +11,8 @@
 //! - MRK-1: time and memory are bounded: one pass, at most `SPANS_MAX` spans and `CALLS_MAX` calls.
 
 use super::calendar::{Day, Span, date_at, day_at, month_span, weekday, weekday_named, year_span};
-use super::runs::is_apostrophe;
+use super::runs::Run;
+use super::terms::{TERM_BYTES_MAX, facts_of, fold};
 
 /// Marks of a memory, as bits.
 pub(crate) type Marks = u8;
@@ -159,6 +160,19 @@ impl<'a> Marker<'a> {
         self.before = [Piece { start, end }, self.before[0], self.before[1]];
     }
 
+    /// Reads the pieces of a word that starts at `start`; `folded` is a buffer.
+    pub(crate) fn push_word(&mut self, start: usize, word: Run<'_>, folded: &mut String) {
+        for (at, piece) in word.pieces() {
+            fold(piece, folded);
+            self.push(
+                start + at - word.start,
+                piece.len(),
+                folded,
+                facts_of(folded).class,
+            );
+        }
+    }
+
     fn is_time(&self, start: usize, folded: &str, class: Class, digits: bool) -> bool {
         if class & WHEN != 0 {
             return true;
@@ -194,7 +208,7 @@ impl<'a> Marker<'a> {
         if prior.len() > 8 || !prior.is_ascii() {
             return 0;
         }
-        super::terms::facts_of(&prior.to_ascii_lowercase()).class
+        facts_of(&prior.to_ascii_lowercase()).class
     }
 
     fn is_directive(&self, start: usize, folded: &str) -> bool {
@@ -225,7 +239,7 @@ impl<'a> Marker<'a> {
         let called = !gap.is_empty()
             && gap.bytes().all(|byte| matches!(byte, b' ' | b',' | b'!'))
             && name.len() >= 3
-            && name.len() <= super::terms::TERM_BYTES_MAX
+            && name.len() <= TERM_BYTES_MAX
             && name.bytes().all(|byte| byte.is_ascii_alphabetic())
             && name.as_bytes()[0].is_ascii_uppercase();
         if called && self.calls.len() < CALLS_MAX {
@@ -307,20 +321,6 @@ impl<'a> Marker<'a> {
             first: self.day - days - unit / 3,
             last: self.day - days + unit / 3,
         })
-    }
-}
-
-/// Feeds the pieces of a word with apostrophes, or the one piece of any other word, to `marker`.
-pub(crate) fn push_word(marker: &mut Marker<'_>, start: usize, text: &str, folded: &mut String) {
-    let mut at = start;
-    for piece in text.split(is_apostrophe) {
-        if !piece.is_empty() {
-            super::terms::fold(piece, folded);
-            marker.push(at, piece.len(), folded, super::terms::facts_of(folded).class);
-        }
-        // The apostrophe has one byte or three; what follows tells which.
-        let after = at + piece.len();
-        at = after + marker.text[after..].chars().next().map_or(0, char::len_utf8);
     }
 }
 

@@ -36,6 +36,20 @@ pub(crate) struct Run<'a> {
     pub(crate) start: usize,
 }
 
+impl<'a> Run<'a> {
+    /// The parts between apostrophes, each with its start in the text.
+    pub(crate) fn pieces(self) -> impl Iterator<Item = (usize, &'a str)> {
+        let pieces = self.text.split(is_apostrophe).filter(|piece| !piece.is_empty());
+        // A piece is a slice of the run, so the distance of their addresses is its place.
+        pieces.map(move |piece| {
+            (
+                self.start + piece.as_ptr().addr() - self.text.as_ptr().addr(),
+                piece,
+            )
+        })
+    }
+}
+
 /// The runs of a text.
 pub(crate) struct Runs<'a> {
     text: &'a str,

@@ -144,27 +144,16 @@ pub(crate) fn fold(raw: &str, out: &mut String) {
     }
 }
 
-/// Removes the possessive, the contraction and the apostrophes of a folded word.
-pub(crate) fn settle(word: &mut String) {
-    if let Some(at) = word.find('\'') {
-        match &word[at + 1..] {
-            "s" | "re" | "ve" | "ll" | "d" | "m" => word.truncate(at),
-            _ => word.retain(|letter| letter != '\''),
-        }
-    }
-    if word.len() > TERM_BYTES_MAX {
-        let mut end = TERM_BYTES_MAX;
-        while !word.is_char_boundary(end) {
-            end -= 1;
-        }
-        word.truncate(end);
-    }
-}
-
-/// Writes `raw`, a run of letters, folded and without its possessive into `out`.
+/// Writes `raw`, a run of letters, folded into `out`, without its possessive, contraction and apostrophes.
 pub(crate) fn word_of(raw: &str, out: &mut String) {
     fold(raw, out);
-    settle(out);
+    if let Some(at) = out.find('\'') {
+        match &out[at + 1..] {
+            "s" | "re" | "ve" | "ll" | "d" | "m" => out.truncate(at),
+            _ => out.retain(|letter| letter != '\''),
+        }
+    }
+    out.truncate(out.floor_char_boundary(TERM_BYTES_MAX));
 }
 
 /// The words of a text as they are, stop words too.
@@ -200,14 +189,7 @@ pub(crate) fn for_each_sign(run: Run<'_>, side: Side, mut found: impl FnMut(&str
     if run.kind == RunKind::Emoji {
         folded.extend(run.text.chars().filter(|&letter| !is_emoji_mark(letter)));
         // A joined emoji may have any number of parts; the first ones name it.
-        let end = folded
-            .char_indices()
-            .map(|(at, _)| at)
-            .take_while(|&at| at <= TERM_BYTES_MAX)
-            .last();
-        if folded.len() > TERM_BYTES_MAX {
-            folded.truncate(end.unwrap_or(0));
-        }
+        folded.truncate(folded.floor_char_boundary(TERM_BYTES_MAX));
         if !folded.is_empty() {
             found(&folded);
         }

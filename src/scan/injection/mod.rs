@@ -56,10 +56,7 @@ fn find_at_depth(text: &str, depth: usize, found: &mut Vec<Finding>) {
         if depth == 0 {
             find_respelled(part, &mut here);
         }
-        found.extend(here.into_iter().map(|mut finding| {
-            finding.span = finding.span.start + piece.start..finding.span.end + piece.start;
-            finding
-        }));
+        found.extend(here.into_iter().map(|finding| finding.shifted(piece.start)));
     }
 }
 

@@ -7,6 +7,9 @@
 //! - SCA-2: a marker depends on the kind, the secret and the key alone; without the key it discloses nothing.
 
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use crate::digest::keyed;
 use crate::scan::rules;
@@ -28,32 +31,25 @@ pub(in crate::scan) fn marker(kind: &str, secret: &[u8], key: &[u8; 32]) -> Stri
     format!("{START}{kind}:{shown}]")
 }
 
-/// Returns the length of the marker at the start of `text`.
-fn length(text: &str) -> Option<usize> {
-    let rest = text.strip_prefix(START)?;
-    let (kind, rest) = rest.split_at_checked(rest.bytes().take(64).position(|byte| byte == b':')?)?;
-    let digits = rest.as_bytes().get(1..=DIGITS)?;
-    let is_digits = digits
-        .iter()
-        .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte));
-    let is_kind = kind == WHOLE || rules::TEXT.rules().any(|rule| rule.id == kind);
-    let is_closed = rest.as_bytes().get(DIGITS + 1) == Some(&b']');
-    (is_digits && is_kind && is_closed).then_some(START.len() + kind.len() + DIGITS + 2)
-}
+/// Anything in the form of a marker.
+static FORM: LazyLock<Regex> = LazyLock::new(|| {
+    let form = format!(r"\[REDACTED:([a-z0-9_-]{{1,63}}):[0-9a-f]{{{DIGITS}}}\]");
+    Regex::new(&form).expect("the form of a marker is a regex")
+});
 
 /// Returns the parts of `text` between markers.
 pub(super) fn between(text: &str) -> Vec<Range<usize>> {
+    if !text.contains(START) {
+        return vec![0..text.len()];
+    }
     let mut parts = Vec::new();
-    let (mut start, mut at) = (0, 0);
-    while let Some(next) = text[at..].find(START) {
-        at += next;
-        match length(&text[at..]) {
-            Some(length) => {
-                parts.push(start..at);
-                at += length;
-                start = at;
-            }
-            None => at += START.len(),
+    let mut start = 0;
+    for found in FORM.captures_iter(text) {
+        let kind = &found[1];
+        if kind == WHOLE || rules::TEXT.rules().any(|rule| rule.id == kind) {
+            let marker = found.get_match();
+            parts.push(start..marker.start());
+            start = marker.end();
         }
     }
     parts.push(start..text.len());

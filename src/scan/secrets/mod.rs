@@ -31,13 +31,15 @@ type Candidate = (usize, Finding);
 pub(in crate::scan) fn find(text: &str) -> Vec<Finding> {
     let mut found = Vec::new();
     for part in marker::between(text) {
-        let first = found.len();
-        find_plain(&text[part.clone()], &mut found);
-        find_split(&text[part.clone()], &mut found);
-        find_decoded(&text[part.clone()], &mut found);
-        for (_, secret) in &mut found[first..] {
-            secret.span = secret.span.start + part.start..secret.span.end + part.start;
-        }
+        let (start, part) = (part.start, &text[part]);
+        let mut here = Vec::new();
+        find_plain(part, &mut here);
+        find_split(part, &mut here);
+        find_decoded(part, &mut here);
+        found.extend(
+            here.into_iter()
+                .map(|(rank, secret)| (rank, secret.shifted(start))),
+        );
     }
     without_nested(found)
 }

@@ -60,13 +60,38 @@ pub(in crate::scan) fn find(text: &str) -> Vec<Finding> {
 
 /// Returns `text` without its suspicious characters and without soft hyphens, wherever they stand; `None` if it has none.
 pub(in crate::scan) fn stripped(text: &str) -> Option<Stripped> {
+    replaced(text, false, |_, _| {})
+}
+
+/// Returns `text` with its suspicious characters removed or shown; `None` if it has none.
+pub(in crate::scan) fn neutral(text: &str, how: Neutral) -> Option<String> {
+    let once = |text: &str| {
+        let replaced = replaced(text, true, |out, found| {
+            if how == Neutral::Show {
+                out.extend(found.chars().flat_map(char::escape_unicode));
+            }
+        });
+        replaced.map(|replaced| replaced.text)
+    };
+    let mut clean = once(text)?;
+    // The two sides of a gap may form a new sequence: a selector after the base of another.
+    while let Some(next) = once(&clean) {
+        clean = next;
+    }
+    // INVARIANT SCA-4: the loop ends when nothing is found; each round removes characters.
+    Some(clean)
+}
+
+/// Returns `text` with what `write` writes for its suspicious characters; `None` if it has none.
+fn replaced(text: &str, hyphenates: bool, write: impl Fn(&mut String, &str)) -> Option<Stripped> {
     let mut out = Stripped {
         text: String::new(),
         sources: SourceMap::default(),
     };
     let mut at = 0;
-    each(text, false, |span, _, _| {
+    each(text, hyphenates, |span, _, _| {
         out.text.push_str(&text[at..span.start]);
+        write(&mut out.text, &text[span.clone()]);
         out.sources.add(out.text.len(), span.end);
         at = span.end;
     });
@@ -75,30 +100,6 @@ pub(in crate::scan) fn stripped(text: &str) -> Option<Stripped> {
     }
     out.text.push_str(&text[at..]);
     Some(out)
-}
-
-/// Returns `text` with its suspicious characters removed or shown; `None` if it has none.
-pub(in crate::scan) fn neutral(text: &str, how: Neutral) -> Option<String> {
-    let mut clean = neutral_once(text, how)?;
-    // The two sides of a gap may form a new sequence: a selector after the base of another.
-    while let Some(next) = neutral_once(&clean, how) {
-        clean = next;
-    }
-    // INVARIANT SCA-4: the loop ends when nothing is found; each round removes characters.
-    Some(clean)
-}
-
-fn neutral_once(text: &str, how: Neutral) -> Option<String> {
-    let mut out = String::new();
-    let mut at = 0;
-    each(text, true, |span, _, _| {
-        out.push_str(&text[at..span.start]);
-        if how == Neutral::Show {
-            out.extend(text[span.clone()].chars().flat_map(char::escape_unicode));
-        }
-        at = span.end;
-    });
-    (at > 0).then(|| out + &text[at..])
 }
 
 /// Calls `found` for each suspicious character without an excuse; `hyphenates` excuses soft hyphens in words.
