@@ -49,7 +49,7 @@ fn put(count: usize) -> Duration {
     let memory = Memory::create(folder.path().join("store")).unwrap();
     timed(|| {
         for first in (0..count).step_by(BATCH) {
-            let mut draft = memory.draft(Writer::new());
+            let mut draft = memory.draft(&Writer::user());
             for number in first..(first + BATCH).min(count) {
                 let id = Id::new(&format!("fact/{number}")).unwrap();
                 let mut object = NewObject::new(id, Kind::new("fact").unwrap());
@@ -68,7 +68,7 @@ fn remember(count: usize, with_ids: bool) -> Duration {
     let lines: Vec<Vec<u8>> = (0..count).map(|number| line(number, with_ids)).collect();
     let lines = (1..).zip(lines).map(Ok);
     timed(|| {
-        let answer = agent.remember_lines(lines, &LinesOptions::default(), &Writer::new());
+        let answer = agent.remember_lines(lines, &LinesOptions::default(), &Writer::user());
         assert_eq!(answer.unwrap().stored, count as u64);
     })
 }
@@ -78,7 +78,7 @@ fn one_by_one(count: usize, is_quick: bool) -> Duration {
     let agent = Agent::new(Memory::in_memory().unwrap(), Settings::default());
     let lines = (0..count).map(|number| Ok((number as u64, line(number, false))));
     agent
-        .remember_lines(lines, &LinesOptions::default(), &Writer::new())
+        .remember_lines(lines, &LinesOptions::default(), &Writer::user())
         .unwrap();
     let options = RememberOptions {
         is_quick,
@@ -86,7 +86,7 @@ fn one_by_one(count: usize, is_quick: bool) -> Duration {
     };
     let remember = |number: usize| {
         let item = treering::agent::NewItem::new(text(number));
-        agent.remember(item, &options, &Writer::new()).unwrap();
+        agent.remember(item, &options, &Writer::user()).unwrap();
     };
     // The indexes are made by the first one.
     remember(count);

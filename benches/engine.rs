@@ -31,7 +31,7 @@ fn object(number: usize, round: usize) -> NewObject {
 fn fill(memory: &Memory, numbers: impl Iterator<Item = usize>, round: usize) {
     let numbers: Vec<_> = numbers.collect();
     for chunk in numbers.chunks(10_000) {
-        let mut draft = memory.draft(Writer::new());
+        let mut draft = memory.draft(&Writer::user());
         for &number in chunk {
             draft.put(object(number, round)).unwrap();
         }
@@ -55,7 +55,7 @@ fn verbs(criterion: &mut Criterion) {
         let store = folder.path().join("store");
         let memory = Memory::create(&store).unwrap();
         fill(&memory, 0..size, 0);
-        memory.snapshot(Some("before"), &Writer::new()).unwrap();
+        memory.snapshot(Some("before"), &Writer::user()).unwrap();
         fill(&memory, (0..size).step_by(100), 1);
         let before = memory.view_at(&Revision::Name("before".to_owned()), "").unwrap();
         let step = 7_919; // A prime: visits every object in an order that no cache foresees.
@@ -83,13 +83,13 @@ fn verbs(criterion: &mut Criterion) {
         group.bench_function(name("put"), |bench| {
             bench.iter(|| {
                 round += 1;
-                memory.put(object(number(), round), Writer::new()).unwrap()
+                memory.put(object(number(), round), &Writer::user()).unwrap()
             });
         });
         group.bench_function(name("put_1000_a_commit"), |bench| {
             bench.iter(|| {
                 round += 1;
-                let mut draft = memory.draft(Writer::new());
+                let mut draft = memory.draft(&Writer::user());
                 for _ in 0..1_000 {
                     draft.put(object(number(), round)).unwrap();
                 }
@@ -100,7 +100,7 @@ fn verbs(criterion: &mut Criterion) {
             bench.iter(|| black_box(memory.view().root()));
         });
         group.bench_function(name("snapshot"), |bench| {
-            bench.iter(|| memory.snapshot(None, &Writer::new()).unwrap());
+            bench.iter(|| memory.snapshot(None, &Writer::user()).unwrap());
         });
         let after = memory.view();
         group.bench_function(name("diff_of_1_percent"), |bench| {
@@ -115,7 +115,7 @@ fn verbs(criterion: &mut Criterion) {
                 } else {
                     Revision::Ancestor(1)
                 };
-                memory.rollback(&to, false, &Writer::new()).unwrap()
+                memory.rollback(&to).by(&Writer::user()).unwrap()
             });
         });
         drop((view, after, before, memory));

@@ -45,7 +45,7 @@ impl Random {
 
 fn fill(memory: &Memory, numbers: &[usize], round: usize) {
     for chunk in numbers.chunks(10_000) {
-        let mut draft = memory.draft(Writer::new());
+        let mut draft = memory.draft(&Writer::user());
         for &number in chunk {
             draft.put(object(number, round)).unwrap();
         }
@@ -83,21 +83,22 @@ fn anonymous_bytes() -> u64 {
 /// Snapshot and rollback of a small and a large memory, in turns so that both see the same noise.
 fn snapshot_and_rollback(what: &str, small: &Memory, large: &Memory, sizes: (usize, usize)) {
     let prepare = |memory: &Memory| {
-        memory.snapshot(Some("good"), &Writer::new()).unwrap();
-        memory.put(object(0, 99), Writer::new()).unwrap();
+        memory.snapshot(Some("good"), &Writer::user()).unwrap();
+        memory.put(object(0, 99), &Writer::user()).unwrap();
     };
     prepare(small);
     prepare(large);
     let mut times = [const { Vec::new() }; 4];
     for _ in 0..ROUNDS {
         for (at, memory) in [(0, small), (1, large)] {
-            times[at].push(time(1, || drop(memory.snapshot(None, &Writer::new()).unwrap())));
+            times[at].push(time(1, || drop(memory.snapshot(None, &Writer::user()).unwrap())));
             let good = Revision::Name("good".to_owned());
             times[at + 2].push(time(1, || {
-                drop(memory.rollback(&good, false, &Writer::new()).unwrap());
+                drop(memory.rollback(&good).by(&Writer::user()).unwrap());
             }));
             memory
-                .rollback(&Revision::Ancestor(1), false, &Writer::new())
+                .rollback(&Revision::Ancestor(1))
+                .by(&Writer::user())
                 .unwrap();
         }
     }
@@ -180,7 +181,7 @@ fn memory_of_snapshots(store: &Path, size: usize) {
     let mut changed = 0_u64;
     for round in 1..=20 {
         memory
-            .snapshot(Some(&format!("round-{round}")), &Writer::new())
+            .snapshot(Some(&format!("round-{round}")), &Writer::user())
             .unwrap();
         let mut numbers: Vec<_> = (0..size / 100).map(|_| random.below(size)).collect();
         numbers.sort_unstable();

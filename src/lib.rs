@@ -14,10 +14,10 @@
 //! let id = Id::new("facts/editor")?;
 //! let mut fact = NewObject::new(id.clone(), Kind::new("fact")?);
 //! fact.content = Some("The user edits with Helix.".to_owned());
-//! memory.put(fact, Writer::new().actor("vera"))?;
+//! memory.put(fact, &Writer::user().actor("vera"))?;
 //!
 //! // Several changes at once, as one commit or none.
-//! let mut draft = memory.draft(Writer::new().reason("tidying up"));
+//! let mut draft = memory.draft(&Writer::user().reason("tidying up"));
 //! draft.put(NewObject::new(Id::new("plans/today")?, Kind::new("plan")?))?;
 //! draft.remove(&id)?;
 //! memory.commit(draft, "tidy")?;
@@ -32,7 +32,7 @@
 //! assert_eq!(view.query(&plans)?.count(), 1);
 //!
 //! // Go back. It is a new commit, so it can be undone too.
-//! memory.undo(&Writer::new())?;
+//! memory.undo(&Writer::user())?;
 //! assert!(memory.view().contains(&id)?);
 //! memory.close()?;
 //! # std::fs::remove_dir_all(&folder).unwrap();

@@ -48,23 +48,23 @@ fuzz_target!(|operations: Vec<Operation>| {
     let memory = Memory::in_memory().expect("there is memory");
     let mut states = vec![State::new()];
     let mut named: BTreeMap<u8, State> = BTreeMap::new();
-    let writer = Writer::new();
+    let writer = Writer::user();
     for operation in operations.iter().take(64) {
         let mut next = states.last().expect("there is always a state").clone();
         let before = next.clone();
         match operation {
             Operation::Put { id, content } => {
                 memory
-                    .put(object(*id, *content), writer.clone())
+                    .put(object(*id, *content), &writer)
                     .expect("the object is valid");
                 next.insert(*id, *content);
             }
             Operation::Remove { id: number } => {
-                let removed = memory.remove(&id(*number), false, writer.clone());
+                let removed = memory.remove(&id(*number), &writer);
                 assert_eq!(removed.is_ok(), next.remove(number).is_some());
             }
             Operation::Batch(changes) => {
-                let mut draft = memory.draft(writer.clone());
+                let mut draft = memory.draft(&writer);
                 for (number, content) in changes.iter().take(32) {
                     if let Some(content) = content {
                         draft.put(object(*number, *content)).expect("the object is valid");
@@ -84,7 +84,7 @@ fuzz_target!(|operations: Vec<Operation>| {
             }
             Operation::Rollback { name } => {
                 let revision = format!("s{name}").parse().expect("the name is valid");
-                let back = memory.rollback(&revision, false, &writer);
+                let back = memory.rollback(&revision).by(&writer);
                 assert_eq!(back.is_ok(), named.contains_key(name));
                 if let Some(state) = named.get(name) {
                     next.clone_from(state);

@@ -34,10 +34,10 @@ fn build() -> Result<(SimDisk, Vec<Root>)> {
         put(&memory, number)?;
         roots.push(memory.view().root());
         if number == 2 {
-            memory.snapshot(Some("middle"), &Writer::new())?;
+            memory.snapshot(Some("middle"), &Writer::user())?;
         }
     }
-    memory.rollback(&"middle".parse()?, true, &Writer::new())?;
+    memory.rollback(&"middle".parse()?).across_lanes().by(&Writer::user())?;
     memory.close()?;
     Ok((disk, roots))
 }
@@ -46,7 +46,7 @@ fn put(memory: &Memory, number: usize) -> Result<()> {
     let mut object = NewObject::new(Id::new(&format!("note/{number}"))?, Kind::new("note")?);
     // Some contents are records of their own.
     object.content = Some("text ".repeat(if number % 3 == 2 { 1_000 } else { number }));
-    memory.put(object, Writer::new()).map(drop)
+    memory.put(object, &Writer::user()).map(drop)
 }
 
 fn apply(disk: &SimDisk, files: &[String], damage: &Damage) {

@@ -84,7 +84,7 @@ impl Witness {
 
     /// Puts an object and checks the promise of the acknowledgement.
     fn put(&self, memory: &Memory, name: &str) {
-        let acknowledged = memory.put(note(name), Writer::new()).unwrap();
+        let acknowledged = memory.put(note(name), &Writer::user()).unwrap();
         assert!(acknowledged.changed, "{name} was put once");
         assert!(
             has(&self.left().view(), name),
@@ -219,7 +219,7 @@ fn what_waits_for_its_sync_is_seen_by_nobody_else() {
         for name in ["a", "b"] {
             let (witness, memory) = (witness.clone(), memory.clone());
             threads.push(thread::spawn(move || {
-                assert!(memory.put(note(name), Writer::new()).unwrap().changed);
+                assert!(memory.put(note(name), &Writer::user()).unwrap().changed);
                 assert!(has(&memory.view(), name));
                 memory.sync().unwrap();
                 assert!(

@@ -194,7 +194,7 @@ mod tests {
     fn put(memory: &Memory, id: &str, kind: &str, writer: Writer) {
         let mut object = NewObject::new(Id::new(id).unwrap(), Kind::new(kind).unwrap());
         object.content = Some(format!("text of {id}"));
-        drop(memory.put(object, writer).unwrap());
+        drop(memory.put(object, &writer).unwrap());
     }
 
     fn seqs(agent: &Agent, request: AuditRequest) -> Vec<u64> {
@@ -207,19 +207,19 @@ mod tests {
         let memory = Memory::in_memory().unwrap();
         let from = |source: &str| Writer {
             source: Some(source.to_owned()),
-            ..Writer::new()
+            ..Writer::user()
         };
         put(
             &memory,
             "a",
             "fact",
-            Writer::new().actor("ada").reason("she said so"),
+            Writer::user().actor("ada").reason("she said so"),
         );
         put(&memory, "b", "note", from("mail").session("s1"));
-        put(&memory, "a", "fact", Writer::new());
+        put(&memory, "a", "fact", Writer::user());
         drop(
             memory
-                .remove(&Id::new("a").unwrap(), false, Writer::new().actor("bob"))
+                .remove(&Id::new("a").unwrap(), &Writer::user().actor("bob"))
                 .unwrap(),
         );
         let agent = Agent::new(memory.clone(), Settings::default());
@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn a_line_says_why_and_names_twenty_ids_at_most() {
         let memory = Memory::in_memory().unwrap();
-        let mut draft = memory.draft(Writer::new().reason("many"));
+        let mut draft = memory.draft(&Writer::user().reason("many"));
         for number in 0..30 {
             let object = NewObject::new(
                 Id::new(&format!("n{number}")).unwrap(),

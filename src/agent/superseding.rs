@@ -86,7 +86,7 @@ mod tests {
         let mut item = NewItem::new(text);
         item.supersedes = supersedes.iter().map(|id| Id::new(id).unwrap()).collect();
         let object = item.into_object(id).unwrap();
-        drop(agent.memory().put(object, Writer::new().trust(class)).unwrap());
+        drop(agent.memory().put(object, &Writer::of(class)).unwrap());
     }
 
     /// What recall shows without what is superseded, in its order; and what the envelope shows.
@@ -112,7 +112,7 @@ mod tests {
     }
 
     fn says(agent: &Agent, text: &str) -> Status {
-        let done = agent.remember(NewItem::new(text), &RememberOptions::default(), &Writer::new());
+        let done = agent.remember(NewItem::new(text), &RememberOptions::default(), &Writer::user());
         done.unwrap().status
     }
 
@@ -186,7 +186,7 @@ mod tests {
         let past = Some(Time::from_micros(1));
         drop(
             agent
-                .expire(&Id::new("b").unwrap(), past, &Writer::new())
+                .expire(&Id::new("b").unwrap(), past, &Writer::user())
                 .unwrap(),
         );
         let only_a = vec!["a".to_owned()];
@@ -251,7 +251,7 @@ mod tests {
         other.scope = crate::object::Scope::new("project:b").unwrap();
         other.supersedes = vec![Id::new("a").unwrap()];
         let object = other.into_object(Id::new("b").unwrap()).unwrap();
-        drop(agent.memory().put(object, Writer::new()).unwrap());
+        drop(agent.memory().put(object, &Writer::user()).unwrap());
         let both = vec!["a".to_owned(), "b".to_owned()];
         assert_eq!(standing(&agent, "the office is in"), (both.clone(), both));
         assert_eq!(says(&agent, "the office is in Oslo"), Status::Duplicate);

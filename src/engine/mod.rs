@@ -66,6 +66,6 @@ pub(crate) use write::authorisation::check_trusted;
 pub use write::draft::{Draft, Staged};
 pub use write::policy::{Verdict, WritePolicy};
 pub use write::request::Committed;
-pub use write::rollback::Reversing;
+pub use write::rollback::{Reversing, Rollback};
 pub use write::snapshot::{ReferenceInfo, SnapshotInfo};
 pub use write::writer::Writer;

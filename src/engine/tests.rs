@@ -58,11 +58,11 @@ fn content(view: &View, name: &str) -> Option<String> {
 }
 
 fn put(memory: &Memory, name: &str, text: &str) -> Committed {
-    memory.put(note(name, text), Writer::new()).unwrap()
+    memory.put(note(name, text), &Writer::user()).unwrap()
 }
 
 fn by(session: &str) -> Writer {
-    Writer::new().session(session)
+    Writer::user().session(session)
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn the_same_meaning_again_is_no_commit() {
     let memory = Memory::in_memory().unwrap();
     let first = put(&memory, "a", "one");
     let again = memory
-        .put(note("a", "one"), Writer::new().trust(crate::Origin::ToolExternal))
+        .put(note("a", "one"), &Writer::of(crate::Origin::ToolExternal))
         .unwrap();
     assert!(!again.changed);
     assert_eq!(again.commit.digest, first.commit.digest);
@@ -101,19 +101,19 @@ fn the_same_meaning_again_is_no_commit() {
 fn rollback_undo_redo() -> Result<()> {
     let memory = Memory::in_memory()?;
     put(&memory, "a", "one");
-    let snapshot = memory.snapshot(Some("good"), &Writer::new())?;
+    let snapshot = memory.snapshot(Some("good"), &Writer::user())?;
     put(&memory, "a", "two");
     put(&memory, "b", "three");
-    let back = memory.rollback(&Revision::parse("good")?, false, &Writer::new())?;
+    let back = memory.rollback(&Revision::parse("good")?).by(&Writer::user())?;
     assert_eq!(memory.view().root(), snapshot.root);
     let counts = memory.commit_counts(&back.commit)?;
     assert_eq!((counts.added, counts.changed, counts.removed), (0, 1, 1));
-    memory.undo(&Writer::new())?;
+    memory.undo(&Writer::user())?;
     assert_eq!(content(&memory.view(), "a").as_deref(), Some("two"));
-    memory.redo(&Writer::new())?;
+    memory.redo(&Writer::user())?;
     assert_eq!(memory.view().root(), snapshot.root);
     assert_eq!(
-        memory.redo(&Writer::new()).unwrap_err().kind(),
+        memory.redo(&Writer::user()).unwrap_err().kind(),
         ErrorKind::NotFound
     );
     Ok(())
@@ -123,18 +123,18 @@ fn rollback_undo_redo() -> Result<()> {
 fn undo_refuses_what_others_changed_since() -> Result<()> {
     // ROL-2.
     let memory = Memory::in_memory()?;
-    memory.put(note("a", "mine"), by("one"))?;
-    memory.put(note("a", "theirs"), by("two"))?;
+    memory.put(note("a", "mine"), &by("one"))?;
+    memory.put(note("a", "theirs"), &by("two"))?;
     let error = memory.undo(&by("one")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
     assert_eq!(error.ids(), ["a"]);
     assert_eq!(content(&memory.view(), "a").as_deref(), Some("theirs"));
-    let error = memory.rollback(&Revision::Seq(0), false, &by("one")).unwrap_err();
+    let error = memory.rollback(&Revision::Seq(0)).by(&by("one")).unwrap_err();
     assert_eq!(
         (error.kind(), error.code()),
         (ErrorKind::Conflict, crate::error::ErrorCode::OtherLanes)
     );
-    memory.rollback(&Revision::Seq(0), true, &by("one"))?;
+    memory.rollback(&Revision::Seq(0)).across_lanes().by(&by("one"))?;
     assert!(memory.view().is_empty());
     Ok(())
 }
@@ -142,7 +142,7 @@ fn undo_refuses_what_others_changed_since() -> Result<()> {
 #[test]
 fn undo_walks_back_commit_by_commit_and_a_new_one_empties_redo() -> Result<()> {
     let memory = Memory::in_memory()?;
-    let writer = Writer::new();
+    let writer = Writer::user();
     for text in ["1", "2", "3"] {
         put(&memory, "a", text);
     }
@@ -161,7 +161,7 @@ fn undo_walks_back_commit_by_commit_and_a_new_one_empties_redo() -> Result<()> {
 #[test]
 fn what_was_undone_comes_back_one_by_one() -> Result<()> {
     let memory = Memory::in_memory()?;
-    let writer = Writer::new();
+    let writer = Writer::user();
     let texts = ["1", "2", "3", "4"];
     for text in texts {
         put(&memory, "a", text);
@@ -182,17 +182,14 @@ fn the_tree_of_parents_holds() -> Result<()> {
     // TRE-1 and TRE-2.
     let memory = Memory::in_memory()?;
     let code = |result: Result<Committed>| result.unwrap_err().code();
-    assert_eq!(code(memory.put(child("b", "a"), Writer::new())), "no_parent");
+    assert_eq!(code(memory.put(child("b", "a"), &Writer::user())), "no_parent");
     put(&memory, "a", "");
-    memory.put(child("b", "a"), Writer::new())?;
-    memory.put(child("c", "b"), Writer::new())?;
-    assert_eq!(code(memory.put(child("a", "c"), Writer::new())), "parent_cycle");
-    assert_eq!(
-        code(memory.remove(&id("a"), false, Writer::new())),
-        "has_children"
-    );
+    memory.put(child("b", "a"), &Writer::user())?;
+    memory.put(child("c", "b"), &Writer::user())?;
+    assert_eq!(code(memory.put(child("a", "c"), &Writer::user())), "parent_cycle");
+    assert_eq!(code(memory.remove(&id("a"), &Writer::user())), "has_children");
     assert_eq!(memory.view().children(&id("a"), None)?, [id("b")]);
-    memory.remove(&id("a"), true, Writer::new())?;
+    memory.remove_recursive(&id("a"), &Writer::user())?;
     assert!(memory.view().is_empty());
     Ok(())
 }
@@ -205,7 +202,7 @@ fn an_attempt_is_whole_or_not_at_all() -> Result<()> {
     let root = memory.view().root();
     let change = |draft: &mut Draft| draft.put(note("a", "bad"));
     let error = memory
-        .attempt(by("s"), change, &[&|_| Err("looks wrong".to_owned())])
+        .attempt(&by("s"), change, &[&|_| Err("looks wrong".to_owned())])
         .unwrap_err();
     assert_eq!(
         (error.kind(), error.code()),
@@ -216,7 +213,7 @@ fn an_attempt_is_whole_or_not_at_all() -> Result<()> {
         Err(crate::Error::new(ErrorKind::InvalidInput, "the model stopped"))
     };
     assert_eq!(
-        memory.attempt(by("s"), failing, &[]).unwrap_err().message(),
+        memory.attempt(&by("s"), failing, &[]).unwrap_err().message(),
         "the model stopped"
     );
     let panicking = |draft: &mut Draft| -> Result<()> {
@@ -225,7 +222,7 @@ fn an_attempt_is_whole_or_not_at_all() -> Result<()> {
     };
     assert!(
         memory
-            .attempt(by("s"), panicking, &[])
+            .attempt(&by("s"), panicking, &[])
             .unwrap_err()
             .message()
             .contains("out of cheese")
@@ -237,9 +234,9 @@ fn an_attempt_is_whole_or_not_at_all() -> Result<()> {
         .filter(|one| one.name.starts_with("rejected/"))
         .collect();
     assert_eq!(named.len(), 3);
-    let draft = memory.open_draft(&named[2].name, Writer::new())?;
+    let draft = memory.open_draft(&named[2].name, &Writer::user())?;
     assert_eq!(draft.get(&id("a"))?.unwrap().content(), Some("bad"));
-    let kept = memory.attempt(by("s"), change, &[])?;
+    let kept = memory.attempt(&by("s"), change, &[])?;
     assert_eq!(kept.committed.commit.commit.op.as_str(), "attempt");
     assert_eq!(memory.resolve(&Revision::Ring(0), "s")?.commit.root, root);
     Ok(())
@@ -248,7 +245,7 @@ fn an_attempt_is_whole_or_not_at_all() -> Result<()> {
 #[test]
 fn queries_by_index_and_by_scan_agree() -> Result<()> {
     let memory = Memory::in_memory()?;
-    let mut draft = memory.draft(Writer::new());
+    let mut draft = memory.draft(&Writer::user());
     for number in 0..200_i64 {
         let mut object = note(&format!("n/{number:03}"), "text");
         object.kind = Kind::new(if number % 3 == 0 { "fact" } else { "note" })?;
@@ -257,7 +254,7 @@ fn queries_by_index_and_by_scan_agree() -> Result<()> {
     }
     memory.commit(draft, "put")?;
     let past = memory.view();
-    memory.remove(&id("n/000"), false, Writer::new())?;
+    memory.remove(&id("n/000"), &Writer::user())?;
     let query = Query {
         kind: Some(Kind::new("fact")?),
         attributes: vec![("modulo".to_owned(), Value::Integer(0))],
@@ -291,7 +288,7 @@ fn queries_by_index_and_by_scan_agree() -> Result<()> {
 #[test]
 fn objects_of_kinds_that_are_not_asked_for_are_not_read() -> Result<()> {
     let memory = Memory::in_memory()?;
-    let mut draft = memory.draft(Writer::new());
+    let mut draft = memory.draft(&Writer::user());
     for number in 0..300 {
         let mut object = note(&format!("n/{number:03}"), "text");
         object.kind = Kind::new(if number % 60 == 0 { "fact" } else { "entry" })?;
@@ -299,7 +296,7 @@ fn objects_of_kinds_that_are_not_asked_for_are_not_read() -> Result<()> {
     }
     memory.commit(draft, "put")?;
     let past = memory.view();
-    memory.remove(&id("n/000"), false, Writer::new())?;
+    memory.remove(&id("n/000"), &Writer::user())?;
     let few = Query {
         not_kinds: vec![Kind::new("entry")?],
         ..Query::default()
@@ -318,8 +315,8 @@ fn objects_of_kinds_that_are_not_asked_for_are_not_read() -> Result<()> {
 fn subtree_digests_follow_every_descendant() -> Result<()> {
     let memory = Memory::in_memory()?;
     put(&memory, "a", "");
-    memory.put(child("b", "a"), Writer::new())?;
-    memory.put(child("c", "b"), Writer::new())?;
+    memory.put(child("b", "a"), &Writer::user())?;
+    memory.put(child("c", "b"), &Writer::user())?;
     put(&memory, "other", "");
     let before = memory.view();
     let digest = |view: &View, name: &str| view.subtree_digest(&id(name)).unwrap().unwrap();
@@ -330,14 +327,14 @@ fn subtree_digests_follow_every_descendant() -> Result<()> {
     );
     let mut changed = child("c", "b");
     changed.content = Some("new".to_owned());
-    memory.put(changed, Writer::new())?;
+    memory.put(changed, &Writer::user())?;
     let after = memory.view();
     assert_ne!(digest(&after, "a"), a);
     assert_ne!(digest(&after, "b"), b);
     assert_eq!(digest(&after, "other"), other);
     // The old state gives the same answer again, as does another process with cold caches.
     assert_eq!(digest(&before, "a"), a);
-    memory.undo(&Writer::new())?;
+    memory.undo(&Writer::user())?;
     assert_eq!(digest(&memory.view(), "a"), a);
     Ok(())
 }
@@ -383,15 +380,18 @@ fn a_policy_may_refuse_replace_and_quarantine() -> Result<()> {
         .policy(Arc::new(NoSecrets))
         .create(folder.path().join("s"))?;
     assert_eq!(
-        memory.put(note("a", "refuse"), Writer::new()).unwrap_err().code(),
+        memory
+            .put(note("a", "refuse"), &Writer::user())
+            .unwrap_err()
+            .code(),
         "denied"
     );
     assert_eq!(
-        memory.put(note("a", "keep"), Writer::new()).unwrap_err().code(),
+        memory.put(note("a", "keep"), &Writer::user()).unwrap_err().code(),
         "quarantined"
     );
     assert!(memory.view().is_empty());
-    memory.put(note("a", "change"), Writer::new())?;
+    memory.put(note("a", "change"), &Writer::user())?;
     assert_eq!(content(&memory.view(), "a").as_deref(), Some("changed"));
     Ok(())
 }
@@ -420,10 +420,10 @@ fn created_and_updated_are_the_first_times() -> Result<()> {
     let first = put(&memory, "a", "one").commit.commit.time;
     let second = put(&memory, "a", "two").commit.commit.time;
     assert_eq!(memory.view().stamps(&id("a"))?, Some((first, second)));
-    memory.remove(&id("a"), false, Writer::new())?;
+    memory.remove(&id("a"), &Writer::user())?;
     put(&memory, "a", "one");
     assert_eq!(memory.view().stamps(&id("a"))?, Some((first, first)));
-    memory.rollback(&Revision::Seq(0), false, &Writer::new())?;
+    memory.rollback(&Revision::Seq(0)).by(&Writer::user())?;
     put(&memory, "a", "two");
     assert_eq!(memory.view().stamps(&id("a"))?, Some((first, second)));
     Ok(())

@@ -68,7 +68,7 @@ pub fn ingest(
     memory: &Memory,
     documents: &[Document],
     options: &IngestOptions,
-    writer: Writer,
+    writer: &Writer,
 ) -> Result<(Change, Committed)> {
     let mut draft = memory.draft(writer);
     let existing = InView {
@@ -77,7 +77,7 @@ pub fn ingest(
         limits: memory.limits(),
     };
     let mut change = plan(documents, &existing, options)?;
-    draft.snapshot_before(true);
+    draft.snapshot_before();
     super::sources::stage(&mut draft, memory, &change).map_err(|error| located(documents, error))?;
     for id in &change.remove {
         draft.remove(id)?;

@@ -253,7 +253,7 @@ fn put(memory: &Memory, lane: &str, id: &str, parent: Option<String>, content: S
     let mut object = NewObject::new(Id::new(id).unwrap(), Kind::new("note").unwrap());
     object.parent = parent.map(|parent| Id::new(&parent).unwrap());
     object.content = Some(content);
-    outcome(memory.put(object, Writer::new().session(lane)))
+    outcome(memory.put(object, &Writer::user().session(lane)))
 }
 
 fn revision(target: &Target, commits: usize) -> Revision {
@@ -267,7 +267,7 @@ fn revision(target: &Target, commits: usize) -> Revision {
 impl Engine {
     fn run(&mut self, operation: &Operation, after: &Step) -> Outcome {
         let memory = self.memory.clone();
-        let writer = |lane: &usize| Writer::new().session(LANES[*lane]);
+        let writer = |lane: &usize| Writer::user().session(LANES[*lane]);
         match operation {
             Operation::Put {
                 lane,
@@ -297,7 +297,12 @@ impl Engine {
                 )
             }
             Operation::Remove { lane, id, recursive } => {
-                outcome(memory.remove(&Id::new(&object_id(*id)).unwrap(), *recursive, writer(lane)))
+                let (id, writer) = (Id::new(&object_id(*id)).unwrap(), writer(lane));
+                outcome(if *recursive {
+                    memory.remove_recursive(&id, &writer)
+                } else {
+                    memory.remove(&id, &writer)
+                })
             }
             Operation::Snapshot { lane, name } => {
                 let name = name.map(|name| format!("name-{name}"));
@@ -307,14 +312,17 @@ impl Engine {
                 }
             }
             Operation::DeleteSnapshot { name } => {
-                match memory.delete_snapshot(&format!("name-{name}"), &Writer::new()) {
+                match memory.delete_snapshot(&format!("name-{name}"), &Writer::user()) {
                     Ok(_) => Outcome::Referenced,
                     Err(error) => Outcome::Refused(error.code()),
                 }
             }
             Operation::Rollback { lane, target, all } => {
                 let commits = memory.view().commit().commit.seq as usize + 1;
-                outcome(memory.rollback(&revision(target, commits), *all, &writer(lane)))
+                let target = revision(target, commits);
+                let rollback = memory.rollback(&target);
+                let rollback = if *all { rollback.across_lanes() } else { rollback };
+                outcome(rollback.by(&writer(lane)))
             }
             Operation::Ingest { lane, lines, content } => {
                 let lines = document_lines(lines, *content);
@@ -325,7 +333,7 @@ impl Engine {
                 let text: String = lines.collect();
                 let document = Document::read(DOCUMENT, text.as_bytes(), None).unwrap();
                 let options = IngestOptions::default();
-                outcome(ingest(&memory, &[document], &options, writer(lane)).map(|(_, committed)| committed))
+                outcome(ingest(&memory, &[document], &options, &writer(lane)).map(|(_, committed)| committed))
             }
             Operation::Undo { lane } => outcome(memory.undo(&writer(lane))),
             Operation::Redo { lane } => outcome(memory.redo(&writer(lane))),

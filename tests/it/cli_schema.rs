@@ -302,7 +302,7 @@ fn every_verb_answers_as_its_schema_says() {
 fn hold_back_twice(folder: &Folder) -> Vec<String> {
     let memory = treering::Memory::open(folder.path(".treering")).unwrap();
     let hold = |name: &str| {
-        let mut draft = memory.draft(treering::Writer::new());
+        let mut draft = memory.draft(&treering::Writer::user());
         let kind = treering::Kind::new("fact").unwrap();
         draft
             .put(treering::NewObject::new(treering::Id::new(name).unwrap(), kind))

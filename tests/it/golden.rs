@@ -82,9 +82,9 @@ fn old_stores_are_written_on() -> treering::Result<()> {
         let store = folder.path().join("store");
         copy(&folder_of(name), &store);
         let memory = Memory::open(&store)?;
-        memory.undo(&Writer::new())?;
+        memory.undo(&Writer::user())?;
         let object = NewObject::new(Id::new("facts/newest")?, Kind::new("fact")?);
-        let put = memory.put(object, Writer::new())?;
+        let put = memory.put(object, &Writer::user())?;
         assert_eq!(put.commit.commit.seq, 10);
         drop(memory);
         let memory = Memory::open(&store)?;

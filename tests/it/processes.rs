@@ -72,7 +72,7 @@ fn store() -> (tempfile::TempDir, std::path::PathBuf) {
 fn is_refused(store: &Path) -> bool {
     let outcome = impatient()
         .open(store)
-        .and_then(|memory| memory.put(note("refused"), Writer::new()));
+        .and_then(|memory| memory.put(note("refused"), &Writer::user()));
     outcome.is_err_and(|error| error.kind() == ErrorKind::Busy)
 }
 
@@ -89,7 +89,7 @@ fn one_process_holds_the_lock_until_it_ends_however_it_ends() {
     impatient()
         .open(&store)
         .unwrap()
-        .put(note("after"), Writer::new())
+        .put(note("after"), &Writer::user())
         .unwrap();
 }
 
@@ -105,7 +105,7 @@ fn a_holder_text_with_the_number_of_another_process_holds_nothing() {
     impatient()
         .open(&store)
         .unwrap()
-        .put(note("a"), Writer::new())
+        .put(note("a"), &Writer::user())
         .unwrap();
 }
 
@@ -113,12 +113,12 @@ fn a_holder_text_with_the_number_of_another_process_holds_nothing() {
 fn a_lock_file_that_is_replaced_lets_no_second_holder_write() {
     let (_folder, store) = store();
     let first = Options::new().exclusive(true).open(&store).unwrap();
-    first.put(note("a"), Writer::new()).unwrap();
+    first.put(note("a"), &Writer::user()).unwrap();
     fs::remove_file(store.join("lock")).unwrap();
     fs::write(store.join("lock"), "").unwrap();
     // The holder of the old file notices before it writes; nothing that was acknowledged is touched.
     let second = rounds::holder(&CHILD, &store, 1);
-    let refused = first.put(note("b"), Writer::new()).unwrap_err();
+    let refused = first.put(note("b"), &Writer::user()).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Poisoned, "{refused:?}");
     rounds::end(second);
     drop(first);
@@ -136,13 +136,13 @@ fn a_lock_file_that_is_replaced_lets_no_second_holder_write() {
 fn a_child_that_outlives_the_holder_keeps_no_lock() {
     let (_folder, store) = store();
     let memory = Options::new().exclusive(true).open(&store).unwrap();
-    memory.put(note("a"), Writer::new()).unwrap();
+    memory.put(note("a"), &Writer::user()).unwrap();
     let mut child = Command::new("sleep").arg("20").spawn().unwrap();
     drop(memory);
     impatient()
         .open(&store)
         .unwrap()
-        .put(note("b"), Writer::new())
+        .put(note("b"), &Writer::user())
         .unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
@@ -152,8 +152,8 @@ fn a_child_that_outlives_the_holder_keeps_no_lock() {
 fn a_store_opened_twice_in_one_process_is_one_memory() {
     let (_folder, store) = store();
     let (one, two) = (Memory::open(&store).unwrap(), Memory::open(&store).unwrap());
-    one.put(note("a"), Writer::new()).unwrap();
-    two.put(note("b"), Writer::new()).unwrap();
+    one.put(note("a"), &Writer::user()).unwrap();
+    two.put(note("b"), &Writer::user()).unwrap();
     assert_eq!(one.view().root(), two.view().root());
     assert_eq!(one.view().len(), 2);
 }
@@ -163,7 +163,7 @@ fn a_copied_store_is_another_store_with_a_lock_of_its_own() {
     let (folder, store) = store();
     Memory::open(&store)
         .unwrap()
-        .put(note("a"), Writer::new())
+        .put(note("a"), &Writer::user())
         .unwrap();
     let copy = folder.path().join("copy");
     let copied = Command::new("cp")
@@ -177,7 +177,7 @@ fn a_copied_store_is_another_store_with_a_lock_of_its_own() {
     impatient()
         .open(&copy)
         .unwrap()
-        .put(note("b"), Writer::new())
+        .put(note("b"), &Writer::user())
         .unwrap();
     rounds::end(holder);
     assert!(Memory::open(&copy).unwrap().verify(VerifyDepth::Full).unwrap().ok);
@@ -190,7 +190,7 @@ fn a_busy_store_says_who_holds_it() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     let first = Options::new().exclusive(true).create(&store).unwrap();
-    first.put(note("a"), Writer::new()).unwrap();
+    first.put(note("a"), &Writer::user()).unwrap();
     let before = fs::read(store.join("log/00000001.seg")).unwrap();
     // Another process: the same binary as a writer with no patience would do the same; the lock file is enough.
     let lock = fs::File::open(store.join("lock")).unwrap();

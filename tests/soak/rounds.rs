@@ -116,7 +116,7 @@ fn be_killed(store: &Path, number: usize) {
         let done = memory
             .put(
                 note(&id, content_of(&id)),
-                Writer::new().session(format!("c{number}")),
+                &Writer::user().session(format!("c{number}")),
             )
             .unwrap();
         let commit = &done.commit.commit;
@@ -136,7 +136,7 @@ fn put_many(store: &Path, number: usize) {
         let id = format!("{number}/{count}");
         let done = memory.put(
             note(&id, content_of(&id)),
-            Writer::new().session(format!("s{number}")),
+            &Writer::user().session(format!("s{number}")),
         );
         assert!(done.unwrap().changed);
     }
@@ -172,7 +172,7 @@ fn create_and_put(store: &Path, number: usize) {
         fs::write(acks(store).join(number.to_string()), "").unwrap();
     }
     let id = format!("{number}");
-    memory.put(note(&id, content_of(&id)), Writer::new()).unwrap();
+    memory.put(note(&id, content_of(&id)), &Writer::user()).unwrap();
 }
 
 fn rewrite(store: &Path, number: usize) {
@@ -187,7 +187,7 @@ fn rewrite(store: &Path, number: usize) {
         }
         let id = format!("w/{}", spread(&mut seed, READ_IDS as u64));
         let text = format!("{} by {number}", spread(&mut seed, 1_000_000));
-        memory.put(note(&id, text), Writer::new()).unwrap();
+        memory.put(note(&id, text), &Writer::user()).unwrap();
     }
 }
 
@@ -244,7 +244,7 @@ fn claim(store: &Path, number: usize) {
         .exclusive(true)
         .open(store)
         .unwrap();
-    let outcome = memory.put(note(&format!("claimed/{number}"), String::new()), Writer::new());
+    let outcome = memory.put(note(&format!("claimed/{number}"), String::new()), &Writer::user());
     let answer = match &outcome {
         Ok(_) => "won",
         Err(error) if error.kind() == ErrorKind::Busy => "lost",
@@ -455,7 +455,7 @@ pub(crate) fn read_round(arguments: &[&str], readers: usize, time: Duration) -> 
     fs::create_dir_all(acks(&store)).unwrap();
     let memory = options().create(&store).unwrap();
     memory
-        .put(note("w/0", "first".to_owned()), Writer::new())
+        .put(note("w/0", "first".to_owned()), &Writer::user())
         .unwrap();
     drop(memory);
     let readers: Vec<_> = (0..readers)

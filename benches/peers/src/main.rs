@@ -69,7 +69,7 @@ impl Store for Treering {
     }
 
     fn put(&mut self, objects: &[NewObject]) {
-        let mut draft = self.memory().draft(Writer::new());
+        let mut draft = self.memory().draft(&Writer::user());
         for object in objects {
             draft.put(object.clone()).unwrap();
         }
@@ -79,12 +79,12 @@ impl Store for Treering {
     fn snapshot(&mut self) {
         self.snapshots += 1;
         let name = format!("turn-{}", self.snapshots);
-        self.memory().snapshot(Some(&name), &Writer::new()).unwrap();
+        self.memory().snapshot(Some(&name), &Writer::user()).unwrap();
     }
 
     fn roll_back(&mut self) {
         let name = format!("turn-{}", self.snapshots).parse().unwrap();
-        self.memory().rollback(&name, false, &Writer::new()).unwrap();
+        self.memory().rollback(&name).by(&Writer::user()).unwrap();
     }
 
     fn reopen(&mut self, id: &Id) -> Duration {

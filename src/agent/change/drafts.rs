@@ -14,7 +14,7 @@ use crate::error::Result;
 /// # Errors
 /// As [`admitted`]; `Corrupt` or `Io` if the state cannot be read.
 pub(in crate::agent) fn begin(agent: &Agent, writer: &Writer) -> Result<Draft> {
-    Ok(agent.memory().draft(admitted(agent, writer)?))
+    Ok(agent.memory().draft(&admitted(agent, writer)?))
 }
 
 /// Opens a draft of this name, by `writer`.
@@ -22,7 +22,7 @@ pub(in crate::agent) fn begin(agent: &Agent, writer: &Writer) -> Result<Draft> {
 /// # Errors
 /// As [`admitted`] and [`Memory::open_draft`](crate::Memory::open_draft).
 pub(in crate::agent) fn open(agent: &Agent, name: &str, writer: &Writer) -> Result<Draft> {
-    agent.memory().open_draft(name, admitted(agent, writer)?)
+    agent.memory().open_draft(name, &admitted(agent, writer)?)
 }
 
 /// Saves a draft under `drafts/` and a name. The caller has redacted it (GRD-4).
@@ -48,7 +48,9 @@ pub(in crate::agent) fn delete(agent: &Agent, name: &str, writer: &Writer) -> Re
 pub(in crate::agent) fn commit(agent: &Agent, mut draft: Draft, rule: &Rule) -> Result<Committed> {
     // STA-2.
     draft.authorise(rule.authorisation);
-    draft.snapshot_before(rule.snapshot_before);
+    if rule.snapshot_before {
+        draft.snapshot_before();
+    }
     agent.memory().commit(draft, rule.op)
 }
 

@@ -138,11 +138,13 @@ impl<'a> Change<'a> {
         let writer = names::admitted(agent, writer)?;
         let memory = agent.memory();
         memory.refresh()?;
-        let mut draft = memory.draft(writer.clone());
-        draft.snapshot_before(rule.snapshot_before);
+        let mut draft = memory.draft(&writer);
+        if rule.snapshot_before {
+            draft.snapshot_before();
+        }
         draft.authorise(rule.authorisation);
         Ok(Self {
-            held: memory.draft(writer),
+            held: memory.draft(&writer),
             reasons: Vec::new(),
             rules: Vec::new(),
             quota: Quota::new(agent.settings().quotas.items_max),
@@ -281,7 +283,7 @@ impl<'a> Change<'a> {
         let staged: Vec<Id> = self.draft.changes().into_iter().map(|change| change.id).collect();
         let writer = self.draft.writer().clone();
         if !staged.is_empty() {
-            self.draft = self.agent.memory().draft(writer);
+            self.draft = self.agent.memory().draft(&writer);
             self.has_expectations = false;
         }
     }

@@ -278,11 +278,11 @@ mod tests {
         let agent = agent(Settings::default());
         let writer = Writer {
             source: Some(format!("mail with {}", key())),
-            ..Writer::new().reason(format!("because {}", key()))
+            ..Writer::user().reason(format!("because {}", key()))
         };
         let clean = admitted(&agent, &writer).unwrap();
         assert!(!format!("{clean:?}").contains(&key()), "{clean:?}");
-        for writer in [Writer::new().actor(key()), Writer::new().session(key())] {
+        for writer in [Writer::user().actor(key()), Writer::user().session(key())] {
             assert_eq!(admitted(&agent, &writer).unwrap_err().code(), "refused");
         }
     }

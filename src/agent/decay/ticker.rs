@@ -60,7 +60,7 @@ impl Ticker {
                 // INVARIANT TIC-2.
                 listener(&match watch.doubt(Instant::now(), now) {
                     Some(doubt) => Ok(Decayed::nothing(now, doubt)),
-                    None => agent.decay(&pass, &Writer::new().actor("decay")),
+                    None => agent.decay(&pass, &Writer::user().actor("decay")),
                 });
             }
         };

@@ -53,7 +53,7 @@ pub(crate) fn id(text: &str) -> Id {
 
 pub(crate) fn keep(agent: &Agent, name: &str, item: NewItem) {
     let object = item.into_object(id(name)).unwrap();
-    agent.memory().put(object, Writer::new()).unwrap();
+    agent.memory().put(object, &Writer::user()).unwrap();
 }
 
 fn item(text: &str, tags: &[&str]) -> NewItem {
@@ -109,7 +109,7 @@ fn conditions_of_different_sorts_must_all_hold() {
         ..Forgetting::default()
     };
     let told = |what: &Forgetting| {
-        let forgot = agent.forget(what, &Writer::new(), true).unwrap();
+        let forgot = agent.forget(what, &Writer::user(), true).unwrap();
         assert!(forgot.commit.is_none());
         names(&forgot).join(" ")
     };
@@ -130,7 +130,7 @@ fn conditions_of_different_sorts_must_all_hold() {
     what.kind = None;
     assert_eq!(told(&what), "a b");
     what.ids = vec![id("a"), id("c"), id("a")];
-    let forgot = agent.forget(&what, &Writer::new(), true).unwrap();
+    let forgot = agent.forget(&what, &Writer::user(), true).unwrap();
     assert_eq!(
         (names(&forgot), forgot.others.as_slice()),
         (vec!["a"], [id("c")].as_slice())
@@ -143,10 +143,10 @@ fn who_says_nothing_forgets_nothing_and_an_unknown_id_stops_all() {
     let (agent, _) = agent();
     keep(&agent, "a", item("tea", &[]));
     let root = agent.memory().view().root();
-    let refused = agent.forget(&Forgetting::default(), &Writer::new(), false);
+    let refused = agent.forget(&Forgetting::default(), &Writer::user(), false);
     assert_eq!(refused.unwrap_err().code(), "no_criteria");
     let refused = agent
-        .forget(&of_ids(&["a", "b"]), &Writer::new(), false)
+        .forget(&of_ids(&["a", "b"]), &Writer::user(), false)
         .unwrap_err();
     assert_eq!(
         (refused.kind(), refused.ids().join(" ")),
@@ -169,12 +169,12 @@ fn what_is_pinned_goes_only_by_its_id() {
         all_tags: vec!["tea".to_owned()],
         ..Forgetting::default()
     };
-    let forgot = agent.forget(&what, &Writer::new(), false).unwrap();
+    let forgot = agent.forget(&what, &Writer::user(), false).unwrap();
     assert_eq!(
         (names(&forgot), forgot.pinned.as_slice()),
         (vec!["b"], [id("a")].as_slice())
     );
-    let forgot = agent.forget(&of_ids(&["a"]), &Writer::new(), false).unwrap();
+    let forgot = agent.forget(&of_ids(&["a"]), &Writer::user(), false).unwrap();
     assert_eq!(names(&forgot), ["a"]);
     assert!(agent.memory().view().is_empty());
 }
@@ -187,10 +187,10 @@ fn what_was_forgotten_is_told_newest_first_and_comes_back_whole() {
     }
     let before: Vec<_> = ["a", "b", "c"].iter().map(|name| bytes(&agent, name)).collect();
     let root = agent.memory().view().root();
-    let writer = Writer::new().actor("ada").reason("it was wrong");
+    let writer = Writer::user().actor("ada").reason("it was wrong");
     agent.forget(&of_ids(&["a", "b"]), &writer, false).unwrap();
     clock.add(HOUR);
-    agent.forget(&of_ids(&["c"]), &Writer::new(), false).unwrap();
+    agent.forget(&of_ids(&["c"]), &Writer::user(), false).unwrap();
     assert!(agent.memory().view().is_empty());
     let list = all_forgotten(&agent, &Reach::All, 10).unwrap();
     let told: Vec<_> = list.iter().map(|one| one.item.object().id()).collect();
@@ -205,16 +205,16 @@ fn what_was_forgotten_is_told_newest_first_and_comes_back_whole() {
             .is_empty()
     );
 
-    let dry = agent.unforget(&[id("a")], &Writer::new(), true).unwrap();
+    let dry = agent.unforget(&[id("a")], &Writer::user(), true).unwrap();
     assert_eq!((dry.items.len(), dry.commit.is_none()), (1, true));
     assert!(agent.memory().view().is_empty());
-    let back = agent.unforget_last(&Reach::All, &Writer::new(), false).unwrap();
+    let back = agent.unforget_last(&Reach::All, &Writer::user(), false).unwrap();
     assert_eq!(back.items[0].object().id(), "c");
     let back = agent
-        .unforget(&[id("a"), id("c")], &Writer::new(), false)
+        .unforget(&[id("a"), id("c")], &Writer::user(), false)
         .unwrap();
     assert_eq!((back.items.len(), back.unchanged), (1, vec![id("c")]));
-    let back = agent.unforget_last(&Reach::All, &Writer::new(), false).unwrap();
+    let back = agent.unforget_last(&Reach::All, &Writer::user(), false).unwrap();
     assert_eq!(
         back.items[0].object().id(),
         "b",
@@ -226,10 +226,10 @@ fn what_was_forgotten_is_told_newest_first_and_comes_back_whole() {
     assert_eq!(agent.memory().view().root(), root);
     assert!(all_forgotten(&agent, &Reach::All, 10).unwrap().is_empty());
     let refused = agent
-        .unforget_last(&Reach::All, &Writer::new(), false)
+        .unforget_last(&Reach::All, &Writer::user(), false)
         .unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::NotFound);
-    let refused = agent.unforget(&[id("z")], &Writer::new(), false).unwrap_err();
+    let refused = agent.unforget(&[id("z")], &Writer::user(), false).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::NotFound);
 }
 
@@ -238,7 +238,7 @@ fn garbage_collection_takes_nothing_that_was_forgotten_lately() {
     let (agent, clock) = agent();
     keep(&agent, "a", item("first words", &[]));
     let before = bytes(&agent, "a");
-    agent.forget(&of_ids(&["a"]), &Writer::new(), false).unwrap();
+    agent.forget(&of_ids(&["a"]), &Writer::user(), false).unwrap();
     for number in 0..20 {
         clock.add(DAY);
         keep(&agent, "other", item(&number.to_string(), &[]));
@@ -254,7 +254,7 @@ fn garbage_collection_takes_nothing_that_was_forgotten_lately() {
     let report = agent.memory().gc(&strict, None).unwrap();
     assert_eq!(report.kept, 3, "the head, who forgot, and the one before");
     assert_eq!(all_forgotten(&agent, &Reach::All, 10).unwrap().len(), 1);
-    agent.unforget(&[id("a")], &Writer::new(), false).unwrap();
+    agent.unforget(&[id("a")], &Writer::user(), false).unwrap();
     assert_eq!(bytes(&agent, "a"), before);
 }
 
@@ -262,29 +262,29 @@ fn garbage_collection_takes_nothing_that_was_forgotten_lately() {
 fn who_sets_when_an_item_ends_does_not_vouch_for_it() {
     let (agent, clock) = agent();
     let object = item("from a page", &[]).into_object(id("a")).unwrap();
-    let untrusted = Writer::new().trust(Origin::Document);
-    agent.memory().put(object, untrusted).unwrap();
+    let untrusted = Writer::of(Origin::Document);
+    agent.memory().put(object, &untrusted).unwrap();
     let at = Time::from_micros(clock.now().as_micros() + HOUR);
     assert!(
         agent
-            .expire(&id("a"), Some(at), &Writer::new())
+            .expire(&id("a"), Some(at), &Writer::user())
             .unwrap()
             .is_some()
     );
     assert!(
         agent
-            .expire(&id("a"), Some(at), &Writer::new())
+            .expire(&id("a"), Some(at), &Writer::user())
             .unwrap()
             .is_none()
     );
     let object = agent.memory().view().get(&id("a")).unwrap().unwrap();
     assert_eq!((object.expires(), object.origin()), (Some(at), Origin::Document));
-    agent.expire(&id("a"), None, &Writer::new()).unwrap();
+    agent.expire(&id("a"), None, &Writer::user()).unwrap();
     assert_eq!(
         agent.memory().view().get(&id("a")).unwrap().unwrap().expires(),
         None
     );
-    let missing = agent.expire(&id("b"), None, &Writer::new()).unwrap_err();
+    let missing = agent.expire(&id("b"), None, &Writer::user()).unwrap_err();
     assert_eq!(missing.kind(), ErrorKind::NotFound);
 }
 
@@ -298,10 +298,10 @@ fn an_item_cannot_make_another_one_come_back() {
     drop(forged.others.insert(attribute::LEVEL, "summary"));
     drop(forged.others.insert(attribute::ORIGINAL, old.to_hex()));
     keep(&agent, "x", forged);
-    let back = agent.unforget(&[id("x")], &Writer::new(), false).unwrap();
+    let back = agent.unforget(&[id("x")], &Writer::user(), false).unwrap();
     assert_eq!((back.items.len(), back.unchanged), (0, vec![id("x")]));
-    agent.forget(&of_ids(&["x"]), &Writer::new(), false).unwrap();
-    agent.unforget(&[id("x")], &Writer::new(), false).unwrap();
+    agent.forget(&of_ids(&["x"]), &Writer::user(), false).unwrap();
+    agent.unforget(&[id("x")], &Writer::user(), false).unwrap();
     assert_eq!(bytes(&agent, "a").unwrap().1.unwrap(), "the new text");
     assert_eq!(bytes(&agent, "x").unwrap().1.unwrap(), "harmless");
 }
@@ -316,7 +316,7 @@ fn what_comes_back_is_byte_for_byte_what_was_there() {
         let mut last = BTreeMap::new();
         for step in 0..80 {
             let name = format!("n{}", random.below(8));
-            let writer = Writer::new().actor("ada");
+            let writer = Writer::user().actor("ada");
             match random.below(6) {
                 0 | 1 => {
                     let sentence = format!(
@@ -347,7 +347,7 @@ fn what_comes_back_is_byte_for_byte_what_was_there() {
             }
         }
         let all: Vec<Id> = last.keys().map(|name| id(name)).collect();
-        agent.unforget(&all, &Writer::new(), false).unwrap();
+        agent.unforget(&all, &Writer::user(), false).unwrap();
         for (name, expected) in &last {
             assert_eq!(&bytes(&agent, name), expected, "{seed}: {name}");
         }
@@ -365,9 +365,9 @@ fn what_a_quota_a_folder_or_a_guard_took_is_forgotten_and_comes_back() {
         let name = Id::new(op).unwrap();
         let item = NewItem::new(format!("taken by {op}"));
         let object = item.into_object(name.clone()).unwrap();
-        drop(agent.memory().put(object, Writer::new()).unwrap());
+        drop(agent.memory().put(object, &Writer::user()).unwrap());
         let root = agent.memory().view().root();
-        let mut draft = agent.memory().draft(Writer::new());
+        let mut draft = agent.memory().draft(&Writer::user());
         draft.remove(&name).unwrap();
         drop(agent.memory().commit(draft, op).unwrap());
         let forgotten = agent.forgotten(&agent.memory().view(), &Reach::All, 10).unwrap();
@@ -376,17 +376,17 @@ fn what_a_quota_a_folder_or_a_guard_took_is_forgotten_and_comes_back() {
             .map(|one| (one.item.object().id(), one.commit.commit.op.as_str()))
             .collect();
         assert_eq!(told, [(op, op)]);
-        drop(agent.unforget(&[name], &Writer::new(), false).unwrap());
+        drop(agent.unforget(&[name], &Writer::user(), false).unwrap());
         assert_eq!(agent.memory().view().root(), root);
     }
     // What a person removes, or undoes, has its own way back.
     drop(
         agent
             .memory()
-            .remove(&Id::new("guard").unwrap(), false, Writer::new())
+            .remove(&Id::new("guard").unwrap(), &Writer::user())
             .unwrap(),
     );
-    drop(agent.memory().undo(&Writer::new()).unwrap());
+    drop(agent.memory().undo(&Writer::user()).unwrap());
     assert!(
         agent
             .forgotten(&agent.memory().view(), &Reach::All, 10)

@@ -100,7 +100,7 @@ pub(in crate::agent) fn stage(
 
 /// See [`Agent::staged_changes`].
 pub(in crate::agent) fn staged_changes(agent: &Agent, name: &str) -> Result<Vec<ChangedObject>> {
-    Ok(Turn::new(&staged_draft(agent, name, &Writer::new())?)?.changes)
+    Ok(Turn::new(&staged_draft(agent, name, &Writer::user())?)?.changes)
 }
 
 /// See [`Agent::staged`].

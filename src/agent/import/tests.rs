@@ -34,7 +34,7 @@ fn foreign(format: ForeignFormat, bytes: &[u8]) -> Foreign<'_> {
 
 fn import(agent: &Agent, format: ForeignFormat, bytes: &[u8]) -> ForeignTaken {
     agent
-        .take_foreign(&foreign(format, bytes), &Writer::new())
+        .take_foreign(&foreign(format, bytes), &Writer::user())
         .unwrap()
 }
 
@@ -85,7 +85,7 @@ fn an_import_replaces_nothing_that_is_trusted() {
     import(agent, ForeignFormat::ServerMemory, GRAPH.as_bytes());
     let mut mine = get(agent, "tea/entity/Ada").to_new().unwrap();
     mine.content = Some("Ada, as I know her".to_owned());
-    drop(agent.memory().put(mine, Writer::new()).unwrap());
+    drop(agent.memory().put(mine, &Writer::user()).unwrap());
     let taken = import(
         agent,
         ForeignFormat::ServerMemory,
@@ -139,7 +139,7 @@ fn facts_of_a_file_are_facts() {
     assert_eq!(env.created, 1);
     let not_text = foreign(ForeignFormat::Odek(FactScope::User), &[0xff]);
     assert_eq!(
-        agent.take_foreign(&not_text, &Writer::new()).unwrap_err().code(),
+        agent.take_foreign(&not_text, &Writer::user()).unwrap_err().code(),
         "unreadable"
     );
 }
@@ -175,7 +175,10 @@ fn the_published_cores_file_becomes_a_tree_with_its_history() {
     assert_eq!((again.unchanged, again.created, again.updated), (5, 0, 0));
     let evaluated = foreign(ForeignFormat::Snap, b"(:memory #.(quit))");
     assert_eq!(
-        agent.take_foreign(&evaluated, &Writer::new()).unwrap_err().code(),
+        agent
+            .take_foreign(&evaluated, &Writer::user())
+            .unwrap_err()
+            .code(),
         "unreadable"
     );
     assert!(Scope::new("global").is_ok());
@@ -252,18 +255,14 @@ fn a_bad_scope_and_an_erased_id_cost_only_themselves() {
     assert!(taken.findings.iter().any(|one| one.at == "kid"), "{taken:?}");
     let memory = agent.memory();
     let seq = memory.view().commit().commit.seq;
-    drop(
-        memory
-            .remove(&Id::new("lost").unwrap(), false, Writer::new())
-            .unwrap(),
-    );
+    drop(memory.remove(&Id::new("lost").unwrap(), &Writer::user()).unwrap());
     let erasing = crate::engine::Erasing {
         targets: vec!["lost".to_owned()],
         ..crate::engine::Erasing::default()
     };
-    drop(memory.erase(&erasing, &Writer::new()).unwrap());
+    drop(memory.erase(&erasing, &Writer::user()).unwrap());
     let back = crate::engine::Revision::Seq(seq);
-    drop(memory.rollback(&back, true, &Writer::new()).unwrap());
+    drop(memory.rollback(&back).across_lanes().by(&Writer::user()).unwrap());
     let changed = snap.replace("\"One\"", "\"Uno\"");
     let taken = import(agent, ForeignFormat::Snap, changed.as_bytes());
     assert_eq!((taken.updated, taken.refused), (1, 1), "{taken:?}");

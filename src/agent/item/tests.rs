@@ -36,7 +36,7 @@ fn every_field_is_read_back() {
     let memory = crate::Memory::in_memory().unwrap();
     let id = Id::new("a").unwrap();
     let object = full().into_object(id.clone()).unwrap();
-    drop(memory.put(object, crate::Writer::new()).unwrap());
+    drop(memory.put(object, &crate::Writer::user()).unwrap());
     let item = Item::from(memory.view().get(&id).unwrap().unwrap());
     let expected = full();
     assert_eq!(item.text(), expected.text);

@@ -310,7 +310,7 @@ mod tests {
     fn remember(agent: &Agent, from: u64, to: u64) {
         let line = |at: u64| Ok((at, format!(r#"{{"text":"fact {at}"}}"#).into_bytes()));
         let lines = (from..to).map(line);
-        let done = agent.remember_lines(lines, &LinesOptions::default(), &Writer::new());
+        let done = agent.remember_lines(lines, &LinesOptions::default(), &Writer::user());
         assert!(done.unwrap().refused.is_empty());
     }
 
@@ -324,23 +324,21 @@ mod tests {
         let known = first.remember(
             NewItem::new("fact 1"),
             &RememberOptions::default(),
-            &Writer::new(),
+            &Writer::user(),
         );
         new.supersedes = vec![known.unwrap().id];
         let quick = RememberOptions {
             is_quick: true,
             ..RememberOptions::default()
         };
-        first.remember(new, &quick, &Writer::new()).unwrap();
+        first.remember(new, &quick, &Writer::user()).unwrap();
         assert!(first.keep_duplicate_index().unwrap());
         assert!(!first.keep_duplicate_index().unwrap(), "nothing changed since");
         remember(&first, 600, 609);
         let mut ends = NewItem::new("fact 609");
         ends.expires = Some(crate::object::Time::from_micros(i64::MAX));
-        first.remember(ends, &quick, &Writer::new()).unwrap();
-        memory
-            .remove(&Id::new("new").unwrap(), false, Writer::new())
-            .unwrap();
+        first.remember(ends, &quick, &Writer::user()).unwrap();
+        memory.remove(&Id::new("new").unwrap(), &Writer::user()).unwrap();
         let view = memory.view();
         let loaded = Derived::<Texts>::load(&view).unwrap();
         assert_eq!(
@@ -380,7 +378,7 @@ mod tests {
         let again = second.remember(
             NewItem::new("fact 7"),
             &RememberOptions::default(),
-            &Writer::new(),
+            &Writer::user(),
         );
         assert_eq!(again.unwrap().status, crate::agent::Status::Duplicate);
     }

@@ -17,11 +17,11 @@ fn agent() -> Agent {
 }
 
 fn user() -> Writer {
-    Writer::new()
+    Writer::user()
 }
 
 fn tool() -> Writer {
-    Writer::new().trust(Origin::ToolExternal)
+    Writer::of(Origin::ToolExternal)
 }
 
 fn id(text: &str) -> Id {
@@ -121,10 +121,14 @@ fn known_texts_follow_forgetting_rollback_and_supersession() {
     let memory = agent.memory();
     let first = say(&agent, "The office is in Oslo");
     memory.snapshot(Some("oslo"), &user()).unwrap();
-    memory.remove(&first.id, false, user()).unwrap();
+    memory.remove(&first.id, &user()).unwrap();
     let second = say(&agent, "The office is in Oslo");
     assert_eq!(second.status, Status::Created, "what was forgotten is new again");
-    memory.rollback(&"oslo".parse().unwrap(), true, &user()).unwrap();
+    memory
+        .rollback(&"oslo".parse().unwrap())
+        .across_lanes()
+        .by(&user())
+        .unwrap();
     assert_eq!(say(&agent, "The office is in Oslo").id, first.id);
     let mut moved = NewItem::new("The office moved to Bergen");
     moved.supersedes = vec![first.id.clone()];
@@ -183,7 +187,7 @@ fn what_the_scan_holds_back_waits_outside_of_the_state() {
     assert_eq!(held.status, Status::Quarantined);
     assert_eq!((held.digest, agent.memory().view().root()), (None, before));
     let name = held.held_as.unwrap();
-    let draft = agent.memory().open_draft(&name, user()).unwrap();
+    let draft = agent.memory().open_draft(&name, &user()).unwrap();
     let object = draft.get(&held.id).unwrap().unwrap();
     assert!(!Item::from(object).flags().is_empty());
     assert!(held.rules.iter().all(|rule| !rule.is_empty()));

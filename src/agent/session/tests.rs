@@ -42,7 +42,7 @@ fn try_append(
         entries,
         ..Append::default()
     };
-    agent.append(&append, &Writer::new())
+    agent.append(&append, &Writer::user())
 }
 
 fn entries(agent: &Agent, session: &str) -> Vec<Item> {
@@ -79,7 +79,9 @@ fn entries_keep_their_order_whatever_the_clock_says() {
     append(agent, "s1", None, vec![said("user", "undone")]);
     agent
         .memory()
-        .rollback(&before.to_hex().parse().unwrap(), true, &Writer::new())
+        .rollback(&before.to_hex().parse().unwrap())
+        .across_lanes()
+        .by(&Writer::user())
         .unwrap();
     let later = append(agent, "s1", None, vec![said("user", "later")]);
     assert_eq!(later.ids.len(), 1);
@@ -159,7 +161,7 @@ fn a_role_lowers_what_is_trusted_and_a_name_is_trusted_as_the_host_says() {
             entries: table.iter().map(|(entry, _)| entry.clone()).collect(),
             ..Append::default()
         };
-        test.agent.append(&append, &Writer::new().trust(class)).unwrap();
+        test.agent.append(&append, &Writer::of(class)).unwrap();
         for (item, (entry, expected)) in entries(&test.agent, "s1").iter().zip(&table) {
             assert_eq!(
                 item.object().origin(),
@@ -187,7 +189,7 @@ fn the_person_of_a_session_may_have_a_name() {
             entries: vec![said("ada", "green tea"), said("browser", "a page")],
             ..Append::default()
         };
-        agent.append(&append, &Writer::new().trust(class))
+        agent.append(&append, &Writer::of(class))
     };
     for class in [Origin::Model, Origin::Document] {
         assert_eq!(by(Some("browser"), class).unwrap_err().code(), "less_trusted");
@@ -211,12 +213,7 @@ fn the_person_of_a_session_may_have_a_name() {
     );
     forged.scope = tea();
     drop(forged.attributes.insert("user", "browser"));
-    drop(
-        agent
-            .memory()
-            .put(forged, Writer::new().trust(Origin::Document))
-            .unwrap(),
-    );
+    drop(agent.memory().put(forged, &Writer::of(Origin::Document)).unwrap());
     append(
         agent,
         "s2",
@@ -236,7 +233,7 @@ fn what_a_session_has_seen_is_not_forgotten_with_the_entry() {
     page.origin = Some(Origin::ToolExternal);
     append(agent, "s1", Some("root"), talk());
     let seen = append(agent, "s1", None, vec![page]);
-    drop(agent.memory().remove(&seen.ids[0], false, Writer::new()).unwrap());
+    drop(agent.memory().remove(&seen.ids[0], &Writer::user()).unwrap());
     assert!(
         entries(agent, "s1")
             .iter()
@@ -289,7 +286,7 @@ fn a_session_stays_in_its_scope() {
         ..Append::default()
     };
     assert_eq!(
-        test.agent.append(&other, &Writer::new()).unwrap_err().code(),
+        test.agent.append(&other, &Writer::user()).unwrap_err().code(),
         "other_scope"
     );
     assert_eq!(entries(&test.agent, "s1")[0].object().scope(), "project:tea");
@@ -302,7 +299,7 @@ fn a_session_of_another_project_is_neither_read_nor_written() {
     let agent = &test.agent;
     append(agent, "main", None, vec![at(19_990, "user", "the tea of A")]);
     agent
-        .summarise(&Reach::All, "main", &mut |_| Ok(None), &Writer::new())
+        .summarise(&Reach::All, "main", &mut |_| Ok(None), &Writer::user())
         .unwrap();
     let coffee = Scope::new("project:coffee").unwrap();
     let here = Reach::Scopes(vec![Scope::default(), coffee.clone()]);
@@ -317,7 +314,7 @@ fn a_session_of_another_project_is_neither_read_nor_written() {
             entries: vec![said("user", "x")],
             ..Append::default()
         };
-        agent.append(&append, &Writer::new())
+        agent.append(&append, &Writer::user())
     };
     for refused in [
         from_here("main", None, None),
@@ -333,11 +330,13 @@ fn a_session_of_another_project_is_neither_read_nor_written() {
     for failed in [
         agent.entries(&view, &here, "main").err(),
         agent.end_prompt(&view, &here, "main", None).err(),
-        agent.end_session(&here, "main", None, None, &Writer::new()).err(),
+        agent
+            .end_session(&here, "main", None, None, &Writer::user())
+            .err(),
         agent.due_summaries(&view, &here, "main").err(),
         agent.session_summaries(&view, &here, "main", "", None).err(),
         agent
-            .summarise(&here, "main", &mut |_| Ok(None), &Writer::new())
+            .summarise(&here, "main", &mut |_| Ok(None), &Writer::user())
             .err(),
     ] {
         assert_eq!(code(failed), "other_scope");
@@ -349,7 +348,7 @@ fn a_session_of_another_project_is_neither_read_nor_written() {
         crate::object::Kind::new("session").unwrap(),
     );
     (child.scope, child.parent) = (coffee.clone(), Some(session_id("main").unwrap()));
-    drop(agent.memory().put(child, Writer::new()).unwrap());
+    drop(agent.memory().put(child, &Writer::user()).unwrap());
     let view = agent.memory().view();
     assert_eq!(
         code(agent.session_summaries(&view, &here, "child", "", None).err()),
@@ -423,7 +422,7 @@ fn days_weeks_and_months_are_summarised_when_they_are_over() {
         Ok((due.bucket.to_string() == "2024-10-03").then(|| "Coffee, and Bob.".to_owned()))
     };
     let done = agent
-        .summarise(&Reach::All, "child", &mut host, &Writer::new())
+        .summarise(&Reach::All, "child", &mut host, &Writer::user())
         .unwrap();
     // The week and the month before are over, those of today are not.
     assert_eq!(
@@ -432,7 +431,7 @@ fn days_weeks_and_months_are_summarised_when_they_are_over() {
     );
     assert_eq!(done.root_session, "s1");
     let again = agent
-        .summarise(&Reach::All, "s1", &mut |_| Ok(None), &Writer::new())
+        .summarise(&Reach::All, "s1", &mut |_| Ok(None), &Writer::user())
         .unwrap();
     assert!(again.written.is_empty());
     assert_eq!(
@@ -442,7 +441,7 @@ fn days_weeks_and_months_are_summarised_when_they_are_over() {
     // What comes late makes its day due again, and so its week and month.
     append(agent, "s1", None, vec![at(19_994, "user", "Late news.")]);
     let late = agent
-        .summarise(&Reach::All, "s1", &mut |_| Ok(None), &Writer::new())
+        .summarise(&Reach::All, "s1", &mut |_| Ok(None), &Writer::user())
         .unwrap();
     assert_eq!(buckets(&late), ["2024-09-28", "2024-W39", "2024-09"]);
     let read = agent
@@ -485,7 +484,7 @@ fn a_summary_is_trusted_as_its_least_trusted_entry() {
         ],
     );
     agent
-        .summarise(&Reach::All, "s1", &mut |_| Ok(None), &Writer::new())
+        .summarise(&Reach::All, "s1", &mut |_| Ok(None), &Writer::user())
         .unwrap();
     let read = agent
         .session_summaries(&agent.memory().view(), &Reach::All, "s1", "", None)
@@ -508,7 +507,7 @@ fn a_summary_is_trusted_as_its_least_trusted_entry() {
     many[1_000].origin = Some(Origin::ToolExternal);
     append(agent, "s2", None, many);
     agent
-        .summarise(&Reach::All, "s2", &mut |_| Ok(None), &Writer::new())
+        .summarise(&Reach::All, "s2", &mut |_| Ok(None), &Writer::user())
         .unwrap();
     let read = agent
         .session_summaries(&agent.memory().view(), &Reach::All, "s2", "", None)
@@ -551,12 +550,12 @@ fn facts_are_learned_only_if_that_is_switched_on() {
     assert!(prompt.prompt.contains("green tea") && prompt.is_trusted);
     assert_eq!((prompt.turns, prompt.entries), (3, 5));
     let off = agent
-        .end_session(&Reach::All, "s1", Some(REPLY), None, &Writer::new())
+        .end_session(&Reach::All, "s1", Some(REPLY), None, &Writer::user())
         .unwrap();
     assert_eq!(fates(&off), ["refused", "refused"]);
     assert_eq!(off.held, None);
     let on = agent
-        .end_session(&Reach::All, "s1", Some(REPLY), Some(true), &Writer::new())
+        .end_session(&Reach::All, "s1", Some(REPLY), Some(true), &Writer::user())
         .unwrap();
     assert_eq!(fates(&on), ["stored", "stored"]);
     let view = agent.memory().view();
@@ -577,7 +576,7 @@ fn facts_are_learned_only_if_that_is_switched_on() {
     assert_eq!((user.origin(), episode.origin()), (Origin::Model, Origin::Model));
     assert_eq!(user.derived_from().next(), Some(episode.digest()));
     let again = agent
-        .end_session(&Reach::All, "s1", Some(REPLY), Some(true), &Writer::new())
+        .end_session(&Reach::All, "s1", Some(REPLY), Some(true), &Writer::user())
         .unwrap();
     assert_eq!(fates(&again), ["known", "known"]);
     // Also where only the person spoke: the words of the reply are a model's.
@@ -591,7 +590,7 @@ fn facts_are_learned_only_if_that_is_switched_on() {
             .collect(),
     );
     let alone = agent
-        .end_session(&Reach::All, "s2", Some(REPLY), Some(true), &Writer::new())
+        .end_session(&Reach::All, "s2", Some(REPLY), Some(true), &Writer::user())
         .unwrap();
     let episode = agent
         .memory()
@@ -617,7 +616,7 @@ fn a_bad_reply_changes_nothing_and_says_why() {
         "[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]",
     ] {
         let ended = agent
-            .end_session(&Reach::All, "s1", Some(reply), Some(true), &Writer::new())
+            .end_session(&Reach::All, "s1", Some(reply), Some(true), &Writer::user())
             .unwrap();
         assert!(
             ended.reason.is_some() && ended.episode.is_none(),
@@ -627,7 +626,7 @@ fn a_bad_reply_changes_nothing_and_says_why() {
     assert_eq!(agent.memory().view().commit().digest, head);
     assert_eq!(
         agent
-            .end_session(&Reach::All, "nobody", Some(""), None, &Writer::new())
+            .end_session(&Reach::All, "nobody", Some(""), None, &Writer::user())
             .unwrap_err()
             .code(),
         "no_session"
@@ -640,7 +639,7 @@ fn what_a_gate_holds_back_waits_for_a_person() {
     let agent = &test.agent;
     let held = |ended: &Ended| {
         let name = ended.held.clone().unwrap();
-        let draft = agent.memory().open_draft(&name, Writer::new()).unwrap();
+        let draft = agent.memory().open_draft(&name, &Writer::user()).unwrap();
         let reason = agent
             .memory()
             .references()
@@ -656,7 +655,7 @@ fn what_a_gate_holds_back_waits_for_a_person() {
     page.origin = Some(Origin::ToolExternal);
     append(agent, "child", Some("s1"), vec![page]);
     let ended = agent
-        .end_session(&Reach::All, "s1", Some(REPLY), Some(true), &Writer::new())
+        .end_session(&Reach::All, "s1", Some(REPLY), Some(true), &Writer::user())
         .unwrap();
     assert_eq!(fates(&ended), ["quarantined", "quarantined"]);
     let (count, reason) = held(&ended);
@@ -675,7 +674,7 @@ fn what_a_gate_holds_back_waits_for_a_person() {
     // Too few turns.
     append(agent, "short", None, talk()[..2].to_vec());
     let ended = agent
-        .end_session(&Reach::All, "short", Some(REPLY), Some(true), &Writer::new())
+        .end_session(&Reach::All, "short", Some(REPLY), Some(true), &Writer::user())
         .unwrap();
     assert!(held(&ended).1.contains("1 turns"), "{ended:?}");
     // Words that the person pasted, and did not say.
@@ -687,7 +686,7 @@ fn what_a_gate_holds_back_waits_for_a_person() {
     append(agent, "paste", None, pasted);
     let reply = r#"[{"scope": "env", "fact": "The production database password rotates every fortnight."}]"#;
     let ended = agent
-        .end_session(&Reach::All, "paste", Some(reply), Some(true), &Writer::new())
+        .end_session(&Reach::All, "paste", Some(reply), Some(true), &Writer::user())
         .unwrap();
     assert!(held(&ended).1.contains("pasted"), "{ended:?}");
 }
@@ -711,7 +710,7 @@ fn a_session_leaves_few_facts_however_often_it_is_ended() {
             "s1",
             Some(&reply(["morning", "sugar"])),
             Some(true),
-            &Writer::new(),
+            &Writer::user(),
         )
         .unwrap();
     assert_eq!(fates(&first), ["stored", "stored"]);
@@ -721,7 +720,7 @@ fn a_session_leaves_few_facts_however_often_it_is_ended() {
             "s1",
             Some(&reply(["always", "sugar"])),
             Some(true),
-            &Writer::new(),
+            &Writer::user(),
         )
         .unwrap();
     assert_eq!(fates(&second), ["quarantined", "known"]);
@@ -737,7 +736,7 @@ fn a_session_ends_without_a_model_too() {
     append(&test.agent, "s1", None, talk());
     let ended = test
         .agent
-        .end_session(&Reach::All, "s1", None, Some(true), &Writer::new())
+        .end_session(&Reach::All, "s1", None, Some(true), &Writer::user())
         .unwrap();
     let episode = test
         .agent
@@ -775,10 +774,10 @@ fn ids_of_different_sessions_never_meet() {
     append(agent, "a/2024-10-03", None, vec![at(19_999, "user", "z")]);
     append(agent, "a", None, vec![at(19_999, "user", "w")]);
     agent
-        .summarise(&Reach::All, "a", &mut |_| Ok(None), &Writer::new())
+        .summarise(&Reach::All, "a", &mut |_| Ok(None), &Writer::user())
         .unwrap();
     agent
-        .summarise(&Reach::All, "a/2024-10-03", &mut |_| Ok(None), &Writer::new())
+        .summarise(&Reach::All, "a/2024-10-03", &mut |_| Ok(None), &Writer::user())
         .unwrap();
     assert_eq!(texts(agent, "a"), ["x", "w"]);
     assert_eq!(texts(agent, name), ["y"]);

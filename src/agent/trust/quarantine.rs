@@ -82,7 +82,7 @@ fn told(agent: &Agent, reference: ReferenceInfo, reach: &Reach) -> Result<Option
         ids_total: 0,
         preview: String::new(),
     };
-    let objects = match agent.memory().open_draft(&told.name, Writer::new()) {
+    let objects = match agent.memory().open_draft(&told.name, &Writer::user()) {
         Ok(draft) => objects_of(&draft)?,
         // Its base is not kept. Only the writer and the reason are left.
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(told)),
@@ -109,7 +109,7 @@ pub(in crate::agent) fn held_reason(agent: &Agent, name: &str) -> Option<String>
 /// See [`Agent::held_objects`].
 pub(in crate::agent) fn held_objects(agent: &Agent, name: &str) -> Result<Vec<HeldObject>> {
     let name = full_name(name)?;
-    let draft = opened(agent, &name, &Writer::new())?;
+    let draft = opened(agent, &name, &Writer::user())?;
     let objects = objects_of(&draft)?.into_iter();
     Ok(objects
         .map(|(one, text)| HeldObject {

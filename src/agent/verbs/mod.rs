@@ -72,7 +72,7 @@ impl Agent {
             now,
             ..Pass::default()
         };
-        self.decay(&pass, &Writer::new().actor("decay"))
+        self.decay(&pass, &Writer::user().actor("decay"))
     }
 
     /// Imports a file of another system, in one commit of the operation `import`.

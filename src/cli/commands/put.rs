@@ -86,7 +86,7 @@ fn put_one(context: &mut Context, verb: Put) -> Done {
     let id = object.id.clone();
     let writer = context.writer();
     let write = |memory: &Memory| -> Result<_> {
-        let mut draft = memory.draft(writer.clone());
+        let mut draft = memory.draft(&writer);
         draft.authorise(Authorisation::Removals);
         let staged = draft.put(object.clone())?;
         let digest = draft.digest(&id)?;
@@ -295,7 +295,7 @@ impl Batch {
     /// Stages and commits; a refusal names the line that states the object. Answers the earlier versions that history
     /// does not have, because there was nothing to commit.
     fn write(self, memory: &Memory, writer: &Writer, sums: &mut Sums) -> Result<Vec<Line>> {
-        let mut draft = memory.draft(writer.clone());
+        let mut draft = memory.draft(&writer);
         draft.authorise(Authorisation::Removals);
         let (mut created, mut updated, mut unchanged) = (0, 0, 0);
         // The line that last stated an id, for refusals that only the commit can make.

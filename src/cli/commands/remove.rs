@@ -31,7 +31,11 @@ impl Verb for Remove {
     fn run(self, context: &mut Context) -> Done {
         let id = Id::new(&self.id)?;
         let memory = context.open_to_write()?;
-        let committed = memory.remove(&id, self.recursive, context.writer())?;
+        let committed = if self.recursive {
+            memory.remove_recursive(&id, &context.writer())?
+        } else {
+            memory.remove(&id, &context.writer())?
+        };
         context.answer(&Removed {
             removed: counts(&memory, &committed)?.removed,
             commit: Named::from(&committed.commit),

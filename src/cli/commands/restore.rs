@@ -46,7 +46,7 @@ impl Verb for Restore {
         let from = context.view_of(&memory, &self.revision)?;
         let ids = self.ids.iter().map(|id| Id::new(id));
         let ids = ids.collect::<Result<Vec<_>>>()?;
-        let mut draft = memory.draft(context.writer());
+        let mut draft = memory.draft(&context.writer());
         for id in &ids {
             if !from.contains(id)? && !memory.view().contains(id)? {
                 let missing = format!("there is no object '{id}', neither now nor at {}", self.revision);

@@ -6,7 +6,7 @@
 use super::prelude::*;
 use crate::answers::commits::{Moved, RollbackPreview};
 use crate::cli::revision;
-use crate::engine::Revision;
+use crate::engine::{self, Memory, Revision};
 use crate::error::{ErrorCode, Result};
 
 /// Bring back an earlier state
@@ -42,15 +42,20 @@ impl Verb for Rollback {
             return Ok(DONE);
         }
         let memory = context.open_to_write()?;
-        let committed = memory.rollback(&target, self.all, &context.writer())?;
+        let committed = rollback(&memory, &target, self.all).by(&context.writer())?;
         context.answer(&Moved::of(&memory, &committed)?)?;
         Ok(DONE)
     }
 }
 
+fn rollback<'a>(memory: &'a Memory, target: &'a Revision, all: bool) -> engine::Rollback<'a> {
+    let rollback = memory.rollback(target);
+    if all { rollback.across_lanes() } else { rollback }
+}
+
 fn preview(context: &mut Context, target: &Revision, all: bool) -> Result<RollbackPreview> {
     let memory = context.open_to_read()?;
-    let preview = |all| memory.rollback_preview(target, all, &context.writer());
+    let preview = |all| rollback(&memory, target, all).preview(&context.writer());
     let ((target, counts), refused) = match preview(all) {
         Err(refused) if refused.code() == ErrorCode::OtherLanes => (preview(true)?, Some(refused)),
         previewed => (previewed?, None),

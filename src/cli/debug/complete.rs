@@ -264,10 +264,10 @@ mod tests {
         let memory = Memory::in_memory().unwrap();
         for id in ["tea", "tea pot", "coffee"] {
             let object = NewObject::new(Id::new(id).unwrap(), Kind::new("fact").unwrap());
-            memory.put(object, Writer::new()).unwrap();
+            memory.put(object, &Writer::user()).unwrap();
         }
-        memory.snapshot(Some("good"), &Writer::new()).unwrap();
-        memory.snapshot(None, &Writer::new()).unwrap();
+        memory.snapshot(Some("good"), &Writer::user()).unwrap();
+        memory.snapshot(None, &Writer::user()).unwrap();
         let mut completion = Completion::new(crate::cli::commands::GROUPS, false);
         completion.state = Some((memory.clone(), memory.view()));
         completion
@@ -313,7 +313,7 @@ mod tests {
         let (memory, first) = completion.state.clone().unwrap();
         first.index_ids().unwrap();
         let later = NewObject::new(Id::new("teal").unwrap(), Kind::new("fact").unwrap());
-        memory.put(later, Writer::new()).unwrap();
+        memory.put(later, &Writer::user()).unwrap();
         completion.look_at(memory.clone(), memory.view());
         let until = std::time::Instant::now() + std::time::Duration::from_mins(1);
         while offered(&completion, "get tea").1.len() < 3 {

@@ -111,7 +111,7 @@ impl Shell<'_> {
     }
 
     fn set_lane(&mut self, name: String) -> Result<(), Failure> {
-        Writer::new().session(&name).check()?;
+        Writer::user().session(&name).check()?;
         if let Some(kept) = &mut self.context.kept {
             kept.lane = LaneOptions {
                 session: Some(name),

@@ -14,7 +14,7 @@ fn put(memory: &Memory, name: &str, parent: Option<&str>, content: &str) {
     let mut object = NewObject::new(id(name), Kind::new("note").unwrap());
     object.parent = parent.map(id);
     object.content = Some(content.to_owned());
-    memory.put(object, Writer::new().reason(content)).unwrap();
+    memory.put(object, &Writer::user().reason(content)).unwrap();
 }
 
 /// Forty notes under one, a snapshot, a turn that changes one and adds one, and a rollback.
@@ -24,7 +24,7 @@ fn store() -> Memory {
     for number in 0..40 {
         put(&memory, &format!("note/{number}"), Some("top"), "text");
     }
-    memory.snapshot(Some("good"), &Writer::new()).unwrap();
+    memory.snapshot(Some("good"), &Writer::user()).unwrap();
     put(&memory, "note/7", Some("top"), EVIL);
     put(&memory, "note/new", Some("top"), "new");
     memory
@@ -112,7 +112,8 @@ fn what_is_not_drawn_is_said() {
 fn the_history_shows_snapshots_and_ways_back() {
     let memory = store();
     memory
-        .rollback(&"good".parse().unwrap(), false, &Writer::new())
+        .rollback(&"good".parse().unwrap())
+        .by(&Writer::user())
         .unwrap();
     let diagram = history(&memory, &memory.view(), 100).unwrap();
     assert_eq!(diagram.rows[0].mark, Mark::Back);

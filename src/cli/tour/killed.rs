@@ -29,7 +29,7 @@ pub(in crate::cli) fn write_until_killed(context: &mut Context) -> Done {
         let id = tick(number)?;
         let mut object = NewObject::new(id, Kind::new(KIND)?);
         object.content = Some(format!("observation {number} of a process that is about to die. ").repeat(12));
-        let committed = memory.put(object, context.writer())?;
+        let committed = memory.put(object, &context.writer())?;
         let info = committed.commit;
         context
             .output

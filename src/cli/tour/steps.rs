@@ -65,7 +65,7 @@ pub(super) fn walk(guide: &mut Guide<'_>) -> Result<(), Failure> {
 fn person(reason: &str) -> Writer {
     Writer {
         reason: Some(reason.to_owned()),
-        ..Writer::default()
+        ..Writer::user()
     }
 }
 
@@ -102,7 +102,7 @@ fn ingest(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
             memory,
             &documents,
             &IngestOptions::default(),
-            person("the tour's documents"),
+            &person("the tour's documents"),
         )
     })?;
     let objects = memory.view().len();
@@ -171,7 +171,7 @@ fn bad_turn(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
         ..person("tidied up the notes")
     };
     let (committed, outcome) = Outcome::of(memory, || {
-        let mut draft = memory.draft(writer);
+        let mut draft = memory.draft(&writer);
         for object in victims(&memory.view())? {
             let mut rewritten = object.to_new()?;
             let first: String = human::gist(&object)
@@ -231,7 +231,10 @@ fn rollback(guide: &mut Guide<'_>, memory: &Memory, before: &View) -> Result<(),
     };
     let revision = Revision::Name(SNAPSHOT.to_owned());
     let (committed, outcome) = Outcome::of(memory, || {
-        memory.rollback(&revision, true, &person("the agent destroyed its notes"))
+        memory
+            .rollback(&revision)
+            .across_lanes()
+            .by(&person("the agent destroyed its notes"))
     })?;
     let root = same_root(&committed, before)?;
     let changed = counts(memory, &committed)?.changed;
@@ -306,7 +309,7 @@ fn attempt(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
     };
     let (refused, outcome) = Outcome::of(memory, || {
         Ok(memory
-            .attempt(writer, |draft| draft.remove_recursive(&notes), &[&few_removals])
+            .attempt(&writer, |draft| draft.remove_recursive(&notes), &[&few_removals])
             .err())
     })?;
     let refused = refused.ok_or_else(|| Error::internal("the check of the tour let everything pass"))?;

@@ -39,13 +39,13 @@ const STAMPS_PATIENCE: Duration = Duration::from_secs(1);
 /// let id = Id::new("facts/editor")?;
 /// let mut fact = NewObject::new(id.clone(), Kind::new("fact")?);
 /// fact.content = Some("The user edits with Helix.".to_owned());
-/// memory.put(fact, Writer::new())?;
+/// memory.put(fact, &Writer::user())?;
 ///
-/// let snapshot = memory.snapshot(Some("good"), &Writer::new())?;
-/// memory.remove(&id, false, Writer::new())?;
+/// let snapshot = memory.snapshot(Some("good"), &Writer::user())?;
+/// memory.remove(&id, &Writer::user())?;
 /// assert!(memory.view().get(&id)?.is_none());
 ///
-/// memory.rollback(&"good".parse()?, false, &Writer::new())?;
+/// memory.rollback(&"good".parse()?, false, &Writer::user())?;
 /// assert_eq!(memory.view().root(), snapshot.root);
 /// # Ok::<(), treering::Error>(())
 /// ```

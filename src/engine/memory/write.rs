@@ -7,47 +7,56 @@ use super::Memory;
 #[cfg(feature = "agent")]
 use crate::engine::read::derived::{Derived, Keep};
 use crate::engine::read::revision::Revision;
-use crate::engine::read::view::{CommitInfo, View};
+use crate::engine::read::view::View;
 use crate::engine::write::attempt::{Attempted, Check, Refusal};
 use crate::engine::write::authorisation::Authorisation;
 use crate::engine::write::draft::Draft;
 use crate::engine::write::request::Committed;
-use crate::engine::write::rollback::Reversing;
+use crate::engine::write::rollback::{Reversing, Rollback};
 use crate::engine::write::snapshot::SnapshotInfo;
 use crate::engine::write::writer::Writer;
 use crate::error::{Error, Result};
 use crate::object::{Id, NewObject, Op, Time};
-use crate::store::ChangeCounts;
 
 impl Memory {
     /// Starts changes to the state at the head.
-    pub fn draft(&self, writer: Writer) -> Draft {
-        Draft::new(self.view(), writer)
+    pub fn draft(&self, writer: &Writer) -> Draft {
+        Draft::new(self.view(), writer.clone())
     }
 
     /// Commits one object.
     ///
     /// # Errors
     /// As [`Draft::put`] and [`Self::commit`].
-    pub fn put(&self, object: NewObject, writer: Writer) -> Result<Committed> {
+    pub fn put(&self, object: NewObject, writer: &Writer) -> Result<Committed> {
         let mut draft = self.draft(writer);
         draft.put(object)?;
         draft.authorise(Authorisation::Removals);
         self.commit(draft, "put")
     }
 
-    /// Commits the removal of one object, or of all below it too.
+    /// Commits the removal of one object.
+    ///
+    /// # Errors
+    /// `NotFound` if there is none; `InvalidInput` if it has children; as [`Self::commit`].
+    pub fn remove(&self, id: &Id, writer: &Writer) -> Result<Committed> {
+        let mut draft = self.draft(writer);
+        let removed = u64::from(draft.remove(id)?);
+        self.commit_removal(id, draft, removed)
+    }
+
+    /// Commits the removal of an object and of every object below it.
     ///
     /// # Errors
     /// `NotFound` if there is none; as [`Self::commit`].
-    pub fn remove(&self, id: &Id, recursive: bool, writer: Writer) -> Result<Committed> {
+    pub fn remove_recursive(&self, id: &Id, writer: &Writer) -> Result<Committed> {
         let mut draft = self.draft(writer);
-        let found = if recursive {
-            draft.remove_recursive(id)? > 0
-        } else {
-            draft.remove(id)?
-        };
-        if !found {
+        let removed = draft.remove_recursive(id)?;
+        self.commit_removal(id, draft, removed)
+    }
+
+    fn commit_removal(&self, id: &Id, draft: Draft, removed: u64) -> Result<Committed> {
+        if removed == 0 {
             return Err(Error::not_found(format!("there is no object '{id}'"))
                 .with_hint("`list` shows what there is"));
         }
@@ -87,15 +96,15 @@ impl Memory {
     ///     count => Err(format!("it removes {count} objects")),
     /// };
     /// let id = Id::new("plan")?;
-    /// memory.put(NewObject::new(id.clone(), Kind::new("note")?), Writer::new())?;
-    /// let refused = memory.attempt(Writer::new(), |draft| draft.remove(&id), &[&no_removals]);
+    /// memory.put(NewObject::new(id.clone(), Kind::new("note")?), &Writer::user())?;
+    /// let refused = memory.attempt(&Writer::user(), |draft| draft.remove(&id), &[&no_removals]);
     /// assert!(refused.is_err());
     /// assert!(memory.view().contains(&id)?);
     /// # Ok::<(), treering::Error>(())
     /// ```
     pub fn attempt<T>(
         &self,
-        writer: Writer,
+        writer: &Writer,
         change: impl FnOnce(&mut Draft) -> Result<T>,
         checks: &[&Check<'_>],
     ) -> Result<Attempted<T>> {
@@ -149,7 +158,7 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` if there is no such draft or its base is not kept any more.
-    pub fn open_draft(&self, name: &str, writer: Writer) -> Result<Draft> {
+    pub fn open_draft(&self, name: &str, writer: &Writer) -> Result<Draft> {
         self.inner.open_draft(name, writer)
     }
 
@@ -165,30 +174,9 @@ impl Memory {
         self.inner.delete_draft(name, writer)
     }
 
-    /// Brings back the whole state of the commit that `revision` names, as a new commit. Costs one sync.
-    ///
-    /// # Errors
-    /// `NotFound` if there is no such commit; `Conflict` listing them if other lanes committed since, or if commits since
-    /// were thinned so that nobody knows, unless `all`; `Conflict` if the head moved while this was called; `Denied` (code
-    /// `less_trusted`) if the writer is not trusted and something that goes or comes is more trusted; as [`Self::commit`].
-    ///
-    /// # Durability
-    /// As a commit.
-    pub fn rollback(&self, revision: &Revision, all: bool, writer: &Writer) -> Result<Committed> {
-        self.inner.rollback(revision, all, writer)
-    }
-
-    /// The preview of [`Self::rollback`]: the commit it would bring back and how much would change.
-    ///
-    /// # Errors
-    /// As [`Self::rollback`].
-    pub fn rollback_preview(
-        &self,
-        revision: &Revision,
-        all: bool,
-        writer: &Writer,
-    ) -> Result<(CommitInfo, ChangeCounts)> {
-        self.inner.rollback_preview(revision, all, writer)
+    /// Plans to bring back the whole state of the commit that `revision` names, as a new commit: [`Rollback::by`] does it.
+    pub fn rollback<'a>(&'a self, revision: &'a Revision) -> Rollback<'a> {
+        Rollback::new(&self.inner, revision)
     }
 
     /// Reverses the newest commit of the writer's lane that is not undone. An id that is already as it was before that
@@ -196,7 +184,7 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` if there is none, or (code `erased`) if nothing but an erased version is in the way; `Conflict` listing
-    /// the ids if somebody has changed one of them since; `Denied` (code `less_trusted`) as [`Self::rollback`]; as
+    /// the ids if somebody has changed one of them since; `Denied` (code `less_trusted`) as [`Rollback::by`]; as
     /// [`Self::commit`].
     ///
     /// # Durability

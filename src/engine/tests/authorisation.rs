@@ -17,7 +17,7 @@ fn touch(class: Origin, rule: Authorisation, is_removal: bool) -> Option<ErrorCo
     let memory = Memory::in_memory().unwrap();
     put(&memory, "mine", "green tea");
     let before = memory.view().root();
-    let mut draft = memory.draft(Writer::new().trust(class));
+    let mut draft = memory.draft(&Writer::of(class));
     if rule != Authorisation::default() {
         draft.authorise(rule);
     }
@@ -60,9 +60,9 @@ fn a_trusted_writer_removes_what_has_expired() -> Result<()> {
     let memory = Memory::in_memory()?;
     let mut over = note("over", "last week");
     over.expires = Some(Time::from_micros(1));
-    drop(memory.put(over, Writer::new())?);
+    drop(memory.put(over, &Writer::user())?);
     let remove = |class| {
-        let mut draft = memory.draft(Writer::new().trust(class));
+        let mut draft = memory.draft(&Writer::of(class));
         draft.authorise(Authorisation::Everyone);
         draft.remove(&id("over"))?;
         memory.commit(draft, "forget")
@@ -76,10 +76,10 @@ fn a_trusted_writer_removes_what_has_expired() -> Result<()> {
 fn put_replaces_and_an_attempt_asks() -> Result<()> {
     let memory = Memory::in_memory()?;
     put(&memory, "mine", "green tea");
-    let outside = || Writer::new().trust(Origin::Import);
-    let attempted = memory.attempt(outside(), |draft| draft.remove(&id("mine")), &[]);
+    let outside = || Writer::of(Origin::Import);
+    let attempted = memory.attempt(&outside(), |draft| draft.remove(&id("mine")), &[]);
     assert_eq!(attempted.unwrap_err().code(), ErrorCode::LessTrusted);
-    drop(memory.put(note("mine", "black tea"), outside())?);
+    drop(memory.put(note("mine", "black tea"), &outside())?);
     let now = memory.view().get(&id("mine"))?.map(|object| object.origin());
     assert_eq!(now, Some(Origin::Import));
     Ok(())

@@ -52,7 +52,7 @@ fn answers(memory: &Memory) -> Vec<String> {
         }
     }
     for lane in 0..3 {
-        let writer = Writer::new().session(format!("s{lane}"));
+        let writer = Writer::user().session(format!("s{lane}"));
         for preview in [memory.undo_preview(&writer), memory.redo_preview(&writer)] {
             answers.push(match preview {
                 Ok(reversing) => format!("{} {:?}", reversing.target.digest, reversing.changes),
@@ -203,13 +203,14 @@ fn children_are_found_by_the_checkpoint_and_what_changed_since() -> Result<()> {
                 object.position = Some(crate::Position::new(&format!("p{}", random.below(9)))?);
             }
             // Missing parents and cycles are refused.
-            drop(memory.put(object, Writer::new()));
+            drop(memory.put(object, &Writer::user()));
             if random.below(9) == 0 {
-                drop(memory.remove(
-                    &id(&format!("n/{}", random.below(30))),
-                    random.below(2) > 0,
-                    Writer::new(),
-                ));
+                let id = id(&format!("n/{}", random.below(30)));
+                drop(if random.below(2) > 0 {
+                    memory.remove_recursive(&id, &Writer::user())
+                } else {
+                    memory.remove(&id, &Writer::user())
+                });
             }
             if step % 40 == 30 {
                 cover(&memory);
@@ -243,7 +244,7 @@ fn cov_2_a_writer_of_many_commits_rests_on_its_checkpoints() -> Result<()> {
     let mut random = SplitMix64::new(3);
     let mut stores = vec![memory.inner.store()];
     let mut views = Vec::new();
-    let mut draft = memory.draft(Writer::new());
+    let mut draft = memory.draft(&Writer::user());
     draft.put(note("o/begun", "before the first checkpoint"))?;
     for _ in 0..12 {
         live(&memory, &mut random, 60);
@@ -282,7 +283,7 @@ fn cov_2_a_writer_of_many_commits_rests_on_its_checkpoints() -> Result<()> {
 fn a_damaged_block_of_a_checkpoint_hides_no_children_and_no_later_checkpoint() -> Result<()> {
     let disk = SimDisk::new(1);
     let memory = on_disk(&disk, options(HOUR), true)?;
-    let mut draft = memory.draft(Writer::new());
+    let mut draft = memory.draft(&Writer::user());
     for number in 0..400 {
         let mut object = note(&format!("n/{number}"), "");
         object.parent = (number > 0).then(|| id(&format!("n/{}", number / 8)));
@@ -299,7 +300,7 @@ fn a_damaged_block_of_a_checkpoint_hides_no_children_and_no_later_checkpoint() -
         let reader = on_disk(&copy, options(1).read_only(true), false)?;
         same(&tree(&reader), &expected, &format!("byte {at}"));
         let writer = on_disk(&copy, options(HOUR), false)?;
-        writer.remove(&id("n/399"), false, Writer::new())?;
+        writer.remove(&id("n/399"), &Writer::user())?;
         cover(&writer);
         let reader = on_disk(&copy, options(1).read_only(true), false)?;
         assert_eq!(tree(&reader).len(), expected.len() - 1, "byte {at}");
@@ -341,12 +342,12 @@ fn without_live_a_checkpoint_says_how_far_the_log_is_durable() -> Result<()> {
             for checkpoints in [true, false] {
                 let writer = options(HOUR).checkpoints(checkpoints);
                 let put = on_disk(&disk, writer, false)
-                    .and_then(|memory| memory.put(note("after", "text"), Writer::new()));
+                    .and_then(|memory| memory.put(note("after", "text"), &Writer::user()));
                 assert!(put.err().unwrap().is_corruption(), "POS-2");
             }
             assert!(
                 memory
-                    .put(note("after", "text"), Writer::new())
+                    .put(note("after", "text"), &Writer::user())
                     .err()
                     .unwrap()
                     .is_corruption()
@@ -472,7 +473,7 @@ fn what_failed_behind_a_rewrite_makes_no_checkpoint_of_the_log_before() -> Resul
                 disk.fail_at(disk.calls() + call, Fault::Device);
             }
             let worked = if erases {
-                memory.erase(&erasing, &Writer::new()).map(drop)
+                memory.erase(&erasing, &Writer::user()).map(drop)
             } else {
                 memory.gc(&tight(), None).map(drop)
             };
@@ -511,7 +512,7 @@ fn an_erasure_removes_the_checkpoints_beside_what_is_none() -> Result<()> {
         ..Erasing::default()
     };
     let before = std::fs::read(place("00000001.ckpt")).unwrap();
-    memory.erase(&erasing, &Writer::new())?;
+    memory.erase(&erasing, &Writer::user())?;
     assert!(!place("00000001.ckpt").exists());
     drop(memory);
     // Restores the state after a crash, which the next write ends. A later checkpoint of the log stays.

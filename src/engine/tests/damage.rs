@@ -33,13 +33,13 @@ fn store() -> (SimDisk, Vec<Root>) {
             &format!("content {number} ").repeat(number * 4),
         );
         if number == 4 {
-            memory.snapshot(Some("middle"), &Writer::new()).unwrap();
+            memory.snapshot(Some("middle"), &Writer::user()).unwrap();
         }
     }
     let mut long = NewObject::new(Id::new("long").unwrap(), Kind::new("note").unwrap());
     long.content = Some("long text ".repeat(600));
-    memory.put(long, Writer::new()).unwrap();
-    memory.rollback(&Revision::Seq(6), false, &Writer::new()).unwrap();
+    memory.put(long, &Writer::user()).unwrap();
+    memory.rollback(&Revision::Seq(6)).by(&Writer::user()).unwrap();
     let mut roots: Vec<_> = memory
         .commits()
         .map(|commit| commit.unwrap().commit.root)
@@ -145,7 +145,7 @@ fn degraded_reading_serves_the_last_good_commit() {
     assert_eq!(memory.view().root(), roots[seq]);
     assert_eq!(
         memory
-            .put(super::note("a", ""), Writer::new())
+            .put(super::note("a", ""), &Writer::user())
             .unwrap_err()
             .kind(),
         ErrorKind::Io
@@ -305,7 +305,7 @@ fn an_object_is_served_degraded_also_where_the_commit_is_lost_that_wrote_it() {
     let disk = SimDisk::new(1);
     let options = Options::new().segment_bytes_max(64 << 10);
     let memory = Memory::on_disk(Arc::new(disk.clone()), options, true, None).unwrap();
-    let mut draft = memory.draft(Writer::new());
+    let mut draft = memory.draft(&Writer::user());
     for number in 0..60 {
         draft
             .put(super::note(

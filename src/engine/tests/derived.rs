@@ -140,7 +140,7 @@ fn erasure_removes_derived_files_and_none_of_before_comes_back() -> Result<()> {
         targets: vec!["secret".to_owned()],
         ..Erasing::default()
     };
-    memory.erase(&erasing, &Writer::new())?;
+    memory.erase(&erasing, &Writer::user())?;
     assert_eq!(disk.list("derived").unwrap(), ["uses"]);
     assert_eq!((used(&memory, "secret"), used(&memory, "open")), (None, Some(5)));
     assert!(!memory.keep_derived("words", b"harbour tea", &before)?);
@@ -176,7 +176,7 @@ fn use_makes_no_version_and_the_later_stamp_counts() -> Result<()> {
     memory.refresh()?;
     assert_eq!((used(&memory, "a"), used(&memory, "b")), (Some(20), Some(10)));
     // STP-2
-    memory.remove(&id("b"), false, Writer::new())?;
+    memory.remove(&id("b"), &Writer::user())?;
     memory.touch([&id("a")], at(21));
     memory.close()?;
     let again = on(&disk, false);
@@ -196,7 +196,7 @@ fn who_only_reads_writes_little() -> Result<()> {
     let shared: Arc<dyn Disk> = Arc::new(disk.clone());
     let memory = on(&shared, true);
     let names: Vec<String> = (0..1_500).map(|number| format!("n{number}")).collect();
-    let mut draft = memory.draft(Writer::new());
+    let mut draft = memory.draft(&Writer::user());
     for name in &names {
         draft.put(NewObject::new(id(name), Kind::new("note")?))?;
     }

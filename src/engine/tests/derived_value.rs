@@ -54,11 +54,11 @@ fn a_value_that_follows_is_the_value_that_is_built() -> Result<()> {
         put(&memory, "a", &format!("text {round}"));
         put(&memory, &format!("b{round}"), "more");
         if round % 3 == 2 {
-            memory.remove(&id(&format!("b{round}")), false, Writer::new())?;
+            memory.remove(&id(&format!("b{round}")), &Writer::user())?;
         }
         views.push(memory.view());
     }
-    memory.rollback(&Revision::Seq(3), false, &Writer::new())?;
+    memory.rollback(&Revision::Seq(3)).by(&Writer::user())?;
     views.push(memory.view());
     let mut value = Derived::build(&views[0], Texts::default())?;
     for at in [0, 3, 1, 8, 9, 2, 9] {
@@ -79,7 +79,7 @@ fn an_erased_version_is_followed_by_building_anew() -> Result<()> {
         targets: vec!["a".to_owned()],
         ..Erasing::default()
     };
-    memory.erase(&erasing, &Writer::new())?;
+    memory.erase(&erasing, &Writer::user())?;
     let past = memory.view_at(&Revision::Seq(before), "")?;
     let value = Derived::build(&past, Texts::default())?;
     assert_eq!(value.value().texts.len(), 1);
@@ -93,7 +93,7 @@ fn an_erased_version_is_followed_by_building_anew() -> Result<()> {
 fn a_kept_value_is_read_at_its_state_and_follows() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
     let memory = Memory::create(folder.path().join("store"))?;
-    let mut draft = memory.draft(Writer::new());
+    let mut draft = memory.draft(&Writer::user());
     for number in 0..600 {
         draft.put(note(&format!("n{number}"), "text"))?;
     }

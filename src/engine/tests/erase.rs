@@ -68,7 +68,7 @@ fn plant(memory: &Memory, number: u64) -> String {
     let secret = secret(number);
     let long = format!("{secret} {}", "and more ".repeat(600));
     let name = format!("o/{number}");
-    let writer = || Writer::new().session(format!("s{}", number % 7));
+    let writer = || Writer::user().session(format!("s{}", number % 7));
     let text_of = |commit: Option<crate::digest::TextDigest>| commit.unwrap().to_hex();
     match number % 10 {
         0 => {
@@ -91,27 +91,41 @@ fn plant(memory: &Memory, number: u64) -> String {
             object.attributes.insert("tags", tags);
             object.attributes.insert(&secret, Value::Bool(true));
             object.scope = crate::object::Scope::new(&secret).unwrap();
-            memory.put(object, writer()).unwrap();
+            memory.put(object, &writer()).unwrap();
             name
         }
         4 => {
             let writer = writer().reason(&secret);
-            text_of(memory.put(note(&name, "x"), writer).unwrap().commit.commit.reason)
+            text_of(
+                memory
+                    .put(note(&name, "x"), &writer)
+                    .unwrap()
+                    .commit
+                    .commit
+                    .reason,
+            )
         }
         5 => {
             let mut writer = writer();
             writer.source = Some(secret);
-            text_of(memory.put(note(&name, "x"), writer).unwrap().commit.commit.source)
+            text_of(
+                memory
+                    .put(note(&name, "x"), &writer)
+                    .unwrap()
+                    .commit
+                    .commit
+                    .source,
+            )
         }
         6 => {
-            let mut draft = memory.draft(writer());
+            let mut draft = memory.draft(&writer());
             draft.put(note(&name, &long)).unwrap();
             draft.put(note(&format!("keep/{number}"), "drafted")).unwrap();
             memory.save_draft(&draft, &format!("d{number}")).unwrap();
             name
         }
         7 => {
-            let mut draft = memory.draft(writer());
+            let mut draft = memory.draft(&writer());
             draft.put(note(&name, &secret)).unwrap();
             memory.inner.reject(&draft, "not so").unwrap();
             name
@@ -125,9 +139,9 @@ fn plant(memory: &Memory, number: u64) -> String {
         _ => {
             put(memory, &name, &secret);
             memory
-                .snapshot(Some(&format!("with-{number}")), &Writer::new())
+                .snapshot(Some(&format!("with-{number}")), &Writer::user())
                 .unwrap();
-            memory.remove(&id(&name), false, Writer::new()).unwrap();
+            memory.remove(&id(&name), &Writer::user()).unwrap();
             name
         }
     }
@@ -171,7 +185,7 @@ fn a9_a_thousand_secrets_are_in_no_byte_of_any_file() -> Result<()> {
     let calls = disk.calls();
     disk.crash_at(calls + 1);
     memory
-        .put(note("torn", &secret(1000)), Writer::new())
+        .put(note("torn", &secret(1000)), &Writer::user())
         .unwrap_err();
     let disk = disk.crash_image(CrashImage::LastWritePrefix(300));
     drop(memory);
@@ -220,7 +234,7 @@ fn a9_a_thousand_secrets_are_in_no_byte_of_any_file() -> Result<()> {
             .collect()
     };
     let before = states(&memory);
-    let report = memory.erase(&erasing, &Writer::new().actor("ada").reason("they were secrets"))?;
+    let report = memory.erase(&erasing, &Writer::user().actor("ada").reason("they were secrets"))?;
     assert_eq!(leaks(&disk), BTreeSet::new());
     assert!(checkpoints(&disk).iter().all(|file| !covering.contains(file)));
     assert_eq!(report.records, preview.records);
@@ -237,7 +251,7 @@ fn a9_a_thousand_secrets_are_in_no_byte_of_any_file() -> Result<()> {
     let proof = memory.prove(&id("keep/3"), &memory.view())?;
     let root = memory.view().root();
     assert!(crate::verify_proof(&proof, memory.suite(), &root, &memory.suite().key_path("keep/3")).is_ok());
-    let draft = memory.open_draft("drafts/d6", Writer::new())?;
+    let draft = memory.open_draft("drafts/d6", &Writer::user())?;
     assert_eq!((draft.left_out().len(), draft.changes().len()), (1, 1));
     memory.gc(&tight(), None)?;
     assert_eq!(leaks(&disk), BTreeSet::new());
@@ -257,7 +271,7 @@ fn an_erased_version_says_who_erased_it_and_the_state_goes_on() -> Result<()> {
     let root = memory.view().root();
     let report = memory.erase(
         &of(&["a"]),
-        &Writer::new().session("cleaning").reason("asked for"),
+        &Writer::user().session("cleaning").reason("asked for"),
     )?;
     assert_eq!((report.versions(), report.unlinked.len()), (2, 1));
     assert_eq!(report.commit.as_ref().unwrap().commit.op.as_str(), "erase");
@@ -275,7 +289,7 @@ fn an_erased_version_says_who_erased_it_and_the_state_goes_on() -> Result<()> {
     assert_eq!(at(&memory, "seq:3").root(), root);
     assert_eq!(memory.contains(&root.to_hex())?, Containment::Kept);
     assert_eq!(memory.stats()?.erased, 2);
-    let again = memory.erase(&of(&["a"]), &Writer::new()).unwrap_err();
+    let again = memory.erase(&of(&["a"]), &Writer::user()).unwrap_err();
     assert_eq!(
         (again.kind(), again.code()),
         (ErrorKind::NotFound, crate::error::ErrorCode::Erased)
@@ -294,25 +308,25 @@ fn a_version_is_erased_by_digest_without_moving_the_state() -> Result<()> {
     let old = memory.view().get(&id("a"))?.unwrap().digest().to_hex();
     put(&memory, "a", "right");
     let root = memory.view().root();
-    let report = memory.erase(&of(&[&old[..9]]), &Writer::new())?;
+    let report = memory.erase(&of(&[&old[..9]]), &Writer::user())?;
     assert_eq!((report.versions(), report.unlinked.len()), (1, 0));
     assert_eq!(memory.view().root(), root);
     assert_eq!(memory.view().commit().commit.op.as_str(), "erase");
     assert_eq!(content(&memory.view(), "a").as_deref(), Some("right"));
     assert_eq!(at(&memory, "seq:1").get(&id("a")).unwrap_err().code(), "erased");
-    let again = memory.erase(&of(&[&old]), &Writer::new()).unwrap_err();
+    let again = memory.erase(&of(&[&old]), &Writer::user()).unwrap_err();
     assert_eq!(again.code(), "erased");
     let current = memory.view().get(&id("a"))?.unwrap().digest().to_hex();
-    let refused = memory.erase(&of(&[&current]), &Writer::new()).unwrap_err();
+    let refused = memory.erase(&of(&[&current]), &Writer::user()).unwrap_err();
     assert_eq!(
         (refused.code(), refused.ids()),
         (crate::error::ErrorCode::Current, &["a".to_owned()][..])
     );
     for nothing in ["nobody", "0123456789abcdef", "", "zzz"] {
-        let refused = memory.erase(&of(&[nothing]), &Writer::new()).unwrap_err();
+        let refused = memory.erase(&of(&[nothing]), &Writer::user()).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::NotFound, "{nothing}: {refused}");
     }
-    assert!(memory.erase(&of(&[]), &Writer::new()).is_err());
+    assert!(memory.erase(&of(&[]), &Writer::user()).is_err());
     Ok(())
 }
 
@@ -329,20 +343,20 @@ fn what_others_hold_is_refused_until_it_is_to_go_everywhere() -> Result<()> {
     put(&memory, "one", &long);
     put(&memory, "two", &long);
     put(&memory, "top", "x");
-    memory.put(child("below", "top", "y"), Writer::new())?;
+    memory.put(child("below", "top", "y"), &Writer::user())?;
     let head = memory.view().commit().digest;
-    let refused = memory.erase(&of(&["top"]), &Writer::new()).unwrap_err();
+    let refused = memory.erase(&of(&["top"]), &Writer::user()).unwrap_err();
     assert_eq!(
         (refused.code(), refused.ids()),
         (crate::error::ErrorCode::HasChildren, &["below".to_owned()][..])
     );
-    let refused = memory.erase(&of(&["one"]), &Writer::new()).unwrap_err();
+    let refused = memory.erase(&of(&["one"]), &Writer::user()).unwrap_err();
     assert_eq!(
         (refused.code(), refused.ids()),
         (crate::error::ErrorCode::Shared, &["two".to_owned()][..])
     );
-    memory.put(note("below", "y"), Writer::new())?;
-    let refused = memory.erase(&of(&["top"]), &Writer::new()).unwrap_err();
+    memory.put(note("below", "y"), &Writer::user())?;
+    let refused = memory.erase(&of(&["top"]), &Writer::user()).unwrap_err();
     assert_eq!(
         (refused.code(), refused.ids()),
         (crate::error::ErrorCode::Shared, &["below".to_owned()][..])
@@ -356,7 +370,7 @@ fn what_others_hold_is_refused_until_it_is_to_go_everywhere() -> Result<()> {
         head
     );
 
-    let report = memory.erase(&everywhere(&["one", "top"]), &Writer::new())?;
+    let report = memory.erase(&everywhere(&["one", "top"]), &Writer::user())?;
     assert_eq!(report.holders, [id("below"), id("two")]);
     let two = memory.view().get(&id("two"))?.unwrap();
     assert!(two.content().is_none() && two.erased_by().is_some() && !two.is_placeholder());
@@ -368,11 +382,11 @@ fn what_others_hold_is_refused_until_it_is_to_go_everywhere() -> Result<()> {
     assert!(memory.verify(VerifyDepth::Full)?.ok);
     // Only a new write can restore an erased content.
     let refused = memory
-        .put(note("two", &long), Writer::new())
+        .put(note("two", &long), &Writer::user())
         .map(drop)
         .unwrap_err();
     assert_eq!(refused.code(), "erased");
-    memory.remove(&id("two"), false, Writer::new())?;
+    memory.remove(&id("two"), &Writer::user())?;
     put(&memory, "two", &long);
     assert_eq!(content(&memory.view(), "two"), Some(long));
     assert!(memory.verify(VerifyDepth::Full)?.ok);
@@ -384,11 +398,11 @@ fn a_content_of_a_version_that_goes_with_its_parent_stays_with_others() -> Resul
     let memory = Memory::in_memory()?;
     let (shared, own) = ("shared ".repeat(1000), "own ".repeat(2000));
     put(&memory, "top", "x");
-    memory.put(child("a", "top", &shared), Writer::new())?;
-    memory.put(child("b", "top", &own), Writer::new())?;
+    memory.put(child("a", "top", &shared), &Writer::user())?;
+    memory.put(child("b", "top", &own), &Writer::user())?;
     put(&memory, "a", &shared);
     put(&memory, "b", "short");
-    let report = memory.erase(&everywhere(&["top"]), &Writer::new())?;
+    let report = memory.erase(&everywhere(&["top"]), &Writer::user())?;
     let contents: Vec<_> = report
         .records
         .iter()
@@ -407,7 +421,7 @@ fn what_was_derived_goes_along_however_far() -> Result<()> {
     for name in ["summary", "keywords"] {
         let mut object = note(name, "made of it");
         object.derived_from = vec![from];
-        memory.put(object, Writer::new())?;
+        memory.put(object, &Writer::user())?;
         from = memory.view().get(&id(name))?.unwrap().digest();
     }
     put(&memory, "summary", "written anew");
@@ -417,7 +431,7 @@ fn what_was_derived_goes_along_however_far() -> Result<()> {
         derived: true,
         ..of(&["source"])
     };
-    let report = memory.erase(&erasing, &Writer::new())?;
+    let report = memory.erase(&erasing, &Writer::user())?;
     assert_eq!(report.versions(), 3);
     assert_eq!(
         report.unlinked,
@@ -435,11 +449,11 @@ fn placeholders_are_never_taken_for_objects() -> Result<()> {
     let memory = Memory::in_memory()?;
     put(&memory, "a", "one");
     put(&memory, "b", "two");
-    memory.put(child("c", "b", "three"), Writer::new())?;
+    memory.put(child("c", "b", "three"), &Writer::user())?;
     let before = memory.view();
     let subtree = before.subtree_digest(&id("b"))?;
-    memory.remove(&id("c"), false, Writer::new())?;
-    memory.erase(&everywhere(&["a", "c"]), &Writer::new())?;
+    memory.remove(&id("c"), &Writer::user())?;
+    memory.erase(&everywhere(&["a", "c"]), &Writer::user())?;
     let past = at(&memory, "seq:3");
     assert_eq!(past.root(), before.root());
     let found: Vec<_> = past.query(&crate::Query::default())?.collect::<Result<_>>()?;
@@ -449,7 +463,7 @@ fn placeholders_are_never_taken_for_objects() -> Result<()> {
     assert!(subtree.is_some() && past.subtree_digest(&id("b"))?.is_none());
     assert_eq!(
         memory
-            .draft(Writer::new())
+            .draft(&Writer::user())
             .restore(&id("a"), &past)
             .unwrap_err()
             .code(),
@@ -466,16 +480,22 @@ fn placeholders_are_never_taken_for_objects() -> Result<()> {
     assert_eq!(memory.history(&id("a"))?.len(), 2);
 
     // Undo skips the erasure, and reaches the removal of an object that is erased now.
-    assert_eq!(memory.undo(&Writer::new()).unwrap_err().code(), "erased");
-    memory.rollback(&"seq:3".parse::<Revision>()?, true, &Writer::new())?;
+    assert_eq!(memory.undo(&Writer::user()).unwrap_err().code(), "erased");
+    memory
+        .rollback(&"seq:3".parse::<Revision>()?)
+        .across_lanes()
+        .by(&Writer::user())?;
     let head = memory.view();
     assert_eq!((head.root(), head.len()), (before.root(), 3));
     assert_eq!(head.get(&id("a")).unwrap_err().code(), "erased");
-    let refused = memory.put(note("a", "one"), Writer::new()).map(drop).unwrap_err();
+    let refused = memory
+        .put(note("a", "one"), &Writer::user())
+        .map(drop)
+        .unwrap_err();
     assert_eq!(refused.code(), "erased", "the very version that was erased");
     put(&memory, "a", "another");
     assert_eq!(content(&memory.view(), "a").as_deref(), Some("another"));
-    memory.remove(&id("c"), false, Writer::new())?;
+    memory.remove(&id("c"), &Writer::user())?;
     assert_eq!(memory.view().len(), 2);
     assert_eq!(
         memory
@@ -516,7 +536,7 @@ fn random_histories_stay_exact_through_erasures_and_collections() -> Result<()> 
                     .collect()
             };
             let before = states(&memory);
-            memory.erase(&erasing, &Writer::new())?;
+            memory.erase(&erasing, &Writer::user())?;
             assert_eq!(states(&memory), before, "seed {seed}");
             assert!(memory.verify(VerifyDepth::Full)?.ok, "seed {seed}");
             if random.below(2) == 0 {
@@ -546,14 +566,14 @@ fn a_crash_at_any_call_leaves_all_of_an_erasure_or_nothing() -> Result<()> {
     let calls = whole.calls();
     let erasing = of(&[&target, "o/2", "o/6", "o/9"]);
     let root = on_disk(&whole, options(HOUR), false)?.view().root();
-    on_disk(&whole, options(HOUR), false)?.erase(&erasing, &Writer::new())?;
+    on_disk(&whole, options(HOUR), false)?.erase(&erasing, &Writer::user())?;
     let last = whole.calls();
     let (mut undone, mut done) = (0, 0);
     for call in calls + 1..=last {
         let disk = origin.copy();
         let memory = on_disk(&disk, options(HOUR), false)?;
         disk.crash_at(call);
-        let outcome = memory.erase(&erasing, &Writer::new());
+        let outcome = memory.erase(&erasing, &Writer::user());
         drop(memory);
         let images = [
             CrashImage::Killed,
@@ -579,7 +599,7 @@ fn a_crash_at_any_call_leaves_all_of_an_erasure_or_nothing() -> Result<()> {
                 undone += 1;
                 assert_eq!(memory.view().root(), root, "call {call}, {image:?}");
                 assert!(at(&memory, "@-1").get(&id("o/2"))?.is_some());
-                memory.erase(&erasing, &Writer::new())?;
+                memory.erase(&erasing, &Writer::user())?;
             }
             let left: Vec<_> = leaks(&disk)
                 .into_iter()
@@ -601,14 +621,17 @@ fn undo_passes_over_an_erasure_and_takes_back_what_was_put_beside_what_is_gone()
     let memory = on_disk(&disk, options(HOUR), true).unwrap();
     put(&memory, "tea", "green");
     put(&memory, "secret", "never to be seen again");
-    memory.erase(&of(&["secret"]), &Writer::new()).unwrap();
+    memory.erase(&of(&["secret"]), &Writer::user()).unwrap();
     // The id is gone already, which is the result of the undo.
-    assert!(memory.undo_preview(&Writer::new()).unwrap().changes.is_empty());
-    memory.undo(&Writer::new()).unwrap();
+    assert!(memory.undo_preview(&Writer::user()).unwrap().changes.is_empty());
+    memory.undo(&Writer::user()).unwrap();
     assert_eq!(content(&memory.view(), "tea").as_deref(), Some("green"));
-    memory.undo(&Writer::new()).unwrap();
+    memory.undo(&Writer::user()).unwrap();
     assert!(memory.view().is_empty());
-    assert_eq!(memory.undo(&Writer::new()).unwrap_err().code(), "nothing_to_undo");
+    assert_eq!(
+        memory.undo(&Writer::user()).unwrap_err().code(),
+        "nothing_to_undo"
+    );
 }
 
 #[test]
@@ -618,7 +641,7 @@ fn what_was_erased_is_told_beside_conflicts_and_with_a_way_out() {
     for name in ["secret", "q"] {
         put(&memory, name, "first");
     }
-    let mut draft = memory.draft(Writer::new());
+    let mut draft = memory.draft(&Writer::user());
     for name in ["secret", "q"] {
         draft.put(note(name, "second")).unwrap();
     }
@@ -626,10 +649,10 @@ fn what_was_erased_is_told_beside_conflicts_and_with_a_way_out() {
     let first = memory.history(&id("secret")).unwrap().last().unwrap().digest;
     let first = first.unwrap().to_hex();
     memory
-        .erase(&of(&[&first]), &Writer::new().session("cleaning"))
+        .erase(&of(&[&first]), &Writer::user().session("cleaning"))
         .unwrap();
     // No commit followed: only the erasure prevents the undo.
-    let refused = memory.undo(&Writer::new()).unwrap_err();
+    let refused = memory.undo(&Writer::user()).unwrap_err();
     assert_eq!(
         (refused.kind(), refused.code()),
         (ErrorKind::NotFound, crate::error::ErrorCode::Erased)
@@ -641,9 +664,9 @@ fn what_was_erased_is_told_beside_conflicts_and_with_a_way_out() {
         "{hint}"
     );
     memory
-        .put(note("q", "of somebody else"), Writer::new().session("b"))
+        .put(note("q", "of somebody else"), &Writer::user().session("b"))
         .unwrap();
-    let refused = memory.undo(&Writer::new()).unwrap_err();
+    let refused = memory.undo(&Writer::user()).unwrap_err();
     assert_eq!(
         (refused.kind(), refused.code(), refused.ids()),
         (
@@ -667,7 +690,7 @@ fn an_id_that_looks_like_the_start_of_a_digest_is_an_id() {
     for number in 0.. {
         let mut object = note("derived", &format!("text {number}"));
         object.derived_from = vec![from];
-        memory.put(object, Writer::new()).unwrap();
+        memory.put(object, &Writer::user()).unwrap();
         let derived = memory.view().get(&id("derived")).unwrap().unwrap();
         if derived.digest().to_hex().starts_with('a') {
             break;
@@ -677,7 +700,7 @@ fn an_id_that_looks_like_the_start_of_a_digest_is_an_id() {
         derived: true,
         ..of(&["a"])
     };
-    let report = memory.erase(&erasing, &Writer::new()).unwrap();
+    let report = memory.erase(&erasing, &Writer::user()).unwrap();
     assert_eq!(report.unlinked, [id("a"), id("derived")]);
 }
 
@@ -713,9 +736,9 @@ fn fail_and_say(durability: Durability, erases: bool, fault: Option<Fault>, call
     put(&memory, "b", "not synced, where that is not asked for");
     let work = |memory: &Memory| {
         if erases {
-            memory.erase(&of(&["a"]), &Writer::new()).map(drop)
+            memory.erase(&of(&["a"]), &Writer::user()).map(drop)
         } else {
-            memory.put(note("c", "new"), Writer::new()).map(drop)
+            memory.put(note("c", "new"), &Writer::user()).map(drop)
         }
     };
     match fault {

@@ -59,11 +59,11 @@ fn measure(case: Case) -> Result<()> {
             "what is known of {which} at {number}: {:0240x}",
             random.next_u64()
         );
-        let committed = memory.put(note(&format!("o/{which}"), &text), Writer::new())?;
+        let committed = memory.put(note(&format!("o/{which}"), &text), &Writer::user())?;
         digests.push((committed.commit.digest, memory.view().root()));
         // Each snapshot keeps a whole state, so they are few.
         if [case.commits / 2, case.commits - 7].contains(&number) {
-            let taken = memory.snapshot(Some(&format!("s{number}")), &Writer::new())?;
+            let taken = memory.snapshot(Some(&format!("s{number}")), &Writer::user())?;
             snapshots.push((taken.name, taken.root, memory.view().len()));
         }
     }

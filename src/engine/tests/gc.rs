@@ -78,29 +78,31 @@ pub(super) fn kept(memory: &Memory) -> Kept {
 pub(super) fn live(memory: &Memory, random: &mut SplitMix64, steps: u64) {
     for step in 0..steps {
         let name = format!("o/{}", random.below(12));
-        let writer = Writer::new()
+        let writer = Writer::user()
             .session(format!("s{}", random.below(3)))
             .reason(format!("why {step}"));
         let outcome = match random.below(12) {
-            0 => memory.remove(&id(&name), false, writer).map(drop),
+            0 => memory.remove(&id(&name), &writer).map(drop),
             1 => memory
-                .rollback(&format!("@-{}", random.below(4)).parse().unwrap(), true, &writer)
+                .rollback(&format!("@-{}", random.below(4)).parse().unwrap())
+                .across_lanes()
+                .by(&writer)
                 .map(drop),
             2 => memory.undo(&writer).map(drop),
             3 => memory.redo(&writer).map(drop),
             4 => memory.snapshot(None, &writer).map(drop),
             5 if step % 7 == 0 => memory.snapshot(Some(&format!("kept-{step}")), &writer).map(drop),
             6 => {
-                let mut draft = memory.draft(writer);
+                let mut draft = memory.draft(&writer);
                 draft.put(note(&name, &format!("drafted {step}"))).unwrap();
                 memory.save_draft(&draft, &format!("d{step}"))
             }
             7 => {
                 let long = format!("{step} ").repeat(2_000); // a content record
-                memory.put(note(&name, &long), writer).map(drop)
+                memory.put(note(&name, &long), &writer).map(drop)
             }
             _ => memory
-                .put(note(&name, &format!("text {}", random.below(40))), writer)
+                .put(note(&name, &format!("text {}", random.below(40))), &writer)
                 .map(drop),
         };
         if let Err(error) = outcome {
@@ -178,7 +180,7 @@ fn what_is_kept_is_exact_and_what_is_thinned_is_in_the_chain() -> Result<()> {
                 .iter()
                 .filter(|reference| reference.name.starts_with("drafts/"))
             {
-                memory.open_draft(&reference.name, Writer::new())?;
+                memory.open_draft(&reference.name, &Writer::user())?;
             }
             let verified = memory.verify(VerifyDepth::Full)?;
             assert!(verified.ok, "{:?}", verified.damage);
@@ -225,7 +227,10 @@ fn gc_1_what_was_committed_meanwhile_keeps_what_it_needs() -> Result<()> {
     let choose = |store: &crate::store::Store, count: usize| {
         let kept = tight().choose(store, count, memory.view().now())?;
         if !went_back.swap(true, Ordering::Relaxed) {
-            memory.rollback(&"seq:1".parse()?, true, &Writer::new())?;
+            memory
+                .rollback(&"seq:1".parse()?)
+                .across_lanes()
+                .by(&Writer::user())?;
         }
         Ok(kept)
     };
@@ -258,13 +263,13 @@ fn a_commit_behind_a_gap_is_not_undone_as_if_it_had_done_what_was_thinned() -> R
     };
     let report = memory.gc(&only_head, None)?;
     assert_eq!((report.kept, report.thinned), (1, 20));
-    let refused = memory.undo(&Writer::new()).unwrap_err();
+    let refused = memory.undo(&Writer::user()).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::NotFound, "{refused}");
     assert!(refused.to_string().contains("thinned"), "{refused}");
     let refused = memory.view_at(&"seq:4".parse()?, "").map(drop).unwrap_err();
     assert_eq!(refused.code(), "thinned");
     put(&memory, "o/more", "text");
-    memory.undo(&Writer::new())?;
+    memory.undo(&Writer::user())?;
     assert_eq!(memory.view().len(), 20);
     Ok(())
 }
@@ -281,7 +286,7 @@ fn garbage_is_collected_without_being_asked_once_half_of_the_log_would_go() -> R
             let long = format!("{number} ").repeat(2_800);
             put(&memory, "o/1", &long);
         }
-        let snapshot = memory.snapshot(Some("newest"), &Writer::new())?;
+        let snapshot = memory.snapshot(Some("newest"), &Writer::user())?;
         assert_eq!(
             memory.commits().count(),
             1_401,
@@ -391,18 +396,19 @@ pub(super) fn options_of_reader() -> Options {
 fn what_a_thinned_commit_did_is_told_of_nobody_else() {
     let disk = SimDisk::new(11);
     let memory = on_disk(&disk, options(HOUR), true).unwrap();
-    let by = |lane: &str| Writer::new().session(lane).reason(format!("of {lane}"));
-    memory.put(note("first", "1"), by("vera")).unwrap();
+    let by = |lane: &str| Writer::user().session(lane).reason(format!("of {lane}"));
+    memory.put(note("first", "1"), &by("vera")).unwrap();
     memory.snapshot(Some("one"), &by("vera")).unwrap();
     memory
-        .put(note("claim", "office in Frankfurt"), by("crawler"))
+        .put(note("claim", "office in Frankfurt"), &by("crawler"))
         .unwrap();
     let claimed = memory.view().commit().commit.time;
-    memory.remove(&id("first"), false, by("crawler")).unwrap();
-    memory.put(note("tea", "green"), by("vera")).unwrap();
+    memory.remove(&id("first"), &by("crawler")).unwrap();
+    memory.put(note("tea", "green"), &by("vera")).unwrap();
     // Before the collection, the guard knows the other lane.
     let refused = memory
-        .rollback(&"one".parse().unwrap(), false, &by("vera"))
+        .rollback(&"one".parse().unwrap())
+        .by(&by("vera"))
         .err()
         .unwrap();
     assert_eq!(
@@ -428,14 +434,17 @@ fn what_a_thinned_commit_did_is_told_of_nobody_else() {
     assert_eq!(newest("tea").maker().unwrap().lane(), "vera");
     // The makers of the work that a rollback would revert are unknown now, so the rollback needs a confirmation.
     let refused = memory
-        .rollback(&"one".parse().unwrap(), false, &by("vera"))
+        .rollback(&"one".parse().unwrap())
+        .by(&by("vera"))
         .err()
         .unwrap();
     assert_eq!(refused.code(), "other_lanes");
     assert!(refused.to_string().contains("2 commits"), "{refused}");
     assert!(
         memory
-            .rollback(&"one".parse().unwrap(), true, &by("vera"))
+            .rollback(&"one".parse().unwrap())
+            .across_lanes()
+            .by(&by("vera"))
             .unwrap()
             .changed
     );
@@ -451,7 +460,7 @@ fn what_was_forgotten_lately_stays_whatever_is_thinned() -> Result<()> {
         put(&memory, name, name);
     }
     for name in ["a", "b"] {
-        let mut draft = memory.draft(Writer::new());
+        let mut draft = memory.draft(&Writer::user());
         draft.remove(&id(name))?;
         memory.commit(draft, "forget")?;
     }

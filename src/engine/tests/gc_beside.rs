@@ -66,8 +66,11 @@ fn gc_1_an_undo_or_redo_beside_it_to_the_state_of_a_thinned_commit() -> Result<(
         put(&memory, "t", "two");
         let kept = collect_beside(&disk, &memory, &[1], |other| {
             match step {
-                "undo" => other.undo(&Writer::new())?,
-                _ => other.rollback(&"seq:1".parse()?, true, &Writer::new())?,
+                "undo" => other.undo(&Writer::user())?,
+                _ => other
+                    .rollback(&"seq:1".parse()?)
+                    .across_lanes()
+                    .by(&Writer::user())?,
             };
             Ok(())
         })?;
@@ -77,8 +80,8 @@ fn gc_1_an_undo_or_redo_beside_it_to_the_state_of_a_thinned_commit() -> Result<(
     // 1: t by one, 2: x by two, 3: one undoes t. The redo returns to the root of 2, which is thinned.
     let disk = SimDisk::new(2);
     let memory = on_disk(&disk, options(HOUR), true)?;
-    memory.put(note("t", "one"), by("one"))?;
-    memory.put(note("x", "two"), by("two"))?;
+    memory.put(note("t", "one"), &by("one"))?;
+    memory.put(note("x", "two"), &by("two"))?;
     let wanted = told(&memory.view());
     memory.undo(&by("one"))?;
     collect_beside(&disk, &memory, &[2], |other| other.redo(&by("one")).map(drop))?;
@@ -106,7 +109,7 @@ fn the_sources_of_what_is_live_stay_also_if_it_is_a_source_itself() -> Result<()
             if !versions.is_empty() {
                 object.derived_from = (0..random.below(3)).map(|_| *random.pick(&versions)).collect();
             }
-            memory.put(object, Writer::new())?;
+            memory.put(object, &Writer::user())?;
             let view = memory.view();
             versions.push(view.get(&id(&name))?.expect("it was just put").digest());
         }
@@ -142,7 +145,7 @@ fn nobody_waits_for_who_waits_until_another_rewrite_is_done() -> Result<()> {
             targets,
             ..Erasing::default()
         };
-        erasing.erase(&erasing_a, &Writer::new()).map(drop)
+        erasing.erase(&erasing_a, &Writer::user()).map(drop)
     });
     std::thread::sleep(Duration::from_millis(500));
     let started = Instant::now();
@@ -189,7 +192,7 @@ fn the_new_log_is_read_and_covered_while_others_may_write() -> Result<()> {
         ..Erasing::default()
     };
     let rewrites: [&dyn Fn() -> Result<()>; 2] = [&|| memory.gc(&only_head(), None).map(drop), &|| {
-        memory.erase(&erasing, &Writer::new()).map(drop)
+        memory.erase(&erasing, &Writer::user()).map(drop)
     }];
     for rewrite in rewrites {
         seen.lock().clear();

@@ -14,14 +14,14 @@ fn a_content_that_a_kept_draft_and_a_commit_share_is_not_missed() -> Result<()> 
     let disk = SimDisk::new(1);
     let memory = on_disk(&disk, options(HOUR), true)?;
     let long = "shared ".repeat(1_000);
-    let mut draft = memory.draft(Writer::new());
+    let mut draft = memory.draft(&Writer::user());
     draft.put(note("x", &long))?;
     memory.save_draft(&draft, "kept")?;
     put(&memory, "y", &long);
     memory.gc(&Retention::everything(), None)?;
     let report = memory.verify(VerifyDepth::Full)?;
     assert!(report.ok, "{:?}", report.damage);
-    let draft = memory.open_draft("drafts/kept", Writer::new())?;
+    let draft = memory.open_draft("drafts/kept", &Writer::user())?;
     assert_eq!(
         draft.get(&id("x"))?.and_then(|x| x.content().map(str::to_owned)),
         Some(long)
@@ -43,8 +43,8 @@ fn what_a_kept_commit_needs_may_stand_behind_the_newest_one() -> Result<()> {
         everywhere: true,
         ..Erasing::default()
     };
-    memory.erase(&erasing, &Writer::new())?;
-    let mut draft = memory.draft(Writer::new());
+    memory.erase(&erasing, &Writer::user())?;
+    let mut draft = memory.draft(&Writer::user());
     draft.put(note("b", &long))?;
     memory.save_draft(&draft, "kept")?;
     let before = kept(&memory);
@@ -62,7 +62,7 @@ fn what_a_kept_commit_needs_may_stand_behind_the_newest_one() -> Result<()> {
 fn with_a_base(disk: &SimDisk) -> Result<(Told, Vec<Locator>)> {
     let memory = on_disk(disk, options(HOUR), true)?;
     for round in 0..2 {
-        let mut draft = memory.draft(Writer::new());
+        let mut draft = memory.draft(&Writer::user());
         for number in 0..2_000 {
             if round == 0 || number % 3 == 0 {
                 draft.put(note(&format!("o/{number}"), &format!("{round}")))?;

@@ -24,7 +24,7 @@ fn together(memory: &Memory, drafts: Vec<Draft>) -> Vec<Result<Committed>> {
 }
 
 fn draft<T>(memory: &Memory, change: impl FnOnce(&mut Draft) -> Result<T>) -> Draft {
-    let mut draft = memory.draft(Writer::new());
+    let mut draft = memory.draft(&Writer::user());
     change(&mut draft).unwrap();
     draft
 }
@@ -112,7 +112,7 @@ fn a_group_that_cannot_be_synced_is_acknowledged_to_nobody() -> Result<()> {
     }
     assert_eq!(memory.view().commit().digest, before);
     assert_eq!(content(&memory.view(), "a").as_deref(), Some("old"));
-    let again = memory.put(note("b", ""), Writer::new()).unwrap_err();
+    let again = memory.put(note("b", ""), &Writer::user()).unwrap_err();
     assert_eq!(again.kind(), ErrorKind::Poisoned);
     // Another handle gets the lock at once and continues.
     let other = Memory::on_disk(Arc::new(disk.clone()), Options::new(), false, None)?;
@@ -129,7 +129,7 @@ fn opening_again_after_poison_gives_a_working_memory() -> Result<()> {
     put(&memory, "a", "text");
     memory.inner.log.lock().log.poison();
     assert_eq!(
-        memory.put(note("b", ""), Writer::new()).unwrap_err().kind(),
+        memory.put(note("b", ""), &Writer::user()).unwrap_err().kind(),
         ErrorKind::Poisoned
     );
     let again = Memory::open(&store)?;
@@ -157,7 +157,7 @@ fn a_draft_of_another_memory_is_refused() -> Result<()> {
     let foreign = draft(&one, |draft| draft.put(note("a", "")));
     assert_eq!(other.commit(foreign, "put").unwrap_err().code(), "foreign_draft");
     assert_eq!(
-        one.commit(one.draft(Writer::new()), "undo").unwrap_err().code(),
+        one.commit(one.draft(&Writer::user()), "undo").unwrap_err().code(),
         "reserved_op"
     );
     Ok(())
@@ -200,11 +200,11 @@ fn a_saved_draft_is_opened_and_committed_later_and_its_name_is_kept() -> Result<
     );
     assert_eq!(content(&memory.view(), "a").as_deref(), Some("old"));
     let watched = memory.watch();
-    let opened = memory.open_draft("drafts/plan", Writer::new())?;
+    let opened = memory.open_draft("drafts/plan", &Writer::user())?;
     let committed = memory.commit(opened, "put")?;
     assert_eq!(content(&memory.view(), "a").as_deref(), Some("new"));
     assert_eq!(watched.try_recv().unwrap().commit, committed.commit.digest);
-    let mut careful = memory.draft(Writer::new());
+    let mut careful = memory.draft(&Writer::user());
     careful.expect(&id("b"), None);
     careful.put(note("c", ""))?;
     assert_eq!(

@@ -16,7 +16,7 @@ fn aliasing_of_history() -> Result<()> {
     put(&memory, "a", "first");
     let before = memory.view();
     let held = before.get(&id("a"))?.unwrap();
-    let mut draft = memory.draft(Writer::new());
+    let mut draft = memory.draft(&Writer::user());
     let mut changed = held.to_new()?;
     changed.content = Some("second".to_owned());
     draft.put(changed)?;
@@ -38,11 +38,11 @@ fn rollback_twice() -> Result<()> {
     // ROL-1.
     let memory = Memory::in_memory()?;
     put(&memory, "a", "good");
-    let snapshot = memory.snapshot(Some("good"), &Writer::new())?;
+    let snapshot = memory.snapshot(Some("good"), &Writer::user())?;
     for round in 0..2 {
         put(&memory, "a", &format!("bad {round}"));
         put(&memory, "extra", "bad");
-        memory.rollback(&rev("good"), false, &Writer::new())?;
+        memory.rollback(&rev("good")).by(&Writer::user())?;
         assert_eq!(memory.view().root(), snapshot.root, "round {round}");
         assert_eq!(content(&memory.view(), "a").as_deref(), Some("good"));
     }
@@ -53,12 +53,12 @@ fn rollback_twice() -> Result<()> {
 fn stale_ancestors() -> Result<()> {
     let memory = Memory::in_memory()?;
     put(&memory, "top", "");
-    memory.put(super::child("middle", "top"), Writer::new())?;
-    memory.put(super::child("leaf", "middle"), Writer::new())?;
+    memory.put(super::child("middle", "top"), &Writer::user())?;
+    memory.put(super::child("leaf", "middle"), &Writer::user())?;
     let (root, top) = (memory.view().root(), memory.view().subtree_digest(&id("top"))?);
     let mut leaf = super::child("leaf", "middle");
     leaf.content = Some("changed alone".to_owned());
-    memory.put(leaf, Writer::new())?;
+    memory.put(leaf, &Writer::user())?;
     assert_ne!(memory.view().root(), root);
     assert_ne!(memory.view().subtree_digest(&id("top"))?, top);
     Ok(())
@@ -72,7 +72,7 @@ fn colliding_ids() -> Result<()> {
     let mut taken = 0;
     for number in 0..100 {
         let name = format!("id {number}");
-        match memory.put(note(&name, &name), Writer::new()) {
+        match memory.put(note(&name, &name), &Writer::user()) {
             Ok(_) => assert_eq!(content(&memory.view(), &name).as_deref(), Some(name.as_str())),
             Err(error) => {
                 assert_eq!(error.code(), "key_path_taken");
@@ -89,8 +89,8 @@ fn colliding_ids() -> Result<()> {
 #[test]
 fn ambiguous_preimages() -> Result<()> {
     let memory = Memory::in_memory()?;
-    let one = memory.put(note("a|CONTENT:x", "y"), Writer::new())?;
-    let two = memory.put(note("a", "x|CONTENT:y"), Writer::new())?;
+    let one = memory.put(note("a|CONTENT:x", "y"), &Writer::user())?;
+    let two = memory.put(note("a", "x|CONTENT:y"), &Writer::user())?;
     assert_ne!(one.commit.commit.root, two.commit.commit.root);
     let (view, suite) = (memory.view(), memory.suite());
     assert_eq!(view.len(), 2);
@@ -136,7 +136,7 @@ fn scope_and_parent_outside_the_hash() -> Result<()> {
         let mut object = note("fact", "the same");
         object.scope = Scope::new(scope).unwrap();
         object.parent = parent.map(id);
-        memory.put(object, Writer::new()).unwrap();
+        memory.put(object, &Writer::user()).unwrap();
         let stored = memory.view().get(&id("fact")).unwrap().unwrap();
         assert_eq!((stored.scope(), stored.parent()), (scope, parent));
         stored.digest()
@@ -153,14 +153,14 @@ fn unsaved_snapshots() -> Result<()> {
     let store = folder.path().join("store");
     let memory = Memory::create(&store)?;
     put(&memory, "a", "good");
-    let named = memory.snapshot(Some("good"), &Writer::new())?;
-    let ring = memory.snapshot(None, &Writer::new())?;
+    let named = memory.snapshot(Some("good"), &Writer::user())?;
+    let ring = memory.snapshot(None, &Writer::user())?;
     put(&memory, "a", "bad");
     drop(memory);
     let memory = Memory::open(&store)?;
     assert_eq!(memory.view_at(&rev("good"), "")?.root(), named.root);
     assert_eq!(memory.view_at(&rev("snap:0"), "default")?.root(), ring.root);
-    memory.rollback(&rev("good"), false, &Writer::new())?;
+    memory.rollback(&rev("good")).by(&Writer::user())?;
     assert_eq!(content(&memory.view(), "a").as_deref(), Some("good"));
     Ok(())
 }
@@ -211,15 +211,15 @@ fn a_failed_load_that_looks_empty() -> Result<()> {
 fn rollback_without_a_way_back() -> Result<()> {
     let memory = Memory::in_memory()?;
     put(&memory, "a", "one");
-    memory.snapshot(Some("one"), &Writer::new())?;
+    memory.snapshot(Some("one"), &Writer::user())?;
     put(&memory, "a", "two");
     let two = memory.view();
-    memory.rollback(&rev("one"), false, &Writer::new())?;
+    memory.rollback(&rev("one")).by(&Writer::user())?;
     // The state before the rollback is still available by undo, by number, and by root.
-    memory.undo(&Writer::new())?;
+    memory.undo(&Writer::user())?;
     assert_eq!(memory.view().root(), two.root());
-    memory.redo(&Writer::new())?;
-    memory.rollback(&rev("seq:2"), false, &Writer::new())?;
+    memory.redo(&Writer::user())?;
+    memory.rollback(&rev("seq:2")).by(&Writer::user())?;
     assert_eq!(memory.view().root(), two.root());
     assert_eq!(
         memory

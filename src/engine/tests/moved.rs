@@ -52,7 +52,7 @@ fn a_read_that_fails_after_a_rewrite_is_tried_again() -> Result<()> {
             break;
         }
         failed += u64::from(collected.is_err());
-        if let Err(error) = memory.put(note("b", "second"), Writer::new()) {
+        if let Err(error) = memory.put(note("b", "second"), &Writer::user()) {
             assert_eq!(error.kind(), ErrorKind::Poisoned, "read {read}: {error:?}");
         }
         let memory = open(&disk, false)?;
@@ -102,7 +102,7 @@ fn a_read_that_fails_after_another_handles_rewrite_is_tried_again() -> Result<()
         put(&open(&disk, false)?, "a", "third");
         open(&disk, false)?.gc(&Retention::everything(), None)?;
         disk.fail_read_at(disk.reads() + read, ReadFault::Device);
-        let refused = memory.put(note("c", "fourth"), Writer::new()).is_err();
+        let refused = memory.put(note("c", "fourth"), &Writer::user()).is_err();
         if !disk.heal() {
             break;
         }
@@ -110,7 +110,7 @@ fn a_read_that_fails_after_another_handles_rewrite_is_tried_again() -> Result<()
         let mut handles = vec![memory, open(&disk, false)?];
         if refused {
             // If the failed call belongs to a write, this handle is poisoned.
-            if let Err(error) = handles[0].put(note("c", "fourth"), Writer::new()) {
+            if let Err(error) = handles[0].put(note("c", "fourth"), &Writer::user()) {
                 assert_eq!(error.kind(), ErrorKind::Poisoned, "read {read}: {error:?}");
                 handles.remove(0);
                 put(&handles[0], "c", "fourth");

@@ -228,7 +228,7 @@ fn a_content_is_read_once_however_many_versions_have_it() {
         for version in 0..versions {
             let mut object = note("a", &text);
             object.attributes.insert("version", version);
-            memory.put(object, crate::engine::Writer::new()).unwrap();
+            memory.put(object, &crate::engine::Writer::user()).unwrap();
         }
         drop(memory);
         let before = disk.reads();

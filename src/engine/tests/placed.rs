@@ -24,7 +24,7 @@ fn damaged_in_the_last_batch(stale: bool) -> SimDisk {
     let memory = on_disk(&disk, options(HOUR), true).unwrap();
     put(&memory, "first", "what was there before");
     let live = disk.files()["live"].clone();
-    let mut draft = memory.draft(Writer::new());
+    let mut draft = memory.draft(&Writer::user());
     for number in 0..MANY {
         draft
             .put(note(

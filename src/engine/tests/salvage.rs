@@ -36,9 +36,9 @@ fn store_of(seed: u64) -> SimDisk {
         );
         if number % 10 == 3 {
             memory
-                .snapshot(Some(&format!("old-{number}")), &Writer::new())
+                .snapshot(Some(&format!("old-{number}")), &Writer::user())
                 .unwrap();
-            memory.snapshot(None, &Writer::new()).unwrap();
+            memory.snapshot(None, &Writer::user()).unwrap();
         }
     }
     put(&memory, "secret", "never to be seen again");
@@ -46,7 +46,7 @@ fn store_of(seed: u64) -> SimDisk {
         targets: vec!["secret".to_owned()],
         ..Erasing::default()
     };
-    memory.erase(&erasing, &Writer::new()).unwrap();
+    memory.erase(&erasing, &Writer::user()).unwrap();
     memory.gc(&tight(), None).unwrap();
     for number in 0..60 {
         put(
@@ -56,15 +56,17 @@ fn store_of(seed: u64) -> SimDisk {
         );
         if number == 20 {
             memory
-                .rollback(&"old-33".parse().unwrap(), true, &Writer::new())
+                .rollback(&"old-33".parse().unwrap())
+                .across_lanes()
+                .by(&Writer::user())
                 .unwrap();
         }
         if number == 30 {
-            memory.remove(&id("new/3"), false, Writer::new()).unwrap();
+            memory.remove(&id("new/3"), &Writer::user()).unwrap();
             cover(&memory);
         }
         if number == 45 {
-            memory.snapshot(Some("late"), &Writer::new()).unwrap();
+            memory.snapshot(Some("late"), &Writer::user()).unwrap();
         }
     }
     drop(memory);
@@ -357,7 +359,8 @@ fn an_id_whose_newest_version_is_lost_has_that_of_the_newest_kept_commit() {
     put(&memory, "again", "the first");
     put(&memory, "again", "taken back");
     memory
-        .rollback(&"@-1".parse().unwrap(), false, &Writer::new())
+        .rollback(&"@-1".parse().unwrap())
+        .by(&Writer::user())
         .unwrap();
     let segments = |disk: &SimDisk| {
         disk.files()
@@ -405,7 +408,7 @@ fn earlier_versions_close_no_cycle_of_parents() {
         let child = |name: &str, parent: Option<&str>, text: &str| {
             let mut object = super::note(name, text);
             object.parent = parent.map(id);
-            memory.put(object, Writer::new()).unwrap();
+            memory.put(object, &Writer::user()).unwrap();
         };
         child("b", None, "the top");
         child("a", Some("b"), "below");
@@ -755,9 +758,11 @@ fn what_was_erased_from_the_present_state_is_not_lost() {
         targets: vec!["secret".to_owned()],
         ..Erasing::default()
     };
-    memory.erase(&erasing, &Writer::new()).unwrap();
+    memory.erase(&erasing, &Writer::user()).unwrap();
     memory
-        .rollback(&"seq:2".parse().unwrap(), true, &Writer::new())
+        .rollback(&"seq:2".parse().unwrap())
+        .across_lanes()
+        .by(&Writer::user())
         .unwrap();
     let truth = truth(&memory);
     let (saved, report) = rescue(&disk).unwrap();

@@ -36,7 +36,7 @@ fn who_writes_while_a_store_is_read_is_told() {
         &|memory| {
             memory.gc(&tight(), None).unwrap();
         },
-        &|memory| drop(memory.erase(&erasing, &Writer::new()).unwrap()),
+        &|memory| drop(memory.erase(&erasing, &Writer::user()).unwrap()),
     ];
     for (number, work) in works.into_iter().enumerate() {
         let disk = origin.copy();

@@ -34,7 +34,7 @@ fn what_is_written_again_after_an_erasure_counts_whatever_segment_the_erasure_is
             put(&memory, "other", &format!("text {number}"));
         }
         put(&memory, "again", "the same text");
-        memory.erase(&of("again"), &Writer::new()).unwrap();
+        memory.erase(&of("again"), &Writer::user()).unwrap();
         for number in 0..20 {
             put(&memory, "other", &format!("later {number}"));
         }
@@ -74,7 +74,7 @@ fn an_erased_record_in_a_segment_that_a_rewrite_left_does_not_come_back() {
         let secret = memory.view().get(&id("secret")).unwrap().unwrap().digest();
         put(&memory, "other", "text");
         let old = disk.files();
-        memory.erase(&of("secret"), &Writer::new()).unwrap();
+        memory.erase(&of("secret"), &Writer::user()).unwrap();
         put(&memory, "other", "later");
         let truth = truth(&memory);
         drop(memory);
@@ -114,7 +114,7 @@ fn what_was_erased_and_written_again_is_kept_beside_what_a_rewrite_left() {
         }
         put(&memory, "again", "the same text");
         let old = disk.files();
-        memory.erase(&of("again"), &Writer::new()).unwrap();
+        memory.erase(&of("again"), &Writer::user()).unwrap();
         put(&memory, "again", "the same text");
         // Then the batch of the old log has a higher number and older content.
         if collected {
@@ -184,7 +184,7 @@ fn a_rewrite_that_was_cut_off_did_away_with_nothing() {
     let rewrite = |disk: &SimDisk, erases| {
         let memory = on_disk(disk, options.clone(), false).unwrap();
         if erases {
-            memory.erase(&of("gone"), &Writer::new()).is_ok()
+            memory.erase(&of("gone"), &Writer::user()).is_ok()
         } else {
             let done = memory.gc(&tight(), None);
             done.is_ok_and(|done| done.thinned > 20)

@@ -12,7 +12,7 @@ fn erase(memory: &Memory, target: &str) -> bool {
         targets: vec![target.to_owned()],
         ..Erasing::default()
     };
-    memory.erase(&erasing, &Writer::new()).is_ok()
+    memory.erase(&erasing, &Writer::user()).is_ok()
 }
 
 /// Keeps every commit, and only moves records.
@@ -47,7 +47,7 @@ fn a_rewrite_that_counted_is_read_under_an_older_manifest() {
             for number in 0..12 {
                 put(&memory, &format!("new/{number}"), "of after the backup");
             }
-            memory.snapshot(Some("late"), &Writer::new()).unwrap();
+            memory.snapshot(Some("late"), &Writer::user()).unwrap();
             memory.gc(&if thins { tight() } else { all() }, None).unwrap();
             if erases {
                 assert!(erase(&memory, "password"));

@@ -7,7 +7,7 @@ fn memory(window: usize) -> Memory {
     options.settings.scan_window = window;
     let disk = Arc::new(crate::disk::MemDisk::new());
     let memory = Memory::on_disk(disk, options, true, None).unwrap();
-    let mut draft = memory.draft(Writer::new());
+    let mut draft = memory.draft(&Writer::user());
     for number in 0..30 {
         draft
             .put(note(&format!("n/{:02}", number * 7 % 30), "x"))

@@ -14,7 +14,7 @@ fn a_cycle_of_new_ids_is_refused_and_a_new_chain_under_an_old_id_is_not() -> Res
     let memory = Memory::in_memory()?;
     put(&memory, "top", "");
     for parents in [["c", "a", "b"], ["top", "a", "b"]] {
-        let mut draft = memory.draft(Writer::new());
+        let mut draft = memory.draft(&Writer::user());
         for (name, parent) in ["a", "b", "c"].iter().zip(parents) {
             draft.put(child(name, parent))?;
         }
@@ -25,7 +25,7 @@ fn a_cycle_of_new_ids_is_refused_and_a_new_chain_under_an_old_id_is_not() -> Res
         }
     }
     // Puts an old id below a new one that is itself below the old one.
-    let mut draft = memory.draft(Writer::new());
+    let mut draft = memory.draft(&Writer::user());
     draft.put(child("d", "c"))?;
     draft.put(child("top", "d"))?;
     assert_eq!(memory.commit(draft, "put").unwrap_err().code(), "parent_cycle");
@@ -40,9 +40,9 @@ fn an_id_that_a_rollback_took_away_keeps_its_first_time() -> Result<()> {
     let memory = Memory::create(&store)?;
     put(&memory, "before", "");
     let first = put(&memory, "a", "one").commit.commit.time;
-    memory.rollback(&Revision::Seq(1), false, &Writer::new())?;
+    memory.rollback(&Revision::Seq(1)).by(&Writer::user())?;
     put(&memory, "other", "");
-    memory.rollback(&Revision::Seq(1), false, &Writer::new())?;
+    memory.rollback(&Revision::Seq(1)).by(&Writer::user())?;
     put(&memory, "a", "again");
     let created = |memory: &Memory| {
         Ok::<Option<Time>, crate::Error>(memory.view().stamps(&id("a"))?.map(|stamps| stamps.0))
@@ -58,20 +58,20 @@ fn a_kept_draft_holds_a_content_once_and_can_be_deleted() -> Result<()> {
     // STG-1.
     let memory = Memory::in_memory()?;
     let long = "x".repeat(10_000);
-    let mut draft = memory.draft(Writer::new());
+    let mut draft = memory.draft(&Writer::user());
     draft.put(note("a", &long))?;
     draft.put(note("b", &long))?;
     let bytes = memory.stats()?.log_bytes;
     memory.save_draft(&draft, "plan")?;
     let grown = memory.stats()?.log_bytes - bytes;
     assert!((10_000..20_000).contains(&grown), "{grown} bytes");
-    let opened = memory.open_draft("drafts/plan", Writer::new())?;
+    let opened = memory.open_draft("drafts/plan", &Writer::user())?;
     assert_eq!(opened.counts().added, 2);
-    memory.delete_draft("drafts/plan", &Writer::new())?;
+    memory.delete_draft("drafts/plan", &Writer::user())?;
     for gone in [
-        memory.delete_draft("drafts/plan", &Writer::new()),
-        memory.open_draft("drafts/plan", Writer::new()).map(drop),
-        memory.delete_draft("snapshots/plan", &Writer::new()),
+        memory.delete_draft("drafts/plan", &Writer::user()),
+        memory.open_draft("drafts/plan", &Writer::user()).map(drop),
+        memory.delete_draft("snapshots/plan", &Writer::user()),
     ] {
         assert_eq!(gone.unwrap_err().kind(), ErrorKind::NotFound);
     }
@@ -82,7 +82,7 @@ fn a_kept_draft_holds_a_content_once_and_can_be_deleted() -> Result<()> {
 #[test]
 fn what_is_derived_in_one_draft_is_as_trusted_as_its_source() -> Result<()> {
     let memory = Memory::in_memory()?;
-    let mut draft = memory.draft(Writer::new());
+    let mut draft = memory.draft(&Writer::user());
     draft.put_at_most(note("page", "from the web"), Origin::ToolExternal)?;
     let mut summary = note("summary", "short");
     summary.derived_from = draft.digest(&id("page"))?.into_iter().collect();
@@ -105,7 +105,7 @@ fn a_limit_of_the_handle_holds_for_its_writes_only() -> Result<()> {
     assert_eq!(content(&memory.view(), "long").as_deref(), Some("eleven char"));
     put(&memory, "short", "ten chars.");
     let refused = memory
-        .put(note("long", "eleven more"), Writer::new())
+        .put(note("long", "eleven more"), &Writer::user())
         .unwrap_err();
     assert_eq!(refused.code(), "over_limit");
     assert!(refused.message().contains("long"), "{refused}");
@@ -119,7 +119,7 @@ fn a_refused_change_that_cannot_be_kept_still_says_why_it_was_refused() -> Resul
     let reason = "no".repeat(1 << 20);
     let check = |_: &Draft| Err(reason.clone());
     let refused = memory
-        .attempt(Writer::new(), |draft| draft.put(note("a", "")), &[&check])
+        .attempt(&Writer::user(), |draft| draft.put(note("a", "")), &[&check])
         .unwrap_err();
     assert_eq!(refused.code(), "rejected");
     assert!(memory.view().is_empty());
@@ -131,7 +131,7 @@ fn staging_an_object_back_to_what_it_was_leaves_nothing_staged() -> Result<()> {
     // DRA-1.
     let memory = Memory::in_memory()?;
     put(&memory, "a", "one");
-    let mut draft = memory.draft(Writer::new());
+    let mut draft = memory.draft(&Writer::user());
     draft.put(note("a", "two"))?;
     assert_eq!(draft.changes().len(), 1);
     draft.put(note("a", "one"))?;
@@ -161,7 +161,7 @@ fn commits_follow_in_time_though_the_clock_goes_backwards() -> Result<()> {
     for number in 0..5 {
         put(&memory, "a", &number.to_string());
     }
-    memory.rollback(&Revision::Seq(2), false, &Writer::new())?;
+    memory.rollback(&Revision::Seq(2)).by(&Writer::user())?;
     let times: Vec<_> = memory
         .commits()
         .map(|commit| commit.unwrap().commit.time)
@@ -212,7 +212,7 @@ fn a_version_taken_along_stays_in_history_though_its_id_is_staged_anew() -> Resu
     // DRA-2, in each order.
     for past_first in [true, false] {
         let memory = Memory::in_memory()?;
-        let mut draft = memory.draft(Writer::new());
+        let mut draft = memory.draft(&Writer::user());
         let earlier = note("page", "earlier");
         let mut digest = None;
         if past_first {
@@ -243,17 +243,17 @@ fn a_version_taken_along_stays_in_history_though_its_id_is_staged_anew() -> Resu
 fn single_objects_are_restored_and_all_else_stays() -> Result<()> {
     let memory = Memory::in_memory()?;
     put(&memory, "top", "");
-    let mut below = memory.draft(Writer::new().trust(Origin::Model));
+    let mut below = memory.draft(&Writer::of(Origin::Model));
     below.put(child("top/a", "top"))?;
     below.put(child("top/b", "top"))?;
     memory.commit(below, "put")?;
     let good = memory.view();
     put(&memory, "top", "wrong");
     put(&memory, "other", "right");
-    memory.put(child("top/c", "top/a"), Writer::new())?;
-    memory.remove(&id("top/b"), false, Writer::new())?;
+    memory.put(child("top/c", "top/a"), &Writer::user())?;
+    memory.remove(&id("top/b"), &Writer::user())?;
 
-    let mut draft = memory.draft(Writer::new());
+    let mut draft = memory.draft(&Writer::user());
     assert!(draft.restore(&id("top"), &good)?);
     assert!(!draft.restore(&id("top/a"), &good)?, "it is as it was");
     assert!(!draft.restore(&id("top"), &good)?, "staged already");
@@ -261,7 +261,7 @@ fn single_objects_are_restored_and_all_else_stays() -> Result<()> {
     assert!(draft.restore(&id("top"), &head)?);
     assert!(draft.is_empty(), "DRA-1");
 
-    let mut draft = memory.draft(Writer::new());
+    let mut draft = memory.draft(&Writer::user());
     assert_eq!(draft.restore_recursive(&id("top"), &good)?, 3);
     assert!(memory.commit(draft, "restore")?.changed);
     let view = memory.view();
@@ -272,13 +272,13 @@ fn single_objects_are_restored_and_all_else_stays() -> Result<()> {
     }
     assert_eq!(view.get(&id("top/b"))?.unwrap().origin(), Origin::Model);
     let other = Memory::in_memory()?;
-    let foreign = other.draft(Writer::new()).restore(&id("top"), &good);
+    let foreign = other.draft(&Writer::user()).restore(&id("top"), &good);
     assert_eq!(foreign.unwrap_err().code(), "foreign_view");
     Ok(())
 }
 
 fn refuse(memory: &Memory, session: &str, name: &str, reason: &str) -> Result<String> {
-    let mut draft = memory.draft(by(session));
+    let mut draft = memory.draft(&by(session));
     draft.put(note(name, "refused"))?;
     Ok(memory.quarantine(&draft, reason)?.unwrap())
 }
@@ -332,7 +332,7 @@ fn who_had_most_refused_gives_way_with_the_oldest() -> Result<()> {
     assert_eq!(refused(&memory).len(), 200);
     let newest = refuse(&memory, "loud", "199", "why")?;
     // A change of many objects counts as several.
-    let mut draft = memory.draft(by("loud"));
+    let mut draft = memory.draft(&by("loud"));
     for number in 0..3_000 {
         draft.put(note(&format!("n/{number}"), ""))?;
     }
@@ -348,7 +348,7 @@ fn who_had_most_refused_gives_way_with_the_oldest() -> Result<()> {
 }
 
 fn refuse_many(memory: &Memory, session: &str, count: usize) -> Result<String> {
-    let mut draft = memory.draft(by(session));
+    let mut draft = memory.draft(&by(session));
     for number in 0..count {
         draft.put(note(&format!("{session}/{number}"), ""))?;
     }

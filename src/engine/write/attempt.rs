@@ -62,7 +62,7 @@ impl Inner {
         checks: &[&Check<'_>],
         told: &dyn Fn(&str) -> String,
     ) -> Result<Attempted<T>, Refusal> {
-        draft.snapshot_before(true);
+        draft.snapshot_before();
         // A panic of the change leaves only the draft in doubt, and that is dropped.
         // ATT-1: only the draft was touched so far, and only `commit` below changes the state.
         let value = match catch_unwind(AssertUnwindSafe(|| change(&mut draft))) {

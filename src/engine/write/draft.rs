@@ -154,9 +154,9 @@ impl Draft {
         self.staged.is_empty()
     }
 
-    /// Whether an automatic snapshot of the state before goes into the writer's ring with the commit.
-    pub fn snapshot_before(&mut self, snapshot: bool) {
-        self.snapshot_before = snapshot;
+    /// Asks the commit to take an automatic snapshot of the state before, into the ring of the writer's lane.
+    pub fn snapshot_before(&mut self) {
+        self.snapshot_before = true;
     }
 
     /// Goes on to the head that this process knows, and asks for the commit to be made on that and on nothing that comes after:

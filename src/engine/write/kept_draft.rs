@@ -162,7 +162,7 @@ impl Inner {
     }
 
     /// As [`Memory::open_draft`](crate::Memory::open_draft).
-    pub(crate) fn open_draft(&self, name: &str, writer: Writer) -> Result<Draft> {
+    pub(crate) fn open_draft(&self, name: &str, writer: &Writer) -> Result<Draft> {
         let full = ReferenceName::new(name)?;
         let store = self.store();
         let reference = store.references().get(&full).map(|entry| entry.reference.clone());
@@ -174,7 +174,7 @@ impl Inner {
         };
         let base =
             base.ok_or_else(|| Error::not_found(format!("the state that {name} is based on is not kept")))?;
-        let mut draft = Draft::new(View::new(Arc::clone(&self.source), store, base)?, writer);
+        let mut draft = Draft::new(View::new(Arc::clone(&self.source), store, base)?, writer.clone());
         for change in reference.changes {
             self.stage_kept(&mut draft, &change)?;
         }
@@ -224,7 +224,7 @@ impl Inner {
         }
         self.write(|writing| {
             for name in old() {
-                self.drop_reference(writing, name, &Writer::new())?;
+                self.drop_reference(writing, name, &Writer::user())?;
             }
             Ok(())
         })
@@ -287,7 +287,7 @@ impl Inner {
             reference.changes = changes;
             batch.add(RecordKind::Reference, 0, &reference.encode()?);
             for gone in place.gone {
-                let gone = self.reference(&mut batch, gone, None, head.commit.time, &Writer::new())?;
+                let gone = self.reference(&mut batch, gone, None, head.commit.time, &Writer::user())?;
                 batch.add(RecordKind::Reference, 0, &gone.encode()?);
             }
             self.write_references(writing, batch, &head)?;

@@ -30,12 +30,12 @@ impl Draft {
     /// let memory = Memory::in_memory()?;
     /// let id = Id::new("office")?;
     /// let mut fact = NewObject::new(id.clone(), Kind::new("fact")?);
-    /// memory.put(fact.clone(), Writer::new())?;
+    /// memory.put(fact.clone(), &Writer::user())?;
     /// let before = memory.view();
     /// fact.content = Some("a mistake".to_owned());
-    /// memory.put(fact, Writer::new())?;
+    /// memory.put(fact, &Writer::user())?;
     ///
-    /// let mut draft = memory.draft(Writer::new().reason("that was wrong"));
+    /// let mut draft = memory.draft(&Writer::user().reason("that was wrong"));
     /// assert!(draft.restore(&id, &before)?);
     /// memory.commit(draft, "restore")?;
     /// assert_eq!(memory.view().root(), before.root());

@@ -261,6 +261,89 @@ impl Inner {
     }
 }
 
+/// A rollback that is planned: brings back the whole state of a commit, as a new commit.
+///
+/// ```
+/// use treering::{Id, Kind, Memory, NewObject, Writer};
+///
+/// let memory = Memory::in_memory()?;
+/// let (vera, agent) = (Writer::person("vera"), Writer::model("agent"));
+/// memory.snapshot(Some("good"), &vera)?;
+/// memory.put(NewObject::new(Id::new("plan")?, Kind::new("note")?), &agent)?;
+///
+/// // The agent has a lane of its own, so its work goes only on request.
+/// let good = "good".parse()?;
+/// let rollback = memory.rollback(&good);
+/// assert!(rollback.by(&vera).is_err());
+/// let (_, counts) = rollback.across_lanes().preview(&vera)?;
+/// assert_eq!(counts.removed, 1);
+/// rollback.across_lanes().by(&vera)?;
+/// assert!(memory.view().is_empty());
+/// # Ok::<(), treering::Error>(())
+/// ```
+#[derive(Clone, Copy)]
+#[must_use = "`by` does it"]
+pub struct Rollback<'a> {
+    inner: &'a Inner,
+    revision: &'a Revision,
+    across_lanes: bool,
+}
+
+impl std::fmt::Debug for Rollback<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rollback")
+            .field("revision", self.revision)
+            .field("across_lanes", &self.across_lanes)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Rollback<'a> {
+    pub(crate) fn new(inner: &'a Inner, revision: &'a Revision) -> Self {
+        Self {
+            inner,
+            revision,
+            across_lanes: false,
+        }
+    }
+
+    /// Rolls back the work of every lane, and not only of the writer's own.
+    pub fn across_lanes(mut self) -> Self {
+        self.across_lanes = true;
+        self
+    }
+
+    /// Commits the rollback. Costs one sync, whatever it brings back.
+    ///
+    /// # Errors
+    /// `NotFound`: there is no such commit. `Conflict`: other lanes committed since, which it lists, or thinned commits hide
+    /// their lanes, unless [`Self::across_lanes`]; or the head moved during the call. `Denied` (code `less_trusted`): an
+    /// untrusted writer would replace or bring back an object that is more trusted. As [`Memory::commit`](crate::Memory::commit).
+    ///
+    /// # Durability
+    /// As a commit.
+    pub fn by(&self, writer: &Writer) -> Result<Committed> {
+        let inner = self.inner;
+        inner.opened().check_writable()?;
+        writer.check()?;
+        let expected = inner.view().commit().digest;
+        let target = revision::resolve(&inner.store(), self.revision, writer.lane())?;
+        inner.write(|writing| inner.rollback_to(writing, &target, expected, self.across_lanes, writer))
+    }
+
+    /// The commit whose state would come back, and how much would change. Changes nothing.
+    ///
+    /// # Errors
+    /// As [`Self::by`].
+    pub fn preview(&self, writer: &Writer) -> Result<(CommitInfo, ChangeCounts)> {
+        let store = self.inner.store();
+        let target = revision::resolve(&store, self.revision, writer.lane())?;
+        self.inner.check_lanes(&target, self.across_lanes, writer)?;
+        let counts = store.count(&*store.head()?, &target)?;
+        Ok((CommitInfo::of(&target), counts))
+    }
+}
+
 /// Whether the writer may set an id from one version to another.
 fn check_change(state: &State, writer: &Writer, now: Option<Entry>, then: Option<Entry>) -> Result<()> {
     // A trusted writer needs no permission, so no version is read.
@@ -384,29 +467,6 @@ fn reversed(head: &State, reversals: &BTreeMap<KeyPath, Reversal>) -> Result<(Tr
 }
 
 impl Inner {
-    /// As [`Memory::rollback`](crate::Memory::rollback).
-    pub(crate) fn rollback(&self, revision: &Revision, all: bool, writer: &Writer) -> Result<Committed> {
-        self.opened().check_writable()?;
-        writer.check()?;
-        let expected = self.view().commit().digest;
-        let target = revision::resolve(&self.store(), revision, writer.lane())?;
-        self.write(|writing| self.rollback_to(writing, &target, expected, all, writer))
-    }
-
-    /// As [`Memory::rollback_preview`](crate::Memory::rollback_preview).
-    pub(crate) fn rollback_preview(
-        &self,
-        revision: &Revision,
-        all: bool,
-        writer: &Writer,
-    ) -> Result<(CommitInfo, ChangeCounts)> {
-        let store = self.store();
-        let target = revision::resolve(&store, revision, writer.lane())?;
-        self.check_lanes(&target, all, writer)?;
-        let counts = store.count(&*store.head()?, &target)?;
-        Ok((CommitInfo::of(&target), counts))
-    }
-
     /// The preview of an undo or redo.
     pub(crate) fn reverse_preview(&self, op: &'static str, writer: &Writer) -> Result<Reversing> {
         let store = self.store();

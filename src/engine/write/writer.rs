@@ -7,37 +7,75 @@ use crate::error::{Error, Result};
 use crate::object::Origin;
 use crate::store::lane_of;
 
-/// The writer of a change: actor, session, source, class of trust and reason.
+/// The writer of a change: class of trust, actor, session, source and reason.
+///
+/// Each constructor names the class, because the class limits the trust of every object that the writer stores.
+///
+/// ```
+/// use treering::{Origin, Writer};
+///
+/// let vera = Writer::person("vera").session("monday").reason("she said so");
+/// assert_eq!(vera.trust, Origin::DirectUser);
+/// assert_eq!(vera.lane(), "monday");
+///
+/// let page = Writer::tool("browser").source("https://example.org/");
+/// assert!(!page.trust.is_trusted());
+/// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Writer {
     /// The person, agent or program.
     pub actor: Option<String>,
-    /// The session the work belongs to.
+    /// The session that the work belongs to.
     pub session: Option<String>,
-    /// Where the written information comes from.
+    /// The source of the written information, such as a URL.
     pub source: Option<String>,
     /// The class of the writer: the highest origin its objects can get.
     pub trust: Origin,
-    /// Why.
+    /// The reason, for the audit log.
     pub reason: Option<String>,
 }
 
-impl Default for Writer {
-    fn default() -> Self {
+impl Writer {
+    /// A writer of the class `trust`, without a name.
+    pub fn of(trust: Origin) -> Self {
         Self {
             actor: None,
             session: None,
             source: None,
-            trust: Origin::DirectUser,
+            trust,
             reason: None,
         }
     }
-}
 
-impl Writer {
-    /// A trusted writer without a name.
-    pub fn new() -> Self {
-        Self::default()
+    /// The person who owns the memory, without a name. The most trusted class.
+    pub fn user() -> Self {
+        Self::of(Origin::DirectUser)
+    }
+
+    /// A person by name. The most trusted class.
+    pub fn person(name: impl Into<String>) -> Self {
+        Self::user().actor(name)
+    }
+
+    /// The program that hosts the agent, by name.
+    pub fn host(name: impl Into<String>) -> Self {
+        Self::of(Origin::Host).actor(name)
+    }
+
+    /// A model that writes its own words, by name.
+    pub fn model(name: impl Into<String>) -> Self {
+        Self::of(Origin::Model).actor(name)
+    }
+
+    /// A tool that returns text from outside, by name. Its objects are untrusted.
+    pub fn tool(name: impl Into<String>) -> Self {
+        Self::of(Origin::ToolExternal).actor(name)
+    }
+
+    /// A tool that reads only internal data, by name. Its objects are trusted.
+    pub fn internal_tool(name: impl Into<String>) -> Self {
+        Self::of(Origin::ToolInternal).actor(name)
     }
 
     /// The same writer as `actor`.
@@ -61,14 +99,14 @@ impl Writer {
         self
     }
 
-    /// The same writer with another class of trust.
+    /// The same writer with the source of what it writes, such as a URL or a file.
     #[must_use]
-    pub fn trust(mut self, trust: Origin) -> Self {
-        self.trust = trust;
+    pub fn source(mut self, source: impl Into<String>) -> Self {
+        self.source = Some(source.into());
         self
     }
 
-    /// Whose undo and whose ring of snapshots this writer has: its session, else its actor, else `default`.
+    /// The lane of the writer: its session, else its actor, else `default`. Undo, redo and the ring of snapshots are per lane.
     pub fn lane(&self) -> &str {
         lane_of(self.session.as_deref(), self.actor.as_deref())
     }

@@ -46,7 +46,7 @@ fn ingest_files(store: &Store, files: &[(String, String)]) {
             Document::read(path, text.as_bytes(), None).unwrap_or_else(|error| panic!("{error}\n{text}"))
         })
         .collect();
-    ingest(store, &documents, &IngestOptions::default(), Writer::new()).unwrap();
+    ingest(store, &documents, &IngestOptions::default(), &Writer::user()).unwrap();
 }
 
 /// Checks that every object but those answered is the same in a store that the files are ingested into.
@@ -94,14 +94,14 @@ proptest! {
             let text = pieces.concat();
             let Ok(document) = Document::read(path, text.as_bytes(), None) else { continue };
             let store = Store::in_memory().unwrap();
-            if ingest(&store, &[document], &IngestOptions::default(), Writer::new()).is_err() {
+            if ingest(&store, &[document], &IngestOptions::default(), &Writer::user()).is_err() {
                 continue;
             }
             if moved {
                 // Ids and positions that no new store would give.
                 let shorter = pieces.iter().skip(2).copied().collect::<String>();
                 let Ok(document) = Document::read(path, shorter.as_bytes(), None) else { continue };
-                ingest(&store, &[document], &IngestOptions::default(), Writer::new()).unwrap();
+                ingest(&store, &[document], &IngestOptions::default(), &Writer::user()).unwrap();
             }
             let (files, lowered) = files_of(&store, format, false);
             prop_assert!(lowered.is_empty());
@@ -164,7 +164,7 @@ fn put(store: &Store, name: &str, parent: Option<&str>, change: impl FnOnce(&mut
     let mut object = NewObject::new(id(name), Kind::new("fact").unwrap());
     object.parent = parent.map(id);
     change(&mut object);
-    store.put(object, Writer::new()).unwrap();
+    store.put(object, &Writer::user()).unwrap();
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn what_no_file_says_comes_back() {
     put(&store, " spaced --> id ", Some("odd"), |object| {
         object.content = Some("\r\n`````\n".to_owned());
     });
-    let mut draft = store.draft(Writer::new());
+    let mut draft = store.draft(&Writer::user());
     let mut below = NewObject::new(id("below"), Kind::new(HEADING_KIND).unwrap());
     below.parent = Some(id(" spaced --> id "));
     draft.put_at_most(below, Origin::ToolExternal).unwrap();
@@ -229,7 +229,7 @@ fn what_no_file_says_comes_back() {
 #[test]
 fn a_level_does_not_put_an_object_below_the_one_before_it() {
     let store = Store::in_memory().unwrap();
-    let mut draft = store.draft(Writer::new());
+    let mut draft = store.draft(&Writer::user());
     for (name, kind, level, origin) in [
         ("a", "skill", 0, Origin::ToolExternal),
         ("b", "skill", 2, Origin::DirectUser),
@@ -389,7 +389,7 @@ fn what_is_below_an_erased_object_comes_back_below_one_that_says_so() {
         targets: vec![secret.to_hex()],
         ..Erasing::default()
     };
-    store.erase(&erasing, &Writer::new()).unwrap();
+    store.erase(&erasing, &Writer::user()).unwrap();
     let past = store
         .view_at(&before.commit().digest.to_hex().parse().unwrap(), "")
         .unwrap();

@@ -16,7 +16,7 @@ pub(super) fn random_store(seed: u64, steps: usize) -> Store {
     let ids: Vec<Id> = (0..10).map(|_| make.id()).collect();
     let mut versions: Vec<ObjectDigest> = Vec::new();
     for _ in 0..steps {
-        let mut draft = store.draft(Writer::new().trust(make.origin()));
+        let mut draft = store.draft(&Writer::of(make.origin()));
         for _ in 0..=make.random.below(4) {
             put_random(&mut draft, &mut make, &ids, &mut versions);
         }
@@ -26,11 +26,15 @@ pub(super) fn random_store(seed: u64, steps: usize) -> Store {
         // A draft whose tree of parents does not hold is refused; what it put never was.
         drop(store.commit(draft, "put"));
         if make.random.one_in(6) {
-            drop(store.undo(&Writer::new()));
+            drop(store.undo(&Writer::user()));
         }
         if make.random.one_in(8) {
             let seq = make.random.next_u64() % (store.view().commit().commit.seq + 1);
-            store.rollback(&Revision::Seq(seq), true, &Writer::new()).unwrap();
+            store
+                .rollback(&Revision::Seq(seq))
+                .across_lanes()
+                .by(&Writer::user())
+                .unwrap();
         }
     }
     store
@@ -103,7 +107,7 @@ fn exported(store: &Store) -> Vec<String> {
 /// Puts lines as `put --jsonl` does, `batch` of them in a commit.
 fn imported(lines: &[String], batch: usize) -> Store {
     let store = Store::in_memory().unwrap();
-    let mut draft = store.draft(Writer::new());
+    let mut draft = store.draft(&Writer::user());
     let mut staged = 0;
     for line in lines {
         let line = object_from_json(&parse(line).unwrap()).unwrap();
@@ -116,9 +120,9 @@ fn imported(lines: &[String], batch: usize) -> Store {
         staged += 1;
         if staged == batch {
             store
-                .commit(std::mem::replace(&mut draft, store.draft(Writer::new())), "put")
+                .commit(std::mem::replace(&mut draft, store.draft(&Writer::user())), "put")
                 .unwrap();
-            draft = store.draft(Writer::new());
+            draft = store.draft(&Writer::user());
             staged = 0;
         }
     }
@@ -149,7 +153,7 @@ proptest! {
         lines.reverse();
         let document = Document::read("all.jsonl", lines.join("\n").as_bytes(), None).unwrap();
         let copy = Store::in_memory().unwrap();
-        ingest(&copy, &[document], &IngestOptions::default(), Writer::new()).unwrap();
+        ingest(&copy, &[document], &IngestOptions::default(), &Writer::user()).unwrap();
         for object in store.view().objects() {
             let object = object.unwrap();
             let held = copy.view().get(&id(object.id())).unwrap().unwrap();
@@ -172,7 +176,7 @@ fn derived(name: &str, from: &[ObjectDigest]) -> NewObject {
 #[test]
 fn what_is_derived_from_a_replaced_version_keeps_its_origin() {
     let store = Store::in_memory().unwrap();
-    let mut draft = store.draft(Writer::new());
+    let mut draft = store.draft(&Writer::user());
     draft.put_at_most(derived("first", &[]), Origin::Host).unwrap();
     let first = draft.digest(&id("first")).unwrap().unwrap();
     draft.put(derived("second", &[first])).unwrap();
@@ -206,7 +210,7 @@ fn what_is_derived_from_a_replaced_version_keeps_its_origin() {
         .replace("\"id\":\"third\"", "\"id\":\"third\",\"parent\":\"first\"");
     let document = Document::read("all.jsonl", lines.as_bytes(), None).unwrap();
     let copy = Store::in_memory().unwrap();
-    ingest(&copy, &[document], &IngestOptions::default(), Writer::new()).unwrap();
+    ingest(&copy, &[document], &IngestOptions::default(), &Writer::user()).unwrap();
     assert_eq!(
         copy.view().get(&id("third")).unwrap().unwrap().origin(),
         Origin::Host
@@ -216,7 +220,7 @@ fn what_is_derived_from_a_replaced_version_keeps_its_origin() {
 #[test]
 fn a_parent_that_is_derived_from_its_child_comes_after_it_and_before_it() {
     let store = Store::in_memory().unwrap();
-    let mut draft = store.draft(Writer::new());
+    let mut draft = store.draft(&Writer::user());
     let mut child = derived("child", &[]);
     child.parent = Some(id("parent"));
     draft.put(child).unwrap();
@@ -240,7 +244,7 @@ fn a_parent_that_is_derived_from_its_child_comes_after_it_and_before_it() {
 #[test]
 fn what_is_derived_from_its_own_version_of_the_same_commit_comes_back() {
     let store = Store::in_memory().unwrap();
-    let mut draft = store.draft(Writer::new());
+    let mut draft = store.draft(&Writer::user());
     for number in 0..3 {
         let before = draft.digest(&id("x")).unwrap();
         let mut object = derived("x", before.as_slice());
@@ -260,7 +264,7 @@ fn what_is_derived_from_its_own_version_of_the_same_commit_comes_back() {
 fn layers_of_sources_below_what_is_derived_from_them_are_written_once() {
     const LAYERS: usize = 60;
     let store = Store::in_memory().unwrap();
-    let mut draft = store.draft(Writer::new());
+    let mut draft = store.draft(&Writer::user());
     let mut child = derived("z", &[]);
     child.parent = Some(id("n0"));
     draft.put(child).unwrap();
@@ -291,7 +295,7 @@ fn layers_of_sources_below_what_is_derived_from_them_are_written_once() {
 #[test]
 fn a_past_version_claims_no_more_than_its_writer_has() {
     let store = Store::in_memory().unwrap();
-    let mut draft = store.draft(Writer::new().trust(Origin::Model));
+    let mut draft = store.draft(&Writer::of(Origin::Model));
     let digest = draft
         .put_past(&derived("source", &[]), Origin::DirectUser)
         .unwrap();

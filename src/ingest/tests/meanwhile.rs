@@ -17,8 +17,8 @@ impl WritePolicy for Meanwhile {
         if let Some((memory, documents)) = self.work.get()
             && draft.writer().session.as_deref() == Some("first")
         {
-            let writer = Writer::new().session("second");
-            ingest(memory, documents, &IngestOptions::default(), writer).unwrap();
+            let writer = Writer::user().session("second");
+            ingest(memory, documents, &IngestOptions::default(), &writer).unwrap();
         }
         Verdict::Accept
     }
@@ -32,11 +32,11 @@ fn told(old: &str, meanwhile: &str, new: &str) -> (u64, u64, u64, u64, bool) {
         .create(folder.path().join("store"))
         .unwrap();
     let options = IngestOptions::default();
-    let session = |name: &str| Writer::new().session(name);
-    ingest(&memory, &[read("n.org", old)], &options, session("before")).unwrap();
+    let session = |name: &str| Writer::user().session(name);
+    ingest(&memory, &[read("n.org", old)], &options, &session("before")).unwrap();
     let work = (memory.clone(), vec![read("n.org", meanwhile)]);
     assert!(policy.work.set(work).is_ok());
-    let (change, committed) = ingest(&memory, &[read("n.org", new)], &options, session("first")).unwrap();
+    let (change, committed) = ingest(&memory, &[read("n.org", new)], &options, &session("first")).unwrap();
     (
         change.created,
         change.updated,

@@ -153,7 +153,7 @@ fn crashed(disk: &SimDisk, choice: CrashImage) -> SimDisk {
 
 /// Takes the lock, which recovers, and changes nothing.
 fn recover(memory: &Memory) -> Result<()> {
-    match memory.delete_snapshot("no-such-name", &Writer::new()) {
+    match memory.delete_snapshot("no-such-name", &Writer::user()) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
         Ok(_) => unreachable!("no workload makes this name"),
@@ -176,7 +176,7 @@ fn go_on(image: &SimDisk, round: usize, recovered: impl FnOnce(&Memory)) -> Resu
     recovered(&memory);
     memory.put(
         note("marker", None, format!("written behind crash {round}"))?,
-        Writer::new(),
+        &Writer::user(),
     )?;
     Ok(Fingerprint::of(&memory))
 }

@@ -171,7 +171,7 @@ fn go_on(
     let found = match found {
         Ok(memory) => {
             // Recovers: from now on the rest of the operation is there whole, or never.
-            let writer = Writer::new();
+            let writer = Writer::user();
             drop(memory.delete_snapshot("no-such-name", &writer));
             Some(Fingerprint::of(&memory))
         }

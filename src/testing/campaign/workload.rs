@@ -433,7 +433,7 @@ impl Run {
             targets: vec![name.to_owned()],
             ..Erasing::default()
         };
-        memory.erase(&erasing, &Writer::new().session(lane))?;
+        memory.erase(&erasing, &Writer::user().session(lane))?;
         // The first bytes tell one content from every other.
         let start = &secret[..secret.len().min(24)];
         let lost = self.disk.crash_image(CrashImage::Nothing);
@@ -501,7 +501,7 @@ pub(super) fn note(id: &str, parent: Option<&str>, content: String) -> Result<Ne
 }
 
 fn change(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome> {
-    let writer = |lane: &usize| Writer::new().session(LANES[*lane]);
+    let writer = |lane: &usize| Writer::user().session(LANES[*lane]);
     let committed = match operation {
         Operation::Put {
             lane,
@@ -514,11 +514,11 @@ fn change(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome
                 let source = memory.view().get(&Id::new(&object_id(*from))?)?;
                 object.derived_from = source.iter().map(Object::digest).collect();
             }
-            memory.put(object, writer(lane))?
+            memory.put(object, &writer(lane))?
         }
-        Operation::Remove { lane, id } => memory.remove(&Id::new(&object_id(*id))?, false, writer(lane))?,
+        Operation::Remove { lane, id } => memory.remove(&Id::new(&object_id(*id))?, &writer(lane))?,
         Operation::Draft { lane, changes } => {
-            let mut draft = memory.draft(writer(lane));
+            let mut draft = memory.draft(&writer(lane));
             for (id, length) in changes {
                 let name = object_id(*id);
                 match length {
@@ -534,8 +534,8 @@ fn change(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome
             lines,
             form,
         } => {
-            let mut draft = memory.draft(writer(lane));
-            draft.snapshot_before(true);
+            let mut draft = memory.draft(&writer(lane));
+            draft.snapshot_before();
             let name = document_id(*document);
             let lines = document_lines(*document, lines, *form);
             let ids: Vec<_> = lines.iter().map(|(id, _)| id.as_str()).collect();
@@ -553,7 +553,9 @@ fn change(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome
         Operation::Rollback { lane, back, all } => {
             let seq = memory.view().commit().commit.seq;
             let target = Revision::Seq(seq.saturating_sub(*back as u64));
-            memory.rollback(&target, *all, &writer(lane))?
+            let rollback = memory.rollback(&target);
+            let rollback = if *all { rollback.across_lanes() } else { rollback };
+            rollback.by(&writer(lane))?
         }
         Operation::Undo { lane } => memory.undo(&writer(lane))?,
         Operation::Redo { lane } => memory.redo(&writer(lane))?,
@@ -568,14 +570,14 @@ fn change(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome
 
 /// The operations that make no commit.
 fn refer(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome> {
-    let writer = |lane: &usize| Writer::new().session(LANES[*lane]);
+    let writer = |lane: &usize| Writer::user().session(LANES[*lane]);
     match operation {
         Operation::Snapshot { lane, name } => {
             let name = name.map(|name| format!("name-{name}"));
             drop(memory.snapshot(name.as_deref(), &writer(lane))?);
         }
         Operation::DeleteSnapshot { name } => {
-            drop(memory.delete_snapshot(&format!("name-{name}"), &Writer::new())?);
+            drop(memory.delete_snapshot(&format!("name-{name}"), &Writer::user())?);
         }
         Operation::KeepDraft {
             lane,
@@ -583,12 +585,12 @@ fn refer(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome>
             id,
             length,
         } => {
-            let mut draft = memory.draft(writer(lane));
+            let mut draft = memory.draft(&writer(lane));
             draft.put(note(&object_id(*id), None, content(step, *id, *length))?)?;
             memory.save_draft(&draft, &format!("draft-{name}"))?;
         }
         Operation::DeleteDraft { name } => {
-            memory.delete_draft(&format!("drafts/draft-{name}"), &Writer::new())?;
+            memory.delete_draft(&format!("drafts/draft-{name}"), &Writer::user())?;
         }
         Operation::Gc { newest } => {
             memory.gc(&retention(*newest), None)?;

@@ -59,8 +59,8 @@ impl Story {
     /// Commits objects as one turn, an hour after the last one.
     fn turn(&self, writer: Writer, objects: Vec<NewObject>, remove: &[&str]) {
         self.clock.0.fetch_add(3_600_000_000, Ordering::Relaxed);
-        let mut draft = self.memory.draft(writer);
-        draft.snapshot_before(true);
+        let mut draft = self.memory.draft(&writer);
+        draft.snapshot_before();
         // The crawler of the night replaces what a person wrote.
         draft.authorise(Authorisation::Decided);
         for object in objects {
@@ -73,7 +73,7 @@ impl Story {
     }
 
     fn morning(&self) {
-        let writer = || Writer::new().actor("ada").session("morning");
+        let writer = || Writer::user().actor("ada").session("morning");
         let notes = object("notes", "folder", "What Ada told me.");
         let tea = below(
             "notes",
@@ -90,7 +90,7 @@ impl Story {
     }
 
     fn noon(&self) {
-        let mut writer = Writer::new().actor("ada").session("noon").trust(Origin::Model);
+        let mut writer = Writer::of(Origin::Model).actor("ada").session("noon");
         writer.source = Some("chat with Grace".to_owned());
         let tea: ObjectDigest = self.digest("notes/tea").unwrap().unwrap();
         let mut summary = below("notes", object("notes/summary", "summary", "Tea is settled."));
@@ -104,10 +104,7 @@ impl Story {
     }
 
     fn night(&self) {
-        let writer = Writer::new()
-            .actor("crawler")
-            .session("night")
-            .trust(Origin::ToolExternal);
+        let writer = Writer::of(Origin::ToolExternal).actor("crawler").session("night");
         let tea = below(
             "notes",
             object(
@@ -122,12 +119,12 @@ impl Story {
 
     fn regret(&self) {
         self.clock.0.fetch_add(3_600_000_000, Ordering::Relaxed);
-        let writer = Writer::new()
+        let writer = Writer::user()
             .actor("ada")
             .session("morning")
             .reason("the crawler was wrong");
         let before: Revision = "seq:3".parse().unwrap();
-        self.memory.rollback(&before, true, &writer).unwrap();
+        self.memory.rollback(&before).across_lanes().by(&writer).unwrap();
     }
 
     fn digest(&self, id: &str) -> Result<Option<ObjectDigest>> {

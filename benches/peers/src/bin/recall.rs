@@ -166,7 +166,7 @@ fn told(times: &mut [f64]) -> String {
 fn agent_of(memories: &[Line]) -> Outcome<Agent> {
     let memory = Memory::in_memory()?;
     for (number, chunk) in memories.chunks(10_000).enumerate() {
-        let mut draft = memory.draft(Writer::new());
+        let mut draft = memory.draft(&Writer::user());
         for (at, line) in chunk.iter().enumerate() {
             let item = NewItem {
                 scope: Scope::new(&line.scope)?,

@@ -34,7 +34,7 @@ fn put(agent: &Agent, id: &str, text: &str) {
     drop(item.others.insert("level_of_sugar", Value::Integer(0)));
     drop(item.others.insert("said", "42"));
     let object = item.into_object(Id::new(id).unwrap()).unwrap();
-    drop(agent.memory().put(object, Writer::new()).unwrap());
+    drop(agent.memory().put(object, &Writer::user()).unwrap());
 }
 
 fn get(agent: &Agent, id: &str) -> Option<Object> {
@@ -69,7 +69,7 @@ fn file(path: &str, text: &str) -> FoundFile {
 }
 
 fn came(agent: &Agent, files: &[FoundFile], take: &TakeBlocks) -> Vec<(String, &'static str)> {
-    let taken = agent.take_blocks(files, take, &Writer::new()).unwrap();
+    let taken = agent.take_blocks(files, take, &Writer::user()).unwrap();
     taken
         .files
         .into_iter()
@@ -94,7 +94,7 @@ fn files_that_nobody_edited_change_nothing() {
     assert_eq!(paths, ["tea.md", "warehouse/snow.flake.md"]);
     let windows = edited(&edited(&found[0], "\n", "\r\n"), "---\r\nid", "\u{feff}---\r\nid");
     let taken = agent
-        .take_blocks(&[windows, found[1].clone()], &take(), &Writer::new())
+        .take_blocks(&[windows, found[1].clone()], &take(), &Writer::user())
         .unwrap();
     assert!(
         taken.files.iter().all(|file| file.taken == Taken::Unchanged),
@@ -176,7 +176,7 @@ fn a_file_is_edited_and_taken_again_and_again() {
         test.clock.add(DAY);
         file = edited(&file, from, to);
         let taken = agent
-            .take_blocks(std::slice::from_ref(&file), &take(), &Writer::new())
+            .take_blocks(std::slice::from_ref(&file), &take(), &Writer::user())
             .unwrap();
         assert_eq!(taken.files[0].taken, Taken::Updated, "{taken:?}");
         let fresh = taken.files[0].fresh.clone().unwrap();
@@ -218,10 +218,10 @@ fn a_file_reaches_no_further_than_its_block() {
     let agent = &test.agent;
     let mut fact = NewObject::new(Id::new("fact").unwrap(), Kind::new("fact").unwrap());
     fact.content = Some("true".to_owned());
-    drop(agent.memory().put(fact, Writer::new()).unwrap());
+    drop(agent.memory().put(fact, &Writer::user()).unwrap());
     let mut coffee = NewObject::new(Id::new("beans").unwrap(), Kind::new("block").unwrap());
     coffee.scope = Scope::new("project:coffee").unwrap();
-    drop(agent.memory().put(coffee, Writer::new()).unwrap());
+    drop(agent.memory().put(coffee, &Writer::user()).unwrap());
     put(agent, "tea", "green");
     let root = agent.memory().view().root();
     let said = |path: &str, front: &str| file(path, &format!("---\n{front}\n---\n\nmine\n"));
@@ -241,7 +241,7 @@ fn a_file_reaches_no_further_than_its_block() {
             bytes: Err("it is a link".to_owned()),
         },
     ];
-    let taken = agent.take_blocks(&bad, &take(), &Writer::new()).unwrap();
+    let taken = agent.take_blocks(&bad, &take(), &Writer::user()).unwrap();
     for file in &taken.files {
         assert!(file.taken == Taken::Refused && !file.said.is_empty(), "{file:?}");
     }
@@ -288,16 +288,16 @@ fn a_block_goes_only_if_its_file_is_gone_and_that_is_asked_for() {
         bytes: Err("it is not a file".to_owned()),
     };
     let found = [files(agent)[0].clone(), unreadable];
-    let taken = agent.take_blocks(&found, &take(), &Writer::new()).unwrap();
+    let taken = agent.take_blocks(&found, &take(), &Writer::user()).unwrap();
     assert_eq!((taken.missing.len(), taken.pruned.len()), (1, 0));
     let prune = TakeBlocks {
         prune: true,
         ..take()
     };
-    let taken = agent.take_blocks(&found, &prune, &Writer::new()).unwrap();
+    let taken = agent.take_blocks(&found, &prune, &Writer::user()).unwrap();
     assert_eq!(taken.pruned, [Id::new("c").unwrap()]);
     assert!(get(agent, "b").is_some() && get(agent, "c").is_none());
-    agent.memory().undo(&Writer::new()).unwrap();
+    agent.memory().undo(&Writer::user()).unwrap();
     assert!(get(agent, "c").is_some());
 }
 
@@ -315,7 +315,7 @@ fn what_no_file_can_hold_is_said_and_never_pruned() {
         prune: true,
         ..take()
     };
-    let taken = agent.take_blocks(&[], &prune, &Writer::new()).unwrap();
+    let taken = agent.take_blocks(&[], &prune, &Writer::user()).unwrap();
     assert!(taken.pruned.is_empty() && taken.missing.is_empty());
 }
 
@@ -330,7 +330,7 @@ fn an_edit_goes_through_the_scan() {
         "said: \"42\"",
         &format!("said: {key}"),
     );
-    let taken = agent.take_blocks(&[secret], &take(), &Writer::new()).unwrap();
+    let taken = agent.take_blocks(&[secret], &take(), &Writer::user()).unwrap();
     assert_eq!(taken.files[0].taken, Taken::Updated);
     let after = get(agent, "tea").unwrap();
     assert!(!format!("{:?} {:?}", after.content(), after.attributes()).contains(&key));
@@ -347,7 +347,7 @@ fn an_edit_keeps_the_trust_of_its_block_if_a_person_says_it_is_theirs() {
     let origin = |id: &str| get(agent, id).unwrap().origin();
     put(agent, "tea", "green");
     let own = edited(&files(agent)[0], "green", "black");
-    let taken = agent.take_blocks(&[own], &as_me, &Writer::new()).unwrap();
+    let taken = agent.take_blocks(&[own], &as_me, &Writer::user()).unwrap();
     assert_eq!(
         (taken.files[0].taken, taken.files[0].said.len()),
         (Taken::Updated, 0)
@@ -355,14 +355,14 @@ fn an_edit_keeps_the_trust_of_its_block_if_a_person_says_it_is_theirs() {
     assert_eq!(origin("tea"), Origin::DirectUser);
     // Nobody vouches for what was there before, nor beyond their own class.
     let other = edited(&files(agent)[0], "black", "white");
-    let taken = agent.take_blocks(&[other], &take(), &Writer::new()).unwrap();
+    let taken = agent.take_blocks(&[other], &take(), &Writer::user()).unwrap();
     assert!(taken.files[0].said[0].contains("--as-me"), "{taken:?}");
     assert_eq!(origin("tea"), Origin::Document);
     let again = edited(&files(agent)[0], "white", "red");
     assert_eq!(came(agent, &[again], &as_me), [("tea.md".to_owned(), "updated")]);
     assert_eq!(origin("tea"), Origin::Document);
     let new = file("new.md", "---\nid: new\n---\n\nmine\n");
-    let model = Writer::new().trust(Origin::Model);
+    let model = Writer::of(Origin::Model);
     drop(
         agent
             .take_blocks(std::slice::from_ref(&new), &as_me, &model)
@@ -383,7 +383,7 @@ fn who_is_less_trusted_than_a_block_neither_edits_nor_prunes_it() {
         .into_iter()
         .enumerate()
     {
-        let writer = Writer::new().trust(class);
+        let writer = Writer::of(class);
         let insist = TakeBlocks {
             force: true,
             as_me: place % 2 == 0,
@@ -440,19 +440,17 @@ fn an_erased_block_costs_no_other_file() {
     let found = files(agent);
     let memory = agent.memory();
     let seq = memory.view().commit().commit.seq;
-    drop(
-        memory
-            .remove(&Id::new("gone").unwrap(), false, Writer::new())
-            .unwrap(),
-    );
+    drop(memory.remove(&Id::new("gone").unwrap(), &Writer::user()).unwrap());
     let request = crate::engine::Erasing {
         targets: vec!["gone".to_owned()],
         ..crate::engine::Erasing::default()
     };
-    drop(memory.erase(&request, &Writer::new()).unwrap());
+    drop(memory.erase(&request, &Writer::user()).unwrap());
     drop(
         memory
-            .rollback(&crate::engine::Revision::Seq(seq), true, &Writer::new())
+            .rollback(&crate::engine::Revision::Seq(seq))
+            .across_lanes()
+            .by(&Writer::user())
             .unwrap(),
     );
     let view = memory.view();

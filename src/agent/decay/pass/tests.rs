@@ -46,7 +46,7 @@ fn an_item_goes_down_a_level_at_each_age_and_comes_back() {
         ..Pass::default()
     };
     let root = agent.memory().view().root();
-    assert_eq!(agent.decay(&dry, &Writer::new()).unwrap().moves.len(), 1);
+    assert_eq!(agent.decay(&dry, &Writer::user()).unwrap().moves.len(), 1);
     assert_eq!(agent.memory().view().root(), root);
     let done = agent.tick(None).unwrap();
     let moved = &done.moves[0];
@@ -68,7 +68,7 @@ fn an_item_goes_down_a_level_at_each_age_and_comes_back() {
     assert_eq!(text(&agent, "a"), None);
     let list = all_forgotten(&agent, &Reach::All, 10).unwrap();
     assert_eq!((list.len(), list[0].version), (1, moved.original));
-    agent.unforget(&[id("a")], &Writer::new(), false).unwrap();
+    agent.unforget(&[id("a")], &Writer::user(), false).unwrap();
     assert_eq!(bytes(&agent, "a"), before);
 }
 
@@ -83,13 +83,13 @@ fn a_shortened_item_comes_back_whole_and_use_keeps_it() {
     clock.add(10 * HOUR);
     assert_eq!(agent.tick(None).unwrap().moves.len(), 1);
     assert_eq!(level(&agent, "b"), None, "it was used");
-    agent.unforget(&[id("a")], &Writer::new(), false).unwrap();
+    agent.unforget(&[id("a")], &Writer::user(), false).unwrap();
     assert_eq!(bytes(&agent, "a"), before);
     clock.add(20 * HOUR);
     // To bring it back was to use it.
     let moves = agent.tick(None).unwrap().moves;
     assert_eq!(moves.iter().map(|one| one.id.as_str()).collect::<Vec<_>>(), ["b"]);
-    agent.unforget_last(&Reach::All, &Writer::new(), false).unwrap();
+    agent.unforget_last(&Reach::All, &Writer::user(), false).unwrap();
     assert_eq!(level(&agent, "b"), None);
 }
 
@@ -107,7 +107,7 @@ fn what_is_pinned_said_or_part_of_a_tree_stays() {
     keep(&agent, "tree", long(false, "document"));
     let mut part = long(false, "part").into_object(id("part")).unwrap();
     part.parent = Some(id("tree"));
-    agent.memory().put(part, Writer::new()).unwrap();
+    agent.memory().put(part, &Writer::user()).unwrap();
     let root = agent.memory().view().root();
     clock.add(400 * DAY);
     let done = agent.tick(None).unwrap();
@@ -117,7 +117,7 @@ fn what_is_pinned_said_or_part_of_a_tree_stays() {
         everything: true,
         ..Pass::default()
     };
-    let moves = agent.decay(&everything, &Writer::new()).unwrap().moves;
+    let moves = agent.decay(&everything, &Writer::user()).unwrap().moves;
     let told: Vec<_> = moves.iter().map(|one| one.id.as_str()).collect();
     assert_eq!(told, ["entry", "note", "summary"]);
 }
@@ -136,21 +136,21 @@ fn a_clock_that_jumps_takes_one_level_a_pass_and_loses_nothing() {
         ..Pass::default()
     };
     for expected in [Level::Summary, Level::Keywords, Level::Gone] {
-        let done = agent.decay(&pass, &Writer::new()).unwrap();
+        let done = agent.decay(&pass, &Writer::user()).unwrap();
         assert_eq!(done.moves.len(), 2);
         assert!(done.moves.iter().all(|one| one.to == expected));
         assert!(done.warning.unwrap().contains("a day ahead of the clock"));
     }
     // The clock was wrong: all of it comes back, at once.
     agent
-        .unforget(&[id("long"), id("short")], &Writer::new(), false)
+        .unforget(&[id("long"), id("short")], &Writer::user(), false)
         .unwrap();
     assert_eq!([bytes(&agent, "long"), bytes(&agent, "short")], before);
     let behind = Pass {
         now: Some(Time::from_micros(now.as_micros() - 3_653 * DAY)),
         ..Pass::default()
     };
-    let done = agent.decay(&behind, &Writer::new()).unwrap();
+    let done = agent.decay(&behind, &Writer::user()).unwrap();
     assert!(done.moves.is_empty() && done.warning.unwrap().contains("behind"));
     // A stamp from the wrong time does not keep an item for ten years.
     agent.memory().touch([&id("long")], ten_years);
@@ -164,7 +164,7 @@ fn a_clock_that_jumps_takes_one_level_a_pass_and_loses_nothing() {
     clock.add(-3_653 * DAY);
     agent.tick(None).unwrap();
     agent
-        .unforget(&[id("long"), id("short")], &Writer::new(), false)
+        .unforget(&[id("long"), id("short")], &Writer::user(), false)
         .unwrap();
     assert_eq!([bytes(&agent, "long"), bytes(&agent, "short")], before);
 }
@@ -174,10 +174,7 @@ fn a_clock_that_jumps_takes_one_level_a_pass_and_loses_nothing() {
 fn a_shorter_text_is_trusted_no_more_than_its_source() {
     let (agent, clock) = agent();
     let object = long(false, "fact").into_object(id("a")).unwrap();
-    agent
-        .memory()
-        .put(object, Writer::new().trust(Origin::Document))
-        .unwrap();
+    agent.memory().put(object, &Writer::of(Origin::Document)).unwrap();
     clock.add(2 * DAY);
     agent.tick(None).unwrap();
     let object = agent.memory().view().get(&id("a")).unwrap().unwrap();
@@ -218,7 +215,7 @@ fn what_a_host_says_passes_the_scan_and_is_shorter_or_is_not_used() {
             summarizer: Some(&host),
             ..Pass::default()
         };
-        agent.decay(&pass, &Writer::new()).unwrap();
+        agent.decay(&pass, &Writer::user()).unwrap();
         let found = text(&agent, "a").unwrap();
         let origin = agent.memory().view().get(&id("a")).unwrap().unwrap().origin();
         match expected {
@@ -245,7 +242,7 @@ fn forgetting_by_age_asks_how_old_the_full_text_is() {
         before: Some(Time::from_micros(clock.now().as_micros() - 5 * DAY)),
         ..Forgetting::default()
     };
-    let forgot = agent.forget(&what, &Writer::new(), false).unwrap();
+    let forgot = agent.forget(&what, &Writer::user(), false).unwrap();
     assert_eq!(forgot.items.len(), 1);
     assert_eq!(text(&agent, "a"), None);
 }
@@ -254,7 +251,7 @@ fn forgetting_by_age_asks_how_old_the_full_text_is() {
 fn a_year_goes_by_in_seconds_and_all_of_it_comes_back() {
     let (agent, clock) = agent();
     let mut random = SplitMix64::new(7);
-    let mut draft = agent.memory().draft(Writer::new());
+    let mut draft = agent.memory().draft(&Writer::user());
     for number in 0..1_000 {
         let text = format!("Item {number} begins here. {}", &LONG[..random.below(LONG.len())]);
         draft
@@ -284,7 +281,7 @@ fn a_year_goes_by_in_seconds_and_all_of_it_comes_back() {
     assert_eq!((moves, last), (3_000, 210));
     assert!(agent.memory().view().is_empty());
     let all: Vec<Id> = (0..1_000).map(|number| id(&format!("n{number}"))).collect();
-    agent.unforget(&all, &Writer::new(), false).unwrap();
+    agent.unforget(&all, &Writer::user(), false).unwrap();
     assert_eq!(agent.memory().view().root(), root, "byte for byte");
 }
 

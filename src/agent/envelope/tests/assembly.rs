@@ -15,7 +15,7 @@ fn put(agent: &Agent, name: &str, kind: &str, change: impl FnOnce(&mut NewItem),
     item.kind = Kind::new(kind).unwrap();
     change(&mut item);
     let object = item.into_object(Id::new(name).unwrap()).unwrap();
-    drop(agent.memory().put(object, Writer::new().trust(trust)).unwrap());
+    drop(agent.memory().put(object, &Writer::of(trust)).unwrap());
 }
 
 fn fact(agent: &Agent, name: &str, change: impl FnOnce(&mut NewItem)) {
@@ -66,7 +66,7 @@ fn notes_are_for_the_compaction_of_their_own_session() {
         parent: Some("s1".to_owned()),
         ..Default::default()
     };
-    agent.append(&append, &Writer::new()).unwrap();
+    agent.append(&append, &Writer::user()).unwrap();
     request.compaction = Some("child".to_owned());
     assert_eq!(
         ids(&made(&agent, &request)),
@@ -200,8 +200,8 @@ fn a_query_chooses_the_facts() {
 fn what_may_not_be_shown_takes_no_place_of_a_fact() {
     let agent = agent();
     let tea = |item: &mut NewItem| "tea tea: Ada drinks green tea".clone_into(&mut item.text);
-    let mut draft = agent.memory().draft(Writer::new());
-    let mut untrusted = agent.memory().draft(Writer::new().trust(Origin::ToolExternal));
+    let mut draft = agent.memory().draft(&Writer::user());
+    let mut untrusted = agent.memory().draft(&Writer::of(Origin::ToolExternal));
     for number in 0..150 {
         for kind in ["entry", "note", "fact"] {
             let draft = if kind == "fact" {
@@ -257,7 +257,7 @@ fn a_past_state_has_its_own_envelope_and_the_same_one_each_time() {
 #[test]
 fn a_long_chain_of_restatements_takes_no_places() {
     let agent = agent();
-    let mut draft = agent.memory().draft(Writer::new());
+    let mut draft = agent.memory().draft(&Writer::user());
     for number in 0..3 {
         let item = NewItem::new(format!("the older harbor {number} is deep"));
         let id = Id::new(&format!("old/{number}")).unwrap();
@@ -265,7 +265,7 @@ fn a_long_chain_of_restatements_takes_no_places() {
     }
     drop(agent.memory().commit(draft, "put").unwrap());
     for part in 0..7 {
-        let mut draft = agent.memory().draft(Writer::new());
+        let mut draft = agent.memory().draft(&Writer::user());
         for number in part * 100..(part + 1) * 100 {
             let mut item = NewItem::new(format!("the harbor is {number} deep"));
             if number > 0 {

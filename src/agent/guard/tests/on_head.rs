@@ -12,8 +12,8 @@ fn stage(agent: &Agent, name: &str, text: &str, writer: &Writer) {
 
 fn commit(agent: &Agent, name: &str, policy: &str) -> Vec<String> {
     let checks = Checks::new(Policy::parse(policy).unwrap());
-    let checked = agent.check_staged(name, &checks, &Writer::new()).unwrap();
-    match agent.commit_staged(name, &checks, &Writer::new()).unwrap() {
+    let checked = agent.check_staged(name, &checks, &Writer::user()).unwrap();
+    match agent.commit_staged(name, &checks, &Writer::user()).unwrap() {
         Guarded::Kept { report, .. } => {
             assert!(report.is_passed() && checked.is_passed());
             Vec::new()
@@ -35,7 +35,7 @@ fn line(name: &str, text: &str) -> String {
 fn changes_that_were_staged_side_by_side_count_together() {
     let agent = agent();
     for name in ["q1", "q2", "q3"] {
-        stage(&agent, name, &line(name, name), &Writer::new());
+        stage(&agent, name, &line(name, name), &Writer::user());
     }
     let two = "[quota]\nitems_max = 2";
     assert!(commit(&agent, "q1", two).is_empty());
@@ -52,13 +52,13 @@ fn what_was_pinned_since_it_was_staged_counts() {
         &agent,
         "c1",
         &line("c", "The office is not in Oslo"),
-        &Writer::new(),
+        &Writer::user(),
     );
     stage(
         &agent,
         "z",
         r#"{"id":"z/2","kind":"fact","content":"x","attributes":{"supersedes":["z/1"]}}"#,
-        &Writer::new(),
+        &Writer::user(),
     );
     put(&agent, pinned("o", "The office is in Oslo"));
     put(&agent, pinned("z/1", "the first"));
@@ -71,7 +71,7 @@ fn what_was_pinned_since_it_was_staged_counts() {
 #[test]
 fn who_commits_while_others_do_is_checked_again() {
     let agent = agent();
-    stage(&agent, "q1", &line("q1", "q1"), &Writer::new());
+    stage(&agent, "q1", &line("q1", "q1"), &Writer::user());
     let busy = std::cell::Cell::new(1);
     // Somebody else commits while it is checked, twice; the third time it is alone.
     let checks = Checks::default().and("busy", |draft| {
@@ -83,7 +83,7 @@ fn who_commits_while_others_do_is_checked_again() {
         let seen = draft.base().len();
         (seen == 2).then_some(()).ok_or_else(|| format!("{seen} objects"))
     });
-    let done = agent.commit_staged("q1", &checks, &Writer::new()).unwrap();
+    let done = agent.commit_staged("q1", &checks, &Writer::user()).unwrap();
     assert!(matches!(done, Guarded::Kept { .. }), "{done:?}");
     assert_eq!(agent.memory().view().len(), 3);
 }
@@ -91,11 +91,11 @@ fn who_commits_while_others_do_is_checked_again() {
 #[test]
 fn the_pin_of_a_page_binds_nobody_who_is_trusted() {
     let agent = agent();
-    let page = Writer::new().trust(Origin::ToolExternal);
+    let page = Writer::of(Origin::ToolExternal);
     let pin = pinned("page", "The office is not in Oslo");
-    drop(agent.memory().put(pin, page.clone()).unwrap());
+    drop(agent.memory().put(pin, &page).unwrap());
     let says = || putting(object("mine", "fact", "The office is in Oslo"));
-    assert!(failed(&agent, "", Writer::new(), says()).is_empty());
+    assert!(failed(&agent, "", Writer::user(), says()).is_empty());
     let other = putting(object("other", "fact", "The office is in Oslo"));
     assert_eq!(failed(&agent, "", page, other), ["contradictions"]);
 }
@@ -103,24 +103,24 @@ fn the_pin_of_a_page_binds_nobody_who_is_trusted() {
 #[test]
 fn a_page_drops_only_what_it_staged() {
     let agent = agent();
-    let page = Writer::new().trust(Origin::ToolExternal);
+    let page = Writer::of(Origin::ToolExternal);
     put(&agent, object("a", "fact", "x"));
-    stage(&agent, "mine", &line("mine", "x"), &Writer::new());
-    stage(&agent, "takes", r#"{"remove":"a"}"#, &Writer::new());
+    stage(&agent, "mine", &line("mine", "x"), &Writer::user());
+    stage(&agent, "takes", r#"{"remove":"a"}"#, &Writer::user());
     stage(&agent, "its", &line("its", "x"), &page);
     for name in ["mine", "takes"] {
         assert_eq!(agent.drop_staged(name, &page).unwrap_err().code(), "less_trusted");
     }
     agent.drop_staged("its", &page).unwrap();
-    agent.drop_staged("mine", &Writer::new()).unwrap();
+    agent.drop_staged("mine", &Writer::user()).unwrap();
     assert_eq!(agent.staged().len(), 1);
 }
 
 #[test]
 fn a_page_that_commits_what_a_person_staged_leaves_nothing_staged() {
     let agent = agent();
-    let page = Writer::new().trust(Origin::ToolExternal);
-    stage(&agent, "mine", &line("mine", "x"), &Writer::new());
+    let page = Writer::of(Origin::ToolExternal);
+    stage(&agent, "mine", &line("mine", "x"), &Writer::user());
     let done = agent.commit_staged("mine", &Checks::default(), &page).unwrap();
     assert!(matches!(done, Guarded::Kept { .. }), "{done:?}");
     assert!(agent.staged().is_empty());

@@ -18,7 +18,7 @@ fn say(agent: &Agent, item: NewItem, on_duplicate: OnDuplicate) -> Remembered {
         on_duplicate,
         ..RememberOptions::default()
     };
-    agent.remember(item, &options, &Writer::new()).unwrap()
+    agent.remember(item, &options, &Writer::user()).unwrap()
 }
 
 fn item_of(agent: &Agent, id: &Id) -> Item {
@@ -46,7 +46,7 @@ fn a_merge_goes_into_the_full_text_of_what_decay_shortened() {
     assert_eq!(sources, [short.object().digest(), first.digest.unwrap()].into());
     // Nothing is left that a way back would take away.
     let back = agent
-        .unforget(std::slice::from_ref(&first.id), &Writer::new(), false)
+        .unforget(std::slice::from_ref(&first.id), &Writer::user(), false)
         .unwrap();
     assert_eq!(back.unchanged, [first.id]);
 }

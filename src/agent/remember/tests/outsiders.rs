@@ -51,7 +51,7 @@ fn a_key_that_a_tool_used_is_free_for_who_is_trusted() {
         let said = agent.remember(NewItem::new(text), &keyed, &user()).unwrap();
         assert_eq!(said.status, Status::Updated, "{by_tool:?}");
         assert_eq!(origin(&agent, said.id.as_str()), Origin::DirectUser);
-        agent.memory().remove(&said.id, false, user()).unwrap();
+        agent.memory().remove(&said.id, &user()).unwrap();
     }
 }
 

@@ -74,8 +74,8 @@ fn what_gave_its_place_takes_no_room() {
     assert_eq!(full.code(), "over_limit");
     let line = r#"{"id":"b2","text":"b2","supersedes":["b"]}"#;
     assert_eq!(lines(&agent, line).stored, 1);
-    agent.memory().remove(&id("b2"), false, user()).unwrap();
-    agent.memory().remove(&id("b"), false, user()).unwrap();
+    agent.memory().remove(&id("b2"), &user()).unwrap();
+    agent.memory().remove(&id("b"), &user()).unwrap();
     agent.remember(named("d", "d"), &quick, &user()).unwrap();
 }
 
@@ -121,7 +121,7 @@ fn what_expired_and_is_written_again_needs_its_room_again() {
     let mut old = named("old", "gone");
     old.expires = Some(Time::from_micros(1));
     let old = old.into_object(id("old")).unwrap();
-    drop(agent.memory().put(old, user()).unwrap());
+    drop(agent.memory().put(old, &user()).unwrap());
     let full = agent.remember(named("old", "back"), &quick, &user()).unwrap_err();
     assert_eq!(full.code(), "over_limit");
 }
@@ -153,7 +153,7 @@ fn what_is_held_back_needs_no_room_and_makes_none() {
     agent.remember(named("a", "a"), &quick, &user()).unwrap();
     let held = agent.remember(named("x", &order()), &quick, &user()).unwrap();
     let name = held.held_as.unwrap();
-    let draft = agent.memory().open_draft(&name, user()).unwrap();
+    let draft = agent.memory().open_draft(&name, &user()).unwrap();
     let ids: Vec<String> = draft.changes().iter().map(|one| one.id.to_string()).collect();
     assert_eq!(ids, ["x"], "nothing went for it");
     agent.remember(named("b", "b"), &quick, &user()).unwrap();
@@ -212,7 +212,7 @@ fn a_scope_has_room_for_items_and_no_verb_brings_more() {
     }
     let taken = agent.take_foreign(&foreign, &user()).unwrap();
     assert_eq!((taken.created, taken.refused), (0, 1), "{taken:?}");
-    agent.memory().remove(&id("x"), false, user()).unwrap();
+    agent.memory().remove(&id("x"), &user()).unwrap();
     assert_eq!(agent.take_foreign(&foreign, &user()).unwrap().created, 1);
     assert_eq!(say("c").unwrap_err().code(), "over_limit");
 }
@@ -311,7 +311,7 @@ fn no_verb_writes_while_the_memory_is_switched_off() {
         off.release("rejected/1", says, &writer).err(),
         off.discard("rejected/1", &writer).err(),
         off.attempt(
-            writer.clone(),
+            &writer,
             |draft| draft.remove(&kept).map(drop),
             &crate::agent::guard::Checks::default(),
         )

@@ -19,12 +19,12 @@ fn id(name: &str) -> Id {
 }
 
 fn put(agent: &Agent, name: &str, item: NewItem) {
-    put_from(agent, name, item, Writer::new());
+    put_from(agent, name, item, Writer::user());
 }
 
 fn put_from(agent: &Agent, name: &str, item: NewItem, writer: Writer) {
     let object = item.into_object(id(name)).unwrap();
-    drop(agent.memory().put(object, writer).unwrap());
+    drop(agent.memory().put(object, &writer).unwrap());
 }
 
 fn asked(text: &str) -> RecallQuery {
@@ -79,7 +79,7 @@ fn tea() -> Agent {
             ..NewItem::new("We sell tea in the morning only")
         },
     );
-    let mut outside = Writer::new();
+    let mut outside = Writer::user();
     outside.trust = crate::object::Origin::Document;
     let mut item = NewItem {
         speaker: Some("Bo".to_owned()),
@@ -155,7 +155,7 @@ fn what_is_not_trusted_is_left_out_and_counted() {
     // The scores of what is shown are those of a memory without it, but for how rare words are.
     let seen = agent.memory().view().get(&id("c")).unwrap().unwrap().digest();
     let says = crate::agent::trust::PersonSays::InHost;
-    agent.promote(&id("c"), seen, says, &Writer::new()).unwrap();
+    agent.promote(&id("c"), seen, says, &Writer::user()).unwrap();
     let found = recall(&agent, &query("tea in the morning"));
     assert_eq!(
         (found.hits.len(), found.left_out),
@@ -163,7 +163,7 @@ fn what_is_not_trusted_is_left_out_and_counted() {
         "a promoted one is found"
     );
     for at in 0..20 {
-        let mut outside = Writer::new();
+        let mut outside = Writer::user();
         outside.trust = crate::object::Origin::Import;
         let mut item = NewItem::new(format!("a summary of day {at}"));
         item.kind = Kind::new("summary").unwrap();
@@ -268,7 +268,7 @@ fn a_budget_skips_what_does_not_fit_and_goes_on() {
 fn a_past_state_answers_as_it_did_then_and_nothing_is_changed() {
     let agent = tea();
     let then = agent.memory().view();
-    drop(agent.memory().remove(&id("a"), false, Writer::new()).unwrap());
+    drop(agent.memory().remove(&id("a"), &Writer::user()).unwrap());
     let root = agent.memory().view().root();
     let recalled = agent
         .recall(&then.clone().with_now(Time::from_micros(0)), &asked("green tea"))

@@ -9,8 +9,8 @@ fn forge(agent: &Agent, session: &str) {
     forged.scope = tea();
     drop(forged.attributes.insert("user", "browser"));
     drop(forged.attributes.insert("class", "direct_user"));
-    let outside = Writer::new().trust(Origin::ToolExternal);
-    drop(agent.memory().put(forged, outside).unwrap());
+    let outside = Writer::of(Origin::ToolExternal);
+    drop(agent.memory().put(forged, &outside).unwrap());
 }
 
 fn is_trusted(agent: &Agent, session: &str) -> bool {
@@ -41,7 +41,7 @@ fn nothing_that_the_host_does_with_a_forged_session_vouches_for_it() {
     assert!(pages_are_untrusted(&entries(agent, "below")));
     forge(agent, "named");
     let ada = to("named", Vec::new(), |append| append.user = Some("ada".to_owned()));
-    drop(agent.append(&ada, &Writer::new()).unwrap());
+    drop(agent.append(&ada, &Writer::user()).unwrap());
     assert!(!is_trusted(agent, "named"), "it says itself what it has seen");
     let done = append(
         agent,
@@ -53,7 +53,7 @@ fn nothing_that_the_host_does_with_a_forged_session_vouches_for_it() {
     let origins: Vec<Origin> = origins.iter().map(|item| item.object().origin()).collect();
     assert_eq!(origins, [Origin::DirectUser, Origin::ToolExternal]);
     for id in done.ids {
-        drop(agent.memory().remove(&id, false, Writer::new()).unwrap());
+        drop(agent.memory().remove(&id, &Writer::user()).unwrap());
     }
     assert!(!is_trusted(agent, "named") && !is_trusted(agent, "below"));
 }
@@ -65,9 +65,9 @@ fn the_name_of_the_person_holds_whoever_appends_then() {
     let ada = to("s1", vec![said("ada", "green tea")], |append| {
         append.user = Some("ada".to_owned());
     });
-    drop(agent.append(&ada, &Writer::new()).unwrap());
+    drop(agent.append(&ada, &Writer::user()).unwrap());
     for class in [Origin::Model, Origin::Document] {
-        let writer = Writer::new().trust(class);
+        let writer = Writer::of(class);
         let more = to("s1", vec![said("assistant", "Noted.")], |_| {});
         drop(agent.append(&more, &writer).unwrap());
         let below = to("s1", Vec::new(), |append| append.parent = Some("root".to_owned()));
@@ -100,7 +100,7 @@ fn a_name_that_looks_like_another_is_given_to_no_session() {
             append.usual_scope = Scope::new("te\u{ad}a").unwrap();
         }),
     ] {
-        let error = agent.append(&refused, &Writer::new()).unwrap_err();
+        let error = agent.append(&refused, &Writer::user()).unwrap_err();
         assert_eq!(error.code(), "refused", "{refused:?}");
     }
     assert_eq!(agent.memory().view().root(), before);
@@ -110,13 +110,13 @@ fn a_name_that_looks_like_another_is_given_to_no_session() {
 fn an_outsider_puts_nothing_over_what_a_trusted_session_left() {
     let test = memory();
     let agent = &test.agent;
-    let outside = Writer::new().trust(Origin::Document);
+    let outside = Writer::of(Origin::Document);
     let summarise =
         |writer: &Writer| agent.summarise(&Reach::All, "s1", &mut |_| Ok(Some("of it".to_owned())), writer);
     let end = |writer: &Writer| agent.end_session(&Reach::All, "s1", None, None, writer);
     append(agent, "s1", None, vec![at(19_999, "user", "I drink green tea.")]);
-    let seen = summarise(&Writer::new()).unwrap().written.len();
-    drop(end(&Writer::new()).unwrap());
+    let seen = summarise(&Writer::user()).unwrap().written.len();
+    drop(end(&Writer::user()).unwrap());
     append(agent, "s1", None, vec![at(19_999, "user", "Without sugar.")]);
     let before = agent.memory().view().root();
     assert!(seen > 0);
@@ -124,7 +124,7 @@ fn an_outsider_puts_nothing_over_what_a_trusted_session_left() {
     assert_eq!(end(&outside).unwrap_err().code(), "less_trusted");
     assert_eq!(agent.memory().view().root(), before);
     // A model does: what it leaves is still found.
-    let model = Writer::new().trust(Origin::Model);
+    let model = Writer::of(Origin::Model);
     assert!(!summarise(&model).unwrap().written.is_empty());
     drop(end(&model).unwrap());
     // And its own, an outsider may.
@@ -150,10 +150,10 @@ fn what_a_session_has_seen_is_not_forgotten_with_its_child() {
     let gone = |name: &str| {
         for item in entries(agent, name) {
             let id = Id::new(item.object().id()).unwrap();
-            drop(agent.memory().remove(&id, false, Writer::new()).unwrap());
+            drop(agent.memory().remove(&id, &Writer::user()).unwrap());
         }
         let id = session_id(name).unwrap();
-        drop(agent.memory().remove(&id, false, Writer::new()).unwrap());
+        drop(agent.memory().remove(&id, &Writer::user()).unwrap());
     };
     for (root, entry) in [("one", said("browser", "a page")), ("two", evil)] {
         append(agent, root, None, talk());
@@ -190,9 +190,9 @@ fn ids_that_somebody_took_before_do_not_stop_a_session() {
     let test = memory();
     let agent = &test.agent;
     append(agent, "s1", None, vec![said("user", "one")]);
-    let outside = Writer::new().trust(Origin::ToolExternal);
+    let outside = Writer::of(Origin::ToolExternal);
     let seq = agent.memory().view().commit().commit.seq;
-    let mut draft = agent.memory().draft(outside);
+    let mut draft = agent.memory().draft(&outside);
     for ahead in 1..20 {
         let key = (seq + ahead) << 20;
         let id = Id::new(&format!("entry/s1/{key:016x}")).unwrap();
@@ -210,8 +210,8 @@ fn ids_that_somebody_took_before_do_not_stop_a_session() {
 fn what_a_page_said_is_no_fact_that_was_learned() {
     let test = memory();
     let agent = &test.agent;
-    let outside = Writer::new().trust(Origin::ToolExternal);
-    let mut draft = agent.memory().draft(outside);
+    let outside = Writer::of(Origin::ToolExternal);
+    let mut draft = agent.memory().draft(&outside);
     for (number, text) in [
         "Ada drinks green tea every morning",
         "junk",
@@ -232,7 +232,7 @@ fn what_a_page_said_is_no_fact_that_was_learned() {
     drop(agent.memory().commit(draft, "put").unwrap());
     append(agent, "s1", None, talk());
     let ended = agent
-        .end_session(&Reach::All, "s1", Some(REPLY), Some(true), &Writer::new())
+        .end_session(&Reach::All, "s1", Some(REPLY), Some(true), &Writer::user())
         .unwrap();
     assert_eq!(fates(&ended), ["stored", "stored"]);
 }
@@ -241,7 +241,7 @@ fn what_a_page_said_is_no_fact_that_was_learned() {
 fn nobody_untrusted_opens_a_session_for_others_to_read() {
     let test = memory();
     let agent = &test.agent;
-    let outside = Writer::new().trust(Origin::ToolExternal);
+    let outside = Writer::of(Origin::ToolExternal);
     let opened = to("s1", vec![said("browser", "x")], |append| {
         append.scope = Some(Scope::default());
     });
@@ -252,12 +252,12 @@ fn nobody_untrusted_opens_a_session_for_others_to_read() {
             append.reach = Reach::Scopes(vec![tea(), Scope::default()]);
         })
     };
-    let refused = agent.append(&mine(None), &Writer::new()).unwrap_err();
+    let refused = agent.append(&mine(None), &Writer::user()).unwrap_err();
     assert_eq!(refused.code(), "other_scope");
     // Who says that scope means it.
     drop(
         agent
-            .append(&mine(Some(Scope::default())), &Writer::new())
+            .append(&mine(Some(Scope::default())), &Writer::user())
             .unwrap(),
     );
 }
@@ -291,8 +291,8 @@ fn a_forged_summary_hides_no_days() {
                 .attributes
                 .insert("watermark", crate::object::Value::Integer(watermark)),
         );
-        let outside = Writer::new().trust(Origin::ToolExternal);
-        drop(agent.memory().put(forged, outside).unwrap());
+        let outside = Writer::of(Origin::ToolExternal);
+        drop(agent.memory().put(forged, &outside).unwrap());
         assert_eq!(due(agent), before, "{name}");
     }
 }

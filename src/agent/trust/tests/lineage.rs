@@ -131,21 +131,19 @@ impl World {
     fn step(&mut self) {
         let place = self.random.below(self.places.len());
         let class = self.class();
-        let writer = Writer::new()
-            .trust(class)
-            .session(format!("s{}", self.random.below(2)));
+        let writer = Writer::of(class).session(format!("s{}", self.random.below(2)));
         let memory = self.places[place].memory().clone();
         let before = self.origins(place);
         let what = match self.random.below(19) {
             0..=3 => {
-                let mut draft = memory.draft(writer);
+                let mut draft = memory.draft(&writer);
                 self.derive(&mut draft, &[]);
                 drop(memory.commit(draft, "put").unwrap());
                 "put"
             }
             4..=6 => {
                 let sources = self.sources(place, 3);
-                let mut draft = memory.draft(writer);
+                let mut draft = memory.draft(&writer);
                 self.derive(&mut draft, &sources);
                 drop(memory.commit(draft, "put").unwrap());
                 "merge"
@@ -185,7 +183,7 @@ impl World {
     fn summarise_in_one_draft(&mut self, place: usize, writer: Writer) -> &'static str {
         let memory = self.places[place].memory().clone();
         let sources = self.sources(place, 2);
-        let mut draft = memory.draft(writer);
+        let mut draft = memory.draft(&writer);
         self.derive(&mut draft, &sources);
         let staged: Vec<Object> = draft
             .changes()
@@ -218,7 +216,7 @@ impl World {
             });
         written.unwrap();
         let class = writer.trust;
-        let mut draft = target.draft(writer);
+        let mut draft = target.draft(&writer);
         let mut past = Vec::new();
         for line in lines {
             let line = json::object_from_json(&json::parse(&line).unwrap()).unwrap();
@@ -252,7 +250,7 @@ impl World {
         let head = memory.view().commit().commit.seq;
         let to = head.saturating_sub(1 + self.random.below(6) as u64);
         let mut what = "rollback";
-        if let Err(error) = memory.rollback(&Revision::Seq(to), true, writer) {
+        if let Err(error) = memory.rollback(&Revision::Seq(to)).across_lanes().by(writer) {
             assert!(
                 error.code() == ErrorCode::LessTrusted && !writer.trust.is_trusted(),
                 "{error}"
@@ -328,8 +326,8 @@ impl World {
             entries,
             ..Append::default()
         };
-        let seen = agent.append(&append, &Writer::new()).unwrap().ids[3].clone();
-        let hand = Writer::new().trust(hand);
+        let seen = agent.append(&append, &Writer::user()).unwrap().ids[3].clone();
+        let hand = Writer::of(hand);
         if self.random.one_in(2) {
             let what = Forgetting {
                 ids: vec![seen],
@@ -343,7 +341,7 @@ impl World {
             r#"{{"summary":"of {session}","facts":[{{"scope":"user","fact":"I drink green tea {session}."}}]}}"#
         );
         let ended = agent
-            .end_session(&Reach::All, &session, Some(&reply), Some(true), &Writer::new())
+            .end_session(&Reach::All, &session, Some(&reply), Some(true), &Writer::user())
             .unwrap();
         let view = agent.memory().view();
         let stored = ended.facts.into_iter().filter_map(|(_, fate)| match fate {
@@ -364,22 +362,22 @@ impl World {
     fn keep_a_draft(&mut self, place: usize, writer: Writer) -> &'static str {
         let memory = self.places[place].memory().clone();
         let sources = self.sources(place, 2);
-        let mut draft = memory.draft(writer);
+        let mut draft = memory.draft(&writer);
         self.derive(&mut draft, &sources);
         let name = format!("d{}", self.texts);
         memory.save_draft(&draft, &name).unwrap();
         let full = format!("drafts/{name}");
         // Somebody who is trusted more goes on with it.
-        let opened = memory.open_draft(&full, Writer::new()).unwrap();
+        let opened = memory.open_draft(&full, &Writer::user()).unwrap();
         drop(memory.commit(opened, "put").unwrap());
-        memory.delete_draft(&full, &Writer::new()).unwrap();
+        memory.delete_draft(&full, &Writer::user()).unwrap();
         "draft"
     }
 
     fn write_the_same_again(&mut self, place: usize, writer: &Writer) -> &'static str {
         let memory = self.places[place].memory().clone();
         if let Some(object) = self.current(place) {
-            drop(memory.put(object.to_new().unwrap(), writer.clone()).unwrap());
+            drop(memory.put(object.to_new().unwrap(), &writer).unwrap());
         }
         "again"
     }
@@ -389,7 +387,7 @@ impl World {
             let (name, class) = (id(object.id()), object.origin());
             let agent = &self.places[place].agent;
             let promoted = agent
-                .promote(&name, object.digest(), PersonSays::InHost, &Writer::new())
+                .promote(&name, object.digest(), PersonSays::InHost, &Writer::user())
                 .unwrap();
             assert_eq!((promoted.from, promoted.to), (class, Origin::DirectUser));
             // The version is vouched for from now on.
@@ -404,7 +402,7 @@ impl World {
         let head = memory.view().commit().commit.seq;
         let from = head.saturating_sub(1 + self.random.below(8) as u64);
         let from = memory.view_at(&Revision::Seq(from), "").unwrap();
-        let mut draft = memory.draft(writer);
+        let mut draft = memory.draft(&writer);
         let name = self.name();
         if let Err(error) = draft.restore(&id(&name), &from) {
             assert!(

@@ -24,12 +24,12 @@ fn agent() -> Agent {
 }
 
 fn outside() -> Writer {
-    Writer::new().trust(Origin::ToolExternal)
+    Writer::of(Origin::ToolExternal)
 }
 
 /// Holds one fact back with a reason, as a gate does.
 fn hold_back(agent: &Agent, object: NewObject, reason: &str) {
-    let mut draft = agent.memory().draft(outside().session("s1"));
+    let mut draft = agent.memory().draft(&outside().session("s1"));
     draft.put(object).unwrap();
     drop(agent.memory().quarantine(&draft, reason).unwrap());
 }
@@ -37,14 +37,14 @@ fn hold_back(agent: &Agent, object: NewObject, reason: &str) {
 #[test]
 fn a_person_promotes_the_version_that_was_looked_at() {
     let agent = agent();
-    drop(agent.memory().put(fact("a", "green tea"), outside()).unwrap());
+    drop(agent.memory().put(fact("a", "green tea"), &outside()).unwrap());
     let seen = agent.memory().view().get(&id("a")).unwrap().unwrap().digest();
     let promoted = agent
         .promote(
             &id("a"),
             seen,
             PersonSays::ByOption,
-            &Writer::new().reason("I checked"),
+            &Writer::user().reason("I checked"),
         )
         .unwrap();
     assert_eq!(
@@ -62,28 +62,28 @@ fn a_person_promotes_the_version_that_was_looked_at() {
     assert_eq!(commit.op.as_str(), "promote");
     let reason = agent.memory().text(&commit.reason.unwrap()).unwrap();
     assert_eq!(reason, "I checked (a person said so with --yes)");
-    let again = agent.promote(&id("a"), now.digest(), PersonSays::ByOption, &Writer::new());
+    let again = agent.promote(&id("a"), now.digest(), PersonSays::ByOption, &Writer::user());
     assert!(!again.unwrap().committed.changed, "it is trusted as much already");
 }
 
 #[test]
 fn promotion_is_refused_to_others_and_of_other_versions() {
     let agent = agent();
-    drop(agent.memory().put(fact("a", "green tea"), outside()).unwrap());
+    drop(agent.memory().put(fact("a", "green tea"), &outside()).unwrap());
     let seen = agent.memory().view().get(&id("a")).unwrap().unwrap().digest();
     for class in [Origin::Host, Origin::Model, Origin::ToolExternal, Origin::Import] {
-        let refused = agent.promote(&id("a"), seen, PersonSays::InHost, &Writer::new().trust(class));
+        let refused = agent.promote(&id("a"), seen, PersonSays::InHost, &Writer::of(class));
         assert_eq!(refused.unwrap_err().code(), "not_a_person");
     }
-    drop(agent.memory().put(fact("a", "black tea"), outside()).unwrap());
+    drop(agent.memory().put(fact("a", "black tea"), &outside()).unwrap());
     let refused = agent
-        .promote(&id("a"), seen, PersonSays::AtTerminal, &Writer::new())
+        .promote(&id("a"), seen, PersonSays::AtTerminal, &Writer::user())
         .unwrap_err();
     assert_eq!(
         (refused.kind(), refused.code()),
         (ErrorKind::Conflict, ErrorCode::Changed)
     );
-    let missing = agent.promote(&id("b"), seen, PersonSays::AtTerminal, &Writer::new());
+    let missing = agent.promote(&id("b"), seen, PersonSays::AtTerminal, &Writer::user());
     assert_eq!(missing.unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(
         agent.memory().view().get(&id("a")).unwrap().unwrap().origin(),
@@ -95,18 +95,18 @@ fn promotion_is_refused_to_others_and_of_other_versions() {
 fn an_untrusted_source_does_not_hold_a_promotion_down() {
     let agent = agent();
     let memory = agent.memory();
-    drop(memory.put(fact("page", "the page says tea"), outside()).unwrap());
+    drop(memory.put(fact("page", "the page says tea"), &outside()).unwrap());
     let source = memory.view().get(&id("page")).unwrap().unwrap().digest();
     let mut summary = fact("summary", "tea");
     summary.derived_from = vec![source];
-    drop(memory.put(summary, Writer::new()).unwrap());
+    drop(memory.put(summary, &Writer::user()).unwrap());
     let made = memory.view().get(&id("summary")).unwrap().unwrap();
     assert_eq!(made.origin(), Origin::ToolExternal, "ORI-1");
     let promoted = agent.promote(
         &id("summary"),
         made.digest(),
         PersonSays::AtTerminal,
-        &Writer::new(),
+        &Writer::user(),
     );
     assert_eq!(promoted.unwrap().to, Origin::DirectUser, "ORI-2");
     let now = memory.view().get(&id("summary")).unwrap().unwrap();
@@ -128,23 +128,23 @@ fn what_a_person_took_back_stays_so_and_an_outsider_takes_nothing_away() {
             .unwrap()
             .map(|object| object.origin())
     };
-    drop(memory.put(fact("w", "a page"), outside()).unwrap());
+    drop(memory.put(fact("w", "a page"), &outside()).unwrap());
     let seen = memory.view().get(&id("w")).unwrap().unwrap().digest();
-    let promoted = agent.promote(&id("w"), seen, PersonSays::InHost, &Writer::new());
+    let promoted = agent.promote(&id("w"), seen, PersonSays::InHost, &Writer::user());
     let promoted = promoted.unwrap().committed.commit.commit.seq;
     let to_promoted = Revision::Seq(promoted);
-    drop(memory.undo(&Writer::new()).unwrap());
+    drop(memory.undo(&Writer::user()).unwrap());
     assert_eq!(origin("w"), Some(Origin::ToolExternal));
     let restore = |class: Origin| {
-        let mut draft = memory.draft(Writer::new().trust(class));
+        let mut draft = memory.draft(&Writer::of(class));
         draft.restore(&id("w"), &memory.view_at(&to_promoted, "")?)?;
         memory.commit(draft, "restore")
     };
     for class in [Origin::ToolExternal, Origin::Document, Origin::Import] {
-        let writer = Writer::new().trust(class);
+        let writer = Writer::of(class);
         for refused in [
             memory.redo(&writer),
-            memory.rollback(&to_promoted, true, &writer),
+            memory.rollback(&to_promoted).across_lanes().by(&writer),
             restore(class),
         ] {
             let error = refused.unwrap_err();
@@ -156,18 +156,18 @@ fn what_a_person_took_back_stays_so_and_an_outsider_takes_nothing_away() {
         }
         assert_eq!(origin("w"), Some(Origin::ToolExternal));
     }
-    drop(memory.remove(&id("w"), false, outside()).unwrap());
+    drop(memory.remove(&id("w"), &outside()).unwrap());
     assert_eq!(
         restore(Origin::Document).unwrap_err().code(),
         "less_trusted",
         "by way of nothing"
     );
-    drop(memory.redo(&Writer::new()));
+    drop(memory.redo(&Writer::user()));
     drop(restore(Origin::DirectUser).unwrap());
     assert_eq!(origin("w"), Some(Origin::DirectUser));
 
     // What the person said, an outsider neither forgets nor ends nor writes over.
-    drop(memory.put(fact("mine", "green tea"), Writer::new()).unwrap());
+    drop(memory.put(fact("mine", "green tea"), &Writer::user()).unwrap());
     let before = memory.view().root();
     let mine = crate::agent::forget::Forgetting {
         ids: vec![id("mine")],
@@ -176,19 +176,17 @@ fn what_a_person_took_back_stays_so_and_an_outsider_takes_nothing_away() {
     for refused in [
         agent.forget(&mine, &outside(), false).err(),
         agent.forget(&mine, &outside(), true).err(),
-        agent
-            .forget(&mine, &Writer::new().trust(Origin::Model), false)
-            .err(),
+        agent.forget(&mine, &Writer::of(Origin::Model), false).err(),
         agent
             .expire(&id("mine"), Some(Time::from_micros(1)), &outside())
             .err(),
-        memory.remove(&id("mine"), false, outside()).err(),
+        memory.remove(&id("mine"), &outside()).err(),
         memory.undo(&outside()).err(),
     ] {
         assert_eq!(refused.unwrap().code(), "less_trusted");
     }
     assert_eq!(memory.view().root(), before);
-    drop(agent.forget(&mine, &Writer::new(), false).unwrap());
+    drop(agent.forget(&mine, &Writer::user(), false).unwrap());
     assert_eq!(
         agent
             .unforget(&[id("mine")], &outside(), false)
@@ -202,19 +200,19 @@ fn what_a_person_took_back_stays_so_and_an_outsider_takes_nothing_away() {
 fn an_end_leaves_a_promotion_as_it_is() {
     let agent = agent();
     let memory = agent.memory();
-    drop(memory.put(fact("page", "tea"), outside()).unwrap());
+    drop(memory.put(fact("page", "tea"), &outside()).unwrap());
     let source = memory.view().get(&id("page")).unwrap().unwrap().digest();
     let mut summary = fact("summary", "tea");
     summary.derived_from = vec![source];
-    drop(memory.put(summary, Writer::new()).unwrap());
+    drop(memory.put(summary, &Writer::user()).unwrap());
     let seen = memory.view().get(&id("summary")).unwrap().unwrap().digest();
     drop(
         agent
-            .promote(&id("summary"), seen, PersonSays::InHost, &Writer::new())
+            .promote(&id("summary"), seen, PersonSays::InHost, &Writer::user())
             .unwrap(),
     );
     let end = Some(Time::from_micros(i64::MAX));
-    drop(agent.expire(&id("summary"), end, &Writer::new()).unwrap());
+    drop(agent.expire(&id("summary"), end, &Writer::user()).unwrap());
     let now = memory.view().get(&id("summary")).unwrap().unwrap();
     assert_eq!((now.origin(), now.expires()), (Origin::DirectUser, end), "ORI-3");
 }
@@ -242,19 +240,19 @@ fn what_is_held_back_is_listed_released_and_discarded() {
     assert_eq!(refused.unwrap_err().code(), "not_a_person");
     drop(
         agent
-            .release(&held[1].name, PersonSays::InHost, &Writer::new())
+            .release(&held[1].name, PersonSays::InHost, &Writer::user())
             .unwrap(),
     );
     let released = agent.memory().view().get(&id("a")).unwrap().unwrap();
     assert_eq!(released.origin(), Origin::ToolExternal, "TRU-2");
     let number = held[0].name.strip_prefix("rejected/").unwrap();
-    agent.discard(number, &Writer::new()).unwrap();
+    agent.discard(number, &Writer::user()).unwrap();
     assert_eq!(agent.quarantined(&Reach::All).unwrap(), []);
     assert_eq!(
-        agent.discard(number, &Writer::new()).unwrap_err().kind(),
+        agent.discard(number, &Writer::user()).unwrap_err().kind(),
         ErrorKind::NotFound
     );
-    let other_class = agent.release("snapshots/x", PersonSays::InHost, &Writer::new());
+    let other_class = agent.release("snapshots/x", PersonSays::InHost, &Writer::user());
     assert_eq!(other_class.unwrap_err().kind(), ErrorKind::InvalidInput);
 }
 
@@ -293,10 +291,10 @@ fn what_is_held_back_is_shown_within_the_reach_and_whole_when_asked() {
     drop(
         agent
             .memory()
-            .put(scoped("old", "project:b"), Writer::new())
+            .put(scoped("old", "project:b"), &Writer::user())
             .unwrap(),
     );
-    let mut draft = agent.memory().draft(outside());
+    let mut draft = agent.memory().draft(&outside());
     for number in 0..30 {
         draft.put(scoped(&format!("a{number:02}"), "project:a")).unwrap();
     }

@@ -14,7 +14,7 @@ fn agent(memory: &Memory) -> Agent {
 }
 
 fn put_some(memory: &Memory, from: usize, to: usize) {
-    let mut draft = memory.draft(Writer::new());
+    let mut draft = memory.draft(&Writer::user());
     for at in from..to {
         let mut item = NewItem::new(format!("note {at} of {}", at % 7));
         item.expires = (at % 3 == 0).then(|| Time::from_micros(i64::MAX));
@@ -46,11 +46,7 @@ fn the_next_process_goes_on_where_this_one_was() {
     assert!(first.keep_index().unwrap());
     assert!(!first.keep_index().unwrap(), "nothing changed since");
     put_some(&memory, 590, 603);
-    drop(
-        memory
-            .remove(&Id::new("n5").unwrap(), false, Writer::new())
-            .unwrap(),
-    );
+    drop(memory.remove(&Id::new("n5").unwrap(), &Writer::user()).unwrap());
     let second = agent(&memory);
     assert_eq!(reached(&second), Reached::Followed);
     let view = memory.view();
@@ -88,7 +84,7 @@ fn what_was_erased_is_not_kept() {
     let word = "tangerine";
     let id = Id::new("secret").unwrap();
     let object = NewItem::new(word).into_object(id).unwrap();
-    drop(memory.put(object, Writer::new()).unwrap());
+    drop(memory.put(object, &Writer::user()).unwrap());
     let agent = agent(&memory);
     assert_ne!(reached(&agent), Reached::AtHand);
     let holds = || {
@@ -103,7 +99,7 @@ fn what_was_erased_is_not_kept() {
         targets: vec!["secret".to_owned()],
         ..Default::default()
     };
-    drop(memory.erase(&erasing, &Writer::new()).unwrap());
+    drop(memory.erase(&erasing, &Writer::user()).unwrap());
     assert!(!holds());
     assert!(agent.keep_index().unwrap());
     assert!(!holds());

@@ -30,7 +30,7 @@ fn id(name: &str) -> Id {
 
 fn put(agent: &Agent, name: &str, item: NewItem) {
     let object = item.into_object(id(name)).unwrap();
-    drop(agent.memory().put(object, Writer::new()).unwrap());
+    drop(agent.memory().put(object, &Writer::user()).unwrap());
 }
 
 fn found(agent: &Agent, view: &View, question: &str) -> Vec<Key> {
@@ -48,7 +48,7 @@ fn what_is_put_is_found_at_once_and_what_is_removed_is_not() {
     put(&agent, "a", NewItem::new("Ada drinks green tea"));
     let with_tea = agent.memory().view();
     assert_eq!(found(&agent, &with_tea, "tea"), [key_of(agent.memory(), "a")]);
-    drop(agent.memory().remove(&id("a"), false, Writer::new()).unwrap());
+    drop(agent.memory().remove(&id("a"), &Writer::user()).unwrap());
     assert!(found(&agent, &agent.memory().view(), "tea").is_empty());
     // The past is asked as it was.
     assert_eq!(found(&agent, &with_tea, "tea"), [key_of(agent.memory(), "a")]);
@@ -94,12 +94,12 @@ fn an_index_that_followed_any_history_is_as_one_built_anew() {
                 put(&agent, &name, item);
             }
             5..7 => {
-                let _gone_or_not = memory.remove(&id(&name), false, Writer::new());
+                let _gone_or_not = memory.remove(&id(&name), &Writer::user());
             }
             7 => {
                 let past = &views[random.below(views.len())];
                 let revision = past.commit().digest.to_hex().parse().unwrap();
-                drop(memory.rollback(&revision, false, &Writer::new()).unwrap());
+                drop(memory.rollback(&revision).by(&Writer::user()).unwrap());
             }
             _ => {}
         }
@@ -179,7 +179,7 @@ fn what_was_erased_is_in_no_index() {
         targets: vec!["a".to_owned()],
         ..Default::default()
     };
-    drop(agent.memory().erase(&erasing, &Writer::new()).unwrap());
+    drop(agent.memory().erase(&erasing, &Writer::user()).unwrap());
     assert!(!found(&agent, &agent.memory().view(), "tangerine").contains(&gone));
     // Asked anew by who opened the past state after that.
     let again = past.commit().digest.to_hex().parse().unwrap();
