@@ -12,24 +12,6 @@ use crate::error::Result;
 use crate::object::Id;
 use crate::store::ChangeCounts;
 
-/// The commit that an answer is about.
-#[derive(Clone, Copy, Serialize, JsonSchema)]
-pub(crate) struct Named {
-    pub(crate) commit: CommitDigest,
-    pub(crate) seq: u64,
-    pub(crate) root: Root,
-}
-
-impl From<&CommitInfo> for Named {
-    fn from(info: &CommitInfo) -> Self {
-        Self {
-            commit: info.digest,
-            seq: info.commit.seq,
-            root: info.commit.root,
-        }
-    }
-}
-
 /// What a verb did to objects, by how they were before.
 #[derive(Clone, Copy, Default, Serialize, JsonSchema)]
 pub(crate) struct Tally {
@@ -47,7 +29,7 @@ pub(crate) struct Put {
     pub(crate) id: String,
     pub(crate) digest: Option<ObjectDigest>,
     #[serde(flatten)]
-    pub(crate) commit: Named,
+    pub(crate) commit: CommitInfo,
     #[serde(skip)]
     pub(crate) staged: Staged,
     /// Whether there is a new commit.
@@ -61,7 +43,7 @@ pub(crate) struct PutLines {
     #[serde(flatten)]
     pub(crate) tally: Tally,
     #[serde(flatten)]
-    pub(crate) commit: Named,
+    pub(crate) commit: CommitInfo,
 }
 
 /// The answer of `ingest`.
@@ -72,7 +54,7 @@ pub(crate) struct Ingested {
     /// The top objects of each document.
     pub(crate) roots: Vec<String>,
     #[serde(flatten)]
-    pub(crate) commit: Named,
+    pub(crate) commit: CommitInfo,
     pub(crate) documents: usize,
     /// Documents that stay although their files are gone.
     pub(crate) missing: Vec<String>,
@@ -98,7 +80,7 @@ pub(crate) struct SkippedFile {
 pub(crate) struct Removed {
     pub(crate) removed: u64,
     #[serde(flatten)]
-    pub(crate) commit: Named,
+    pub(crate) commit: CommitInfo,
 }
 
 /// A commit and what it changed, as `rollback`, `restore`, `undo` and `redo` answer.
@@ -236,7 +218,7 @@ pub(crate) struct Erased {
     #[serde(flatten)]
     pub(crate) parts: ErasedParts,
     #[serde(flatten)]
-    pub(crate) commit: Named,
+    pub(crate) commit: CommitInfo,
 }
 
 /// What `erase` would take out.

@@ -5,6 +5,8 @@
 //! # Layer
 //! L8. Knows the engine and the verbs of an agent. Does not know the terminal, or who asks.
 
+#[cfg(feature = "agent")]
+pub(crate) mod agent;
 pub(crate) mod commits;
 pub(crate) mod history;
 pub(crate) mod objects;

@@ -16,9 +16,11 @@ use super::answer::Answer;
 use super::args::LaneOptions;
 use super::context::{Context, shown};
 use super::errors::Failure;
+use super::output::printable;
 use crate::agent::{Agent, Place, Reach, Settings};
 use crate::engine::Memory;
 use crate::error::{Error, ErrorCode, Result};
+use crate::object::Scope;
 use crate::scan;
 
 /// The name of the file of settings, in the folder that the store is in.
@@ -53,6 +55,15 @@ impl Context {
         }
         let settings = self.settings_told()?;
         Ok(Agent::new(self.open_to_write()?, settings))
+    }
+
+    /// The verbs of an agent over the store, for writing unless nothing shall change.
+    pub(crate) fn agent_to_change(&mut self, dry_run: bool) -> Result<Agent> {
+        if dry_run {
+            self.agent_to_read()
+        } else {
+            self.agent_to_write()
+        }
     }
 
     /// As [`Self::agent_to_write`], and makes the store if there is none, as [`Self::open_or_create`] does.
@@ -139,6 +150,30 @@ impl Context {
             session,
             agent: actor,
             ..Place::of_folder(&folder)
+        }
+    }
+
+    /// The scope that an option names, or that of the place.
+    pub(crate) fn scope(&self, named: Option<&str>) -> Result<Scope> {
+        match named {
+            Some(word) => self.place().scope(word),
+            None => self.place().usual_scope(),
+        }
+    }
+
+    /// Notes that something waits for a person.
+    pub(crate) fn note_held(&mut self, agent: &Agent, held: Option<&str>) {
+        let Some(held) = held else { return };
+        let why = agent.held_reason(held).map(|why| format!(": {why}"));
+        let why = printable(&why.unwrap_or_default());
+        let text = format!("kept as {held} for a person to look at{why}");
+        self.output.note("quarantined", text);
+    }
+
+    /// Notes that a verb was told to change nothing.
+    pub(crate) fn note_dry_run(&mut self, is_dry: bool) {
+        if is_dry {
+            self.output.note("dry_run", "nothing was changed");
         }
     }
 

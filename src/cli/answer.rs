@@ -37,6 +37,18 @@ pub(crate) trait Row: Serialize + JsonSchema {
     }
 }
 
+impl<R: Row> Row for &R {
+    const COLUMNS: &'static [&'static str] = R::COLUMNS;
+
+    fn cells(&self, context: &Context) -> Vec<Cell> {
+        (**self).cells(context)
+    }
+
+    fn cells_below(&self) -> Option<Vec<Cell>> {
+        (**self).cells_below()
+    }
+}
+
 impl Context {
     /// Writes an answer in the way that was asked for.
     pub(crate) fn answer(&mut self, answer: &impl Answer) -> Result<(), Failure> {

@@ -12,10 +12,10 @@ pub(crate) use self::style::{Style, wrapped};
 pub(crate) use self::timeline::{Mark, Timeline};
 
 use super::errors::Failure;
-use super::json;
 use super::output::{Meaning, Mode, Output, printable};
 use crate::digest::to_hex;
 use crate::engine::{CommitInfo, HistoryEntry, Memory, Revision};
+use crate::ingest::json::value_to_json;
 use crate::object::{Object, Value};
 
 /// Digits of a digest that are enough to type it back, where they are unique.
@@ -320,7 +320,7 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
 pub(crate) fn value(value: &Value) -> String {
     match value {
         Value::Text(text) => one_line(text),
-        other => printable(&json::value(other).to_string()),
+        other => printable(&value_to_json(other).to_string()),
     }
 }
 

@@ -180,6 +180,11 @@ impl Output {
         self.mode == Mode::Json
     }
 
+    /// Whether a person at a terminal can be asked.
+    pub(crate) fn can_ask(&self) -> bool {
+        !self.is_json() && io::stdin().is_terminal() && io::stderr().is_terminal()
+    }
+
     /// Whether every token counts.
     pub(crate) fn is_compact(&self) -> bool {
         self.mode == Mode::Agent

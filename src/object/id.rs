@@ -14,10 +14,3 @@ name_type! {
     /// An id is never used as a path, whatever characters it holds.
     Id, rule!("an id", 256, nfc: true)
 }
-
-#[cfg(feature = "serde")]
-impl serde::Serialize for Id {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}

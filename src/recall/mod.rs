@@ -18,6 +18,7 @@ mod text;
 
 pub use duplicates::{CONFLICT_COVER, Contradiction, MERGE, Near, REPORT, Similarity, Verdict, similarity};
 pub use index::{Document, Full, Index, Key};
+pub(crate) use query::five_digits;
 pub use query::{
     Answer, CHARS_A_TOKEN, Embedder, Filter, Hit, LATELY, MEANINGS, Moved, NAMES, Query, Reason, SIGNALS,
     Scratch, Signal, Snippet, TakesPlace, snippet, tokens,

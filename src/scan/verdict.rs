@@ -6,7 +6,10 @@
 use super::finding::{Category, Finding, Severity};
 
 /// The treatment of a text with findings. No verdict drops a text: `Block` refuses the write and names the reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Store it.
     #[default]

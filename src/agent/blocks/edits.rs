@@ -16,6 +16,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::block::Block;
@@ -62,7 +63,7 @@ pub struct TakeBlocks {
 }
 
 /// The outcome of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Taken {
     /// A new block.
@@ -97,7 +98,7 @@ impl Taken {
 }
 
 /// A file and its outcome.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TakenFile {
     /// Its path.
     pub path: String,

@@ -9,7 +9,8 @@
 //! - DEC-2: a pinned item does not move.
 //! - DEC-3: the new version is trusted no more than its source, and names it in `derived_from`.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 
 use super::super::agent::Agent;
 use super::super::change::review::review;
@@ -20,7 +21,7 @@ use super::super::vocabulary::{attribute, kind};
 use super::extract;
 use super::original::{original_of, written};
 use crate::calendar::DAY_MICROS;
-use crate::digest::ObjectDigest;
+use crate::digest::{CommitDigest, ObjectDigest};
 use crate::engine::{CommitInfo, View, Writer};
 use crate::error::Result;
 use crate::object::{Id, NewObject, Object, Origin, Scope, Time, Value};
@@ -41,7 +42,7 @@ const LASTING: [&str; 6] = [
 ];
 
 /// A level of decay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
     /// The full text.
@@ -104,7 +105,7 @@ pub struct Pass<'a> {
 }
 
 /// An item that moved one level down.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Move {
     /// The item.
     pub id: Id,
@@ -121,7 +122,7 @@ pub struct Move {
 }
 
 /// The outcome of a pass, or of a dry run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Decayed {
     /// The moment for ages.
     pub now: Time,
@@ -130,9 +131,16 @@ pub struct Decayed {
     /// The items that moved.
     pub moves: Vec<Move>,
     /// Commits, oldest first.
+    #[serde(serialize_with = "digests")]
+    #[schemars(with = "Vec<CommitDigest>")]
     pub commits: Vec<CommitInfo>,
     /// A warning about the clock.
+    #[serde(skip)]
     pub warning: Option<String>,
+}
+
+fn digests<S: Serializer>(commits: &[CommitInfo], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(commits.iter().map(|info| info.digest))
 }
 
 impl Decayed {

@@ -15,6 +15,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::document::Shown;
@@ -95,7 +96,7 @@ fn section_of(object: &Object) -> Option<Section> {
 }
 
 /// An envelope, with the counts of omitted items.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct EnvelopeAnswer {
     /// The text for the prompt; empty without records. Never give it the role of the system.

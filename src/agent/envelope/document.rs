@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::line;
@@ -39,7 +40,7 @@ pub struct Envelope {
 
 /// A record as shown: invisible characters are escaped, and the text is cut to its limit. JSON has no text: the envelope
 /// has it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Shown {
     /// Its id.
     pub id: String,

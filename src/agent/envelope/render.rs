@@ -3,6 +3,7 @@
 //! # Layer
 //! Pure.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::document::Envelope;
@@ -70,7 +71,7 @@ impl Boundary {
 }
 
 /// Omitted items, by the first reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Omitted {
     /// They are entries of a transcript.
     pub entries: usize,

@@ -3,12 +3,13 @@
 //! # Layer
 //! Pure.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::agent::vocabulary::kind;
 
 /// A section, in the order of the text: sections that change least come first, for the prompt cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Section {
     /// Rules of the project; at most 6.

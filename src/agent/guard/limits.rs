@@ -24,7 +24,7 @@ pub(super) fn touched(
     share_most: Option<f64>,
 ) -> Option<Failure> {
     let before = turn.draft.base().len();
-    let touched = turn.changes.iter().filter(|one| one.word() == word);
+    let touched = turn.changes.iter().filter(|one| one.kind().name() == word);
     let ids: Vec<String> = touched.map(|one| one.id.to_string()).collect();
     let count = ids.len() as u64;
     let share = count as f64 / before.max(1) as f64;

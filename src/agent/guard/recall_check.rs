@@ -5,12 +5,15 @@
 
 use std::collections::HashSet;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::agent::{Agent, RecallQuery};
 use crate::engine::View;
 use crate::error::Result;
 
 /// How the answer to one question differs between two states.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RecallChange {
     /// The question.
     pub query: String,

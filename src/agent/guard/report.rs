@@ -6,6 +6,9 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::store::ChangeCounts;
 
 /// Ids that a check names.
@@ -14,11 +17,12 @@ const IDS_SHOWN: usize = 20;
 const IDS_A_LINE: usize = 3;
 
 /// The result of one check.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Checked {
     /// Its name.
     pub check: String,
     /// Whether it lets the change through.
+    #[serde(rename = "passed")]
     pub is_passed: bool,
     /// Why not; empty if it does.
     pub why: String,

@@ -6,6 +6,9 @@
 //! # Layer
 //! L7, inside `agent`.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::checks;
 use super::policy::TrustRules;
 use super::report::Report;
@@ -54,11 +57,12 @@ impl StagedLine {
 }
 
 /// A staged change.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StagedChange {
     /// Its name.
     pub name: String,
     /// Its counts.
+    #[serde(flatten)]
     pub counts: ChangeCounts,
 }
 

@@ -10,7 +10,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::agent::remember::unless_erased;
-use crate::engine::Draft;
+use crate::engine::{ChangeKind, Draft};
 use crate::error::Result;
 use crate::ingest::json::stored_object_to_json;
 use crate::object::{Id, Object, Origin};
@@ -27,12 +27,12 @@ pub struct ChangedObject {
 }
 
 impl ChangedObject {
-    /// The kind of change: `added`, `changed` or `removed`.
-    pub fn word(&self) -> &'static str {
+    /// The kind of change.
+    pub fn kind(&self) -> ChangeKind {
         match (&self.old, &self.new) {
-            (None, _) => "added",
-            (_, Some(_)) => "changed",
-            (_, None) => "removed",
+            (None, _) => ChangeKind::Added,
+            (_, Some(_)) => ChangeKind::Changed,
+            (_, None) => ChangeKind::Removed,
         }
     }
 
@@ -47,7 +47,7 @@ impl ChangedObject {
         };
         Ok(json!({
             "id": self.id.as_str(),
-            "change": self.word(),
+            "change": self.kind().name(),
             "old": line(&self.old)?,
             "new": line(&self.new)?,
         }))

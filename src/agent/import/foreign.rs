@@ -3,6 +3,7 @@
 //! # Layer
 //! L7, inside `agent`.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::agent::scope::Place;
@@ -58,7 +59,7 @@ impl Foreign<'_> {
 }
 
 /// A part of a file that was not imported, or not unchanged.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ForeignFinding {
     /// Its place: a line, an entry, a name.
     pub at: String,
@@ -67,7 +68,7 @@ pub struct ForeignFinding {
 }
 
 /// The outcome of an import.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ForeignTaken {
     /// New objects.
     pub created: u64,
@@ -88,6 +89,6 @@ pub struct ForeignTaken {
     /// The name of the quarantine draft.
     pub held: Option<String>,
     /// The commit, or the head if nothing changed.
-    #[serde(skip)]
+    #[serde(flatten)]
     pub commit: CommitInfo,
 }

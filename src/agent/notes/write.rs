@@ -11,6 +11,9 @@
 //! - NTW-2: a note that is replaced keeps its id and the time it was created.
 //! - NTW-3: a write removes or replaces no note that is more trusted than the writer.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{is_note_in, note_objects};
 use crate::agent::Agent;
 use crate::agent::change::review::refusal;
@@ -47,7 +50,8 @@ pub struct NewNote {
 }
 
 /// The result of a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum NoteAction {
     /// There is a new note.
     Created,
@@ -75,16 +79,18 @@ impl NoteAction {
 }
 
 /// A note was written.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NoteWritten {
-    /// The result.
-    pub action: NoteAction,
     /// The note; `None` where only something went.
     pub id: Option<Id>,
+    /// The result.
+    pub action: NoteAction,
     /// Its version.
     pub digest: Option<ObjectDigest>,
     /// The session that it belongs to.
     pub owner: String,
+    /// The scope that was named.
+    pub scope: Scope,
     /// Notes that went.
     pub cleared: u64,
     /// The verdict of the scan.
@@ -94,6 +100,7 @@ pub struct NoteWritten {
     /// The name under `rejected/` of the note that was held back.
     pub held: Option<String>,
     /// The commit, or the head if nothing changed.
+    #[serde(flatten)]
     pub commit: CommitInfo,
 }
 
@@ -138,6 +145,7 @@ fn stage_note(change: &mut Change<'_>, note: &NewNote, writer: &Writer) -> Resul
         id: None,
         digest: None,
         owner,
+        scope: note.scope.clone(),
         cleared,
         verdict: Verdict::Allow,
         rules: Vec::new(),

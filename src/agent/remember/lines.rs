@@ -8,6 +8,9 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::intake::Intake;
 use super::line;
 use crate::agent::agent::Agent;
@@ -64,7 +67,7 @@ impl Default for LinesOptions {
 }
 
 /// A line that was not stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RefusedLine {
     /// Its number, from 1.
     pub line: u64,

@@ -25,6 +25,9 @@ pub(crate) use lines::LinesBatch;
 pub use lines::{LinesOptions, LinesRemembered, RefusedLine};
 pub(in crate::agent) use lines::{follow_lines, remember_lines};
 
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
 use super::agent::Agent;
 use super::blocks::id::BlockId;
 use super::change::ids::{self, IdGenerator};
@@ -88,7 +91,8 @@ pub struct RememberOptions {
 }
 
 /// The fate of an item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Its id is new.
     Created,
@@ -125,14 +129,20 @@ impl Status {
 }
 
 /// Another item of the scope and kind that is about the same.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Alike {
     /// Its id.
     pub id: Id,
     /// How alike the two are, 0 to 1.
+    #[serde(serialize_with = "six_digits")]
     pub similarity: f32,
     /// Its text.
     pub text: String,
+}
+
+/// Six digits behind the point: the rest is noise of single precision.
+fn six_digits<S: Serializer>(number: &f32, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64((f64::from(*number) * 1e6).round() / 1e6)
 }
 
 /// The answer to [`Agent::remember`].

@@ -51,12 +51,12 @@ impl<'a> Found<'a> {
             trust: object.origin(),
             tokens: tokens(text.as_deref().unwrap_or_else(|| item.text())),
             why: Vec::new(),
-            reasons: Vec::new(),
             superseded_by: Vec::new(),
             speaker: item.speaker(),
             session: item.session(),
             digest: object.digest(),
             text,
+            reasons: self.query.explain.then(Vec::new),
         })
     }
 

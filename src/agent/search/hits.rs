@@ -79,20 +79,17 @@ fn search(
             continue;
         }
         let time = time_of(view, item.object())?;
-        let mut reasons = hit.explain();
+        let reasons = hit.explain();
         let moved = hit.moved.map(|moved| match moved {
             Moved::Fresher => "newer than one that fits about as well",
             Moved::Successor => "takes the place of the one below",
         });
         let why = moved.into_iter().chain(told(&reasons)).collect();
-        if !query.explain {
-            reasons.clear();
-        }
         found.add(RecallHit {
             score: hit.score,
             confidence: hit.confidence,
             why,
-            reasons,
+            reasons: query.explain.then_some(reasons),
             superseded_by: search.successors(&hit.key)?,
             ..found.hit(&item, time)?
         });

@@ -11,6 +11,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::vectors::{TextKey, Vectors};
@@ -23,7 +24,8 @@ use crate::object::Object;
 use crate::recall::{self, Full, Index, Key};
 
 /// How the index got to the state of a question.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Reached {
     /// It was at this state.
     AtHand,

@@ -5,12 +5,15 @@
 
 use std::ops::Range;
 
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
 use super::indexed::Reached;
 use crate::agent::item::Item;
 use crate::agent::scope::Reach;
 use crate::digest::{ObjectDigest, Root};
 use crate::object::{Attributes, Id, Kind, Object, Origin, Time, Value};
-use crate::recall::{Reason, snippet};
+use crate::recall::{Reason, five_digits, snippet};
 
 /// The default limit of hits.
 pub const LIMIT: usize = 10;
@@ -186,7 +189,7 @@ impl RecallQuery {
 }
 
 /// A hit.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct RecallHit {
     /// Its id.
@@ -196,8 +199,10 @@ pub struct RecallHit {
     /// Its scope.
     pub scope: String,
     /// Its score; comparable within one answer.
+    #[serde(serialize_with = "five_digits")]
     pub score: f32,
     /// The confidence that it answers the question, 0 to 1; comparable between answers.
+    #[serde(serialize_with = "five_digits")]
     pub confidence: f32,
     /// The part of the text around the match.
     pub snippet: String,
@@ -209,8 +214,6 @@ pub struct RecallHit {
     pub tokens: usize,
     /// The reasons in words, most important first.
     pub why: Vec<&'static str>,
-    /// Every term of the score, on request.
-    pub reasons: Vec<Reason>,
     /// The ids in reach that supersede it.
     pub superseded_by: Vec<String>,
     /// Its speaker.
@@ -220,11 +223,15 @@ pub struct RecallHit {
     /// The digest of its version.
     pub digest: ObjectDigest,
     /// The whole text, on request.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// Every term of the score, on request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasons: Option<Vec<Reason>>,
 }
 
 /// The answer of a recall.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Recalled {
     /// The hits, best first; without a question the summaries in order of time.
@@ -234,13 +241,28 @@ pub struct Recalled {
     /// Ranked hits that did not fit into the budget.
     pub skipped: usize,
     /// Untrusted matches that are left out, counted up to the limit of hits.
+    #[serde(serialize_with = "left_out")]
+    #[schemars(with = "LeftOut")]
     pub left_out: usize,
     /// The root of the state.
     pub root: Root,
     /// The terms of the question, as the index writes them.
+    #[serde(skip)]
     pub terms: Vec<String>,
     /// How the index got to the state; `None` for summaries, which need no index.
+    #[serde(skip)]
     pub reached: Option<Reached>,
+}
+
+/// The count of omitted hits in JSON.
+#[derive(Serialize, JsonSchema)]
+struct LeftOut {
+    /// Matches that are not trusted.
+    untrusted: usize,
+}
+
+fn left_out<S: Serializer>(count: &usize, serializer: S) -> Result<S::Ok, S::Error> {
+    LeftOut { untrusted: *count }.serialize(serializer)
 }
 
 impl Recalled {

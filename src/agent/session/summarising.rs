@@ -17,6 +17,9 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::due::{DueSummary, due_of, read_tree, summary_id};
 use super::lineage::{check_kind, session_id};
 use super::summaries::{Bucket, Granularity, SummaryText, around, chronological};
@@ -34,22 +37,24 @@ use crate::object::{Id, Origin, Scope, Time, Value};
 const SUMMARY_CHARS_MAX: usize = 4_000;
 
 /// A summary that was written.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SummaryWritten {
     /// Its time span.
     pub bucket: Bucket,
     /// Its id.
     pub id: Id,
     /// Whether the text is the host's.
+    #[serde(rename = "host")]
     pub is_of_host: bool,
+    /// Whether there is a summary now.
+    #[serde(rename = "stored")]
+    pub is_stored: bool,
     /// Why the host's text, or any, was not taken.
     pub rules: Vec<&'static str>,
-    /// Whether there is a summary now.
-    pub is_stored: bool,
 }
 
 /// Summaries were written.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Summarised {
     /// The root of the session.
     pub root_session: String,
@@ -58,6 +63,7 @@ pub struct Summarised {
     /// The name under `rejected/` of the texts that were held back.
     pub held: Option<String>,
     /// The commit, or the head if nothing changed.
+    #[serde(flatten)]
     pub commit: CommitInfo,
 }
 

@@ -10,6 +10,9 @@
 //! - The 200 newest rejected changes are kept. A writer with many names can push older ones out before their 7
 //!   days; the reasons of the newer ones name the removed ones.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{PersonSays, person};
 use crate::agent::Agent;
 use crate::agent::change::{Rule, drafts};
@@ -27,7 +30,7 @@ const IDS_SHOWN: usize = 20;
 const PREVIEW_CHARS: usize = 200;
 
 /// A change that was held back.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Quarantined {
     /// Its name, such as `rejected/17`.
     pub name: String,

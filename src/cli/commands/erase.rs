@@ -4,7 +4,7 @@
 //! L10, part of cli.
 
 use super::prelude::*;
-use crate::answers::commits::{ErasePreview, Erased, ErasedParts, ErasedRecord, Named};
+use crate::answers::commits::{ErasePreview, Erased, ErasedParts, ErasedRecord};
 use crate::cli::output::Output;
 use crate::engine::{ErasedKind, Erasing};
 use crate::error::{Error, ErrorCode};
@@ -101,7 +101,7 @@ fn erase(context: &mut Context, erasing: &Erasing) -> Done {
     let commit = commit.ok_or_else(|| Error::internal("an erasure without a commit"))?;
     context.answer(&Erased {
         parts: ErasedParts::from(&report),
-        commit: Named::from(commit),
+        commit: commit.clone(),
     })?;
     let note = "nothing brings it back; backups of this folder still have it";
     context.output.note("gone", note);
@@ -111,7 +111,7 @@ fn erase(context: &mut Context, erasing: &Erasing) -> Done {
 impl Answer for Erased {
     fn show(&self, context: &mut Context) -> Result<(), Failure> {
         self.parts.show(&mut context.output, "erased")?;
-        let head = context.state_line(self.commit.seq, self.commit.root);
+        let head = context.head_line(&self.commit);
         context.output.line(head)
     }
 }

@@ -7,7 +7,7 @@
 //! L10, part of cli.
 
 use super::prelude::*;
-use crate::answers::commits::{Ingested, Named, SkippedFile, Tally};
+use crate::answers::commits::{Ingested, SkippedFile, Tally};
 use clap::ValueEnum;
 use std::collections::HashSet;
 use std::env;
@@ -120,7 +120,7 @@ fn ingest(context: &mut Context, verb: &Ingest) -> Done {
             removed: change.removed,
         },
         roots: text(&change.roots),
-        commit: Named::from(&committed.commit),
+        commit: committed.commit.clone(),
         documents: read.documents.len(),
         missing: text(&missing),
         pruned: text(&pruned),
@@ -141,7 +141,7 @@ impl Answer for Ingested {
             removed,
             ..
         } = self.tally;
-        let head = context.state_line(self.commit.seq, self.commit.root);
+        let head = context.head_line(&self.commit);
         let documents = counted(self.documents as u64, "document");
         context.output.line(format_args!(
             "{documents}: {created} created, {updated} updated, {unchanged} unchanged, {removed} removed; {head}"

@@ -67,6 +67,15 @@ pub(super) fn content_from_input(context: &Context) -> Result<String, Failure> {
     Ok(text)
 }
 
+/// The text of an option; `-` reads standard input.
+pub(super) fn text_or_input(context: &Context, text: String) -> Result<String, Failure> {
+    if text == "-" {
+        content_from_input(context)
+    } else {
+        Ok(text)
+    }
+}
+
 /// The error of what stands on a line.
 pub(super) fn at_line(number: u64, error: Error) -> Error {
     error.context(format_args!("line {number}"))

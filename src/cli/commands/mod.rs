@@ -40,7 +40,6 @@ mod absent;
 mod agent;
 mod attributes;
 mod check_proof;
-mod closing;
 mod completions;
 mod contains;
 mod diagrams;
@@ -90,9 +89,11 @@ use inspect::Inspect;
 
 use super::context::Context;
 use super::debug;
+use super::errors::Failure;
 use super::output::Meaning;
 use super::tour;
 use super::verb::{Groups, entry};
+use crate::engine::CommitInfo;
 use crate::store::ChangeCounts;
 
 /// The verbs by what they are for.
@@ -167,6 +168,21 @@ impl Context {
     fn note_way_back(&mut self, what: &str) {
         let command = self.way_back("undo");
         self.output.note("undo", format!("{what}: {command}"));
+    }
+
+    /// What was done, the head now, and how to take it back if there is a new commit.
+    fn show_commit(&mut self, what: &str, commit: &CommitInfo, is_new: bool) -> Result<(), Failure> {
+        let head = self.head_line(commit);
+        self.output.line(format_args!("{what}; {head}"))?;
+        if is_new {
+            self.note_way_back("take it back with");
+        }
+        Ok(())
+    }
+
+    /// The head in a line.
+    fn head_line(&self, head: &CommitInfo) -> String {
+        self.state_line(head.commit.seq, head.commit.root)
     }
 
     /// `undo` or `redo`, as it is typed in this lane.

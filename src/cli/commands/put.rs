@@ -10,7 +10,7 @@
 //! - CLI-5: of the batch that holds a refused line, nothing is kept; the message names the line.
 
 use super::prelude::*;
-use crate::answers::commits::{Named, Put as PutAnswer, PutLines, Tally};
+use crate::answers::commits::{Put as PutAnswer, PutLines, Tally};
 use std::collections::HashMap;
 use std::path::Path;
 use std::path::PathBuf;
@@ -99,7 +99,7 @@ fn put_one(context: &mut Context, verb: Put) -> Done {
         Ok(PutAnswer {
             id: id.to_string(),
             digest,
-            commit: Named::from(&committed.commit),
+            commit: committed.commit.clone(),
             staged,
             changed: committed.changed,
         })
@@ -117,7 +117,7 @@ impl Answer for PutAnswer {
             Staged::Updated => "updated",
             Staged::Unchanged => "unchanged:",
         };
-        let head = context.state_line(self.commit.seq, self.commit.root);
+        let head = context.head_line(&self.commit);
         context.output.line(format_args!("{what} {}; {head}", self.id))?;
         if self.changed {
             context.note_way_back("take it back with");
@@ -134,7 +134,7 @@ impl Answer for PutLines {
             unchanged,
             ..
         } = self.tally;
-        let head = context.state_line(self.commit.seq, self.commit.root);
+        let head = context.head_line(&self.commit);
         context.output.line(format_args!(
             "{created} created, {updated} updated, {unchanged} unchanged; {head}"
         ))?;
@@ -227,7 +227,7 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
             unchanged: sums.unchanged,
             removed: 0,
         },
-        commit: Named::from(&view.commit()),
+        commit: view.commit(),
     })?;
     Ok(DONE)
 }

@@ -4,7 +4,7 @@
 //! L10, part of cli.
 
 use super::prelude::*;
-use crate::answers::commits::{Named, Removed, counts};
+use crate::answers::commits::{Removed, counts};
 use crate::object::Id;
 
 /// Remove an object
@@ -38,7 +38,7 @@ impl Verb for Remove {
         };
         context.answer(&Removed {
             removed: counts(&memory, &committed)?.removed,
-            commit: Named::from(&committed.commit),
+            commit: committed.commit.clone(),
         })?;
         Ok(DONE)
     }
@@ -46,7 +46,7 @@ impl Verb for Remove {
 
 impl Answer for Removed {
     fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let head = context.state_line(self.commit.seq, self.commit.root);
+        let head = context.head_line(&self.commit);
         let removed = counted(self.removed, "object");
         context.output.line(format_args!("removed {removed}; {head}"))?;
         context.note_way_back("bring it back with");

@@ -73,7 +73,6 @@ fn names(verbs: Groups) -> Vec<&'static str> {
     let typed = verb::all(verbs).filter(|verb| !verb.answers.is_empty());
     let mut names: Vec<_> = typed.map(|verb| verb.name).collect();
     names.extend(OTHERS.iter().map(|(name, _)| *name));
-    names.extend(crate::cli::schema::names());
     names.sort_unstable();
     names.dedup();
     names
@@ -85,7 +84,6 @@ fn of(verbs: Groups, name: &str) -> Option<Value> {
     let others = OTHERS.iter().filter(|(other, _)| *other == name);
     let forms = of_verb.iter().chain(others.flat_map(|(_, forms)| *forms));
     let mut forms: Vec<Value> = forms.map(of_form).collect();
-    forms.extend(crate::cli::schema::forms(name));
     let mut schema = match forms.len() {
         0 => return None,
         1 => forms.remove(0),

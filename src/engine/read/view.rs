@@ -22,13 +22,46 @@ use super::state::State;
 use crate::engine::opened::Opened;
 use crate::engine::settings::{CLOCK_OFF_MICROS_MAX, Settings};
 
-/// A kept commit and its digest.
+/// A kept commit and its digest. In JSON it has the fields `commit`, its digest, `seq` and `root`.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(into = "CommitName"))]
 pub struct CommitInfo {
     /// The digest that names it.
     pub digest: crate::digest::CommitDigest,
     /// The commit.
     pub commit: Commit,
+}
+
+/// The name of a commit in JSON.
+#[cfg(feature = "serde")]
+#[derive(serde::Serialize, schemars::JsonSchema)]
+struct CommitName {
+    commit: crate::digest::CommitDigest,
+    seq: u64,
+    root: Root,
+}
+
+#[cfg(feature = "serde")]
+impl From<CommitInfo> for CommitName {
+    fn from(info: CommitInfo) -> Self {
+        Self {
+            commit: info.digest,
+            seq: info.commit.seq,
+            root: info.commit.root,
+        }
+    }
+}
+
+#[cfg(feature = "serde")]
+impl schemars::JsonSchema for CommitInfo {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        CommitName::schema_name()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        CommitName::json_schema(generator)
+    }
 }
 
 impl CommitInfo {

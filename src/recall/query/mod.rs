@@ -29,6 +29,9 @@ pub use order::Moved;
 pub use signals::{MEANINGS, NAMES, SIGNALS, Signal};
 pub use snippet::{CHARS_A_TOKEN, Snippet, snippet, tokens};
 
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
 use crate::recall::index::{Index, Key};
 use dense::Cosines;
 use order::arrange;
@@ -107,16 +110,23 @@ pub struct Hit {
 }
 
 /// One line of an explanation.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct Reason {
     /// The short name of the signal.
     pub name: &'static str,
     /// What it measures.
     pub meaning: &'static str,
     /// Its value.
+    #[serde(serialize_with = "five_digits")]
     pub value: f32,
     /// Its weight; the score is the sum of values by weights.
+    #[serde(serialize_with = "five_digits")]
     pub weight: f32,
+}
+
+/// Five digits behind the point: single precision has no more.
+pub(crate) fn five_digits<S: Serializer>(number: &f32, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64((f64::from(*number) * 1e5).round() / 1e5)
 }
 
 impl Hit {

@@ -8,6 +8,9 @@ use std::fmt;
 
 use serde_json::{Map, Value as Json};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::candidates::candidates;
 use super::{FactSettings, ReplyReason};
 use crate::ingest::json::parse_within;
@@ -17,7 +20,8 @@ use crate::ingest::shown;
 const TEXT_KEYS: [&str; 3] = ["fact", "text", "content"];
 
 /// The subject of a fact.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum FactScope {
     /// The person.
     User,

@@ -3,12 +3,17 @@
 //! # Layer
 //! L7, inside `agent`. Pure.
 
+use std::borrow::Cow;
 use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Serialize, Serializer};
 
 use crate::calendar::{DAY_MICROS, Moment, date_of, day_of, weekday_of};
 
 /// How long a bucket is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Granularity {
     /// From midnight to midnight.
     Day,
@@ -101,6 +106,22 @@ impl Bucket {
         } else {
             format!("{name}:{}", self.start_day)
         }
+    }
+}
+
+impl Serialize for Bucket {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl JsonSchema for Bucket {
+    fn schema_name() -> Cow<'static, str> {
+        "Bucket".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        String::json_schema(generator)
     }
 }
 

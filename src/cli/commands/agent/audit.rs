@@ -3,18 +3,10 @@
 //! # Layer
 //! L10, part of cli.
 
-use crate::cli::args;
-use crate::cli::verb::Verb;
-use clap::Args;
-use serde_json::{Value, json};
-
-use crate::agent::{AuditLine, AuditRequest};
-use crate::cli::context::Context;
-use crate::cli::errors::{DONE, Done};
-use crate::cli::human::{Table, coloured, minor, number, plain};
-use crate::cli::output::Meaning;
-use crate::cli::time;
-use crate::digest::CommitDigest;
+use crate::agent::AuditRequest;
+use crate::answers::agent::items::AuditedCommit;
+use crate::cli::commands::prelude::*;
+use crate::cli::human::minor;
 use crate::object::Id;
 
 /// Ids that people see of a line.
@@ -55,92 +47,52 @@ pub(crate) struct Audit {
 
 impl Verb for Audit {
     const NAME: &'static str = "audit";
+    const ANSWERS: &'static [Form] = &[form::<AuditedCommit>("a line each")];
 
     fn run(self, context: &mut Context) -> Done {
-        audit(context, self)
+        let agent = context.agent_to_read()?;
+        let view = context.view(agent.memory())?;
+        let now = agent.memory().view().now();
+        let moment = |text: &Option<String>| text.as_deref().map(|text| time::moment(text, now)).transpose();
+        let request = AuditRequest {
+            actor: context.options.lane.actor.clone(),
+            session: context.options.lane.session.clone(),
+            since: moment(&self.since)?,
+            until: moment(&self.until)?,
+            id: self.id.as_deref().map(Id::new).transpose()?,
+            source: self.source,
+            kind: self.kind,
+            op: self.op,
+        };
+        let lines = agent.audit(&view, request);
+        let lines = lines.take(self.limit.unwrap_or(usize::MAX));
+        context.rows(lines.map(|line| line.map(AuditedCommit::from)))?;
+        Ok(DONE)
     }
 }
 
-fn audit(context: &mut Context, verb: Audit) -> Done {
-    let agent = context.agent_to_read()?;
-    let view = context.view(agent.memory())?;
-    let now = agent.memory().view().now();
-    let moment = |text: &Option<String>| text.as_deref().map(|text| time::moment(text, now)).transpose();
-    let request = AuditRequest {
-        actor: context.options.lane.actor.clone(),
-        session: context.options.lane.session.clone(),
-        since: moment(&verb.since)?,
-        until: moment(&verb.until)?,
-        id: verb.id.as_deref().map(Id::new).transpose()?,
-        source: verb.source,
-        kind: verb.kind,
-        op: verb.op,
-    };
-    let mut table = Table::new(&[
+impl Row for AuditedCommit {
+    const COLUMNS: &'static [&'static str] = &[
         "seq", "when", "op", "+", "~", "-", "who", "trust", "objects", "reason",
-    ]);
-    for line in agent.audit(&view, request).take(verb.limit.unwrap_or(usize::MAX)) {
-        let line = line?;
-        if context.output.is_json() {
-            context.output.document(&document(&line))?;
-            continue;
+    ];
+
+    fn cells(&self, context: &Context) -> Vec<Cell> {
+        let mut objects = self.ids[..self.ids.len().min(IDS_A_LINE)].join(", ");
+        let more = self.ids_total.saturating_sub(IDS_A_LINE as u64);
+        if more > 0 {
+            objects = format!("{objects} and {more} more");
         }
-        let commit = &line.info.commit;
-        let counts = line.counts;
-        let cells = vec![
-            number(commit.seq),
-            coloured(
-                Meaning::Quiet,
-                time::in_column(commit.time, now, context.output.style()),
-            ),
-            plain(commit.op.as_str()),
-            minor(coloured(Meaning::Good, format!("+{}", counts.added))),
-            minor(coloured(Meaning::Changed, format!("~{}", counts.changed))),
-            minor(coloured(Meaning::Bad, format!("-{}", counts.removed))),
-            plain(line.info.lane()),
-            plain(commit.trust.name()),
-            coloured(Meaning::Name, named(&line)),
-            plain(line.reason.as_deref().unwrap_or_default()),
-        ];
-        table.row(&mut context.output, cells)?;
+        vec![
+            number(self.seq),
+            context.when(self.time),
+            plain(&self.op),
+            minor(coloured(Meaning::Good, format!("+{}", self.counts.added))),
+            minor(coloured(Meaning::Changed, format!("~{}", self.counts.changed))),
+            minor(coloured(Meaning::Bad, format!("-{}", self.counts.removed))),
+            plain(&self.lane),
+            plain(self.trust.name()),
+            coloured(Meaning::Name, objects),
+            plain(self.reason.as_deref().unwrap_or_default()),
+        ]
     }
-    table.finish(&mut context.output)?;
-    Ok(DONE)
-}
-
-/// The first ids, and how many more there are.
-fn named(line: &AuditLine) -> String {
-    let mut named = line
-        .ids
-        .iter()
-        .take(IDS_A_LINE)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join(", ");
-    let more = (line.counts.total() as usize).saturating_sub(IDS_A_LINE);
-    if more > 0 {
-        named = format!("{named} and {more} more");
-    }
-    named
-}
-
-fn document(line: &AuditLine) -> Value {
-    let commit = &line.info.commit;
-    json!({
-        "commit": line.info.digest.to_hex(),
-        "seq": commit.seq,
-        "time": commit.time.to_string(),
-        "op": commit.op.as_str(),
-        "target": commit.target.map(CommitDigest::to_hex),
-        "actor": commit.actor,
-        "session": commit.session,
-        "source": line.source,
-        "trust": commit.trust.name(),
-        "reason": line.reason,
-        "added": line.counts.added,
-        "changed": line.counts.changed,
-        "removed": line.counts.removed,
-        "ids": line.ids,
-        "ids_total": line.counts.total(),
-    })
 }

@@ -3,19 +3,10 @@
 //! # Layer
 //! L10, part of cli.
 
-use crate::cli::args;
-use crate::cli::verb::Verb;
-use clap::Args;
-use serde_json::{Value, json};
-
-use super::forget::{dry_run, opened};
-use crate::agent::Agent;
-use crate::agent::decay::{Decayed, Pass};
-use crate::cli::context::Context;
-use crate::cli::errors::{DONE, Done, Failure};
-use crate::cli::human::{Table, coloured, counted, number, plain};
-use crate::cli::output::{Meaning, Output};
-use crate::cli::time;
+use crate::agent::decay::Pass;
+use crate::answers::agent::items::DecayPass;
+use crate::cli::commands::prelude::*;
+use crate::cli::human::Table;
 
 /// Shorten what nobody uses
 ///
@@ -41,72 +32,58 @@ pub(crate) struct Decay {
 
 impl Verb for Decay {
     const NAME: &'static str = "decay";
+    const ANSWERS: &'static [Form] = &[form::<DecayPass>("")];
 
     fn run(self, context: &mut Context) -> Done {
-        decay(context, &self)
+        let agent = context.agent_to_change(self.dry_run)?;
+        let clock = agent.memory().view().now();
+        let now = self.now.as_deref();
+        let pass = Pass {
+            now: now.map(|text| time::moment(text, clock)).transpose()?,
+            everything: self.everything,
+            dry_run: self.dry_run,
+            summarizer: None,
+        };
+        let done = DecayPass {
+            pass: agent.decay(&pass, &context.writer())?,
+            dry_run: self.dry_run,
+            root: agent.memory().view().root(),
+        };
+        context.answer(&done)?;
+        if let Some(warning) = &done.pass.warning {
+            context.output.warn("clock", warning);
+        }
+        context.note_dry_run(self.dry_run);
+        Ok(DONE)
     }
 }
 
-fn decay(context: &mut Context, verb: &Decay) -> Done {
-    let agent = opened(context, verb.dry_run)?;
-    let clock = agent.memory().view().now();
-    let now = verb.now.as_deref();
-    let pass = Pass {
-        now: now.map(|text| time::moment(text, clock)).transpose()?,
-        everything: verb.everything,
-        dry_run: verb.dry_run,
-        summarizer: None,
-    };
-    let done = agent.decay(&pass, &context.writer())?;
-    if context.output.is_json() {
-        context.output.document(&document(&agent, &done, verb.dry_run))?;
-    } else {
-        print(&mut context.output, &done, verb.dry_run)?;
+impl Answer for DecayPass {
+    /// A line about each item, and the command that reverses the pass.
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let moves = &self.pass.moves;
+        let mut table = Table::new(&["id", "from", "to", "chars", "left"]);
+        for one in moves {
+            let cells = vec![
+                coloured(Meaning::Name, one.id.as_str()),
+                plain(one.from.name()),
+                plain(one.to.name()),
+                number(one.chars_before as u64),
+                number(one.chars_after as u64),
+            ];
+            table.row(&mut context.output, cells)?;
+        }
+        table.end(&mut context.output)?;
+        let count = counted(moves.len() as u64, "item");
+        let verb = if self.dry_run { "would go" } else { "went" };
+        let items = self.pass.items;
+        context
+            .output
+            .line(format_args!("{count} of {items} {verb} a level down"))?;
+        if !self.pass.commits.is_empty() {
+            let text = "bring back what one commit took with: treering unforget --last --all-scopes";
+            context.output.note("undo", text);
+        }
+        Ok(())
     }
-    let output = &mut context.output;
-    if let Some(warning) = &done.warning {
-        output.warn("clock", warning);
-    }
-    dry_run(output, verb.dry_run);
-    Ok(DONE)
-}
-
-fn document(agent: &Agent, done: &Decayed, is_dry: bool) -> Value {
-    let commits: Vec<_> = done.commits.iter().map(|info| info.digest.to_hex()).collect();
-    json!({
-        "now": done.now.to_string(),
-        "items": done.items,
-        "moves": done.moves,
-        "commits": commits,
-        "dry_run": is_dry,
-        "root": agent.memory().view().root().to_hex(),
-    })
-}
-
-/// For people: a line about each item, and how to take a pass back.
-fn print(output: &mut Output, done: &Decayed, is_dry: bool) -> Result<(), Failure> {
-    let mut table = Table::new(&["id", "from", "to", "chars", "left"]);
-    for one in &done.moves {
-        let cells = vec![
-            coloured(Meaning::Name, one.id.as_str()),
-            plain(one.from.name()),
-            plain(one.to.name()),
-            number(one.chars_before as u64),
-            number(one.chars_after as u64),
-        ];
-        table.row(output, cells)?;
-    }
-    if !done.moves.is_empty() {
-        table.finish(output)?;
-    }
-    let count = counted(done.moves.len() as u64, "item");
-    let said = if is_dry { "would go" } else { "went" };
-    output.line(format_args!("{count} of {} {said} a level down", done.items))?;
-    if !done.commits.is_empty() {
-        output.note(
-            "undo",
-            "bring back what one commit took with: treering unforget --last --all-scopes",
-        );
-    }
-    Ok(())
 }

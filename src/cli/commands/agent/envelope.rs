@@ -3,21 +3,14 @@
 //! # Layer
 //! L10, part of cli.
 
-use crate::cli::agent_context::ScopeOptions;
-use crate::cli::args;
-use crate::cli::verb::Verb;
-use clap::Args;
-use std::path::Path;
-use std::path::PathBuf;
-
-use serde_json::json;
+use std::path::{Path, PathBuf};
 
 use crate::agent::Sensitivity;
-use crate::agent::envelope::{Boundary, EnvelopeRequest, scrubbed};
+use crate::agent::envelope::{Boundary, EnvelopeAnswer, EnvelopeRequest, scrubbed};
+use crate::answers::agent::recall::ScrubbedText;
+use crate::cli::agent_context::ScopeOptions;
 use crate::cli::commands::input::read_input;
-use crate::cli::context::Context;
-use crate::cli::errors::{DONE, Done, Failure};
-use crate::cli::human::counted;
+use crate::cli::commands::prelude::*;
 use crate::error::Error;
 
 /// Bytes of a text that is scrubbed.
@@ -63,83 +56,75 @@ pub(crate) struct Envelope {
 
 impl Verb for Envelope {
     const NAME: &'static str = "envelope";
+    const ANSWERS: &'static [Form] = &[form::<EnvelopeAnswer>(""), form::<ScrubbedText>("with --scrub")];
 
     fn run(self, context: &mut Context) -> Done {
-        envelope(context, self)
+        if let Some(file) = &self.scrub {
+            return scrub(context, file);
+        }
+        let place = context.place();
+        let reach = context.reach(&self.scopes)?;
+        let mut request = EnvelopeRequest::new(reach);
+        request.query = self.query;
+        request.budget_tokens = self.budget.unwrap_or(request.budget_tokens);
+        request.with_untrusted = self.with_untrusted;
+        if self.compaction {
+            let session = place.session.ok_or_else(|| {
+                Failure::usage(
+                    "--compaction is of a session, and none is named",
+                    "name it with --session S",
+                )
+            })?;
+            request.compaction = Some(session);
+        }
+        if let Some(level) = &self.sensitivity {
+            request.sensitivity_max = Sensitivity::from_text(level)?;
+        }
+        if let Some(word) = &self.boundary {
+            request.boundary = Some(Boundary::new(word).ok_or_else(|| {
+                Failure::usage(
+                    "--boundary is not 16 to 64 letters and digits",
+                    "draw it at random for the session",
+                )
+            })?);
+        }
+        let agent = context.agent_to_read()?;
+        let view = context.view(agent.memory())?;
+        context.answer(&agent.envelope(&view, &request)?)?;
+        Ok(DONE)
     }
 }
 
-fn envelope(context: &mut Context, verb: Envelope) -> Done {
-    if let Some(file) = &verb.scrub {
-        return scrub(context, file);
+impl Answer for EnvelopeAnswer {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        if self.text.is_empty() {
+            context.output.nothing_found();
+            return Ok(());
+        }
+        context.output.line(&self.text)?;
+        let tokens = counted(self.tokens as u64, "token");
+        let left_out = counted(self.left_out.total() as u64, "item");
+        context
+            .output
+            .note("envelope", format!("{tokens}, {left_out} left out"));
+        Ok(())
     }
-    let place = context.place();
-    let reach = context.reach(&verb.scopes)?;
-    let mut request = EnvelopeRequest::new(reach);
-    request.query = verb.query;
-    request.budget_tokens = verb.budget.unwrap_or(request.budget_tokens);
-    request.with_untrusted = verb.with_untrusted;
-    if verb.compaction {
-        let session = place.session.ok_or_else(|| {
-            Failure::usage(
-                "--compaction is of a session, and none is named",
-                "name it with --session S",
-            )
-        })?;
-        request.compaction = Some(session);
-    }
-    if let Some(level) = &verb.sensitivity {
-        request.sensitivity_max = Sensitivity::from_text(level)?;
-    }
-    if let Some(word) = &verb.boundary {
-        request.boundary = Some(Boundary::new(word).ok_or_else(|| {
-            Failure::usage(
-                "--boundary is not 16 to 64 letters and digits",
-                "draw it at random for the session",
-            )
-        })?);
-    }
-    let agent = context.agent_to_read()?;
-    let view = context.view(agent.memory())?;
-    let answer = agent.envelope(&view, &request)?;
-    if context.output.is_json() {
-        context.output.document(&json!(answer))?;
-        return Ok(DONE);
-    }
-    if answer.text.is_empty() {
-        context.output.nothing_found();
-        return Ok(DONE);
-    }
-    context.output.line(&answer.text)?;
-    let left = answer.left_out.total();
-    let text = format!(
-        "{}, {} left out",
-        counted(answer.tokens as u64, "token"),
-        counted(left as u64, "item")
-    );
-    context.output.note("envelope", text);
-    Ok(DONE)
 }
 
 fn scrub(context: &mut Context, file: &Path) -> Done {
     let bytes = read_input(context, file, TEXT_BYTES_MAX)?;
     let text = String::from_utf8(bytes).map_err(|_| Error::invalid("the text is not UTF-8"))?;
     let scrubbed = scrubbed(&text);
-    let removed = text.len() - scrubbed.text.len();
-    if context.output.is_json() {
-        context.output.document(&json!({
-            "text": scrubbed.text,
-            "removed_bytes": removed,
-            "unclosed": scrubbed.unclosed,
-        }))?;
-    } else {
-        context.output.text(&scrubbed.text)?;
-    }
+    let removed_bytes = text.len() - scrubbed.text.len();
+    context.answer(&ScrubbedText {
+        text: scrubbed.text.into_owned(),
+        removed_bytes,
+        unclosed: scrubbed.unclosed,
+    })?;
     if scrubbed.envelopes > 0 {
         let what = counted(scrubbed.envelopes as u64, "envelope");
-        context
-            .output
-            .note("scrubbed", format!("took {what} out, {removed} bytes in all"));
+        let text = format!("took {what} out, {removed_bytes} bytes in all");
+        context.output.note("scrubbed", text);
     }
     if scrubbed.unclosed > 0 {
         let what = counted(scrubbed.unclosed as u64, "tag");
@@ -147,4 +132,10 @@ fn scrub(context: &mut Context, file: &Path) -> Done {
         context.output.note("unclosed", text);
     }
     Ok(DONE)
+}
+
+impl Answer for ScrubbedText {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        context.output.text(&self.text)
+    }
 }

@@ -3,24 +3,17 @@
 //! # Layer
 //! L10, part of cli.
 
-use crate::cli::agent_context::ScopeOptions;
-use crate::cli::args;
-use crate::cli::verb::Verb;
-use clap::Args;
-use serde_json::{Value, json};
 use std::time::Duration;
 
-use super::super::closing::head_line;
+use crate::agent::Agent;
 use crate::agent::forget::Forgetting;
-use crate::agent::{Agent, Item};
-use crate::cli::context::Context;
-use crate::cli::errors::{DONE, Done, Failure};
-use crate::cli::human::{Table, coloured, counted, gist, plain};
-use crate::cli::json::with_commit;
-use crate::cli::output::{Meaning, Output};
-use crate::cli::time;
+use crate::answers::agent::items::{
+    Expires, ForgottenLine, ItemLine, ItemsForgotten, ItemsRestored, Outcome,
+};
+use crate::cli::agent_context::ScopeOptions;
+use crate::cli::commands::prelude::*;
+use crate::cli::human::gist;
 use crate::engine::CommitInfo;
-use crate::error::{Error, Result};
 use crate::object::{Id, Kind, Time};
 
 /// Take items out of memory
@@ -65,9 +58,39 @@ pub(crate) struct Forget {
 
 impl Verb for Forget {
     const NAME: &'static str = "forget";
+    const ANSWERS: &'static [Form] = &[form::<ItemsForgotten>("commit is null where nothing went")];
 
     fn run(self, context: &mut Context) -> Done {
-        forget(context, &self)
+        let agent = context.agent_to_change(self.dry_run)?;
+        let now = agent.memory().view().now();
+        let before = self.older_than.as_deref();
+        let mut what = Forgetting {
+            ids: ids_of(&self.ids)?,
+            all_tags: self.tag,
+            any_tags: self.any_tag,
+            before: before.map(|text| time::moment(text, now)).transpose()?,
+            session: self.in_session,
+            source: self.from_source,
+            kind: self.kind.as_deref().map(Kind::new).transpose()?,
+            reach: None,
+        };
+        // An id names an item in any scope. A place of work alone does not say what to forget.
+        let is_limited = !self.scopes.scopes.is_empty() || (!what.is_empty() && what.ids.is_empty());
+        if is_limited && !self.scopes.all_scopes {
+            what.reach = Some(context.reach(&self.scopes)?);
+        }
+        let forgot = agent.forget(&what, &context.writer(), self.dry_run)?;
+        let answer = ItemsForgotten {
+            forgotten: forgot.items.iter().map(ItemLine::from).collect(),
+            pinned: forgot.pinned,
+            others: forgot.others,
+            outcome: outcome(&agent, self.dry_run, forgot.commit.as_ref()),
+        };
+        context.answer(&answer)?;
+        note_left(context, &answer.pinned, "pinned: forget it by its id");
+        note_left(context, &answer.others, "it does not meet the other conditions");
+        context.note_dry_run(self.dry_run);
+        Ok(DONE)
     }
 }
 
@@ -95,9 +118,24 @@ pub(crate) struct Unforget {
 
 impl Verb for Unforget {
     const NAME: &'static str = "unforget";
+    const ANSWERS: &'static [Form] = &[form::<ItemsRestored>("commit is null where nothing came back")];
 
     fn run(self, context: &mut Context) -> Done {
-        unforget(context, &self)
+        let agent = context.agent_to_change(self.dry_run)?;
+        let back = if self.last {
+            agent.unforget_last(&context.reach(&self.scopes)?, &context.writer(), self.dry_run)?
+        } else {
+            agent.unforget(&ids_of(&self.ids)?, &context.writer(), self.dry_run)?
+        };
+        let answer = ItemsRestored {
+            restored: back.items.iter().map(ItemLine::from).collect(),
+            unchanged: back.unchanged,
+            outcome: outcome(&agent, self.dry_run, back.commit.as_ref()),
+        };
+        context.answer(&answer)?;
+        note_left(context, &answer.unchanged, "it is there, whole");
+        context.note_dry_run(self.dry_run);
+        Ok(DONE)
     }
 }
 
@@ -119,9 +157,15 @@ pub(crate) struct Forgotten {
 
 impl Verb for Forgotten {
     const NAME: &'static str = "forgotten";
+    const ANSWERS: &'static [Form] = &[form::<ForgottenLine>("a line each")];
 
     fn run(self, context: &mut Context) -> Done {
-        forgotten(context, &self)
+        let agent = context.agent_to_read()?;
+        let view = context.view(agent.memory())?;
+        let reach = context.reach(&self.scopes)?;
+        let list = agent.forgotten(&view, &reach, self.limit.unwrap_or(usize::MAX))?;
+        context.rows(list.into_iter().map(|one| Ok(ForgottenLine::from(one))))?;
+        Ok(DONE)
     }
 }
 
@@ -149,230 +193,125 @@ pub(crate) struct Expire {
 
 impl Verb for Expire {
     const NAME: &'static str = "expire";
+    const ANSWERS: &'static [Form] = &[form::<Expires>("")];
 
     fn run(self, context: &mut Context) -> Done {
-        expire(context, &self)
-    }
-}
-
-fn forget(context: &mut Context, verb: &Forget) -> Done {
-    let agent = opened(context, verb.dry_run)?;
-    let now = agent.memory().view().now();
-    let before = verb.older_than.as_deref();
-    let mut what = Forgetting {
-        ids: ids_of(&verb.ids)?,
-        all_tags: verb.tag.clone(),
-        any_tags: verb.any_tag.clone(),
-        before: before.map(|text| time::moment(text, now)).transpose()?,
-        session: verb.in_session.clone(),
-        source: verb.from_source.clone(),
-        kind: verb.kind.as_deref().map(Kind::new).transpose()?,
-        reach: None,
-    };
-    // Whoever names an item means it wherever it is; to work somewhere says nothing of what is to go.
-    let is_said = !verb.scopes.scopes.is_empty() || (!what.is_empty() && what.ids.is_empty());
-    if is_said && !verb.scopes.all_scopes {
-        what.reach = Some(context.reach(&verb.scopes)?);
-    }
-    let forgot = agent.forget(&what, &context.writer(), verb.dry_run)?;
-    let output = &mut context.output;
-    if output.is_json() {
-        output.document(&json!({
-            "forgotten": items(&forgot.items),
-            "pinned": texts(&forgot.pinned),
-            "others": texts(&forgot.others),
-            "dry_run": verb.dry_run,
-            "commit": forgot.commit.as_ref().map(|info| info.digest.to_hex()),
-            "seq": forgot.commit.as_ref().map(|info| info.commit.seq),
-            "root": agent.memory().view().root().to_hex(),
-        }))?;
-    } else {
-        let said = if verb.dry_run { "would forget" } else { "forgot" };
-        print(output, &agent, said, &forgot.items, forgot.commit.as_ref())?;
-        if forgot.commit.is_some() {
-            // Whatever scopes it was in: where somebody works may have been said by an option.
-            let way_back = "bring it back with: treering unforget --last --all-scopes";
-            output.note("undo", way_back);
-        }
-    }
-    note_left(output, &forgot.pinned, "pinned: forget it by its id");
-    note_left(output, &forgot.others, "it does not meet the other conditions");
-    dry_run(output, verb.dry_run);
-    Ok(DONE)
-}
-
-fn unforget(context: &mut Context, verb: &Unforget) -> Done {
-    let agent = opened(context, verb.dry_run)?;
-    let back = if verb.last {
-        agent.unforget_last(&context.reach(&verb.scopes)?, &context.writer(), verb.dry_run)?
-    } else {
-        agent.unforget(&ids_of(&verb.ids)?, &context.writer(), verb.dry_run)?
-    };
-    let output = &mut context.output;
-    if output.is_json() {
-        output.document(&json!({
-            "restored": items(&back.items),
-            "unchanged": texts(&back.unchanged),
-            "dry_run": verb.dry_run,
-            "commit": back.commit.as_ref().map(|info| info.digest.to_hex()),
-            "seq": back.commit.as_ref().map(|info| info.commit.seq),
-            "root": agent.memory().view().root().to_hex(),
-        }))?;
-    } else {
-        let said = if verb.dry_run {
-            "would bring back"
-        } else {
-            "brought back"
+        let agent = context.agent_to_write()?;
+        let id = Id::new(&self.id)?;
+        let now = agent.memory().view().now();
+        let at = match (&self.at, self.after) {
+            (Some(text), _) => Some(time::moment(text, now)?),
+            (None, Some(after)) => {
+                let after = i64::try_from(after.as_micros()).unwrap_or(i64::MAX);
+                Some(Time::from_micros(now.as_micros().saturating_add(after)))
+            }
+            (None, None) => None,
         };
-        print(output, &agent, said, &back.items, back.commit.as_ref())?;
-    }
-    note_left(output, &back.unchanged, "it is there, whole");
-    dry_run(output, verb.dry_run);
-    Ok(DONE)
-}
-
-fn forgotten(context: &mut Context, verb: &Forgotten) -> Done {
-    let agent = context.agent_to_read()?;
-    let view = context.view(agent.memory())?;
-    let reach = context.reach(&verb.scopes)?;
-    let list = agent.forgotten(&view, &reach, verb.limit.unwrap_or(usize::MAX))?;
-    let (now, output) = (view.now(), &mut context.output);
-    let mut table = Table::new(&["id", "by", "lane", "when", "why", "text"]);
-    for one in &list {
-        let (object, commit) = (one.item.object(), &one.commit.commit);
-        if output.is_json() {
-            output.document(&json!({
-                "id": object.id(),
-                "kind": object.kind(),
-                "scope": object.scope(),
-                "digest": one.version.to_hex(),
-                "time": commit.time.to_string(),
-                "op": commit.op.as_str(),
-                "actor": commit.actor,
-                "session": commit.session,
-                "reason": one.reason,
-                "commit": one.commit.digest.to_hex(),
-                "seq": commit.seq,
-            }))?;
-            continue;
-        }
-        let cells = vec![
-            coloured(Meaning::Name, object.id()),
-            plain(commit.op.as_str()),
-            plain(one.commit.lane()),
-            coloured(Meaning::Quiet, time::in_column(commit.time, now, output.style())),
-            plain(one.reason.as_deref().unwrap_or_default()),
-            plain(gist(object)),
-        ];
-        table.row(output, cells)?;
-    }
-    table.finish(output)?;
-    Ok(DONE)
-}
-
-fn expire(context: &mut Context, verb: &Expire) -> Done {
-    let agent = context.agent_to_write()?;
-    let id = Id::new(&verb.id)?;
-    let now = agent.memory().view().now();
-    let at = match (&verb.at, verb.after) {
-        (Some(text), _) => Some(time::moment(text, now)?),
-        (None, Some(after)) => {
-            let after = i64::try_from(after.as_micros()).unwrap_or(i64::MAX);
-            Some(Time::from_micros(now.as_micros().saturating_add(after)))
-        }
-        (None, None) => None,
-    };
-    let commit = agent.expire(&id, at, &context.writer())?;
-    let head = agent.memory().view().commit();
-    let output = &mut context.output;
-    if output.is_json() {
-        let document = json!({
-            "id": id.as_str(),
-            "expires": at.map(|at| at.to_string()),
-            "changed": commit.is_some(),
-        });
-        output.document(&with_commit(document, &head))?;
-    } else {
-        let until = match at {
-            Some(at) => format!("is shown until {at}"),
-            None => "stays".to_owned(),
-        };
-        let was = if commit.is_some() { "" } else { " as before" };
-        output.line(format_args!("{id} {until}{was}"))?;
-    }
-    Ok(DONE)
-}
-
-pub(super) fn opened(context: &mut Context, dry_run: bool) -> Result<Agent> {
-    if dry_run {
-        context.agent_to_read()
-    } else {
-        context.agent_to_write()
+        let commit = agent.expire(&id, at, &context.writer())?;
+        context.answer(&Expires {
+            id,
+            expires: at,
+            changed: commit.is_some(),
+            commit: agent.memory().view().commit(),
+        })?;
+        Ok(DONE)
     }
 }
 
-fn ids_of(texts: &[String]) -> Result<Vec<Id>, Error> {
+/// What the change did to the state.
+fn outcome(agent: &Agent, dry_run: bool, commit: Option<&CommitInfo>) -> Outcome {
+    Outcome {
+        dry_run,
+        commit: commit.map(|info| info.digest),
+        seq: commit.map(|info| info.commit.seq),
+        root: agent.memory().view().root(),
+    }
+}
+
+fn ids_of(texts: &[String]) -> crate::error::Result<Vec<Id>> {
     texts.iter().map(|text| Id::new(text)).collect()
 }
 
-fn texts(ids: &[Id]) -> Vec<&str> {
-    ids.iter().map(Id::as_str).collect()
-}
-
-fn items(items: &[Item]) -> Vec<Value> {
-    let objects = items.iter().map(Item::object);
-    objects
-        .map(|object| {
-            json!({
-                "id": object.id(),
-                "kind": object.kind(),
-                "scope": object.scope(),
-                "digest": object.digest().to_hex(),
-            })
-        })
-        .collect()
-}
-
-/// Tells people what moved, and the head where something did.
-fn print(
-    output: &mut Output,
-    agent: &Agent,
-    said: &str,
-    items: &[Item],
-    commit: Option<&CommitInfo>,
-) -> Result<(), Failure> {
-    let mut table = Table::new(&["id", "kind", "scope", "text"]);
-    for item in items {
-        let object = item.object();
-        let cells = vec![
-            coloured(Meaning::Name, object.id()),
-            plain(object.kind()),
-            plain(object.scope()),
-            plain(gist(object)),
-        ];
-        table.row(output, cells)?;
-    }
-    if !items.is_empty() {
-        table.finish(output)?;
-    }
-    let count = counted(items.len() as u64, "item");
-    match commit {
-        Some(info) => {
-            let head = head_line(output, agent.memory(), info);
-            output.line(format_args!("{said} {count}; {head}"))
+impl Answer for ItemsForgotten {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        show_moved(
+            context,
+            ["would forget", "forgot"],
+            &self.forgotten,
+            &self.outcome,
+        )?;
+        if self.outcome.commit.is_some() {
+            // Whatever their scopes are: an option may have named the place of work.
+            let text = "bring it back with: treering unforget --last --all-scopes";
+            context.output.note("undo", text);
         }
-        None => output.line(format_args!("{said} {count}")),
+        Ok(())
     }
 }
 
-fn note_left(output: &mut Output, ids: &[Id], why: &str) {
+impl Answer for ItemsRestored {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let verbs = ["would bring back", "brought back"];
+        show_moved(context, verbs, &self.restored, &self.outcome)
+    }
+}
+
+/// Lists the items, and the head where it moved.
+fn show_moved(
+    context: &mut Context,
+    [would, did]: [&str; 2],
+    items: &[ItemLine],
+    outcome: &Outcome,
+) -> Result<(), Failure> {
+    context.write_rows(items.iter().map(Ok))?;
+    let verb = if outcome.dry_run { would } else { did };
+    let head = outcome.seq.map(|seq| context.state_line(seq, outcome.root));
+    let head = head.map(|head| format!("; {head}")).unwrap_or_default();
+    let count = counted(items.len() as u64, "item");
+    context.output.line(format_args!("{verb} {count}{head}"))
+}
+
+impl Row for ItemLine {
+    const COLUMNS: &'static [&'static str] = &["id", "kind", "scope", "text"];
+
+    fn cells(&self, _: &Context) -> Vec<Cell> {
+        vec![
+            coloured(Meaning::Name, &self.id),
+            plain(&self.kind),
+            plain(&self.scope),
+            plain(gist(&self.object)),
+        ]
+    }
+}
+
+impl Row for ForgottenLine {
+    const COLUMNS: &'static [&'static str] = &["id", "by", "lane", "when", "why", "text"];
+
+    fn cells(&self, context: &Context) -> Vec<Cell> {
+        vec![
+            coloured(Meaning::Name, &self.item.id),
+            plain(&self.op),
+            plain(&self.lane),
+            context.when(self.time),
+            plain(self.reason.as_deref().unwrap_or_default()),
+            plain(gist(&self.item.object)),
+        ]
+    }
+}
+
+impl Answer for Expires {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let until = match self.expires {
+            Some(at) => format!("is shown until {at}"),
+            None => "stays".to_owned(),
+        };
+        let was = if self.changed { "" } else { " as before" };
+        context.output.line(format_args!("{} {until}{was}", self.id))
+    }
+}
+
+fn note_left(context: &mut Context, ids: &[Id], why: &str) {
     for id in ids {
-        output.note("left", format!("{id} stays as it is: {why}"));
-    }
-}
-
-pub(super) fn dry_run(output: &mut Output, is_so: bool) {
-    if is_so {
-        output.note("dry_run", "nothing was changed");
+        context.output.note("left", format!("{id} stays as it is: {why}"));
     }
 }

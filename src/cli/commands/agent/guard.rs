@@ -3,27 +3,20 @@
 //! # Layer
 //! L10, part of cli.
 
-use crate::cli::agent_context::ScopeOptions;
-use crate::cli::args;
-use crate::cli::verb::Verb;
-use clap::{Args, Subcommand};
 use std::fs;
 use std::iter;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use clap::Subcommand;
 
 use crate::agent::RecallQuery;
-use crate::agent::guard::{Checks, Guarded, Policy, RecallChange, Report, StagedLine};
-use crate::cli::commands::closing::print_committed;
-use crate::cli::commands::input::{Lines, open_input};
-use crate::cli::context::Context;
-use crate::cli::errors::{DONE, Done, Failure, NO, exit_code, input_error};
-use crate::cli::human::{Table, change_lines, coloured, one_line, plain};
-use crate::cli::output::Meaning;
-use crate::cli::time;
-use crate::digest::CommitDigest;
+use crate::agent::guard::{Checks, Guarded, Policy, RecallChange, StagedChange, StagedLine as Line};
+use crate::answers::agent::guard::{GuardCommit, GuardDropped, GuardReport, StagedObject, StagedLine};
+use crate::cli::agent_context::ScopeOptions;
+use crate::cli::commands::input::{Lines, at_line, open_input};
+use crate::cli::commands::prelude::*;
+use crate::cli::errors::{exit_code, input_error};
+use crate::cli::human::change_lines;
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 
 /// The name of the policy beside the store's folder.
@@ -49,9 +42,26 @@ pub(crate) struct Guard {
 
 impl Verb for Guard {
     const NAME: &'static str = "guard";
+    const ANSWERS: &'static [Form] = &[
+        form::<StagedChange>("stage"),
+        form::<GuardReport>("check; exit code 4 where passed is false"),
+        form::<GuardCommit>("commit; exit code 4 where passed is false, and then there is no commit"),
+        form::<GuardDropped>("drop"),
+        form::<StagedObject>("show, a line each; a version is as export writes it"),
+        form::<RecallChange>("recall, a line each"),
+        form::<StagedLine>("list, a line each"),
+    ];
 
     fn run(self, context: &mut Context) -> Done {
-        guard(context, self.verb)
+        match self.verb {
+            GuardVerb::Stage(verb) => stage(context, &verb),
+            GuardVerb::Check(verb) => check(context, verb),
+            GuardVerb::Commit(verb) => commit(context, verb),
+            GuardVerb::Drop(verb) => drop_staged(context, verb.name),
+            GuardVerb::Show(verb) => show(context, &verb.name),
+            GuardVerb::Recall(verb) => recall(context, verb),
+            GuardVerb::List(_) => list(context),
+        }
     }
 }
 
@@ -171,39 +181,26 @@ pub(crate) struct GuardRecall {
 #[command(args = args::reads())]
 pub(crate) struct GuardList {}
 
-fn guard(context: &mut Context, verb: GuardVerb) -> Done {
-    match verb {
-        GuardVerb::Stage(verb) => stage(context, &verb),
-        GuardVerb::Check(verb) => check(context, &verb),
-        GuardVerb::Commit(verb) => commit(context, &verb),
-        GuardVerb::Drop(verb) => drop_staged(context, &verb.name),
-        GuardVerb::Show(verb) => show(context, &verb.name),
-        GuardVerb::Recall(verb) => recall(context, &verb),
-        GuardVerb::List(_) => list(context),
-    }
-}
-
 fn stage(context: &mut Context, verb: &GuardStage) -> Done {
-    let (name, file) = (verb.name.as_str(), verb.jsonl.as_path());
     let rules = read_policy(context, verb.policy.as_deref())?.trust;
     let agent = context.agent_to_write()?;
-    let mut input = open_input(context, file)?;
+    let mut input = open_input(context, &verb.jsonl)?;
     let mut reader = Lines::of(&mut *input);
     let lines = iter::from_fn(|| {
         let line = reader.next_line().transpose()?;
         Some(line.and_then(|(number, text)| {
-            let line = StagedLine::parse(text);
-            let line = line.map_err(|error| error.context(format_args!("line {number}")))?;
+            let line = Line::parse(text).map_err(|error| at_line(number, error))?;
             Ok((number, line))
         }))
     });
-    let staged = agent.stage(name, lines, &rules, &context.writer())?;
-    let counts = staged.counts;
-    if context.output.is_json() {
-        context.output.document(&json!({
-            "name": name, "added": counts.added, "changed": counts.changed, "removed": counts.removed,
-        }))?;
-    } else {
+    let staged = agent.stage(&verb.name, lines, &rules, &context.writer())?;
+    context.answer(&staged)?;
+    Ok(DONE)
+}
+
+impl Answer for StagedChange {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let (name, counts) = (&self.name, self.counts);
         context.output.line(format_args!(
             "staged {}: {} added, {} changed, {} removed",
             context.output.paint(Meaning::Name, name),
@@ -211,126 +208,118 @@ fn stage(context: &mut Context, verb: &GuardStage) -> Done {
             counts.changed,
             counts.removed
         ))?;
-        context
-            .output
-            .note("next", format!("check it with: treering guard check {name}"));
+        let next = format!("check it with: treering guard check {name}");
+        context.output.note("next", next);
+        Ok(())
     }
-    Ok(DONE)
 }
 
-fn check(context: &mut Context, verb: &GuardWith) -> Done {
-    let checks = Checks::new(policy(context, verb)?);
+fn check(context: &mut Context, verb: GuardWith) -> Done {
+    let checks = Checks::new(policy(context, &verb)?);
     let agent = context.agent_to_read()?;
     let report = agent.check_staged(&verb.name, &checks, &context.writer())?;
-    if context.output.is_json() {
-        context.output.document(&document(&verb.name, &report))?;
-    } else {
-        context.output.line(&report)?;
-    }
-    Ok(verdict(&report))
+    let answer = GuardReport::new(verb.name, report);
+    context.answer(&answer)?;
+    Ok(verdict(&answer))
 }
 
-fn commit(context: &mut Context, verb: &GuardWith) -> Done {
-    let checks = Checks::new(policy(context, verb)?);
+impl Answer for GuardReport {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        context.output.line(&self.report)
+    }
+}
+
+fn commit(context: &mut Context, verb: GuardWith) -> Done {
+    let checks = Checks::new(policy(context, &verb)?);
     let agent = context.agent_to_write()?;
     let guarded = agent.commit_staged(&verb.name, &checks, &context.writer())?;
     let (report, committed) = match guarded {
         Guarded::Kept {
             report, committed, ..
-        } => (report, Some(committed)),
+        } => (report, Some(committed.commit)),
         Guarded::Refused { report, .. } => (report, None),
     };
-    if context.output.is_json() {
-        let mut text = document(&verb.name, &report);
-        let info = committed.as_ref().map(|committed| &committed.commit);
-        text["commit"] = info.map(|info| info.digest.to_hex()).into();
-        text["seq"] = info.map(|info| info.commit.seq).into();
-        text["root"] = info.map(|info| info.commit.root.to_hex()).into();
-        context.output.document(&text)?;
-    } else {
-        context.output.line(&report)?;
-        if let Some(committed) = &committed {
-            print_committed(
-                context,
-                agent.memory(),
-                committed,
-                &format!("committed {}", verb.name),
-            )?;
-        } else {
-            let note = format!("it stays staged; drop it with: treering guard drop {}", verb.name);
-            context.output.note("next", note);
-        }
-    }
-    Ok(verdict(&report))
+    let answer = GuardCommit {
+        report: GuardReport::new(verb.name, report),
+        names: committed.as_ref().into(),
+        commit: committed,
+    };
+    context.answer(&answer)?;
+    Ok(verdict(&answer.report))
 }
 
-fn drop_staged(context: &mut Context, name: &str) -> Done {
-    let agent = context.agent_to_write()?;
-    agent.drop_staged(name, &context.writer())?;
-    if context.output.is_json() {
-        context
-            .output
-            .document(&json!({ "name": name, "dropped": true }))?;
-    } else {
-        context.output.line(format_args!("dropped {name}"))?;
+impl Answer for GuardCommit {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        self.report.show(context)?;
+        let name = &self.report.name;
+        if let Some(commit) = &self.commit {
+            return context.show_commit(&format!("committed {name}"), commit, true);
+        }
+        let next = format!("it stays staged; drop it with: treering guard drop {name}");
+        context.output.note("next", next);
+        Ok(())
     }
+}
+
+fn drop_staged(context: &mut Context, name: String) -> Done {
+    let agent = context.agent_to_write()?;
+    agent.drop_staged(&name, &context.writer())?;
+    context.answer(&GuardDropped { name, dropped: true })?;
     Ok(DONE)
+}
+
+impl Answer for GuardDropped {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        context.output.line(format_args!("dropped {}", self.name))
+    }
 }
 
 fn show(context: &mut Context, name: &str) -> Done {
     let agent = context.agent_to_read()?;
-    for change in agent.staged_changes(name)? {
-        if context.output.is_json() {
-            context.output.document(&change.to_json()?)?;
-            continue;
-        }
-        let style = context.output.style();
-        for line in change_lines(
-            style,
-            change.id.as_str(),
-            change.old.as_ref(),
-            change.new.as_ref(),
-        ) {
-            context.output.line(line)?;
-        }
+    for changed in agent.staged_changes(name)? {
+        context.answer(&StagedObject::of(changed)?)?;
     }
     Ok(DONE)
+}
+
+impl Answer for StagedObject {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let [old, new] = &self.versions;
+        let style = context.output.style();
+        for line in change_lines(style, self.id.as_str(), old.as_ref(), new.as_ref()) {
+            context.output.line(line)?;
+        }
+        Ok(())
+    }
 }
 
 fn list(context: &mut Context) -> Done {
     let agent = context.agent_to_read()?;
-    let now = agent.memory().view().now();
-    let mut table = Table::new(&["staged", "when", "actor", "session", "reason"]);
-    for staged in agent.staged() {
-        if context.output.is_json() {
-            context.output.document(&json!({
-                "name": staged.name,
-                "base": staged.commit.map(CommitDigest::to_hex),
-                "time": staged.time.to_string(),
-                "actor": staged.actor,
-                "session": staged.session,
-                "reason": staged.reason,
-            }))?;
-            continue;
-        }
-        let cells = vec![
-            coloured(Meaning::Name, &staged.name),
-            coloured(
-                Meaning::Quiet,
-                time::in_column(staged.time, now, context.output.style()),
-            ),
-            plain(staged.actor.as_deref().unwrap_or_default()),
-            plain(staged.session.as_deref().unwrap_or_default()),
-            plain(staged.reason.as_deref().unwrap_or_default()),
-        ];
-        table.row(&mut context.output, cells)?;
-    }
-    table.finish(&mut context.output)?;
+    context.rows(
+        agent
+            .staged()
+            .into_iter()
+            .map(|staged| Ok(StagedLine::from(staged))),
+    )?;
     Ok(DONE)
 }
 
-fn recall(context: &mut Context, verb: &GuardRecall) -> Done {
-    let mut texts = verb.queries.clone();
+impl Row for StagedLine {
+    const COLUMNS: &'static [&'static str] = &["staged", "when", "actor", "session", "reason"];
+
+    fn cells(&self, context: &Context) -> Vec<Cell> {
+        vec![
+            coloured(Meaning::Name, &self.name),
+            context.when(self.time),
+            plain(self.actor.as_deref().unwrap_or_default()),
+            plain(self.session.as_deref().unwrap_or_default()),
+            plain(self.reason.as_deref().unwrap_or_default()),
+        ]
+    }
+}
+
+fn recall(context: &mut Context, verb: GuardRecall) -> Done {
+    let mut texts = verb.queries;
     if let Some(file) = &verb.file {
         let mut input = open_input(context, file)?;
         let mut reader = Lines::of(&mut *input);
@@ -356,29 +345,28 @@ fn recall(context: &mut Context, verb: &GuardRecall) -> Done {
     };
     let queries: Vec<RecallQuery> = texts.into_iter().map(query).collect();
     let changes = agent.compare_recall(&older, &newer, &queries)?;
+    for change in &changes {
+        context.answer(change)?;
+    }
     let is_same = changes.iter().all(RecallChange::is_same);
-    for change in changes {
-        if context.output.is_json() {
-            context.output.document(&json!({
-                "query": change.query, "kept": change.kept, "lost": change.lost, "gained": change.gained,
-            }))?;
-            continue;
-        }
-        let kept = change.kept.len();
-        context
-            .output
-            .line(format_args!("{}: {kept} kept", one_line(&change.query)))?;
+    Ok(if verb.exit_code && !is_same { NO } else { DONE })
+}
+
+impl Answer for RecallChange {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let (query, kept) = (one_line(&self.query), self.kept.len());
+        context.output.line(format_args!("{query}: {kept} kept"))?;
         for (sign, meaning, ids) in [
-            ("-", Meaning::Bad, &change.lost),
-            ("+", Meaning::Good, &change.gained),
+            ("-", Meaning::Bad, &self.lost),
+            ("+", Meaning::Good, &self.gained),
         ] {
             for id in ids {
                 let line = context.output.paint(meaning, format_args!("  {sign} {id}"));
                 context.output.line(line)?;
             }
         }
+        Ok(())
     }
-    Ok(if verb.exit_code && !is_same { NO } else { DONE })
 }
 
 /// The policy that a change is checked by.
@@ -424,31 +412,10 @@ fn read(file: &Path) -> Result<Policy> {
     Policy::parse(&text).map_err(|error| error.context(file.display()))
 }
 
-fn verdict(report: &Report) -> u8 {
-    if report.is_passed() {
+fn verdict(answer: &GuardReport) -> u8 {
+    if answer.passed {
         DONE
     } else {
         exit_code(ErrorKind::Denied)
     }
-}
-
-fn document(name: &str, report: &Report) -> Value {
-    let checks = report.checks.iter().map(|checked| {
-        json!({
-            "check": checked.check,
-            "passed": checked.is_passed,
-            "why": checked.why,
-            "ids": checked.ids,
-            "ids_total": checked.ids_total,
-            "advice": checked.advice,
-        })
-    });
-    json!({
-        "name": name,
-        "passed": report.is_passed(),
-        "added": report.counts.added,
-        "changed": report.counts.changed,
-        "removed": report.counts.removed,
-        "checks": checks.collect::<Vec<_>>(),
-    })
 }

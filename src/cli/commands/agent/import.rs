@@ -3,33 +3,25 @@
 //! # Layer
 //! L10, part of cli.
 
-use crate::cli::args;
-use crate::cli::verb::Verb;
-use clap::{Args, ValueEnum};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use serde::Serialize;
-use serde_json::json;
+use clap::ValueEnum;
 
 use super::folder::{Folder, There};
-use super::note::{note_held, scope};
-use crate::agent::blocks::{FoundFile, TakeBlocks, Taken, TakenBlocks, TakenFile};
-use crate::agent::import::{Foreign, ForeignFormat, ForeignTaken, odek::scope_of_file};
+use crate::agent::Reach;
+use crate::agent::blocks::{FoundFile, TakeBlocks, Taken, TakenFile};
+use crate::agent::import::{Foreign, ForeignFormat, odek::scope_of_file};
 use crate::agent::session::extraction::FactScope;
-use crate::agent::{Agent, Reach};
+use crate::answers::agent::guard::{BlocksImported, FileImported};
 use crate::cli::commands::input::read_input;
-use crate::cli::context::Context;
-use crate::cli::errors::{DONE, Done, Failure};
-use crate::cli::human::counted;
-use crate::cli::json::with_commit;
-use crate::error::{Error, ErrorCode, Result};
-use crate::object::Id;
+use crate::cli::commands::prelude::*;
+use crate::error::{Error, ErrorCode};
 
 /// The largest file that is read.
 const FILE_BYTES_MAX: u64 = 256 << 20;
 /// Findings that a person reads.
-const TOLD_MAX: usize = 20;
+const FINDINGS_SHOWN: usize = 20;
 
 /// What is imported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -90,36 +82,34 @@ pub(crate) struct Import {
 
 impl Verb for Import {
     const NAME: &'static str = "import";
+    const ANSWERS: &'static [Form] = &[
+        form::<BlocksImported>("a folder of blocks"),
+        form::<FileImported>("a file of another system"),
+    ];
 
     fn run(self, context: &mut Context) -> Done {
-        import(context, &self)
-    }
-}
-
-fn import(context: &mut Context, verb: &Import) -> Done {
-    check(verb)?;
-    match verb.format {
-        ImportFormat::Blocks => blocks(context, verb),
-        ImportFormat::ServerMemory => foreign(context, verb, ForeignFormat::ServerMemory),
-        ImportFormat::Snap => foreign(context, verb, ForeignFormat::Snap),
-        ImportFormat::Odek => {
-            let name = verb
-                .path
-                .file_name()
-                .map(|name| name.to_string_lossy().into_owned());
-            let about = match verb.about {
-                Some(FactsAbout::User) => Some(FactScope::User),
-                Some(FactsAbout::Env) => Some(FactScope::Env),
-                None => name.and_then(|name| scope_of_file(&name)),
-            };
-            let about = about.ok_or_else(|| {
-                Failure::usage(
-                    "what the facts are about is not known",
-                    "say it: --about user or --about env",
-                )
-            })?;
-            foreign(context, verb, ForeignFormat::Odek(about))
-        }
+        check(&self)?;
+        let format = match self.format {
+            ImportFormat::Blocks => return blocks(context, &self),
+            ImportFormat::ServerMemory => ForeignFormat::ServerMemory,
+            ImportFormat::Snap => ForeignFormat::Snap,
+            ImportFormat::Odek => {
+                let name = self.path.file_name().map(|name| name.to_string_lossy());
+                let about = match self.about {
+                    Some(FactsAbout::User) => Some(FactScope::User),
+                    Some(FactsAbout::Env) => Some(FactScope::Env),
+                    None => name.and_then(|name| scope_of_file(&name)),
+                };
+                let about = about.ok_or_else(|| {
+                    Failure::usage(
+                        "what the facts are about is not known",
+                        "say it: --about user or --about env",
+                    )
+                })?;
+                ForeignFormat::Odek(about)
+            }
+        };
+        foreign(context, &self, format)
     }
 }
 
@@ -172,20 +162,64 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
     }
     let agent = context.agent_to_write()?;
     let taken = agent.take_blocks(&files, &take, &context.writer())?;
-    print_blocks(context, &agent, &taken)?;
-    refresh(context, &folder, &files, &taken);
-    let is_refused = |file: &TakenFile| file.taken == Taken::Refused;
-    if !taken.files.is_empty() && taken.files.iter().all(is_refused) {
+    let answer = BlocksImported::from(taken);
+    context.answer(&answer)?;
+    if answer.conflicts > 0 {
+        context.output.note(
+            "conflict",
+            "the memory says something else: export to another folder, put the two together, and import with --force",
+        );
+    }
+    if !answer.missing.is_empty() {
+        let what = counted(answer.missing.len() as u64, "block");
+        let text = format!("{what} without a file here: they stay; --prune removes them");
+        context.output.note("missing", text);
+    }
+    context.note_held(&agent, answer.held.as_deref());
+    refresh(context, &folder, &files, &answer.files);
+    if !answer.files.is_empty() && answer.refused == answer.files.len() {
         return Err(nothing_taken().into());
     }
     Ok(DONE)
 }
 
+impl Answer for BlocksImported {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        for file in &self.files {
+            if file.taken != Taken::Unchanged || !file.said.is_empty() {
+                let (taken, path, remarks) = (file.taken.name(), &file.path, file.said.join("; "));
+                let colon = if remarks.is_empty() { "" } else { ": " };
+                context
+                    .output
+                    .line(format_args!("{taken} {path}{colon}{remarks}"))?;
+            }
+        }
+        for id in &self.pruned {
+            context.output.line(format_args!("removed {id}"))?;
+        }
+        let mut text = format!(
+            "{} created, {} updated, {} unchanged",
+            self.created, self.updated, self.unchanged
+        );
+        for (count, taken) in [
+            (self.stale, Taken::Stale),
+            (self.conflicts, Taken::Conflict),
+            (self.quarantined, Taken::Quarantined),
+            (self.refused, Taken::Refused),
+        ] {
+            if count > 0 {
+                text = format!("{text}, {count} {}", taken.name());
+            }
+        }
+        context.output.line(text)
+    }
+}
+
 /// Writes the time of the new versions into the files that were taken, unless somebody changed them meanwhile.
-fn refresh(context: &mut Context, folder: &Folder, files: &[FoundFile], taken: &TakenBlocks) {
+fn refresh(context: &mut Context, folder: &Folder, files: &[FoundFile], taken: &[TakenFile]) {
     let read: HashMap<&str, &FoundFile> = files.iter().map(|file| (file.path.as_str(), file)).collect();
     let mut failed = Vec::new();
-    for file in &taken.files {
+    for file in taken {
         let Some(fresh) = &file.fresh else { continue };
         let then = read
             .get(file.path.as_str())
@@ -204,123 +238,45 @@ fn refresh(context: &mut Context, folder: &Folder, files: &[FoundFile], taken: &
     }
 }
 
-fn print_blocks(context: &mut Context, agent: &Agent, taken: &TakenBlocks) -> Result<(), Failure> {
-    let count = |what: Taken| taken.files.iter().filter(|file| file.taken == what).count();
-    if context.output.is_json() {
-        let ids = |ids: &[Id]| ids.iter().map(Id::to_string).collect::<Vec<_>>();
-        let document = json!({
-            "format": "blocks",
-            "created": count(Taken::Created),
-            "updated": count(Taken::Updated),
-            "unchanged": count(Taken::Unchanged),
-            "stale": count(Taken::Stale),
-            "conflicts": count(Taken::Conflict),
-            "quarantined": count(Taken::Quarantined),
-            "refused": count(Taken::Refused),
-            "files": taken.files,
-            "missing": ids(&taken.missing),
-            "pruned": ids(&taken.pruned),
-            "held": taken.held,
-        });
-        context.output.document(&with_commit(document, &taken.commit))?;
-    } else {
-        for file in &taken.files {
-            if file.taken != Taken::Unchanged || !file.said.is_empty() {
-                let said = if file.said.is_empty() {
-                    String::new()
-                } else {
-                    format!(": {}", file.said.join("; "))
-                };
-                context
-                    .output
-                    .line(format_args!("{} {}{said}", file.taken.name(), file.path))?;
-            }
-        }
-        for id in &taken.pruned {
-            context.output.line(format_args!("removed {id}"))?;
-        }
-        let text = format!(
-            "{} created, {} updated, {} unchanged",
-            count(Taken::Created),
-            count(Taken::Updated),
-            count(Taken::Unchanged)
-        );
-        let others = [Taken::Stale, Taken::Conflict, Taken::Quarantined, Taken::Refused];
-        let others = others.into_iter().filter(|what| count(*what) > 0);
-        let others: String = others
-            .map(|what| format!(", {} {}", count(what), what.name()))
-            .collect();
-        context.output.line(text + &others)?;
-    }
-    if count(Taken::Conflict) > 0 {
-        context.output.note(
-            "conflict",
-            "the memory says something else: export to another folder, put the two together, and import with --force",
-        );
-    }
-    if !taken.missing.is_empty() {
-        let what = counted(taken.missing.len() as u64, "block");
-        context.output.note(
-            "missing",
-            format!("{what} without a file here: they stay; --prune removes them"),
-        );
-    }
-    if let Some(held) = &taken.held {
-        note_held(context, agent, held);
-    }
-    Ok(())
-}
-
-/// The answer for a file of another system.
-#[derive(Serialize)]
-struct ForeignAnswer<'a> {
-    format: &'static str,
-    #[serde(flatten)]
-    taken: &'a ForeignTaken,
-}
-
 fn foreign(context: &mut Context, verb: &Import, format: ForeignFormat) -> Done {
     let bytes = read_input(context, &verb.path, FILE_BYTES_MAX)?;
+    let place = context.place();
     let foreign = Foreign {
         format,
         bytes: &bytes,
-        scope: verb
-            .scope
-            .as_deref()
-            .map(|word| scope(context, Some(word)))
-            .transpose()?,
-        place: context.place(),
+        scope: verb.scope.as_deref().map(|word| place.scope(word)).transpose()?,
+        place,
     };
     let agent = context.agent_to_write()?;
-    let taken = agent.take_foreign(&foreign, &context.writer())?;
-    if context.output.is_json() {
-        let document = json!(ForeignAnswer {
-            format: format.name(),
-            taken: &taken,
-        });
-        context.output.document(&with_commit(document, &taken.commit))?;
-    } else {
-        for one in taken.findings.iter().take(TOLD_MAX) {
-            context.output.line(format_args!("{}: {}", one.at, one.what))?;
-        }
-        if taken.findings.len() > TOLD_MAX {
-            context
-                .output
-                .line(format_args!("and {} more", taken.findings.len() - TOLD_MAX))?;
-        }
-        context.output.line(format_args!(
-            "{} created, {} updated, {} unchanged, {} refused",
-            taken.created, taken.updated, taken.unchanged, taken.refused
-        ))?;
-    }
-    if let Some(held) = &taken.held {
-        note_held(context, &agent, held);
-    }
+    let answer = FileImported {
+        format: format.name(),
+        taken: agent.take_foreign(&foreign, &context.writer())?,
+    };
+    context.answer(&answer)?;
+    let taken = answer.taken;
+    context.note_held(&agent, taken.held.as_deref());
     let taken_in = taken.created + taken.updated + taken.unchanged + taken.quarantined;
     if taken_in == 0 && !taken.findings.is_empty() {
         return Err(nothing_taken().into());
     }
     Ok(DONE)
+}
+
+impl Answer for FileImported {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let taken = &self.taken;
+        for one in taken.findings.iter().take(FINDINGS_SHOWN) {
+            context.output.line(format_args!("{}: {}", one.at, one.what))?;
+        }
+        let more = taken.findings.len().saturating_sub(FINDINGS_SHOWN);
+        if more > 0 {
+            context.output.line(format_args!("and {more} more"))?;
+        }
+        context.output.line(format_args!(
+            "{} created, {} updated, {} unchanged, {} refused",
+            taken.created, taken.updated, taken.unchanged, taken.refused
+        ))
+    }
 }
 
 fn nothing_taken() -> Error {

@@ -3,22 +3,17 @@
 //! # Layer
 //! L10, part of cli.
 
-use crate::cli::args;
-use crate::cli::verb::Verb;
-use clap::{Args, Subcommand};
-use serde_json::{Value as Json, json};
+use clap::Subcommand;
 
-use crate::agent::notes::{self, NewNote, Replace};
-use crate::agent::{Agent, Item};
-use crate::cli::commands::input::content_from_input;
-use crate::cli::context::Context;
-use crate::cli::errors::{DONE, Done, Failure};
-use crate::cli::human::{Table, coloured, counted, gist, plain};
-use crate::cli::json::with_commit;
-use crate::cli::output::{Meaning, printable};
+use crate::agent::Agent;
+use crate::agent::notes::{NewNote, NoteWritten, Replace};
+use crate::answers::agent::sessions::{NoteDeleted, NoteHit, NoteLine};
+use crate::cli::commands::input::text_or_input;
+use crate::cli::commands::prelude::*;
+use crate::cli::human::gist;
 use crate::engine::View;
 use crate::error::{Error, Result};
-use crate::object::{Id, Scope, Time};
+use crate::object::Id;
 
 /// Keep notes beyond a session
 #[derive(Args, Debug)]
@@ -33,9 +28,21 @@ pub(crate) struct Note {
 
 impl Verb for Note {
     const NAME: &'static str = "note";
+    const ANSWERS: &'static [Form] = &[
+        form::<NoteWritten>("write"),
+        form::<NoteLine>("read, and a line each of list"),
+        form::<NoteHit>("search, a line each"),
+        form::<NoteDeleted>("delete"),
+    ];
 
     fn run(self, context: &mut Context) -> Done {
-        note(context, self)
+        match self.verb {
+            NoteVerb::Write(verb) => write(context, verb),
+            NoteVerb::Read(verb) => read(context, &verb),
+            NoteVerb::List(verb) => list(context, &verb),
+            NoteVerb::Delete(verb) => delete(context, &verb),
+            NoteVerb::Search(verb) => search(context, &verb),
+        }
     }
 }
 
@@ -130,20 +137,10 @@ pub(crate) struct NoteSearch {
     pub(crate) scope: Option<String>,
 }
 
-fn note(context: &mut Context, verb: Note) -> Done {
-    match verb.verb {
-        NoteVerb::Write(verb) => write(context, verb),
-        NoteVerb::Read(verb) => read(context, &verb),
-        NoteVerb::List(verb) => list(context, &verb),
-        NoteVerb::Delete(verb) => delete(context, &verb),
-        NoteVerb::Search(verb) => search(context, &verb),
-    }
-}
-
 fn write(context: &mut Context, verb: NoteWrite) -> Done {
     let note = NewNote {
         text: text_or_input(context, verb.text)?,
-        scope: scope(context, verb.scope.as_deref())?,
+        scope: context.scope(verb.scope.as_deref())?,
         session: context.lane(),
         replace: match verb.replace.as_deref() {
             None => None,
@@ -153,38 +150,25 @@ fn write(context: &mut Context, verb: NoteWrite) -> Done {
     };
     let agent = context.agent_to_write()?;
     let written = agent.write_note(&note, &context.writer())?;
-    let document = json!({
-        "id": written.id.as_ref().map(Id::as_str),
-        "action": written.action.name(),
-        "digest": written.digest.map(crate::digest::ObjectDigest::to_hex),
-        "owner": written.owner,
-        "scope": note.scope.as_str(),
-        "cleared": written.cleared,
-        "verdict": written.verdict.name(),
-        "rules": written.rules,
-        "held": written.held,
-    });
-    if context.output.is_json() {
-        context.output.document(&with_commit(document, &written.commit))?;
-    } else {
-        let id = written.id.as_ref().map_or_else(
-            || counted(written.cleared, "note"),
-            |id| format!("{id} of '{}'", written.owner),
-        );
-        context
-            .output
-            .line(format_args!("{} {id}", written.action.name()))?;
-    }
-    if let Some(held) = &written.held {
-        note_held(context, &agent, held);
-    }
+    context.answer(&written)?;
+    context.note_held(&agent, written.held.as_deref());
     Ok(DONE)
 }
 
+impl Answer for NoteWritten {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let what = match &self.id {
+            Some(id) => format!("{id} of '{}'", self.owner),
+            None => counted(self.cleared, "note"),
+        };
+        context.output.line(format_args!("{} {what}", self.action.name()))
+    }
+}
+
 fn read(context: &mut Context, verb: &NoteRead) -> Done {
-    let scope = scope(context, verb.scope.as_deref())?;
+    let scope = context.scope(verb.scope.as_deref())?;
     let id = Id::new(&verb.id)?;
-    // Only a handle that may write keeps that the note was read; who may not, reads all the same.
+    // Only a handle that may write records the reading. Without one the note is shown all the same.
     let agent = match context.at() {
         None => context.agent_to_write().or_else(|_| context.agent_to_read())?,
         Some(_) => context.agent_to_read()?,
@@ -198,132 +182,87 @@ fn read(context: &mut Context, verb: &NoteRead) -> Done {
         Error::not_found(format!("there is no note '{id}' in the scope '{scope}'"))
             .with_hint("`note list` shows the notes")
     })?;
-    if context.output.is_json() {
-        context.output.document(&document(&note))?;
-    } else {
-        context.output.text(note.item.text())?;
-        context.output.line("")?;
-    }
+    context.answer(&NoteLine::from(note))?;
     Ok(DONE)
+}
+
+impl Answer for NoteLine {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        context.output.text(&self.text)?;
+        context.output.line("")
+    }
 }
 
 fn list(context: &mut Context, verb: &NoteList) -> Done {
     let (agent, view) = open(context)?;
-    let scope = scope(context, verb.scope.as_deref())?;
+    let scope = context.scope(verb.scope.as_deref())?;
     let session = verb.own.then(|| context.lane());
     let notes = agent.notes(&view, &scope, session.as_deref())?;
-    let mut table = Table::new(&["id", "session", "trust", "text"]);
-    for note in &notes {
-        if context.output.is_json() {
-            context.output.document(&document(note))?;
-        } else {
-            let object = note.item.object();
-            let cells = vec![
-                coloured(Meaning::Name, object.id()),
-                plain(note.owner.as_deref().unwrap_or_default()),
-                plain(object.origin().name()),
-                plain(gist(object)),
-            ];
-            table.row(&mut context.output, cells)?;
-        }
-    }
-    table.finish(&mut context.output)?;
+    context.rows(notes.into_iter().map(|note| Ok(NoteLine::from(note))))?;
     Ok(DONE)
 }
 
+impl Row for NoteLine {
+    const COLUMNS: &'static [&'static str] = &["id", "session", "trust", "text"];
+
+    fn cells(&self, _: &Context) -> Vec<Cell> {
+        vec![
+            coloured(Meaning::Name, &self.id),
+            plain(self.about.owner.as_deref().unwrap_or_default()),
+            plain(self.about.origin.name()),
+            plain(gist(&self.about.object)),
+        ]
+    }
+}
+
 fn delete(context: &mut Context, verb: &NoteDelete) -> Done {
-    let scope = scope(context, verb.scope.as_deref())?;
+    let scope = context.scope(verb.scope.as_deref())?;
     let id = Id::new(&verb.id)?;
     let agent = context.agent_to_write()?;
-    let (is_there, commit) = agent.delete_note(&id, &scope, &context.writer())?;
-    if context.output.is_json() {
-        let document = json!({ "deleted": is_there, "id": id.as_str(), "scope": scope.as_str() });
-        context.output.document(&with_commit(document, &commit))?;
-    } else if is_there {
-        context.output.line(format_args!("deleted {id}"))?;
-    } else {
-        context.output.line(format_args!("there was no note {id}"))?;
-    }
+    let (deleted, commit) = agent.delete_note(&id, &scope, &context.writer())?;
+    context.answer(&NoteDeleted {
+        deleted,
+        id,
+        scope,
+        commit,
+    })?;
     Ok(DONE)
+}
+
+impl Answer for NoteDeleted {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let done = if self.deleted {
+            "deleted"
+        } else {
+            "there was no note"
+        };
+        context.output.line(format_args!("{done} {}", self.id))
+    }
 }
 
 fn search(context: &mut Context, verb: &NoteSearch) -> Done {
     let (agent, view) = open(context)?;
-    let scope = scope(context, verb.scope.as_deref())?;
+    let scope = context.scope(verb.scope.as_deref())?;
     let found = agent.search_notes(&view, &verb.query, &scope, &context.lane(), verb.limit)?;
-    let mut table = Table::new(&["score", "id", "trust", "text"]);
-    for hit in &found {
-        if context.output.is_json() {
-            let mut document = document(&hit.note);
-            if let Some(fields) = document.as_object_mut() {
-                drop(fields.shift_remove("text"));
-            }
-            document["score"] = hit.score.into();
-            document["snippet"] = hit.snippet.as_str().into();
-            document["own"] = hit.is_own.into();
-            context.output.document(&document)?;
-        } else {
-            let object = hit.note.item.object();
-            let cells = vec![
-                plain(format!("{:.3}", hit.score)),
-                coloured(Meaning::Name, object.id()),
-                plain(object.origin().name()),
-                plain(&hit.snippet),
-            ];
-            table.row(&mut context.output, cells)?;
-        }
-    }
-    table.finish(&mut context.output)?;
+    context.rows(found.into_iter().map(|hit| Ok(NoteHit::from(hit))))?;
     Ok(DONE)
 }
 
-fn document(note: &notes::NoteRead) -> Json {
-    let time = |time: Option<Time>| time.map(|time| time.to_string());
-    let object = Item::object(&note.item);
-    json!({
-        "id": object.id(),
-        "text": note.item.text(),
-        "owner": note.owner,
-        "scope": object.scope(),
-        "created": time(note.created),
-        "updated": time(note.updated),
-        "read": time(note.read),
-        "origin": object.origin().name(),
-        "digest": object.digest().to_hex(),
-        "flags": note.item.flags(),
-    })
+impl Row for NoteHit {
+    const COLUMNS: &'static [&'static str] = &["score", "id", "trust", "text"];
+
+    fn cells(&self, _: &Context) -> Vec<Cell> {
+        vec![
+            plain(format!("{:.3}", self.score)),
+            coloured(Meaning::Name, &self.id),
+            plain(self.about.origin.name()),
+            plain(&self.snippet),
+        ]
+    }
 }
 
 fn open(context: &mut Context) -> Result<(Agent, View)> {
     let agent = context.agent_to_read()?;
     let view = context.view(agent.memory())?;
     Ok((agent, view))
-}
-
-/// The scope that an option names, or that of the place.
-pub(super) fn scope(context: &Context, named: Option<&str>) -> Result<Scope> {
-    let place = context.place();
-    match named {
-        Some(word) => place.scope(word),
-        None => place.usual_scope(),
-    }
-}
-
-/// What a text option says, or what is on standard input.
-pub(super) fn text_or_input(context: &Context, text: String) -> Result<String, Failure> {
-    if text == "-" {
-        content_from_input(context)
-    } else {
-        Ok(text)
-    }
-}
-
-/// Says that something waits for a person.
-pub(super) fn note_held(context: &mut Context, agent: &Agent, held: &str) {
-    let why = agent.held_reason(held).map(|why| format!(": {why}"));
-    let why = printable(&why.unwrap_or_default());
-    context.output.note(
-        "quarantined",
-        format!("kept as {held} for a person to look at{why}"),
-    );
 }

@@ -3,20 +3,11 @@
 //! # Layer
 //! L10, part of cli.
 
-use crate::cli::args;
-use crate::cli::verb::Verb;
-use clap::Args;
-use std::io::{self, IsTerminal as _};
-
-use serde_json::json;
+use std::io;
 
 use crate::agent::trust::PersonSays;
-use crate::cli::commands::closing::print_committed;
-use crate::cli::context::Context;
-use crate::cli::errors::{DONE, Done, Failure};
-use crate::cli::human::one_line;
-use crate::cli::json::with_commit;
-use crate::cli::output::Meaning;
+use crate::answers::agent::items::ItemPromoted;
+use crate::cli::commands::prelude::*;
 use crate::digest::ObjectDigest;
 use crate::error::Error;
 use crate::object::Id;
@@ -46,61 +37,51 @@ pub(crate) struct Promote {
 
 impl Verb for Promote {
     const NAME: &'static str = "promote";
+    const ANSWERS: &'static [Form] = &[form::<ItemPromoted>("")];
 
     fn run(self, context: &mut Context) -> Done {
-        promote(context, &self)
-    }
-}
-
-fn promote(context: &mut Context, verb: &Promote) -> Done {
-    let id = Id::new(&verb.id)?;
-    let agent = context.agent_to_write()?;
-    let expected = match &verb.digest {
-        Some(text) => text.parse::<ObjectDigest>().map_err(|_| {
-            Failure::usage(
-                "--digest is not 64 hexadecimal digits",
-                "get shows the digest of an item",
-            )
-        })?,
-        None => {
-            let found = agent.memory().view().get(&id)?;
-            let found = found.ok_or_else(|| Error::not_found(format!("there is no item '{id}'")))?;
-            found.digest()
-        }
-    };
-    let question = match agent.memory().version(expected)? {
-        Some(object) => {
-            let text = one_line(object.content().unwrap_or_default());
-            format!("{id}, {}: {text}\npromote it?", object.origin())
-        }
-        None => format!("promote {id}?"),
-    };
-    let says = person(context, verb.yes, &question, "promoted")?;
-    let promoted = agent.promote(&id, expected, says, &context.writer())?;
-    if context.output.is_json() {
-        let document = json!({
-            "id": id.as_str(),
-            "digest": promoted.digest.to_hex(),
-            "promoted": expected.to_hex(),
-            "from": promoted.from.name(),
-            "to": promoted.to.name(),
-        });
-        context
-            .output
-            .document(&with_commit(document, &promoted.committed.commit))?;
-    } else {
-        let name = context.output.paint(Meaning::Name, &id);
-        let what = if promoted.committed.changed {
-            format!("{name}: from {} to {}", promoted.from, promoted.to)
-        } else {
-            format!("{name} is {} already", promoted.from)
+        let id = Id::new(&self.id)?;
+        let agent = context.agent_to_write()?;
+        let seen = match &self.digest {
+            Some(text) => text.parse::<ObjectDigest>().map_err(|_| {
+                Failure::usage(
+                    "--digest is not 64 hexadecimal digits",
+                    "get shows the digest of an item",
+                )
+            })?,
+            None => {
+                let found = agent.memory().view().get(&id)?;
+                let found = found.ok_or_else(|| Error::not_found(format!("there is no item '{id}'")))?;
+                found.digest()
+            }
         };
-        print_committed(context, agent.memory(), &promoted.committed, &what)?;
+        let question = match agent.memory().version(seen)? {
+            Some(object) => {
+                let text = one_line(object.content().unwrap_or_default());
+                format!("{id}, {}: {text}\npromote it?", object.origin())
+            }
+            None => format!("promote {id}?"),
+        };
+        let says = person(context, self.yes, &question, "promoted")?;
+        let promoted = agent.promote(&id, seen, says, &context.writer())?;
+        context.answer(&ItemPromoted::new(id, seen, promoted))?;
+        Ok(DONE)
     }
-    Ok(DONE)
 }
 
-/// How it is known that a person asks: by `--yes`, or because somebody at a terminal answers the question.
+impl Answer for ItemPromoted {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let name = context.output.paint(Meaning::Name, &self.id);
+        let what = if self.changed {
+            format!("{name}: from {} to {}", self.from, self.to)
+        } else {
+            format!("{name} is {} already", self.from)
+        };
+        context.show_commit(&what, &self.commit, self.changed)
+    }
+}
+
+/// Establishes that a person asks: by `--yes`, or by an answer at a terminal.
 pub(super) fn person(
     context: &mut Context,
     yes: bool,
@@ -116,8 +97,7 @@ pub(super) fn person(
             "answer at a terminal, or give --yes if you are that person",
         )
     };
-    let is_asked = io::stdin().is_terminal() && io::stderr().is_terminal() && !context.output.is_json();
-    if !is_asked {
+    if !context.output.can_ask() {
         return Err(refused());
     }
     context.output.note("question", format!("{question} [y/N]"));

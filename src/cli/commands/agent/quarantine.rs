@@ -3,23 +3,15 @@
 //! # Layer
 //! L10, part of cli.
 
-use crate::cli::agent_context::ScopeOptions;
-use crate::cli::args;
-use crate::cli::verb::Verb;
-use clap::Args;
 use std::fmt::Write as _;
-
-use serde_json::{Value, json};
 
 use super::promote::person;
 use crate::agent::trust::{HeldObject, Quarantined};
-use crate::cli::commands::closing::print_committed;
-use crate::cli::context::Context;
-use crate::cli::errors::{DONE, Done};
-use crate::cli::human::{Table, coloured, counted, cut, number, plain};
-use crate::cli::json::with_commit;
-use crate::cli::output::{Meaning, printable};
-use crate::cli::time;
+use crate::answers::agent::items::{HeldDiscarded, HeldReleased};
+use crate::cli::agent_context::ScopeOptions;
+use crate::cli::commands::prelude::*;
+use crate::cli::human::cut;
+use crate::cli::output::printable;
 
 /// Objects that a person is shown before they are released, and characters of each text.
 const ASKED_MAX: usize = 200;
@@ -52,86 +44,73 @@ pub(crate) struct Quarantine {
 
 impl Verb for Quarantine {
     const NAME: &'static str = "quarantine";
+    const ANSWERS: &'static [Form] = &[
+        form::<Quarantined>("a line each"),
+        form::<HeldReleased>("with --release"),
+        form::<HeldDiscarded>("with --discard"),
+    ];
 
     fn run(self, context: &mut Context) -> Done {
-        quarantine(context, &self)
-    }
-}
-
-fn quarantine(context: &mut Context, verb: &Quarantine) -> Done {
-    if let Some(name) = &verb.release {
-        return release(context, name, verb.yes);
-    }
-    if let Some(name) = &verb.discard {
-        return discard(context, name);
-    }
-    let agent = context.agent_to_read()?;
-    let now = agent.memory().view().now();
-    let mut table = Table::new(&["held back", "objects", "when", "reason", "text"]);
-    let reach = context.reach(&verb.scopes)?;
-    let all = agent.quarantined(&reach)?;
-    if let Some(scopes) = reach.names().filter(|_| all.is_empty()) {
-        let text = format!("looked in {}; --all-scopes lists all", scopes.join(", "));
-        context.output.note("scopes", text);
-    }
-    for held in all {
-        if context.output.is_json() {
-            context.output.document(&document(&held))?;
-            continue;
+        if let Some(name) = self.release {
+            return release(context, name, self.yes);
         }
-        let cells = vec![
-            coloured(Meaning::Name, &held.name),
-            number(held.ids_total as u64),
-            coloured(
-                Meaning::Quiet,
-                time::in_column(held.time, now, context.output.style()),
-            ),
-            plain(held.reason.as_deref().unwrap_or_default()),
-            plain(&held.preview),
-        ];
-        table.row(&mut context.output, cells)?;
+        if let Some(name) = self.discard {
+            let agent = context.agent_to_write()?;
+            agent.discard(&name, &context.writer())?;
+            let discarded = true;
+            context.answer(&HeldDiscarded { name, discarded })?;
+            return Ok(DONE);
+        }
+        let agent = context.agent_to_read()?;
+        let reach = context.reach(&self.scopes)?;
+        let all = agent.quarantined(&reach)?;
+        if let Some(scopes) = reach.names().filter(|_| all.is_empty()) {
+            let text = format!("looked in {}; --all-scopes lists all", scopes.join(", "));
+            context.output.note("scopes", text);
+        }
+        context.rows(all.into_iter().map(Ok))?;
+        Ok(DONE)
     }
-    table.finish(&mut context.output)?;
-    Ok(DONE)
 }
 
-fn document(held: &Quarantined) -> Value {
-    json!({
-        "name": held.name,
-        "reason": held.reason,
-        "time": held.time.to_string(),
-        "actor": held.actor,
-        "session": held.session,
-        "ids": held.ids,
-        "ids_total": held.ids_total,
-        "preview": held.preview,
-    })
+impl Row for Quarantined {
+    const COLUMNS: &'static [&'static str] = &["held back", "objects", "when", "reason", "text"];
+
+    fn cells(&self, context: &Context) -> Vec<Cell> {
+        vec![
+            coloured(Meaning::Name, &self.name),
+            number(self.ids_total as u64),
+            context.when(self.time),
+            plain(self.reason.as_deref().unwrap_or_default()),
+            plain(&self.preview),
+        ]
+    }
 }
 
-fn release(context: &mut Context, name: &str, yes: bool) -> Done {
+fn release(context: &mut Context, name: String, yes: bool) -> Done {
     let agent = context.agent_to_write()?;
-    let objects = agent.held_objects(name)?;
-    let question = question(name, &objects);
-    let says = person(context, yes, &question, "released")?;
-    let committed = agent.release(name, says, &context.writer())?;
-    if context.output.is_json() {
-        let document = json!({
-            "name": name,
-            "released": true,
-            "ids": objects.iter().map(|one| one.id.as_str()).collect::<Vec<_>>(),
-        });
-        context
-            .output
-            .document(&with_commit(document, &committed.commit))?;
-    } else {
-        let what = counted(objects.len() as u64, "object");
-        let text = format!("released {name} with {what}");
-        print_committed(context, agent.memory(), &committed, &text)?;
-    }
+    let objects = agent.held_objects(&name)?;
+    let says = person(context, yes, &question(&name, &objects), "released")?;
+    let committed = agent.release(&name, says, &context.writer())?;
+    context.answer(&HeldReleased {
+        name,
+        released: true,
+        ids: objects.into_iter().map(|one| one.id).collect(),
+        commit: committed.commit,
+        changed: committed.changed,
+    })?;
     Ok(DONE)
 }
 
-/// What a person is asked: everything that would be written, as far as it fits, and what is not shown.
+impl Answer for HeldReleased {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let count = counted(self.ids.len() as u64, "object");
+        let what = format!("released {} with {count}", self.name);
+        context.show_commit(&what, &self.commit, self.changed)
+    }
+}
+
+/// The question to a person: everything that would be written, as far as it fits, and the count of the rest.
 fn question(name: &str, objects: &[HeldObject]) -> String {
     let mut text = format!("{name}: {}\n", counted(objects.len() as u64, "object"));
     for one in objects.iter().take(ASKED_MAX) {
@@ -146,25 +125,15 @@ fn question(name: &str, objects: &[HeldObject]) -> String {
     }
     let more = objects.len().saturating_sub(ASKED_MAX);
     if more > 0 {
-        let _infallible = writeln!(
-            text,
-            "and {} that are not shown here",
-            counted(more as u64, "object")
-        );
+        let more = counted(more as u64, "object");
+        let _infallible = writeln!(text, "and {more} that are not shown here");
     }
     text.push_str("release all of it?");
     text
 }
 
-fn discard(context: &mut Context, name: &str) -> Done {
-    let agent = context.agent_to_write()?;
-    agent.discard(name, &context.writer())?;
-    if context.output.is_json() {
-        context
-            .output
-            .document(&json!({ "name": name, "discarded": true }))?;
-    } else {
-        context.output.line(format_args!("discarded {name}"))?;
+impl Answer for HeldDiscarded {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        context.output.line(format_args!("discarded {}", self.name))
     }
-    Ok(DONE)
 }

@@ -3,24 +3,20 @@
 //! # Layer
 //! L10, part of cli.
 
-use crate::cli::agent_context::ScopeOptions;
-use crate::cli::args;
-use crate::cli::verb::Verb;
-use clap::Args;
 use std::path::Path;
 use std::time::Instant;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::agent::search::LIMIT;
-use crate::agent::{Agent, Reach, Reached, RecallHit, RecallQuery, Recalled};
+use crate::agent::{Agent, Reach, RecallHit, RecallQuery, Recalled};
+use crate::answers::agent::recall::{Found, FoundForLine, LeftOut};
+use crate::cli::agent_context::ScopeOptions;
 use crate::cli::commands::attributes::attribute;
 use crate::cli::commands::input::{Lines, at_line, open_input};
-use crate::cli::context::Context;
-use crate::cli::errors::{DONE, Done, Failure};
-use crate::cli::human::{self, Table, coloured, plain, right};
-use crate::cli::output::{Meaning, Mode, Output};
-use crate::cli::time;
+use crate::cli::commands::prelude::*;
+use crate::cli::human::{Table, right};
+use crate::cli::output::{Mode, Output};
 use crate::engine::View;
 use crate::error::{Error, Result};
 use crate::ingest::json::{loose_time_from_json, parse};
@@ -118,30 +114,30 @@ pub(crate) struct Recall {
 
 impl Verb for Recall {
     const NAME: &'static str = "recall";
+    const ANSWERS: &'static [Form] = &[
+        form::<Found>(""),
+        form::<FoundForLine>("a line each, with --queries"),
+    ];
 
     fn run(self, context: &mut Context) -> Done {
-        recall(context, &self)
+        let agent = open(context, &self)?;
+        let view = context.view(agent.memory())?;
+        let now = moment(self.now.as_deref(), view.now())?;
+        let view = match now {
+            Some(now) => view.with_now(now),
+            None => view,
+        };
+        let query = query_of(context, &self, view.now())?;
+        let done = match &self.queries {
+            Some(file) => recall_lines(context, &agent, &view, &query, file),
+            None => recall_one(context, &agent, &view, &query),
+        };
+        // Derived: where it cannot be kept, the next run takes longer.
+        if done.is_ok() {
+            drop(agent.keep_index());
+        }
+        done
     }
-}
-
-fn recall(context: &mut Context, verb: &Recall) -> Done {
-    let agent = open(context, verb)?;
-    let view = context.view(agent.memory())?;
-    let now = moment(verb.now.as_deref(), view.now())?;
-    let view = match now {
-        Some(now) => view.with_now(now),
-        None => view,
-    };
-    let query = query_of(context, verb, view.now())?;
-    let done = match &verb.queries {
-        Some(file) => recall_lines(context, &agent, &view, &query, file),
-        None => recall_one(context, &agent, &view, &query),
-    };
-    // Derived: where it cannot be kept, the next run takes longer.
-    if done.is_ok() {
-        drop(agent.keep_index());
-    }
-    done
 }
 
 /// Opens the store so that what is shown can count as used and the index be kept, if the store lets us write; else to
@@ -206,26 +202,37 @@ fn moment(text: Option<&str>, now: Time) -> Result<Option<Time>> {
 
 fn recall_one(context: &mut Context, agent: &Agent, view: &View, query: &RecallQuery) -> Done {
     let recalled = agent.recall(view, query)?;
-    if context.output.is_json() {
-        context.output.document(&document(query, &recalled))?;
-        return Ok(DONE);
-    }
-    if context.output.mode() == Mode::Table {
-        print(context, view, &recalled)?;
-    } else {
-        list(context, view, &recalled)?;
-    }
-    note_scopes(context, query, &recalled);
+    let names = query.reach.names();
+    let found = Found {
+        scopes: names.map(|names| names.into_iter().map(str::to_owned).collect()),
+        index: recalled.reached,
+        now: view.now(),
+        limit: query.limit,
+        recalled,
+    };
+    context.answer(&found)?;
     Ok(DONE)
 }
 
+impl Answer for Found {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        if context.output.mode() == Mode::Table {
+            show_lines(context, self)?;
+        } else {
+            show_table(context, self)?;
+        }
+        note_left_out(context, self);
+        Ok(())
+    }
+}
+
 /// For people: a line about each hit, and its snippet with the words that were found.
-fn print(context: &mut Context, view: &View, recalled: &Recalled) -> Result<(), Failure> {
-    let output = &mut context.output;
+fn show_lines(context: &mut Context, found: &Found) -> Result<(), Failure> {
+    let (recalled, output) = (&found.recalled, &mut context.output);
     for (rank, hit) in (1..).zip(&recalled.hits) {
-        let id = output.paint(Meaning::Name, human::one_line(hit.id.as_str()));
+        let id = output.paint(Meaning::Name, one_line(hit.id.as_str()));
         let mut about = vec![
-            time::ago(hit.time, view.now()),
+            time::ago(hit.time, found.now),
             hit.kind.clone(),
             hit.scope.clone(),
         ];
@@ -236,14 +243,14 @@ fn print(context: &mut Context, view: &View, recalled: &Recalled) -> Result<(), 
         if !hit.superseded_by.is_empty() {
             about.push(format!("superseded by {}", hit.superseded_by.join(", ")));
         }
-        let about = output.paint(Meaning::Quiet, human::one_line(&about.join(", ")));
+        let about = output.paint(Meaning::Quiet, one_line(&about.join(", ")));
         output.line(format_args!("{rank:>3} {:>6.2}  {id}  {about}", hit.score))?;
         let text = match &hit.text {
-            Some(text) => human::one_line(text),
+            Some(text) => one_line(text),
             None => painted(output, recalled, hit),
         };
         output.line(format_args!("            {text}"))?;
-        for reason in &hit.reasons {
+        for reason in hit.reasons.iter().flatten() {
             let adds = reason.value * reason.weight;
             let (name, meaning) = (reason.name, reason.meaning);
             let line = format!(
@@ -261,26 +268,26 @@ fn print(context: &mut Context, view: &View, recalled: &Recalled) -> Result<(), 
 
 /// A snippet on one line, with the words that were found in colour.
 fn painted(output: &Output, recalled: &Recalled, hit: &RecallHit) -> String {
-    let one_line = |text: &str| human::one_line(&text.replace(char::is_whitespace, " "));
+    let in_line = |text: &str| one_line(&text.replace(char::is_whitespace, " "));
     let (mut line, mut end) = (String::new(), 0);
     for found in recalled.matches(hit) {
-        line.push_str(&one_line(&hit.snippet[end..found.start]));
-        line.push_str(&output.paint(Meaning::Good, one_line(&hit.snippet[found.clone()])));
+        line.push_str(&in_line(&hit.snippet[end..found.start]));
+        line.push_str(&output.paint(Meaning::Good, in_line(&hit.snippet[found.clone()])));
         end = found.end;
     }
-    line.push_str(&one_line(&hit.snippet[end..]));
+    line.push_str(&in_line(&hit.snippet[end..]));
     line
 }
 
 /// For language models and pages: a row a hit.
-fn list(context: &mut Context, view: &View, recalled: &Recalled) -> Result<(), Failure> {
+fn show_table(context: &mut Context, found: &Found) -> Result<(), Failure> {
     let mut table = Table::new(&["id", "score", "time", "trust", "speaker", "text"]);
     let style = context.output.style();
-    for hit in &recalled.hits {
+    for hit in &found.recalled.hits {
         let cells = vec![
             coloured(Meaning::Name, hit.id.as_str()),
             right(format!("{:.2}", hit.score)),
-            plain(time::in_column(hit.time, view.now(), style)),
+            plain(time::in_column(hit.time, found.now, style)),
             plain(hit.trust.name()),
             plain(hit.speaker.as_deref().unwrap_or("-")),
             plain(hit.text.as_ref().unwrap_or(&hit.snippet)),
@@ -290,95 +297,33 @@ fn list(context: &mut Context, view: &View, recalled: &Recalled) -> Result<(), F
     table.finish(&mut context.output)
 }
 
-/// Says which scopes answered, and what did not fit.
-fn note_scopes(context: &mut Context, query: &RecallQuery, recalled: &Recalled) {
+/// Notes the hits that are left out, and where nothing was found.
+fn note_left_out(context: &mut Context, found: &Found) {
+    let recalled = &found.recalled;
     if recalled.skipped > 0 {
-        let what = human::counted(recalled.skipped as u64, "hit");
-        let note = format!(
-            "{what} did not fit into the budget, {} tokens are used",
-            recalled.tokens
-        );
+        let what = counted(recalled.skipped as u64, "hit");
+        let tokens = recalled.tokens;
+        let note = format!("{what} did not fit into the budget, {tokens} tokens are used");
         context.output.note("skipped", note);
     }
     if recalled.left_out > 0 {
-        let least = if recalled.left_out == query.limit {
-            "at least "
-        } else {
-            ""
-        };
-        let what = human::counted(recalled.left_out as u64, "match");
+        let is_cut = recalled.left_out == found.limit;
+        let least = if is_cut { "at least " } else { "" };
+        let what = counted(recalled.left_out as u64, "match");
         let note = format!("{least}{what} left out, because not trusted: --with-untrusted shows them");
         context.output.note("untrusted", note);
     }
     if recalled.hits.is_empty() {
-        note_reach(context, query, "");
+        note_reach(context, found.scopes.as_ref().map(|names| names.join(", ")), "");
     }
 }
 
-/// Says where nothing was found.
-fn note_reach(context: &mut Context, query: &RecallQuery, what: &str) {
-    if let Reach::Scopes(scopes) = &query.reach {
-        let names: Vec<&str> = scopes.iter().map(Scope::as_str).collect();
-        let note = format!("{what}searched {}; --all-scopes searches all", names.join(", "));
+/// Notes the scopes that were searched, unless they were all.
+fn note_reach(context: &mut Context, scopes: Option<String>, what: &str) {
+    if let Some(scopes) = scopes {
+        let note = format!("{what}searched {scopes}; --all-scopes searches all");
         context.output.note("scopes", note);
     }
-}
-
-fn document(query: &RecallQuery, recalled: &Recalled) -> Value {
-    let hits: Vec<Value> = recalled.hits.iter().map(|hit| hit_json(query, hit)).collect();
-    let index = recalled.reached.map(|reached| match reached {
-        Reached::AtHand => "at_hand",
-        Reached::Followed => "followed",
-        Reached::Built => "built",
-    });
-    json!({
-        "hits": hits,
-        "tokens": recalled.tokens,
-        "skipped": recalled.skipped,
-        "left_out": { "untrusted": recalled.left_out },
-        "root": recalled.root.to_hex(),
-        "scopes": query.reach.names(),
-        "index": index,
-    })
-}
-
-fn hit_json(query: &RecallQuery, hit: &RecallHit) -> Value {
-    let mut document = json!({
-        "id": hit.id,
-        "kind": hit.kind,
-        "scope": hit.scope,
-        "score": rounded(hit.score),
-        "confidence": rounded(hit.confidence),
-        "snippet": hit.snippet,
-        "time": hit.time.to_string(),
-        "trust": hit.trust.name(),
-        "tokens": hit.tokens,
-        "why": hit.why,
-        "superseded_by": hit.superseded_by,
-        "speaker": hit.speaker,
-        "session": hit.session,
-        "digest": hit.digest.to_hex(),
-    });
-    if let Some(text) = &hit.text {
-        document["text"] = text.as_str().into();
-    }
-    if query.explain {
-        let reason = |reason: &crate::recall::Reason| {
-            json!({
-                "name": reason.name,
-                "meaning": reason.meaning,
-                "value": rounded(reason.value),
-                "weight": rounded(reason.weight),
-            })
-        };
-        document["reasons"] = hit.reasons.iter().map(reason).collect();
-    }
-    document
-}
-
-/// Five digits behind the point, as much as single precision has to say.
-fn rounded(number: f32) -> f64 {
-    (f64::from(number) * 1e5).round() / 1e5
 }
 
 /// A query of a file.
@@ -414,15 +359,20 @@ fn recall_lines(context: &mut Context, agent: &Agent, view: &View, query: &Recal
         let start = Instant::now();
         let recalled = agent.recall(&view, &query)?;
         without_hits += u64::from(!has_scope && recalled.hits.is_empty());
-        let ms = (start.elapsed().as_secs_f64() * 1e6).round() / 1e3;
-        let hits: Vec<Value> = recalled.hits.iter().map(|hit| hit_json(&query, hit)).collect();
-        let left_out = json!({ "untrusted": recalled.left_out });
-        let answer = json!({ "qid": read.qid, "hits": hits, "left_out": left_out, "ms": ms });
-        context.output.line(answer)?;
+        let answer = FoundForLine {
+            qid: read.qid,
+            hits: recalled.hits,
+            left_out: LeftOut {
+                untrusted: recalled.left_out,
+            },
+            ms: (start.elapsed().as_secs_f64() * 1e6).round() / 1e3,
+        };
+        context.output.document(&answer)?;
     }
     if without_hits > 0 {
-        let what = human::counted(without_hits, "line");
-        note_reach(context, query, &format!("{what} without a scope found nothing: "));
+        let what = counted(without_hits, "line");
+        let what = format!("{what} without a scope found nothing: ");
+        note_reach(context, query.reach.names().map(|names| names.join(", ")), &what);
     }
     Ok(DONE)
 }

@@ -3,34 +3,25 @@
 //! # Layer
 //! L10, part of cli.
 
-use crate::agent::OnDuplicate;
-use crate::cli::args;
-use crate::cli::verb::Verb;
-use clap::{Args, ValueEnum};
 use std::cell::RefCell;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::{Value as Json, json};
+use clap::ValueEnum;
 
-use super::note::{note_held, scope};
 use crate::agent::{
-    Agent, Alike, Citation, LinesOptions, LinesRemembered, NewItem, RefusedLine, RememberOptions, Remembered,
+    Agent, Alike, Citation, LinesOptions, NewItem, OnDuplicate, RefusedLine, RememberOptions, Remembered,
     Sensitivity, Status,
 };
+use crate::answers::agent::items::{ItemRemembered, ItemsRemembered};
 use crate::cli::agent_context::DISABLED;
-use crate::cli::commands::closing::head_line;
-use crate::cli::commands::closing::note_undo;
 use crate::cli::commands::input::{Lines, content_from_input, open_input};
+use crate::cli::commands::prelude::*;
 use crate::cli::commands::progress::{BatchProgress, REFUSED_SHOWN};
-use crate::cli::context::Context;
-use crate::cli::errors::{DONE, Done, Failure};
-use crate::cli::human::{counted, cut};
-use crate::cli::output::{Meaning, printable};
-use crate::cli::time;
+use crate::cli::human::cut;
+use crate::cli::output::printable;
 use crate::digest::ObjectDigest;
-use crate::engine::{Committed, Memory};
+use crate::engine::Memory;
 use crate::error::{Error, Result};
 use crate::object::{Id, Kind, Time};
 use crate::recall::MERGE;
@@ -126,9 +117,16 @@ pub(crate) struct Remember {
 
 impl Verb for Remember {
     const NAME: &'static str = "remember";
+    const ANSWERS: &'static [Form] = &[
+        form::<ItemRemembered>("one item"),
+        form::<ItemsRemembered>("with --jsonl"),
+    ];
 
     fn run(self, context: &mut Context) -> Done {
-        remember(context, self)
+        match &self.jsonl {
+            Some(file) => remember_lines(context, &self, file),
+            None => remember_one(context, self),
+        }
     }
 }
 
@@ -156,20 +154,13 @@ impl From<DuplicateChoice> for OnDuplicate {
     }
 }
 
-fn remember(context: &mut Context, verb: Remember) -> Done {
-    match &verb.jsonl {
-        Some(file) => remember_lines(context, &verb, file),
-        None => remember_one(context, verb),
-    }
-}
-
 fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
     if verb.text.as_deref() == Some("-") {
         let text = content_from_input(context)?;
         // What a pipe ends with is no part of what it says.
         verb.text = Some(text.trim_end().to_owned());
     }
-    let scope = scope(context, verb.scope.as_deref())?;
+    let scope = context.scope(verb.scope.as_deref())?;
     let options = RememberOptions {
         on_duplicate: verb.on_duplicate.into(),
         key: verb.key.clone(),
@@ -187,17 +178,11 @@ fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
         agent.remember(item, &options, &writer)
     };
     let agent = context.agent_to_create(|empty| remember(empty).map(drop))?;
-    let answer = remember(&agent)?;
+    let answer = ItemRemembered::from(remember(&agent)?);
     let now = agent.memory().view().now();
     let is_over = item_of(&verb, now)?.expires.is_some_and(|end| end <= now);
-    if context.output.is_json() {
-        context.output.document(&document(&answer))?;
-    } else {
-        print(context, agent.memory(), &answer)?;
-    }
-    if let Some(held) = &answer.held_as {
-        note_held(context, &agent, held);
-    }
+    context.answer(&answer)?;
+    context.note_held(&agent, answer.held_as.as_deref());
     if is_over {
         let text = "its end has passed, so nothing shows it; --ttl takes a length such as 30d";
         context.output.note("expired", text);
@@ -269,85 +254,51 @@ fn expected(memory: &Memory, verb: &Remember) -> Result<Option<ObjectDigest>> {
         })
 }
 
-fn document(answer: &Remembered) -> Json {
-    let alike = |one: &Alike| {
-        json!({
-            "id": one.id.as_str(),
-            // Six digits: the rest is noise of a number of 32 bits.
-            "similarity": (f64::from(one.similarity) * 1e6).round() / 1e6,
-            "text": one.text,
-        })
-    };
-    let conflict = |one: &Alike| {
-        let mut conflict = alike(one);
-        conflict["new_text"] = answer.text.as_str().into();
-        conflict
-    };
-    let commit = (answer.status != Status::Disabled).then_some(&answer.commit);
-    json!({
-        "id": answer.id.as_str(),
-        "digest": answer.digest.map(ObjectDigest::to_hex),
-        "commit": commit.map(|info| info.digest.to_hex()),
-        "seq": commit.map(|info| info.commit.seq),
-        "root": commit.map(|info| info.commit.root.to_hex()),
-        "status": answer.status.name(),
-        "disabled": answer.status == Status::Disabled,
-        "scope": answer.scope.as_str(),
-        "duplicates": answer.duplicates.iter().map(alike).collect::<Vec<_>>(),
-        "conflicts": answer.conflicts.iter().map(conflict).collect::<Vec<_>>(),
-        "verdict": answer.verdict.name(),
-        "rules": answer.rules,
-        "redacted": answer.is_redacted,
-        "held_as": answer.held_as,
-    })
-}
-
-fn print(context: &mut Context, memory: &Memory, answer: &Remembered) -> Result<(), Failure> {
-    let id = context.output.paint(Meaning::Name, printable(answer.id.as_str()));
-    let head = head_line(&context.output, memory, &answer.commit);
-    let scope = printable(answer.scope.as_str());
-    let line = match answer.status {
-        Status::Created => format!("remembered {id} in {scope}; {head}"),
-        Status::Updated => format!("updated {id} in {scope}; {head}"),
-        Status::Unchanged => format!("unchanged: {id} says this already"),
-        Status::Duplicate => format!("not stored: {id} says this already"),
-        Status::Merged => format!("merged into {id} in {scope}; {head}"),
-        Status::Superseded => format!("remembered {id} in {scope}, in place of others; {head}"),
-        Status::Quarantined => "not stored".to_owned(),
-        Status::Disabled => DISABLED.to_owned(),
-    };
-    context.output.line(line)?;
-    let is_stored = answer.status != Status::Duplicate;
-    for one in answer.duplicates.iter().filter(|_| is_stored) {
-        let is_sure = one.similarity >= MERGE;
-        let what = if is_sure { "says the same" } else { "is like it" };
-        let label = format!("{what} ({:.2})", one.similarity);
-        context.output.labelled(Meaning::Changed, &label, &shown(one))?;
-    }
-    for one in &answer.conflicts {
-        let label = format!("contradicts it ({:.2})", one.similarity);
-        context.output.labelled(Meaning::Bad, &label, &shown(one))?;
-    }
-    if answer.is_redacted {
-        context
-            .output
-            .note("redacted", "secrets in it were stored as markers");
-    } else if !answer.rules.is_empty() && answer.status != Status::Quarantined {
-        let text = format!("the scan found {}", answer.rules.join(", "));
-        context.output.note("flagged", text);
-    }
-    let is_written = matches!(
-        answer.status,
-        Status::Created | Status::Updated | Status::Merged | Status::Superseded
-    );
-    if is_written {
-        let changed = Committed {
-            commit: answer.commit.clone(),
-            changed: true,
+impl Answer for ItemRemembered {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let id = context.output.paint(Meaning::Name, printable(self.id.as_str()));
+        let head = context.head_line(&self.head);
+        let scope = printable(self.scope.as_str());
+        let line = match self.status {
+            Status::Created => format!("remembered {id} in {scope}; {head}"),
+            Status::Updated => format!("updated {id} in {scope}; {head}"),
+            Status::Unchanged => format!("unchanged: {id} says this already"),
+            Status::Duplicate => format!("not stored: {id} says this already"),
+            Status::Merged => format!("merged into {id} in {scope}; {head}"),
+            Status::Superseded => format!("remembered {id} in {scope}, in place of others; {head}"),
+            Status::Quarantined => "not stored".to_owned(),
+            Status::Disabled => DISABLED.to_owned(),
         };
-        note_undo(context, &changed);
+        context.output.line(line)?;
+        let is_stored = self.status != Status::Duplicate;
+        for one in self.duplicates.iter().filter(|_| is_stored) {
+            let is_sure = one.similarity >= MERGE;
+            let what = if is_sure { "says the same" } else { "is like it" };
+            let label = format!("{what} ({:.2})", one.similarity);
+            context.output.labelled(Meaning::Changed, &label, &shown(one))?;
+        }
+        for conflict in &self.conflicts {
+            let label = format!("contradicts it ({:.2})", conflict.item.similarity);
+            context
+                .output
+                .labelled(Meaning::Bad, &label, &shown(&conflict.item))?;
+        }
+        if self.redacted {
+            let text = "secrets in it were stored as markers";
+            context.output.note("redacted", text);
+        } else if !self.rules.is_empty() && self.status != Status::Quarantined {
+            let text = format!("the scan found {}", self.rules.join(", "));
+            context.output.note("flagged", text);
+        }
+        let is_written = matches!(
+            self.status,
+            Status::Created | Status::Updated | Status::Merged | Status::Superseded
+        );
+        if is_written {
+            context.note_way_back("take it back with");
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Another item on a line: its id and the beginning of what it says, safe for a terminal.
@@ -360,7 +311,7 @@ fn shown(one: &Alike) -> String {
 fn remember_lines(context: &mut Context, verb: &Remember, file: &Path) -> Done {
     let options = LinesOptions {
         place: context.place(),
-        scope: scope(context, verb.scope.as_deref())?,
+        scope: context.scope(verb.scope.as_deref())?,
         kind: Kind::new(&verb.kind)?,
         session: context.lane_options().session,
         source: context.options.commit.source.clone(),
@@ -387,13 +338,10 @@ fn remember_lines(context: &mut Context, verb: &Remember, file: &Path) -> Done {
     });
     let progress = progress.into_inner();
     let answer = answer.map_err(|error| progress.failed(context, error, (file, &mut reader)))?;
-    if context.output.is_json() {
-        context.output.document(&lines_document(&answer))?;
-    } else {
-        print_lines(context, agent.memory(), &answer)?;
-    }
-    for held in &answer.held {
-        note_held(context, &agent, held);
+    let held = answer.held.clone();
+    context.answer(&ItemsRemembered::from(answer))?;
+    for held in &held {
+        context.note_held(&agent, Some(held));
     }
     Ok(DONE)
 }
@@ -403,51 +351,33 @@ fn why(one: &RefusedLine) -> String {
     format!("{}: {}", one.verdict, one.reason)
 }
 
-fn lines_document(answer: &LinesRemembered) -> Json {
-    let refused = answer
-        .refused
-        .iter()
-        .map(|one| json!({ "line": one.line, "id": one.id, "verdict": one.verdict, "reason": one.reason }));
-    let commit = (!answer.is_disabled).then_some(&answer.commit);
-    json!({
-        "stored": answer.stored,
-        "unchanged": answer.unchanged,
-        "duplicates": answer.duplicates,
-        "refused": refused.collect::<Vec<_>>(),
-        "flagged": answer.flagged,
-        "unknown": answer.unknown,
-        "commit": commit.map(|info| info.digest.to_hex()),
-        "seq": commit.map(|info| info.commit.seq),
-        "root": commit.map(|info| info.commit.root.to_hex()),
-        "disabled": answer.is_disabled,
-    })
-}
-
-fn print_lines(context: &mut Context, memory: &Memory, answer: &LinesRemembered) -> Result<(), Failure> {
-    if answer.is_disabled {
-        return context.output.line(DISABLED);
-    }
-    let head = head_line(&context.output, memory, &answer.commit);
-    let refused = answer.refused.len() as u64;
-    context.output.line(format_args!(
-        "{} stored ({} flagged), {} unchanged, {refused} not stored; {head}",
-        answer.stored, answer.flagged, answer.unchanged
-    ))?;
-    if !answer.unknown.is_empty() {
-        let names: Vec<&str> = answer.unknown.iter().map(String::as_str).collect();
-        let text = format!("items have no field {}; stored as attributes", names.join(", "));
-        context.output.note("unknown_fields", text);
-    }
-    for one in answer.refused.iter().take(REFUSED_SHOWN) {
-        let label = format!("line {}", one.line);
-        context.output.labelled(Meaning::Bad, &label, &why(one))?;
-    }
-    let more = refused.saturating_sub(REFUSED_SHOWN as u64);
-    if more > 0 {
+impl Answer for ItemsRemembered {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        if self.disabled {
+            return context.output.line(DISABLED);
+        }
+        let head = context.head_line(&self.head);
+        let refused = self.refused.len() as u64;
         context.output.line(format_args!(
-            "and {} more; --json has them all",
-            counted(more, "line")
+            "{} stored ({} flagged), {} unchanged, {refused} not stored; {head}",
+            self.stored, self.flagged, self.unchanged
         ))?;
+        if !self.unknown.is_empty() {
+            let names = self.unknown.join(", ");
+            let text = format!("items have no field {names}; stored as attributes");
+            context.output.note("unknown_fields", text);
+        }
+        for one in self.refused.iter().take(REFUSED_SHOWN) {
+            let label = format!("line {}", one.line);
+            context.output.labelled(Meaning::Bad, &label, &why(one))?;
+        }
+        let more = refused.saturating_sub(REFUSED_SHOWN as u64);
+        if more > 0 {
+            let more = counted(more, "line");
+            context
+                .output
+                .line(format_args!("and {more} more; --json has them all"))?;
+        }
+        Ok(())
     }
-    Ok(())
 }

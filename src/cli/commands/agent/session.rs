@@ -3,36 +3,32 @@
 //! # Layer
 //! L10, part of cli.
 
-use crate::cli::agent_context::ScopeOptions;
-use crate::cli::args;
-use crate::cli::verb::Verb;
-use clap::{Args, Subcommand};
 use std::collections::HashMap;
 use std::io::Read as _;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::{Value as Json, json};
+use clap::Subcommand;
+use serde_json::Value as Json;
 
 use super::command;
-use super::note::{note_held, scope, text_or_input};
 use crate::agent::session::{
-    Append, Appended, Ended, FactFate, NewEntry, NotStored, parent_session, root_session, session_of,
+    Append, DueSummary, Ended, NewEntry, NotStored, Summarised, parent_session, root_session, session_of,
 };
+use crate::agent::vocabulary::kind;
 use crate::agent::{Agent, Reach};
-use crate::cli::commands::input::{Lines, at_line, open_input};
+use crate::answers::agent::sessions::{
+    DueLine, EntriesAppended, Prompt, SessionEnded, SessionLine, SummaryLine,
+};
+use crate::cli::agent_context::ScopeOptions;
+use crate::cli::commands::input::{Lines, at_line, open_input, text_or_input};
+use crate::cli::commands::prelude::*;
 use crate::cli::commands::progress::BatchProgress;
-use crate::cli::context::Context;
-use crate::cli::errors::{DONE, Done, Failure, input_error};
-use crate::cli::human::{Table, coloured, plain};
-use crate::cli::json::with_commit;
-use crate::cli::output::Meaning;
-use crate::cli::time;
-use crate::engine::{Query, View};
+use crate::cli::errors::input_error;
+use crate::engine::Query;
 use crate::error::{Error, Result};
 use crate::ingest::json::{loose_time_from_json, parse};
-use crate::object::{Kind, Origin, Time};
+use crate::object::{Id, Kind, Object, Origin};
 
 /// The longest reply that is read; what of it is taken, the settings say.
 const REPLY_BYTES_MAX: usize = 16 << 20;
@@ -52,9 +48,24 @@ pub(crate) struct Session {
 
 impl Verb for Session {
     const NAME: &'static str = "session";
+    const ANSWERS: &'static [Form] = &[
+        form::<EntriesAppended>("append"),
+        form::<Prompt>("end, without a reply"),
+        form::<SessionEnded>("end"),
+        form::<SummaryLine>("summaries, a line each"),
+        form::<DueLine>("summaries --due, a line each"),
+        form::<Summarised>("summarise"),
+        form::<SessionLine>("list, a line each"),
+    ];
 
     fn run(self, context: &mut Context) -> Done {
-        session(context, self)
+        match self.verb {
+            SessionVerb::Append(verb) => append(context, verb),
+            SessionVerb::End(verb) => end(context, &verb),
+            SessionVerb::Summaries(verb) => summaries(context, &verb),
+            SessionVerb::Summarise(verb) => summarise(context, &verb),
+            SessionVerb::List(verb) => list(context, &verb),
+        }
     }
 }
 
@@ -190,16 +201,6 @@ pub(crate) struct SessionList {
     pub(crate) scopes: ScopeOptions,
 }
 
-fn session(context: &mut Context, verb: Session) -> Done {
-    match verb.verb {
-        SessionVerb::Append(verb) => append(context, verb),
-        SessionVerb::End(verb) => end(context, &verb),
-        SessionVerb::Summaries(verb) => summaries(context, &verb),
-        SessionVerb::Summarise(verb) => summarise(context, &verb),
-        SessionVerb::List(verb) => list(context, &verb),
-    }
-}
-
 /// The session that the shared option names.
 fn named(context: &Context) -> Result<String, Failure> {
     let session = context.options.lane.session.clone();
@@ -215,17 +216,14 @@ fn reach(context: &Context, named: Option<&str>) -> Result<Reach> {
 
 fn append(context: &mut Context, verb: SessionAppend) -> Done {
     let session = named(context)?;
-    let named_scope = verb
-        .scope
-        .as_deref()
-        .map(|word| scope(context, Some(word)))
-        .transpose()?;
+    let place = context.place();
+    let named_scope = verb.scope.as_deref().map(|word| place.scope(word));
     let mut request = Append {
         session,
         parent: verb.parent,
-        scope: named_scope,
-        usual_scope: scope(context, None)?,
-        reach: context.place().usual_reach()?,
+        scope: named_scope.transpose()?,
+        usual_scope: place.usual_scope()?,
+        reach: place.usual_reach()?,
         user: verb.user,
         entries: Vec::new(),
     };
@@ -233,31 +231,20 @@ fn append(context: &mut Context, verb: SessionAppend) -> Done {
     let Some(file) = verb.jsonl else {
         let agent = context.agent_to_write()?;
         let now = agent.memory().view().now();
-        let time = verb
-            .time
-            .as_deref()
-            .map(|text| time::moment(text, now))
-            .transpose()?;
+        let time = verb.time.as_deref().map(|text| time::moment(text, now));
         request.entries.push(NewEntry {
             text: text_or_input(context, verb.text.unwrap_or_default())?,
             speaker: verb.speaker,
-            time,
+            time: time.transpose()?,
             ..NewEntry::default()
         });
         let appended = agent.append(&request, &writer)?;
-        print_appended(
-            context,
-            &agent,
-            &request.session,
-            &Sums::of(&appended, 0),
-            &appended,
-        )?;
-        return Ok(DONE);
+        return answer_appended(context, &agent, &EntriesAppended::new(request.session, appended));
     };
     let mut input = open_input(context, &file)?;
     let mut lines = Lines::of(&mut *input);
     let agent = context.agent_to_write()?;
-    let (mut sums, mut progress) = (Sums::default(), BatchProgress::new());
+    let (mut all, mut progress) = (None, BatchProgress::new());
     loop {
         // The first one is made even of nothing, so that there is an answer.
         let appended = batch(&mut lines, verb.batch, entry_of).and_then(|entries| {
@@ -277,90 +264,40 @@ fn append(context: &mut Context, verb: SessionAppend) -> Done {
         };
         progress.hold(appended.held.as_deref());
         progress.end(Some(appended.commit.commit.seq), std::iter::empty());
-        sums.add(&appended);
+        let all = match &mut all {
+            None => all.insert(EntriesAppended::new(request.session.clone(), appended)),
+            Some(all) => {
+                all.add(appended);
+                all
+            }
+        };
         if (request.entries.len() as u64) < verb.batch {
-            print_appended(context, &agent, &request.session, &sums, &appended)?;
-            break;
+            return answer_appended(context, &agent, all);
         }
     }
+}
+
+fn answer_appended(context: &mut Context, agent: &Agent, all: &EntriesAppended) -> Done {
+    context.answer(all)?;
+    for held in &all.held {
+        context.note_held(agent, Some(held));
+    }
     Ok(DONE)
+}
+
+impl Answer for EntriesAppended {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let what = if self.appended == 1 { "entry" } else { "entries" };
+        let (count, session) = (self.appended, &self.session);
+        context
+            .output
+            .line(format_args!("appended {count} {what} to '{session}'"))
+    }
 }
 
 /// Why an entry was not stored.
 fn why(one: &NotStored) -> String {
     format!("{}: the scan found {}", one.verdict.name(), one.rules.join(", "))
-}
-
-/// What the batches of a call came to.
-#[derive(Default)]
-struct Sums {
-    seen: usize,
-    first: Option<String>,
-    last: Option<String>,
-    appended: u64,
-    flagged: u64,
-    not_stored: Vec<Json>,
-    held: Vec<String>,
-}
-
-impl Sums {
-    fn of(appended: &Appended, seen: usize) -> Self {
-        let mut sums = Self {
-            seen,
-            ..Self::default()
-        };
-        sums.add(appended);
-        sums
-    }
-
-    fn add(&mut self, appended: &Appended) {
-        let ids = &appended.ids;
-        self.first = self.first.take().or_else(|| ids.first().map(ToString::to_string));
-        self.last = ids.last().map(ToString::to_string).or_else(|| self.last.take());
-        self.appended += ids.len() as u64;
-        self.flagged += appended.flagged;
-        for one in &appended.not_stored {
-            self.not_stored.push(json!({
-                "place": self.seen + one.place,
-                "verdict": one.verdict.name(),
-                "rules": one.rules,
-            }));
-        }
-        self.held.extend(appended.held.clone());
-        self.seen += ids.len() + appended.not_stored.len();
-    }
-}
-
-fn print_appended(
-    context: &mut Context,
-    agent: &Agent,
-    session: &str,
-    sums: &Sums,
-    last: &Appended,
-) -> Result<(), Failure> {
-    if context.output.is_json() {
-        let document = json!({
-            "session": session,
-            "root_session": last.root_session,
-            "scope": last.scope.as_str(),
-            "appended": sums.appended,
-            "flagged": sums.flagged,
-            "first": sums.first,
-            "last": sums.last,
-            "not_stored": sums.not_stored,
-            "held": sums.held,
-        });
-        context.output.document(&with_commit(document, &last.commit))?;
-    } else {
-        let what = if sums.appended == 1 { "entry" } else { "entries" };
-        context
-            .output
-            .line(format_args!("appended {} {what} to '{session}'", sums.appended))?;
-    }
-    for held in &sums.held {
-        note_held(context, agent, held);
-    }
-    Ok(())
 }
 
 /// An entry as a line states it.
@@ -418,7 +355,7 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
                 // Nor does anything else take the place of what it said before.
                 Some(gate) if prompt.has_episode => {
                     let ended = Ended::without(Some(gate.to_string()), agent.memory().view().commit());
-                    print_ended(context, &agent, &session, &ended)?;
+                    context.answer(&SessionEnded::new(session, ended))?;
                     return Ok(DONE);
                 }
                 Some(_) => None,
@@ -433,81 +370,50 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
         }
         (None, []) if verb.no_model => None,
         (None, []) => {
-            let gate = prompt.gate.map(|gate| gate.to_string());
-            if context.output.is_json() {
-                context.output.document(&json!({
-                    "session": session,
-                    "prompt": prompt.prompt,
-                    "gate": gate,
-                    "turns": prompt.turns,
-                    "entries": prompt.entries,
-                    "trusted": prompt.is_trusted,
-                }))?;
-            } else {
-                context.output.text(&prompt.prompt)?;
-                if let Some(gate) = gate {
-                    context
-                        .output
-                        .note("gate", format!("nothing would be learned: {gate}"));
-                }
-            }
+            context.answer(&Prompt::new(session, prompt))?;
             return Ok(DONE);
         }
     };
     let ended = agent.end_session(&reach, &session, reply.as_deref(), learn, &context.writer())?;
-    print_ended(context, &agent, &session, &ended)?;
+    let ended = SessionEnded::new(session, ended);
+    context.answer(&ended)?;
+    if ended.reason.is_none() {
+        context.note_held(&agent, ended.held.as_deref());
+    }
     if let Some(gate) = prompt.gate.filter(|_| !verb.command.is_empty()) {
-        context
-            .output
-            .note("gate", format!("the command was not run: {gate}"));
+        let text = format!("the command was not run: {gate}");
+        context.output.note("gate", text);
     }
     Ok(DONE)
 }
 
-fn print_ended(context: &mut Context, agent: &Agent, session: &str, ended: &Ended) -> Result<(), Failure> {
-    if context.output.is_json() {
-        let facts = ended.facts.iter().map(|(fact, fate)| {
-            let (id, reason) = match fate {
-                FactFate::Stored(id) => (Some(id.as_str()), None),
-                FactFate::Known => (None, None),
-                FactFate::Quarantined(reason) | FactFate::Refused(reason) => (None, Some(reason.as_str())),
-            };
-            json!({ "about": fact.scope.name(), "text": fact.text, "fate": fate.name(), "id": id, "reason": reason })
-        });
-        let skipped = ended.skipped.iter();
-        let skipped = skipped.map(|one| json!({ "place": one.place, "reason": one.reason.to_string() }));
-        let document = json!({
-            "session": session,
-            "reason": ended.reason,
-            "episode": ended.episode.as_ref().map(crate::object::Id::as_str),
-            "facts": facts.collect::<Vec<_>>(),
-            "skipped": skipped.collect::<Vec<_>>(),
-            "held": ended.held,
-        });
-        return context.output.document(&with_commit(document, &ended.commit));
+impl Answer for Prompt {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        context.output.text(&self.prompt)?;
+        if let Some(gate) = &self.gate {
+            let text = format!("nothing would be learned: {gate}");
+            context.output.note("gate", text);
+        }
+        Ok(())
     }
-    if let Some(reason) = &ended.reason {
-        return context.output.line(format_args!("nothing was taken: {reason}"));
+}
+
+impl Answer for SessionEnded {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        if let Some(reason) = &self.reason {
+            return context.output.line(format_args!("nothing was taken: {reason}"));
+        }
+        if let Some(episode) = &self.episode {
+            context.output.line(format_args!("episode {episode}"))?;
+        }
+        for fact in &self.facts {
+            let why = fact.reason.as_ref().map(|reason| format!(" ({reason})"));
+            let (fate, about, text) = (fact.fate, fact.about, &fact.text);
+            let why = why.unwrap_or_default();
+            context.output.line(format_args!("{fate} {about}: {text}{why}"))?;
+        }
+        Ok(())
     }
-    if let Some(episode) = &ended.episode {
-        context.output.line(format_args!("episode {episode}"))?;
-    }
-    for (fact, fate) in &ended.facts {
-        let why = match fate {
-            FactFate::Quarantined(reason) | FactFate::Refused(reason) => format!(" ({reason})"),
-            FactFate::Stored(_) | FactFate::Known => String::new(),
-        };
-        context.output.line(format_args!(
-            "{} {}: {}{why}",
-            fate.name(),
-            fact.scope.name(),
-            fact.text
-        ))?;
-    }
-    if let Some(held) = &ended.held {
-        note_held(context, agent, held);
-    }
-    Ok(())
 }
 
 fn read_reply(context: &Context, file: &Path) -> Result<String, Failure> {
@@ -526,68 +432,42 @@ fn summaries(context: &mut Context, verb: &SessionSummaries) -> Done {
     let view = context.view(agent.memory())?;
     let reach = reach(context, verb.scope.as_deref())?;
     if verb.due {
-        return due(context, &agent, &view, &reach, &session);
+        let due = agent.due_summaries(&view, &reach, &session)?;
+        return answer_each(context, due.into_iter().map(DueLine::from));
     }
-    let when = verb
-        .when
-        .as_deref()
-        .map(|text| time::moment(text, view.now()))
-        .transpose()?;
+    let when = verb.when.as_deref();
+    let when = when.map(|text| time::moment(text, view.now())).transpose()?;
     let found = agent.session_summaries(&view, &reach, &session, &verb.query, when)?;
-    for summary in &found {
-        let object = summary.item.object();
-        if context.output.is_json() {
-            context.output.document(&json!({
-                "id": object.id(),
-                "bucket": summary.bucket.to_string(),
-                "granularity": summary.bucket.granularity().name(),
-                "text": summary.item.text(),
-                "score": summary.score,
-                "origin": object.origin().name(),
-                "time": object.event_time().map(|time| time.to_string()),
-            }))?;
-        } else {
-            let mark = if object.origin().is_trusted() {
-                ""
-            } else {
-                ", not trusted"
-            };
-            context.output.line(format_args!(
-                "{}{mark}\n{}\n",
-                summary.bucket,
-                summary.item.text()
-            ))?;
-        }
-    }
-    if found.is_empty() {
+    answer_each(context, found.into_iter().map(SummaryLine::from))
+}
+
+fn answer_each(context: &mut Context, answers: impl ExactSizeIterator<Item = impl Answer>) -> Done {
+    if answers.len() == 0 {
         context.output.nothing_found();
+    }
+    for answer in answers {
+        context.answer(&answer)?;
     }
     Ok(DONE)
 }
 
-fn due(context: &mut Context, agent: &Agent, view: &View, reach: &Reach, session: &str) -> Done {
-    let due = agent.due_summaries(view, reach, session)?;
-    for one in &due {
-        if context.output.is_json() {
-            context.output.document(&json!({
-                "bucket": one.bucket.to_string(),
-                "granularity": one.bucket.granularity().name(),
-                "text": one.text,
-                "entries": one.entries,
-                "unseen": one.unseen,
-                "left_out": one.left_out,
-            }))?;
-        } else {
-            context.output.line(format_args!(
-                "{}: {}, {} new",
-                one.bucket, one.entries, one.unseen
-            ))?;
-        }
+impl Answer for SummaryLine {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let is_trusted = self.origin.is_trusted();
+        let mark = if is_trusted { "" } else { ", not trusted" };
+        context
+            .output
+            .line(format_args!("{}{mark}\n{}\n", self.bucket, self.text))
     }
-    if due.is_empty() {
-        context.output.nothing_found();
+}
+
+impl Answer for DueLine {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let (entries, new) = (self.entries, self.unseen);
+        context
+            .output
+            .line(format_args!("{}: {entries}, {new} new", self.bucket))
     }
-    Ok(DONE)
 }
 
 fn summarise(context: &mut Context, verb: &SessionSummarise) -> Done {
@@ -600,31 +480,9 @@ fn summarise(context: &mut Context, verb: &SessionSummarise) -> Done {
     }
     let reach = reach(context, verb.scope.as_deref())?;
     let agent = context.agent_to_write()?;
-    let mut host = |due: &crate::agent::session::DueSummary| Ok(texts.get(&due.bucket.to_string()).cloned());
+    let mut host = |due: &DueSummary| Ok(texts.get(&due.bucket.to_string()).cloned());
     let done = agent.summarise(&reach, &session, &mut host, &context.writer())?;
-    if context.output.is_json() {
-        let written = done.written.iter().map(|one| {
-            json!({
-                "bucket": one.bucket.to_string(),
-                "id": one.id.as_str(),
-                "host": one.is_of_host,
-                "stored": one.is_stored,
-                "rules": one.rules,
-            })
-        });
-        let document = json!({
-            "root_session": done.root_session,
-            "written": written.collect::<Vec<_>>(),
-            "held": done.held,
-        });
-        context.output.document(&with_commit(document, &done.commit))?;
-    } else {
-        context.output.line(format_args!(
-            "wrote {} summaries of '{}'",
-            done.written.len(),
-            done.root_session
-        ))?;
-    }
+    context.answer(&done)?;
     for unknown in texts
         .keys()
         .filter(|bucket| done.written.iter().all(|one| one.bucket.to_string() != **bucket))
@@ -633,10 +491,17 @@ fn summarise(context: &mut Context, verb: &SessionSummarise) -> Done {
             .output
             .note("not_due", format!("{unknown} is not due; its text was not taken"));
     }
-    if let Some(held) = &done.held {
-        note_held(context, &agent, held);
-    }
+    context.note_held(&agent, done.held.as_deref());
     Ok(DONE)
+}
+
+impl Answer for Summarised {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let (count, session) = (self.written.len(), &self.root_session);
+        context
+            .output
+            .line(format_args!("wrote {count} summaries of '{session}'"))
+    }
 }
 
 fn text_of_bucket(json: &Json) -> Result<(String, String)> {
@@ -652,40 +517,40 @@ fn list(context: &mut Context, verb: &SessionList) -> Done {
     let view = context.view(agent.memory())?;
     let reach = context.reach(&verb.scopes)?;
     let sessions = view.query(&Query {
-        kind: Some(Kind::new(crate::agent::vocabulary::kind::SESSION)?),
+        kind: Some(Kind::new(kind::SESSION)?),
         ..Query::default()
     })?;
-    let mut table = Table::new(&["session", "scope", "objects"]);
-    for object in sessions {
+    let line = |object: Result<Object>| -> Result<Option<SessionLine>> {
         let object = object?;
         let Some(session) = session_of(&object).filter(|_| reach.has(object.scope())) else {
-            continue;
+            return Ok(None);
         };
-        let id = crate::object::Id::new(object.id())?;
-        let objects = view.child_count(&id)?;
-        if context.output.is_json() {
-            let (created, updated) = view.stamps(&id)?.unzip();
-            let time = |time: Option<Time>| time.map(|time| time.to_string());
-            context.output.document(&json!({
-                "session": session,
-                "scope": object.scope(),
-                "parent": parent_session(Some(&object)),
-                "root_session": root_session(&view, session)?,
-                "objects": objects,
-                "created": time(created),
-                "updated": time(updated),
-            }))?;
-        } else {
-            let cells = vec![
-                coloured(Meaning::Name, session),
-                plain(object.scope()),
-                plain(objects.to_string()),
-            ];
-            table.row(&mut context.output, cells)?;
-        }
-    }
-    table.finish(&mut context.output)?;
+        let id = Id::new(object.id())?;
+        let (created, updated) = view.stamps(&id)?.unzip();
+        Ok(Some(SessionLine {
+            session: session.to_owned(),
+            scope: object.scope().to_owned(),
+            parent: parent_session(Some(&object)).map(str::to_owned),
+            root_session: root_session(&view, session)?,
+            objects: view.child_count(&id)?,
+            created,
+            updated,
+        }))
+    };
+    context.rows(sessions.filter_map(|object| line(object).transpose()))?;
     Ok(DONE)
+}
+
+impl Row for SessionLine {
+    const COLUMNS: &'static [&'static str] = &["session", "scope", "objects"];
+
+    fn cells(&self, _: &Context) -> Vec<Cell> {
+        vec![
+            coloured(Meaning::Name, &self.session),
+            plain(&self.scope),
+            plain(self.objects.to_string()),
+        ]
+    }
 }
 
 /// The next lines with their numbers, at most `size` of them; a bad one is refused with its number.

@@ -1,0 +1,169 @@
+//! Changes that a guard checks, and imports.
+//!
+//! # Layer
+//! L8, part of answers.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::items::CommitIfAny;
+use crate::agent::blocks::{Taken, TakenBlocks, TakenFile};
+use crate::agent::guard::{ChangedObject, Checked, Report, StagedInfo};
+use crate::agent::import::ForeignTaken;
+use crate::answers::objects::StoredLine;
+use crate::digest::CommitDigest;
+use crate::engine::{ChangeKind, CommitInfo};
+use crate::error::Result;
+use crate::ingest::json::stored_object_to_json;
+use crate::object::{Id, Object, Time};
+use crate::store::ChangeCounts;
+
+/// The answer of `guard check`; exit code 4 where `passed` is false.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct GuardReport {
+    pub(crate) name: String,
+    pub(crate) passed: bool,
+    #[serde(flatten)]
+    pub(crate) counts: ChangeCounts,
+    /// `why` and `advice` are empty where a check passed.
+    pub(crate) checks: Vec<Checked>,
+    #[serde(skip)]
+    pub(crate) report: Report,
+}
+
+impl GuardReport {
+    /// What the checks of a staged change found.
+    pub(crate) fn new(name: String, report: Report) -> Self {
+        Self {
+            name,
+            passed: report.is_passed(),
+            counts: report.counts,
+            checks: report.checks.clone(),
+            report,
+        }
+    }
+}
+
+/// The answer of `guard commit`; exit code 4 where `passed` is false, and then there is no commit.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct GuardCommit {
+    #[serde(flatten)]
+    pub(crate) report: GuardReport,
+    #[serde(flatten)]
+    pub(crate) names: CommitIfAny,
+    #[serde(skip)]
+    pub(crate) commit: Option<CommitInfo>,
+}
+
+/// The answer of `guard drop`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct GuardDropped {
+    pub(crate) name: String,
+    pub(crate) dropped: bool,
+}
+
+/// An object that a staged change would write, as a line of `guard show`. A version is as `export` writes it.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct StagedObject {
+    pub(crate) id: Id,
+    pub(crate) change: ChangeKind,
+    pub(crate) old: Option<StoredLine>,
+    pub(crate) new: Option<StoredLine>,
+    #[serde(skip)]
+    pub(crate) versions: [Option<Object>; 2],
+}
+
+impl StagedObject {
+    /// Both versions of an object.
+    ///
+    /// # Errors
+    /// If a content was not loaded.
+    pub(crate) fn of(changed: ChangedObject) -> Result<Self> {
+        let line = |object: &Option<Object>| {
+            let line = object.as_ref().map(|object| stored_object_to_json(object, false));
+            Ok(line.transpose()?.map(StoredLine))
+        };
+        Ok(Self {
+            change: changed.kind(),
+            old: line(&changed.old)?,
+            new: line(&changed.new)?,
+            id: changed.id,
+            versions: [changed.old, changed.new],
+        })
+    }
+}
+
+/// A staged change, as a line of `guard list`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct StagedLine {
+    pub(crate) name: String,
+    /// The commit that it builds on.
+    pub(crate) base: Option<CommitDigest>,
+    pub(crate) time: Time,
+    pub(crate) actor: Option<String>,
+    pub(crate) session: Option<String>,
+    pub(crate) reason: Option<String>,
+}
+
+impl From<StagedInfo> for StagedLine {
+    fn from(staged: StagedInfo) -> Self {
+        Self {
+            name: staged.name,
+            base: staged.commit,
+            time: staged.time,
+            actor: staged.actor,
+            session: staged.session,
+            reason: staged.reason,
+        }
+    }
+}
+
+/// The answer of `import` for a folder of blocks.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct BlocksImported {
+    pub(crate) format: &'static str,
+    pub(crate) created: usize,
+    pub(crate) updated: usize,
+    pub(crate) unchanged: usize,
+    pub(crate) stale: usize,
+    pub(crate) conflicts: usize,
+    pub(crate) quarantined: usize,
+    pub(crate) refused: usize,
+    pub(crate) files: Vec<TakenFile>,
+    /// Blocks without a file that stay.
+    pub(crate) missing: Vec<Id>,
+    /// Blocks without a file that were removed.
+    pub(crate) pruned: Vec<Id>,
+    pub(crate) held: Option<String>,
+    #[serde(flatten)]
+    pub(crate) commit: CommitInfo,
+}
+
+impl From<TakenBlocks> for BlocksImported {
+    fn from(taken: TakenBlocks) -> Self {
+        let count = |what: Taken| taken.files.iter().filter(|file| file.taken == what).count();
+        Self {
+            format: "blocks",
+            created: count(Taken::Created),
+            updated: count(Taken::Updated),
+            unchanged: count(Taken::Unchanged),
+            stale: count(Taken::Stale),
+            conflicts: count(Taken::Conflict),
+            quarantined: count(Taken::Quarantined),
+            refused: count(Taken::Refused),
+            files: taken.files,
+            missing: taken.missing,
+            pruned: taken.pruned,
+            held: taken.held,
+            commit: taken.commit,
+        }
+    }
+}
+
+/// The answer of `import` for a file of another system.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct FileImported {
+    pub(crate) format: &'static str,
+    #[serde(flatten)]
+    pub(crate) taken: ForeignTaken,
+}

@@ -1,0 +1,328 @@
+//! Items that an agent stores, forgets, shortens and promotes, and the log of who did what.
+//!
+//! # Layer
+//! L8, part of answers.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::agent::decay::Decayed;
+use crate::agent::forget::Forgotten;
+use crate::agent::trust::Promoted;
+use crate::agent::{Alike, AuditLine, Item, LinesRemembered, RefusedLine, Remembered, Status};
+use crate::digest::{CommitDigest, ObjectDigest, Root};
+use crate::engine::CommitInfo;
+use crate::object::{Id, Object, Origin, Scope, Time};
+use crate::scan::Verdict;
+use crate::store::ChangeCounts;
+
+/// The commit of an answer; all null where there is none.
+#[derive(Default, Serialize, JsonSchema)]
+pub(crate) struct CommitIfAny {
+    pub(crate) commit: Option<CommitDigest>,
+    pub(crate) seq: Option<u64>,
+    pub(crate) root: Option<Root>,
+}
+
+impl From<Option<&CommitInfo>> for CommitIfAny {
+    fn from(info: Option<&CommitInfo>) -> Self {
+        Self {
+            commit: info.map(|info| info.digest),
+            seq: info.map(|info| info.commit.seq),
+            root: info.map(|info| info.commit.root),
+        }
+    }
+}
+
+/// The answer of `remember` for one item.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ItemRemembered {
+    pub(crate) id: Id,
+    pub(crate) digest: Option<ObjectDigest>,
+    #[serde(flatten)]
+    pub(crate) commit: CommitIfAny,
+    pub(crate) status: Status,
+    pub(crate) disabled: bool,
+    pub(crate) scope: Scope,
+    pub(crate) duplicates: Vec<Alike>,
+    pub(crate) conflicts: Vec<Conflict>,
+    pub(crate) verdict: Verdict,
+    pub(crate) rules: Vec<&'static str>,
+    pub(crate) redacted: bool,
+    pub(crate) held_as: Option<String>,
+    #[serde(skip)]
+    pub(crate) head: CommitInfo,
+}
+
+/// An item that contradicts the new one.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Conflict {
+    #[serde(flatten)]
+    pub(crate) item: Alike,
+    pub(crate) new_text: String,
+}
+
+impl From<Remembered> for ItemRemembered {
+    fn from(answer: Remembered) -> Self {
+        let disabled = answer.status == Status::Disabled;
+        let conflicts = answer.conflicts.into_iter().map(|item| Conflict {
+            item,
+            new_text: answer.text.clone(),
+        });
+        Self {
+            id: answer.id,
+            digest: answer.digest,
+            commit: (!disabled).then_some(&answer.commit).into(),
+            status: answer.status,
+            disabled,
+            scope: answer.scope,
+            duplicates: answer.duplicates,
+            conflicts: conflicts.collect(),
+            verdict: answer.verdict,
+            rules: answer.rules,
+            redacted: answer.is_redacted,
+            held_as: answer.held_as,
+            head: answer.commit,
+        }
+    }
+}
+
+/// The answer of `remember --jsonl`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ItemsRemembered {
+    pub(crate) stored: u64,
+    pub(crate) unchanged: u64,
+    pub(crate) duplicates: u64,
+    /// Lines that were not stored; `verdict` is block, quarantine, denied or invalid.
+    pub(crate) refused: Vec<RefusedLine>,
+    pub(crate) flagged: u64,
+    /// Fields of no item, which became attributes.
+    pub(crate) unknown: Vec<String>,
+    #[serde(flatten)]
+    pub(crate) commit: CommitIfAny,
+    pub(crate) disabled: bool,
+    #[serde(skip)]
+    pub(crate) head: CommitInfo,
+}
+
+impl From<LinesRemembered> for ItemsRemembered {
+    fn from(answer: LinesRemembered) -> Self {
+        Self {
+            stored: answer.stored,
+            unchanged: answer.unchanged,
+            duplicates: answer.duplicates,
+            refused: answer.refused,
+            flagged: answer.flagged,
+            unknown: answer.unknown.into_iter().collect(),
+            commit: (!answer.is_disabled).then_some(&answer.commit).into(),
+            disabled: answer.is_disabled,
+            head: answer.commit,
+        }
+    }
+}
+
+/// An item that left the state, or came back.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ItemLine {
+    pub(crate) id: String,
+    pub(crate) kind: String,
+    pub(crate) scope: String,
+    pub(crate) digest: ObjectDigest,
+    #[serde(skip)]
+    pub(crate) object: Object,
+}
+
+impl From<&Item> for ItemLine {
+    fn from(item: &Item) -> Self {
+        let object = item.object();
+        Self {
+            id: object.id().to_owned(),
+            kind: object.kind().to_owned(),
+            scope: object.scope().to_owned(),
+            digest: object.digest(),
+            object: object.clone(),
+        }
+    }
+}
+
+/// What `forget` and `unforget` did to the state; `commit` is null where nothing moved.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Outcome {
+    pub(crate) dry_run: bool,
+    pub(crate) commit: Option<CommitDigest>,
+    pub(crate) seq: Option<u64>,
+    /// The root of the state afterwards.
+    pub(crate) root: Root,
+}
+
+/// The answer of `forget`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ItemsForgotten {
+    pub(crate) forgotten: Vec<ItemLine>,
+    /// Items that stay because they are pinned.
+    pub(crate) pinned: Vec<Id>,
+    /// Named items that fail another condition.
+    pub(crate) others: Vec<Id>,
+    #[serde(flatten)]
+    pub(crate) outcome: Outcome,
+}
+
+/// The answer of `unforget`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ItemsRestored {
+    pub(crate) restored: Vec<ItemLine>,
+    /// Items that the state has, whole.
+    pub(crate) unchanged: Vec<Id>,
+    #[serde(flatten)]
+    pub(crate) outcome: Outcome,
+}
+
+/// A forgotten item, as a line of `forgotten`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ForgottenLine {
+    #[serde(flatten)]
+    pub(crate) item: ItemLine,
+    pub(crate) time: Time,
+    pub(crate) op: String,
+    pub(crate) actor: Option<String>,
+    pub(crate) session: Option<String>,
+    pub(crate) reason: Option<String>,
+    pub(crate) commit: CommitDigest,
+    pub(crate) seq: u64,
+    #[serde(skip)]
+    pub(crate) lane: String,
+}
+
+impl From<Forgotten> for ForgottenLine {
+    fn from(one: Forgotten) -> Self {
+        let commit = &one.commit.commit;
+        let mut item = ItemLine::from(&one.item);
+        item.digest = one.version;
+        Self {
+            item,
+            time: commit.time,
+            op: commit.op.as_str().to_owned(),
+            actor: commit.actor.clone(),
+            session: commit.session.clone(),
+            reason: one.reason,
+            commit: one.commit.digest,
+            seq: commit.seq,
+            lane: one.commit.lane().to_owned(),
+        }
+    }
+}
+
+/// The answer of `expire`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Expires {
+    pub(crate) id: Id,
+    /// Null where it stays.
+    pub(crate) expires: Option<Time>,
+    pub(crate) changed: bool,
+    #[serde(flatten)]
+    pub(crate) commit: CommitInfo,
+}
+
+/// The answer of `decay`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct DecayPass {
+    #[serde(flatten)]
+    pub(crate) pass: Decayed,
+    pub(crate) dry_run: bool,
+    pub(crate) root: Root,
+}
+
+/// The answer of `promote`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ItemPromoted {
+    pub(crate) id: Id,
+    pub(crate) digest: ObjectDigest,
+    /// The version that the person saw.
+    pub(crate) promoted: ObjectDigest,
+    pub(crate) from: Origin,
+    pub(crate) to: Origin,
+    #[serde(flatten)]
+    pub(crate) commit: CommitInfo,
+    #[serde(skip)]
+    pub(crate) changed: bool,
+}
+
+impl ItemPromoted {
+    /// An item whose version `seen` was promoted.
+    pub(crate) fn new(id: Id, seen: ObjectDigest, promoted: Promoted) -> Self {
+        Self {
+            id,
+            digest: promoted.digest,
+            promoted: seen,
+            from: promoted.from,
+            to: promoted.to,
+            changed: promoted.committed.changed,
+            commit: promoted.committed.commit,
+        }
+    }
+}
+
+/// The answer of `quarantine --release`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct HeldReleased {
+    pub(crate) name: String,
+    pub(crate) released: bool,
+    pub(crate) ids: Vec<Id>,
+    #[serde(flatten)]
+    pub(crate) commit: CommitInfo,
+    #[serde(skip)]
+    pub(crate) changed: bool,
+}
+
+/// The answer of `quarantine --discard`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct HeldDiscarded {
+    pub(crate) name: String,
+    pub(crate) discarded: bool,
+}
+
+/// A commit, as a line of `audit`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct AuditedCommit {
+    pub(crate) commit: CommitDigest,
+    pub(crate) seq: u64,
+    pub(crate) time: Time,
+    pub(crate) op: String,
+    /// The commit that a rollback, undo or redo is about.
+    pub(crate) target: Option<CommitDigest>,
+    pub(crate) actor: Option<String>,
+    pub(crate) session: Option<String>,
+    pub(crate) source: Option<String>,
+    pub(crate) trust: Origin,
+    pub(crate) reason: Option<String>,
+    #[serde(flatten)]
+    pub(crate) counts: ChangeCounts,
+    /// The first changed ids.
+    pub(crate) ids: Vec<String>,
+    pub(crate) ids_total: u64,
+    #[serde(skip)]
+    pub(crate) lane: String,
+}
+
+impl From<AuditLine> for AuditedCommit {
+    fn from(line: AuditLine) -> Self {
+        let lane = line.info.lane().to_owned();
+        let commit = line.info.commit;
+        Self {
+            commit: line.info.digest,
+            seq: commit.seq,
+            time: commit.time,
+            op: commit.op.as_str().to_owned(),
+            target: commit.target,
+            actor: commit.actor,
+            session: commit.session,
+            source: line.source,
+            trust: commit.trust,
+            reason: line.reason,
+            counts: line.counts,
+            ids: line.ids,
+            ids_total: line.counts.total(),
+            lane,
+        }
+    }
+}

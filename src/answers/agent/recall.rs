@@ -1,0 +1,59 @@
+//! What recall finds, and texts without envelopes.
+//!
+//! # Layer
+//! L8, part of answers.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use crate::agent::{Reached, RecallHit, Recalled};
+use crate::object::Time;
+
+/// The answer of `recall`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Found {
+    #[serde(flatten)]
+    pub(crate) recalled: Recalled,
+    /// The scopes that were searched; null for all.
+    pub(crate) scopes: Option<Vec<String>>,
+    /// How the index reached the state; null for summaries, which need no index.
+    pub(crate) index: Option<Reached>,
+    /// The moment that ages count from.
+    #[serde(skip)]
+    pub(crate) now: Time,
+    /// The most hits that were asked for.
+    #[serde(skip)]
+    pub(crate) limit: usize,
+}
+
+/// The answer to a line of `recall --queries`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct FoundForLine {
+    #[schemars(schema_with = "text")]
+    pub(crate) qid: Json,
+    pub(crate) hits: Vec<RecallHit>,
+    pub(crate) left_out: LeftOut,
+    pub(crate) ms: f64,
+}
+
+/// Usually text; whatever the line has is given back.
+fn text(generator: &mut SchemaGenerator) -> Schema {
+    String::json_schema(generator)
+}
+
+/// Matches that a recall omits.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LeftOut {
+    /// Matches that are not trusted.
+    pub(crate) untrusted: usize,
+}
+
+/// The answer of `envelope --scrub`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ScrubbedText {
+    pub(crate) text: String,
+    pub(crate) removed_bytes: usize,
+    /// Tags of an envelope without an end.
+    pub(crate) unclosed: usize,
+}
