@@ -411,7 +411,7 @@ fn a_change_in_steps_is_staged_checked_and_committed_or_dropped() {
     );
     let words: Vec<_> = agent.staged_changes("turn").unwrap();
     assert_eq!(
-        words.iter().map(ChangedObject::word).collect::<Vec<_>>(),
+        words.iter().map(|one| one.kind().name()).collect::<Vec<_>>(),
         ["added", "removed"]
     );
     assert_eq!(agent.staged()[0].name, "turn");

@@ -11,7 +11,7 @@ use clap::Subcommand;
 
 use crate::agent::RecallQuery;
 use crate::agent::guard::{Checks, Guarded, Policy, RecallChange, StagedChange, StagedLine as Line};
-use crate::answers::agent::guard::{GuardCommit, GuardDropped, GuardReport, StagedObject, StagedLine};
+use crate::answers::agent::guard::{GuardCommit, GuardDropped, GuardReport, StagedLine, StagedObject};
 use crate::cli::agent_context::ScopeOptions;
 use crate::cli::commands::input::{Lines, at_line, open_input};
 use crate::cli::commands::prelude::*;
