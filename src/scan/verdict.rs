@@ -3,11 +3,14 @@
 //! # Layer
 //! Pure: imports nothing of the crate outside this folder.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::finding::{Category, Finding, Severity};
 
 /// The treatment of a text with findings. No verdict drops a text: `Block` refuses the write and names the reason.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema,
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {

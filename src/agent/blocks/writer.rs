@@ -6,11 +6,12 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use super::block::{Block, KEPT, KEYS, WHITESPACE, bare, unquoted};
-use crate::agent::item::Citation;
+use crate::agent::item::{Citation, citation_value};
 use crate::calendar::Moment;
+use crate::ingest::json::value_to_json;
 
 /// The fault of a block that a file cannot hold.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -155,13 +156,5 @@ fn json_of(place: usize, citation: &Citation) -> Result<Json, Unwritable> {
     if citation.file.is_empty() || citation.line == Some(0) {
         return Err(Unwritable::Citation { place });
     }
-    let mut map = Map::new();
-    map.insert("file".to_owned(), Json::from(citation.file.as_str()));
-    if let Some(line) = citation.line {
-        map.insert("line".to_owned(), Json::from(line));
-    }
-    if let Some(note) = &citation.note {
-        map.insert("note".to_owned(), Json::from(note.as_str()));
-    }
-    Ok(Json::Object(map))
+    Ok(value_to_json(&citation_value(citation.clone())))
 }

@@ -89,17 +89,7 @@ pub(super) fn change<T>(
     rule: &Rule,
     mut stage: impl FnMut(&mut Change<'_>) -> Result<T>,
 ) -> Result<Outcome<T>> {
-    let mut once = || {
-        let mut change = Change::begin(agent, writer, rule)?;
-        let value = stage(&mut change)?;
-        let (committed, held) = change.commit(rule)?;
-        let held = held.map_err(|error| not_held(&committed, error))?;
-        Ok(Outcome {
-            value,
-            committed,
-            held,
-        })
-    };
+    let mut once = || change_followed(agent, writer, rule, &mut stage, |_, _, _| ());
     if rule.retries {
         retry_on_conflict(once)
     } else {

@@ -3,7 +3,7 @@
 //! # Layer
 //! L7, inside `agent`.
 
-use crate::agent::item::Item;
+use crate::agent::item::{Item, integer_of};
 use crate::agent::vocabulary::attribute;
 use crate::engine::{Memory, View};
 use crate::error::Result;
@@ -29,11 +29,8 @@ pub(in crate::agent) fn original_of(memory: &Memory, item: &Item) -> Result<Opti
 
 /// When the text of an item was stored; of a shortened item, when the full text was.
 pub(in crate::agent) fn written(view: &View, item: &Item) -> Result<Time> {
-    let noted = item.object().attribute(attribute::WRITTEN);
-    if let Some(micros) = noted
-        .filter(|_| item.level().is_some())
-        .and_then(|value| value.as_integer())
-    {
+    let noted = integer_of(item.object(), attribute::WRITTEN);
+    if let Some(micros) = noted.filter(|_| item.level().is_some()) {
         return Ok(Time::from_micros(micros));
     }
     let stamps = view.stamps(&Id::new(item.object().id())?)?;

@@ -50,14 +50,11 @@ pub(in crate::agent) fn forgotten(
 ) -> Result<Vec<Forgotten>> {
     let (memory, newest) = (agent.memory(), view.commit().commit.seq);
     let (mut seen, mut list) = (BTreeSet::new(), Vec::new());
-    for info in taking(memory) {
-        let info = info?;
+    for taken in taking(memory) {
+        let (info, before) = taken?;
         if info.commit.seq > newest {
             continue;
         }
-        let Some(before) = memory.view_before(&info)? else {
-            continue;
-        };
         let mut reason = None;
         for id in removed(memory, &before, &info)? {
             if list.len() >= limit {
@@ -110,14 +107,11 @@ pub(in crate::agent) fn unforget(
                 },
             }
         }
-        for info in taking(agent.memory()) {
+        for taken in taking(agent.memory()) {
             if wanted.is_empty() {
                 break;
             }
-            let info = info?;
-            let Some(before) = agent.memory().view_before(&info)? else {
-                continue;
-            };
+            let (info, before) = taken?;
             let after = agent.memory().view_of(&info)?;
             let mut found = Vec::new();
             for id in &wanted {
@@ -147,11 +141,8 @@ pub(in crate::agent) fn unforget_last(
     let memory = agent.memory();
     bring_back(agent, writer, dry_run, |change, _| {
         let head = change.base().clone();
-        for info in taking(memory) {
-            let info = info?;
-            let Some(before) = memory.view_before(&info)? else {
-                continue;
-            };
+        for taken in taking(memory) {
+            let (info, before) = taken?;
             for taken in memory.diff(&before, &memory.view_of(&info)?)? {
                 let id = taken.id;
                 let is_so = match taken.new {
@@ -216,15 +207,18 @@ fn bring_back(
     Ok(back)
 }
 
-/// The commits that took items out of memory, newest first.
-fn taking(memory: &Memory) -> impl Iterator<Item = Result<CommitInfo>> {
-    memory.commits().filter_map(|info| {
-        let taken = info.and_then(|info| {
-            let takes = forgets(info.commit.op.as_str(), || memory.commit_counts(&info))?;
-            Ok(takes.then_some(info))
-        });
-        taken.transpose()
-    })
+/// The commits that took items out of memory, newest first, each with the state before it.
+fn taking(memory: &Memory) -> impl Iterator<Item = Result<(CommitInfo, View)>> {
+    let taken = |info: CommitInfo| -> Result<Option<(CommitInfo, View)>> {
+        if !forgets(info.commit.op.as_str(), || memory.commit_counts(&info))? {
+            return Ok(None);
+        }
+        let before = memory.view_before(&info)?;
+        Ok(before.map(|before| (info, before)))
+    };
+    memory
+        .commits()
+        .filter_map(move |info| info.and_then(taken).transpose())
 }
 
 fn removed(memory: &Memory, before: &View, info: &CommitInfo) -> Result<Vec<Id>> {

@@ -79,7 +79,8 @@ pub(in crate::agent) fn citations_value(citations: Vec<Citation>) -> Option<Valu
     (!list.is_empty()).then_some(Value::List(list))
 }
 
-fn citation_value(citation: Citation) -> Value {
+/// The value of one citation, as a map.
+pub(in crate::agent) fn citation_value(citation: Citation) -> Value {
     let mut map = BTreeMap::from([("file".to_owned(), Value::Text(citation.file))]);
     if let Some(line) = citation.line.and_then(|line| i64::try_from(line).ok()) {
         map.insert("line".to_owned(), Value::Integer(line));

@@ -6,7 +6,7 @@
 //! # Invariants
 //! - FRO-1: an object of the verbs, taken apart and put together again, is the same but for its place in the tree.
 
-use super::{Citation, NewItem, Sensitivity};
+use super::{Citation, NewItem, Sensitivity, texts_of};
 use crate::agent::vocabulary::attribute;
 use crate::error::Result;
 use crate::object::{Attributes, Id, NewObject, Object, Value};
@@ -50,9 +50,12 @@ fn take(item: &mut NewItem, name: &str, value: Value) -> Result<Option<Value>> {
         (attribute::SENSITIVITY, Value::Text(text)) if Sensitivity::from_name(text).is_some() => {
             item.sensitivity = Sensitivity::from_name(text);
         }
-        (attribute::TAGS, Value::List(list)) if are_texts(list) => item.tags = texts(list),
+        (attribute::TAGS, Value::List(list)) if are_texts(list) => item.tags = texts_of(&value),
         (attribute::SUPERSEDES, Value::List(list)) if are_texts(list) => {
-            item.supersedes = texts(list).iter().map(|id| Id::new(id)).collect::<Result<_>>()?;
+            item.supersedes = texts_of(&value)
+                .iter()
+                .map(|id| Id::new(id))
+                .collect::<Result<_>>()?;
         }
         (attribute::CITATIONS, Value::List(list)) => {
             let citations = Citation::all_of(&value);
@@ -68,11 +71,6 @@ fn take(item: &mut NewItem, name: &str, value: Value) -> Result<Option<Value>> {
 
 fn are_texts(list: &[Value]) -> bool {
     list.iter().all(|value| value.as_text().is_some())
-}
-
-fn texts(list: &[Value]) -> Vec<String> {
-    let texts = list.iter().filter_map(Value::as_text);
-    texts.map(str::to_owned).collect()
 }
 
 /// The attributes that only verbs set. Files do not give them.

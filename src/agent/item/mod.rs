@@ -13,7 +13,7 @@ mod citation;
 mod from_object;
 
 pub use self::citation::Citation;
-pub(in crate::agent) use self::citation::citations_value;
+pub(in crate::agent) use self::citation::{citation_value, citations_value};
 pub(in crate::agent) use self::from_object::{MADE_BY_VERBS, item_of, stated_attributes};
 use super::vocabulary::{attribute, kind};
 use crate::digest::ObjectDigest;
@@ -172,13 +172,10 @@ impl NewItem {
 
     /// The rules of the scan that it met.
     pub(in crate::agent) fn flags(&self) -> Vec<String> {
-        match self.others.get(attribute::FLAGS) {
-            Some(Value::List(list)) => list
-                .iter()
-                .filter_map(|rule| rule.as_text().map(str::to_owned))
-                .collect(),
-            _ => Vec::new(),
-        }
+        self.others
+            .get(attribute::FLAGS)
+            .map(texts_of)
+            .unwrap_or_default()
     }
 
     /// Refuses attributes that only verbs set.
@@ -263,6 +260,28 @@ pub(in crate::agent) fn texts(texts: &[String]) -> Option<Value> {
     (!list.is_empty()).then_some(Value::List(list))
 }
 
+/// The texts of a list; other values are skipped.
+fn texts_of(value: &Value) -> Vec<String> {
+    let Value::List(list) = value else {
+        return Vec::new();
+    };
+    let texts = list.iter().filter_map(Value::as_text);
+    texts.map(str::to_owned).collect()
+}
+
+/// The attribute of an object, if it is text.
+pub(in crate::agent) fn text_of(object: &Object, name: &str) -> Option<String> {
+    match object.attribute(name)? {
+        Value::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// The attribute of an object, if it is an integer.
+pub(in crate::agent) fn integer_of(object: &Object, name: &str) -> Option<i64> {
+    object.attribute(name)?.as_integer()
+}
+
 /// A look at an object as an item. Attributes of another type than the vocabulary's read as absent.
 #[derive(Clone, Debug)]
 pub struct Item {
@@ -313,7 +332,7 @@ impl Item {
 
     /// Its place in the session.
     pub fn order(&self) -> Option<i64> {
-        self.object.attribute(attribute::ORDER)?.as_integer()
+        integer_of(&self.object, attribute::ORDER)
     }
 
     /// Where it is written.
@@ -379,19 +398,12 @@ impl Item {
     }
 
     fn word(&self, name: &str) -> Option<String> {
-        match self.object.attribute(name)? {
-            Value::Text(text) => Some(text),
-            _ => None,
-        }
+        text_of(&self.object, name)
     }
 
     fn texts(&self, name: &str) -> Vec<String> {
-        let Some(Value::List(list)) = self.object.attribute(name) else {
-            return Vec::new();
-        };
-        list.iter()
-            .filter_map(|value| value.as_text().map(str::to_owned))
-            .collect()
+        let stored = self.object.attribute(name);
+        stored.as_ref().map(texts_of).unwrap_or_default()
     }
 }
 

@@ -129,16 +129,6 @@ struct Looked {
     reviewed: Result<Reviewed>,
 }
 
-/// See [`Agent::remember_lines`].
-pub(in crate::agent) fn remember_lines(
-    agent: &Agent,
-    lines: impl IntoIterator<Item = Result<(u64, Vec<u8>)>>,
-    options: &LinesOptions,
-    writer: &Writer,
-) -> Result<LinesRemembered> {
-    follow_lines(agent, lines, options, writer, |_| ())
-}
-
 /// See [`Agent::follow_lines`].
 pub(in crate::agent) fn follow_lines(
     agent: &Agent,

@@ -22,8 +22,8 @@ mod tests;
 
 pub(in crate::agent) use duplicate_index::{DuplicateIndex, unless_erased};
 pub(crate) use lines::LinesBatch;
+pub(in crate::agent) use lines::follow_lines;
 pub use lines::{LinesOptions, LinesRemembered, RefusedLine};
-pub(in crate::agent) use lines::{follow_lines, remember_lines};
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};

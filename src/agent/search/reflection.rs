@@ -5,12 +5,12 @@
 
 use super::found::{Found, time_of};
 use super::query::{RecallQuery, Recalled};
-use crate::agent::item::{Item, known_kind};
+use crate::agent::item::{Item, known_kind, text_of};
 use crate::agent::session::summaries::{Granularity, SummaryText, around, chronological};
 use crate::agent::vocabulary::{attribute, kind};
 use crate::engine::{Memory, Query, View};
 use crate::error::Result;
-use crate::object::{Time, Value};
+use crate::object::Time;
 
 /// The summaries around the time of the query, else the newest ones, in order of time.
 pub(super) fn reflect(memory: &Memory, view: &View, query: &RecallQuery) -> Result<Recalled> {
@@ -64,7 +64,7 @@ fn summaries_of(view: &View, query: &RecallQuery) -> Result<Vec<(Item, Time)>> {
 
 /// The granularity of a summary; a day if it names none.
 fn granularity_of(item: &Item) -> Granularity {
-    let named = item.object().attribute(attribute::GRANULARITY);
-    let name = named.as_ref().and_then(Value::as_text);
-    name.and_then(Granularity::from_name).unwrap_or(Granularity::Day)
+    let name = text_of(item.object(), attribute::GRANULARITY);
+    name.and_then(|name| Granularity::from_name(&name))
+        .unwrap_or(Granularity::Day)
 }

@@ -9,7 +9,7 @@
 use super::entries::{arrival_of, arrivals_before};
 use super::lineage::{check_reach, root_session, session_id, session_of};
 use super::summaries::{Bucket, EntryTime, Granularity, Watermarks, due_buckets};
-use crate::agent::item::Item;
+use crate::agent::item::{Item, integer_of, text_of};
 use crate::agent::scope::Reach;
 use crate::agent::vocabulary::{attribute, kind};
 use crate::digest::ObjectDigest;
@@ -126,9 +126,8 @@ fn entry_part(view: &View, id: Id, object: Object) -> Result<Part> {
 /// A summary as the verb writes it, which has its name and has seen nothing that is yet to come; whatever else says to be one
 /// hides nothing.
 fn summary_part(view: &View, root: &str, id: Id, item: &Item) -> Option<(Bucket, u64, Id)> {
-    let stated = |name| item.object().attribute(name);
-    let granularity = Granularity::from_name(stated(attribute::GRANULARITY)?.as_text()?)?;
-    let watermark = u64::try_from(stated(attribute::WATERMARK)?.as_integer()?).ok()?;
+    let granularity = Granularity::from_name(&text_of(item.object(), attribute::GRANULARITY)?)?;
+    let watermark = u64::try_from(integer_of(item.object(), attribute::WATERMARK)?).ok()?;
     let bucket = Bucket::of(granularity, item.object().event_time()?.as_micros());
     let has_its_name = summary_id(root, bucket).is_ok_and(|own| own == id);
     (has_its_name && watermark < arrivals_before(view)).then_some((bucket, watermark, id))

@@ -18,7 +18,7 @@ use super::lineage::{
 use crate::agent::Agent;
 use crate::agent::change::names::refuse_secret;
 use crate::agent::change::{Change, Fate, Rule, change};
-use crate::agent::item::{Item, NewItem, known_kind};
+use crate::agent::item::{Item, NewItem, integer_of, known_kind, text_of};
 use crate::agent::scope::Reach;
 use crate::agent::vocabulary::{attribute, kind};
 use crate::digest::{keyed, to_hex};
@@ -94,11 +94,6 @@ pub struct Appended {
     pub held: Option<String>,
     /// The commit, or the head if nothing changed.
     pub commit: CommitInfo,
-}
-
-/// See [`Agent::append`].
-pub(in crate::agent) fn append(agent: &Agent, append: &Append, writer: &Writer) -> Result<Appended> {
-    follow_append(agent, append, writer, |_| ())
 }
 
 /// See [`Agent::follow_append`].
@@ -296,9 +291,7 @@ fn noted_anew(known: &Object) -> Result<NewObject> {
 
 /// The name under which the person speaks in a session, beside those that always mean the person.
 fn user_noted(session: &Object) -> Option<String> {
-    let named = session.attribute(attribute::USER)?;
-    let user = named.as_text().filter(|_| may_name_user(session.origin()));
-    user.map(str::to_owned)
+    text_of(session, attribute::USER).filter(|_| may_name_user(session.origin()))
 }
 
 /// Whether an entry of this session is the person's.
@@ -316,18 +309,14 @@ pub(super) fn class_seen(session: &Object) -> Origin {
 }
 
 pub(super) fn class_noted(session: &Object) -> Origin {
-    let noted = session.attribute(attribute::CLASS);
-    let noted = noted
-        .as_ref()
-        .and_then(Value::as_text)
-        .and_then(Origin::from_name);
-    noted.unwrap_or(Origin::DirectUser)
+    let name = text_of(session, attribute::CLASS);
+    name.and_then(|name| Origin::from_name(&name))
+        .unwrap_or(Origin::DirectUser)
 }
 
 /// How many entries of a session were not stored.
 pub(super) fn withheld(session: &Object) -> i64 {
-    let stated = session.attribute(attribute::WITHHELD);
-    stated.and_then(|value| value.as_integer()).unwrap_or(0)
+    integer_of(session, attribute::WITHHELD).unwrap_or(0)
 }
 
 fn item_of(entry: &NewEntry, session: &str, scope: &Scope, arrival: u64) -> NewItem {

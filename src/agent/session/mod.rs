@@ -21,7 +21,7 @@ pub use self::due::DueSummary;
 pub use self::ending::{EndPrompt, Ended, FactFate};
 pub(super) use self::ending::{end_prompt, end_session};
 pub use self::entries::{Append, Appended, NewEntry, NotStored};
-pub(super) use self::entries::{append, entries, follow_append};
+pub(super) use self::entries::{entries, follow_append};
 pub(in crate::agent) use self::lineage::SESSION_PREFIX;
 pub use self::lineage::{parent_session, root_session, session_id, session_of};
 pub use self::summarising::{Summarised, SummaryRead, SummaryWritten};

@@ -65,21 +65,9 @@ impl<'de> Deserialize<'de> for Categories {
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Verdicts {
-    #[serde(deserialize_with = "verdict")]
     low: Option<Verdict>,
-    #[serde(deserialize_with = "verdict")]
     medium: Option<Verdict>,
-    #[serde(deserialize_with = "verdict")]
     high: Option<Verdict>,
-}
-
-fn verdict<'de, D: Deserializer<'de>>(input: D) -> std::result::Result<Option<Verdict>, D::Error> {
-    let name = String::deserialize(input)?;
-    let names = || Verdict::ALL.map(Verdict::name).join(", ");
-    let verdict = Verdict::from_name(&name);
-    verdict
-        .map(Some)
-        .ok_or_else(|| D::Error::custom(format!("`{name}` is not one of {}", names())))
 }
 
 impl Settings {

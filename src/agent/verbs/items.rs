@@ -98,7 +98,7 @@ impl Agent {
         options: &LinesOptions,
         writer: &Writer,
     ) -> Result<LinesRemembered> {
-        remember::remember_lines(self, lines, options, writer)
+        remember::follow_lines(self, lines, options, writer, |_| ())
     }
 
     /// As [`Self::remember_lines`]; `told` hears of each batch before its commit is made, and again once it is in.

@@ -80,7 +80,7 @@ impl Agent {
     /// `cycle`, `over_limit`). `Denied` (code `less_trusted`): a writer who is neither the person nor the host says who the
     /// person is, or puts a session of theirs below another; code `refused`: a name holds what no name may. As a commit.
     pub fn append(&self, append: &Append, writer: &Writer) -> Result<Appended> {
-        session::append(self, append, writer)
+        session::follow_append(self, append, writer, |_| ())
     }
 
     /// As [`Self::append`]; `told` hears before each try to commit what the answer will be.

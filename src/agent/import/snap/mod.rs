@@ -71,8 +71,8 @@ pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
             places.insert((object.id.as_str(), child.as_str()), place);
         }
     }
-    let parents = tree::parents(&snap.objects, &ids, &mut mapped);
-    let depths = tree::depths(&snap.objects, &parents);
+    let mut parents = tree::parents(&snap.objects, &ids, &mut mapped);
+    let depths = tree::depths(&snap.objects, &mut parents, &mut mapped);
     let mut objects: Vec<&SnapObject> = snap.objects.iter().collect();
     objects.retain(|object| ids.contains_key(&object.id));
     // A parent comes first, so that its children know whether it was taken.

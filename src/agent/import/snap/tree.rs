@@ -10,7 +10,7 @@ use crate::agent::import::mapped::Mapped;
 use crate::object::Id;
 
 /// The parent of each object: the one it names, else the first one that lists it as a child. Drops parents that are not
-/// in the file, and one parent of every circle.
+/// in the file.
 pub(super) fn parents(
     objects: &[SnapObject],
     ids: &HashMap<String, Id>,
@@ -37,50 +37,36 @@ pub(super) fn parents(
             );
         }
     }
-    cut_circles(objects, &mut parents, mapped);
     parents
 }
 
-fn cut_circles(objects: &[SnapObject], parents: &mut HashMap<String, String>, mapped: &mut Mapped) {
-    // The walk from each object ends at an object that another walk visited, or at its own first one.
-    let mut visited: HashSet<String> = HashSet::new();
+/// How deep each object is below its root. One parent of every circle is dropped.
+pub(super) fn depths(
+    objects: &[SnapObject],
+    parents: &mut HashMap<String, String>,
+    mapped: &mut Mapped,
+) -> HashMap<String, usize> {
+    let mut depths: HashMap<String, usize> = HashMap::new();
     for object in objects {
-        let mut path = HashSet::new();
-        let mut at = object.id.clone();
-        while !visited.contains(&at) && path.insert(at.clone()) {
-            match parents.get(&at) {
-                Some(parent) if path.contains(parent) => {
-                    let what = format!("it would be below itself by '{parent}'; it has no parent");
-                    mapped.say(&at, what);
-                    parents.remove(&at);
-                }
-                Some(parent) => at.clone_from(parent),
-                None => break,
+        // The walk upwards ends at a root, or at an object whose depth is known.
+        let (mut path, mut seen) = (Vec::new(), HashSet::new());
+        let mut next = Some(object.id.clone());
+        while let Some(at) = next.take_if(|at| !depths.contains_key(at)) {
+            seen.insert(at.clone());
+            next = parents.get(&at).cloned();
+            if let Some(parent) = next.take_if(|parent| seen.contains(parent)) {
+                let what = format!("it would be below itself by '{parent}'; it has no parent");
+                mapped.say(&at, what);
+                parents.remove(&at);
             }
-        }
-        visited.extend(path);
-    }
-}
-
-/// How deep each object is below its root.
-pub(super) fn depths<'a>(
-    objects: &'a [SnapObject],
-    parents: &'a HashMap<String, String>,
-) -> HashMap<&'a str, usize> {
-    let mut depths: HashMap<&str, usize> = HashMap::new();
-    for object in objects {
-        let (mut path, mut at) = (Vec::new(), object.id.as_str());
-        while !depths.contains_key(at) {
             path.push(at);
-            match parents.get(at) {
-                Some(parent) => at = parent,
-                None => break,
-            }
         }
+        let mut depth = next
+            .and_then(|known| depths.get(&known))
+            .map_or(0, |above| above + 1);
         for id in path.into_iter().rev() {
-            let above = parents.get(id).and_then(|parent| depths.get(parent.as_str()));
-            let depth = above.map_or(0, |depth| depth + 1);
             depths.insert(id, depth);
+            depth += 1;
         }
     }
     depths
