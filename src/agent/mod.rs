@@ -14,6 +14,7 @@ mod change;
 pub(crate) mod command;
 pub mod decay;
 pub mod envelope;
+mod followed;
 pub mod forget;
 pub mod guard;
 pub mod import;

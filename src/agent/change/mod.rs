@@ -17,7 +17,6 @@ pub(super) mod names;
 pub(super) mod quota;
 pub(super) mod review;
 mod rule;
-pub(super) mod texts;
 
 use self::ids::IdGenerator;
 use self::quota::Quota;

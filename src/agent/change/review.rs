@@ -11,7 +11,7 @@
 use std::borrow::Cow;
 
 use super::names::review_names;
-use super::texts::texts_of_item;
+use super::names::texts_of_item;
 use crate::agent::agent::Agent;
 use crate::agent::item::NewItem;
 use crate::agent::settings::{Quotas, Secrets};

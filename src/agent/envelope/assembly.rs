@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::document::Shown;
-use super::record::Record;
+use super::render::Record;
 use super::render::{Boundary, Omitted, Purpose, Request, render};
 use super::sections::Section;
 use crate::agent::item::{Item, Sensitivity};

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::line;
-use super::record::Record;
+use super::render::Record;
 use super::sections::Section;
 use crate::calendar::{Moment, SECOND_MICROS};
 use crate::object::Origin;

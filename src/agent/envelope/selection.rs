@@ -10,7 +10,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::document::{Envelope, ROOT_CHARS_MAX, Shown, closing, opening, section_tags};
 use super::line::{self, Lines};
-use super::record::Record;
+use super::render::Record;
 use super::render::{Boundary, Omitted, Purpose, Request};
 use super::sections::Section;
 use crate::agent::vocabulary::kind;

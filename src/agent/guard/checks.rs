@@ -3,16 +3,21 @@
 //! # Layer
 //! L7, inside `agent`.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::policy::KindRules;
+use super::policy::{KindRules, QuotaLimits};
 use super::report::Failure;
-use super::turn::Turn;
-use crate::agent::change::texts::{each_text, keys_of};
+use super::turn::{ChangedObject, Turn};
+use crate::agent::change::names::{each_text, keys_of};
+use crate::agent::item::{MADE_BY_VERBS, counts_in_quota};
 use crate::agent::remember::unless_erased;
+use crate::agent::vocabulary::attribute;
 use crate::agent::{Agent, Item};
+use crate::engine::Query;
 use crate::error::Result;
-use crate::object::{Id, Object, Origin};
+use crate::object::{Id, NewObject, Object, Origin, Scope, Value};
+use crate::recall;
 use crate::scan::Verdict;
 
 /// Checks that each object has the attributes and the length of text that its kind requires.
@@ -102,4 +107,196 @@ pub(super) fn scan(agent: &Agent, turn: &Turn<'_>, worst: Verdict) -> Result<Opt
     Ok(Failure::about(ids, advice, || {
         format!("the scan found {}", seen.join(", "))
     }))
+}
+
+/// Limits the objects that a change touches in one way, in number and as a share of all objects. Up to `free` objects pass
+/// whatever their share.
+pub(super) fn touched(
+    turn: &Turn<'_>,
+    word: &str,
+    free: u64,
+    most: Option<u64>,
+    share_most: Option<f64>,
+) -> Option<Failure> {
+    let before = turn.draft.base().len();
+    let touched = turn.changes.iter().filter(|one| one.kind().name() == word);
+    let ids: Vec<String> = touched.map(|one| one.id.to_string()).collect();
+    let count = ids.len() as u64;
+    let share = count as f64 / before.max(1) as f64;
+    let why = match (most, share_most) {
+        (Some(most), _) if count > most => format!("{count} objects are {word}, {most} are allowed"),
+        (_, Some(most)) if count > free && share > most => format!(
+            "{count} of {before} objects are {word} ({:.0} %), {:.0} % are allowed",
+            share * 100.0,
+            most * 100.0
+        ),
+        _ => return None,
+    };
+    let advice = "leave alone what need not be touched, or ask a person and do it in several turns";
+    Failure::about(ids, advice, || why)
+}
+
+/// Whether an object counts among the items of its scope.
+fn counts(object: &Object) -> bool {
+    counts_in_quota(object.kind(), object.parent().is_some())
+}
+
+/// Where an object is counted (ROO-3).
+fn place(object: &Object) -> (&str, bool) {
+    (object.scope(), object.origin().is_trusted())
+}
+
+/// How many items a scope holds, and how long a text is.
+pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits) -> Result<Option<Failure>> {
+    let quotas = agent.settings().quotas;
+    let chars_max = limits.text_chars_max.unwrap_or(quotas.text_chars_max);
+    let items_max = limits.items_max.unwrap_or(quotas.items_max);
+    let chars = |one: &ChangedObject| {
+        let content = one.new.as_ref().and_then(|object| object.content());
+        content.map_or(0, |text| text.chars().count())
+    };
+    let long: Vec<String> = turn
+        .changes
+        .iter()
+        .filter(|one| chars(one) > chars_max)
+        .map(|one| one.id.to_string())
+        .collect();
+    let why = || format!("texts of more than {chars_max} characters");
+    let too_long = Failure::about(long, "shorten them, or split each into several", why);
+    if too_long.is_some() {
+        return Ok(too_long);
+    }
+    let mut gained: BTreeMap<(&str, bool), (usize, usize)> = BTreeMap::new();
+    for one in &turn.changes {
+        if let Some(new) = one.new.as_ref().filter(|new| counts(new)) {
+            gained.entry(place(new)).or_default().0 += 1;
+        }
+        if let Some(old) = one.old.as_ref().filter(|old| counts(old)) {
+            gained.entry(place(old)).or_default().1 += 1;
+        }
+    }
+    for ((scope, is_trusted), (more, fewer)) in gained {
+        // Nothing is counted where all there is would be allowed.
+        if more <= fewer || turn.draft.base().len() + (more - fewer) as u64 <= items_max as u64 {
+            continue;
+        }
+        let query = Query {
+            scope: Some(Scope::new(scope)?),
+            ..Query::default()
+        };
+        let mut held = 0;
+        for object in turn.draft.base().query(&query)? {
+            let object = object?;
+            held += usize::from(counts(&object) && object.origin().is_trusted() == is_trusted);
+        }
+        let after = (held + more).saturating_sub(fewer);
+        if after > items_max {
+            let why = format!("the scope {scope} would hold {after} items, {items_max} are allowed");
+            let advice = "forget what is no longer needed, or write less";
+            return Ok(Some(Failure::new(why, advice)));
+        }
+    }
+    Ok(None)
+}
+
+/// The pinned items before the change. An untrusted pin does not bind a trusted writer.
+pub(super) fn pinned(turn: &Turn<'_>) -> Result<BTreeMap<String, Item>> {
+    let query = Query {
+        attributes: vec![(attribute::PINNED.to_owned(), Value::Bool(true))],
+        ..Query::default()
+    };
+    let mut found = BTreeMap::new();
+    for object in turn.draft.base().query(&query)? {
+        let object = object?;
+        if turn.class().is_trusted() && !object.origin().is_trusted() {
+            continue;
+        }
+        found.insert(object.id().to_owned(), Item::from(object));
+    }
+    Ok(found)
+}
+
+/// Whether a pinned object is unchanged, apart from the notes of verbs.
+fn is_kept(old: &Object, new: Option<&Object>) -> Result<bool> {
+    let stated = |object: &Object| -> Result<NewObject> {
+        let mut stated = object.to_new()?;
+        for name in MADE_BY_VERBS {
+            drop(stated.attributes.remove(name));
+        }
+        stated.derived_from.clear();
+        Ok(stated)
+    };
+    match new {
+        Some(new) => Ok(stated(new)? == stated(old)?),
+        None => Ok(false),
+    }
+}
+
+/// Refuses to remove, rewrite or supersede a pinned item.
+pub(super) fn kept(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -> Result<Option<Failure>> {
+    let mut ids = Vec::new();
+    for one in &turn.changes {
+        if let Some(old) = pinned.get(one.id.as_str())
+            && !is_kept(old.object(), one.new.as_ref())?
+        {
+            ids.push(one.id.to_string());
+        }
+        let new = one.new.clone().map(Item::from);
+        let superseded = new.map(|new| new.supersedes()).unwrap_or_default();
+        ids.extend(superseded.into_iter().filter(|id| pinned.contains_key(id)));
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    let advice = "leave it as it is, or ask a person to unpin it first";
+    let why = "what is pinned would be removed, changed or superseded";
+    Ok(Failure::about(ids, advice, || why.to_owned()))
+}
+
+/// New texts against the pinned ones of their scope and of the global one.
+pub(super) fn contradictions(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -> Option<Failure> {
+    let (mut index, mut by_key) = (recall::Index::new(), HashMap::new());
+    for (number, (id, item)) in (0_u128..).zip(pinned) {
+        let key = recall::Key(number.to_le_bytes());
+        let told = recall::Document {
+            key,
+            scope: item.object().scope(),
+            session: None,
+            speaker: "",
+            time: 0,
+            order: 0,
+            text: item.text(),
+            supersedes: &[],
+        };
+        // A full index has more pinned items than anybody reads.
+        if index.put(&told).is_ok() {
+            by_key.insert(key, (id, item));
+        }
+    }
+    let mut scratch = recall::Scratch::default();
+    let (mut ids, mut told) = (Vec::new(), Vec::new());
+    let mut seen = HashSet::new();
+    for (changed, object) in turn.written() {
+        let text = object.content().unwrap_or_default();
+        if index.is_empty() || text.is_empty() || pinned.contains_key(object.id()) {
+            continue;
+        }
+        let scopes = [object.scope(), Scope::GLOBAL];
+        let near = index.near(text, Some(&scopes), None, &mut scratch, |key| {
+            by_key.get(key).map(|(_, item)| Cow::Borrowed(item.text()))
+        });
+        for one in near {
+            let (recall::Verdict::Conflict(how), Some((id, _))) = (one.verdict, by_key.get(&one.key)) else {
+                continue;
+            };
+            if seen.insert(changed.id.clone()) {
+                ids.push(changed.id.to_string());
+                told.push(format!("'{}' against '{id}' ({how})", changed.id));
+            }
+        }
+    }
+    told.truncate(3);
+    let advice = "keep to what is pinned, or ask a person which holds";
+    Failure::about(ids, advice, || {
+        format!("what is pinned is contradicted: {}", told.join(", "))
+    })
 }

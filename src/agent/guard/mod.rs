@@ -15,8 +15,6 @@
 
 mod checks;
 mod command;
-mod contradiction;
-mod limits;
 mod policy;
 mod recall_check;
 mod report;
@@ -170,12 +168,12 @@ pub(in crate::agent) fn check(agent: &Agent, draft: &Draft, checks: &Checks<'_>)
     report.add("whole", erased_since(draft));
     let limits = &policy.change;
     let (most, share_most) = (limits.removed_max, limits.removed_share_max);
-    let removals = limits::touched(&turn, "removed", limits.free, most, share_most);
+    let removals = checks::touched(&turn, "removed", limits.free, most, share_most);
     report.add("removals", removals);
     let (most, share_most) = (limits.rewritten_max, limits.rewritten_share_max);
-    let rewrites = limits::touched(&turn, "changed", limits.free, most, share_most);
+    let rewrites = checks::touched(&turn, "changed", limits.free, most, share_most);
     report.add("rewrites", rewrites);
-    report.add("quota", limits::quota(agent, &turn, &policy.quota)?);
+    report.add("quota", checks::quota(agent, &turn, &policy.quota)?);
     report.add("kinds", checks::kinds(&turn, &policy.kinds));
     if policy.trust.keep_higher {
         report.add("trust", checks::trust(&turn)?);
@@ -184,12 +182,12 @@ pub(in crate::agent) fn check(agent: &Agent, draft: &Draft, checks: &Checks<'_>)
         report.add("scan", checks::scan(agent, &turn, worst)?);
     }
     if policy.pinned.keep || policy.pinned.contradictions {
-        let pinned = contradiction::pinned(&turn)?;
+        let pinned = checks::pinned(&turn)?;
         if policy.pinned.keep {
-            report.add("pinned", contradiction::kept(&turn, &pinned)?);
+            report.add("pinned", checks::kept(&turn, &pinned)?);
         }
         if policy.pinned.contradictions {
-            let contradictions = contradiction::contradictions(&turn, &pinned);
+            let contradictions = checks::contradictions(&turn, &pinned);
             report.add("contradictions", contradictions);
         }
     }

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use crate::agent::Agent;
 use crate::agent::change::names::check_names;
-use crate::agent::change::texts::redact_object;
+use crate::agent::change::names::redact_object;
 use crate::digest::ObjectDigest;
 use crate::engine::Draft;
 use crate::error::Result;

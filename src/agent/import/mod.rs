@@ -1,20 +1,347 @@
 //! Imports from other memory systems. Files are data; nothing in them is evaluated.
 //!
-//! Each format is a folder or file that no other one needs: `server_memory`, `odek` and `snap` map a file to objects,
-//! `intake` reviews and commits them.
+//! Each format is a folder or file that no other one needs: `server_memory`, `odek` and `snap` map a file to objects. This
+//! file reviews and commits them. Imported objects have the origin `import` at most. The same file again changes nothing. A
+//! changed file updates the objects of its last import.
 //!
 //! # Layer
 //! L7, inside `agent`.
+//!
+//! # Invariants
+//! - IMP-1: an import is never trusted, and never replaces a trusted object.
+//! - IMP-2: a name of the other system always becomes the same id, and no two names become one id.
 
-mod foreign;
-mod intake;
-mod mapped;
 pub mod odek;
 mod server_memory;
 mod snap;
 
-pub use self::foreign::{Foreign, ForeignFinding, ForeignFormat, ForeignTaken};
-pub(in crate::agent) use self::intake::take;
+use std::collections::HashSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::agent::Agent;
+use crate::agent::change::review::review;
+use crate::agent::change::{Change, Fate, Rule, change};
+use crate::agent::item::{KNOWN, MADE_BY_VERBS, item_of, known_kind};
+use crate::agent::scope::Place;
+use crate::agent::session::extraction::FactScope;
+use crate::digest::{keyed, to_hex};
+use crate::engine::{CommitInfo, Staged, Writer};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::ingest::json::value_from_json;
+use crate::object::{Attributes, Id, NewObject, Origin, Scope};
+use crate::scan::Verdict;
+
+/// The format of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForeignFormat {
+    /// The graph of the MCP reference server `memory`, in JSON Lines.
+    ServerMemory,
+    /// A fact file of odek, about the person or the environment.
+    Odek(FactScope),
+    /// The `memory.snap` of the published core.
+    Snap,
+}
+
+impl ForeignFormat {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ServerMemory => "server-memory",
+            Self::Odek(_) => "odek",
+            Self::Snap => "snap",
+        }
+    }
+}
+
+/// A file of another system.
+#[derive(Clone, Debug)]
+pub struct Foreign<'a> {
+    /// Its format.
+    pub format: ForeignFormat,
+    /// Its content.
+    pub bytes: &'a [u8],
+    /// The scope of its objects. By default, facts about the person and objects of the published core go to `global`,
+    /// all others to the project.
+    pub scope: Option<Scope>,
+    /// The current project.
+    pub place: Place,
+}
+
+impl Foreign<'_> {
+    /// The scope of its objects, unless they name one.
+    fn usual_scope(&self) -> Result<Scope> {
+        match &self.scope {
+            Some(scope) => Ok(scope.clone()),
+            None => self.place.usual_scope(),
+        }
+    }
+}
+
+/// A part of a file that was not imported, or not unchanged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ForeignFinding {
+    /// Its place: a line, an entry, a name.
+    pub at: String,
+    /// The reason.
+    pub what: String,
+}
+
+/// The outcome of an import.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ForeignTaken {
+    /// New objects.
+    pub created: u64,
+    /// Objects with a new version.
+    pub updated: u64,
+    /// Objects that equal the file.
+    pub unchanged: u64,
+    /// Objects that were stored with flags of the scan.
+    pub flagged: u64,
+    /// Objects in quarantine.
+    pub quarantined: u64,
+    /// Refused objects.
+    pub refused: u64,
+    /// Earlier versions in history.
+    pub past: u64,
+    /// Faults of the file.
+    pub findings: Vec<ForeignFinding>,
+    /// The name of the quarantine draft.
+    pub held: Option<String>,
+    /// The commit, or the head if nothing changed.
+    #[serde(flatten)]
+    pub commit: CommitInfo,
+}
+
+/// The attribute of a fact about two things: a map `{from, type, to}`.
+const RELATION: &str = "relation";
+/// The prefix of foreign attributes whose names have another meaning in Treering.
+const FOREIGN: &str = "snap.";
+
+/// An object to import.
+struct Incoming {
+    /// Its place in the file.
+    at: String,
+    object: NewObject,
+}
+
+/// The content of a file, as objects.
+#[derive(Default)]
+struct Mapped {
+    incoming: Vec<Incoming>,
+    /// Earlier versions, for history.
+    past: Vec<NewObject>,
+    findings: Vec<ForeignFinding>,
+}
+
+impl Mapped {
+    fn say(&mut self, at: impl Into<String>, what: impl Into<String>) {
+        let (at, what) = (at.into(), what.into());
+        self.findings.push(ForeignFinding { at, what });
+    }
+
+    /// Adds an object, or a finding if its name became no id.
+    fn push(
+        &mut self,
+        at: String,
+        id: Result<Id>,
+        kind: &'static str,
+        scope: &Scope,
+        text: String,
+        attributes: Attributes,
+    ) {
+        match id {
+            Ok(id) => {
+                let mut object = NewObject::new(id, known_kind(kind));
+                object.scope = scope.clone();
+                object.content = Some(text);
+                object.attributes = attributes;
+                self.incoming.push(Incoming { at, object });
+            }
+            Err(error) => self.say(at, error.message()),
+        }
+    }
+}
+
+/// Whether an error concerns one part of a file and no other. A missing project concerns the whole file.
+fn is_partial(error: &Error) -> bool {
+    error.code() == ErrorCode::Erased
+        || (error.kind() == ErrorKind::InvalidInput && error.code() != ErrorCode::NoPlace)
+}
+
+/// The error of a file that cannot be read at all.
+fn unreadable(why: impl Into<String>) -> Error {
+    Error::invalid(why)
+        .with_code(ErrorCode::Unreadable)
+        .with_hint("see --format for what can be read")
+}
+
+/// The mark of a text in an id. The key keeps others than the store's owner from testing guesses.
+fn mark_of(key: &[u8; 32], text: &str) -> String {
+    to_hex(&keyed(key, text.as_bytes())[..16])
+}
+
+/// IMP-2: the id of a name: the name itself where an id can hold it, else its mark.
+fn id_for(key: &[u8; 32], scope: &Scope, folder: &str, name: &str) -> Result<Id> {
+    let scope = scope.as_str();
+    let prefix = if scope == Scope::GLOBAL {
+        format!("{folder}/")
+    } else {
+        let qualifier = scope.split_once(':').map_or(scope, |(_, name)| name);
+        format!("{qualifier}/{folder}/")
+    };
+    let is_mark = name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !is_mark && let Ok(id) = Id::new(&format!("{prefix}{name}")) {
+        return Ok(id);
+    }
+    Id::new(&format!("{prefix}{}", mark_of(key, name)))
+}
+
+/// Attributes of the other system, with a prefix where Treering gives a name another meaning.
+fn other_attributes(
+    other: &serde_json::Map<String, serde_json::Value>,
+    at: &str,
+    mapped: &mut Mapped,
+) -> Attributes {
+    let mut attributes = Attributes::new();
+    for (name, json) in other {
+        let is_known =
+            KNOWN.contains(&name.as_str()) || MADE_BY_VERBS.contains(&name.as_str()) || name == RELATION;
+        let prefix = if is_known { FOREIGN } else { "" };
+        match value_from_json(json) {
+            Ok(value) => drop(attributes.insert(format!("{prefix}{name}"), value)),
+            Err(error) => mapped.say(at, format!("`{name}` is ignored: {}", error.message())),
+        }
+    }
+    attributes
+}
+
+/// Imports a file in one commit.
+pub(in crate::agent) fn take(agent: &Agent, foreign: &Foreign<'_>, writer: &Writer) -> Result<ForeignTaken> {
+    let done = change(agent, writer, &Rule::IMPORT, |change| {
+        let mut mapped = map(foreign, agent.names_key())?;
+        let mut taken = ForeignTaken {
+            created: 0,
+            updated: 0,
+            unchanged: 0,
+            flagged: 0,
+            quarantined: 0,
+            refused: 0,
+            past: 0,
+            findings: Vec::new(),
+            held: None,
+            commit: change.base().commit(),
+        };
+        take_all(change, &mut mapped, &mut taken)?;
+        for object in std::mem::take(&mut mapped.past) {
+            let id = object.id.clone();
+            match take_past(change, object) {
+                Ok(is_taken) => taken.past += u64::from(is_taken),
+                Err(error) if is_partial(&error) => {
+                    mapped.say(id.as_str(), format!("an earlier version: {}", error.message()));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        taken.findings = mapped.findings;
+        Ok(taken)
+    })?;
+    Ok(ForeignTaken {
+        held: done.held,
+        commit: done.committed.commit,
+        ..done.value
+    })
+}
+
+fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
+    match foreign.format {
+        ForeignFormat::ServerMemory => server_memory::map(foreign, key),
+        ForeignFormat::Odek(about) => odek::map(foreign, about, key),
+        ForeignFormat::Snap => snap::map(foreign, key),
+    }
+}
+
+/// Stages the objects of a file, and counts the fate of each.
+fn take_all(change: &mut Change<'_>, mapped: &mut Mapped, taken: &mut ForeignTaken) -> Result<()> {
+    let (mut gone, mut seen) = (HashSet::new(), HashSet::new());
+    for Incoming { at, mut object } in std::mem::take(&mut mapped.incoming) {
+        let id = object.id.clone();
+        // IMP-2.
+        if !seen.insert(id.clone()) {
+            taken.refused += 1;
+            let what = format!("another name of the file has the id '{id}' too; the first counts");
+            mapped.say(at, what);
+            continue;
+        }
+        if let Some(parent) = object.parent.take_if(|parent| gone.contains(parent)) {
+            mapped.say(
+                &at,
+                format!("its parent '{parent}' was not imported; it has none"),
+            );
+        }
+        let (fate, said) = match take_object(change, object) {
+            Ok(passed) => passed,
+            Err(error) if is_partial(&error) => (Fate::Refused, Some(error.message().to_owned())),
+            Err(error) => return Err(error),
+        };
+        let is_staged = matches!(fate, Fate::Staged(_));
+        taken.flagged += u64::from(is_staged && said.is_some());
+        *match fate {
+            Fate::Staged(Staged::Created) => &mut taken.created,
+            Fate::Staged(Staged::Updated) => &mut taken.updated,
+            Fate::Staged(Staged::Unchanged) => &mut taken.unchanged,
+            Fate::Held => &mut taken.quarantined,
+            Fate::Refused => &mut taken.refused,
+        } += 1;
+        if !is_staged && change.digest(&id)?.is_none() {
+            gone.insert(id);
+        }
+        if let Some(said) = said {
+            mapped.say(at, said);
+        }
+    }
+    Ok(())
+}
+
+/// Stages one object, and returns its fate with the reason or the rules of the scan.
+fn take_object(change: &mut Change<'_>, object: NewObject) -> Result<(Fate, Option<String>)> {
+    let id = object.id.clone();
+    if let Some(present) = change.get(&id)? {
+        // IMP-1.
+        let refusal = if present.scope() != object.scope.as_str() {
+            Some(format!("the id '{id}' is of the scope {}", present.scope()))
+        } else if present.origin().is_trusted() || present.kind() != object.kind.as_str() {
+            Some(format!(
+                "the id '{id}' belongs to an object that was not imported"
+            ))
+        } else {
+            None
+        };
+        if refusal.is_some() {
+            return Ok((Fate::Refused, refusal));
+        }
+    }
+    let (parent, position) = (object.parent.clone(), object.position.clone());
+    let passed = change.put(id, item_of(object)?, Origin::Import, |object| {
+        object.parent = parent;
+        object.position = position;
+    })?;
+    let said = (!passed.rules.is_empty()).then(|| format!("the scan found {}", passed.rules.join(", ")));
+    Ok((passed.fate, said))
+}
+
+/// Puts an earlier version into history, unless the scan holds it back.
+fn take_past(change: &mut Change<'_>, object: NewObject) -> Result<bool> {
+    let id = object.id.clone();
+    let reviewed = review(change.agent(), item_of(object)?)?;
+    if reviewed.verdict > Verdict::Flag {
+        return Ok(false);
+    }
+    let object = reviewed.item.into_object(id)?;
+    change.put_past(&object, Origin::Import)?;
+    Ok(true)
+}
 
 #[cfg(test)]
 mod tests;

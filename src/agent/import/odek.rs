@@ -10,8 +10,8 @@
 
 use std::collections::HashSet;
 
-use super::foreign::Foreign;
-use super::mapped::{Mapped, id_for, mark_of, unreadable};
+use super::Foreign;
+use super::{Mapped, id_for, mark_of, unreadable};
 use crate::agent::session::extraction::FactScope;
 use crate::agent::vocabulary::{attribute, kind};
 use crate::error::Result;

@@ -102,7 +102,7 @@ fn every_name_becomes_an_id_of_its_own() {
     let agent = &test.agent;
     let long = "x".repeat(300);
     // Named as the digest of another one.
-    let digest = crate::digest::to_hex(&crate::digest::keyed(agent.names_key(), long.as_bytes())[..16]);
+    let digest = to_hex(&keyed(agent.names_key(), long.as_bytes())[..16]);
     let names = [
         "cafe\u{301}",
         "caf\u{e9}",

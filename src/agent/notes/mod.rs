@@ -6,23 +6,35 @@
 //! # Layer
 //! L7, inside `agent`.
 //!
+//! A note belongs to the root of the session that wrote it. Only that session replaces it. Any session of the project may
+//! delete it, because a deletion can be undone and is in the log.
+//!
 //! # Limits
 //! - `note` and `remember` check the owner of a note or session (`not_owner`); `put` and a guarded draft do not.
+//!
+//! # Invariants
+//! - NTR-1: reading makes no commit and moves no root, and shows notes of one scope only.
+//! - NTW-1: a write replaces only a note of this scope and session.
+//! - NTW-2: a note that is replaced keeps its id and the time it was created.
+//! - NTW-3: a write removes or replaces no note that is more trusted than the writer.
 
 pub mod rank;
-mod read;
-mod write;
 
-use crate::agent::item::known_kind;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use self::rank::{Note, rank_notes};
+use crate::agent::Agent;
+use crate::agent::change::review::refusal;
+use crate::agent::change::{Change, Fate, Rule, change};
+use crate::agent::item::{Item, NewItem, known_kind};
+use crate::agent::session::root_session;
 use crate::agent::vocabulary::{attribute, kind};
-use crate::engine::{Query, View};
-use crate::error::Result;
-use crate::object::{Object, Scope, Value};
-
-pub use self::read::{NoteFound, NoteRead};
-pub(super) use self::read::{find_note, notes, read_note, search_notes};
-pub use self::write::{NewNote, NoteAction, NoteWritten, Replace};
-pub(super) use self::write::{delete_note, write_note};
+use crate::digest::ObjectDigest;
+use crate::engine::{CommitInfo, Query, Staged, View, Writer};
+use crate::error::{Error, ErrorCode, Result};
+use crate::object::{Id, Object, Scope, Time, Value};
+use crate::scan::Verdict;
 
 /// Whether an object is a note of this scope.
 fn is_note_in(object: &Object, scope: &Scope) -> bool {
@@ -45,6 +57,323 @@ fn note_objects(
         include_expired: true,
         ..Query::default()
     })
+}
+
+/// A note as it is read.
+#[derive(Clone, Debug)]
+pub struct NoteRead {
+    /// The note.
+    pub item: Item,
+    /// The session that it belongs to.
+    pub owner: Option<String>,
+    /// When it was written first.
+    pub created: Option<Time>,
+    /// When it was written last.
+    pub updated: Option<Time>,
+    /// When it was read last before, as far as that was kept.
+    pub read: Option<Time>,
+}
+
+/// A note that fits a query.
+#[derive(Clone, Debug)]
+pub struct NoteFound {
+    /// The note.
+    pub note: NoteRead,
+    /// Whether it belongs to the session that asks.
+    pub is_own: bool,
+    /// How well it fits, above 0 and at most 1.
+    pub score: f64,
+    /// The part of the text that fits.
+    pub snippet: String,
+}
+
+/// See [`Agent::find_note`].
+pub(in crate::agent) fn find_note(view: &View, id: &Id, scope: &Scope) -> Result<Option<NoteRead>> {
+    let found = view.get(id)?.filter(|object| is_note_in(object, scope));
+    found.map(|object| note_read(view, object)).transpose()
+}
+
+/// See [`Agent::read_note`].
+pub(in crate::agent) fn read_note(
+    agent: &Agent,
+    view: &View,
+    id: &Id,
+    scope: &Scope,
+) -> Result<Option<NoteRead>> {
+    let found = find_note(view, id, scope)?;
+    if found.is_some() {
+        agent.memory().touch([id], view.now());
+    }
+    Ok(found)
+}
+
+/// See [`Agent::notes`].
+pub(in crate::agent) fn notes(view: &View, scope: &Scope, session: Option<&str>) -> Result<Vec<NoteRead>> {
+    let owner = session.map(|session| root_session(view, session)).transpose()?;
+    let mut notes = note_objects(view, scope, owner.as_deref())?
+        .map(|object| note_read(view, object?))
+        .collect::<Result<Vec<_>>>()?;
+    notes.sort_by(|one, other| {
+        let key = |note: &NoteRead| note.updated;
+        key(other)
+            .cmp(&key(one))
+            .then_with(|| one.item.object().id().cmp(other.item.object().id()))
+    });
+    Ok(notes)
+}
+
+/// See [`Agent::search_notes`].
+pub(in crate::agent) fn search_notes(
+    agent: &Agent,
+    view: &View,
+    query: &str,
+    scope: &Scope,
+    session: &str,
+    limit: usize,
+) -> Result<Vec<NoteFound>> {
+    let own = root_session(view, session)?;
+    let notes = notes(view, scope, None)?;
+    let ranked = notes.iter().map(|note| Note {
+        id: note.item.object().id(),
+        text: note.item.text(),
+        is_own: note.owner.as_deref() == Some(&own),
+        updated_micros: note.updated.map(Time::as_micros),
+        read_micros: note.read.map(Time::as_micros),
+    });
+    let hits = rank_notes(query, ranked, view.now().as_micros(), &agent.settings().notes);
+    let find = |id: &str| notes.iter().position(|note| note.item.object().id() == id);
+    Ok(hits
+        .into_iter()
+        .take(limit)
+        .filter_map(|hit| {
+            Some(NoteFound {
+                note: notes[find(hit.note.id)?].clone(),
+                is_own: hit.note.is_own,
+                score: hit.score,
+                snippet: hit.snippet,
+            })
+        })
+        .collect())
+}
+
+fn note_read(view: &View, object: Object) -> Result<NoteRead> {
+    let id = Id::new(object.id())?;
+    let (created, updated) = view.stamps(&id)?.unzip();
+    let item = Item::from(object);
+    Ok(NoteRead {
+        owner: item.owner(),
+        item,
+        created,
+        updated,
+        read: view.last_used(&id)?,
+    })
+}
+
+/// The notes that a new one replaces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Replace {
+    /// The note of this id; there may be none.
+    One(Id),
+    /// Every note of the same session.
+    Own,
+}
+
+/// A note that is to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewNote {
+    /// Its text. An empty text only removes the notes to replace.
+    pub text: String,
+    /// Where it belongs: the project.
+    pub scope: Scope,
+    /// The session that writes; the note belongs to its root.
+    pub session: String,
+    /// The notes that it replaces.
+    pub replace: Option<Replace>,
+}
+
+/// The result of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NoteAction {
+    /// There is a new note.
+    Created,
+    /// The note has another text, or replaces others.
+    Replaced,
+    /// The note says that already.
+    Unchanged,
+    /// The notes to replace are gone, without a new one.
+    Deleted,
+    /// The scan holds the whole write back for a person.
+    Quarantined,
+}
+
+impl NoteAction {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Replaced => "replaced",
+            Self::Unchanged => "unchanged",
+            Self::Deleted => "deleted",
+            Self::Quarantined => "quarantined",
+        }
+    }
+}
+
+/// A note was written.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct NoteWritten {
+    /// The note; `None` where only something went.
+    pub id: Option<Id>,
+    /// The result.
+    pub action: NoteAction,
+    /// Its version.
+    pub digest: Option<ObjectDigest>,
+    /// The session that it belongs to.
+    pub owner: String,
+    /// The scope that was named.
+    pub scope: Scope,
+    /// Notes that went.
+    pub cleared: u64,
+    /// The verdict of the scan.
+    pub verdict: Verdict,
+    /// The rules that the text met.
+    pub rules: Vec<&'static str>,
+    /// The name under `rejected/` of the note that was held back.
+    pub held: Option<String>,
+    /// The commit, or the head if nothing changed.
+    #[serde(flatten)]
+    pub commit: CommitInfo,
+}
+
+/// See [`Agent::write_note`].
+pub(in crate::agent) fn write_note(agent: &Agent, note: &NewNote, writer: &Writer) -> Result<NoteWritten> {
+    if note.text.trim().is_empty() && note.replace.is_none() {
+        return Err(Error::invalid("the note is empty").with_hint("give it a text"));
+    }
+    let done = change(agent, writer, &Rule::NOTE, |change| {
+        stage_note(change, note, writer)
+    })?;
+    Ok(NoteWritten {
+        held: done.held,
+        commit: done.committed.commit,
+        ..done.value
+    })
+}
+
+fn stage_note(change: &mut Change<'_>, note: &NewNote, writer: &Writer) -> Result<NoteWritten> {
+    let owner = root_session(change.base(), &note.session)?;
+    let is_empty = note.text.trim().is_empty();
+    let mut target = None;
+    let mut cleared = 0;
+    match &note.replace {
+        Some(Replace::One(id)) if is_empty => {
+            cleared = u64::from(remove_note(change, id, &note.scope)?);
+        }
+        Some(Replace::One(id)) => {
+            check_owner(change, id, &note.scope, &owner)?;
+            target = Some(id.clone());
+        }
+        Some(Replace::Own) => {
+            for found in note_objects(change.base(), &note.scope, Some(&owner))? {
+                change.remove(&Id::new(found?.id())?)?;
+                cleared += 1;
+            }
+        }
+        None => {}
+    }
+    let mut written = NoteWritten {
+        action: NoteAction::Deleted,
+        id: None,
+        digest: None,
+        owner,
+        scope: note.scope.clone(),
+        cleared,
+        verdict: Verdict::Allow,
+        rules: Vec::new(),
+        held: None,
+        commit: change.base().commit(),
+    };
+    if is_empty {
+        return Ok(written);
+    }
+    let id = match target {
+        Some(id) => id,
+        None => change.new_id(&note.scope, &known_kind(kind::NOTE))?,
+    };
+    let mut item = NewItem::new(note.text.clone());
+    item.kind = known_kind(kind::NOTE);
+    item.scope = note.scope.clone();
+    item.session = Some(note.session.clone());
+    item.source.clone_from(&writer.source);
+    drop(item.others.insert(attribute::OWNER, written.owner.as_str()));
+    let passed = change.put(id.clone(), item, writer.trust, |_| {})?;
+    written.action = match passed.fate {
+        Fate::Refused => return Err(refusal(&passed.rules)),
+        // A note that does not come takes no other away.
+        Fate::Held => {
+            change.keep_only_held();
+            written.cleared = 0;
+            NoteAction::Quarantined
+        }
+        Fate::Staged(Staged::Unchanged) => NoteAction::Unchanged,
+        Fate::Staged(_) if note.replace.is_some() => NoteAction::Replaced,
+        Fate::Staged(_) => NoteAction::Created,
+    };
+    if written.action != NoteAction::Quarantined {
+        written.digest = change.digest(&id)?;
+    }
+    written.id = Some(id);
+    (written.verdict, written.rules) = (passed.verdict, passed.rules);
+    Ok(written)
+}
+
+/// See [`Agent::delete_note`].
+pub(in crate::agent) fn delete_note(
+    agent: &Agent,
+    id: &Id,
+    scope: &Scope,
+    writer: &Writer,
+) -> Result<(bool, CommitInfo)> {
+    let done = change(agent, writer, &Rule::NOTE, |change| {
+        remove_note(change, id, scope)
+    })?;
+    Ok((done.value, done.committed.commit))
+}
+
+/// Stages the removal of a note of this scope.
+fn remove_note(change: &mut Change<'_>, id: &Id, scope: &Scope) -> Result<bool> {
+    match change.get(id)? {
+        None => Ok(false),
+        Some(object) if is_note_in(&object, scope) => change.remove(id),
+        Some(_) => Err(taken(id)),
+    }
+}
+
+/// NTW-1.
+fn check_owner(change: &Change<'_>, id: &Id, scope: &Scope, owner: &str) -> Result<()> {
+    let Some(object) = change.get(id)? else {
+        return Ok(());
+    };
+    if !is_note_in(&object, scope) {
+        return Err(taken(id));
+    }
+    match Item::from(object).owner() {
+        Some(other) if other != owner => Err(Error::denied(
+            ErrorCode::NotOwner,
+            format!("the note {id} belongs to the session '{other}'"),
+        )
+        .with_hint("delete it, or write a note of your own")),
+        _ => Ok(()),
+    }
+}
+
+fn taken(id: &Id) -> Error {
+    Error::invalid(format!(
+        "the id '{id}' belongs to something that is no note of this scope"
+    ))
+    .with_code(ErrorCode::IdTaken)
+    .with_hint("`note list` shows the notes")
 }
 
 #[cfg(test)]

@@ -87,7 +87,7 @@ fn another_sessions_note_is_deleted_but_not_replaced() {
     let refused = agent.write_note(&taking, &Writer::user()).unwrap_err();
     assert_eq!(
         (refused.kind(), refused.code()),
-        (ErrorKind::Denied, crate::error::ErrorCode::NotOwner)
+        (ErrorKind::Denied, ErrorCode::NotOwner)
     );
     assert!(refused.message().contains("'s1'"), "{refused}");
     assert_eq!(texts(agent), ["mine"]);

@@ -14,11 +14,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::agent::followed::Followed;
 use crate::agent::item::{Item, counts_in_quota};
 use crate::agent::superseding::supersedes;
 use crate::agent::words::collapsed;
 use crate::digest::{KeyPath, keyed};
-use crate::engine::{Derive, Derived, Keep, Memory, Version, View};
+use crate::engine::{Derive, Keep, Memory, Version, View};
 use crate::error::{ErrorCode, Result};
 use crate::object::Object;
 use crate::threads::Mutex;
@@ -35,15 +36,12 @@ pub(in crate::agent) struct ScopeCount {
 }
 
 /// The texts of one state.
-pub(in crate::agent) struct DuplicateIndex {
-    view: View,
-    derived: Derived<Texts>,
-}
+pub(in crate::agent) type DuplicateIndex = Followed<Texts>;
 
 /// The texts, as objects contribute to them.
 #[derive(Default, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(clippy::struct_field_names, reason = "texts are the main part of the texts")]
-struct Texts {
+pub(in crate::agent) struct Texts {
     /// Fingerprints of texts, each with the object that says it.
     texts: BTreeSet<(u64, Key)>,
     /// Superseded objects, each with the object that names it.
@@ -128,29 +126,26 @@ impl DuplicateIndex {
     /// # Errors
     /// `Corrupt` or `Io`: an object cannot be read.
     pub(in crate::agent) fn of(before: Option<Self>, view: &View) -> Result<Self> {
-        let before = before
-            .map(|before| before.derived)
-            .or_else(|| Derived::load(view));
-        let derived = match before {
-            Some(before) => before.follow(view, Texts::default)?,
-            None => Derived::build(view, Texts::default())?,
-        };
-        let view = view.clone();
-        Ok(Self { view, derived })
+        if let Some(before) = before {
+            return before.follow(view, Texts::default);
+        }
+        match Self::load(view, Texts::default)? {
+            Some((loaded, _)) => Ok(loaded),
+            None => Self::build(view, Texts::default()),
+        }
     }
 
     /// Keeps the texts on disk if much changed since they were kept. Returns whether it did.
     ///
     /// # Errors
-    /// `Io` if they cannot be written; with the code `read_only` for a handle that only reads.
-    pub(in crate::agent) fn keep(slot: &Mutex<Option<Self>>, memory: &Memory) -> Result<bool> {
+    /// As [`Followed::keep`].
+    pub(in crate::agent) fn keep_newest(slot: &Mutex<Option<Self>>, memory: &Memory) -> Result<bool> {
         let mut slot = slot.lock();
         let Some(known) = slot.take() else {
             return Ok(false);
         };
         // An erased text must not be written: the texts follow the head first.
-        let known = slot.insert(Self::of(Some(known), &memory.view())?);
-        memory.keep(&mut known.derived, &known.view)
+        slot.insert(Self::of(Some(known), &memory.view())?).keep(memory)
     }
 
     /// The trusted or untrusted items of a scope, and the expired ones among them. Of fewer than `enough` items all
@@ -165,8 +160,8 @@ impl DuplicateIndex {
         enough: usize,
     ) -> Result<ScopeCount> {
         let hash = scope_hash(scope, is_trusted);
-        let count = usize::try_from(self.derived.value().items.get(&hash).copied().unwrap_or(0))
-            .unwrap_or(usize::MAX);
+        let count =
+            usize::try_from(self.value().items.get(&hash).copied().unwrap_or(0)).unwrap_or(usize::MAX);
         if count < enough {
             return Ok(ScopeCount {
                 live: count,
@@ -176,7 +171,6 @@ impl DuplicateIndex {
         let now = self.view.now().as_micros();
         let range = (hash, i64::MIN, [0; 16])..=(hash, now, [0xff; 16]);
         let expired: BTreeSet<Key> = self
-            .derived
             .value()
             .expiring
             .range(range)
@@ -184,7 +178,7 @@ impl DuplicateIndex {
             .collect();
         let mut live = count.saturating_sub(expired.len());
         let mut before = None;
-        for (old, _) in &self.derived.value().superseded {
+        for (old, _) in &self.value().superseded {
             if before.replace(old) == Some(old) || expired.contains(old) {
                 continue;
             }
@@ -206,12 +200,7 @@ impl DuplicateIndex {
         accept: impl Fn(&Object) -> bool,
     ) -> Result<Option<Object>> {
         let now = self.view.now();
-        for &(_, key) in self
-            .derived
-            .value()
-            .texts
-            .range((hash, [0; 16])..=(hash, [0xff; 16]))
-        {
+        for &(_, key) in self.value().texts.range((hash, [0; 16])..=(hash, [0xff; 16])) {
             let Some(object) = unless_erased(self.view.object_at(&key))? else {
                 continue;
             };
@@ -234,7 +223,6 @@ impl DuplicateIndex {
     /// `Corrupt` or `Io`: an object cannot be read.
     pub(super) fn is_superseded(&self, key: &Key) -> Result<bool> {
         for (_, new) in self
-            .derived
             .value()
             .superseded
             .range((*key, [0; 16])..=(*key, [0xff; 16]))
@@ -300,6 +288,7 @@ mod tests {
     use super::*;
     use crate::agent::Agent;
     use crate::agent::{LinesOptions, NewItem, RememberOptions, Settings};
+    use crate::engine::Derived;
     use crate::engine::Writer;
     use crate::object::Id;
 

@@ -121,7 +121,7 @@ impl Search<'_> {
         let scopes = self.query.reach.names();
         let filter = |key: &Key| self.accepts(key);
         let supersedes = |new: &Key, old: &Key| self.supersedes(new, old).unwrap_or(true);
-        self.indexed.content().index.recall(
+        self.indexed.value().index.recall(
             &recall::Query {
                 scopes: scopes.as_deref(),
                 filter: self.needs_filter().then_some(&filter),
@@ -144,13 +144,13 @@ impl Search<'_> {
     fn needs_filter(&self) -> bool {
         self.looks_at_objects()
             || !self.query.include_superseded
-            || (!self.query.include_expired && !self.indexed.content().expiries.is_empty())
+            || (!self.query.include_expired && !self.indexed.value().expiries.is_empty())
             || self.leaves_untrusted_out()
     }
 
     /// Whether the query leaves out untrusted items.
     fn leaves_untrusted_out(&self) -> bool {
-        !self.query.with_untrusted && !self.indexed.content().untrusted.is_empty()
+        !self.query.with_untrusted && !self.indexed.value().untrusted.is_empty()
     }
 
     /// How many untrusted items match the question, counted up to the limit of hits.
@@ -160,18 +160,18 @@ impl Search<'_> {
             return 0;
         }
         let scopes = self.query.reach.names();
-        let index = &self.indexed.content().index;
+        let index = &self.indexed.value().index;
         if let Some(scopes) = &scopes
             && !self
                 .indexed
-                .content()
+                .value()
                 .untrusted
                 .iter()
                 .any(|key| index.is_in(key, scopes))
         {
             return 0;
         }
-        let filter = |key: &Key| self.indexed.content().untrusted.contains(key) && self.meets(key);
+        let filter = |key: &Key| self.indexed.value().untrusted.contains(key) && self.meets(key);
         let found = index.nearest(
             &self.query.text,
             scopes.as_deref(),
@@ -184,14 +184,14 @@ impl Search<'_> {
 
     /// Whether the item of this key may be a hit (ASK-1).
     fn accepts(&self, key: &Key) -> bool {
-        (self.query.with_untrusted || !self.indexed.content().untrusted.contains(key)) && self.meets(key)
+        (self.query.with_untrusted || !self.indexed.value().untrusted.contains(key)) && self.meets(key)
     }
 
     /// Whether the item meets every condition except trust. An unreadable item meets none.
     fn meets(&self, key: &Key) -> bool {
         let expired = || {
             self.indexed
-                .content()
+                .value()
                 .expiries
                 .get(key)
                 .is_some_and(|at| *at <= self.now.as_micros())
@@ -221,7 +221,7 @@ impl Search<'_> {
     /// The ids in reach that supersede an item.
     fn successors(&self, key: &Key) -> Result<Vec<String>> {
         let mut ids = Vec::new();
-        for successor in self.indexed.content().index.superseded_by(key) {
+        for successor in self.indexed.value().index.superseded_by(key) {
             if !self.supersedes(&successor, key)? {
                 continue;
             }

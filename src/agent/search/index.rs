@@ -98,7 +98,7 @@ impl RecallIndex {
         // An erased text must not be written: the index follows the head first.
         let (indexed, _) = self.of(memory, &memory.view())?;
         if let Some(vectors) = &self.vectors {
-            return vectors.keep(memory, &indexed.view, &indexed.content().embedded);
+            return vectors.keep(memory, &indexed.view, &indexed.value().embedded);
         }
         drop(indexed);
         let _alone = self.making.lock();
@@ -145,12 +145,15 @@ impl RecallIndex {
                     // stay.
                     self.slots.lock().newest = None;
                 }
-                (Indexed::follow(newest, view, empty)?, Reached::Followed)
+                (
+                    Arc::unwrap_or_clone(newest).follow(view, empty)?,
+                    Reached::Followed,
+                )
             }
             None => self.first(view, empty)?,
         };
         if let Some(vectors) = &self.vectors {
-            vectors.forget_others(&indexed.content().embedded);
+            vectors.forget_others(&indexed.value().embedded);
         }
         let indexed = Arc::new(indexed);
         self.slots.lock().newest = Some(Arc::clone(&indexed));
@@ -160,9 +163,14 @@ impl RecallIndex {
     /// The first index of this process: an earlier one's, or a new one. The file has no vectors.
     fn first(&self, view: &View, empty: impl FnOnce() -> Content) -> Result<(Indexed, Reached)> {
         if self.vectors.is_none()
-            && let Some(loaded) = Indexed::load(view)?
+            && let Some((loaded, is_same)) = Indexed::load(view, || Content::new(None))?
         {
-            return Ok(loaded);
+            let reached = if is_same {
+                Reached::AtHand
+            } else {
+                Reached::Followed
+            };
+            return Ok((loaded, reached));
         }
         Ok((Indexed::build(view, empty())?, Reached::Built))
     }
@@ -190,7 +198,7 @@ fn reach_past(
     }
     match nearest {
         Some((distance, kept)) if distance <= view.len() / 2 => {
-            Ok((Indexed::follow(kept, view, empty)?, Reached::Followed))
+            Ok((Arc::unwrap_or_clone(kept).follow(view, empty)?, Reached::Followed))
         }
         _ => Ok((Indexed::build(view, empty())?, Reached::Built)),
     }

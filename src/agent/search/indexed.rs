@@ -15,10 +15,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::vectors::{TextKey, Vectors};
+use crate::agent::followed::Followed;
 use crate::agent::item::Item;
 use crate::agent::vocabulary::kind;
 use crate::digest::KeyPath;
-use crate::engine::{Derive, Derived, Keep, Memory, Version, View};
+use crate::engine::{Derive, Keep, Memory, Version};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::Object;
 use crate::recall::{self, Full, Index, Key};
@@ -36,11 +37,7 @@ pub enum Reached {
 }
 
 /// An index and the view that it stands for.
-#[derive(Clone)]
-pub(crate) struct Indexed {
-    pub(super) view: View,
-    derived: Derived<Content>,
-}
+pub(crate) type Indexed = Followed<Content>;
 
 /// The index of recall, as objects contribute to it.
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -64,47 +61,6 @@ impl Content {
             vectors,
             ..Self::default()
         }
-    }
-}
-
-impl Indexed {
-    /// The index of a view, built of all objects.
-    pub(super) fn build(view: &View, empty: Content) -> Result<Self> {
-        Ok(Self {
-            view: view.clone(),
-            derived: Derived::build(view, empty)?,
-        })
-    }
-
-    /// The index that an earlier process kept, at this view.
-    pub(super) fn load(view: &View) -> Result<Option<(Self, Reached)>> {
-        let Some(derived) = Derived::<Content>::load(view) else {
-            return Ok(None);
-        };
-        let reached = if derived.root() == view.root() {
-            Reached::AtHand
-        } else {
-            Reached::Followed
-        };
-        let derived = derived.follow(view, || Content::new(None))?;
-        let view = view.clone();
-        Ok(Some((Self { view, derived }, reached)))
-    }
-
-    /// Moves an index to another view; a copy of it if others read it.
-    pub(super) fn follow(kept: Arc<Self>, view: &View, empty: impl FnOnce() -> Content) -> Result<Self> {
-        let derived = Arc::unwrap_or_clone(kept).derived.follow(view, empty)?;
-        let view = view.clone();
-        Ok(Self { view, derived })
-    }
-
-    pub(crate) fn content(&self) -> &Content {
-        self.derived.value()
-    }
-
-    /// Keeps the index on disk if much changed since it was kept. Returns whether it did.
-    pub(super) fn keep(&mut self, memory: &Memory) -> Result<bool> {
-        memory.keep(&mut self.derived, &self.view)
     }
 }
 

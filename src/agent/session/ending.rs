@@ -163,14 +163,8 @@ pub(in crate::agent) fn end_session(
         }
     };
     let done = change(agent, writer, &Rule::END_SESSION, |change| {
-        stage_end(
-            agent,
-            change,
-            reach,
-            session,
-            reply.clone().unwrap_or_default(),
-            settings,
-        )
+        let reply = reply.clone().unwrap_or_default();
+        stage_end(change, reach, session, reply, settings)
     })?;
     Ok(Ended {
         held: done.held,
@@ -186,7 +180,6 @@ fn fact_settings(agent: &Agent, is_enabled: Option<bool>) -> FactSettings {
 }
 
 fn stage_end(
-    agent: &Agent,
     change: &mut Change<'_>,
     reach: &Reach,
     session: &str,
@@ -196,17 +189,13 @@ fn stage_end(
     let view = change.base().clone();
     let transcript = read_transcript(&view, reach, session)?;
     let episode = stage_episode(change, session, &transcript, reply.summary)?;
-    let judged = judge(agent, &view, session, &transcript, &reply.facts, settings)?;
     // The episode leads to every entry: erasing an entry finds the facts made of it.
     let digest = episode.as_ref().map(|id| change.digest(id)).transpose()?;
     let sources = match digest.flatten() {
         Some(digest) => vec![digest],
         None => transcript.sources.clone(),
     };
-    let mut facts = Vec::new();
-    for (fact, judged) in reply.facts.into_iter().zip(judged) {
-        facts.push((fact, stage_fact(change, &transcript, &sources, judged)?));
-    }
+    let facts = stage_facts(change, &transcript, session, reply.facts, &sources, settings)?;
     Ok(Ended {
         episode,
         facts,
@@ -215,16 +204,16 @@ fn stage_end(
     })
 }
 
-/// Judges each fact: the scan, the person's own words, then the gates.
-fn judge(
-    agent: &Agent,
-    view: &View,
-    session: &str,
+/// Judges each fact by the scan, the person's own words and the gates, and stages it. A stored fact is derived from `sources`.
+fn stage_facts(
+    change: &mut Change<'_>,
     transcript: &Transcript,
-    facts: &[Fact],
+    session: &str,
+    facts: Vec<Fact>,
+    sources: &[ObjectDigest],
     mut settings: FactSettings,
-) -> Result<Vec<Judged>> {
-    let present = |scope: FactScope| present_facts(view, scope, &transcript.scope);
+) -> Result<Vec<(Fact, FactFate)>> {
+    let present = |scope: FactScope| present_facts(change.base(), scope, &transcript.scope);
     let (user, env) = (present(FactScope::User)?, present(FactScope::Env)?);
     // SND-2.
     let learned = [&user, &env].into_iter().flatten();
@@ -237,33 +226,62 @@ fn judge(
         user: &user.iter().map(Item::text).collect::<Vec<_>>(),
         env: &env.iter().map(Item::text).collect::<Vec<_>>(),
     };
-    let spans = spans_of(agent, transcript);
+    let spans = spans_of(change.agent(), transcript);
     let turns: Vec<(&str, &[Span])> = spans.iter().map(|(text, spans)| (*text, &spans[..])).collect();
     let mut gates = Gates::new(&transcript.state(), &present, &settings);
-    let judge = |fact: &Fact| {
-        let reviewed = review(agent, fact_item(fact, session, &transcript.scope))?;
-        if reviewed.verdict == Verdict::Block {
-            return Ok(Judged::Refuse(reviewed.reason()));
-        }
-        if reviewed.verdict == Verdict::Quarantine {
-            let reason = reviewed.reason();
-            return Ok(Judged::Hold(reviewed, reason));
-        }
-        if backing(&fact.text, &turns) == Backing::Foreign {
-            let reason = "its words stand in pasted or foreign text only".to_owned();
-            return Ok(Judged::Hold(reviewed, reason));
-        }
-        Ok(match gates.admit(fact.scope, &reviewed.item.text) {
-            Admission::Known => Judged::Known,
-            Admission::Store => Judged::Store(reviewed),
-            Admission::Hold(reason @ HoldReason::Gate(GateReason::Off)) => Judged::Refuse(reason.to_string()),
-            Admission::Hold(HoldReason::TooMany { .. }) => {
-                Judged::Hold(reviewed, HoldReason::TooMany { facts_max }.to_string())
+    let mut stage = |fact: &Fact| {
+        let reviewed = review(change.agent(), fact_item(fact, session, &transcript.scope))?;
+        let reason = match reviewed.verdict {
+            Verdict::Block => return Ok(FactFate::Refused(reviewed.reason())),
+            Verdict::Quarantine => reviewed.reason(),
+            _ if backing(&fact.text, &turns) == Backing::Foreign => {
+                "its words stand in pasted or foreign text only".to_owned()
             }
-            Admission::Hold(reason) => Judged::Hold(reviewed, reason.to_string()),
-        })
+            _ => match gates.admit(fact.scope, &reviewed.item.text) {
+                Admission::Known => return Ok(FactFate::Known),
+                Admission::Store => return store_fact(change, transcript, sources, reviewed),
+                Admission::Hold(reason @ HoldReason::Gate(GateReason::Off)) => {
+                    return Ok(FactFate::Refused(reason.to_string()));
+                }
+                Admission::Hold(HoldReason::TooMany { .. }) => HoldReason::TooMany { facts_max }.to_string(),
+                Admission::Hold(reason) => reason.to_string(),
+            },
+        };
+        let mut item = reviewed.item;
+        item.derived_from.clone_from(&transcript.sources);
+        let id = change.new_id(&item.scope, &item.kind)?;
+        change.hold(item.into_object(id)?, fact_class(transcript), reason.clone())?;
+        Ok(FactFate::Quarantined(reason))
     };
-    facts.iter().map(judge).collect()
+    let mut staged = Vec::new();
+    for fact in facts {
+        let fate = stage(&fact)?;
+        staged.push((fact, fate));
+    }
+    Ok(staged)
+}
+
+/// SND-1: the highest class of a fact.
+fn fact_class(transcript: &Transcript) -> Origin {
+    Origin::least(Origin::Model, transcript.class)
+}
+
+fn store_fact(
+    change: &mut Change<'_>,
+    transcript: &Transcript,
+    sources: &[ObjectDigest],
+    mut reviewed: Reviewed,
+) -> Result<FactFate> {
+    reviewed.item.derived_from = sources.to_vec();
+    let id = change.new_id(&reviewed.item.scope, &reviewed.item.kind)?;
+    match change.put_reviewed(id.clone(), reviewed, fact_class(transcript), |_| {}) {
+        Ok(_) => Ok(FactFate::Stored(id)),
+        // A fact without room does not cost the episode.
+        Err(error) if error.code() == ErrorCode::OverLimit => {
+            Ok(FactFate::Refused(error.message().to_owned()))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Attributes the words of each entry. Text of tools and pages is foreign; text of the model is neither own nor foreign.
@@ -285,14 +303,6 @@ fn spans_of<'a>(agent: &Agent, transcript: &'a Transcript) -> Vec<(&'a str, Vec<
     transcript.items.iter().filter_map(of_item).collect()
 }
 
-/// The verdict on a fact.
-enum Judged {
-    Store(Reviewed),
-    Known,
-    Hold(Reviewed, String),
-    Refuse(String),
-}
-
 /// Stages the episode: the summary of the reply, else sentences of the session.
 fn stage_episode(
     change: &mut Change<'_>,
@@ -304,7 +314,7 @@ fn stage_episode(
     check_kind(change, &id, kind::EPISODE)?;
     // SND-1.
     let class = match summary {
-        Some(_) => Origin::least(Origin::Model, transcript.class),
+        Some(_) => fact_class(transcript),
         None => transcript.class,
     };
     let text = summary.unwrap_or_else(|| {
@@ -334,39 +344,6 @@ fn fact_item(fact: &Fact, session: &str, scope: &Scope) -> NewItem {
     item.session = Some(session.to_owned());
     item.source = Some(SOURCE.to_owned());
     item
-}
-
-/// Stages a fact by its verdict. A stored fact is derived from `sources`.
-fn stage_fact(
-    change: &mut Change<'_>,
-    transcript: &Transcript,
-    sources: &[ObjectDigest],
-    judged: Judged,
-) -> Result<FactFate> {
-    // SND-1.
-    let class = Origin::least(Origin::Model, transcript.class);
-    match judged {
-        Judged::Known => Ok(FactFate::Known),
-        Judged::Refuse(reason) => Ok(FactFate::Refused(reason)),
-        Judged::Hold(mut reviewed, reason) => {
-            reviewed.item.derived_from.clone_from(&transcript.sources);
-            let id = change.new_id(&reviewed.item.scope, &reviewed.item.kind)?;
-            change.hold(reviewed.item.into_object(id)?, class, reason.clone())?;
-            Ok(FactFate::Quarantined(reason))
-        }
-        Judged::Store(mut reviewed) => {
-            reviewed.item.derived_from = sources.to_vec();
-            let id = change.new_id(&reviewed.item.scope, &reviewed.item.kind)?;
-            match change.put_reviewed(id.clone(), reviewed, class, |_| {}) {
-                Ok(_) => Ok(FactFate::Stored(id)),
-                // A fact without room does not cost the episode.
-                Err(error) if error.code() == ErrorCode::OverLimit => {
-                    Ok(FactFate::Refused(error.message().to_owned()))
-                }
-                Err(error) => Err(error),
-            }
-        }
-    }
 }
 
 fn episode_id(session: &str) -> Result<Id> {

@@ -41,7 +41,7 @@ impl Agent {
     ) -> Result<T> {
         let (indexed, _) = self.recall_index().of(self.memory(), view)?;
         self.recall_index()
-            .lend(|scratch| read(&indexed.content().index, scratch))
+            .lend(|scratch| read(&indexed.value().index, scratch))
     }
 
     /// Renders the items for a prompt into one text, from one state.
@@ -128,7 +128,7 @@ impl Agent {
     /// # Errors
     /// `Io` if they cannot be written; with the code `read_only` for a handle that only reads.
     pub fn keep_duplicate_index(&self) -> Result<bool> {
-        DuplicateIndex::keep(self.duplicate_index(), self.memory())
+        DuplicateIndex::keep_newest(self.duplicate_index(), self.memory())
     }
 
     /// Keeps the recall index and the known texts on disk if that is worth it, and closes the memory.

@@ -18,8 +18,8 @@ use std::fmt;
 use serde_json::{Map, Value as Json};
 
 use self::read::read_graph;
-use super::foreign::Foreign;
-use super::mapped::{Mapped, RELATION, id_for, mark_of, other_attributes};
+use super::Foreign;
+use super::{Mapped, RELATION, id_for, mark_of, other_attributes};
 use crate::agent::item::texts;
 use crate::agent::vocabulary::{attribute, kind};
 use crate::error::Result;

@@ -7,15 +7,15 @@
 //! L7, inside `agent`.
 
 mod lisp;
-mod tree;
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::{Map, Value as Json};
+use serde_json::Map;
+use serde_json::Value as Json;
 
 use self::lisp::{LIMITS, Lisp, LispError, read};
-use super::foreign::Foreign;
-use super::mapped::{FOREIGN, Incoming, Mapped, id_for, is_partial, other_attributes, unreadable};
+use super::Foreign;
+use super::{FOREIGN, Incoming, Mapped, id_for, is_partial, other_attributes, unreadable};
 use crate::agent::item::known_kind;
 use crate::agent::vocabulary::kind;
 use crate::error::Result;
@@ -71,8 +71,8 @@ pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
             places.insert((object.id.as_str(), child.as_str()), place);
         }
     }
-    let mut parents = tree::parents(&snap.objects, &ids, &mut mapped);
-    let depths = tree::depths(&snap.objects, &mut parents, &mut mapped);
+    let mut parents = parents(&snap.objects, &ids, &mut mapped);
+    let depths = depths(&snap.objects, &mut parents, &mut mapped);
     let mut objects: Vec<&SnapObject> = snap.objects.iter().collect();
     objects.retain(|object| ids.contains_key(&object.id));
     // A parent comes first, so that its children know whether it was taken.
@@ -282,6 +282,69 @@ fn attributes_of(value: Lisp, say: &mut dyn FnMut(&str)) -> Map<String, Json> {
         }
     }
     attributes
+}
+
+/// The parent of each object: the one it names, else the first one that lists it as a child. Drops parents that are not
+/// in the file.
+fn parents(
+    objects: &[SnapObject],
+    ids: &HashMap<String, Id>,
+    mapped: &mut Mapped,
+) -> HashMap<String, String> {
+    let listed = objects.iter().flat_map(|object| {
+        let children = object.children.iter();
+        children.map(|child| (child.clone(), object.id.clone()))
+    });
+    let own = objects
+        .iter()
+        .filter_map(|object| Some((object.id.clone(), object.parent.clone()?)));
+    let mut parents: HashMap<String, String> = HashMap::new();
+    for (child, parent) in own.chain(listed) {
+        if child.is_empty() || !ids.contains_key(&child) || parents.contains_key(&child) {
+            continue;
+        }
+        if ids.contains_key(&parent) {
+            parents.insert(child, parent);
+        } else {
+            mapped.say(
+                child,
+                format!("its parent '{parent}' is not in the file; it has none"),
+            );
+        }
+    }
+    parents
+}
+
+/// How deep each object is below its root. One parent of every circle is dropped.
+fn depths(
+    objects: &[SnapObject],
+    parents: &mut HashMap<String, String>,
+    mapped: &mut Mapped,
+) -> HashMap<String, usize> {
+    let mut depths: HashMap<String, usize> = HashMap::new();
+    for object in objects {
+        // The walk upwards ends at a root, or at an object whose depth is known.
+        let (mut path, mut seen) = (Vec::new(), HashSet::new());
+        let mut next = Some(object.id.clone());
+        while let Some(at) = next.take_if(|at| !depths.contains_key(at)) {
+            seen.insert(at.clone());
+            next = parents.get(&at).cloned();
+            if let Some(parent) = next.take_if(|parent| seen.contains(parent)) {
+                let what = format!("it would be below itself by '{parent}'; it has no parent");
+                mapped.say(&at, what);
+                parents.remove(&at);
+            }
+            path.push(at);
+        }
+        let mut depth = next
+            .and_then(|known| depths.get(&known))
+            .map_or(0, |above| above + 1);
+        for id in path.into_iter().rev() {
+            depths.insert(id, depth);
+            depth += 1;
+        }
+    }
+    depths
 }
 
 #[cfg(test)]

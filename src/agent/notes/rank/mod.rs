@@ -13,18 +13,12 @@
 //! - NRK-3: a snippet has at most the characters asked for, and is a slice of the composed text with its white
 //!   space collapsed.
 
-mod relevance;
-mod snippet;
-
 use std::cmp::Ordering;
-
-pub use self::relevance::relevance;
-pub(crate) use self::relevance::rounded;
-pub use self::snippet::snippet;
 
 use serde::Deserialize;
 
 use crate::agent::settings::values;
+use crate::agent::words;
 use crate::calendar::DAY_MICROS;
 
 /// How notes are ranked.
@@ -173,6 +167,89 @@ fn order(left: &NoteHit<'_>, right: &NoteHit<'_>, settings: &NoteSettings) -> Or
         .then_with(|| right.note.is_own.cmp(&left.note.is_own))
         .then_with(|| right.note.updated_micros.cmp(&left.note.updated_micros))
         .then_with(|| left.note.id.cmp(right.note.id))
+}
+
+/// The most that a text gets that is not the query itself.
+const INEXACT_MAX: f64 = 0.99;
+
+/// Returns how well `text` fits `query`, in 0..=1 with six decimals.
+///
+/// 1 if they are equal in lower case. Else by the share `c` of the query's words that stand in the text, also inside
+/// longer words: `0.15 + 0.55 c`, 0.2 more if the whole query stands there, and up to 0.1 for a text that is not longer
+/// than the query; 0 if none does. A query without words, such as one sign or an emoji, is looked for as it stands.
+pub fn relevance(query: &str, text: &str) -> f64 {
+    let query = words::normalised(query);
+    let text = words::normalised(text);
+    if query.is_empty() {
+        return 0.0;
+    }
+    if query == text {
+        return 1.0;
+    }
+    let share_of_text = query.chars().count() as f64 / text.chars().count().max(1) as f64;
+    let is_contiguous = text.contains(&query);
+    let tokens = words::query_tokens(&query);
+    let relevance = if tokens.is_empty() {
+        if !is_contiguous {
+            return 0.0;
+        }
+        0.8 + share_of_text / 5.0
+    } else {
+        let found = tokens
+            .iter()
+            .filter(|token| text.contains(token.as_str()))
+            .count();
+        if found == 0 {
+            return 0.0;
+        }
+        let covered = found as f64 / tokens.len() as f64;
+        let contiguous = if is_contiguous { 0.2 } else { 0.0 };
+        0.15 + 0.55 * covered + contiguous + 0.1 * share_of_text.min(1.0)
+    };
+    rounded(relevance.min(INEXACT_MAX))
+}
+
+/// Six decimals, within 0..=1.
+pub(crate) fn rounded(value: f64) -> f64 {
+    ((value * 1e6).round() / 1e6).clamp(0.0, 1.0)
+}
+
+/// Returns at most `snippet_chars_max` characters of `text`, white space collapsed, from `snippet_chars_before`
+/// characters before the first match on: of the whole query, else of the first of its words that is there. Without a
+/// match it is the beginning.
+pub fn snippet(text: &str, query: &str, settings: &NoteSettings) -> String {
+    let shown: Vec<char> = words::collapsed(text).chars().collect();
+    let found = place_of_match(&shown, query).unwrap_or(0);
+    let from = found.saturating_sub(settings.snippet_chars_before);
+    shown
+        .iter()
+        .skip(from)
+        .take(settings.snippet_chars_max)
+        .collect::<String>()
+        .trim()
+        .to_owned()
+}
+
+/// The number of the character at which the match begins.
+fn place_of_match(shown: &[char], query: &str) -> Option<usize> {
+    // Lower case may have more characters than what is shown, so each remembers which one it comes from.
+    let mut lower = String::new();
+    let mut places = Vec::new();
+    for (place, letter) in shown.iter().enumerate() {
+        for small in letter.to_lowercase() {
+            lower.push(small);
+            places.resize(lower.len(), place);
+        }
+    }
+    let query = words::normalised(query);
+    if query.is_empty() {
+        return None;
+    }
+    let at = lower.find(&query).or_else(|| {
+        let tokens = words::query_tokens(&query);
+        tokens.iter().find_map(|token| lower.find(token.as_str()))
+    })?;
+    places.get(at).copied()
 }
 
 #[cfg(test)]

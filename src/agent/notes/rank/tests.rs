@@ -231,7 +231,7 @@ proptest! {
         for query in [query, text.chars().skip(from).take(5).collect()] {
             let found = snippet(&text, &query, &settings);
             prop_assert!(found.chars().count() <= most);
-            prop_assert!(crate::agent::words::collapsed(&text).contains(&found));
+            prop_assert!(words::collapsed(&text).contains(&found));
         }
     }
 }

@@ -187,13 +187,13 @@ fn nothing_is_counted_for_who_chooses_or_for_scopes_without_any() {
     let all = recall_among(&agent, &view, &query, &|_| true).unwrap();
     assert_eq!((all.hits.len(), all.left_out), (2, 0));
     let (indexed, _) = agent.recall_index().of(agent.memory(), &view).unwrap();
-    let untrusted: Vec<_> = indexed.content().untrusted.iter().collect();
+    let untrusted: Vec<_> = indexed.value().untrusted.iter().collect();
     let scope = view.get(&id("c")).unwrap().unwrap().scope().to_owned();
     assert_eq!(untrusted.len(), 1);
-    assert!(indexed.content().index.is_in(untrusted[0], &["nowhere", &scope]));
+    assert!(indexed.value().index.is_in(untrusted[0], &["nowhere", &scope]));
     assert!(
         !indexed
-            .content()
+            .value()
             .index
             .is_in(untrusted[0], &["nowhere", "project:cafe"])
     );

@@ -12,15 +12,13 @@
 //! - ATB-1: spans follow each other without gaps from the first byte to the last, and neighbours differ in kind.
 //! - ATB-2: a line in a fence or after `>` is never the person's own.
 
-mod backing;
-mod lines;
-mod quotations;
-
+use std::collections::HashSet;
 use std::ops::Range;
 
 use serde::Deserialize;
 
-pub use self::backing::{Backing, backing};
+use crate::agent::markdown::{Fence, INDENT, columns, is_item};
+use crate::agent::words;
 
 /// When a stretch counts as pasted. Characters are Unicode scalar values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
@@ -88,9 +86,9 @@ pub struct Span {
 /// Returns the spans of a person's turn, in order.
 pub fn spans(text: &str, settings: &AttributionSettings) -> Vec<Span> {
     let mut found = Vec::new();
-    for block in lines::blocks(text, settings) {
+    for block in blocks(text, settings) {
         match block.kind {
-            SpanKind::Own => found.extend(quotations::split(text, block.range, settings.quotation_chars_min)),
+            SpanKind::Own => found.extend(split(text, block.range, settings.quotation_chars_min)),
             _ => found.push(block),
         }
     }
@@ -119,6 +117,232 @@ fn merged(spans: Vec<Span>) -> Vec<Span> {
         }
     }
     out
+}
+
+/// The kind of a line by itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LineKind {
+    Blank,
+    Code,
+    Quote,
+    Indented,
+    Text,
+}
+
+struct Line {
+    range: Range<usize>,
+    kind: LineKind,
+}
+
+/// Returns blocks of lines that cover the text: of one foreign kind, or of the person's own between empty lines.
+fn blocks(text: &str, settings: &AttributionSettings) -> Vec<Span> {
+    let lines = lines(text);
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < lines.len() {
+        let (end, kind) = match lines[at].kind {
+            LineKind::Blank => (at + 1, SpanKind::Own),
+            LineKind::Code => (run(&lines, at, |kind| kind == LineKind::Code), SpanKind::Code),
+            LineKind::Quote => (run(&lines, at, |kind| kind == LineKind::Quote), SpanKind::Quote),
+            LineKind::Indented => indented(&lines, at, settings),
+            LineKind::Text => own(text, &lines, at, settings),
+        };
+        let range = lines[at].range.start..lines[end - 1].range.end;
+        found.push(Span { range, kind });
+        at = end;
+    }
+    found
+}
+
+/// The end of the lines from `at` on that are as wanted.
+fn run(lines: &[Line], at: usize, is_wanted: impl Fn(LineKind) -> bool) -> usize {
+    let rest = lines[at..].iter().take_while(|line| is_wanted(line.kind));
+    at + rest.count()
+}
+
+/// Indented lines, also with empty ones between them; a paste if there are many.
+fn indented(lines: &[Line], at: usize, settings: &AttributionSettings) -> (usize, SpanKind) {
+    let mut end = run(lines, at, |kind| {
+        matches!(kind, LineKind::Indented | LineKind::Blank)
+    });
+    while lines[end - 1].kind == LineKind::Blank {
+        end -= 1;
+    }
+    let count = lines[at..end]
+        .iter()
+        .filter(|line| line.kind == LineKind::Indented)
+        .count();
+    if count >= settings.indented_lines_min {
+        (end, SpanKind::Paste)
+    } else {
+        (end, SpanKind::Own)
+    }
+}
+
+/// Lines up to an empty or a foreign one; a paste if they are many or long. A few indented lines belong to them.
+fn own(text: &str, lines: &[Line], at: usize, settings: &AttributionSettings) -> (usize, SpanKind) {
+    let mut end = at;
+    while end < lines.len() {
+        end = match lines[end].kind {
+            LineKind::Text => end + 1,
+            LineKind::Indented => match indented(lines, end, settings) {
+                (end, SpanKind::Own) => end,
+                _ => break,
+            },
+            _ => break,
+        };
+    }
+    let chars = text[lines[at].range.start..lines[end - 1].range.end]
+        .chars()
+        .count();
+    if end - at >= settings.block_lines_min || chars >= settings.block_chars_min {
+        (end, SpanKind::Paste)
+    } else {
+        (end, SpanKind::Own)
+    }
+}
+
+/// The lines of the text with their ends.
+fn lines(text: &str) -> Vec<Line> {
+    let mut found = Vec::new();
+    let mut fence: Option<Fence> = None;
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let kind = match fence {
+            // ATB-2: a fence that is not closed goes to the end.
+            Some(open) => {
+                if open.is_closed_by(line) {
+                    fence = None;
+                }
+                LineKind::Code
+            }
+            None => {
+                fence = Fence::opened_by(line);
+                if fence.is_some() {
+                    LineKind::Code
+                } else {
+                    kind_of(line)
+                }
+            }
+        };
+        let range = start..start + line.len();
+        start = range.end;
+        found.push(Line { range, kind });
+    }
+    found
+}
+
+fn kind_of(line: &str) -> LineKind {
+    let bare = line.trim();
+    if bare.is_empty() {
+        LineKind::Blank
+    } else if bare.starts_with('>') {
+        LineKind::Quote
+    } else if columns(line) >= INDENT && !is_item(bare) {
+        LineKind::Indented
+    } else {
+        LineKind::Text
+    }
+}
+
+/// Marks that open a quotation, each with the marks that may close it.
+const MARKS: [(char, &[char]); 7] = [
+    ('"', &['"']),
+    ('`', &['`']),
+    ('\u{201C}', &['\u{201D}']),
+    ('\u{201E}', &['\u{201C}', '\u{201D}']),
+    ('\u{AB}', &['\u{BB}']),
+    ('\u{300C}', &['\u{300D}']),
+    ('\u{300E}', &['\u{300F}']),
+];
+
+/// Cuts `text[block]` at quotations of `chars_min` characters and more, marks included.
+fn split(text: &str, block: Range<usize>, chars_min: usize) -> Vec<Span> {
+    let mut found = Vec::new();
+    let mut start = block.start;
+    let mut at = block.start;
+    // Marks that nothing closes any more, so that each is looked for once.
+    let mut hopeless: Vec<char> = Vec::new();
+    let opens = |sign: char| MARKS.iter().find(|(open, _)| *open == sign);
+    while let Some((offset, sign)) = text[at..block.end]
+        .char_indices()
+        .find(|(_, sign)| opens(*sign).is_some())
+    {
+        let (open, inside) = (at + offset, at + offset + sign.len_utf8());
+        at = inside;
+        let closers = opens(sign).map_or(&[][..], |(_, closers)| closers);
+        if hopeless.contains(&sign) {
+            continue;
+        }
+        let Some((length, closer)) = text[inside..block.end]
+            .char_indices()
+            .find(|(_, sign)| closers.contains(sign))
+        else {
+            hopeless.push(sign);
+            continue;
+        };
+        let end = inside + length + closer.len_utf8();
+        at = end;
+        if text[inside..inside + length].chars().count() >= chars_min {
+            push(&mut found, start..open, SpanKind::Own);
+            push(&mut found, open..end, SpanKind::Quote);
+            start = end;
+        }
+    }
+    push(&mut found, start..block.end, SpanKind::Own);
+    found
+}
+
+fn push(found: &mut Vec<Span>, range: Range<usize>, kind: SpanKind) {
+    if !range.is_empty() {
+        found.push(Span { range, kind });
+    }
+}
+
+/// The attribution of the words of a fact.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Backing {
+    /// At least half of its words are the person's own, and next to none stand in foreign text alone.
+    Own,
+    /// A quarter of its words or more stand in foreign text alone.
+    Foreign,
+    /// Most of its words were not said like that: the model's own conclusion.
+    Nobody,
+}
+
+/// Attributes the words of `fact`, by the turns of a session with their spans. Words of up to three Latin letters
+/// do not count, unless there are no others.
+pub fn backing(fact: &str, turns: &[(&str, &[Span])]) -> Backing {
+    let (mut own, mut foreign) = (HashSet::new(), HashSet::new());
+    for (text, spans) in turns {
+        for span in *spans {
+            let side = if span.kind == SpanKind::Own {
+                &mut own
+            } else {
+                &mut foreign
+            };
+            side.extend(words::tokens(&words::normalised(&text[span.range.clone()])));
+        }
+    }
+    let all = words::tokens(&words::normalised(fact));
+    let weighty: Vec<&String> = all.iter().filter(|word| word.len() > 3).collect();
+    let counted: Vec<&String> = if weighty.is_empty() {
+        all.iter().collect()
+    } else {
+        weighty
+    };
+    let own_count = counted.iter().filter(|word| own.contains(**word)).count();
+    let foreign_count = counted
+        .iter()
+        .filter(|word| !own.contains(**word) && foreign.contains(**word))
+        .count();
+    if foreign_count * 4 >= counted.len() && foreign_count > 0 {
+        Backing::Foreign
+    } else if own_count * 2 >= counted.len() && own_count > 0 {
+        Backing::Own
+    } else {
+        Backing::Nobody
+    }
 }
 
 #[cfg(test)]

@@ -11,13 +11,16 @@
 //! - SMB-1: every time is in exactly one bucket of each granularity.
 //! - SMB-2: an entry of a bucket that is over is under its watermark, or the bucket is due.
 
-mod around;
-mod bucket;
-
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 
-pub use self::around::{SummaryHit, SummaryText, around, chronological, summary_score};
-pub use self::bucket::{Bucket, Granularity};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Serialize, Serializer};
+
+use crate::agent::notes::rank::rounded;
+use crate::agent::words;
+use crate::calendar::{DAY_MICROS, Moment, date_of, day_of, weekday_of};
 
 /// An entry of a transcript, or a summary that is summarised further.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,6 +91,216 @@ fn due(
         unseen,
         watermark,
     })
+}
+
+/// How long a bucket is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Granularity {
+    /// From midnight to midnight.
+    Day,
+    /// From Monday to Monday.
+    Week,
+    /// From the first to the first.
+    Month,
+}
+
+impl Granularity {
+    /// All of them, shortest first.
+    pub const ALL: [Self; 3] = [Self::Day, Self::Week, Self::Month];
+
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Day => "day",
+            Self::Week => "week",
+            Self::Month => "month",
+        }
+    }
+
+    /// The granularity that `name` says.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|granularity| granularity.name() == name)
+    }
+}
+
+/// A stretch of time that one summary covers. Buckets are ordered by their beginning, short ones first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Bucket {
+    /// The first day, counted from 1970-01-01.
+    start_day: i64,
+    granularity: Granularity,
+}
+
+impl Bucket {
+    /// The bucket that `time_micros` is in.
+    pub fn of(granularity: Granularity, time_micros: i64) -> Self {
+        let day = time_micros.div_euclid(DAY_MICROS);
+        let start_day = match granularity {
+            Granularity::Day => day,
+            Granularity::Week => day - weekday_of(day),
+            Granularity::Month => {
+                let (year, month, _) = date_of(day);
+                day_of((year, month, 1))
+            }
+        };
+        Self {
+            start_day,
+            granularity,
+        }
+    }
+
+    /// How long it is.
+    pub fn granularity(self) -> Granularity {
+        self.granularity
+    }
+
+    /// Its first microsecond, or the first one there is.
+    pub fn start_micros(self) -> i64 {
+        self.start_day.saturating_mul(DAY_MICROS)
+    }
+
+    /// The first microsecond after it, or the last one there is.
+    pub fn end_micros(self) -> i64 {
+        let end_day = match self.granularity {
+            Granularity::Day => self.start_day + 1,
+            Granularity::Week => self.start_day + 7,
+            Granularity::Month => {
+                let (year, month, _) = date_of(self.start_day);
+                day_of(if month == 12 {
+                    (year + 1, 1, 1)
+                } else {
+                    (year, month + 1, 1)
+                })
+            }
+        };
+        end_day.saturating_mul(DAY_MICROS)
+    }
+
+    /// The granularity and the time it begins, as in `day:2026-04-21T00:00:00.000Z`; the number of its first day where
+    /// the year does not have four digits.
+    pub fn field(self) -> String {
+        let (name, start) = (self.granularity.name(), Moment::of(self.start_micros()));
+        if start.has_plain_year() {
+            format!("{name}:{start}.000Z")
+        } else {
+            format!("{name}:{}", self.start_day)
+        }
+    }
+}
+
+impl Serialize for Bucket {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl JsonSchema for Bucket {
+    fn schema_name() -> Cow<'static, str> {
+        "Bucket".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        String::json_schema(generator)
+    }
+}
+
+impl fmt::Display for Bucket {
+    /// `2026-04-21`, `2026-W17` or `2026-04`. A week has the year that its Thursday is in.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (year, month, day) = date_of(self.start_day);
+        match self.granularity {
+            Granularity::Day => write!(f, "{year:04}-{month:02}-{day:02}"),
+            Granularity::Week => {
+                let thursday = self.start_day + 3;
+                let (year, ..) = date_of(thursday);
+                let week = (thursday - day_of((year, 1, 1))) / 7 + 1;
+                write!(f, "{year:04}-W{week:02}")
+            }
+            Granularity::Month => write!(f, "{year:04}-{month:02}"),
+        }
+    }
+}
+
+/// A summary to choose from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SummaryText<'a> {
+    /// Its id, the last of the tie-breaks.
+    pub id: &'a str,
+    /// Its granularity.
+    pub granularity: Granularity,
+    /// The time that it stands for, in microseconds since 1970.
+    pub time_micros: i64,
+    /// Its text.
+    pub text: &'a str,
+}
+
+/// A summary that was chosen.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SummaryHit<'a> {
+    /// The summary.
+    pub summary: SummaryText<'a>,
+    /// How well it fits, above 0 and at most 1.
+    pub score: f64,
+}
+
+/// Returns how well a summary fits `query`, in 0..=1 with six decimals: 1 if they are equal, 0.95 if it holds the
+/// query, else the share of the query's words in it. An empty query fits every summary.
+pub fn summary_score(query: &str, text: &str) -> f64 {
+    let query = words::normalised(query);
+    if query.is_empty() {
+        return 1.0;
+    }
+    let text = words::normalised(text);
+    if text == query {
+        return 1.0;
+    }
+    if text.contains(&query) {
+        return 0.95;
+    }
+    let tokens = words::query_tokens(&query);
+    let found = tokens
+        .iter()
+        .filter(|token| text.contains(token.as_str()))
+        .count();
+    rounded(found as f64 / tokens.len().max(1) as f64)
+}
+
+/// Returns the summaries that fit `query` in order of time; of the same time the longer stretch first, then by id.
+pub fn chronological<'a>(
+    summaries: impl IntoIterator<Item = SummaryText<'a>>,
+    query: &str,
+) -> Vec<SummaryHit<'a>> {
+    let mut hits: Vec<SummaryHit<'a>> = summaries
+        .into_iter()
+        .map(|summary| SummaryHit {
+            summary,
+            score: summary_score(query, summary.text),
+        })
+        .filter(|hit| hit.score > 0.0)
+        .collect();
+    hits.sort_by(|left, right| {
+        let (left, right) = (left.summary, right.summary);
+        (left.time_micros, right.granularity, left.id).cmp(&(right.time_micros, left.granularity, right.id))
+    });
+    hits
+}
+
+/// Returns what lies around `when_micros` of the summaries that fit `query`, in order of time: the nearest one before,
+/// all of that very time, and the nearest one after.
+pub fn around<'a>(
+    summaries: impl IntoIterator<Item = SummaryText<'a>>,
+    when_micros: i64,
+    query: &str,
+) -> Vec<SummaryHit<'a>> {
+    let mut hits = chronological(summaries, query);
+    let exact = hits.partition_point(|hit| hit.summary.time_micros < when_micros);
+    let after = hits.partition_point(|hit| hit.summary.time_micros <= when_micros);
+    hits.truncate(after + 1);
+    hits.drain(..exact.saturating_sub(1));
+    hits
 }
 
 #[cfg(test)]

@@ -53,10 +53,10 @@ fn the_next_process_goes_on_where_this_one_was() {
     let (followed, _) = second.recall_index().of(&memory, &view).unwrap();
     let built = Indexed::build(&view, Content::new(None)).unwrap();
     assert_eq!(kept_bytes(&followed), kept_bytes(&built));
-    assert_eq!(followed.content().expiries, built.content().expiries);
+    assert_eq!(followed.value().expiries, built.value().expiries);
     assert_eq!(
-        (&followed.content().untrusted, followed.content().untrusted.len()),
-        (&built.content().untrusted, 120)
+        (&followed.value().untrusted, followed.value().untrusted.len()),
+        (&built.value().untrusted, 120)
     );
 }
 

@@ -13,7 +13,7 @@ use crate::testing::random::SplitMix64;
 
 /// An index with a history has the bytes of one that was built.
 pub(super) fn kept_bytes(indexed: &Indexed) -> Vec<u8> {
-    postcard::to_allocvec(&indexed.content().index).unwrap()
+    postcard::to_allocvec(&indexed.value().index).unwrap()
 }
 
 fn indexed(agent: &Agent, view: &View) -> Result<(Arc<Indexed>, Reached)> {
@@ -117,13 +117,13 @@ fn an_index_that_followed_any_history_is_as_one_built_anew() {
             "step {step}, {reached:?}"
         );
         assert_eq!(
-            indexed.content().expiries,
-            built.content().expiries,
+            indexed.value().expiries,
+            built.value().expiries,
             "step {step}, {reached:?}"
         );
         assert_eq!(
-            indexed.content().untrusted,
-            built.content().untrusted,
+            indexed.value().untrusted,
+            built.value().untrusted,
             "step {step}, {reached:?}"
         );
     }
