@@ -6,12 +6,11 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use serde_json::Value as Json;
+use serde_json::json;
 
 use super::block::{Block, KEPT, KEYS, WHITESPACE, bare, unquoted};
-use crate::agent::item::{Citation, citation_value};
+use crate::agent::item::Citation;
 use crate::calendar::Moment;
-use crate::ingest::json::value_to_json;
 
 /// The fault of a block that a file cannot hold.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -71,17 +70,17 @@ pub fn write_block(block: &Block) -> Result<String, Unwritable> {
         }
     }
     if !block.tags.is_empty() {
-        pair("tags", &Json::from(block.tags.clone()).to_string());
+        pair("tags", &json!(block.tags).to_string());
     }
     if let Some(text) = time("expires", block.expires_micros)? {
         pair("expires", &text);
     }
+    let is_bad = |citation: &Citation| citation.file.is_empty() || citation.line == Some(0);
+    if let Some(place) = block.citations.iter().position(is_bad) {
+        return Err(Unwritable::Citation { place });
+    }
     if !block.citations.is_empty() {
-        let citations = block.citations.iter().enumerate();
-        let list: Vec<Json> = citations
-            .map(|(place, citation)| json_of(place, citation))
-            .collect::<Result<_, _>>()?;
-        pair("citations", &Json::from(list).to_string());
+        pair("citations", &json!(block.citations).to_string());
     }
     let mut seen = HashSet::new();
     for (key, value) in &block.other {
@@ -150,11 +149,4 @@ fn check_value(key: &str, value: &str, is_fit: bool) -> Result<(), Unwritable> {
         return Ok(());
     }
     Err(Unwritable::Pair { key: key.to_owned() })
-}
-
-fn json_of(place: usize, citation: &Citation) -> Result<Json, Unwritable> {
-    if citation.file.is_empty() || citation.line == Some(0) {
-        return Err(Unwritable::Citation { place });
-    }
-    Ok(value_to_json(&citation_value(citation.clone())))
 }

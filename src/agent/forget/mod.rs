@@ -13,7 +13,6 @@ mod restore;
 use std::collections::BTreeSet;
 
 pub use restore::{Forgotten, Restored};
-pub(super) use restore::{forgotten, unforget, unforget_last};
 
 use super::agent::Agent;
 use super::change::{Rule, change};
@@ -119,54 +118,56 @@ pub struct Forgot {
     pub commit: Option<CommitInfo>,
 }
 
-/// See [`Agent::forget`].
-pub(in crate::agent) fn forget(
-    agent: &Agent,
-    what: &Forgetting,
-    writer: &Writer,
-    dry_run: bool,
-) -> Result<Forgot> {
-    if what.is_empty() {
-        return Err(Error::invalid("nothing says what to forget")
-            .with_code(ErrorCode::NoCriteria)
-            .with_hint("name ids, or give tags, an age, a session, a source, a kind or a scope"));
-    }
-    let done = change(agent, writer, &Rule::FORGET, |change| {
-        let view = change.base().clone();
-        let forgot = if what.ids.is_empty() {
-            found(&view, what)?
-        } else {
-            named(&view, what)?
-        };
-        for item in &forgot.items {
-            change.remove(&Id::new(item.object().id())?)?;
+impl Agent {
+    /// Takes items out of memory, in one commit. History has them, [`Self::forgotten`] lists them and [`Self::unforget`] brings them
+    /// back; `dry_run` changes nothing.
+    ///
+    /// # Errors
+    /// `InvalidInput`: no condition is given (code `no_criteria`), or a child of a forgotten item would stay.
+    /// `NotFound`: there is no item of a given id. `Denied` (code `less_trusted`): one of them is more trusted than the writer.
+    /// Nothing is forgotten then. Else as [`Memory::commit`](crate::Memory::commit).
+    pub fn forget(&self, what: &Forgetting, writer: &Writer, dry_run: bool) -> Result<Forgot> {
+        if what.is_empty() {
+            return Err(Error::invalid("nothing says what to forget")
+                .with_code(ErrorCode::NoCriteria)
+                .with_hint("name ids, or give tags, an age, a session, a source, a kind or a scope"));
         }
-        if dry_run {
-            change.rehearse();
-        }
+        let done = change(self, writer, &Rule::FORGET, |change| {
+            let view = change.base().clone();
+            let forgot = if what.ids.is_empty() {
+                found(&view, what)?
+            } else {
+                named(&view, what)?
+            };
+            for item in &forgot.items {
+                change.remove(&Id::new(item.object().id())?)?;
+            }
+            if dry_run {
+                change.rehearse();
+            }
+            Ok(forgot)
+        })?;
+        let mut forgot = done.value;
+        let is_done = !dry_run && !forgot.items.is_empty();
+        forgot.commit = is_done.then_some(done.committed.commit);
         Ok(forgot)
-    })?;
-    let mut forgot = done.value;
-    let is_done = !dry_run && !forgot.items.is_empty();
-    forgot.commit = is_done.then_some(done.committed.commit);
-    Ok(forgot)
-}
+    }
 
-/// See [`Agent::expire`].
-pub(in crate::agent) fn expire(
-    agent: &Agent,
-    id: &Id,
-    at: Option<Time>,
-    writer: &Writer,
-) -> Result<Option<CommitInfo>> {
-    let done = change(agent, writer, &Rule::EXPIRE, |change| {
-        let object = change.get(id)?.ok_or_else(|| missing(std::slice::from_ref(id)))?;
-        let mut new = object.to_new()?;
-        new.expires = at;
-        // INVARIANT FGT-3.
-        change.restate(new)
-    })?;
-    Ok(done.committed.changed.then_some(done.committed.commit))
+    /// Sets when an item is no longer shown; `None` for never. Returns the commit, if that changed something.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such item; `Denied` (code `less_trusted`) if it is more trusted than the writer; as
+    /// [`Memory::commit`](crate::Memory::commit).
+    pub fn expire(&self, id: &Id, at: Option<Time>, writer: &Writer) -> Result<Option<CommitInfo>> {
+        let done = change(self, writer, &Rule::EXPIRE, |change| {
+            let object = change.get(id)?.ok_or_else(|| missing(std::slice::from_ref(id)))?;
+            let mut new = object.to_new()?;
+            new.expires = at;
+            // INVARIANT FGT-3.
+            change.restate(new)
+        })?;
+        Ok(done.committed.changed.then_some(done.committed.commit))
+    }
 }
 
 fn found(view: &View, what: &Forgetting) -> Result<Forgot> {

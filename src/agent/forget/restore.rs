@@ -41,129 +41,129 @@ pub struct Restored {
     pub commit: Option<CommitInfo>,
 }
 
-/// See [`Agent::forgotten`].
-pub(in crate::agent) fn forgotten(
-    agent: &Agent,
-    view: &View,
-    reach: &Reach,
-    limit: usize,
-) -> Result<Vec<Forgotten>> {
-    let (memory, newest) = (agent.memory(), view.commit().commit.seq);
-    let (mut seen, mut list) = (BTreeSet::new(), Vec::new());
-    for taken in taking(memory) {
-        let (info, before) = taken?;
-        if info.commit.seq > newest {
-            continue;
-        }
-        let mut reason = None;
-        for id in removed(memory, &before, &info)? {
-            if list.len() >= limit {
-                return Ok(list);
-            }
-            if view.contains(&id)? || !seen.insert(id.clone()) {
-                continue;
-            }
-            let Some(item) = kept(&before, &id)?.filter(|item| reach.has(item.object().scope())) else {
-                continue;
-            };
-            if reason.is_none() {
-                reason = info.commit.reason.and_then(|digest| memory.text(&digest).ok());
-            }
-            list.push(Forgotten {
-                version: original_of(memory, &item)?
-                    .map_or_else(|| item.object().digest(), |original| original.digest()),
-                item,
-                commit: info.clone(),
-                reason: reason.clone(),
-            });
-        }
-    }
-    Ok(list)
-}
-
-/// See [`Agent::unforget`].
-pub(in crate::agent) fn unforget(
-    agent: &Agent,
-    ids: &[Id],
-    writer: &Writer,
-    dry_run: bool,
-) -> Result<Restored> {
-    bring_back(agent, writer, dry_run, |change, back| {
-        let view = change.base().clone();
-        let mut wanted = BTreeSet::new();
-        for id in ids {
-            match view.get(id)?.map(Item::from) {
-                None => {
-                    wanted.insert(id.clone());
-                }
-                Some(item) => match original_of(agent.memory(), &item)? {
-                    Some(original) => change.restore_version(id, original.digest())?,
-                    None => {
-                        if let Some(named) = item.original() {
-                            agent.memory().check_kept(named)?;
-                        }
-                        back.unchanged.push(id.clone());
-                    }
-                },
-            }
-        }
-        for taken in taking(agent.memory()) {
-            if wanted.is_empty() {
-                break;
-            }
-            let (info, before) = taken?;
-            let after = agent.memory().view_of(&info)?;
-            let mut found = Vec::new();
-            for id in &wanted {
-                if before.contains(id)? && !after.contains(id)? {
-                    restore(agent, change, id, &before)?;
-                    found.push(id.clone());
-                }
-            }
-            wanted.retain(|id| !found.contains(id));
-        }
-        if wanted.is_empty() {
-            return Ok(());
-        }
-        let ids: Vec<Id> = wanted.into_iter().collect();
-        Err(missing(&ids)
-            .with_hint("`forgotten` lists what can come back, `restore REV ID` brings back what was removed"))
-    })
-}
-
-/// See [`Agent::unforget_last`].
-pub(in crate::agent) fn unforget_last(
-    agent: &Agent,
-    reach: &Reach,
-    writer: &Writer,
-    dry_run: bool,
-) -> Result<Restored> {
-    let memory = agent.memory();
-    bring_back(agent, writer, dry_run, |change, _| {
-        let head = change.base().clone();
+impl Agent {
+    /// The items that were forgotten by the state `view`, by a writer or by decay: newest first, at most `limit`. Erased items are not
+    /// among them, nor items that garbage collection took, a month after they were forgotten at the earliest.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if history cannot be read.
+    pub fn forgotten(&self, view: &View, reach: &Reach, limit: usize) -> Result<Vec<Forgotten>> {
+        let (memory, newest) = (self.memory(), view.commit().commit.seq);
+        let (mut seen, mut list) = (BTreeSet::new(), Vec::new());
         for taken in taking(memory) {
             let (info, before) = taken?;
-            for taken in memory.diff(&before, &memory.view_of(&info)?)? {
-                let id = taken.id;
-                let is_so = match taken.new {
-                    None => !head.contains(&id)?,
-                    // A note that was replaced was not forgotten.
-                    Some(new) if info.commit.op.as_str() == op::DECAY && taken.old.is_some() => {
-                        kept(&head, &id)?.is_some_and(|item| item.object().digest() == new)
-                    }
-                    Some(_) => false,
-                };
-                let is_here = |item: &Item| reach.has(item.object().scope());
-                if is_so && kept(&before, &id)?.as_ref().is_some_and(is_here) {
-                    restore(agent, change, &id, &before)?;
-                }
+            if info.commit.seq > newest {
+                continue;
             }
-            if !change.draft().is_empty() {
-                return Ok(());
+            let mut reason = None;
+            for id in removed(memory, &before, &info)? {
+                if list.len() >= limit {
+                    return Ok(list);
+                }
+                if view.contains(&id)? || !seen.insert(id.clone()) {
+                    continue;
+                }
+                let Some(item) = kept(&before, &id)?.filter(|item| reach.has(item.object().scope())) else {
+                    continue;
+                };
+                if reason.is_none() {
+                    reason = info.commit.reason.and_then(|digest| memory.text(&digest).ok());
+                }
+                list.push(Forgotten {
+                    version: original_of(memory, &item)?
+                        .map_or_else(|| item.object().digest(), |original| original.digest()),
+                    item,
+                    commit: info.clone(),
+                    reason: reason.clone(),
+                });
             }
         }
-        Err(Error::not_found("nothing was forgotten that is not back"))
-    })
+        Ok(list)
+    }
+
+    /// Restores forgotten or shortened items in one commit: the same version, with its own origin. An id that memory has whole stays
+    /// unchanged.
+    ///
+    /// # Errors
+    /// `NotFound` if an id is neither present nor forgotten, or its version was erased: then nothing is restored. Else as
+    /// [`Memory::commit`](crate::Memory::commit).
+    pub fn unforget(&self, ids: &[Id], writer: &Writer, dry_run: bool) -> Result<Restored> {
+        bring_back(self, writer, dry_run, |change, back| {
+            let view = change.base().clone();
+            let mut wanted = BTreeSet::new();
+            for id in ids {
+                match view.get(id)?.map(Item::from) {
+                    None => {
+                        wanted.insert(id.clone());
+                    }
+                    Some(item) => match original_of(self.memory(), &item)? {
+                        Some(original) => change.restore_version(id, original.digest())?,
+                        None => {
+                            if let Some(named) = item.original() {
+                                self.memory().check_kept(named)?;
+                            }
+                            back.unchanged.push(id.clone());
+                        }
+                    },
+                }
+            }
+            for taken in taking(self.memory()) {
+                if wanted.is_empty() {
+                    break;
+                }
+                let (info, before) = taken?;
+                let after = self.memory().view_of(&info)?;
+                let mut found = Vec::new();
+                for id in &wanted {
+                    if before.contains(id)? && !after.contains(id)? {
+                        restore(self, change, id, &before)?;
+                        found.push(id.clone());
+                    }
+                }
+                wanted.retain(|id| !found.contains(id));
+            }
+            if wanted.is_empty() {
+                return Ok(());
+            }
+            let ids: Vec<Id> = wanted.into_iter().collect();
+            Err(missing(&ids).with_hint(
+                "`forgotten` lists what can come back, `restore REV ID` brings back what was removed",
+            ))
+        })
+    }
+
+    /// Restores the items that were forgotten or shortened last in these scopes: all that one commit took and that are still missing.
+    ///
+    /// # Errors
+    /// `NotFound` if there is nothing to bring back; else as [`Self::unforget`].
+    pub fn unforget_last(&self, reach: &Reach, writer: &Writer, dry_run: bool) -> Result<Restored> {
+        let memory = self.memory();
+        bring_back(self, writer, dry_run, |change, _| {
+            let head = change.base().clone();
+            for taken in taking(memory) {
+                let (info, before) = taken?;
+                for taken in memory.diff(&before, &memory.view_of(&info)?)? {
+                    let id = taken.id;
+                    let is_so = match taken.new {
+                        None => !head.contains(&id)?,
+                        // A note that was replaced was not forgotten.
+                        Some(new) if info.commit.op.as_str() == op::DECAY && taken.old.is_some() => {
+                            kept(&head, &id)?.is_some_and(|item| item.object().digest() == new)
+                        }
+                        Some(_) => false,
+                    };
+                    let is_here = |item: &Item| reach.has(item.object().scope());
+                    if is_so && kept(&before, &id)?.as_ref().is_some_and(is_here) {
+                        restore(self, change, &id, &before)?;
+                    }
+                }
+                if !change.draft().is_empty() {
+                    return Ok(());
+                }
+            }
+            Err(Error::not_found("nothing was forgotten that is not back"))
+        })
+    }
 }
 
 /// Stages the item as it was before it was shortened, else as the state `from` has it (FGT-2).

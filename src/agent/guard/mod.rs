@@ -35,7 +35,6 @@ pub use recall_check::RecallChange;
 pub(super) use recall_check::compare_recall;
 pub use report::{Checked, Report};
 pub use staged::{StagedChange, StagedInfo, StagedLine};
-pub(super) use staged::{check_staged, commit_staged, drop_staged, stage, staged, staged_changes};
 pub use turn::ChangedObject;
 
 use super::Agent;

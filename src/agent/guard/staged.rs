@@ -69,72 +69,102 @@ pub struct StagedChange {
 /// A change that waits for its commit.
 pub type StagedInfo = ReferenceInfo;
 
-/// See [`Agent::stage`].
-pub(in crate::agent) fn stage(
-    agent: &Agent,
-    name: &str,
-    lines: impl IntoIterator<Item = Result<(u64, StagedLine)>>,
-    rules: &TrustRules,
-    writer: &Writer,
-) -> Result<StagedChange> {
-    refuse_secret(agent.scanner(), "the name of the change", name)?;
-    let mut draft = drafts::begin(agent, writer)?;
-    for line in lines {
-        let (number, line) = line?;
-        stage_line(agent, &mut draft, line).map_err(|error| error.context(format_args!("line {number}")))?;
+impl Agent {
+    /// Stages a change under a name, with markers in place of secrets. Each line comes with its number, for refusals. The trust rules
+    /// apply to this writer now, because another one may commit it.
+    ///
+    /// # Errors
+    /// `Denied` (code `refused`): it may not be rewritten by this writer.
+    /// `InvalidInput`, naming the line: it cannot be staged; code `name_taken`: there is a change of this name; or there is
+    /// nothing to stage. As [`Memory::commit`](crate::Memory::commit).
+    pub fn stage(
+        &self,
+        name: &str,
+        lines: impl IntoIterator<Item = Result<(u64, StagedLine)>>,
+        rules: &TrustRules,
+        writer: &Writer,
+    ) -> Result<StagedChange> {
+        refuse_secret(self.scanner(), "the name of the change", name)?;
+        let mut draft = drafts::begin(self, writer)?;
+        for line in lines {
+            let (number, line) = line?;
+            stage_line(self, &mut draft, line)
+                .map_err(|error| error.context(format_args!("line {number}")))?;
+        }
+        let mut report = Report::of(draft.counts());
+        if rules.keep_higher {
+            report.add("trust", checks::trust(&Turn::new(&draft)?)?);
+        }
+        if !report.is_passed() {
+            return Err(Error::denied(
+                ErrorCode::Refused,
+                format!("the change was refused: {}", report.summary()),
+            )
+            .with_ids(report.ids())
+            .with_hint("nothing was staged; write new objects beside these"));
+        }
+        drafts::save(self, &draft, name)?;
+        Ok(StagedChange {
+            name: name.to_owned(),
+            counts: draft.counts(),
+        })
     }
-    let mut report = Report::of(draft.counts());
-    if rules.keep_higher {
-        report.add("trust", checks::trust(&Turn::new(&draft)?)?);
+
+    /// The changes of a staged change, sorted by id.
+    ///
+    /// # Errors
+    /// `NotFound`: there is none of this name, or its base is not kept. `Corrupt` or `Io`.
+    pub fn staged_changes(&self, name: &str) -> Result<Vec<ChangedObject>> {
+        Ok(Turn::new(&staged_draft(self, name, &Writer::user())?)?.changes)
     }
-    if !report.is_passed() {
-        return Err(Error::denied(
-            ErrorCode::Refused,
-            format!("the change was refused: {}", report.summary()),
-        )
-        .with_ids(report.ids())
-        .with_hint("nothing was staged; write new objects beside these"));
+
+    /// The changes that wait, newest first; their names without the class.
+    pub fn staged(&self) -> Vec<StagedInfo> {
+        let references = self.memory().references().into_iter();
+        let own = references.filter_map(|mut reference| {
+            reference.name = reference.name.strip_prefix(CLASS)?.to_owned();
+            Some(reference)
+        });
+        own.collect()
     }
-    drafts::save(agent, &draft, name)?;
-    Ok(StagedChange {
-        name: name.to_owned(),
-        counts: draft.counts(),
-    })
-}
 
-/// See [`Agent::staged_changes`].
-pub(in crate::agent) fn staged_changes(agent: &Agent, name: &str) -> Result<Vec<ChangedObject>> {
-    Ok(Turn::new(&staged_draft(agent, name, &Writer::user())?)?.changes)
-}
+    /// Checks a staged change on the head, where its commit would be. Changes nothing.
+    ///
+    /// # Errors
+    /// `Conflict`, naming the ids: another writer changed the same. As [`Self::staged_changes`] and [`Self::check`].
+    pub fn check_staged(&self, name: &str, checks: &Checks<'_>, writer: &Writer) -> Result<Report> {
+        check(self, &staged_on_head(self, name, writer)?, checks)
+    }
 
-/// See [`Agent::staged`].
-pub(in crate::agent) fn staged(agent: &Agent) -> Vec<StagedInfo> {
-    let references = agent.memory().references().into_iter();
-    let own = references.filter_map(|mut reference| {
-        reference.name = reference.name.strip_prefix(CLASS)?.to_owned();
-        Some(reference)
-    });
-    own.collect()
-}
+    /// Checks a staged change and commits it, with an automatic snapshot of the state before. A change that is refused stays
+    /// staged.
+    ///
+    /// # Errors
+    /// As [`Self::check_staged`] and [`Memory::commit`](crate::Memory::commit).
+    pub fn commit_staged(&self, name: &str, checks: &Checks<'_>, writer: &Writer) -> Result<Guarded<()>> {
+        retry_on_conflict(|| try_commit_staged(self, name, checks, writer))
+    }
 
-/// See [`Agent::check_staged`].
-pub(in crate::agent) fn check_staged(
-    agent: &Agent,
-    name: &str,
-    checks: &Checks<'_>,
-    writer: &Writer,
-) -> Result<Report> {
-    check(agent, &staged_on_head(agent, name, writer)?, checks)
-}
-
-/// See [`Agent::commit_staged`].
-pub(in crate::agent) fn commit_staged(
-    agent: &Agent,
-    name: &str,
-    checks: &Checks<'_>,
-    writer: &Writer,
-) -> Result<Guarded<()>> {
-    retry_on_conflict(|| try_commit_staged(agent, name, checks, writer))
+    /// Drops a staged change.
+    ///
+    /// # Errors
+    /// `NotFound`: there is none of this name. `Denied` (code `less_trusted`): an untrusted writer drops what somebody trusted
+    /// staged. As [`Memory::commit`](crate::Memory::commit).
+    pub fn drop_staged(&self, name: &str, writer: &Writer) -> Result<()> {
+        if !writer.trust.is_trusted() {
+            let draft = staged_draft(self, name, writer)?;
+            for change in draft.changes() {
+                let version = match change.new {
+                    Some(_) => draft.get(&change.id)?,
+                    None => unless_erased(draft.base().get(&change.id))?,
+                };
+                if version.is_some_and(|version| version.origin().is_above(writer.trust)) {
+                    check_trusted(writer.trust, "drop what somebody more trusted staged")?;
+                }
+            }
+        }
+        delete_staged(self, name, writer)
+    }
 }
 
 fn try_commit_staged(agent: &Agent, name: &str, checks: &Checks<'_>, writer: &Writer) -> Result<Guarded<()>> {
@@ -157,23 +187,6 @@ fn try_commit_staged(agent: &Agent, name: &str, checks: &Checks<'_>, writer: &Wr
         committed: Box::new(committed),
         report,
     })
-}
-
-/// See [`Agent::drop_staged`].
-pub(in crate::agent) fn drop_staged(agent: &Agent, name: &str, writer: &Writer) -> Result<()> {
-    if !writer.trust.is_trusted() {
-        let draft = staged_draft(agent, name, writer)?;
-        for change in draft.changes() {
-            let version = match change.new {
-                Some(_) => draft.get(&change.id)?,
-                None => unless_erased(draft.base().get(&change.id))?,
-            };
-            if version.is_some_and(|version| version.origin().is_above(writer.trust)) {
-                check_trusted(writer.trust, "drop what somebody more trusted staged")?;
-            }
-        }
-    }
-    delete_staged(agent, name, writer)
 }
 
 fn delete_staged(agent: &Agent, name: &str, writer: &Writer) -> Result<()> {
@@ -204,7 +217,7 @@ fn stage_line(agent: &Agent, draft: &mut Draft, line: StagedLine) -> Result<()> 
 /// The writer; without a session and an actor, those of the writer who staged the change.
 fn with_stager(agent: &Agent, name: &str, writer: &Writer) -> Writer {
     let mut writer = writer.clone();
-    if let Some(staged) = staged(agent).into_iter().find(|staged| staged.name == name)
+    if let Some(staged) = agent.staged().into_iter().find(|staged| staged.name == name)
         && writer.session.is_none()
         && writer.actor.is_none()
     {

@@ -5,17 +5,21 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use crate::error::{Error, Result};
 use crate::object::Value;
 
 /// The place where a statement is written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Citation {
     /// A path or address.
     pub file: String,
     /// A line, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
     /// A note on the place.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
@@ -79,8 +83,7 @@ pub(in crate::agent) fn citations_value(citations: Vec<Citation>) -> Option<Valu
     (!list.is_empty()).then_some(Value::List(list))
 }
 
-/// The value of one citation, as a map.
-pub(in crate::agent) fn citation_value(citation: Citation) -> Value {
+fn citation_value(citation: Citation) -> Value {
     let mut map = BTreeMap::from([("file".to_owned(), Value::Text(citation.file))]);
     if let Some(line) = citation.line.and_then(|line| i64::try_from(line).ok()) {
         map.insert("line".to_owned(), Value::Integer(line));

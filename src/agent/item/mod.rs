@@ -13,7 +13,7 @@ mod citation;
 mod from_object;
 
 pub use self::citation::Citation;
-pub(in crate::agent) use self::citation::{citation_value, citations_value};
+pub(in crate::agent) use self::citation::citations_value;
 pub(in crate::agent) use self::from_object::{MADE_BY_VERBS, item_of, stated_attributes};
 use super::vocabulary::{attribute, kind};
 use crate::digest::ObjectDigest;

@@ -87,73 +87,114 @@ pub struct NoteFound {
     pub snippet: String,
 }
 
-/// See [`Agent::find_note`].
-pub(in crate::agent) fn find_note(view: &View, id: &Id, scope: &Scope) -> Result<Option<NoteRead>> {
-    let found = view.get(id)?.filter(|object| is_note_in(object, scope));
-    found.map(|object| note_read(view, object)).transpose()
-}
-
-/// See [`Agent::read_note`].
-pub(in crate::agent) fn read_note(
-    agent: &Agent,
-    view: &View,
-    id: &Id,
-    scope: &Scope,
-) -> Result<Option<NoteRead>> {
-    let found = find_note(view, id, scope)?;
-    if found.is_some() {
-        agent.memory().touch([id], view.now());
+impl Agent {
+    /// Returns the note `id` of `scope`; `None` if there is none.
+    ///
+    /// # Errors
+    /// As [`View::get`].
+    pub fn find_note(&self, view: &View, id: &Id, scope: &Scope) -> Result<Option<NoteRead>> {
+        let found = view.get(id)?.filter(|object| is_note_in(object, scope));
+        found.map(|object| note_read(view, object)).transpose()
     }
-    Ok(found)
-}
 
-/// See [`Agent::notes`].
-pub(in crate::agent) fn notes(view: &View, scope: &Scope, session: Option<&str>) -> Result<Vec<NoteRead>> {
-    let owner = session.map(|session| root_session(view, session)).transpose()?;
-    let mut notes = note_objects(view, scope, owner.as_deref())?
-        .map(|object| note_read(view, object?))
-        .collect::<Result<Vec<_>>>()?;
-    notes.sort_by(|one, other| {
-        let key = |note: &NoteRead| note.updated;
-        key(other)
-            .cmp(&key(one))
-            .then_with(|| one.item.object().id().cmp(other.item.object().id()))
-    });
-    Ok(notes)
-}
+    /// The same, and keeps that the note was read now, which lifts it in [`Self::search_notes`]. Nothing is kept of a note
+    /// that is not there.
+    ///
+    /// # Errors
+    /// As [`View::get`].
+    pub fn read_note(&self, view: &View, id: &Id, scope: &Scope) -> Result<Option<NoteRead>> {
+        let found = self.find_note(view, id, scope)?;
+        if found.is_some() {
+            self.memory().touch([id], view.now());
+        }
+        Ok(found)
+    }
 
-/// See [`Agent::search_notes`].
-pub(in crate::agent) fn search_notes(
-    agent: &Agent,
-    view: &View,
-    query: &str,
-    scope: &Scope,
-    session: &str,
-    limit: usize,
-) -> Result<Vec<NoteFound>> {
-    let own = root_session(view, session)?;
-    let notes = notes(view, scope, None)?;
-    let ranked = notes.iter().map(|note| Note {
-        id: note.item.object().id(),
-        text: note.item.text(),
-        is_own: note.owner.as_deref() == Some(&own),
-        updated_micros: note.updated.map(Time::as_micros),
-        read_micros: note.read.map(Time::as_micros),
-    });
-    let hits = rank_notes(query, ranked, view.now().as_micros(), &agent.settings().notes);
-    let find = |id: &str| notes.iter().position(|note| note.item.object().id() == id);
-    Ok(hits
-        .into_iter()
-        .take(limit)
-        .filter_map(|hit| {
-            Some(NoteFound {
-                note: notes[find(hit.note.id)?].clone(),
-                is_own: hit.note.is_own,
-                score: hit.score,
-                snippet: hit.snippet,
+    /// Returns the notes of `scope`, newest first; only those that belong to the root of `session`, if one is named.
+    ///
+    /// # Errors
+    /// As [`View::query`].
+    pub fn notes(&self, view: &View, scope: &Scope, session: Option<&str>) -> Result<Vec<NoteRead>> {
+        let owner = session.map(|session| root_session(view, session)).transpose()?;
+        let mut notes = note_objects(view, scope, owner.as_deref())?
+            .map(|object| note_read(view, object?))
+            .collect::<Result<Vec<_>>>()?;
+        notes.sort_by(|one, other| {
+            let key = |note: &NoteRead| note.updated;
+            key(other)
+                .cmp(&key(one))
+                .then_with(|| one.item.object().id().cmp(other.item.object().id()))
+        });
+        Ok(notes)
+    }
+
+    /// Returns at most `limit` notes of `scope` that fit `query`, best first: by words, freshness, and when they were read;
+    /// those of the root of `session` before others with the same score.
+    ///
+    /// # Errors
+    /// As [`View::query`].
+    pub fn search_notes(
+        &self,
+        view: &View,
+        query: &str,
+        scope: &Scope,
+        session: &str,
+        limit: usize,
+    ) -> Result<Vec<NoteFound>> {
+        let own = root_session(view, session)?;
+        let notes = self.notes(view, scope, None)?;
+        let ranked = notes.iter().map(|note| Note {
+            id: note.item.object().id(),
+            text: note.item.text(),
+            is_own: note.owner.as_deref() == Some(&own),
+            updated_micros: note.updated.map(Time::as_micros),
+            read_micros: note.read.map(Time::as_micros),
+        });
+        let hits = rank_notes(query, ranked, view.now().as_micros(), &self.settings().notes);
+        let find = |id: &str| notes.iter().position(|note| note.item.object().id() == id);
+        Ok(hits
+            .into_iter()
+            .take(limit)
+            .filter_map(|hit| {
+                Some(NoteFound {
+                    note: notes[find(hit.note.id)?].clone(),
+                    is_own: hit.note.is_own,
+                    score: hit.score,
+                    snippet: hit.snippet,
+                })
             })
+            .collect())
+    }
+
+    /// Writes a note.
+    ///
+    /// # Errors
+    /// `Denied` (code `not_owner`) if the note to be replaced belongs to another session, (`less_trusted`) if a note that would
+    /// go is more trusted than the writer, (`refused`) if the scan refuses the text; `InvalidInput` if the text is empty and nothing is to be replaced, or the id belongs to something
+    /// else (`id_taken`); as a commit.
+    pub fn write_note(&self, note: &NewNote, writer: &Writer) -> Result<NoteWritten> {
+        if note.text.trim().is_empty() && note.replace.is_none() {
+            return Err(Error::invalid("the note is empty").with_hint("give it a text"));
+        }
+        let done = change(self, writer, &Rule::NOTE, |change| {
+            stage_note(change, note, writer)
+        })?;
+        Ok(NoteWritten {
+            held: done.held,
+            commit: done.committed.commit,
+            ..done.value
         })
-        .collect())
+    }
+
+    /// Deletes the note `id` of `scope`, whichever session wrote it. Answers whether there was one, and the commit.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `id_taken`) if the id belongs to something that is no note; `Denied` (code `less_trusted`) if it is
+    /// more trusted than the writer; as a commit.
+    pub fn delete_note(&self, id: &Id, scope: &Scope, writer: &Writer) -> Result<(bool, CommitInfo)> {
+        let done = change(self, writer, &Rule::NOTE, |change| remove_note(change, id, scope))?;
+        Ok((done.value, done.committed.commit))
+    }
 }
 
 fn note_read(view: &View, object: Object) -> Result<NoteRead> {
@@ -246,21 +287,6 @@ pub struct NoteWritten {
     pub commit: CommitInfo,
 }
 
-/// See [`Agent::write_note`].
-pub(in crate::agent) fn write_note(agent: &Agent, note: &NewNote, writer: &Writer) -> Result<NoteWritten> {
-    if note.text.trim().is_empty() && note.replace.is_none() {
-        return Err(Error::invalid("the note is empty").with_hint("give it a text"));
-    }
-    let done = change(agent, writer, &Rule::NOTE, |change| {
-        stage_note(change, note, writer)
-    })?;
-    Ok(NoteWritten {
-        held: done.held,
-        commit: done.committed.commit,
-        ..done.value
-    })
-}
-
 fn stage_note(change: &mut Change<'_>, note: &NewNote, writer: &Writer) -> Result<NoteWritten> {
     let owner = root_session(change.base(), &note.session)?;
     let is_empty = note.text.trim().is_empty();
@@ -326,19 +352,6 @@ fn stage_note(change: &mut Change<'_>, note: &NewNote, writer: &Writer) -> Resul
     written.id = Some(id);
     (written.verdict, written.rules) = (passed.verdict, passed.rules);
     Ok(written)
-}
-
-/// See [`Agent::delete_note`].
-pub(in crate::agent) fn delete_note(
-    agent: &Agent,
-    id: &Id,
-    scope: &Scope,
-    writer: &Writer,
-) -> Result<(bool, CommitInfo)> {
-    let done = change(agent, writer, &Rule::NOTE, |change| {
-        remove_note(change, id, scope)
-    })?;
-    Ok((done.value, done.committed.commit))
 }
 
 /// Stages the removal of a note of this scope.
