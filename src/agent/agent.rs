@@ -27,7 +27,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// The verbs over `memory`.
+    /// Returns the agent of `memory`.
     pub fn new(memory: Memory, settings: Settings) -> Self {
         // Only a holder of the store can check a guess against a marker. Copies of a store make the same markers.
         let mut key = [0; 32];
@@ -43,8 +43,8 @@ impl Agent {
         }
     }
 
-    /// The same, with vectors beside words: recall also finds what `embedder` puts near the question. `name` tells the
-    /// embedder and its version from others. Every text is embedded when it is first recalled over.
+    /// Adds vectors to the search by words: recall also finds texts that `embedder` puts near the question. `name` identifies the
+    /// embedder and its version. The first recall over a text embeds it.
     ///
     /// # Errors
     /// `InvalidInput` if the name is empty or longer than 255 bytes.
@@ -68,7 +68,7 @@ impl Agent {
         &self.scanner
     }
 
-    /// The key of names that stand for a text: only a holder of the store can check a guess against such a name.
+    /// The key of names that are made of texts. Only a holder of the store can check a guess against such a name.
     pub(super) fn names_key(&self) -> &[u8; 32] {
         &self.names_key
     }
@@ -77,14 +77,14 @@ impl Agent {
         &self.recall_index
     }
 
-    /// Gives `read` the texts of the state of `view`. Others wait meanwhile.
+    /// Calls `read` with the duplicate index of the state of `view`. Other callers wait meanwhile.
     pub(super) fn with_duplicate_index<T>(
         &self,
         view: &View,
         read: impl FnOnce(&DuplicateIndex) -> Result<T>,
     ) -> Result<T> {
         let mut kept = self.duplicate_index.lock();
-        // Taken out first: an index that failed half-way must not stay.
+        // The slot is empty meanwhile, so that an index that failed half-way does not stay.
         let known = DuplicateIndex::of(kept.take(), view)?;
         let done = read(&known);
         *kept = Some(known);

@@ -18,10 +18,10 @@ use crate::error::{ErrorKind, Result};
 use crate::object::{Id, Time};
 use crate::store::ChangeCounts;
 
-/// Ids that a line names.
+/// The most ids of a line.
 const IDS_SHOWN: usize = 20;
 
-/// Which commits are asked for; every condition that is given must hold.
+/// The commits to list: those that meet every given condition.
 #[derive(Clone, Debug, Default)]
 pub struct AuditRequest {
     /// By this actor.
@@ -30,11 +30,11 @@ pub struct AuditRequest {
     pub session: Option<String>,
     /// From this source.
     pub source: Option<String>,
-    /// That changed an object of this kind.
+    /// Changed an object of this kind.
     pub kind: Option<String>,
-    /// That did this operation.
+    /// Of this operation.
     pub op: Option<String>,
-    /// That changed this object.
+    /// Changed this object.
     pub id: Option<Id>,
     /// From this time on.
     pub since: Option<Time>,
@@ -57,8 +57,8 @@ pub struct AuditLine {
     pub ids: Vec<String>,
 }
 
-/// The lines that were asked for, newest first, each read when its turn comes; see [`Agent::audit`]. Stops for good after
-/// an error.
+/// The matching lines, newest first; see [`Agent::audit`]. The iterator reads a commit when it is asked for the next line, and
+/// ends after an error.
 pub struct Audit {
     memory: Memory,
     commits: Option<Commits>,
@@ -82,7 +82,7 @@ impl Iterator for Audit {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let info = self.commits.as_mut()?.next()?;
-            // Each commit is later than its parent, so all that follow are earlier.
+            // Each commit is later than its parent, so all remaining commits are earlier.
             let is_before = |since| info.as_ref().is_ok_and(|info| info.commit.time < since);
             if self.request.since.is_some_and(is_before) {
                 self.commits = None;

@@ -4,8 +4,8 @@
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - CMD-1: a run ends when its time is over, or a moment after the program ended, whatever still holds its output open;
-//!   and whatever it writes, a bounded part of it is kept.
+//! - CMD-1: a run ends at its time limit, or a moment after the program ends, even if a child process holds the output open.
+//!   The kept output is bounded.
 
 use std::io::{self, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -14,21 +14,20 @@ use std::time::{Duration, Instant};
 
 use crate::threads::{Builder, Mutex, sleep};
 
-/// The pause between two looks at a running program.
+/// The pause between two checks of a running program.
 const STEP: Duration = Duration::from_millis(5);
-/// How long its last words are waited for once it ended and says nothing new; what it started may go on and keep its
-/// output open.
+/// How long the reader waits for more output after the program ended. A child process may keep the output open.
 const LAST_WORDS: Duration = Duration::from_millis(500);
-/// How long what it started is listened to after it ended, as long as that goes on talking.
+/// How long the reader reads on after the program ended, while child processes keep writing.
 const TALK_MAX: Duration = Duration::from_secs(10);
 
 /// How a run ended.
 pub(crate) struct Ran {
-    /// How the program ended; nothing if its time was over.
+    /// How the program ended; `None` at the time limit.
     pub(crate) status: Option<ExitStatus>,
-    /// Its standard output, as far as it is kept.
+    /// The kept part of its standard output.
     pub(crate) output: Vec<u8>,
-    /// Its standard error, if that is piped.
+    /// The kept part of its standard error, if that is piped.
     pub(crate) errors: Vec<u8>,
 }
 
@@ -64,7 +63,7 @@ fn feed(child: &mut Child, input: String) -> io::Result<()> {
     let Some(mut pipe) = child.stdin.take() else {
         return Ok(());
     };
-    // Whether it wants to read all of it is its own business.
+    // The program may end without reading all of it.
     let feeding = Builder::new().spawn(move || drop(pipe.write_all(input.as_bytes())));
     feeding.map(drop)
 }
@@ -93,7 +92,7 @@ fn listen(pipe: Option<impl Read + Send + 'static>, bytes_max: usize) -> Written
     written
 }
 
-/// Waits until the program ends, or ends it when its time is over (CMD-1).
+/// Waits until the program ends, and kills it at the time limit (CMD-1).
 fn wait(child: &mut Child, started: Instant, limit: Duration) -> io::Result<Option<ExitStatus>> {
     loop {
         if let Some(status) = child.try_wait()? {

@@ -25,7 +25,7 @@ impl Fence {
         let bare = line.trim();
         let sign = bare.chars().next().filter(|sign| matches!(sign, '`' | '~'))?;
         let length = bare.chars().take_while(|next| *next == sign).count();
-        // A line such as ```code``` opens nothing.
+        // A line such as ```code``` opens no fence.
         (length >= 3 && !(sign == '`' && bare[length..].contains('`'))).then_some(Self { sign, length })
     }
 

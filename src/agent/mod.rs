@@ -1,7 +1,7 @@
-//! What an agent does with its memory: thin verbs over [`Memory`](crate::Memory).
+//! The verbs of an agent over [`Memory`](crate::Memory).
 //!
-//! The handle is [`Agent`]. `vocabulary`, `item`, `scope` and `settings` are the words of the layer; `words` and `markdown`
-//! read texts; `change` is the one way into a commit. Every other module is a verb or a family of verbs.
+//! The handle is [`Agent`]. `vocabulary`, `item`, `scope` and `settings` define the terms of the layer. `words` and `markdown`
+//! read texts. `change` is the only way to a commit. Every other module is a verb or a family of verbs.
 //!
 //! # Layer
 //! L7.

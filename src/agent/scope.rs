@@ -7,7 +7,7 @@
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - ASC-1: a verb that reads sees the scopes of its [`Reach`] and no other.
+//! - ASC-1: a reading verb sees only the scopes of its [`Reach`].
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ const AGENT: &str = "agent:";
 /// Names that mark the top folder of a project.
 const MARKS: [&str; 5] = [".git", ".hg", ".jj", ".treering", ".opencode"];
 
-/// The place of the caller: the meaning of the words `project`, `session` and `agent`.
+/// The caller's project, session and agent: the meaning of the words `project`, `session` and `agent`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// The name of the project.
@@ -35,9 +35,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Finds the project of a folder: the nearest one above it with a mark such as `.git`, by its name.
-    ///
-    /// A folder without a mark above it belongs to no project.
+    /// Finds the project of a folder: the nearest folder above it with a mark such as `.git`. Without one there is no project.
     pub fn of_folder(folder: &Path) -> Self {
         let top = folder
             .ancestors()

@@ -1,16 +1,16 @@
 //! Superseding: the one rule for recall, the envelope and the search for duplicates.
 //!
-//! The attribute `supersedes` is only a claim of its writer; this rule decides.
+//! The attribute `supersedes` is a claim of its writer. This rule decides whether the claim counts.
 //!
 //! # Layer
 //! L7, inside `agent`.
 //!
 //! # Limits
-//! - In a circle of items that supersede each other, ending, pinning or promoting one makes it the newest.
+//! - In a circle of items that supersede each other, an item becomes the newest when a writer ends, pins or promotes it.
 //!
 //! # Invariants
-//! - SUP-1: no item supersedes one that is more trusted or in another scope, and no expired item supersedes any.
-//! - SUP-2: of items that supersede each other in a circle, the one written last is not superseded.
+//! - SUP-1: an item supersedes no item that is more trusted or in another scope. An expired item supersedes nothing.
+//! - SUP-2: in a circle of items that supersede each other, the item written last stays.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ use crate::engine::View;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, Object, Time};
 
-/// Items followed from one to the next in search of a circle.
+/// The most items that the search for a circle follows.
 const STEPS_MAX: usize = 32;
 
 /// Whether `new`, which names `old` in `supersedes`, supersedes it in the state of `view`.
@@ -53,7 +53,7 @@ fn leads_to(view: &View, from: &Object, to: &Object) -> Result<bool> {
             }
             let found = Id::new(&id).and_then(|id| view.get(&id));
             let old = found.or_else(|error| match error.kind() {
-                // Erased, or no id at all.
+                // It was erased, or the text is not an id.
                 ErrorKind::NotFound | ErrorKind::InvalidInput => Ok(None),
                 _ => Err::<_, Error>(error),
             })?;
@@ -63,7 +63,7 @@ fn leads_to(view: &View, from: &Object, to: &Object) -> Result<bool> {
     Ok(false)
 }
 
-/// When a writer last wrote an item, decay aside. Items of one commit are ordered by id.
+/// When a writer last wrote an item; decay does not count. Items of one commit are ordered by id.
 fn written(view: &View, object: &Object) -> Result<(Time, String)> {
     let item = Item::from(object.clone());
     Ok((decay::written(view, &item)?, object.id().to_owned()))

@@ -1,6 +1,6 @@
-//! The words of the agent layer that are stored: kinds, attributes, operations, classes of scopes.
+//! The stored terms of the agent layer: kinds, attributes, operations.
 //!
-//! `get`, JSON Lines and commits show these words; docs/agent.md lists them.
+//! `get`, JSON Lines and commits show these terms; docs/agent.md lists them.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
@@ -15,7 +15,7 @@ pub mod kind {
     pub const NOTE: &str = "note";
     /// A turn of a transcript.
     pub const ENTRY: &str = "entry";
-    /// A shorter text made of longer ones.
+    /// A summary of longer texts.
     pub const SUMMARY: &str = "summary";
     /// The course of a session, written at its end.
     pub const EPISODE: &str = "episode";
@@ -53,7 +53,7 @@ pub mod attribute {
     pub const ORDER: &str = "order";
     /// Where it is written: a list of maps `{file, line?, note?}`.
     pub const CITATIONS: &str = "citations";
-    /// How sure it is: a float from 0 to 1.
+    /// The confidence: a float from 0 to 1.
     pub const CONFIDENCE: &str = "confidence";
     /// The sensitivity: `none`, `pii`, `internal` or `credentials`.
     pub const SENSITIVITY: &str = "sensitivity";
@@ -71,7 +71,7 @@ pub mod attribute {
     pub const WRITTEN: &str = "written";
     /// The session that a note belongs to.
     pub const OWNER: &str = "owner";
-    /// How many entries of a session the scan did not let in: an integer.
+    /// How many entries of a session the scan refused or held: an integer.
     pub const WITHHELD: &str = "withheld";
     /// The class of the least trusted entry that a session ever had, by its name.
     pub const CLASS: &str = "class";
@@ -81,7 +81,7 @@ pub mod attribute {
     pub const GRANULARITY: &str = "granularity";
     /// The arrival of the last entry that a summary has seen: an integer.
     pub const WATERMARK: &str = "watermark";
-    /// The rules of the scan that this text met when it was written: a list of texts.
+    /// The rules of the scan that matched this text when it was written: a list of texts.
     pub const FLAGS: &str = "flags";
     /// The digest of the version that a person promoted to this one, in hexadecimal.
     pub const PROMOTED: &str = "promoted";
@@ -107,7 +107,7 @@ pub mod op {
     pub const PROMOTE: &str = "promote";
     /// A person released a quarantined change.
     pub const RELEASE: &str = "release";
-    /// A change that a guard let through.
+    /// A change that passed the guard.
     pub const GUARD: &str = "guard";
     /// Memories of another system.
     pub const IMPORT: &str = "import";

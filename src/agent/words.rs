@@ -1,7 +1,6 @@
-//! Cuts texts into words for what compares or shortens single texts: as they stand there, where recall makes terms of them.
+//! Cuts a text into words, to compare or shorten it. Recall has terms of its own.
 //!
-//! A word is a run of letters, digits and their marks. Scripts that put no space between words make runs of their
-//! own, of which pairs of signs are compared.
+//! A word is a run of letters, digits and their marks. In scripts without spaces a run is cut into pairs of characters.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
@@ -28,7 +27,7 @@ pub(crate) fn runs(text: &str) -> impl Iterator<Item = &str> {
         rest = rest.trim_start_matches(|letter| !is_word(letter));
         let first = rest.chars().next()?;
         let spaceless = is_spaceless(first);
-        // A mark stays with the sign that it stands on, whatever its own block is.
+        // A mark stays with its base character, whatever its own block is.
         let goes_on = |letter: char| {
             is_word(letter) && (is_spaceless(letter) == spaceless || is_combining_mark(letter))
         };
@@ -48,12 +47,12 @@ pub(crate) fn count(text: &str) -> usize {
     runs(text).map(of_run).sum()
 }
 
-/// `text` as it is compared: lower case, composed, every stretch of white space one space, none at the ends.
+/// `text` for comparison: lower case, composed, trimmed, with one space for each stretch of white space.
 pub(crate) fn normalised(text: &str) -> String {
     collapsed(&text.to_lowercase()).into_owned()
 }
 
-/// `text` composed, every stretch of white space one space, none at the ends.
+/// `text` composed and trimmed, with one space for each stretch of white space.
 pub(crate) fn collapsed(text: &str) -> Cow<'_, str> {
     let joined = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let is_even = text
@@ -66,8 +65,8 @@ pub(crate) fn collapsed(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// What of a normalised text is looked for, each once, in order: words of two signs and more, and of spaceless
-/// scripts each pair of neighbours, or the sign that stands alone.
+/// The search tokens of a normalised text, each once, in order: words of at least two characters. In spaceless scripts
+/// they are the pairs of neighbours, or a single character.
 pub(crate) fn tokens(normalised: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut seen = std::collections::HashSet::new();
@@ -89,7 +88,7 @@ pub(crate) fn tokens(normalised: &str) -> Vec<String> {
     found
 }
 
-/// The tokens of a query that are looked for in texts one by one: the first ones of a very long query.
+/// The search tokens of a query. A very long query keeps the first ones.
 pub(crate) fn query_tokens(normalised: &str) -> Vec<String> {
     const TOKENS_MAX: usize = 256;
     let mut found = tokens(normalised);

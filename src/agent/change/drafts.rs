@@ -1,4 +1,4 @@
-//! Drafts that outlive a call: staged changes of the guard, and quarantined changes.
+//! Saved drafts: staged changes of the guard, and quarantined changes.
 //!
 //! # Layer
 //! L7, inside `agent`.

@@ -8,7 +8,7 @@
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - GID-1: ids that one generator makes in a scope and kind sort in the order in which it made them.
+//! - GID-1: the ids of one generator in a scope and kind sort in the order of their creation.
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -19,15 +19,15 @@ use crate::object::{Id, Kind, Scope, Time};
 
 /// Bytes of a UUID as text.
 const UUID_BYTES: usize = 36;
-/// Ids whose random bits are drawn at once.
+/// The number of ids per request for random bytes.
 const RANDOM_IDS: usize = 32;
 /// Bytes of a kind in an id at most; the name of the scope gets the rest.
 const KIND_BYTES_MAX: usize = 64;
 
-/// Makes ids from a time on.
+/// Generates ids, beginning with a time.
 pub(in crate::agent) struct IdGenerator {
     next: Time,
-    /// Random bytes that are not used yet.
+    /// Unused random bytes.
     random: Vec<u8>,
 }
 
@@ -102,7 +102,7 @@ fn qualified(scope: &Scope, kind: &Kind, uuid: &str) -> Result<Id> {
     Id::new(&format!("{name}/{kind}/{uuid}"))
 }
 
-/// A text in normal form, cut behind a character so that it has at most so many bytes.
+/// A text in normal form, cut at a character to at most `bytes_max` bytes.
 fn shortened(text: &str, bytes_max: usize) -> String {
     let mut text: String = text.nfc().collect();
     let end = (0..=bytes_max.min(text.len()))

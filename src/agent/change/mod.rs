@@ -1,15 +1,15 @@
 //! The one way by which a verb of the agent changes the store.
 //!
-//! A verb names its [`Rule`] and stages what it wants on a [`Change`]. The change reviews every text, reserves room for every
-//! new item, and sets aside what a person has to judge. Then it is committed as a whole, by the authorisation of the rule.
+//! A verb names its [`Rule`] and stages items on a [`Change`]. The change reviews every text, reserves quota for every new
+//! item, and holds items that a person must judge. The whole change is one commit, by the authorisation of the rule.
 //! docs/agent/write-path.md lists the verbs with their rules.
 //!
 //! # Layer
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - STA-1: a change stages no text without a review, and commits nothing that the review stopped.
-//! - STA-2: every commit of the layer names the rule that the engine authorises it by.
+//! - STA-1: a change reviews every text before it stages it, and commits no text that the review stopped.
+//! - STA-2: every commit of the layer names its rule, and the engine authorises the commit by that rule.
 
 pub(super) mod drafts;
 pub(super) mod ids;
@@ -31,7 +31,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Kind, NewObject, Object, Origin, Scope, Value};
 use crate::scan::Verdict;
 
-/// How often a change is made, at most, while other writers get in its way.
+/// The most attempts of a change that conflicts with other writers.
 const TRIES: usize = 16;
 
 /// A change in preparation: one draft to commit and one for a person to judge, both on one state.
@@ -52,9 +52,9 @@ pub(super) struct Change<'a> {
 pub(super) enum Fate {
     /// It is staged.
     Staged(Staged),
-    /// It waits for a person.
+    /// A person must judge it.
     Held,
-    /// Nothing of it is kept.
+    /// It is refused, and nothing of it is kept.
     Refused,
 }
 
@@ -232,8 +232,8 @@ impl<'a> Change<'a> {
         Ok(Passed { fate, verdict, rules })
     }
 
-    /// Stages a statement of the writer after its review; `present` is the current object of the id. `superseded` counts the items
-    /// that make room for it, given its origin.
+    /// Stages a statement of the writer after its review; `present` is the current object of the id. `superseded` returns how many
+    /// superseded items free quota for it, given its origin.
     pub(super) fn say(
         &mut self,
         object: NewObject,
@@ -244,7 +244,7 @@ impl<'a> Change<'a> {
         self.draft.put_said(object, present.map(Object::origin))
     }
 
-    /// Reserves room for an object in its scope (ROO-2).
+    /// Reserves quota for an object in its scope (ROO-2).
     fn reserve(
         &mut self,
         object: &NewObject,
@@ -304,7 +304,7 @@ impl<'a> Change<'a> {
         self.draft.put_restated(object)
     }
 
-    /// Stages attributes that a verb notes on an object of its own accord (ORI-4).
+    /// Stages attributes that the verb itself adds to an object (ORI-4).
     pub(super) fn note(&mut self, known: &Object, notes: Vec<(&str, Value)>) -> Result<()> {
         self.draft.put_noted(known, notes)
     }
@@ -360,7 +360,7 @@ impl<'a> Change<'a> {
     }
 }
 
-/// The error of keeping the held items. After a commit it says that the rest is stored.
+/// The error of keeping the held items. After a commit it adds that the rest is stored.
 fn not_held(committed: &Committed, error: Error) -> Error {
     if committed.changed {
         error.behind_change("what the scan held back may not be kept")
@@ -369,7 +369,7 @@ fn not_held(committed: &Committed, error: Error) -> Error {
     }
 }
 
-/// Makes a change, again on the new head if another writer changed the same in between.
+/// Makes a change, and repeats it on the new head after a conflict with another writer.
 pub(super) fn retry_on_conflict<T>(mut change: impl FnMut() -> Result<T>) -> Result<T> {
     for _ in 1..TRIES {
         match change() {

@@ -18,10 +18,10 @@ use crate::scan::{Category, Finding, Report, Scanner, Verdict};
 
 /// The word in refusals for the name of an attribute, or a key within one.
 const ATTRIBUTE: &str = "the name of an attribute";
-/// From this length on a name may be a secret itself. A shorter one has to give a value to a word.
+/// From this length on a name may itself be a secret. A shorter one must look like `word=value`.
 const NAME_BYTES_MIN: usize = 20;
 
-/// The writer of a commit, with markers in place of the secrets in its reason and source.
+/// The writer of a commit. Markers replace the secrets in its reason and source.
 ///
 /// # Errors
 /// `Denied` (code `disabled`) if the memory is switched off, (code `refused`) if the actor or session holds a secret.
@@ -58,7 +58,7 @@ pub(in crate::agent) fn refuse_secret(scanner: &Scanner, what: &str, name: &str)
     .with_hint("nothing was stored; names stay in the log as they are, so give another one"))
 }
 
-/// Refuses an object that is staged without a review and has a name that the review would refuse.
+/// Refuses an object that is staged without a review, if the review would refuse one of its names.
 ///
 /// # Errors
 /// `Denied` (code `refused`).
@@ -89,8 +89,8 @@ pub(in crate::agent) fn check_names(agent: &Agent, object: &NewObject) -> Result
     Ok(())
 }
 
-/// Adds the findings in the names of an item to the report of its texts. Returns the name that the item is refused for, if any.
-/// Each name is scanned by itself, so the limits of one report hide no finding.
+/// Adds the findings in the names of an item to the report of its texts. Returns the kind of name that the item is refused for.
+/// Each name has a scan of its own, so the limits of one report hide no finding.
 pub(super) fn review_names(
     scanner: &Scanner,
     item: &NewItem,
@@ -121,11 +121,11 @@ pub(super) fn review_names(
 /// Whether a name holds a secret, or looks like another name.
 fn is_misleading(name: &str, found: &Report) -> bool {
     let is_refused = |one: &Finding| matches!(one.category, Category::Secret | Category::Unicode);
-    // The scan excuses these in texts, but two names that differ by one look alike.
+    // The scan allows these characters in texts. In names they make two names look alike.
     name.contains(['\u{ad}', '\u{feff}']) || found.findings.iter().any(is_refused)
 }
 
-/// Whether a name can be anything but a name. The scan of the others would only cost time.
+/// Whether a name could be a secret or misleading. The scan skips all others.
 fn is_looked_at(name: &str) -> bool {
     let gives = || name.contains(['=', ':']) && name.bytes().any(|byte| byte.is_ascii_digit());
     name.len() >= NAME_BYTES_MIN || !name.is_ascii() || gives()

@@ -1,8 +1,8 @@
-//! How many items a scope may hold.
+//! The quota of a scope: how many items it may hold.
 //!
 //! Items without a parent count. Entries, summaries, episodes, sections and other children do not, nor do sessions and notes.
-//! The duplicate index counts the items of a scope: a scope with room costs a look-up, and a full one reads the items that
-//! others supersede.
+//! The duplicate index counts the items of a scope. A scope below its quota costs a look-up; a full one reads all superseded
+//! items.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -13,10 +13,10 @@
 //!   items.
 //!
 //! # Invariants
-//! - ROO-1: expired and superseded items take no room. Expired items leave the state when their room is needed. A superseded item
-//!   makes room once.
-//! - ROO-2: every verb of the layer that brings a new item reserves room for it. A restored item needs none.
-//! - ROO-3: trusted and untrusted items have room of their own: neither takes any from the other.
+//! - ROO-1: expired and superseded items do not count. Expired items leave the state when the quota needs it. A superseded
+//!   item frees quota once.
+//! - ROO-2: every verb of the layer that stores a new item reserves quota for it. A restored item needs none.
+//! - ROO-3: trusted and untrusted items have separate quotas.
 
 use std::collections::HashMap;
 
@@ -27,25 +27,25 @@ use crate::engine::Draft;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, NewObject, Object, Origin, Scope, Time};
 
-/// The room in the scopes of one draft. A scope is counted only when its room may end.
+/// The quotas of the scopes of one draft. A scope is counted only when it may be full.
 pub(super) struct Quota {
     items_max: usize,
     /// New items of the draft, in all scopes.
     reserved: usize,
-    /// How many superseded items made room.
+    /// How many superseded items freed quota.
     superseded: HashMap<Half, usize>,
-    /// The room left in each half that was counted.
+    /// The quota left in each half that was counted.
     left: HashMap<Half, Left>,
 }
 
 /// A scope, and whether its trusted or its untrusted items are meant (ROO-3).
 type Half = (Scope, bool);
 
-/// The room that is left in a scope.
+/// The quota left in a scope.
 #[derive(Clone, Copy)]
 struct Left {
     count: usize,
-    /// Whether expired and superseded items were looked for. Else they count as present.
+    /// Whether expired and superseded items were subtracted.
     is_exact: bool,
 }
 
@@ -59,8 +59,8 @@ impl Quota {
         }
     }
 
-    /// Reserves room for an object that is about to be staged with this origin; `room_made` superseded items of its half make
-    /// some. An object that is present and has not expired has its room.
+    /// Reserves quota for an object before it is staged with this origin. `room_made` superseded items of its half free quota. An
+    /// object that is present and has not expired needs none.
     ///
     /// # Errors
     /// `InvalidInput` (code `over_limit`): the scope is full.
@@ -117,7 +117,7 @@ impl Quota {
         Ok(())
     }
 
-    /// Counts the room of the scope of a new object. Expired items leave the draft if their room is needed.
+    /// Counts the quota left in the scope of a new object. Expired items leave the draft if the scope is full.
     fn counted(
         &self,
         agent: &Agent,
@@ -146,7 +146,7 @@ impl Quota {
                     continue;
                 };
                 let id = Id::new(old.id())?;
-                // An item that this draft writes again is live. One with children stays for them.
+                // An item that this draft writes again is live. An item with children stays.
                 let is_old = id != object.id && draft.digest(&id)? == Some(old.digest());
                 if is_old && draft.children(&id)?.is_empty() {
                     draft.remove(&id)?;
@@ -161,7 +161,7 @@ impl Quota {
     }
 }
 
-/// Whether an object takes room in this half of a scope at that time.
+/// Whether an object counts in this half of a scope at that time.
 fn counts_in(object: &Object, (scope, is_trusted): &Half, now: Time) -> bool {
     object.scope() == scope.as_str()
         && object.origin().is_trusted() == *is_trusted

@@ -4,9 +4,9 @@
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - REV-1: no secret that the scan knows leaves the review in any field of an item.
-//! - REV-2: no character that cannot be seen leaves it, but where writing systems and emoji need it; and no name with one, or
-//!   with letters of several scripts in a word.
+//! - REV-1: a reviewed item has no secret that the scan knows, in any field.
+//! - REV-2: a reviewed item has invisible characters only where writing systems and emoji need them. Its names have none, and
+//!   no word in letters of several scripts.
 
 use std::borrow::Cow;
 
@@ -23,18 +23,18 @@ use crate::scan::{Category, Finding, Neutral, Verdict};
 /// An item as it may be stored, and the findings in the item as given.
 #[derive(Clone, Debug)]
 pub(in crate::agent) struct Reviewed {
-    /// The item without secrets and invisible characters; with the rules that it met as the attribute `flags`.
+    /// The item without secrets and invisible characters. The attribute `flags` has the matching rules.
     pub(in crate::agent) item: NewItem,
     /// The verdict of the scan.
     pub(in crate::agent) verdict: Verdict,
     /// The findings, without the text.
     pub(in crate::agent) findings: Vec<Finding>,
-    /// Which name it is refused for, such as `the id`: a name is not put right, it would be another one.
+    /// The name that it is refused for, such as `the id`. A corrected name would be another name.
     pub(in crate::agent) bad_name: Option<&'static str>,
 }
 
 impl Reviewed {
-    /// Returns the rules that were met, each once, in the order of the text.
+    /// Returns the matching rules, each once, in the order of the text.
     pub(in crate::agent) fn rules(&self) -> Vec<&'static str> {
         let mut rules = Vec::new();
         for finding in &self.findings {
@@ -45,7 +45,7 @@ impl Reviewed {
         rules
     }
 
-    /// Returns why the verdict is as it is, in a sentence.
+    /// Returns the reason of the verdict, in a sentence.
     pub(in crate::agent) fn reason(&self) -> String {
         let rules = self.rules().join(", ");
         match self.bad_name {
@@ -54,7 +54,7 @@ impl Reviewed {
         }
     }
 
-    /// Whether secrets were taken out of it.
+    /// Whether the review redacted secrets.
     pub(in crate::agent) fn is_redacted(&self) -> bool {
         let mut found = self.findings.iter();
         found.any(|finding| finding.category == Category::Secret)
@@ -72,7 +72,7 @@ impl Reviewed {
     }
 }
 
-/// The error of an item that the scan blocks. It names rules, never the text that met them.
+/// The error of an item that the scan blocks. It names rules, never the matching text.
 pub(in crate::agent) fn refusal(rules: &[&'static str]) -> Error {
     refused(
         &format!("the scan found {}", rules.join(", ")),
@@ -85,7 +85,7 @@ fn refused(reason: &str, advice: &str) -> Error {
         .with_hint(format!("nothing was stored; {advice}"))
 }
 
-/// Scans every text and name of `item`, redacts secrets, takes invisible characters out, and gives a verdict.
+/// Scans every text and name of `item`, redacts secrets, removes invisible characters, and returns a verdict.
 ///
 /// # Errors
 /// `InvalidInput` (code `over_limit`): the item is over a quota.
@@ -101,7 +101,7 @@ pub(in crate::agent) fn review(agent: &Agent, mut item: NewItem) -> Result<Revie
     if !report.findings.is_empty() {
         let mut is_redacted = false;
         for (name, text) in texts_of_item(&mut item, &mut others) {
-            // REV-1, REV-2: whatever the verdict, nothing else may be kept of the text.
+            // REV-1, REV-2: whatever the verdict, only the clean text is kept.
             let clean = scanner.neutralise(text, Neutral::Strip).into_owned();
             if let Cow::Owned(redacted) = scanner.redact_field(&name, &clean) {
                 *text = redacted;
@@ -129,7 +129,7 @@ pub(in crate::agent) fn review(agent: &Agent, mut item: NewItem) -> Result<Revie
     Ok(reviewed)
 }
 
-/// Items that one may supersede: each is asked about whenever one of them is found.
+/// The most items that one item may supersede. Each search that finds one of them reads the item.
 const SUPERSEDES_MAX: usize = 64;
 
 /// Refuses an item over the quotas of a single item.

@@ -11,9 +11,9 @@ use crate::engine::Authorisation;
 pub(in crate::agent) struct Rule {
     /// The operation that the log shows.
     pub(super) op: &'static str,
-    /// The rule of replacing and removing; the commit enforces it (STA-2).
+    /// Who may replace and remove which objects; the commit enforces it (STA-2).
     pub(super) authorisation: Authorisation,
-    /// Whether the change is made again on the new head when another writer changed the same.
+    /// Whether the change is repeated on the new head after a conflict with another writer.
     pub(super) retries: bool,
     /// Whether an automatic snapshot of the state before goes into the writer's ring.
     pub(super) snapshot_before: bool,
@@ -28,7 +28,7 @@ impl Rule {
     pub(in crate::agent) const SUMMARISE: Self = Self::retried(op::SESSION, Authorisation::Untrusted);
     pub(in crate::agent) const END_SESSION: Self = Self::retried(op::SESSION, Authorisation::Untrusted);
     pub(in crate::agent) const FORGET: Self = Self::once(op::FORGET, Authorisation::Everyone);
-    /// The draft refuses an untrusted writer each version that would come back (STN-1).
+    /// The draft refuses to restore a version for an untrusted writer (STN-1).
     pub(in crate::agent) const UNFORGET: Self = Self::once(op::UNFORGET, Authorisation::Untrusted);
     pub(in crate::agent) const EXPIRE: Self = Self::once(op::EXPIRE, Authorisation::Everyone);
     pub(in crate::agent) const DECAY: Self = Self::retried(op::DECAY, Authorisation::Untrusted);

@@ -80,7 +80,7 @@ impl Forgetting {
         })
     }
 
-    /// Where to look, if no ids are given.
+    /// The query for candidates, if no ids are given.
     fn query(&self) -> Query {
         let mut query = Query {
             kind: self.kind.clone(),

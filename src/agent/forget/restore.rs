@@ -17,14 +17,14 @@ use crate::engine::{ChangeKind, CommitInfo, Memory, View, Writer, forgets};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::Id;
 
-/// An item that was forgotten and is not back.
+/// An item that was forgotten and not restored.
 #[derive(Clone, Debug)]
 pub struct Forgotten {
     /// The item, as it was last.
     pub item: Item,
-    /// The version that [`Agent::unforget`] brings back.
+    /// The version that [`Agent::unforget`] restores.
     pub version: ObjectDigest,
-    /// The commit that forgot it: who, when, and by which operation.
+    /// The commit that forgot it, with its actor, time and operation.
     pub commit: CommitInfo,
     /// Why.
     pub reason: Option<String>,
@@ -33,11 +33,11 @@ pub struct Forgotten {
 /// The result of [`Agent::unforget`], or of its dry run.
 #[derive(Clone, Debug, Default)]
 pub struct Restored {
-    /// The items, as they are again.
+    /// The restored items.
     pub items: Vec<Item>,
-    /// Ids that memory has, whole.
+    /// Ids whose items are present with their full text.
     pub unchanged: Vec<Id>,
-    /// The commit; `None` if nothing came back.
+    /// The commit; `None` if nothing was restored.
     pub commit: Option<CommitInfo>,
 }
 
@@ -174,7 +174,7 @@ fn restore(agent: &Agent, change: &mut Change<'_>, id: &Id, from: &View) -> Resu
         .transpose()?;
     match original.flatten() {
         Some(original) => change.restore_version(id, original.digest()),
-        // The full text may be collected or erased. The version made of it is still there.
+        // The full text may be collected or erased; the shortened version is kept.
         None => change.restore(id, from),
     }
 }

@@ -4,7 +4,7 @@
 //! L7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - FRO-1: an object of the verbs, taken apart and put together again, is the same but for its place in the tree.
+//! - FRO-1: the item of an object becomes the same object again, apart from its place in the tree.
 
 use super::{Citation, NewItem, Sensitivity, texts_of};
 use crate::agent::vocabulary::attribute;

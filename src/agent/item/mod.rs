@@ -7,7 +7,7 @@
 //! L7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - ITM-1: a new item, stored and read as an item, says the same in every field.
+//! - ITM-1: a new item that is stored and read back has the same fields.
 
 mod citation;
 mod from_object;
@@ -24,14 +24,14 @@ use crate::object::{Attributes, Id, Kind, NewObject, Object, Scope, Time, Value}
 /// The sensitivity of an item, mildest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sensitivity {
-    /// Anybody.
+    /// Anybody may see it.
     #[default]
     None,
     /// It is about a person.
     Pii,
     /// It is about the inside of an organisation.
     Internal,
-    /// It opens doors.
+    /// It grants access.
     Credentials,
 }
 
@@ -77,7 +77,7 @@ pub struct NewItem {
     pub scope: Scope,
     /// The text.
     pub text: String,
-    /// Words to find it by.
+    /// Its tags.
     pub tags: Vec<String>,
     /// The speaker.
     pub speaker: Option<String>,
@@ -91,13 +91,13 @@ pub struct NewItem {
     pub time: Option<Time>,
     /// When it stops being shown.
     pub expires: Option<Time>,
-    /// Where it is written.
+    /// The places that state it.
     pub citations: Vec<Citation>,
-    /// How sure it is, 0 to 1.
+    /// The confidence, 0 to 1.
     pub confidence: Option<f64>,
     /// The sensitivity.
     pub sensitivity: Option<Sensitivity>,
-    /// Where it comes from.
+    /// Its source.
     pub source: Option<String>,
     /// Whether it is never shortened and never forgotten by age.
     pub is_pinned: bool,
@@ -170,7 +170,7 @@ impl NewItem {
         Ok(object)
     }
 
-    /// The rules of the scan that it met.
+    /// The rules of the scan that matched it.
     pub(in crate::agent) fn flags(&self) -> Vec<String> {
         self.others
             .get(attribute::FLAGS)
@@ -236,10 +236,10 @@ pub(in crate::agent) fn known_kind(name: &'static str) -> Kind {
     Kind::new(name).expect("the names of the vocabulary are kinds")
 }
 
-/// Kinds that take no room in their scope.
+/// Kinds that do not count towards the quota of their scope.
 const FREE: [&str; 2] = [kind::SESSION, kind::NOTE];
 
-/// Whether an object counts among the items of its scope.
+/// Whether an object counts towards the quota of its scope.
 pub(in crate::agent) fn counts_in_quota(kind: &str, has_parent: bool) -> bool {
     !has_parent && !FREE.contains(&kind)
 }
@@ -310,7 +310,7 @@ impl Item {
         self.object.content().unwrap_or_default()
     }
 
-    /// Words to find it by.
+    /// Its tags.
     pub fn tags(&self) -> Vec<String> {
         self.texts(attribute::TAGS)
     }
@@ -335,13 +335,13 @@ impl Item {
         integer_of(&self.object, attribute::ORDER)
     }
 
-    /// Where it is written.
+    /// The places that state it.
     pub fn citations(&self) -> Vec<Citation> {
         let stored = self.object.attribute(attribute::CITATIONS);
         stored.as_ref().map(Citation::all_of).unwrap_or_default()
     }
 
-    /// How sure it is.
+    /// The confidence.
     pub fn confidence(&self) -> Option<f64> {
         match self.object.attribute(attribute::CONFIDENCE)? {
             Value::Float(sure) => Some(sure),
@@ -357,7 +357,7 @@ impl Item {
             .unwrap_or_default()
     }
 
-    /// Where it comes from.
+    /// Its source.
     pub fn source(&self) -> Option<String> {
         self.word(attribute::SOURCE)
     }
@@ -387,7 +387,7 @@ impl Item {
         self.word(attribute::OWNER)
     }
 
-    /// The rules of the scan that it met when it was written.
+    /// The rules of the scan that matched it when it was written.
     pub fn flags(&self) -> Vec<String> {
         self.texts(attribute::FLAGS)
     }

@@ -1,4 +1,4 @@
-//! Notes of sessions, which last: written, replaced and deleted by their owners, found by the whole project.
+//! Notes of sessions: the owner writes and replaces them, and the whole project finds them.
 //!
 //! A note is an object of the kind `note` in the scope of its project, with the root of the session that wrote it as the
 //! attribute `owner`. Notes never expire.
@@ -41,7 +41,7 @@ fn is_note_in(object: &Object, scope: &Scope) -> bool {
     object.kind() == kind::NOTE && object.scope() == scope.as_str()
 }
 
-/// The notes of a scope, by id; only those of one owner, if one is named.
+/// The notes of a scope, by id; with `owner` only the notes of that session.
 fn note_objects(
     view: &View,
     scope: &Scope,
@@ -70,7 +70,7 @@ pub struct NoteRead {
     pub created: Option<Time>,
     /// When it was written last.
     pub updated: Option<Time>,
-    /// When it was read last before, as far as that was kept.
+    /// When it was last read before, if that is known.
     pub read: Option<Time>,
 }
 
@@ -236,15 +236,15 @@ pub struct NewNote {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NoteAction {
-    /// There is a new note.
+    /// A new note was written.
     Created,
     /// The note has another text, or replaces others.
     Replaced,
-    /// The note says that already.
+    /// The note has this text already.
     Unchanged,
-    /// The notes to replace are gone, without a new one.
+    /// The notes were removed without a new one.
     Deleted,
-    /// The scan holds the whole write back for a person.
+    /// The whole write is in quarantine.
     Quarantined,
 }
 
@@ -264,7 +264,7 @@ impl NoteAction {
 /// A note was written.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NoteWritten {
-    /// The note; `None` where only something went.
+    /// The note; `None` if the write only removed notes.
     pub id: Option<Id>,
     /// The result.
     pub action: NoteAction,
@@ -274,13 +274,13 @@ pub struct NoteWritten {
     pub owner: String,
     /// The scope that was named.
     pub scope: Scope,
-    /// Notes that went.
+    /// The number of removed notes.
     pub cleared: u64,
     /// The verdict of the scan.
     pub verdict: Verdict,
-    /// The rules that the text met.
+    /// The matching rules.
     pub rules: Vec<&'static str>,
-    /// The name under `rejected/` of the note that was held back.
+    /// The name under `rejected/` of the quarantined note.
     pub held: Option<String>,
     /// The commit, or the head if nothing changed.
     #[serde(flatten)]
@@ -336,7 +336,7 @@ fn stage_note(change: &mut Change<'_>, note: &NewNote, writer: &Writer) -> Resul
     let passed = change.put(id.clone(), item, writer.trust, |_| {})?;
     written.action = match passed.fate {
         Fate::Refused => return Err(refusal(&passed.rules)),
-        // A note that does not come takes no other away.
+        // A quarantined note replaces no other note.
         Fate::Held => {
             change.keep_only_held();
             written.cleared = 0;

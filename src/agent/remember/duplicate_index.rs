@@ -1,7 +1,7 @@
-//! The texts of a state, to find duplicates: without differences of white space and Unicode forms.
+//! The duplicate index: the texts of a state by hash. White space and Unicode forms do not count.
 //!
-//! A text is known by 64 bits of its digest; the object itself decides. The texts follow the head by diff, so a write
-//! costs as much as it changes and a rollback too. A file keeps them between processes.
+//! A hash has 64 bits; the object itself decides. The index follows the head by diff, so writes and rollbacks cost what they
+//! change. A file keeps the index between processes.
 //!
 //! # Layer
 //! L7, inside `agent`. Derived: dropping it costs time only.
@@ -35,24 +35,24 @@ pub(in crate::agent) struct ScopeCount {
     pub(in crate::agent) expired: BTreeSet<Key>,
 }
 
-/// The texts of one state.
+/// The duplicate index of one state.
 pub(in crate::agent) type DuplicateIndex = Followed<Texts>;
 
 /// The texts, as objects contribute to them.
 #[derive(Default, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(clippy::struct_field_names, reason = "texts are the main part of the texts")]
 pub(in crate::agent) struct Texts {
-    /// Fingerprints of texts, each with the object that says it.
+    /// Hashes of texts, each with its object.
     texts: BTreeSet<(u64, Key)>,
-    /// Superseded objects, each with the object that names it.
+    /// Superseded objects, each with the superseding object.
     superseded: BTreeSet<(Key, Key)>,
-    /// The number of items of each scope, by its text_hash; untrusted items count apart.
+    /// The number of items of each scope, by its hash; untrusted items count apart.
     items: BTreeMap<u64, u64>,
-    /// The items that expire: the text_hash of the scope, the time in microseconds, and the item.
+    /// The items that expire: the hash of the scope, the time in microseconds, and the item.
     expiring: BTreeSet<(u64, i64, Key)>,
 }
 
-/// The text_hash of a text in its scope and kind. Unicode forms and the width of spaces do not count.
+/// The hash of a text in its scope and kind. Unicode forms and the width of spaces do not count.
 pub(super) fn text_hash(scope: &str, kind: &str, text: &str) -> u64 {
     let mut bytes = Vec::with_capacity(scope.len() + kind.len() + text.len() + 2);
     for name in [scope, kind] {
@@ -94,7 +94,7 @@ impl Derive for Texts {
     }
 
     fn remove(&mut self, old: &Version<'_>) -> Result<bool> {
-        // Nobody knows the text of an erased version.
+        // The text of an erased version is unknown.
         let Some(object) = old.object()?.filter(|object| !object.is_placeholder()) else {
             return Ok(false);
         };
@@ -121,7 +121,7 @@ impl Derive for Texts {
 }
 
 impl DuplicateIndex {
-    /// The texts of the state of `view`: those of `before`, else those of an earlier process, else built of all objects.
+    /// The index of the state of `view`: from `before`, else from the file of an earlier process, else built of all objects.
     ///
     /// # Errors
     /// `Corrupt` or `Io`: an object cannot be read.
@@ -135,7 +135,7 @@ impl DuplicateIndex {
         }
     }
 
-    /// Keeps the texts on disk if much changed since they were kept. Returns whether it did.
+    /// Keeps the index on disk if much changed since it was kept. Returns whether it did.
     ///
     /// # Errors
     /// As [`Followed::keep`].
@@ -144,7 +144,7 @@ impl DuplicateIndex {
         let Some(known) = slot.take() else {
             return Ok(false);
         };
-        // An erased text must not be written: the texts follow the head first.
+        // The index follows the head first, because an erased text must not be written.
         slot.insert(Self::of(Some(known), &memory.view())?).keep(memory)
     }
 
@@ -189,7 +189,7 @@ impl DuplicateIndex {
         Ok(ScopeCount { live, expired })
     }
 
-    /// A live item of this scope and kind with the same text, whose text_hash is `hash`, if `accept` takes it.
+    /// A live item of this scope and kind with the same text, whose hash is `hash`, if `accept` takes it.
     ///
     /// # Errors
     /// `Corrupt` or `Io`: it cannot be read.
@@ -204,7 +204,7 @@ impl DuplicateIndex {
             let Some(object) = unless_erased(self.view.object_at(&key))? else {
                 continue;
             };
-            // KNT-1: the text_hash only finds candidates.
+            // KNT-1: the hash only finds candidates.
             let says = object.content().unwrap_or_default();
             let is_same = object.scope() == scope
                 && object.kind() == kind
@@ -246,7 +246,7 @@ pub(in crate::agent) fn unless_erased(found: Result<Option<Object>>) -> Result<O
     }
 }
 
-/// The text_hash of the scope and trust of an object that counts towards a quota.
+/// The hash of the scope and trust of an object that counts towards a quota.
 fn counted_in(object: &Object) -> Option<u64> {
     let counts = !object.is_placeholder() && counts_in_quota(object.kind(), object.parent().is_some());
     counts.then(|| scope_hash(object.scope(), object.origin().is_trusted()))

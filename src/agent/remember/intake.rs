@@ -1,4 +1,4 @@
-//! Items of one change, and the objects that they may not replace.
+//! The intake of items into one change: ids, duplicates, authorisation, superseding.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -18,10 +18,10 @@ use crate::engine::{Staged, View};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object, Origin};
 
-/// Items on their way into one commit.
+/// The items of one commit.
 pub(super) struct Intake<'c, 'a> {
     pub(super) change: &'c mut Change<'a>,
-    /// Items that made room for something that is staged here.
+    /// Items that are superseded here, and freed quota.
     superseded: BTreeSet<Id>,
     /// The ids of staged items by text hash. The duplicate index has the texts of the state.
     texts: HashMap<u64, Id>,
@@ -50,28 +50,28 @@ impl<'c, 'a> Intake<'c, 'a> {
         }
     }
 
-    /// The id of an item that is held back: the same for the same text, so that the store knows it again.
+    /// The id of a quarantined item: the same for the same text, so that a repeated item is found.
     pub(super) fn held_id(&mut self, item: &NewItem) -> Result<Id> {
-        // No key of a caller begins like this: it would be longer than a key may be.
+        // This prefix is longer than a caller's key may be.
         self.id_of(item, Some(&format!("{}{}", "held".repeat(64), item.text)))
     }
 
-    /// Whether an object is no less trusted than the writer, so that it may stand for the writer's item.
+    /// Whether an object is at least as trusted as the writer, so that it can answer for the writer's item.
     pub(super) fn is_trusted_enough(&self, object: &Object) -> bool {
         !self.change.class().is_above(object.origin())
     }
 
-    /// Whether the writer is no less trusted than an object.
+    /// Whether the writer is at least as trusted as an object.
     pub(super) fn is_replaceable(&self, object: &Object) -> bool {
         !object.origin().is_above(self.change.class())
     }
 
-    /// Whether writer and object are trusted alike: merging them raises and lowers neither.
+    /// Whether writer and object have the same trust, so that a merge changes neither.
     pub(super) fn is_as_trusted(&self, object: &Object) -> bool {
         self.is_trusted_enough(object) && self.is_replaceable(object)
     }
 
-    /// Whether an object is untrusted and the writer is not. Such an object never stands for the writer's item.
+    /// Whether the object is untrusted and the writer is trusted. Such an object never answers for the writer's item.
     pub(super) fn is_of_outsider(&self, object: &Object) -> bool {
         self.change.class().is_trusted() && !object.origin().is_trusted()
     }
@@ -141,8 +141,8 @@ impl<'c, 'a> Intake<'c, 'a> {
             .with_hint("store it under an id of its own"))
     }
 
-    /// The item that says this already, in what is staged and in the state. One that supersedes others is said only by what
-    /// supersedes them.
+    /// The present item with the same text, staged or in the state. For an item that supersedes others, the present item must
+    /// supersede them too.
     pub(super) fn said_by(&self, item: &NewItem) -> Result<Option<Object>> {
         let (scope, kind, hash) = (item.scope.as_str(), item.kind.as_str(), hash_of(item));
         let takes_all = |object: &Object| {
@@ -170,8 +170,8 @@ impl<'c, 'a> Intake<'c, 'a> {
         })
     }
 
-    /// Stages what an item asks of the one that says the same already: to last longer, to be pinned, to be more sensitive, to have
-    /// tags and citations. `Unchanged` if that is so, or the other one is trusted otherwise or belongs to a session.
+    /// Merges the fields of an item into the present item with the same text: expiry, pin, sensitivity, tags, citations. Returns
+    /// `Unchanged` if nothing differs, the trust differs, or the present item belongs to a session.
     pub(super) fn restate(&mut self, said: &Object, item: &NewItem) -> Result<Staged> {
         if !self.is_as_trusted(said) || owner_of(said).is_some() {
             return Ok(Staged::Unchanged);
@@ -191,8 +191,8 @@ impl<'c, 'a> Intake<'c, 'a> {
         self.change.restate(object)
     }
 
-    /// Gives an item the sensitivity of what it replaces or supersedes, unless it says its own: what was not for everybody does not come
-    /// to be so by being said anew.
+    /// Gives an item without a sensitivity that of the items that it replaces or supersedes. Otherwise a repeated text would become
+    /// less sensitive.
     fn inherit_sensitivity(&self, item: &mut NewItem, present: Option<&Object>) -> Result<()> {
         if item.sensitivity.is_some() {
             return Ok(());
@@ -206,7 +206,7 @@ impl<'c, 'a> Intake<'c, 'a> {
         Ok(())
     }
 
-    /// Whether an object is still the current version of its id, and no less trusted than the writer.
+    /// Whether an object is the current version of its id, and at least as trusted as the writer.
     fn stands_for_writer(&self, object: &Object) -> bool {
         let staged = Id::new(object.id()).and_then(|id| self.change.digest(&id));
         self.is_trusted_enough(object) && staged.is_ok_and(|digest| digest == Some(object.digest()))
@@ -229,7 +229,7 @@ impl<'c, 'a> Intake<'c, 'a> {
         Ok(staged)
     }
 
-    /// The items that a new one supersedes first, in the state and here, with their origins: they make room for it.
+    /// The items that no other item supersedes yet, with their origins. They free quota for the new item.
     fn first_to_supersede(&self, item: &NewItem) -> Result<BTreeMap<Id, Origin>> {
         let mut first = BTreeMap::new();
         for old in &item.supersedes {
@@ -270,7 +270,7 @@ pub(super) fn owner_of(object: &Object) -> Option<String> {
     note.or_else(|| session_of(object).or(above).map(str::to_owned))
 }
 
-/// Whether an object says this text, be it in the version that decay shortened.
+/// Whether an object has this text. Of a shortened object, the original counts.
 pub(super) fn says(agent: &Agent, object: &Object, text: &str) -> Result<bool> {
     let full = original_of(agent.memory(), &Item::from(object.clone()))?;
     let said = full.as_ref().unwrap_or(object).content();

@@ -12,8 +12,8 @@ use crate::ingest::json::{attributes_from_json, loose_time_from_json, parse, val
 use crate::ingest::shown;
 use crate::object::{Id, Kind, Value};
 
-/// Reads an item; what the line does not say comes from the options. A field that is null is absent. A field that is not
-/// known becomes an attribute, and its name is among the others of the answer.
+/// Reads an item. The options give the defaults. A null field is absent. An unknown field becomes an attribute, and the answer
+/// has its name.
 ///
 /// # Errors
 /// `InvalidInput`, naming the field that is missing or not of its type.
@@ -48,7 +48,7 @@ pub(super) fn item_of(line: &[u8], options: &LinesOptions) -> Result<(NewItem, V
     Ok((item, unknown))
 }
 
-/// The id that a line gives, also if it says nothing else that can be read.
+/// The id of a line, even if the rest cannot be read.
 pub(super) fn id_of(line: &[u8]) -> Option<String> {
     let json = std::str::from_utf8(line).ok().and_then(|text| parse(text).ok())?;
     Some(json.get("id")?.as_str()?.to_owned())
@@ -62,7 +62,7 @@ fn required_text(map: &Map<String, Json>) -> Result<String> {
     }
 }
 
-/// Sets the field that the vocabulary has under `name`; false if it has none.
+/// Sets the field `name`; false if no item has such a field.
 fn set(item: &mut NewItem, name: &str, value: &Json, options: &LinesOptions) -> Result<bool> {
     match name {
         "text" => {}

@@ -1,7 +1,7 @@
 //! Many items at once: lines of JSON, in few commits.
 //!
-//! A line that cannot be stored is answered with its number and does not keep the others back. Lines are read and
-//! scanned some thousand at a time, on as many threads as there are processors, and memory holds one batch.
+//! A refused line is in the answer with its number, and stops no other line. All processors read and scan some thousand lines at
+//! a time. Memory holds one batch.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -26,14 +26,14 @@ use crate::object::{Kind, Scope};
 use crate::scan::Verdict;
 use crate::threads::{beside, processors};
 
-/// Lines of a commit, unless the caller says otherwise.
+/// The default number of lines in a commit.
 const BATCH_LINES: usize = 10_000;
 /// Lines that are read and scanned at once, and their bytes.
 const READ_LINES: usize = 4_096;
 const READ_BYTES: usize = 8 << 20;
 /// Unknown fields named in an answer.
 const UNKNOWN_MAX: usize = 100;
-/// Fewer lines than this are not worth a thread.
+/// The fewest lines that are worth a thread.
 const THREAD_LINES_MIN: usize = 64;
 
 /// Defaults of the lines, and the size of their commits.
@@ -84,7 +84,7 @@ pub struct RefusedLine {
 pub struct LinesRemembered {
     /// Lines that made a new id or a new version.
     pub stored: u64,
-    /// Lines that were there already, [`Self::duplicates`] among them.
+    /// Lines that changed nothing, with [`Self::duplicates`].
     pub unchanged: u64,
     /// Lines without an id whose text another item has.
     pub duplicates: u64,
@@ -92,9 +92,9 @@ pub struct LinesRemembered {
     pub refused: Vec<RefusedLine>,
     /// Lines that were stored with the attribute `flags`.
     pub flagged: u64,
-    /// Fields that no item has, which became attributes; at most 100 of them.
+    /// Unknown fields, which became attributes; at most 100 of them.
     pub unknown: BTreeSet<String>,
-    /// The names under `rejected/` of the lines that were held back.
+    /// The names under `rejected/` of the quarantined lines.
     pub held: Vec<String>,
     /// The last commit, or the head if there was nothing to commit.
     pub commit: CommitInfo,
@@ -105,16 +105,16 @@ pub struct LinesRemembered {
 /// The progress of a batch ([`Agent::follow_lines`]).
 #[cfg_attr(
     not(feature = "cli"),
-    expect(dead_code, reason = "only the program tells of a batch")
+    expect(dead_code, reason = "only the program reports the progress of a batch")
 )]
 pub(crate) struct LinesBatch<'a> {
-    /// Those of its lines that were not stored.
+    /// Its refused lines.
     pub(crate) refused: &'a [RefusedLine],
     /// How many were stored with the attribute `flags`.
     pub(crate) flagged: u64,
-    /// The name under `rejected/` of the lines that were held back.
+    /// The name under `rejected/` of the quarantined lines.
     pub(crate) held: Option<&'a str>,
-    /// The commit that it is in; none while that is still to be made.
+    /// Its commit; `None` before the commit is made.
     pub(crate) commit: Option<&'a CommitInfo>,
 }
 
@@ -191,7 +191,7 @@ fn look(agent: &Agent, (line, bytes): &Line, options: &LinesOptions) -> Looked {
         Err(_) => line::id_of(bytes),
     };
     let reviewed = item.and_then(|item| super::reviewed(agent, item));
-    // An answer names rules, and never the text that met them (RMB-1).
+    // An answer names rules, never the matching text (RMB-1).
     let clean = |text: String| agent.scanner().redact(&text).into_owned();
     let reviewed = reviewed.map_err(|error| {
         let message = clean(error.message().to_owned());
@@ -284,7 +284,7 @@ impl<T: FnMut(&LinesBatch<'_>)> Batch<T> {
         });
     }
 
-    /// Stages a line, or says why not.
+    /// Stages a line, or adds it to the refused lines.
     fn take(&mut self, intake: &mut Intake<'_, '_>, looked: Looked) -> Result<()> {
         let answer = &mut self.answer;
         let Looked {
@@ -367,9 +367,9 @@ fn stage(intake: &mut Intake<'_, '_>, reviewed: Reviewed) -> Result<Done> {
 /// The fate of a line.
 enum Done {
     Staged(Staged),
-    /// Another item says it.
+    /// Another item has the same text.
     Said,
-    /// It waits for a person.
+    /// A person must judge it.
     Held,
 }
 

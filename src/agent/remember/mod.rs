@@ -7,9 +7,8 @@
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - RMB-1: a text that the review stops is in no state and in no answer.
-//! - RMB-2: a writer replaces, joins or supersedes nothing that is more trusted than the writer, and nothing in another
-//!   scope.
+//! - RMB-1: no state and no answer has a text that the review stopped.
+//! - RMB-2: a writer replaces, merges with and supersedes only items of the same scope that are no more trusted than the writer.
 //! - RMB-3: a writer replaces no session, no object below a session, and no note of a session.
 
 mod duplicate_index;
@@ -46,7 +45,7 @@ use near::{Near, merged, near};
 /// The treatment of an item that certainly repeats another of its scope and kind. Less certain ones are only reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnDuplicate {
-    /// Store it, and say so.
+    /// Store it, and report the duplicate.
     #[default]
     Warn,
     /// Store nothing.
@@ -98,15 +97,15 @@ pub enum Status {
     Created,
     /// Its id has a new version.
     Updated,
-    /// Its id had this meaning already.
+    /// Its id has this content already.
     Unchanged,
-    /// Another item says it already; nothing was written.
+    /// Another item has the same text; nothing was written.
     Duplicate,
-    /// Another item has a new version that says this too.
+    /// It was merged into another item.
     Merged,
     /// It is stored and supersedes others, which stay.
     Superseded,
-    /// It waits for a person, outside the state.
+    /// It is in quarantine, outside the state.
     Quarantined,
     /// The memory is switched off: nothing was read or written.
     Disabled,
@@ -128,12 +127,12 @@ impl Status {
     }
 }
 
-/// Another item of the scope and kind that is about the same.
+/// A similar item of the same scope and kind.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Alike {
     /// Its id.
     pub id: Id,
-    /// How alike the two are, 0 to 1.
+    /// The similarity of the two texts, 0 to 1.
     #[serde(serialize_with = "six_digits")]
     pub similarity: f32,
     /// Its text.
@@ -148,7 +147,7 @@ fn six_digits<S: Serializer>(number: &f32, serializer: S) -> Result<S::Ok, S::Er
 /// The answer to [`Agent::remember`].
 #[derive(Clone, Debug)]
 pub struct Remembered {
-    /// The id that says it now: its own, or that of the item that says it already.
+    /// Its id, or the id of the item with the same text.
     pub id: Id,
     /// The version of that id; none if it is not in the state.
     pub digest: Option<ObjectDigest>,
@@ -160,17 +159,17 @@ pub struct Remembered {
     pub scope: Scope,
     /// The text as it was stored: without secrets and invisible characters.
     pub text: String,
-    /// Items that say the same, the likest first.
+    /// Duplicates, the most similar first.
     pub duplicates: Vec<Alike>,
     /// Items that contradict it.
     pub conflicts: Vec<Alike>,
     /// The verdict of the scan.
     pub verdict: Verdict,
-    /// The rules that it met.
+    /// The matching rules.
     pub rules: Vec<&'static str>,
-    /// Whether secrets were taken out of it.
+    /// Whether secrets were redacted.
     pub is_redacted: bool,
-    /// Where it is kept, if it is held back: the name of a draft.
+    /// The name of its draft, if it is in quarantine.
     pub held_as: Option<String>,
 }
 
@@ -195,7 +194,7 @@ pub(in crate::agent) fn remember(
     if reviewed.verdict == Verdict::Block {
         return Err(reviewed.refusal());
     }
-    // Another version than the expected one is the caller's to judge.
+    // After a conflict with an expected version the caller decides.
     let rule = match options.expected {
         Some(_) => Rule::REMEMBER_ONCE,
         None => Rule::REMEMBER,
@@ -220,7 +219,7 @@ fn reviewed(agent: &Agent, item: NewItem) -> Result<Reviewed> {
     Ok(reviewed)
 }
 
-/// Whether a caller may give this item, and the id is one that the quotas allow.
+/// Checks that a caller may give this item, and that the settings allow its id.
 fn check_given(agent: &Agent, item: &NewItem) -> Result<()> {
     item.check_given()?;
     if item.kind.as_str() == kind::SESSION {

@@ -1,4 +1,4 @@
-//! Items near a new one: those that say the same, and those that contradict it.
+//! Items similar to a new one: duplicates, and contradictions.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -84,8 +84,7 @@ pub(super) fn near(agent: &Agent, intake: &Intake<'_, '_>, id: &Id, item: &NewIt
             recall::Verdict::Conflict(_) => near.conflicts.push(alike),
             recall::Verdict::Same | recall::Verdict::Duplicate => {
                 near.duplicates.push(alike);
-                // What belongs to a session is nobody's to change (RMB-3), and what a tool said stands for nobody who is
-                // trusted.
+                // Items of a session are not merged (RMB-3), and an untrusted item never answers for a trusted writer.
                 let is_free = owner_of(&object).is_none() && !intake.is_of_outsider(&object);
                 if one.verdict == recall::Verdict::Same && near.surest.is_none() && is_free {
                     near.surest = Some(object);
@@ -104,8 +103,8 @@ pub(super) struct Merged {
     pub(super) reviewed: Reviewed,
 }
 
-/// An object with what an item adds to it: to its full text, if decay shortened it. `None` if anything that either says
-/// would be lost, or if the two together are over a quota or would not be stored.
+/// An object with the text and fields of an item merged into it; of a shortened object, into the original. `None` if the merge
+/// would lose a field, exceed a quota, or be stopped by the scan.
 pub(super) fn merged(agent: &Agent, object: &Object, item: &NewItem) -> Result<Option<Merged>> {
     let before = Item::from(object.clone());
     let full = original_of(agent.memory(), &before)?;
@@ -147,8 +146,7 @@ pub(super) fn merged(agent: &Agent, object: &Object, item: &NewItem) -> Result<O
     }))
 }
 
-/// Whether a merged item would not say what the new one says beside its text, or would end when the new one does not. Its session and
-/// order are in the log.
+/// Whether a merge would lose a field or an expiry of the new item. Its session and order are in the log.
 fn loses(before: &Item, item: &NewItem) -> bool {
     fn differs<T: PartialEq>(new: Option<&T>, old: Option<&T>) -> bool {
         new.is_some() && new != old
@@ -167,7 +165,7 @@ fn loses(before: &Item, item: &NewItem) -> bool {
             .any(|(name, value)| object.attribute(name).as_ref() != Some(value))
 }
 
-/// Both texts; one of them where it says the other.
+/// Both texts; only the longer one if it contains the other.
 fn joined(old: &str, new: &str) -> String {
     let (even_old, even_new) = (collapsed(old), collapsed(new));
     if even_old.contains(&*even_new) {
@@ -179,8 +177,7 @@ fn joined(old: &str, new: &str) -> String {
     }
 }
 
-/// Gives an object what an item asks of it besides its text: tags, citations, a pin, and to be as sensitive as the stricter of
-/// the two.
+/// Merges tags, citations and the pin of an item into an object, and sets the stricter sensitivity of the two.
 pub(super) fn unite(object: &mut NewObject, before: &Item, item: &NewItem) {
     let (mut tags, mut citations) = (before.tags(), before.citations());
     add_new(&mut tags, &item.tags);

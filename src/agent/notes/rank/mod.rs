@@ -1,4 +1,4 @@
-//! The rank of a note for a query: how well it fits, how fresh it is, whether it was read lately.
+//! The rank of a note for a query, by relevance, freshness and last reading.
 //!
 //! `score = relevance * freshness * read boost`, clamped to 0..1. Relevance is lexical; freshness halves in a month and
 //! the boost of a reading in a week, by the settings. Texts are compared in lower case and composed, so that a query
@@ -28,7 +28,7 @@ pub struct NoteSettings {
     /// Microseconds after which an unchanged note counts half.
     #[serde(rename = "fresh_half_life", deserialize_with = "values::micros")]
     pub fresh_half_life_micros: i64,
-    /// The boost of a reading right now, added to a factor of 1.
+    /// The boost of a reading at this moment, added to a factor of 1.
     #[serde(deserialize_with = "values::factor")]
     pub read_boost: f64,
     /// The largest factor of a reading.
@@ -93,8 +93,7 @@ pub struct NoteHit<'a> {
     pub snippet: String,
 }
 
-/// Returns the notes that fit `query`, best first, those of score 0 left out: by score, own before others, newest
-/// first, then by id.
+/// Returns the notes with a score above 0, best first: by score, own before others, newest first, then by id.
 pub fn rank_notes<'a>(
     query: &str,
     notes: impl IntoIterator<Item = Note<'a>>,
@@ -124,8 +123,7 @@ fn hit<'a>(query: &str, note: Note<'a>, now_micros: i64, settings: &NoteSettings
     })
 }
 
-/// Returns what is left of a note's weight: 1 when it was written now or later, half after every half-life, 0 if the
-/// time of writing is not known.
+/// Returns the freshness of a note: 1 now or in the future, half after every half-life, 0 if the time of writing is unknown.
 pub fn fresh_factor(updated_micros: Option<i64>, now_micros: i64, settings: &NoteSettings) -> f64 {
     updated_micros.map_or(0.0, |updated| {
         halved(updated, now_micros, settings.fresh_half_life_micros)
@@ -152,8 +150,7 @@ fn halved(then_micros: i64, now_micros: i64, half_life_micros: i64) -> f64 {
     (-(age as f64) / half_life_micros as f64).exp2()
 }
 
-/// The order of hits. Scores are compared in whole steps, since "equal within a step" would not be transitive and no
-/// sort may rely on it.
+/// The order of hits. Scores are compared in whole steps, because "equal within a step" is not transitive.
 fn order(left: &NoteHit<'_>, right: &NoteHit<'_>, settings: &NoteSettings) -> Ordering {
     let steps = |hit: &NoteHit<'_>| {
         if settings.score_step > 0.0 {
@@ -169,10 +166,10 @@ fn order(left: &NoteHit<'_>, right: &NoteHit<'_>, settings: &NoteSettings) -> Or
         .then_with(|| left.note.id.cmp(right.note.id))
 }
 
-/// The most that a text gets that is not the query itself.
+/// The highest relevance of a text that differs from the query.
 const INEXACT_MAX: f64 = 0.99;
 
-/// Returns how well `text` fits `query`, in 0..=1 with six decimals.
+/// Returns the relevance of `text` for `query`, in 0..=1 with six decimals.
 ///
 /// 1 if they are equal in lower case. Else by the share `c` of the query's words that stand in the text, also inside
 /// longer words: `0.15 + 0.55 c`, 0.2 more if the whole query stands there, and up to 0.1 for a text that is not longer
@@ -232,7 +229,7 @@ pub fn snippet(text: &str, query: &str, settings: &NoteSettings) -> String {
 
 /// The number of the character at which the match begins.
 fn place_of_match(shown: &[char], query: &str) -> Option<usize> {
-    // Lower case may have more characters than what is shown, so each remembers which one it comes from.
+    // Lower case may have more characters, so `places` has the original place of each.
     let mut lower = String::new();
     let mut places = Vec::new();
     for (place, letter) in shown.iter().enumerate() {
