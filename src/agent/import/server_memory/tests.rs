@@ -152,7 +152,7 @@ proptest! {
                 || graph.findings.iter().any(|found| found.line == number);
             prop_assert!(is_known || line.trim().is_empty() || line == "\u{FEFF}", "{line}");
         }
-        let names: std::collections::HashSet<&str> = graph.entities.iter().map(|entity| &*entity.name).collect();
+        let names: HashSet<&str> = graph.entities.iter().map(|entity| &*entity.name).collect();
         prop_assert_eq!(names.len(), graph.entities.len(), "SMJ-2");
     }
 
