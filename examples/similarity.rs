@@ -16,10 +16,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         let text = |field: &str| pair[field].as_str().unwrap_or_default();
         let found = similarity(text("a"), text("b"));
         let score = (f64::from(found.score()) * 1e5).round() / 1e5;
-        let verdict = format!("{:?}", found.verdict());
+        let relation = format!("{:?}", found.relation());
         println!(
             "{}",
-            json!({ "id": pair["id"], "score": score, "verdict": verdict })
+            json!({ "id": pair["id"], "score": score, "verdict": relation })
         );
     }
     Ok(())

@@ -127,7 +127,7 @@ impl Context {
                 let mut settings = read.map_err(|error| error.context(shown(&path)))?;
                 let ignored = match named {
                     Some(_) => Vec::new(),
-                    None => settings.scan.raise_to(&scan::Settings::default()),
+                    None => settings.scan.raise_to(&scan::VerdictTable::default()),
                 };
                 Ok((settings, ignored))
             }

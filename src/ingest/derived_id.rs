@@ -5,7 +5,7 @@
 //! L6, inside `ingest`. Pure.
 //!
 //! # Invariants
-//! - ING-7: the same file gets the same ids in every store that does not hold it yet.
+//! - ING-7: the same file gets the same ids in every store that does not contain it yet.
 
 use std::borrow::Cow;
 

@@ -1,14 +1,14 @@
 //! The objects that a file states, before the plan compares them with a memory.
 //!
-//! Org and Markdown files are a tree of headings, transcripts a list of entries. Both are [`Section`]s, kept flat in the
-//! order of the file with the place of their parent, so that no depth needs recursion. A JSON Lines file may also state
-//! whole objects.
+//! Org and Markdown files are a tree of headings, transcripts a list of entries. Both are [`Section`]s, kept flat in
+//! the order of the file, each with the index of its parent, so that no depth needs recursion. A JSON Lines file may
+//! also state whole objects.
 //!
 //! # Layer
 //! L6, inside `ingest`.
 //!
 //! # Invariants
-//! - ING-2: a section stands after its parent in [`Document::sections`].
+//! - ING-2: a section comes after its parent in [`Document::sections`].
 
 use super::format::Format;
 use super::json::{Fields, ObjectLine};
@@ -16,7 +16,7 @@ use super::text;
 use crate::error::{Error, Result};
 use crate::object::{Attributes, Id, Kind, Time, Value};
 
-/// The kind of the object that stands for a file.
+/// The kind of the object of a whole file.
 pub const DOCUMENT_KIND: &str = "document";
 /// The kind of a heading of an Org or Markdown file.
 pub const HEADING_KIND: &str = "heading";
@@ -43,7 +43,7 @@ impl SectionKind {
 #[derive(Clone, Debug)]
 pub(super) struct Section {
     pub(super) kind: SectionKind,
-    /// Place of the parent in the sections of the document; `None`: the document itself.
+    /// Index of the parent in the sections of the document; `None`: the document itself.
     pub(super) parent: Option<usize>,
     /// The line where it starts, from 1, for messages.
     pub(super) line: u64,
@@ -102,7 +102,7 @@ pub(super) struct StatedObject {
 pub struct Document {
     pub(super) path: Id,
     pub(super) format: Format,
-    /// The file is no document, but a list of objects that stand for themselves.
+    /// The file is a list of objects without a document.
     pub(super) is_list: bool,
     pub(super) attributes: Attributes,
     pub(super) content: Option<String>,
@@ -154,7 +154,7 @@ impl Document {
         }
     }
 
-    /// The id of the object that stands for the file: its path as given, with `/` between the parts and
+    /// The id of the document: the path of the file as given, with `/` between the parts and
     /// without `./` and `x/../`.
     pub fn id(&self) -> &Id {
         &self.path

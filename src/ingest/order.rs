@@ -1,6 +1,6 @@
 //! Order keys: texts whose bytes sort in the order of the siblings.
 //!
-//! A key is a number of eight digits of base 36. Many inserts in one place add digits of a fraction behind it. The first
+//! A key is a number of eight digits of base 36. Many inserts between two keys add digits of a fraction. The first
 //! keys of a list are evenly spaced from the middle, with room in front, between and behind. Existing keys are kept
 //! while their order holds.
 //!
@@ -205,7 +205,7 @@ fn saturating_number(digits: &[u8]) -> u128 {
 }
 
 /// `low` plus `part` of `parts` of `difference`, rounded down. All but the first digit of the difference
-/// stand below those of `low`.
+/// align with those of `low`.
 fn add_part(low: &[u8], difference: &[u8], part: u64, parts: u64) -> Vec<u8> {
     let (base, part, parts) = (u128::from(BASE), u128::from(part), u128::from(parts));
     let mut carry = 0;

@@ -14,9 +14,9 @@ use crate::object::Id;
 /// A document whose headings are added in the order of the file.
 pub(super) struct Outline {
     pub(super) document: Document,
-    /// Gives a quoted text back as it was.
+    /// Removes the quotation marks of the format from a text.
     unquote: fn(&str) -> String,
-    /// Level and place of the headings that are still open, outermost first.
+    /// Level and index of the open headings, outermost first.
     open: Vec<(usize, usize)>,
     /// Places of the headings with a stated id.
     places: HashMap<Id, usize>,
@@ -46,11 +46,11 @@ impl Outline {
 
     /// Adds the next heading of the file, which has `level`, with the text below it and the fields stated of it.
     ///
-    /// The level is stored only where it does not follow from the depth: a heading is one level below its
-    /// parent unless it says otherwise.
+    /// The level is stored only where it does not follow from the depth: a heading is one level below its parent by
+    /// default.
     ///
     /// # Errors
-    /// `InvalidInput`: the stated parent does not stand above, or another kind than a heading has no id.
+    /// `InvalidInput`: the stated parent is not above in the file, or an object of another kind has no id.
     pub(super) fn push(&mut self, level: usize, heading: Section, body: &str, stated: Fields) -> Result<()> {
         let line = heading.line;
         self.try_push(level, heading, body, stated)
@@ -77,9 +77,10 @@ impl Outline {
         }
         if let Some(under) = &heading.stated.parent {
             let parent = self.places.get(under).filter(|parent| **parent < place);
-            heading.parent = Some(*parent.ok_or_else(|| {
-                Error::invalid(format!("the parent `{under}` does not stand above in this file"))
-            })?);
+            heading.parent =
+                Some(*parent.ok_or_else(|| {
+                    Error::invalid(format!("the parent `{under}` is not above in this file"))
+                })?);
         } else {
             while self.open.last().is_some_and(|(above, _)| *above >= level) {
                 self.open.pop();

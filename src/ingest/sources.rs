@@ -52,7 +52,7 @@ struct Staging<'a> {
 }
 
 impl Staging<'_> {
-    /// Stages the write at `place`, or registers it as waiting for its sources.
+    /// Stages the write with this index, or registers it as waiting for its sources.
     fn begin(&mut self, place: usize) -> Result<()> {
         let mut sources = self.writes[place].0.object.derived_from.clone();
         sources.sort_unstable();
@@ -70,7 +70,7 @@ impl Staging<'_> {
         }
     }
 
-    /// Stages the write at `place`, and every write whose last missing source it is.
+    /// Stages the write with this index, and every write whose last missing source it is.
     fn put(&mut self, place: usize) -> Result<()> {
         let mut ready = vec![place];
         while let Some(place) = ready.pop() {

@@ -1,10 +1,10 @@
 //! Fields that a file states beside its own syntax: `:TREERING: {...}` in Org, `<!-- treering: {...} -->` in
-//! Markdown. Exports write them, so that they come back as the same objects.
+//! Markdown. Exports write them, so that an import reads the same objects.
 //!
 //! The braces hold the fields of an object as a line of JSON has them, each only where it differs from the
 //! rest of the file: `id`, `kind`, `scope`, `position`, `origin`, `derived_from`, `event_time`, `expires`,
 //! `reserved`; `attributes`, of which null removes one; `content`; `parent`, a heading further up; and `quoted`, for a
-//! text that stands in the file with marks in front of what would else be structure.
+//! text that the file quotes, so that none of it is read as structure.
 //!
 //! # Layer
 //! L6, inside `ingest`.

@@ -77,7 +77,7 @@ pub(super) fn body(text: &str) -> Option<String> {
     Some(text[start..end].to_owned())
 }
 
-/// The start of a text, escaped, for a message: the text may be long or hold control characters.
+/// The start of a text, escaped, for a message: the text may be long or contain control characters.
 pub(crate) fn shown(text: &str) -> String {
     const CHARACTERS: usize = 60;
     let mut start = String::new();

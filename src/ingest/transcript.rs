@@ -78,7 +78,7 @@ fn in_field(name: &str) -> impl FnOnce(Error) -> Error {
     move |error| error.context(format!("field `{name}`"))
 }
 
-/// Takes the value of the first of `names` that one of the maps holds with a value that `fits`.
+/// Takes the first value that `fits` under one of `names` in one of the maps.
 fn take_first(
     fields: &mut Map<String, Json>,
     around: &mut Map<String, Json>,
@@ -112,7 +112,7 @@ fn joined_text(parts: &[Json]) -> Result<Option<String>> {
     Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
 }
 
-/// Whether the joined text holds everything that the parts hold.
+/// Whether the joined text contains all of the parts.
 fn is_plain(parts: &[Json]) -> bool {
     match parts {
         [Json::String(_)] => true,

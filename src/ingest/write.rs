@@ -56,7 +56,7 @@ pub fn documents(view: &View) -> Result<Vec<Id>> {
 }
 
 /// Writes documents in one commit, with an automatic snapshot of the state before. The change counts only the work of
-/// this call: an object that another process wrote the same way meanwhile counts as unchanged.
+/// this call: an object counts as unchanged if another process wrote the same meanwhile.
 ///
 /// # Errors
 /// `Denied` (code `less_trusted`): an untrusted writer rewrites or removes a more trusted object. As [`plan`] and
@@ -94,8 +94,8 @@ pub fn ingest(
     Ok((change, committed))
 }
 
-/// The error with the location of the first of its ids that a document states. The whole change may break a rule that no
-/// object breaks alone, as with a parent that does not exist.
+/// The error with the location of the first of its ids that a document states. The whole change may break a rule that
+/// no object breaks alone, as with a parent that does not exist.
 fn located(documents: &[Document], error: Error) -> Error {
     let location = |id: &String| {
         documents.iter().find_map(|document| {

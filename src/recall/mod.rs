@@ -1,26 +1,26 @@
-//! Ranked search over memories: text analysis, index, queries, duplicates.
+//! Ranked search: text analysis, index, queries, duplicates. A document is a text of the memory with its metadata.
 //!
-//! An [`Index`] is searchable as soon as a memory is added. [`Index::recall`] answers a [`Query`] with hits and the
+//! An [`Index`] is searchable as soon as a document is added. [`Index::recall`] answers a [`Query`] with hits and the
 //! reasons for each. [`similarity`] and [`Index::near`] find duplicates and contradictions. Everything is derived from
-//! the memories: no model, no clock, no disk.
+//! the documents: no model, no clock, no disk.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside this folder.
 //!
 //! # Invariants
 //! - RCL-1: any text can be indexed and searched for; no input makes recall fail or panic.
-//! - RCL-2: an answer depends on the memories and the query alone.
+//! - RCL-2: an answer depends on the documents and the query alone.
 
 mod duplicates;
 mod index;
 mod query;
 mod text;
 
-pub use duplicates::{CONFLICT_COVER, Contradiction, MERGE, Near, REPORT, Similarity, Verdict, similarity};
+pub use duplicates::{CONFLICT_COVER, Contradiction, MERGE, Near, REPORT, Relation, Similarity, similarity};
 pub use index::{Document, Full, Index, Key};
 pub(crate) use query::five_digits;
 pub use query::{
-    Answer, CHARS_A_TOKEN, Embedder, Filter, Hit, LATELY, MEANINGS, Moved, NAMES, Query, Reason, SIGNALS,
-    Scratch, Signal, Snippet, TakesPlace, snippet, tokens,
+    Answer, CHARS_A_TOKEN, Embedder, Filter, Hit, IsSuccessor, LATELY, MEANINGS, Moved, NAMES, Query, Reason,
+    SIGNALS, Scratch, Signal, Snippet, snippet, tokens,
 };
 pub(crate) use text::runs::is_spaceless;

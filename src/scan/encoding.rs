@@ -15,7 +15,7 @@ use super::source_map::SourceMap;
 
 const BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, NO_PAD.with_decode_allow_trailing_bits(true));
 
-/// Returns what base64 text decodes to, in either alphabet, with or without padding; `None` if it is not base64.
+/// Decodes base64 text, in either alphabet, with or without padding; `None` if it is not base64.
 pub(in crate::scan) fn base64(text: &[u8]) -> Option<Vec<u8>> {
     let padding = text.iter().rev().take_while(|byte| **byte == b'=').count();
     if padding > 2 {
@@ -29,7 +29,7 @@ pub(in crate::scan) fn base64(text: &[u8]) -> Option<Vec<u8>> {
     BASE64.decode(letters.collect::<Vec<u8>>()).ok()
 }
 
-/// Returns what pairs of hexadecimal digits decode to; `None` if there is anything else.
+/// Decodes pairs of hexadecimal digits; `None` for any other text.
 pub(in crate::scan) fn hexadecimal(text: &[u8]) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(2) {
         return None;
@@ -65,7 +65,7 @@ pub(in crate::scan) struct Unescaped {
 }
 
 impl Unescaped {
-    /// Returns the parts of `text` around `least` and more escapes that stand near each other.
+    /// Returns the parts of `text` around `least` or more escapes near each other.
     pub(in crate::scan) fn dense(&self, least: usize) -> Vec<Range<usize>> {
         const NEAR: usize = 64;
         const AROUND: usize = 256;
@@ -86,7 +86,8 @@ impl Unescaped {
     }
 }
 
-/// Replaces `%41`, `&#65;`, `&#x41;`, `&lt;` and its kin, `\x41` and `\u0041` in `text`; `None` if fewer than `least`.
+/// Replaces `%41`, `&#65;`, `&#x41;`, `&lt;` and other named entities, `\x41` and `\u0041` in `text`; `None` if fewer
+/// than `least`.
 pub(in crate::scan) fn unescape(text: &str, least: usize) -> Option<Unescaped> {
     let bytes = text.as_bytes();
     let mut out: Vec<u8> = Vec::with_capacity(text.len());
@@ -190,7 +191,7 @@ fn utf16_unit(bytes: &[u8]) -> Option<u16> {
 /// Shortest run of letters and digits that is decoded.
 const RUN_MIN: usize = 20;
 
-/// Returns the runs of base64 letters that are long enough to hold a payload, with their padding.
+/// Returns the runs of base64 letters that are long enough for a payload, with their padding.
 pub(in crate::scan) fn runs(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte);
     let mut at = 0;

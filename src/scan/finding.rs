@@ -1,6 +1,6 @@
 //! Findings of the scan: place, category, severity and rule.
 //!
-//! A finding never holds the text it is about, so logs and answers can show it without disclosing a secret.
+//! A finding never contains the text that it is about, so logs and answers can show it without disclosing a secret.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate.
@@ -18,7 +18,7 @@ pub enum Category {
     Secret,
     /// Characters that are invisible or look like others.
     Unicode,
-    /// An order to set earlier instructions aside, or to play somebody without rules.
+    /// An order to ignore earlier instructions, or to play a role without rules.
     Override,
     /// Text that poses as the system, the developer or a turn of the chat template.
     Role,
@@ -26,9 +26,9 @@ pub enum Category {
     Delimiter,
     /// A forged call of a tool.
     ToolCall,
-    /// Code fetched and run, or a shell handed to somebody else.
+    /// Downloaded code that is run, or a remote shell.
     Execute,
-    /// Data sent to a place outside.
+    /// Data sent to an outside address.
     Exfiltration,
     /// A request for secrets or for the hidden instructions.
     Solicitation,

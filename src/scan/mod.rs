@@ -1,7 +1,7 @@
 //! The scan of texts before a write: secrets, invisible characters, and text that looks like a prompt injection.
 //!
 //! A [`Scanner`] reads a text before any of it reaches the log, and answers with a [`Report`]: findings with category,
-//! rule, severity and span, the verdict of the [`Settings`], and a score. [`Scanner::redact`] replaces secrets by keyed
+//! rule, severity and span, the verdict of the [`VerdictTable`], and a score. [`Scanner::redact`] replaces secrets by keyed
 //! markers; [`Scanner::neutralise`] removes invisible characters. The scan is advice, because a plausible statement
 //! passes it. The source of a text, not the scan, decides what the text may do.
 //!
@@ -26,7 +26,7 @@ use std::borrow::Cow;
 
 pub use self::finding::{Category, Finding, Severity};
 pub use self::unicode::Neutral;
-pub use self::verdict::{Settings, Verdict};
+pub use self::verdict::{Verdict, VerdictTable};
 
 /// The most findings in a report; it counts the rest.
 pub const FINDINGS_MAX: usize = 1_000;
@@ -50,13 +50,13 @@ pub struct Report {
 /// All scanners of a process share the rules, which are read when a scan first needs them.
 #[derive(Clone)]
 pub struct Scanner {
-    settings: Settings,
+    settings: VerdictTable,
     key: [u8; 32],
 }
 
 impl Scanner {
     /// Returns a scanner that makes its markers with `key`. The key belongs to the store and is as secret as the store.
-    pub fn new(settings: Settings, key: [u8; 32]) -> Self {
+    pub fn new(settings: VerdictTable, key: [u8; 32]) -> Self {
         Self { settings, key }
     }
 

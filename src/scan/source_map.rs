@@ -3,7 +3,7 @@
 //! # Layer
 //! Pure: imports nothing of the crate.
 
-/// The positions of a text that the bytes of its copy come from.
+/// For each byte of a copy, its position in the text.
 #[derive(Default)]
 pub(in crate::scan) struct SourceMap {
     /// (position in the copy, distance to the source from there on), ascending. The distance wraps below zero.
@@ -13,7 +13,7 @@ pub(in crate::scan) struct SourceMap {
 }
 
 impl SourceMap {
-    /// Adds that the bytes from `copy` on come from the bytes from `source` on. Positions ascend.
+    /// Maps the bytes from `copy` on to the bytes from `source` on. Positions ascend.
     #[inline]
     pub(in crate::scan) fn add(&mut self, copy: usize, source: usize) {
         let distance = source.wrapping_sub(copy);
@@ -23,7 +23,7 @@ impl SourceMap {
         }
     }
 
-    /// Returns where the byte at `copy` comes from.
+    /// Returns the position in the text of the byte at `copy`.
     pub(in crate::scan) fn source(&self, copy: usize) -> usize {
         let step = self.steps.partition_point(|(start, _)| *start <= copy);
         let distance = step.checked_sub(1).map_or(0, |step| self.steps[step].1);

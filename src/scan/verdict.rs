@@ -50,11 +50,11 @@ impl Verdict {
 /// The default allows `Low`, flags `Medium` and quarantines `High`, with two exceptions. Commands that fetch and run code
 /// and encoded payloads are sure enough to block the write. Secrets are redacted, so the rest of the text is flagged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct VerdictTable {
     verdicts: [[Verdict; 3]; Category::ALL.len()],
 }
 
-impl Default for Settings {
+impl Default for VerdictTable {
     fn default() -> Self {
         let mut settings = Self {
             verdicts: [[Verdict::Allow, Verdict::Flag, Verdict::Quarantine]; Category::ALL.len()],
@@ -69,7 +69,7 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl VerdictTable {
     /// Returns settings that flag findings and quarantine or block nothing.
     pub fn advice() -> Self {
         Self {

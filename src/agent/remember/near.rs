@@ -79,14 +79,14 @@ pub(super) fn near(agent: &Agent, intake: &Intake<'_, '_>, id: &Id, item: &NewIt
             similarity: one.similarity.likeness,
             text: object.content().unwrap_or_default().to_owned(),
         };
-        match one.verdict {
-            recall::Verdict::Different => {}
-            recall::Verdict::Conflict(_) => near.conflicts.push(alike),
-            recall::Verdict::Same | recall::Verdict::Duplicate => {
+        match one.relation {
+            recall::Relation::Different => {}
+            recall::Relation::Conflict(_) => near.conflicts.push(alike),
+            recall::Relation::Same | recall::Relation::Duplicate => {
                 near.duplicates.push(alike);
                 // Items of a session are not merged (RMB-3), and an untrusted item never answers for a trusted writer.
                 let is_free = owner_of(&object).is_none() && !intake.is_of_outsider(&object);
-                if one.verdict == recall::Verdict::Same && near.surest.is_none() && is_free {
+                if one.relation == recall::Relation::Same && near.surest.is_none() && is_free {
                     near.surest = Some(object);
                 }
             }

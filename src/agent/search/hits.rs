@@ -125,7 +125,7 @@ impl Search<'_> {
             &recall::Query {
                 scopes: scopes.as_deref(),
                 filter: self.needs_filter().then_some(&filter),
-                takes_place: Some(&supersedes),
+                is_successor: Some(&supersedes),
                 embedder,
                 now: Some(self.now.as_micros().div_euclid(1_000_000)),
                 recency: self.query.recency,

@@ -177,11 +177,11 @@ mod tests {
         let but = format!("[scan.override]\nhigh = \"block\"\n{all}");
         assert_eq!(verdict(&but), Verdict::Block);
         let mut scan = Settings::from_toml(&but).unwrap().scan;
-        let raised = scan.raise_to(&crate::scan::Settings::default());
+        let raised = scan.raise_to(&crate::scan::VerdictTable::default());
         assert!(raised.contains(&(Category::Execute, Severity::High)));
         assert_eq!(scan.get(Category::Override, Severity::High), Verdict::Block);
         assert_eq!(scan.get(Category::Execute, Severity::High), Verdict::Block);
-        assert_eq!(scan.raise_to(&crate::scan::Settings::default()), []);
+        assert_eq!(scan.raise_to(&crate::scan::VerdictTable::default()), []);
     }
 
     /// INVARIANT SET-1.

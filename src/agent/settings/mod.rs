@@ -113,7 +113,7 @@ pub struct Settings {
     /// How much may be remembered.
     pub quotas: Quotas,
     /// The verdicts of the scan.
-    pub scan: scan::Settings,
+    pub scan: scan::VerdictTable,
     /// The treatment of secrets.
     pub secrets: Secrets,
     /// When decay acts.

@@ -33,17 +33,18 @@ pub enum Piece {
     Objects(String),
 }
 
-/// Passes a state to `write`, piece by piece. All pieces together, ingested into an empty store, give the same root, with
-/// two exceptions:
+/// Passes a state to `write`, piece by piece. An empty store that ingests all pieces gets the same root, with two
+/// exceptions:
 ///
-/// - The returned objects are derived from versions outside of the state. They come back with the origin of an import.
+/// - The returned objects are derived from versions outside of the state. An import returns them with the origin
+///   `import`.
 /// - Erased objects are omitted, and so are objects that a handle of a damaged store cannot read. If other objects are
-///   below one, an object of the kind `erased` stands in its place.
+///   below one, an object of the kind `erased` replaces it.
 ///
 /// With `all_in_list` there are no documents.
 ///
 /// # Errors
-/// The errors of `write`; `InvalidInput` for an object that cannot be written so that it comes back, and for JSON Lines,
+/// The errors of `write`; `InvalidInput` for an object that the format cannot express, and for JSON Lines,
 /// which have [`for_each_version`](super::for_each_version); `Corrupt` or `Io` if an object cannot be read.
 pub fn for_each_piece<E: From<Error>>(
     memory: &Memory,
@@ -133,7 +134,8 @@ fn is_plain_path(path: &str) -> bool {
     })
 }
 
-/// Finds the trusted objects that come back with a lower origin, because a source of theirs does not come back as it is.
+/// Finds the trusted objects that an import returns with a lower origin, because one of their sources is missing or
+/// changed.
 #[derive(Default)]
 struct Lowered {
     found: Vec<(Id, ObjectDigest)>,

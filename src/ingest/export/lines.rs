@@ -1,10 +1,10 @@
 //! Exports all objects of a state in an order in which each can be written again.
 //!
-//! Parents come before their children, and siblings in their order. Sources, also earlier versions, come before the
-//! objects derived from them, because their origins vouch for the origin of the derived object. A source that stands
-//! later in the tree moves ahead, with the objects above it. If one of these waits for a source itself, the source comes
-//! ahead for history only, like an earlier version, and again at its place. So both orders hold, also for a parent that
-//! is derived from its child.
+//! Parents come before their children, and siblings in their order. Sources, and earlier versions among them, come
+//! before the objects derived from them: the reader limits the origin of a derived object by the origins of its
+//! sources. A source from further down in the tree moves ahead, with the objects above it. If one of these waits for a
+//! source itself, the source comes ahead as history only, like an earlier version, and again at its own position. So
+//! both orders hold, even for a parent that is derived from its child.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -12,8 +12,8 @@
 //! # Invariants
 //! - EXP-1: every object of the state comes once as an object, after its parent and after every version that it is
 //!   derived from and that history keeps.
-//! - EXP-4: no version comes more than twice. The visits of a version are bounded by its links as child, parent, source
-//!   and derived object.
+//! - EXP-4: no version is written more than twice. The visits of a version are bounded by its links as child, parent,
+//!   source and derived object.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -27,7 +27,7 @@ use crate::object::{Id, Object};
 pub struct Version {
     /// The version.
     pub object: Object,
-    /// Whether it is for history only: an earlier version, or one that comes again at its place.
+    /// Whether it is for history only: an earlier version, or a version that is written again at its own position.
     pub past: bool,
     /// Whether its parent is missing: erased, lost or damaged. Another store can hold it only without the parent.
     pub is_orphan: bool,
@@ -81,7 +81,7 @@ pub fn for_each_version<E: From<Error>>(
         Ok(())
     } else {
         let unreached = Error::corrupt("some objects are below a missing object");
-        Err(unreached.with_hint("see treering verify").into())
+        Err(unreached.with_hint("run `treering verify`").into())
     }
 }
 
@@ -117,8 +117,8 @@ pub fn omitted(view: &View) -> Result<Omitted, Error> {
     Ok(omitted)
 }
 
-/// The parents that objects name and that cannot be read: erased, lost, or damaged in a damaged store. Salvage may leave
-/// nothing of them but these names.
+/// The parents that objects name and that cannot be read: erased, lost, or damaged in a damaged store. Salvage may
+/// leave nothing of them but these names.
 pub(super) fn missing_parents(view: &View) -> Result<BTreeSet<Id>, Error> {
     let mut parents = BTreeSet::new();
     for object in view.objects() {
@@ -139,7 +139,7 @@ fn is_missing(view: &View, id: &Id) -> bool {
 }
 
 fn missing() -> Error {
-    Error::corrupt("an object that the index names is missing").with_hint("see treering verify")
+    Error::corrupt("an object that the index names is missing").with_hint("run `treering verify`")
 }
 
 /// The progress of a version.
@@ -206,8 +206,8 @@ impl<E: From<Error>> Out<'_, E> {
         self.put(object, false)
     }
 
-    /// Writes the sources of an object, each after its own sources. There is no circle: a version would have to contain its
-    /// own digest.
+    /// Writes the sources of an object, each after its own sources. There is no circle: a version would have to contain
+    /// its own digest.
     fn put_sources(&mut self, object: &Object) -> Result<(), E> {
         let mut waiting: Vec<(ObjectDigest, bool)> = Vec::new();
         waiting.extend(object.derived_from().map(|source| (source, false)));
@@ -228,7 +228,7 @@ impl<E: From<Error>> Out<'_, E> {
         Ok(())
     }
 
-    /// Writes a version ahead of its place. Its sources are written.
+    /// Writes a version ahead of its position. Its sources are written.
     fn put_ahead(&mut self, source: Object) -> Result<(), E> {
         let current = self.view.get(&Id::new(source.id())?)?;
         let is_current = current.is_some_and(|current| current.digest() == source.digest());

@@ -135,7 +135,7 @@ fn texts(value: &Value) -> Vec<&str> {
     }
 }
 
-/// Adds a drawer of the properties that can stand in one, unless there are none.
+/// Adds a drawer of the properties that a drawer can express, if there are any.
 fn put_drawer(out: &mut String, properties: Option<&Value>, id: Option<&str>, statement: Option<&str>) {
     let none = BTreeMap::new();
     let properties = match properties {

@@ -7,8 +7,8 @@
 //! L6, inside `ingest`. Pure.
 //!
 //! # Invariants
-//! - EXP-2: the text, ingested into an empty memory, gives exactly the objects of the tree; else the export is refused.
-//! - EXP-3: a part of a list gives the same objects, whatever stands before and after it in the list.
+//! - EXP-2: an empty memory that ingests the text gets exactly the objects of the tree; else the export is refused.
+//! - EXP-3: a part of a list is read as the same objects, whatever precedes and follows it.
 
 use std::collections::HashSet;
 
@@ -137,7 +137,7 @@ fn read_back(
     let read = Document::read(path, whole.as_bytes(), Some(syntax.format()))
         .and_then(|document| plan(&[document], &Nothing(suite), &IngestOptions::default()))
         .map_err(|_| refused(&root.id))?;
-    // In a list half of the neighbours stand before the objects. No neighbour may change.
+    // In a list half of the neighbours come before the objects. No neighbour may change.
     let mut put = read.put;
     let count = rendering.nodes.len();
     if put.len() != count + around || put[count + around / 2..].iter().any(has_text) {
@@ -187,7 +187,7 @@ fn refused(id: &Id) -> Error {
         "the object {id} cannot be written in this format without loss"
     ))
     .with_code(ErrorCode::NotExportable)
-    .with_hint("export as JSON Lines (--format jsonl), which hold every object")
+    .with_hint("export as JSON Lines (--format jsonl), which can express every object")
 }
 
 /// An empty memory.
@@ -216,7 +216,7 @@ enum Body {
     Plain(String),
     /// With marks, so that nothing in it is structure.
     Quoted(String),
-    /// Among the stated fields, because the text of the file cannot hold it.
+    /// Among the stated fields, because the text of the file cannot express it.
     Stated,
 }
 
@@ -291,8 +291,8 @@ struct Level {
     attribute: Option<i64>,
 }
 
-/// The levels of the objects, where these keep the shape of the tree. The root of a part of a list is always at the top: a
-/// deeper one would be parsed as a child of the object before it (EXP-3).
+/// The levels of the objects, where these keep the shape of the tree. The root of a part of a list is always at the
+/// top: a deeper one would be parsed as a child of the object before it (EXP-3).
 fn levels(nodes: &[Node], shape: Shape, levels_max: usize) -> Vec<Level> {
     let mut levels = vec![Level::default(); nodes.len()];
     // The level of the sibling before, which no later one may exceed.
@@ -488,7 +488,7 @@ impl Rendering<'_> {
     }
 }
 
-/// Adds the attributes to state, so that those in the text (`said`) become the `wanted` ones.
+/// Adds the attributes whose values in the text (`said`) differ from the `wanted` ones.
 fn put_difference(fields: &mut Map<String, Json>, said: &Attributes, wanted: &Attributes) {
     let mut stated = Map::new();
     for (name, value) in wanted {

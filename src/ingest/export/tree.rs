@@ -11,14 +11,14 @@ use crate::object::{Id, Kind, NewObject, Object, Origin};
 /// The kind of the object that replaces an erased or lost one with children.
 const ERASED: &str = "erased";
 /// Its content.
-const ERASED_CONTENT: &str = "This object was erased, or damage took it. What is below it stood below it.";
+const ERASED_CONTENT: &str = "This object was erased or lost to damage. The objects below are its children.";
 
 /// An object of a tree.
 pub(super) struct Node {
     pub(super) object: NewObject,
     pub(super) origin: Origin,
     pub(super) digest: ObjectDigest,
-    /// Place of the parent; `None` for the root.
+    /// Index of the parent; `None` for the root.
     pub(super) parent: Option<usize>,
     /// Places of the children, in order.
     pub(super) children: Vec<usize>,
@@ -52,7 +52,7 @@ impl Tree {
         Self(vec![top]).with(view, waiting)
     }
 
-    /// Adds objects with their subtrees, the last one first, each with the place of its parent.
+    /// Adds objects with their subtrees, the last one first, each with the index of its parent.
     fn with(self, view: &View, mut waiting: Vec<(Object, Option<usize>)>) -> Result<Self> {
         let mut nodes = self.0;
         while let Some((object, parent)) = waiting.pop() {

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::ingest::text::shown;
 use crate::object::{Attributes, Id, Kind, NewObject, Origin, Position, Scope, Time, Value};
 
-/// A field that may be stated to be absent, which differs from a field that is not stated.
+/// A field that a file may state as a value or as absent, or not state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::ingest) enum Stated<T> {
     #[default]
@@ -57,7 +57,7 @@ pub(in crate::ingest) struct Fields {
     pub(in crate::ingest) content: Stated<String>,
     /// An earlier version, for history only.
     pub(in crate::ingest) past: bool,
-    /// The content stands in the file with marks in front of what would else be structure.
+    /// The file quotes the content, so that none of it is read as structure.
     pub(in crate::ingest) quoted: bool,
 }
 
@@ -95,13 +95,14 @@ impl Fields {
             "quoted" => self.quoted = truth(value)?,
             _ => {
                 return Err(Error::invalid("an object has no such field")
-                    .with_hint("put values of your own into `attributes`"));
+                    .with_hint("put other values into `attributes`"));
             }
         }
         Ok(())
     }
 
-    /// Sets the stated fields of an object, except scope, position and origin, which also depend on what is around it.
+    /// Sets the stated fields of an object, except scope, position and origin, which also depend on its parent and
+    /// siblings.
     pub(in crate::ingest) fn apply(&self, object: &mut NewObject) {
         if let Some(derived_from) = &self.derived_from {
             object.derived_from.clone_from(derived_from);

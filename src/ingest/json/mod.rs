@@ -1,15 +1,15 @@
 //! Reads and writes JSON without loss: text, attribute values and whole objects.
 //!
-//! An attribute value has its JSON type. A float that JSON cannot express is written as a map whose only key begins with
-//! `$`: `{"$float": "nan"}`, also `"inf"` and `"-inf"`. A map of that form is written as `{"$map": {...}}`. Integers
-//! have 64 bits with a sign; a number with a point or exponent is a float.
+//! An attribute value has its JSON type. A float that JSON cannot express is written as a map whose only key begins
+//! with `$`: `{"$float": "nan"}`, also `"inf"` and `"-inf"`. A map of that form is written as `{"$map": {...}}`.
+//! Integers have 64 bits with a sign; a number with a point or exponent is a float.
 //!
 //! # Layer
 //! L6, inside `ingest`. Pure.
 //!
 //! # Invariants
 //! - ING-5: every written value is read back as the same value.
-//! - ING-6: JSON that cannot be kept as it is written is refused: a repeated key, an integer that is too large.
+//! - ING-6: JSON that would change when stored is refused: a repeated key, an integer that is too large.
 
 mod fields;
 mod object_line;
@@ -92,7 +92,7 @@ fn value_of_number(number: &Number) -> Result<Value> {
     } else {
         let float = number
             .as_f64()
-            .ok_or_else(|| Error::invalid(format!("{number} is not a number that can be kept")))?;
+            .ok_or_else(|| Error::invalid(format!("{number} is not a supported number")))?;
         Ok(Value::Float(float))
     }
 }

@@ -25,7 +25,7 @@ pub fn parse(text: &str) -> Result<Json> {
     parse_once(text).map_err(|(error, key_twice)| {
         // The parser counts lines of its own input, which would mislead beside the line of a file.
         let reason = match (key_twice, error.classify()) {
-            (Some(key), _) => format!("the key `{}` stands twice", shown(&key)),
+            (Some(key), _) => format!("the key `{}` is repeated", shown(&key)),
             (None, Category::Eof) => "the text ends before the value does".to_owned(),
             (None, Category::Data) => "a number is out of range".to_owned(),
             (None, Category::Syntax | Category::Io) => {
@@ -47,14 +47,14 @@ pub(crate) enum JsonError {
         /// The greatest depth allowed.
         depth_max: usize,
     },
-    /// One object has this key twice, so two readers could see two different values.
+    /// One object repeats this key, so two readers could see two different values.
     KeyTwice(String),
 }
 
 /// Parses one JSON value from outside, of limited depth. An integer beyond 64 bits becomes the nearest float.
 ///
 /// # Errors
-/// The reason why the text cannot be kept as it is written.
+/// The reason why the text is refused.
 #[cfg(feature = "agent")]
 pub(crate) fn parse_within(text: &str, depth_max: usize) -> std::result::Result<Json, JsonError> {
     // SJS-1.
@@ -99,7 +99,7 @@ fn outside_strings(text: &[u8]) -> impl Iterator<Item = (usize, u8)> {
     })
 }
 
-/// Parses one JSON value whose maps have each key once. An error comes with the key that a map has twice.
+/// Parses one JSON value without repeated keys. An error includes the repeated key.
 fn parse_once(text: &str) -> std::result::Result<Json, (serde_json::Error, Option<String>)> {
     let mut key_twice = None;
     let mut parser = serde_json::Deserializer::from_str(text);
@@ -141,7 +141,7 @@ fn check_integers(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Reads a JSON value whose maps have each key once, and keeps the first key that a map has twice.
+/// Reads a JSON value without repeated keys, and keeps the first repeated key.
 struct Once<'a>(&'a mut Option<String>);
 
 impl<'de> DeserializeSeed<'de> for Once<'_> {
@@ -203,7 +203,7 @@ impl<'de> Visitor<'de> for Once<'_> {
             let value = entries.next_value_seed(Once(self.0))?;
             if map.contains_key(&key) {
                 *self.0 = Some(key);
-                return Err(A::Error::custom("a key stands twice"));
+                return Err(A::Error::custom("a key is repeated"));
             }
             map.insert(key, value);
         }

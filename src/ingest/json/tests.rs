@@ -126,7 +126,7 @@ fn ing_6_a_key_twice_and_deep_nesting_are_refused() {
         parse(r#"{"a":{"b":1,"b":2}}"#)
             .unwrap_err()
             .message()
-            .contains("`b` stands twice")
+            .contains("`b` is repeated")
     );
     let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     assert!(value_from_json(&parse(&nested(VALUE_DEPTH_MAX)).unwrap()).is_ok());

@@ -46,8 +46,8 @@ pub(super) fn parse(path: &Id, matter: &str) -> Result<BTreeMap<String, Value>> 
         Err(error) => Err(at(
             path,
             error.line + 1,
-            format_args!("the front matter cannot be kept: {}", error.message),
+            format_args!("the front matter cannot be read: {}", error.message),
         )
-        .with_hint("quote values that hold `: ` or start with a sign that YAML gives a meaning")),
+        .with_hint("quote values that contain `: ` or start with a character that has a meaning in YAML")),
     }
 }

@@ -1,8 +1,8 @@
 //! Reads YAML into values without loss, and writes them.
 //!
-//! Null and truth values are those of YAML 1.2. A plain word is a number only in the form in which the number is written
-//! back: `12`, `0.5`, `.inf`. A postal code `012`, a version `1.10`, `0x1F`, `1e3`, `12:30`, an integer of more than 64
-//! bits, a date and any quoted word stay text.
+//! Null and truth values are those of YAML 1.2. A plain word is a number only in the form in which the number is
+//! written back: `12`, `0.5`, `.inf`. A postal code `012`, a version `1.10`, `0x1F`, `1e3`, `12:30`, an integer of more
+//! than 64 bits, a date and any quoted word stay text.
 //!
 //! # Layer
 //! L6, inside `ingest`. Pure.
@@ -51,7 +51,7 @@ fn line_of(span: &Span) -> u64 {
 /// An open list or map.
 enum Open {
     List(Vec<Value>),
-    /// The entries so far and the key whose value comes next.
+    /// The entries so far, and the key of the next value.
     Map(BTreeMap<String, Value>, Option<String>),
 }
 
@@ -111,7 +111,7 @@ impl Builder {
             Some((Open::Map(entries, key), _)) => match key.take() {
                 None => match key_text(value) {
                     Some(text) if entries.contains_key(&text) => {
-                        return refused(line, format!("the key `{text}` stands twice"));
+                        return refused(line, format!("the key `{text}` is repeated"));
                     }
                     Some(text) => *key = Some(text),
                     None => return refused(line, "a key is neither text, a number nor a truth value"),
@@ -221,7 +221,7 @@ fn value_form(value: &Value) -> String {
     }
 }
 
-/// A text as a plain word if YAML gives no part of it a meaning, else in quotes.
+/// A text as a plain word if no part of it has a meaning in YAML, else in quotes.
 fn text_form(text: &str) -> String {
     let is_word = |character: char| character.is_alphanumeric() || " _-./".contains(character);
     let is_plain = text.starts_with(char::is_alphanumeric)

@@ -42,7 +42,7 @@ impl Property<'_> {
             .map_err(|error| error.context(format!("{path}:{}: `:{NAME}:`", self.line)))
     }
 
-    /// Whether it says that the file is a list of objects.
+    /// Whether it declares that the file is a list of objects.
     pub(super) fn says_list(&self) -> bool {
         self.name.eq_ignore_ascii_case(NAME) && self.value == OBJECTS
     }
@@ -103,8 +103,8 @@ pub(super) fn add_value(map: &mut BTreeMap<String, Value>, name: &str, value: &s
     }
 }
 
-/// The properties of the drawer at the start of `body`, and the rest. As in Org, an open drawer or one with another line
-/// is not a property drawer.
+/// The properties of the drawer at the start of `body`, and the rest. As in Org, an open drawer or one with another
+/// line is not a property drawer.
 pub(super) fn split(first_line: u64, body: &str) -> Option<(Vec<Property<'_>>, &str)> {
     let mut lines = body.split_inclusive('\n');
     let mut length = 0;

@@ -11,7 +11,7 @@ use super::{drawer, headline};
 use crate::error::Result;
 use crate::object::{Attributes, Value};
 
-/// Keywords that belong to the element after them. Their place matters, so they stay text.
+/// Keywords that belong to the element after them. Their position matters, so they stay text.
 const AFFILIATED: [&str; 15] = [
     "call", "caption", "data", "header", "headers", "include", "label", "name", "plot", "resname", "result",
     "results", "source", "srcname", "tblname",

@@ -58,7 +58,7 @@ pub struct Write {
     pub origin: Option<Origin>,
 }
 
-/// The change that makes a memory hold some documents.
+/// The change that brings some documents into a memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
     /// New and changed objects, parents before children.
@@ -67,7 +67,7 @@ pub struct Change {
     pub past: Vec<Write>,
     /// Ids to remove, children before parents.
     pub remove: Vec<Id>,
-    /// The objects that stand for the documents, in the order of these.
+    /// The ids of the documents, in the order of the call.
     pub roots: Vec<Id>,
     /// Parents whose children all got new order keys, because there was no room between the old ones.
     pub respaced: Vec<Id>,

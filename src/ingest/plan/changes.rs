@@ -180,7 +180,8 @@ impl Writer<'_> {
 
     /// Adds an object to the change if it is new or differs from its old version.
     ///
-    /// Fields that a file does not state are kept from the old version; without `stated` a line states the whole object.
+    /// Fields that a file does not state are kept from the old version; without `stated` a line states the whole
+    /// object.
     fn put(
         &mut self,
         mut object: NewObject,
@@ -255,7 +256,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Moves an object of somebody else below the nearest object that stays.
+    /// Moves an object of another owner below the nearest object that stays.
     fn move_up(&mut self, child: &Object, parent: &Id, leaving: &HashMap<Id, Option<Id>>) -> Result<()> {
         let mut above = Some(parent);
         while let Some(next) = above.and_then(|id| leaving.get(id)) {

@@ -16,7 +16,7 @@ use crate::object::Id;
 /// The location of each stated id.
 pub(super) type StatedIds<'a> = HashMap<&'a Id, (&'a Id, u64)>;
 
-/// The ids that the documents state, each in one place only.
+/// The stated ids of the documents. Refuses an id that is stated twice.
 pub(super) fn stated_ids(documents: &[Document]) -> Result<StatedIds<'_>> {
     let mut stated: StatedIds<'_> = HashMap::new();
     for document in documents.iter().filter(|document| !document.is_list) {
@@ -42,7 +42,7 @@ fn twice(id: &Id, first: (&Id, u64), second: (&Id, u64)) -> Error {
     let earlier = if line == 0 {
         format!("is the path of the document `{path}`")
     } else {
-        format!("also stands at {path}:{line}")
+        format!("is also stated at {path}:{line}")
     };
     at(second.0, second.1, format_args!("the id `{id}` {earlier}"))
         .with_hint("an id names one object: change or remove one of the two")

@@ -62,7 +62,7 @@ impl Known {
         Ok(known)
     }
 
-    /// The place of the object with that id.
+    /// The index of the object with that id.
     pub(super) fn place(&self, id: &Id) -> Option<usize> {
         self.by_id.get(id).copied()
     }
@@ -106,8 +106,8 @@ impl Known {
     }
 }
 
-/// The ids of the objects that a JSON Lines file stated, from its document. Any writer may put such a document, so a line
-/// that is not an id is skipped.
+/// The ids of the objects that a JSON Lines file stated, from its document. Any writer may put such a document, so a
+/// line that is not an id is skipped.
 pub(super) fn listed_ids(document: &Object) -> Vec<Id> {
     let format = document.attribute("format");
     if format.as_ref().and_then(Value::as_text) != Some(Format::JsonLines.name()) {

@@ -1,7 +1,7 @@
 //! Matches the sections of documents with objects of the memory.
 //!
-//! A stated id decides, wherever its object is. The other children of a matched pair are matched by content: first equal
-//! title and text, then equal title, then similar ones between the same neighbours.
+//! A stated id decides, wherever its object is. The other children of a matched pair are matched by content: first
+//! equal title and text, then equal title, then similar ones between the same neighbours.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -31,7 +31,7 @@ pub(super) fn match_all(documents: &[Document], known: &Known, suite: HashSuite)
         matched.push(stated);
     }
     for (document, matched) in documents.iter().zip(&mut matched) {
-        // Parents stand before their children (ING-2), so their match is known here.
+        // Parents come before their children (ING-2), so their match is known here.
         for (parent, children) in children_by_parent(document) {
             let above = match parent {
                 None => known.place(&document.path),

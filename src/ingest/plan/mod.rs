@@ -1,4 +1,4 @@
-//! Plans a change: the objects to write and to remove, so that a memory holds some documents.
+//! Plans a change: the objects to write and to remove, so that a memory matches some documents.
 //!
 //! The file decides the content of its objects, the memory their ids and order keys: a recognised object keeps both.
 //! Objects that other writers put below a heading do not belong to the file. If their heading is removed, they move up
@@ -8,8 +8,8 @@
 //! L6, inside `ingest`. Reads the memory through [`Existing`], writes nothing.
 //!
 //! # Invariants
-//! - ING-8: the same documents again give an empty change.
-//! - ING-9: the plan never gives a new object the id of a live one.
+//! - ING-8: a plan of unchanged documents is empty.
+//! - ING-9: the plan never assigns the id of a live object to a new one.
 //! - ING-10: after the change the documents own exactly the objects of their files.
 
 mod change;
@@ -23,7 +23,7 @@ pub use self::change::{Change, Existing, IngestOptions, Write};
 use super::document::Document;
 use crate::error::Result;
 
-/// Plans the change that makes the memory hold `documents`.
+/// Plans the change that brings `documents` into the memory.
 ///
 /// All documents of one call are planned together: a heading that moves from one to another keeps its id.
 ///

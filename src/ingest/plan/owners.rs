@@ -56,7 +56,7 @@ struct Owners<'a> {
 }
 
 impl Owners<'_> {
-    /// The document that an object is, or stands below.
+    /// The document that contains an object, or is the object itself.
     fn above(&self, object: Object) -> Result<Option<Id>> {
         let mut above = Some(object);
         while let Some(object) = above {

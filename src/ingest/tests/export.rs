@@ -342,7 +342,7 @@ fn a_statement_that_cannot_be_is_refused_with_its_line() {
         (
             "a.org",
             "* A\n:PROPERTIES:\n:TREERING: {\"parent\":\"b\"}\n:END:\n",
-            "a.org:1: the parent `b` does not stand above",
+            "a.org:1: the parent `b` is not above",
         ),
         (
             "a.org",
@@ -399,7 +399,7 @@ fn what_is_below_an_erased_object_comes_back_below_one_that_says_so() {
             assert!(lowered.is_empty());
             let text = &files.last().unwrap().1;
             assert!(
-                text.contains("This object was erased, or damage took it."),
+                text.contains("This object was erased or lost to damage."),
                 "{text}"
             );
             let copy = Store::in_memory().unwrap();

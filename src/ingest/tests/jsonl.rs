@@ -262,7 +262,7 @@ fn a_bad_line_names_file_and_line_and_what_is_wrong() {
     );
     assert_eq!(
         message(r#"{"role":"u","role":"v"}"#),
-        "a.jsonl:3: not valid JSON at column 23: the key `role` stands twice"
+        "a.jsonl:3: not valid JSON at column 23: the key `role` is repeated"
     );
     assert_eq!(
         message(r#"{"role":nope}"#),
@@ -298,7 +298,10 @@ fn a_bad_line_names_file_and_line_and_what_is_wrong() {
     );
     let twice = "{\"id\":\"a\",\"kind\":\"k\"}\n{\"id\":\"a\",\"kind\":\"k\"}\n";
     let twice = Memory::default().try_ingest(&[("a.jsonl", twice)]).unwrap_err();
-    assert_eq!(twice.message(), "a.jsonl:2: the id `a` also stands at a.jsonl:1");
+    assert_eq!(
+        twice.message(),
+        "a.jsonl:2: the id `a` is also stated at a.jsonl:1"
+    );
 }
 
 #[test]

@@ -1,14 +1,14 @@
 //! Compares two short texts: same meaning, contradiction, or neither.
 //!
-//! Three gates come first: a negation on one side, opposite directions, opposite words. A pair that a gate stops is a
-//! contradiction, however alike the rest is. The others are scored by shared and related words, numbers, the last word,
-//! and character n-grams. No statistics of a store are needed.
+//! Three gates reject a pair first: a negation on one side, opposite directions, opposite words. A rejected pair is a
+//! contradiction, however similar the rest is. The others are scored by shared and related words, numbers, the last
+//! word, and character n-grams. No statistics of a store are needed.
 //!
 //! # Layer
-//! Above `recall::text` and, for the nearest memories, `recall::query`.
+//! Above `recall::text` and, for the nearest documents, `recall::query`.
 //!
 //! # Invariants
-//! - DUP-1: a pair that a gate stops is never a duplicate.
+//! - DUP-1: a pair that a gate rejects is never a duplicate.
 
 mod words;
 
@@ -27,7 +27,7 @@ use words::{Grams, Words, dice, grams, is_number};
 pub const REPORT: f32 = 0.37;
 /// From this similarity on a pair may be merged without asking: nine in ten such pairs have the same meaning.
 pub const MERGE: f32 = 0.79;
-/// From this cover on, a pair that a gate stops is reported as a conflict: both texts have the same topic.
+/// From this cover on, a pair that a gate rejects is reported as a conflict: both texts have the same topic.
 pub const CONFLICT_COVER: f32 = 0.6;
 /// The hits that are compared with a new text.
 const NEAREST: usize = 8;
@@ -54,7 +54,7 @@ static ANTONYMS: LazyLock<HashSet<(String, String)>> = LazyLock::new(|| {
 pub enum Contradiction {
     /// One has a negation.
     Negation,
-    /// One goes up, the other down.
+    /// They name opposite directions.
     Direction,
     /// One has a word, the other its opposite.
     Opposite,
@@ -64,7 +64,7 @@ impl fmt::Display for Contradiction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Negation => "one of them has a negation",
-            Self::Direction => "they go opposite ways",
+            Self::Direction => "they name opposite directions",
             Self::Opposite => "they use opposite words",
         })
     }
@@ -77,13 +77,13 @@ pub struct Similarity {
     pub likeness: f32,
     /// The share of their words that the other has too, or has a related word for.
     pub cover: f32,
-    /// The gate that stops them.
+    /// The gate that rejects them.
     pub contradiction: Option<Contradiction>,
 }
 
 /// The decision about a pair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum Relation {
     /// Two statements.
     Different,
     /// Most likely the same statement.
@@ -95,7 +95,7 @@ pub enum Verdict {
 }
 
 impl Similarity {
-    /// The likeness, or 0 if a gate stops the pair.
+    /// The likeness, or 0 if a gate rejects the pair.
     pub fn score(&self) -> f32 {
         if self.contradiction.is_some() {
             0.0
@@ -105,12 +105,12 @@ impl Similarity {
     }
 
     /// The decision about the pair.
-    pub fn verdict(&self) -> Verdict {
+    pub fn relation(&self) -> Relation {
         match self.contradiction {
-            Some(contradiction) if self.cover >= CONFLICT_COVER => Verdict::Conflict(contradiction),
-            None if self.likeness >= MERGE => Verdict::Same,
-            None if self.likeness >= REPORT => Verdict::Duplicate,
-            _ => Verdict::Different,
+            Some(contradiction) if self.cover >= CONFLICT_COVER => Relation::Conflict(contradiction),
+            None if self.likeness >= MERGE => Relation::Same,
+            None if self.likeness >= REPORT => Relation::Duplicate,
+            _ => Relation::Different,
         }
     }
 }
@@ -225,7 +225,7 @@ fn nearness((one, grams_one): &(String, Grams), (two, grams_two): &(String, Gram
     if likeness > CHARACTERS_MIN { likeness } else { 0.0 }
 }
 
-/// A memory near a new text.
+/// A document near a new text.
 #[derive(Clone, Debug)]
 pub struct Near {
     /// Its key.
@@ -233,14 +233,14 @@ pub struct Near {
     /// The comparison with the text.
     pub similarity: Similarity,
     /// The decision about the pair.
-    pub verdict: Verdict,
+    pub relation: Relation,
 }
 
 impl Index {
-    /// The duplicates and contradictions of `text` among the memories of `scopes`, the likest first.
+    /// The duplicates and contradictions of `text` among the documents of `scopes`, the likest first.
     ///
-    /// `text_of` returns the text of a memory; a memory without one is skipped. `except` is the memory that is being
-    /// written, and is skipped too.
+    /// `text_of` returns the text of a document; a document without one is skipped. `except` is the document that is
+    /// being written, and is skipped too.
     pub fn near<'t>(
         &self,
         text: &str,
@@ -256,11 +256,11 @@ impl Index {
             .into_iter()
             .filter_map(|key| {
                 let similarity = compare(&new, &Words::new(&text_of(&key)?));
-                let verdict = similarity.verdict();
-                (verdict != Verdict::Different).then_some(Near {
+                let relation = similarity.relation();
+                (relation != Relation::Different).then_some(Near {
                     key,
                     similarity,
-                    verdict,
+                    relation,
                 })
             })
             .collect();

@@ -8,35 +8,35 @@ use crate::recall::index::Document;
 #[test]
 fn pairs_get_their_verdicts() {
     let same = "The meeting with the landlord is on Friday at noon";
-    let cases: &[(&str, &str, Verdict)] = &[
-        (same, same, Verdict::Same),
+    let cases: &[(&str, &str, Relation)] = &[
+        (same, same, Relation::Same),
         (
             same,
             "On Friday at noon is the meeting with the landlord.",
-            Verdict::Same,
+            Relation::Same,
         ),
         (
             "The build uses tabs",
             "The build does not use tabs",
-            Verdict::Conflict(Contradiction::Negation),
+            Relation::Conflict(Contradiction::Negation),
         ),
         (
             "The lift goes up",
             "The lift goes down",
-            Verdict::Conflict(Contradiction::Direction),
+            Relation::Conflict(Contradiction::Direction),
         ),
         (
             "The door of the shop is open",
             "The door of the shop is closed",
-            Verdict::Conflict(Contradiction::Opposite),
+            Relation::Conflict(Contradiction::Opposite),
         ),
         (
             "She plays the violin",
             "Rust has no garbage collector",
-            Verdict::Different,
+            Relation::Different,
         ),
-        ("", "", Verdict::Different),
-        ("漢字を書く", "漢字を書く", Verdict::Same),
+        ("", "", Relation::Different),
+        ("漢字を書く", "漢字を書く", Relation::Same),
     ];
     for (one, two, wanted) in cases {
         for (one, two) in [(one, two), (two, one)] {
@@ -44,7 +44,7 @@ fn pairs_get_their_verdicts() {
             if one.is_empty() {
                 continue;
             }
-            assert_eq!(found.verdict(), *wanted, "{one:?} {two:?} {found:?}");
+            assert_eq!(found.relation(), *wanted, "{one:?} {two:?} {found:?}");
         }
     }
 }
@@ -81,7 +81,7 @@ fn hostile_pairs_are_compared_too() {
 }
 
 #[test]
-fn near_memories_are_found_and_judged() {
+fn near_documents_are_found_and_judged() {
     let texts = [
         "The office moved to Berlin in May",
         "Anna likes strong coffee",
@@ -90,7 +90,7 @@ fn near_memories_are_found_and_judged() {
     let mut index = Index::new();
     let key = |at: usize| Key([at as u8; Key::BYTES]);
     for (at, text) in texts.iter().enumerate() {
-        let memory = Document {
+        let document = Document {
             key: key(at),
             scope: "s",
             session: Some("one"),
@@ -100,7 +100,7 @@ fn near_memories_are_found_and_judged() {
             text,
             supersedes: &[],
         };
-        index.put(&memory).unwrap();
+        index.put(&document).unwrap();
     }
     let mut scratch = Scratch::default();
     let text_of = |key: &Key| Some(Cow::Borrowed(texts[usize::from(key.0[0])]));
@@ -111,10 +111,10 @@ fn near_memories_are_found_and_judged() {
         &mut scratch,
         text_of,
     );
-    let found: Vec<(Key, Verdict)> = near.iter().map(|near| (near.key, near.verdict)).collect();
-    assert!(found.contains(&(key(0), Verdict::Same)), "{near:?}");
+    let found: Vec<(Key, Relation)> = near.iter().map(|near| (near.key, near.relation)).collect();
+    assert!(found.contains(&(key(0), Relation::Same)), "{near:?}");
     assert!(
-        found.contains(&(key(2), Verdict::Conflict(Contradiction::Negation))),
+        found.contains(&(key(2), Relation::Conflict(Contradiction::Negation))),
         "{near:?}"
     );
     assert_eq!(found.len(), 2);

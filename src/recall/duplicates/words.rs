@@ -18,7 +18,7 @@ const WORDS_MAX: usize = 512;
 
 /// The roles of a word, as bits.
 type Roles = u16;
-/// The names of the roles in the list, in the order of their bits. After the first three come pairs of directions.
+/// The names of the roles in the list, in the order of their bits. The last eight are pairs of opposite directions.
 const NAMES: [&str; 11] = [
     "negates", "joins", "away", "up", "down", "out", "in", "inside", "outside", "over", "under",
 ];

@@ -1,4 +1,4 @@
-//! Links from documents to those that they supersede.
+//! Links from documents to the documents that they supersede.
 //!
 //! # Layer
 //! Knows keys alone, so a link may come before its document.

@@ -150,43 +150,43 @@ impl Index {
     ///
     /// # Errors
     /// [`Full`] after some thousand million postings; the index does not change then.
-    pub fn put(&mut self, memory: &Document<'_>) -> Result<(), Full> {
+    pub fn put(&mut self, document: &Document<'_>) -> Result<(), Full> {
         if self.postings.is_full() || self.columns.len() >= (u32::MAX - 1) as usize {
             return Err(Full);
         }
-        self.remove(&memory.key);
+        self.remove(&document.key);
         let mut terms = std::mem::take(&mut self.terms);
         terms.clear();
         let mut length = 0u32;
-        let analysis = analyse(memory.text, day_of(memory.time), |term, quarters, counts| {
+        let analysis = analyse(document.text, day_of(document.time), |term, quarters, counts| {
             terms.push((self.postings.intern(term.as_bytes()), quarters));
             length = length.saturating_add(if counts { quarters } else { 0 });
         });
         let number = self.admit(&Entry {
-            key: memory.key,
-            time: memory.time,
-            order: memory.order,
-            scope: memory.scope,
-            session: memory.session,
-            speaker: memory.speaker,
+            key: document.key,
+            time: document.time,
+            order: document.order,
+            scope: document.scope,
+            session: document.session,
+            speaker: document.speaker,
             length,
             marks: analysis.marks,
             spans: analysis.spans,
             calls: analysis.calls.iter().map(String::as_str).collect(),
-            supersedes: memory.supersedes.to_vec(),
+            supersedes: document.supersedes.to_vec(),
         });
         self.add_terms(number, &mut terms);
         self.terms = terms;
         Ok(())
     }
 
-    fn add_terms(&mut self, memory: u32, terms: &mut [(u32, u32)]) {
+    fn add_terms(&mut self, document: u32, terms: &mut [(u32, u32)]) {
         terms.sort_unstable();
         for of_term in terms.chunk_by(|one, two| one.0 == two.0) {
             let quarters = of_term
                 .iter()
                 .fold(0u32, |sum, &(_, quarters)| sum.saturating_add(quarters));
-            self.postings.push(of_term[0].0, Posting { memory, quarters });
+            self.postings.push(of_term[0].0, Posting { document, quarters });
         }
     }
 
@@ -210,7 +210,7 @@ impl Index {
         let number = self.columns.push(row, &entry.spans);
         self.sessions.insert(number, &self.columns);
         self.people.add_calls(number, speaker, &entry.calls);
-        self.people.add_memory(speaker, row.length);
+        self.people.add_document(speaker, row.length);
         for &old in &entry.supersedes {
             self.links.insert(entry.key, old);
         }
@@ -223,10 +223,10 @@ impl Index {
     ///
     /// # Errors
     /// As [`Self::put`].
-    pub fn put_with_vector(&mut self, memory: &Document<'_>, vector: &[f32]) -> Result<(), Full> {
-        self.put(memory)?;
+    pub fn put_with_vector(&mut self, document: &Document<'_>, vector: &[f32]) -> Result<(), Full> {
+        self.put(document)?;
         // The new document has the highest number.
-        if let (Some(number), Some(vector)) = (self.columns.find(&memory.key), Quantised::new(vector)) {
+        if let (Some(number), Some(vector)) = (self.columns.find(&document.key), Quantised::new(vector)) {
             self.vectors.push(number, &vector);
         }
         Ok(())
@@ -240,7 +240,7 @@ impl Index {
         let row = self.columns.row(number);
         self.links.remove(key);
         self.people.remove_calls(number, row.speaker);
-        self.people.remove_memory(row.speaker, row.length);
+        self.people.remove_document(row.speaker, row.length);
         self.sessions.remove(number, &mut self.columns);
         self.columns.vacate(number);
         self.live -= 1;

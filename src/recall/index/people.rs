@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use crate::recall::text::terms::{facts_of, words};
 
-/// The calls that give a name a meaning, and the share of them from one speaker, in tenths.
+/// The fewest calls that define the meaning of a name, and the share of them from one speaker, in tenths.
 const CALLS_MIN: u32 = 3;
 const CALLS_TENTHS: u32 = 8;
 
@@ -23,7 +23,7 @@ const CALLS_TENTHS: u32 = 8;
 #[derive(Clone, Default)]
 pub(crate) struct Scope {
     pub(crate) name: Box<str>,
-    pub(crate) memories: u32,
+    pub(crate) documents: u32,
     /// The total length of its documents, in quarters.
     pub(crate) length: u64,
     /// The number of its live speakers.
@@ -37,7 +37,7 @@ pub(crate) struct Scope {
 pub(crate) struct Speaker {
     pub(crate) scope: u32,
     pub(crate) name: Arc<str>,
-    pub(crate) memories: u32,
+    pub(crate) documents: u32,
 }
 
 /// A called name, with its callers and their counts.
@@ -90,7 +90,7 @@ impl People {
         self.speakers.push(Speaker {
             scope,
             name: shared,
-            memories: 0,
+            documents: 0,
         });
         for word in words(name) {
             let named = self.names.entry(word.into()).or_default();
@@ -102,27 +102,27 @@ impl People {
     }
 
     /// Adds a document of `length` by a speaker to the sums.
-    pub(crate) fn add_memory(&mut self, speaker: u32, length: u32) {
+    pub(crate) fn add_document(&mut self, speaker: u32, length: u32) {
         let speaker = &mut self.speakers[speaker as usize];
         let scope = &mut self.scopes[speaker.scope as usize];
-        speaker.memories += 1;
-        scope.memories += 1;
+        speaker.documents += 1;
+        scope.documents += 1;
         scope.length += u64::from(length);
-        scope.live += u32::from(speaker.memories == 1);
+        scope.live += u32::from(speaker.documents == 1);
     }
 
     /// Removes a document of `length` by a speaker from the sums.
-    pub(crate) fn remove_memory(&mut self, speaker: u32, length: u32) {
+    pub(crate) fn remove_document(&mut self, speaker: u32, length: u32) {
         let speaker = &mut self.speakers[speaker as usize];
         let scope = &mut self.scopes[speaker.scope as usize];
-        speaker.memories -= 1;
-        scope.memories -= 1;
+        speaker.documents -= 1;
+        scope.documents -= 1;
         scope.length -= u64::from(length);
-        scope.live -= u32::from(speaker.memories == 0);
+        scope.live -= u32::from(speaker.documents == 0);
     }
 
     /// Adds the calls of a document of `speaker`; numbers of documents rise.
-    pub(crate) fn add_calls(&mut self, memory: u32, speaker: u32, calls: &[&str]) {
+    pub(crate) fn add_calls(&mut self, document: u32, speaker: u32, calls: &[&str]) {
         for &call in calls {
             let number = match self.call_numbers.get(call) {
                 Some(&number) => number,
@@ -134,23 +134,23 @@ impl People {
                 }
             };
             *self.callers[number as usize].1.entry(speaker).or_default() += 1;
-            self.calls.push((memory, number));
+            self.calls.push((document, number));
         }
     }
 
     /// The names in the calls of a document.
-    pub(crate) fn calls_of(&self, memory: u32) -> impl Iterator<Item = &str> {
-        let start = self.calls.partition_point(|&(other, _)| other < memory);
+    pub(crate) fn calls_of(&self, document: u32) -> impl Iterator<Item = &str> {
+        let start = self.calls.partition_point(|&(other, _)| other < document);
         let calls = self.calls[start..]
             .iter()
-            .take_while(move |&&(other, _)| other == memory);
+            .take_while(move |&&(other, _)| other == document);
         calls.map(|&(_, number)| &*self.callers[number as usize].0)
     }
 
     /// Removes the calls of a document of `speaker`.
-    pub(crate) fn remove_calls(&mut self, memory: u32, speaker: u32) {
-        let start = self.calls.partition_point(|&(other, _)| other < memory);
-        for &(_, number) in self.calls[start..].iter().take_while(|call| call.0 == memory) {
+    pub(crate) fn remove_calls(&mut self, document: u32, speaker: u32) {
+        let start = self.calls.partition_point(|&(other, _)| other < document);
+        for &(_, number) in self.calls[start..].iter().take_while(|call| call.0 == document) {
             if let Some(count) = self.callers[number as usize].1.get_mut(&speaker) {
                 *count = count.saturating_sub(1);
             }
@@ -159,7 +159,7 @@ impl People {
 
     fn live_speakers(&self, scope: u32) -> impl Iterator<Item = u32> {
         let all = self.scopes[scope as usize].speakers.values().copied();
-        all.filter(|&number| self.speakers[number as usize].memories > 0)
+        all.filter(|&number| self.speakers[number as usize].documents > 0)
     }
 
     /// The speakers that `word` means in the scopes of `admits`, in order of their numbers.
@@ -169,7 +169,7 @@ impl People {
         let mut bearing: HashSet<u32> = HashSet::new();
         for &number in self.names.get(word).map_or(&[][..], Vec::as_slice) {
             let speaker = &self.speakers[number as usize];
-            if speaker.memories > 0 {
+            if speaker.documents > 0 {
                 bearing.insert(speaker.scope);
                 if admits(speaker.scope) && self.scopes[speaker.scope as usize].live > 1 {
                     meant.push(number);

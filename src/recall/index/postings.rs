@@ -21,7 +21,7 @@ use crate::recall::text::analysis::QUARTERS_PROSE;
 /// A document of a term, and the count of the term in it, in quarters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Posting {
-    pub(crate) memory: u32,
+    pub(crate) document: u32,
     pub(crate) quarters: u32,
 }
 
@@ -152,17 +152,17 @@ impl Postings {
     pub(crate) fn push(&mut self, number: u32, posting: Posting) {
         let row = &mut self.rows[number as usize];
         debug_assert!(
-            row.last == u32::MAX || posting.memory > row.last,
+            row.last == u32::MAX || posting.document > row.last,
             "PST-1: numbers rise"
         );
-        let distance = posting.memory.wrapping_sub(row.last).wrapping_sub(1);
+        let distance = posting.document.wrapping_sub(row.last).wrapping_sub(1);
         let plain = posting.quarters == QUARTERS_PROSE;
         row.postings
             .push_varint(u64::from(distance) << 1 | u64::from(plain));
         if !plain {
             row.postings.push_varint(u64::from(posting.quarters));
         }
-        row.last = posting.memory;
+        row.last = posting.document;
     }
 
     /// Calls `found` with each posting of the term with this number, in order.
@@ -179,7 +179,7 @@ impl Postings {
                 take_varint(&mut bytes) as u32
             };
             found(Posting {
-                memory: last,
+                document: last,
                 quarters,
             });
         }
@@ -198,7 +198,7 @@ mod tests {
     fn all(postings: &Postings, term: &str) -> Vec<(u32, u32)> {
         let mut out = Vec::new();
         if let Some(number) = postings.find(term.as_bytes()) {
-            postings.for_each(number, |posting| out.push((posting.memory, posting.quarters)));
+            postings.for_each(number, |posting| out.push((posting.document, posting.quarters)));
         }
         out
     }
@@ -210,13 +210,13 @@ mod tests {
         let cat = postings.intern(b"cat");
         assert_eq!(postings.intern(b"dog"), dog, "PST-2");
         let wanted: Vec<(u32, u32)> = (0..3000).map(|at| (at * at, 1 + at % 9)).collect();
-        for &(memory, quarters) in &wanted {
-            postings.push(dog, Posting { memory, quarters });
+        for &(document, quarters) in &wanted {
+            postings.push(dog, Posting { document, quarters });
         }
         postings.push(
             cat,
             Posting {
-                memory: u32::MAX - 1,
+                document: u32::MAX - 1,
                 quarters: 4,
             },
         );

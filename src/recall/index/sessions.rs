@@ -179,7 +179,7 @@ impl Sessions {
         (time(members.first()), time(members.last()))
     }
 
-    /// The place of a document in its session, or where it belongs.
+    /// The place of a document in its session, or the place where it would be inserted.
     pub(crate) fn place(&self, session: u32, number: u32, columns: &Columns) -> usize {
         let members = &self.all[session as usize].members;
         members.partition_point(|&member| columns.chronology(member, number) == Ordering::Less)

@@ -1,7 +1,7 @@
 //! The index as it is kept on disk, beside the documents that it was derived from.
 //!
-//! Documents are in chronological order and terms in the order of their bytes, so equal indexes have equal bytes. Reading
-//! makes the index through the same calls as [`Index::put`]: every sum, session and number is counted again.
+//! Documents are in chronological order and terms in the order of their bytes, so equal indexes have equal bytes.
+//! Reading makes the index through the same calls as [`Index::put`]: every sum, session and number is counted again.
 //!
 //! # Layer
 //! Knows the layout. The caller chooses the bytes: any format of serde will do.
@@ -58,7 +58,7 @@ pub(super) struct StoredTerm<'a> {
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct StoredVector {
-    memory: u32,
+    document: u32,
     scale: f32,
     parts: Vec<i8>,
 }
@@ -90,8 +90,12 @@ impl<'a> Stored<'a> {
         }
         let vector = |(place, &number): (usize, &u32)| {
             let Quantised { parts, scale } = index.vectors.get(number)?;
-            let memory = place as u32;
-            Some(StoredVector { memory, scale, parts })
+            let document = place as u32;
+            Some(StoredVector {
+                document,
+                scale,
+                parts,
+            })
         };
         Self {
             entries: live.iter().map(|&number| Entry::of(index, number)).collect(),
@@ -115,17 +119,22 @@ impl<'a> Stored<'a> {
             let number = index.postings.intern(term.as_bytes());
             let mut next = 0u32;
             for (distance, quarters) in postings {
-                let memory = next.checked_add(distance)?;
-                if memory as usize >= index.len() || quarters == 0 || index.postings.is_full() {
+                let document = next.checked_add(distance)?;
+                if document as usize >= index.len() || quarters == 0 || index.postings.is_full() {
                     return None;
                 }
-                index.postings.push(number, Posting { memory, quarters });
-                next = memory + 1;
+                index.postings.push(number, Posting { document, quarters });
+                next = document + 1;
             }
         }
-        for StoredVector { memory, scale, parts } in self.vectors {
-            let is_empty = parts.is_empty() || !scale.is_finite() || memory as usize >= index.len();
-            if is_empty || !index.vectors.push(memory, &Quantised { parts, scale }) {
+        for StoredVector {
+            document,
+            scale,
+            parts,
+        } in self.vectors
+        {
+            let is_empty = parts.is_empty() || !scale.is_finite() || document as usize >= index.len();
+            if is_empty || !index.vectors.push(document, &Quantised { parts, scale }) {
                 return None;
             }
         }
@@ -139,7 +148,7 @@ fn terms_of<'a>(index: &'a Index, places: &[Option<u32>]) -> Vec<StoredTerm<'a>>
     for number in 0..index.postings.len() as u32 {
         let mut postings = Vec::new();
         index.postings.for_each(number, |posting| {
-            postings.extend(places[posting.memory as usize].map(|place| (place, posting.quarters)));
+            postings.extend(places[posting.document as usize].map(|place| (place, posting.quarters)));
         });
         if postings.is_empty() {
             continue;

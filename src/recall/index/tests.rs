@@ -74,7 +74,7 @@ impl Owned {
     }
 
     fn put(&self, index: &mut Index) {
-        let memory = Document {
+        let document = Document {
             key: self.key,
             scope: self.scope,
             session: self.session,
@@ -86,9 +86,9 @@ impl Owned {
         };
         if self.order == 0 {
             let vector = [self.key.0[0].into(), 3.0, self.text.len() as f32 - 9.0];
-            index.put_with_vector(&memory, &vector).unwrap();
+            index.put_with_vector(&document, &vector).unwrap();
         } else {
-            index.put(&memory).unwrap();
+            index.put(&document).unwrap();
         }
     }
 }
@@ -237,7 +237,7 @@ fn removing_much_leaves_few_vacant_numbers() {
 fn pauses_make_sessions() {
     let mut index = Index::new();
     let mut put = |number: u8, hours: i64| {
-        let memory = Document {
+        let document = Document {
             key: Key([number; Key::BYTES]),
             scope: "s",
             session: None,
@@ -247,7 +247,7 @@ fn pauses_make_sessions() {
             text: "x",
             supersedes: &[],
         };
-        index.put(&memory).unwrap();
+        index.put(&document).unwrap();
         index.sessions.count(0)
     };
     assert_eq!([put(0, 0), put(1, 12), put(2, 24)], [1, 2, 3]);
@@ -321,7 +321,7 @@ fn any_text_is_taken_in_and_found() {
     ];
     for (at, text) in texts.iter().enumerate() {
         let times = [i64::MIN, i64::MAX, 0];
-        let memory = Document {
+        let document = Document {
             key: Key([at as u8; Key::BYTES]),
             scope: text,
             session: (at % 2 == 0).then_some(*text),
@@ -331,7 +331,7 @@ fn any_text_is_taken_in_and_found() {
             text,
             supersedes: &[Key([at as u8; Key::BYTES])],
         };
-        index.put(&memory).unwrap();
+        index.put(&document).unwrap();
     }
     let mut scratch = Scratch::default();
     for text in texts {

@@ -1,10 +1,10 @@
-//! The base score: BM25 of each memory over the terms of a question and their relatives, and of each session.
+//! The base score: BM25 of each document over the terms of a question and their relatives, and of each session.
 //!
 //! # Layer
 //! Knows postings, columns and sessions; not the other signals.
 //!
 //! # Invariants
-//! - BSC-1: a score depends on the admitted memories alone, in no way on their numbers.
+//! - BSC-1: a score depends on the admitted documents alone, not on their numbers.
 //! - BSC-2: between two questions every cell of the [`Scratch`] is zero.
 
 use super::question::Question;
@@ -12,7 +12,7 @@ use super::relatives::{nearly, related};
 use super::scope::Admission;
 use crate::recall::index::{Index, Posting};
 
-/// BM25 of a memory: how soon repeats stop counting, and how much length counts.
+/// BM25 of a document: how soon repeats stop counting, and how much length counts.
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
 /// How much length counts for a session.
@@ -27,16 +27,16 @@ const UNKNOWN_MAX: usize = 8;
 pub struct Scratch {
     pub(crate) base: Vec<f32>,
     part: Vec<f32>,
-    /// Which terms of the question a memory has itself.
+    /// Which terms of the question a document has itself.
     pub(crate) mask: Vec<u32>,
-    /// Memories with a base score.
+    /// Documents with a base score.
     pub(crate) touched: Vec<u32>,
     pub(crate) session: Vec<f32>,
     pub(crate) sessions_touched: Vec<u32>,
     session_quarters: Vec<u32>,
     own: Vec<Posting>,
     related: Vec<Posting>,
-    /// Memories with a relative of a term: the place of the term, the memory, the weight.
+    /// Documents with a relative of a term: the place of the term, the document, the weight.
     pub(crate) covered: Vec<(u32, u32, f32)>,
     parts_touched: Vec<u32>,
     counted: Vec<u32>,
@@ -44,12 +44,12 @@ pub struct Scratch {
 
 impl Scratch {
     fn prepare(&mut self, index: &Index) {
-        let memories = index.columns.len();
-        if self.base.len() < memories {
+        let documents = index.columns.len();
+        if self.base.len() < documents {
             // Fresh zeroed memory is cheaper than copying the old zeros.
-            self.base = vec![0.0; memories + memories / 8];
-            self.part = vec![0.0; memories + memories / 8];
-            self.mask = vec![0; memories + memories / 8];
+            self.base = vec![0.0; documents + documents / 8];
+            self.part = vec![0.0; documents + documents / 8];
+            self.mask = vec![0; documents + documents / 8];
         }
         let sessions = index.sessions.all.len();
         if self.session.len() < sessions {
@@ -60,9 +60,9 @@ impl Scratch {
 
     /// Makes all cells zero again.
     pub(crate) fn clear(&mut self) {
-        for &memory in &self.touched {
-            self.base[memory as usize] = 0.0;
-            self.mask[memory as usize] = 0;
+        for &document in &self.touched {
+            self.base[document as usize] = 0.0;
+            self.mask[document as usize] = 0;
         }
         for &session in &self.sessions_touched {
             self.session[session as usize] = 0.0;
@@ -73,13 +73,13 @@ impl Scratch {
     }
 }
 
-/// The weight of a term that `frequency` of `all` memories have.
+/// The weight of a term that `frequency` of `all` documents have.
 fn rarity(all: u32, frequency: usize) -> f32 {
     let (all, frequency) = (all as f32, frequency as f32);
     ((all - frequency + 0.5) / (frequency + 0.5)).ln_1p()
 }
 
-/// Scores all admitted memories and their sessions into `scratch`. Returns the rarity of each term of the question.
+/// Scores all admitted documents and their sessions into `scratch`. Returns the rarity of each term of the question.
 pub(crate) fn score(
     index: &Index,
     admission: &Admission,
@@ -96,7 +96,7 @@ pub(crate) fn score(
         if let Some(number) = number {
             collect(index, admission, number, &mut own);
         }
-        let rarity = rarity(admission.memories, own.len());
+        let rarity = rarity(admission.documents, own.len());
         rarities.push(rarity);
         let mut relatives = Vec::new();
         if own.is_empty() && unknown < UNKNOWN_MAX {
@@ -121,7 +121,7 @@ pub(crate) fn score(
 /// The admitted postings of a term.
 fn collect(index: &Index, admission: &Admission, number: u32, into: &mut Vec<Posting>) {
     index.postings.for_each(number, |posting| {
-        if admission.has(posting.memory) {
+        if admission.has(posting.document) {
             into.push(posting);
         }
     });
@@ -144,11 +144,16 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// BM25 of one term in one memory.
+    /// BM25 of one term in one document.
     #[inline]
     fn part(&self, posting: Posting, rarity: f32) -> f32 {
-        let length = self.index.columns.lengths[posting.memory as usize] as f32;
-        bm25(rarity, posting.quarters, B, length / self.admission.memory_length)
+        let length = self.index.columns.lengths[posting.document as usize] as f32;
+        bm25(
+            rarity,
+            posting.quarters,
+            B,
+            length / self.admission.document_length,
+        )
     }
 
     fn add(&self, own: &[Posting], relatives: impl Iterator<Item = (u32, f32)>, scratch: &mut Scratch) {
@@ -158,15 +163,15 @@ impl Pass<'_> {
         let alone = relatives.peek().is_none();
         for &posting in own {
             let part = self.part(posting, self.rarity);
-            let memory = posting.memory as usize;
+            let document = posting.document as usize;
             if alone {
                 let (cells, touched) = (&mut scratch.base, &mut scratch.touched);
-                touch(cells, touched, posting.memory, self.weight * part);
+                touch(cells, touched, posting.document, self.weight * part);
             } else {
-                scratch.part[memory] = part;
-                scratch.parts_touched.push(posting.memory);
+                scratch.part[document] = part;
+                scratch.parts_touched.push(posting.document);
             }
-            scratch.mask[memory] |= bit;
+            scratch.mask[document] |= bit;
         }
         if alone {
             return;
@@ -175,23 +180,25 @@ impl Pass<'_> {
         for (number, weight) in relatives {
             postings.clear();
             collect(self.index, self.admission, number, &mut postings);
-            let rarity = self.rarity.min(rarity(self.admission.memories, postings.len()));
+            let rarity = self.rarity.min(rarity(self.admission.documents, postings.len()));
             for &posting in &postings {
                 let part = weight * self.part(posting, rarity);
-                let cell = &mut scratch.part[posting.memory as usize];
+                let cell = &mut scratch.part[posting.document as usize];
                 if *cell == 0.0 {
-                    scratch.parts_touched.push(posting.memory);
+                    scratch.parts_touched.push(posting.document);
                 }
                 *cell = cell.max(part);
-                scratch.covered.push((self.place as u32, posting.memory, weight));
+                scratch
+                    .covered
+                    .push((self.place as u32, posting.document, weight));
             }
         }
         scratch.related = postings;
         let touched = std::mem::take(&mut scratch.parts_touched);
-        for &memory in &touched {
-            let part = std::mem::take(&mut scratch.part[memory as usize]);
+        for &document in &touched {
+            let part = std::mem::take(&mut scratch.part[document as usize]);
             let (cells, touched) = (&mut scratch.base, &mut scratch.touched);
-            touch(cells, touched, memory, self.weight * part);
+            touch(cells, touched, document, self.weight * part);
         }
         scratch.parts_touched = touched;
         scratch.parts_touched.clear();
@@ -202,7 +209,7 @@ impl Pass<'_> {
         let mut counted = std::mem::take(&mut scratch.counted);
         counted.clear();
         for posting in own {
-            let session = self.index.columns.sessions[posting.memory as usize];
+            let session = self.index.columns.sessions[posting.document as usize];
             let cell = &mut scratch.session_quarters[session as usize];
             if *cell == 0 {
                 counted.push(session);

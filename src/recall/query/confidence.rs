@@ -1,4 +1,4 @@
-//! The confidence that a memory answers the question, comparable between questions.
+//! The confidence that a document answers the question, comparable between questions.
 //!
 //! # Layer
 //! Knows the scores of `base`; nothing of the other signals.
@@ -9,7 +9,7 @@ use super::base::{MASK_TERMS, Scratch};
 use super::question::Question;
 use crate::recall::index::Index;
 
-/// The logistic curve: its offset, and what the shares of the question and the base score add.
+/// The logistic curve: its offset, and the factors of the covered share of the question and of the base score.
 const OFFSET: f32 = -3.8;
 const COVERED: f32 = 5.1;
 const BASE: f32 = 4.3 / 40.0;
@@ -25,7 +25,7 @@ pub(crate) fn confidences(
     scratch: &Scratch,
     numbers: &[u32],
 ) -> Vec<f32> {
-    // Each memory with the ones beside it, and where in `best` their terms are.
+    // Each document with the ones beside it, and where in `best` their terms are.
     let triples: Vec<[Option<u32>; 3]> = numbers
         .iter()
         .map(|&number| with_neighbours(index, number))
@@ -47,9 +47,9 @@ pub(crate) fn confidences(
     let (least, most) = slots.keys().fold((u32::MAX, 0), |(least, most), &number| {
         (least.min(number), most.max(number))
     });
-    for &(place, memory, weight) in &scratch.covered {
-        if (least..=most).contains(&memory)
-            && let Some(slot) = slots.get(&memory)
+    for &(place, document, weight) in &scratch.covered {
+        if (least..=most).contains(&document)
+            && let Some(slot) = slots.get(&document)
         {
             let cell = &mut best[slot * terms + place as usize];
             *cell = cell.max(weight);

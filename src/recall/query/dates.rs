@@ -1,4 +1,4 @@
-//! Dates in a question, and how well a memory fits them.
+//! Dates in a question, and how well a document fits them.
 //!
 //! "7 May 2023", "May 7th, 2023", "21.01.2024" (day first), "2024-01-21", "May 2023", "May", "2023", and days
 //! relative to now if the caller passes it.
@@ -50,7 +50,7 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// The piece at `at`, if no date has it yet and one of `gaps` stands before it.
+    /// The piece at `at`, if no date uses it yet and the text before it is one of `gaps`.
     fn piece(&self, at: usize, gaps: &[&str]) -> Option<&str> {
         let piece = self.pieces.get(at)?;
         let free = !self.used[at] && (gaps.is_empty() || gaps.contains(&piece.gap));
@@ -61,7 +61,7 @@ impl Finder<'_> {
         month_named(self.piece(at, gaps)?)
     }
 
-    /// A number of one or two digits, "th" and its like allowed.
+    /// A number of one or two digits, with or without a suffix such as "th".
     fn ordinal(&self, at: usize, gaps: &[&str]) -> Option<i32> {
         let piece = self.piece(at, gaps)?;
         let bare = ["st", "nd", "rd", "th"]
@@ -186,7 +186,7 @@ pub(crate) fn dates(pieces: &[Piece<'_>]) -> Vec<Asked> {
     finder.found
 }
 
-/// How well a memory of `day` that speaks of `spans` fits the dates: the day itself, and what it speaks of.
+/// The fit of a document to the dates: of its own `day`, and of the `spans` that it mentions.
 pub(crate) fn fit(asked: &[Asked], day: Day, spans: &[(u32, Span)]) -> (f32, f32) {
     let (mut date, mut event) = (0.0f32, 0.0f32);
     for asked in asked {
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn memories_fit_by_their_distance() {
+    fn documents_fit_by_their_distance() {
         let day = day_at(2023, 5, 7);
         let at = |asked, other| fit_day(asked, other);
         for (days, wanted) in [

@@ -1,4 +1,4 @@
-//! Cosines of memories to a question, if the caller has an embedder.
+//! Cosines of documents to a question, if the caller has an embedder.
 //!
 //! # Layer
 //! Knows the vectors of the index; not how they were made.
@@ -7,41 +7,41 @@ use super::scope::Admission;
 use super::signals::{DENSE_NEXT, DENSE_PREVIOUS};
 use crate::recall::index::{Index, Quantised};
 
-/// Makes vectors of texts. The host gives one; recall works without.
+/// Turns texts into vectors. The host may supply one; recall works without.
 pub trait Embedder {
     /// The vector of a text; any length, the same for all texts.
     fn embed(&self, text: &str) -> Vec<f32>;
 }
 
-/// The cosines of the admitted memories.
+/// The cosines of the admitted documents.
 pub(crate) struct Cosines {
     by_number: Vec<f32>,
-    memories: Vec<u32>,
+    documents: Vec<u32>,
 }
 
 impl Cosines {
-    /// `None` if the vector is unusable, or no memory has a vector of its length.
+    /// `None` if the vector is unusable, or no document has a vector of its length.
     pub(crate) fn new(index: &Index, admission: &Admission, vector: &[f32]) -> Option<Self> {
         let query = Quantised::new(vector)?;
         let mut cosines = Self {
             by_number: vec![0.0; index.columns.len()],
-            memories: Vec::new(),
+            documents: Vec::new(),
         };
         index.vectors.for_each_cosine(&query, |number, cosine| {
             if index.columns.is_live(number) && admission.has(number) {
                 cosines.by_number[number as usize] = cosine.max(0.0);
-                cosines.memories.push(number);
+                cosines.documents.push(number);
             }
         });
-        (!cosines.memories.is_empty()).then_some(cosines)
+        (!cosines.documents.is_empty()).then_some(cosines)
     }
 
-    /// The memories that have one.
-    pub(crate) fn memories(&self) -> impl Iterator<Item = u32> + '_ {
-        self.memories.iter().copied()
+    /// The documents that have one.
+    pub(crate) fn documents(&self) -> impl Iterator<Item = u32> + '_ {
+        self.documents.iter().copied()
     }
 
-    /// The cosine of a memory with a part of its neighbours'.
+    /// The cosine of a document with a part of its neighbours'.
     pub(crate) fn with_neighbours(&self, index: &Index, number: u32) -> f32 {
         let session = index.columns.sessions[number as usize];
         let place = index.sessions.place(session, number, &index.columns);

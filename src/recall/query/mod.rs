@@ -1,13 +1,13 @@
-//! Queries: one ranked list of memories for a question.
+//! Queries: one ranked list of documents for a question.
 //!
-//! A query reads the postings of its words once. The best memories and their neighbours are candidates; the score of
+//! A query reads the postings of its words once. The best documents and their neighbours are candidates; the score of
 //! each is the weighted sum of nineteen signals. A hit explains the share of every signal.
 //!
 //! # Layer
 //! Above `recall::index`; reads it and changes nothing.
 //!
 //! # Invariants
-//! - QRY-1: one query of the same memories gives the same answer, bit for bit, after any history of the index.
+//! - QRY-1: the same query over the same documents has the same answer, bit for bit, whatever the history of the index.
 //! - QRY-2: a query of some scopes answers as if the index held those scopes alone.
 
 mod base;
@@ -40,24 +40,24 @@ use rank::{Candidate, Ranking};
 use scope::Admission;
 use signals::{CONVERSATION, DENSE_CONVERSATION, DENSE_OTHER, OTHER, RECENCY_OTHER};
 
-/// Whether a memory may be returned, by kind, tags, trust or anything else that the caller knows.
+/// Whether a document may be returned, by kind, tags, trust or anything else that the caller knows.
 pub type Filter<'a> = &'a dyn Fn(&Key) -> bool;
 
-/// Whether the first memory, which names the second among those that it supersedes, is accepted as its successor.
-pub type TakesPlace<'a> = &'a dyn Fn(&Key, &Key) -> bool;
+/// Whether the first document, which names the second among those that it supersedes, is accepted as its successor.
+pub type IsSuccessor<'a> = &'a dyn Fn(&Key, &Key) -> bool;
 
-/// A question and the memories to search.
+/// A question and the documents to search.
 #[derive(Clone, Copy)]
 pub struct Query<'a> {
     /// The question, or a statement.
     pub text: &'a str,
     /// The scopes to search; `None` searches all.
     pub scopes: Option<&'a [&'a str]>,
-    /// Further conditions. They hide memories, and change no frequency.
+    /// Further conditions. They hide documents, and change no frequency.
     pub filter: Option<Filter<'a>>,
-    /// Which links between memories count; without it all links count.
-    pub takes_place: Option<TakesPlace<'a>>,
-    /// Makes a vector of the question, where memories have vectors.
+    /// Which links between documents count; without it all links count.
+    pub is_successor: Option<IsSuccessor<'a>>,
+    /// Makes a vector of the question, where documents have vectors.
     pub embedder: Option<&'a dyn Embedder>,
     /// The present, in seconds since 1970. "Last week" and recency count from it; without it they have no meaning.
     pub now: Option<i64>,
@@ -76,7 +76,7 @@ impl<'a> Query<'a> {
             text,
             scopes: None,
             filter: None,
-            takes_place: None,
+            is_successor: None,
             embedder: None,
             now: None,
             recency: 0.0,
@@ -86,14 +86,14 @@ impl<'a> Query<'a> {
     }
 }
 
-/// One memory that was found.
+/// One document that was found.
 #[derive(Clone, Debug)]
 pub struct Hit {
     /// Its key.
     pub key: Key,
     /// The weighted sum; comparable within one answer.
     pub score: f32,
-    /// The confidence that the memory answers the query, 0 to 1; comparable between answers.
+    /// The confidence that the document answers the query, 0 to 1; comparable between answers.
     pub confidence: f32,
     /// Whether it is part of a conversation, which decides the weights.
     pub conversation: bool,
@@ -103,7 +103,7 @@ pub struct Hit {
     pub dense: f32,
     /// The reason for a rank above the one of its score.
     pub moved: Option<Moved>,
-    /// Its share of the question's words, the less the older it is; see [`LATELY`].
+    /// Its base score times its recency; see [`LATELY`].
     pub lately: f32,
     recency: f32,
     with_vectors: bool,
@@ -114,7 +114,7 @@ pub struct Hit {
 pub struct Reason {
     /// The short name of the signal.
     pub name: &'static str,
-    /// What it measures.
+    /// The description of the signal.
     pub meaning: &'static str,
     /// Its value.
     #[serde(serialize_with = "five_digits")]
@@ -160,15 +160,10 @@ impl Hit {
             signals.map(move |((name, meaning), (value, weight))| reason(name, meaning, value, weight));
         let dense = if self.with_vectors { dense } else { 0.0 };
         signals.chain([
-            reason(
-                "vec",
-                "says it with other words, by its vector",
-                self.dense,
-                dense,
-            ),
+            reason("vec", "has a similar vector", self.dense, dense),
             reason(
                 "lately",
-                "has the words and happened lately",
+                "has the words and is recent",
                 self.lately,
                 self.recency * recency,
             ),
@@ -185,7 +180,7 @@ fn lately(time: i64, now: i64) -> f32 {
     LATELY / (LATELY + age)
 }
 
-/// What a query found.
+/// The hits of a query.
 #[derive(Clone, Debug, Default)]
 pub struct Answer {
     /// The hits, best first.
@@ -211,8 +206,8 @@ impl Index {
         }
     }
 
-    /// The memories of `scopes` with the best base scores for `text`. The other signals are left out, so that several
-    /// memories of the same statement are all found.
+    /// The documents of `scopes` with the best base scores for `text`. The other signals are left out, so that several
+    /// documents of the same statement are all found.
     pub(crate) fn nearest(
         &self,
         text: &str,
@@ -251,7 +246,7 @@ impl Index {
         dense: Option<&Cosines>,
     ) -> Vec<Hit> {
         let mut ranking = Ranking::new(self, admission, query.filter, question, scratch, rarities, dense);
-        ranking.takes_place = query.takes_place;
+        ranking.is_successor = query.is_successor;
         let recency = query.now.map_or(0.0, |_| query.recency);
         let mut candidates = ranking.candidates();
         for Candidate { number, hit } in &mut candidates {

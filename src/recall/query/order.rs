@@ -1,10 +1,10 @@
-//! Order rules after the scores: the newer of two leading hits first, successors before superseded memories.
+//! Order rules after the scores: the newer of two leading hits first, successors before superseded documents.
 //!
 //! # Layer
-//! Knows candidates, chronology and links; not how scores come about.
+//! Knows candidates, chronology and links; not how scores are computed.
 //!
 //! # Invariants
-//! - ORD-1: a superseded memory never stands above one that supersedes it, if that one is a candidate.
+//! - ORD-1: a superseded document never ranks above its successor, if the successor is a candidate.
 //! - ORD-2: freshness exchanges two places at most; nothing else moves.
 
 use super::rank::{Candidate, Ranking};
@@ -15,7 +15,7 @@ use std::collections::HashMap;
 pub enum Moved {
     /// It is newer than the best hit, nearly as good, and the question asks for a current state.
     Fresher,
-    /// It supersedes the memory below it.
+    /// It supersedes the document below it.
     Successor,
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn arrange(ranking: &Ranking<'_>, mut candidates: Vec<Candidate>) -> 
     put_successors_first(ranking, candidates)
 }
 
-/// Puts the newer of two leaders first. Two memories that lead the rest together are two states of one fact.
+/// Puts the newer of two leaders first. Two documents that lead the rest together are two states of one fact.
 fn put_fresher_first(ranking: &Ranking<'_>, candidates: &mut [Candidate]) {
     let [first, second, rest @ ..] = candidates else {
         return;
@@ -59,7 +59,7 @@ fn put_fresher_first(ranking: &Ranking<'_>, candidates: &mut [Candidate]) {
     }
 }
 
-/// Moves each successor among the candidates before what it supersedes.
+/// Moves each successor among the candidates before the document that it supersedes.
 fn put_successors_first(ranking: &Ranking<'_>, candidates: Vec<Candidate>) -> Vec<Candidate> {
     let numbers: Vec<u32> = candidates.iter().map(|candidate| candidate.number).collect();
     let places: HashMap<u32, usize> = numbers

@@ -40,7 +40,7 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    /// Reads `text` against the names of the admitted scopes; `now` gives relative days a meaning.
+    /// Reads `text` against the names of the admitted scopes; relative days count from `now`.
     pub(crate) fn read(index: &Index, admission: &Admission, text: &str, now: Option<i64>) -> Self {
         let mut question = Self::default();
         // If the question has capitals at all, a name must begin with one.

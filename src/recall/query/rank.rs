@@ -1,7 +1,7 @@
 //! Candidates and their signals.
 //!
-//! The best memories by a cheap key and their neighbours are the candidates. Only candidates get all signals, so the cost
-//! of the signals does not grow with the index.
+//! The best documents by a cheap key and their neighbours are the candidates. Only candidates get all signals, so the
+//! cost of the signals does not grow with the index.
 //!
 //! # Layer
 //! Knows the index and the scores of `base`; not the order rules that follow.
@@ -16,7 +16,7 @@ use super::dense::Cosines;
 use super::question::Question;
 use super::scope::Admission;
 use super::signals::{KEY_DATE, KEY_SPEAKER, SIGNALS, Signal};
-use super::{Filter, Hit, TakesPlace};
+use super::{Filter, Hit, IsSuccessor};
 use crate::recall::index::Index;
 use crate::recall::text::marks::{DIRECTIVE, FIRST_PERSON, NUMBER, QUESTION, SECOND_PERSON, TIME};
 
@@ -40,7 +40,7 @@ pub(crate) struct Ranking<'a> {
     pub(crate) index: &'a Index,
     pub(crate) admission: &'a Admission,
     pub(crate) filter: Option<Filter<'a>>,
-    pub(crate) takes_place: Option<TakesPlace<'a>>,
+    pub(crate) is_successor: Option<IsSuccessor<'a>>,
     pub(crate) question: &'a Question,
     pub(crate) scratch: &'a Scratch,
     pub(crate) rarities: &'a [f32],
@@ -65,7 +65,7 @@ impl<'a> Ranking<'a> {
             index,
             admission,
             filter,
-            takes_place: None,
+            is_successor: None,
             question,
             scratch,
             rarities,
@@ -74,10 +74,10 @@ impl<'a> Ranking<'a> {
             session_max: 0.0,
             apart: RefCell::default(),
         };
-        for &memory in &scratch.touched {
-            let base = scratch.base[memory as usize];
-            // The filter calls back the host, so only memories that would be the best so far are passed to it.
-            if base > ranking.base_max && ranking.passes(memory) {
+        for &document in &scratch.touched {
+            let base = scratch.base[document as usize];
+            // The filter calls back the host, so only documents that would be the best so far are passed to it.
+            if base > ranking.base_max && ranking.passes(document) {
                 ranking.base_max = base;
             }
         }
@@ -86,31 +86,31 @@ impl<'a> Ranking<'a> {
         ranking
     }
 
-    fn passes(&self, memory: u32) -> bool {
+    fn passes(&self, document: u32) -> bool {
         self.filter
-            .is_none_or(|filter| filter(&self.index.columns.keys[memory as usize]))
+            .is_none_or(|filter| filter(&self.index.columns.keys[document as usize]))
     }
 
-    /// The `count` memories with the best base scores.
+    /// The `count` documents with the best base scores.
     pub(crate) fn nearest(&self, count: usize) -> Vec<u32> {
-        self.best(self.scratch.touched.iter().copied(), count, |memory| {
-            self.base(Some(memory))
+        self.best(self.scratch.touched.iter().copied(), count, |document| {
+            self.base(Some(document))
         })
     }
 
-    /// The accepted successors of a memory.
+    /// The accepted successors of a document.
     pub(crate) fn successors(&self, old: u32) -> impl Iterator<Item = u32> {
         let keys = &self.index.columns.keys;
         self.index.successors(old).filter(move |&new| {
-            self.takes_place
+            self.is_successor
                 .is_none_or(|takes| takes(&keys[new as usize], &keys[old as usize]))
         })
     }
 
     /// The base score as a share of the best.
-    fn base(&self, memory: Option<u32>) -> f32 {
-        match memory {
-            Some(memory) if self.base_max > 0.0 => self.scratch.base[memory as usize] / self.base_max,
+    fn base(&self, document: Option<u32>) -> f32 {
+        match document {
+            Some(document) if self.base_max > 0.0 => self.scratch.base[document as usize] / self.base_max,
             _ => 0.0,
         }
     }
@@ -120,12 +120,12 @@ impl<'a> Ranking<'a> {
     }
 
     /// 1 if the question names the speaker, unless it names all speakers of the session.
-    fn speaker(&self, memory: u32) -> f32 {
+    fn speaker(&self, document: u32) -> f32 {
         let columns = &self.index.columns;
-        if self.question.who.is_empty() || !self.is_named(columns.speakers[memory as usize]) {
+        if self.question.who.is_empty() || !self.is_named(columns.speakers[document as usize]) {
             return 0.0;
         }
-        let session = columns.sessions[memory as usize];
+        let session = columns.sessions[document as usize];
         let mut known = self.apart.borrow_mut();
         let apart = known.entry(session).or_insert_with(|| {
             let mut speakers = self.index.sessions.all[session as usize].speakers.iter();
@@ -134,37 +134,37 @@ impl<'a> Ranking<'a> {
         f32::from(u8::from(*apart))
     }
 
-    fn date(&self, memory: u32) -> (f32, f32) {
+    fn date(&self, document: u32) -> (f32, f32) {
         let columns = &self.index.columns;
         fit(
             &self.question.dates,
-            columns.day(memory),
-            columns.spans_of(memory),
+            columns.day(document),
+            columns.spans_of(document),
         )
     }
 
-    fn key(&self, memory: u32) -> f32 {
-        let mut key = self.base(Some(memory));
+    fn key(&self, document: u32) -> f32 {
+        let mut key = self.base(Some(document));
         if !self.question.who.is_empty() {
-            key += KEY_SPEAKER * self.speaker(memory);
+            key += KEY_SPEAKER * self.speaker(document);
         }
         if !self.question.dates.is_empty() {
-            key += KEY_DATE * self.date(memory).0;
+            key += KEY_DATE * self.date(document).0;
         }
         key
     }
 
-    /// The best `count` of `memories` by `key`, which has to be above zero.
-    fn best(&self, memories: impl Iterator<Item = u32>, count: usize, key: impl Fn(u32) -> f32) -> Vec<u32> {
+    /// The best `count` of `documents` by `key`, which has to be above zero.
+    fn best(&self, documents: impl Iterator<Item = u32>, count: usize, key: impl Fn(u32) -> f32) -> Vec<u32> {
         let order = |one: &(f32, u32), two: &(f32, u32)| self.order(*one, *two);
         let mut best: Vec<(f32, u32)> = Vec::with_capacity(count * 4);
         let mut least = 0.0;
-        for memory in memories {
-            let key = key(memory);
-            if key < least || key <= 0.0 || !self.passes(memory) {
+        for document in documents {
+            let key = key(document);
+            if key < least || key <= 0.0 || !self.passes(document) {
                 continue;
             }
-            best.push((key, memory));
+            best.push((key, document));
             if best.len() == count * 4 {
                 best.select_nth_unstable_by(count, order);
                 best.truncate(count);
@@ -173,25 +173,25 @@ impl<'a> Ranking<'a> {
         }
         best.sort_unstable_by(order);
         best.truncate(count);
-        best.into_iter().map(|(_, memory)| memory).collect()
+        best.into_iter().map(|(_, document)| document).collect()
     }
 
     /// The numbers of the candidates, each once.
     fn candidate_numbers(&self) -> Vec<u32> {
         let touched = self.scratch.touched.iter().copied();
         let mut numbers = if self.scratch.touched.is_empty() {
-            // No word was found. The dates and names of the question may still find a memory.
+            // No word was found. The dates and names of the question may still find a document.
             let asked = !self.question.dates.is_empty() || !self.question.who.is_empty();
             let all = if asked { self.index.columns.len() as u32 } else { 0 };
-            let admitted =
-                (0..all).filter(|&memory| self.index.columns.is_live(memory) && self.admission.has(memory));
-            self.best(admitted, CANDIDATES, |memory| self.key(memory))
+            let admitted = (0..all)
+                .filter(|&document| self.index.columns.is_live(document) && self.admission.has(document));
+            self.best(admitted, CANDIDATES, |document| self.key(document))
         } else {
-            self.best(touched, CANDIDATES, |memory| self.key(memory))
+            self.best(touched, CANDIDATES, |document| self.key(document))
         };
         if let Some(dense) = self.dense {
-            numbers.extend(self.best(dense.memories(), CANDIDATES, |memory| {
-                dense.with_neighbours(self.index, memory)
+            numbers.extend(self.best(dense.documents(), CANDIDATES, |document| {
+                dense.with_neighbours(self.index, document)
             }));
         }
         for at in 0..numbers.len() {

@@ -1,4 +1,4 @@
-//! The indexed terms that may stand for a term of the question.
+//! The indexed terms that count as a term of the question: synonyms and near spellings.
 //!
 //! # Layer
 //! Knows the terms of the index and the lexicon.
@@ -16,7 +16,7 @@ const LEXICON: f32 = 0.7;
 const NEARLY_LETTERS_MIN: usize = 4;
 /// The first letters, which must be equal.
 const NEARLY_PREFIX: usize = 3;
-/// Two terms with this many equal first letters are near, whatever follows.
+/// Two terms with this many equal first letters are near, whatever their other letters are.
 const NEARLY_FRONT: usize = 5;
 
 /// The related terms of the lexicon that are indexed, with their weights.

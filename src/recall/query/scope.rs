@@ -1,23 +1,23 @@
-//! The memories that a query may see, and the sums over them.
+//! The documents that a query may see, and the sums over them.
 //!
 //! # Layer
 //! Knows scopes and numbers of the index.
 //!
 //! # Invariants
-//! - SCO-1: sums and frequencies of a query count admitted memories alone.
+//! - SCO-1: sums and frequencies of a query count admitted documents alone.
 
 use crate::recall::index::Index;
 
-/// The admitted scopes, and their memories as bits.
+/// The admitted scopes, and their documents as bits.
 pub(crate) struct Admission {
-    /// `None` admits every live memory.
+    /// `None` admits every live document.
     scopes: Option<Vec<u32>>,
     /// `None` if every number is admitted.
     bits: Option<Vec<u64>>,
-    pub(crate) memories: u32,
+    pub(crate) documents: u32,
     pub(crate) sessions: u32,
-    /// The mean lengths of a memory and of a session, in quarters.
-    pub(crate) memory_length: f32,
+    /// The mean lengths of a document and of a session, in quarters.
+    pub(crate) document_length: f32,
     pub(crate) session_length: f32,
 }
 
@@ -33,26 +33,26 @@ impl Admission {
             scopes.dedup();
             scopes
         });
-        let (mut memories, mut sessions, mut length) = (0u32, 0u32, 0u64);
+        let (mut documents, mut sessions, mut length) = (0u32, 0u32, 0u64);
         for (number, scope) in index.people.scopes.iter().enumerate() {
             if scopes
                 .as_ref()
                 .is_none_or(|scopes| scopes.binary_search(&(number as u32)).is_ok())
             {
-                memories += scope.memories;
+                documents += scope.documents;
                 sessions += index.sessions.count(number as u32);
                 length += scope.length;
             }
         }
         let bits =
-            (memories as usize != index.columns.len()).then(|| Self::bits_of(index, scopes.as_deref()));
+            (documents as usize != index.columns.len()).then(|| Self::bits_of(index, scopes.as_deref()));
         Self {
             scopes,
             bits,
-            memories,
+            documents,
             sessions,
             // A length of zero would divide by zero; it happens only where nothing can be found.
-            memory_length: (length as f32 / memories.max(1) as f32).max(1.0),
+            document_length: (length as f32 / documents.max(1) as f32).max(1.0),
             session_length: (length as f32 / sessions.max(1) as f32).max(1.0),
         }
     }
@@ -76,7 +76,7 @@ impl Admission {
             .is_none_or(|scopes| scopes.binary_search(&scope).is_ok())
     }
 
-    /// Whether a memory is admitted.
+    /// Whether a document is admitted.
     #[inline]
     pub(crate) fn has(&self, number: u32) -> bool {
         match &self.bits {

@@ -1,6 +1,6 @@
 //! The signals of a score, their names and their weights.
 //!
-//! A score is a weighted sum. There are two sets of weights: one for memories of conversations, where neighbours,
+//! A score is a weighted sum. There are two sets of weights: one for documents of conversations, where neighbours,
 //! speakers and sessions matter, and one for all others, where they mislead.
 //!
 //! # Layer
@@ -29,33 +29,33 @@ macro_rules! signals {
 
 signals! {
     Base, "bm", 1.0, 1.0, "words of the question";
-    Speaker, "spk", 0.5, 0.0, "said by whom the question names";
-    Answer, "pvq", 0.7, 0.0, "follows a question of another speaker that has the words";
+    Speaker, "spk", 0.5, 0.0, "the question names its speaker";
+    Answer, "pvq", 0.7, 0.0, "answers a question of another speaker that has the words";
     Previous, "pv", 0.1, 0.1, "the message before has the words";
     Next, "nx", 0.2, 0.1, "the message after has the words";
     PreviousTwo, "pv2", 0.25, 0.0, "the message two before has the words";
     Context, "ctx", 0.25, 0.0, "five messages around have the words";
     Session, "ses", 0.5, 0.0, "the session has the words";
-    Date, "date", 1.6, 0.8, "written at the time that is asked for";
-    Event, "evt", 1.0, 0.5, "speaks of the time that is asked for";
+    Date, "date", 1.6, 0.8, "written at the time in the question";
+    Event, "evt", 1.0, 0.5, "mentions the time in the question";
     Time, "tx", 0.3, 0.0, "has the words and a time";
-    When, "when", 0.5, 0.0, "has the words and a time, and a time is asked for";
-    Number, "num", 0.5, 0.5, "has the words and a number, and a number is asked for";
-    FirstPerson, "fp", 0.5, 0.0, "has the words and speaks of the speaker";
-    SecondPerson, "sp", -0.15, 0.0, "has the words and speaks to another";
+    When, "when", 0.5, 0.0, "has the words and a time, and the question asks for a time";
+    Number, "num", 0.5, 0.5, "has the words and a number, and the question asks for a number";
+    FirstPerson, "fp", 0.5, 0.0, "has the words, in the first person";
+    SecondPerson, "sp", -0.15, 0.0, "has the words, in the second person";
     Question, "isq", -0.2, 0.0, "is a question itself";
-    Short, "len_s", 0.4, 0.0, "is long enough to say something";
+    Short, "len_s", 0.4, 0.0, "is longer than a few terms";
     Long, "len_l", -0.1, -0.1, "is longer than thirty terms";
     Directive, "dir", 0.0, 0.4, "has the words and is a standing instruction";
 }
 
-/// The weight of a vector's cosine, in a conversation and elsewhere; from half to twice as much the measures
-/// hardly change.
+/// The weight of a vector's cosine, in a conversation and elsewhere; the results hardly change between half and twice
+/// these weights.
 pub(crate) const DENSE_CONVERSATION: f32 = 0.9;
 pub(crate) const DENSE_OTHER: f32 = 0.5;
 /// The share of the weight of recency that is left outside of conversations.
 pub(crate) const RECENCY_OTHER: f32 = 0.3;
-/// What the neighbours' cosines add to a memory's.
+/// The weights of the neighbours' cosines in the cosine of a document.
 pub(crate) const DENSE_PREVIOUS: f32 = 0.2;
 pub(crate) const DENSE_NEXT: f32 = 0.1;
 /// The weights that select candidates, besides the base score.

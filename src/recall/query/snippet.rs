@@ -1,4 +1,4 @@
-//! The part of a text that shows why it was found, and the token count of a text.
+//! Snippets, which show the matches in a text, and the estimated tokens of a text.
 //!
 //! # Layer
 //! Knows terms and text.
@@ -13,7 +13,7 @@ use crate::recall::text::terms::{Side, for_each_sign, term_of, word_of};
 pub struct Snippet<'a> {
     /// The part.
     pub text: &'a str,
-    /// Whether text was cut before it, and after it.
+    /// Whether text was cut before and after it.
     pub cut: (bool, bool),
     /// The matches in it, as ranges of bytes of `text`.
     pub matches: Vec<Range<usize>>,
@@ -56,7 +56,9 @@ fn matches(text: &str, terms: &[String]) -> Vec<(usize, Range<usize>)> {
             }
             _ => {
                 let mut first = None;
-                for_each_sign(run, Side::Memory, |sign| first = first.or_else(|| position(sign)));
+                for_each_sign(run, Side::Document, |sign| {
+                    first = first.or_else(|| position(sign))
+                });
                 first
             }
         };
@@ -74,7 +76,7 @@ fn begins_alike(word: &str, terms: &[String]) -> bool {
     !word.is_ascii() || terms.iter().any(|term| first(term) == first(word))
 }
 
-/// The window of the text that holds the most different terms; the first one of those.
+/// The first window of the text with the most different terms.
 fn window(text: &str, matches: &[(usize, Range<usize>)], characters_max: usize) -> Range<usize> {
     let places: Vec<usize> = text
         .char_indices()
@@ -100,7 +102,7 @@ fn window(text: &str, matches: &[(usize, Range<usize>)], characters_max: usize) 
             best = from..inside.last().map_or(from, |(_, found)| character_of(found.end));
         }
     }
-    // The room that is left goes to both sides of the matches, a third before them.
+    // A third of the remaining room goes before the matches, the rest after them.
     let room = characters_max.saturating_sub(best.len());
     let start = best
         .start

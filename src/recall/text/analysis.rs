@@ -1,4 +1,4 @@
-//! Analyses the text of a memory in one pass: terms with their weights, marks, dates, names that are addressed.
+//! Analyses the text of a document in one pass: terms with their weights, marks, dates, names that are addressed.
 //!
 //! # Layer
 //! The entry point of `recall::text` for the index.
@@ -10,7 +10,7 @@ use super::terms::{Side, facts_of, fenced, for_each_sign, word_of};
 
 /// How often a term counts outside of code, in quarters.
 pub(crate) const QUARTERS_PROSE: u32 = 4;
-/// How often it counts in a code fence: a fence is long and says little about the topic.
+/// The count of a term in a code fence: code is long and mentions the topic rarely.
 pub(crate) const QUARTERS_CODE: u32 = 1;
 
 /// The result of the analysis besides the terms.
@@ -45,11 +45,11 @@ pub(crate) fn analyse(text: &str, day: Day, mut found: impl FnMut(&str, u32, boo
                         found(facts.term(&folded, &mut term), quarters, true);
                     }
                 }
-                RunKind::Spaceless => for_each_sign(run, Side::Memory, |sign| {
+                RunKind::Spaceless => for_each_sign(run, Side::Document, |sign| {
                     let pair = sign.chars().nth(1).is_some();
                     found(sign, quarters, pair || run.text == sign);
                 }),
-                RunKind::Emoji => for_each_sign(run, Side::Memory, |sign| found(sign, quarters, false)),
+                RunKind::Emoji => for_each_sign(run, Side::Document, |sign| found(sign, quarters, false)),
             }
         }
         at += part.len() + 3;

@@ -21,7 +21,7 @@ pub(crate) struct Span {
 
 /// The day of the time `seconds` since 1970, clamped to the range of days.
 pub(crate) fn day_of(seconds: i64) -> Day {
-    // Ten million years both ways: no sum with a day of this range overflows.
+    // A million years before and after 1970: no sum with a day of this range overflows.
     const LIMIT: i64 = 3_650_000_000 / 10;
     seconds.div_euclid(DAY_SECONDS).clamp(-LIMIT, LIMIT) as Day
 }

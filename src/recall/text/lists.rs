@@ -1,6 +1,6 @@
 //! The word lists of English, read from the files in `words/`.
 //!
-//! A line that begins with `#` is a comment. Words are lower case and stand between spaces; a line may begin with a
+//! A line that begins with `#` is a comment. Words are lower case, with spaces between them; a line may begin with a
 //! name and a colon.
 //!
 //! # Layer

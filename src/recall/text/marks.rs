@@ -14,7 +14,7 @@ use super::calendar::{Day, Span, date_at, day_at, month_span, weekday, weekday_n
 use super::runs::Run;
 use super::terms::{TERM_BYTES_MAX, facts_of, fold};
 
-/// Marks of a memory, as bits.
+/// Marks of a document, as bits.
 pub(crate) type Marks = u8;
 /// It is a question.
 pub(crate) const QUESTION: Marks = 1;
@@ -62,7 +62,7 @@ pub(crate) const CLASSES: [(&str, Class); 11] = [
 pub(crate) const SPANS_MAX: usize = 2;
 /// The most addressed names kept of a text.
 pub(crate) const CALLS_MAX: usize = 2;
-/// A directive stands within this many characters from the start.
+/// A directive begins within this many characters of the start.
 const DIRECTIVE_WITHIN: usize = 200;
 
 /// A piece of the text: letters and digits between everything else, apostrophes too.
@@ -219,7 +219,7 @@ impl<'a> Marker<'a> {
         }
     }
 
-    /// Whether a greeting ends with this piece. A greeting stands at the start or after punctuation.
+    /// Whether a greeting ends with this piece. A greeting comes at the start or after punctuation.
     fn is_greeting(&self, start: usize, folded: &str) -> bool {
         let first = match folded {
             "you" if self.prior_is(1, &["thank"]) && self.joined(1, start) => self.before[0].start,

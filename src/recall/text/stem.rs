@@ -1,7 +1,7 @@
 //! The English stemmer of the Snowball project (Porter2).
 //!
-//! The version of the crate is pinned exactly: a later edition of the algorithm would give other terms than the
-//! indexes on disk hold.
+//! The version of the crate is pinned exactly: another version of the algorithm could produce other terms than the
+//! indexes on disk contain.
 //!
 //! # Layer
 //! Pure; imports nothing of the crate.

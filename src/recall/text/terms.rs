@@ -1,8 +1,8 @@
 //! Turns text into terms, for the index and for queries.
 //!
 //! The tokeniser folds a word (compatibility forms, case, accents on Latin letters) and removes its possessive or
-//! contraction. It drops stop words, replaces an irregular form by its base, and stems the rest. A stretch without spaces
-//! becomes single characters and pairs of them; an emoji is a term of its own.
+//! contraction. It drops stop words, replaces an irregular form by its base, and stems the rest. A stretch without
+//! spaces becomes single characters and pairs of them; an emoji is a term of its own.
 //!
 //! # Layer
 //! Knows runs, lists and the stemmer; not the index.
@@ -178,7 +178,7 @@ pub(crate) fn words(text: &str) -> Vec<String> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Side {
     /// All terms that a query may ask for.
-    Memory,
+    Document,
     /// Only pairs of a longer stretch: its single characters would find too much.
     Query,
 }
@@ -202,7 +202,7 @@ pub(crate) fn for_each_sign(run: Run<'_>, side: Side, mut found: impl FnMut(&str
         .chain([folded.len()])
         .collect();
     let count = starts.len() - 1;
-    if side == Side::Memory || count == 1 {
+    if side == Side::Document || count == 1 {
         for pair in starts.windows(2) {
             found(&folded[pair[0]..pair[1]]);
         }
@@ -219,7 +219,7 @@ pub(crate) fn fenced(text: &str) -> impl Iterator<Item = (bool, &str)> {
         .map(|(number, part)| (number % 2 == 1, part))
 }
 
-/// The terms of a text as a memory has them, in order, with repeats.
+/// The terms of a text as a document has them, in order, with repeats.
 #[cfg(test)]
 pub(crate) fn terms(text: &str) -> Vec<String> {
     let mut out = Vec::new();
@@ -232,7 +232,7 @@ pub(crate) fn terms(text: &str) -> Vec<String> {
                     out.push(term_of(&word));
                 }
             }
-            _ => for_each_sign(run, Side::Memory, |sign| out.push(sign.to_owned())),
+            _ => for_each_sign(run, Side::Document, |sign| out.push(sign.to_owned())),
         }
     }
     out

@@ -1,8 +1,8 @@
 //! Finds prompt injections: orders to models, forged turns, commands that fetch and run code.
 //!
-//! Rules read two copies of the text ([`views`]), and the decoded form of base64, hexadecimal and escapes in it, at most
-//! three layers deep. Findings are advice: a plausible statement passes any such rule, so the source of a text decides
-//! what the text may do.
+//! Rules read two copies of the text ([`views`]), and the decoded form of base64, hexadecimal and escapes in it, at
+//! most three layers deep. Findings are advice: a plausible statement passes every rule, so the source of a text
+//! decides what the text may do.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
@@ -145,7 +145,7 @@ fn find_unescaped(text: &str, depth: usize, found: &mut Vec<Finding>) {
     }
 }
 
-/// Finds injections in spelled-out, quoted and otherwise disguised text. What it respells is not respelled again.
+/// Finds injections in spelled-out, quoted and otherwise disguised text. The respelled text is not respelled again.
 fn find_respelled(text: &str, found: &mut Vec<Finding>) {
     for (run, plain) in respell::plain(text) {
         let mut inner = Vec::new();

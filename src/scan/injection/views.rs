@@ -1,9 +1,9 @@
-//! The two copies of a text that rules read, and the way back from a copy to the text.
+//! The two copies of a text that rules read, with the positions of their bytes in the text.
 //!
 //! - **Marks**: compatible characters, lower case, look-alikes folded, nothing invisible, white space collapsed to one
 //!   space or one line end. Punctuation stays: rules read code, markup and addresses here.
 //! - **Words**: made from marks. Only letters and digits, single spaces between words, a full stop at the end of a
-//!   sentence; digits among letters become the letters they stand for, spelled-out words are joined.
+//!   sentence; digits among letters become the letters that they replace, spelled-out words are joined.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
@@ -11,7 +11,7 @@
 use crate::scan::source_map::SourceMap;
 use crate::scan::unicode::{self, fold};
 
-/// A copy of a text, and where its bytes come from.
+/// A copy of a text, with the positions of its bytes in the text.
 #[derive(Default)]
 pub(super) struct TextCopy {
     pub(super) bytes: Vec<u8>,
@@ -212,7 +212,7 @@ fn begins_spelling(marks: &[u8]) -> bool {
         && rest.first().is_none_or(|byte| !is_letter_or_digit(*byte))
 }
 
-/// Writes one word. If it has letters, its digits become the letters they stand for.
+/// Writes one word. If it has letters, its digits become the letters that they replace.
 fn push_word(word: &[u8], at: usize, out: &mut TextCopy) {
     let has_letter = word.iter().any(|byte| sort_of(*byte) == Sort::Letter);
     for (index, &byte) in word.iter().enumerate() {
@@ -222,7 +222,7 @@ fn push_word(word: &[u8], at: usize, out: &mut TextCopy) {
     }
 }
 
-/// Returns the letter that a digit or sign stands for; other bytes stand for themselves.
+/// Returns the letter that a digit or sign replaces; other bytes stay as they are.
 pub(super) fn letter_for(byte: u8) -> u8 {
     match byte {
         b'0' => b'o',

@@ -5,8 +5,8 @@
 //! it finds nothing. The tests run all examples and check every rule, so the files cannot fail at run time.
 //!
 //! # How to add a rule
-//! Append a `[[rule]]` to the file of its family; no Rust changes. A new family is a new file, named in one of the lists
-//! below. A rule has these keys:
+//! Append a `[[rule]]` to the file of its family; no Rust changes. A new family is a new file, named in one of the
+//! lists below. A rule has these keys:
 //!
 //! | key | meaning |
 //! |---|---|
@@ -15,13 +15,13 @@
 //! | `view` | `marks` or `words`, the copy of the text that the rule reads; a secret is read in the text itself |
 //! | `keywords` | groups of words in lower case; every match holds at least one word of each group |
 //! | `pattern` | a regex without unbounded repetition; the group `s`, if there is one, is the part that counts |
-//! | `check`, `entropy` | for secrets: how to tell a secret from a placeholder, see [`Check`] |
+//! | `check`, `entropy` | for secrets: the test that excludes placeholders, see [`Check`] |
 //! | `matches`, `passes` | the examples, at least one of each |
 //!
-//! In a keyword `^` is a space and `~` a space that the text may lack. In a pattern `<near>` stands for the text of that
-//! name in `vocabulary.toml`. A pattern over words may find a text that lacks some of its spaces. Examples of secrets are
-//! templates: `<a36>` stands for 36 random letters and digits (see `Dice` in the tests). A `~` in such an example
-//! vanishes; it keeps other scanners from taking the file for a leak.
+//! In a keyword `^` is a space and `~` a space that the text may lack. In a pattern `<near>` stands for the text of
+//! that name in `vocabulary.toml`. A pattern over words may find a text that lacks some of its spaces. Examples of
+//! secrets are templates: `<a36>` stands for 36 random letters and digits (see `Dice` in the tests). A `~` in such an
+//! example vanishes; it keeps other scanners from taking the file for a leak.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
@@ -107,7 +107,7 @@ pub(in crate::scan) enum View {
     Words,
 }
 
-/// The test that tells a secret from a placeholder, a name, or a digest.
+/// The test that distinguishes a secret from a placeholder, a name, or a digest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::scan) enum Check {
@@ -122,7 +122,7 @@ pub(in crate::scan) enum Check {
     Jwt,
     /// A value assigned to a name that is for passwords.
     Password,
-    /// A value in a place where only a password can stand.
+    /// A value where only a password is expected.
     Given,
     /// A value assigned to a name that is for keys and tokens.
     Named,
@@ -171,8 +171,8 @@ fn read_file<T: Deserialize<'static>>(file: &'static str) -> Vec<T> {
 }
 
 impl Rule {
-    /// Returns the regex: names replaced by their meanings. Over words every space is optional, because what separated
-    /// two words may have been invisible.
+    /// Returns the regex: names replaced by their meanings. Over words every space is optional, because an invisible
+    /// character may separate two words.
     fn regex(&self) -> String {
         let mut text = self.pattern.to_string();
         while let Some((name, meaning)) = VOCABULARY

@@ -30,7 +30,7 @@ pub(super) struct Pattern {
     anchors: Option<AhoCorasick>,
     /// Whether a match begins at the boundary of a word.
     is_at_word: bool,
-    /// Whether words consist of letters and digits alone, so that a match may stand beside a `_`.
+    /// Whether words consist of letters and digits alone, so that a match may be next to a `_`.
     is_code: bool,
     /// Whether no letter or digit may follow a match.
     is_to_word_end: bool,
@@ -84,8 +84,8 @@ impl Pattern {
         self.regex.get().is_some()
     }
 
-    /// Returns the first match in `window`, and the part of it that counts. If the pattern has anchors, the match begins
-    /// in the window, else it lies in it.
+    /// Returns the first match in `window`, and the part of it that counts. If the pattern has anchors, the match
+    /// begins in the window, else it lies in it.
     pub(super) fn first_match(
         &self,
         text: &[u8],
@@ -148,7 +148,8 @@ impl Pattern {
     }
 }
 
-/// Returns the letters that the matches of a pattern begin with, in lower case; `None` if they are too many or too short.
+/// Returns the letters that the matches of a pattern begin with, in lower case; `None` if they are too many or too
+/// short.
 fn anchors(parsed: &Hir) -> Option<Vec<String>> {
     // The regex runs on a slice that starts at the anchor, where an assertion of the start would always hold.
     if parsed.properties().look_set().contains(Look::Start) {

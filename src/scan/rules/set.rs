@@ -11,7 +11,8 @@
 //! Pure: imports nothing of the crate outside `scan`.
 //!
 //! # Invariants
-//! - SCA-1: time is linear in the text: every rule has a longest match, and searches no further than that from a keyword.
+//! - SCA-1: time is linear in the text: every rule has a longest match, and searches no further than that from a
+//!   keyword.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -90,7 +91,7 @@ impl RuleSet {
         self.rules.iter().map(|(rule, _)| rule)
     }
 
-    /// Calls `found` for each match; its answer says whether to continue with that rule.
+    /// Calls `found` for each match; it returns whether to continue with that rule.
     ///
     /// Matches of one rule come in order and do not overlap.
     pub(in crate::scan) fn run(&self, text: &[u8], mut found: impl FnMut(Match) -> bool) {

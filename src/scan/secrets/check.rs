@@ -1,4 +1,4 @@
-//! Tells secrets from look-alikes: entropy, checksums, placeholders, names in code.
+//! Distinguishes secrets from other text: entropy, checksums, placeholders, names in code.
 //!
 //! A wrong checksum makes a finding less severe, not void: formats change, and a token with a typing error is still
 //! worth hiding.
@@ -31,7 +31,8 @@ static PLACEHOLDERS: LazyLock<Placeholders> = LazyLock::new(|| {
     toml::from_str(include_str!("../rules/placeholders.toml")).expect("a test reads the placeholders")
 });
 
-/// Returns the severity of the candidate `secret` of `rule`, or `None` if it is no secret; `before` is the text before it.
+/// Returns the severity of the candidate `secret` of `rule`, or `None` if it is no secret; `before` is the text before
+/// it.
 pub(super) fn check(rule: &Rule, secret: &[u8], before: &[u8]) -> Option<Severity> {
     let is_secret = match rule.check {
         Check::Armour => true,
@@ -66,7 +67,7 @@ pub(super) fn entropy(bytes: &[u8]) -> f64 {
     parts.sum()
 }
 
-/// Whether a person wrote the bytes to stand for a secret: one character six times over, or a word such as `changeme`.
+/// Whether the bytes are filler for a secret: one character six times in a row, or a word such as `changeme`.
 fn has_filler(secret: &[u8]) -> bool {
     let lists = &*PLACEHOLDERS;
     let mut runs = secret.chunk_by(|one, next| one == next);
@@ -129,7 +130,7 @@ fn is_reference(value: &[u8]) -> bool {
         || (value.contains(&b'.') && value.split(|byte| *byte == b'.').all(is_name))
 }
 
-/// Whether `value` stands for a password that the text does not contain.
+/// Whether `value` is a placeholder for a password.
 fn is_placeholder(value: &[u8]) -> bool {
     let mut bare = value.to_ascii_lowercase();
     bare.retain(u8::is_ascii_alphanumeric);
@@ -137,7 +138,8 @@ fn is_placeholder(value: &[u8]) -> bool {
     is_reference(value) || is_word || has_filler(value) || bare.len() < 3
 }
 
-/// Whether `value`, where only a password can stand, is one: not a placeholder, and not the name of the user before it.
+/// Whether `value`, where only a password is expected, is one: not a placeholder, and not the name of the user before
+/// it.
 fn is_given(value: &[u8], before: &[u8]) -> bool {
     let lower = value.to_ascii_lowercase();
     !is_placeholder(value) && !before.ends_with(&[value, b":"].concat()) && !contains(&lower, "passw")

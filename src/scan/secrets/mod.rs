@@ -53,7 +53,7 @@ pub(in crate::scan) fn find_named(name: &str, value: &str) -> Option<Finding> {
     Some(Finding { span, ..found })
 }
 
-/// Finds the secrets that are readable as they stand.
+/// Finds the secrets in plain text.
 fn find_plain(text: &str, found: &mut Vec<Candidate>) {
     let bytes = text.as_bytes();
     let mut searched_until = vec![0; rules::TEXT.rules().count()];

@@ -4,8 +4,8 @@
 //! Pure: imports nothing of the crate outside `scan`.
 //!
 //! # Invariants
-//! - SCA-3: the scan finds no secret in a redacted text, and the text holds none of the secrets of six bytes and more
-//!   that the scan found in the original.
+//! - SCA-3: the scan finds no secret in a redacted text, and the text contains none of the secrets of six bytes and
+//!   more that the scan found in the original.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ use crate::scan::finding::Finding;
 const ROUNDS: usize = 8;
 /// Bytes of different secrets up to which their other occurrences are replaced; above it a text counts as one secret.
 const DISTINCT_BYTES_MAX: usize = 256 << 10;
-/// Shorter secrets are replaced only where a rule matches, because other words are likely to hold them by chance.
+/// Shorter secrets are replaced only where a rule matches, because other words may contain them by chance.
 const REPEATED_LENGTH_MIN: usize = 6;
 
 /// Returns `text` with its secrets replaced; `None` if it has none.

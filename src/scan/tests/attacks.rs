@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::super::{Category, Report, Scanner, Settings, Severity};
+use super::super::{Category, Report, Scanner, Severity, VerdictTable};
 use super::transforms::{self, Piece};
 
 /// Lines `category | sort | text`; a category may be followed by a language, `\n` and `\\` are escapes.
@@ -116,7 +116,7 @@ pub(super) fn is_seen(report: &Report) -> bool {
 }
 
 pub(super) fn scanner() -> Scanner {
-    Scanner::new(Settings::default(), [3; 32])
+    Scanner::new(VerdictTable::default(), [3; 32])
 }
 
 /// How many of how many.

@@ -1,4 +1,4 @@
-//! Sets of characters: the suspicious ones, their sorts, and what excuses them.
+//! Sets of characters: the suspicious ones, their sorts, and the neighbours that excuse them.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
@@ -82,5 +82,5 @@ pub(super) static CLASSES: LazyLock<Classes> =
 
 /// Characters that joiners may follow.
 pub(super) static JOINING_SET: LazyLock<Ranges> = LazyLock::new(|| Ranges::of(&format!("[{JOINING}]")));
-/// Characters that marks of direction may stand beside.
+/// Characters that may have marks of direction beside them.
 pub(super) static RIGHTWARD_SET: LazyLock<Ranges> = LazyLock::new(|| Ranges::of(&format!("[{RIGHTWARD}]")));

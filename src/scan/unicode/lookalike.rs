@@ -1,4 +1,4 @@
-//! Folds letters that look like Latin letters to these, where they stand among Latin letters.
+//! Folds look-alikes of Latin letters to these letters, among Latin letters.
 //!
 //! A word all in another script stays as it is, unless each of its letters passes for a Latin one: so the rules of
 //! Russian and Greek can read texts in those languages.
@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
-/// The Latin letter that each look-alike stands for.
+/// The Latin letter for each look-alike.
 static LETTERS: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
     let lines = include_str!("lookalikes.in")
         .lines()
@@ -30,7 +30,7 @@ static LETTERS: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
 /// How many letters ahead decide whether a word is Latin.
 const AHEAD: usize = 16;
 
-/// Whether `char` is of a script with words of its own, so that its place decides its meaning.
+/// Whether `char` is of a script with words of its own, so that its neighbours decide its meaning.
 fn has_own_words(char: char) -> bool {
     matches!(char, '\u{370}'..='\u{58F}' | '\u{13A0}'..='\u{13FF}' | '\u{AB70}'..='\u{ABBF}' | '\u{1F00}'..='\u{1FFF}')
 }
@@ -68,12 +68,13 @@ pub(in crate::scan) fn is_latin(text: &str) -> bool {
     others.all(passes_for_latin)
 }
 
-/// Whether `char` looks like a Latin letter in lower case. Nearly every Cyrillic capital does, so capitals do not count.
+/// Whether `char` looks like a Latin letter in lower case. Nearly every Cyrillic capital does, so capitals do not
+/// count.
 fn passes_for_latin(char: char) -> bool {
     LETTERS.contains_key(&char.to_lowercase().next().unwrap_or(char))
 }
 
-/// Whether a look-alike after `last` and before `rest` stands for a Latin letter.
+/// Whether a look-alike after `last` and before `rest` replaces a Latin letter.
 fn is_among_latin(last: Option<char>, rest: &str) -> bool {
     if last.is_some_and(|last| last.is_ascii_alphabetic()) {
         return true;

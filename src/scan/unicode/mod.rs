@@ -1,8 +1,8 @@
-//! Finds characters that are invisible or look like others, and removes them or makes them visible.
+//! Finds invisible characters, and removes them or makes them visible.
 //!
-//! Sequences that people write stay: emoji of several parts, joiners in Arabic and Indic scripts, selectors of
-//! ideographs, direction marks beside letters that run right to left. The scan reports runs of all other characters that
-//! are invisible by property. `characters.toml` holds the sets.
+//! Sequences of ordinary text stay: emoji of several parts, joiners in Arabic and Indic scripts, selectors of
+//! ideographs, direction marks beside letters that run right to left. The scan reports runs of all other characters
+//! that are invisible by property. `characters.toml` contains the sets.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
@@ -49,7 +49,7 @@ pub(in crate::scan) fn find(text: &str) -> Vec<Finding> {
         _ => found.push(Finding::new(Category::Unicode, rule, severity, span)),
     });
     for run in &mut found {
-        // Many in a row are a payload, whatever each of them is.
+        // A long run is a payload, whatever its characters are.
         let count = text[run.span.clone()].chars().count();
         if count >= 8 && !matches!(run.rule, "private-use" | "unassigned" | "control") {
             run.severity = Severity::High;
@@ -58,7 +58,7 @@ pub(in crate::scan) fn find(text: &str) -> Vec<Finding> {
     found
 }
 
-/// Returns `text` without its suspicious characters and without soft hyphens, wherever they stand; `None` if it has none.
+/// Returns `text` without its suspicious characters and without soft hyphens; `None` if it has none.
 pub(in crate::scan) fn stripped(text: &str) -> Option<Stripped> {
     replaced(text, false, |_, _| {})
 }
@@ -82,7 +82,7 @@ pub(in crate::scan) fn neutral(text: &str, how: Neutral) -> Option<String> {
     Some(clean)
 }
 
-/// Returns `text` with what `write` writes for its suspicious characters; `None` if it has none.
+/// Returns `text` with its suspicious characters replaced by the output of `write`; `None` if it has none.
 fn replaced(text: &str, hyphenates: bool, write: impl Fn(&mut String, &str)) -> Option<Stripped> {
     let mut out = Stripped {
         text: String::new(),
@@ -191,7 +191,7 @@ fn joins_emoji(before: &str, after: &str) -> bool {
             .is_some_and(|next| CLASSES.pictograph.has(next))
 }
 
-/// Whether a direction mark stands alone and near a letter that runs right to left.
+/// Whether a direction mark is single and near a letter of a script that runs right to left.
 fn is_beside_rightward(before: &str, after: &str) -> bool {
     const NEAR: usize = 24;
     let is_mark = |char: char| CLASSES.suspicious.has(char);

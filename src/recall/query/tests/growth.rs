@@ -1,15 +1,15 @@
 //! Time grows with what is indexed, not with its square, whatever is in it.
 //!
-//! Each case is run once with many memories, and as many times more often with as many times fewer. What grows in line takes
-//! about as long both ways, what grows by the square eight times as long the first way; the bound lies between. Both take
-//! turns and the least of some turns counts, so that a busy machine changes nothing.
+//! Each case is run once with many documents, and as many times more often with as many times fewer. What grows in line
+//! takes about as long both ways, what grows by the square eight times as long the first way; the bound lies between.
+//! Both take turns and the least of some turns counts, so that a busy machine changes nothing.
 
 use std::time::{Duration, Instant};
 
 use super::*;
 use crate::recall::index::People;
 
-/// Memories of the small case, and how many times more the large one has.
+/// Documents of the small case, and how many times more the large one has.
 const SMALL: usize = 2_000;
 const TIMES: usize = 8;
 /// How many times longer the large case may take.
@@ -59,7 +59,7 @@ fn people(size: usize, name: &str) -> People {
     for at in 0..size {
         let scope = people.scope(&format!("scope{}", at % 7));
         let speaker = people.speaker(scope, &format!("{name} {at}"));
-        people.add_memory(speaker, 1);
+        people.add_document(speaker, 1);
         people.add_calls(at as u32, speaker, &["bob"]);
     }
     people
@@ -78,7 +78,7 @@ fn everybody_bears_the_name_that_is_called() {
     let make = |size| {
         let mut people = people(size, "Bob");
         // Those who are gone stand first.
-        (0..size as u32 / 2).for_each(|speaker| people.remove_memory(speaker, 1));
+        (0..size as u32 / 2).for_each(|speaker| people.remove_document(speaker, 1));
         people
     };
     check_growth(make, |people, size| {
@@ -87,7 +87,7 @@ fn everybody_bears_the_name_that_is_called() {
 }
 
 #[test]
-fn one_memory_has_all_others_as_successors() {
+fn one_document_has_all_others_as_successors() {
     let make = |size| {
         let mut index = Index::new();
         put_line(&mut index, size, "one", "", "The office is in Oslo.", None);

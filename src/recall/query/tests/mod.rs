@@ -30,7 +30,7 @@ fn index_of(said: &[Said<'_>]) -> Index {
 fn put(index: &mut Index, at: usize, said: Said<'_>, supersedes: Option<usize>) {
     let (scope, session, speaker, day, text) = said;
     let old = supersedes.map(key);
-    let memory = Document {
+    let document = Document {
         key: key(at),
         scope,
         session: Some(session),
@@ -40,7 +40,7 @@ fn put(index: &mut Index, at: usize, said: Said<'_>, supersedes: Option<usize>) 
         text,
         supersedes: old.as_slice(),
     };
-    index.put(&memory).unwrap();
+    index.put(&document).unwrap();
 }
 
 fn ask(index: &Index, text: &str) -> Vec<Hit> {
@@ -51,7 +51,7 @@ fn ask(index: &Index, text: &str) -> Vec<Hit> {
     index.recall(&query, &mut Scratch::default()).hits
 }
 
-/// The signal of the memory at `at` for a question.
+/// The signal of the document at `at` for a question.
 fn signal(index: &Index, text: &str, at: usize, signal: Signal) -> f32 {
     let hits = ask(index, text);
     hits.iter()

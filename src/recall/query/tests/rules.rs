@@ -28,7 +28,7 @@ fn the_fresher_of_two_leaders_comes_first_where_a_state_is_asked_for() {
 }
 
 #[test]
-fn a_superseded_memory_stands_below_its_successors() {
+fn a_superseded_document_stands_below_its_successors() {
     let mut index = index_of(&[
         ("s", "one", "", 0, "The office is in Berlin"),
         ("s", "two", "", 1, "office office Berlin"),
@@ -67,7 +67,7 @@ fn a_superseded_memory_stands_below_its_successors() {
 }
 
 #[test]
-fn a_filter_hides_memories_and_changes_no_frequency() {
+fn a_filter_hides_documents_and_changes_no_frequency() {
     let index = talk(&[("", "apple"), ("", "apple pie"), ("", "pear")]);
     let hidden = |wanted: &Key| *wanted != key(0);
     let query = Query {
@@ -121,7 +121,7 @@ fn a_vector_finds_what_no_word_does() {
     .into_iter()
     .enumerate()
     {
-        let memory = Document {
+        let document = Document {
             key: key(at),
             scope: "s",
             session: Some(text),
@@ -131,7 +131,7 @@ fn a_vector_finds_what_no_word_does() {
             text,
             supersedes: &[],
         };
-        index.put_with_vector(&memory, &vector).unwrap();
+        index.put_with_vector(&document, &vector).unwrap();
     }
     let query = Query {
         embedder: Some(&Fixed),
