@@ -160,7 +160,7 @@ mod tests {
             "citations":[{"file":"a.rs","line":7,"note":"here"},"b.rs:9"],"confidence":0.5,"sensitivity":"pii",
             "source":"chat","pinned":true,"supersedes":["old"],"attributes":{"colour":"green"},"order":3}"#;
         // The key that stands twice is refused before anything is read.
-        assert!(read(line).unwrap_err().message().contains("twice"));
+        assert!(read(line).unwrap_err().message().contains("repeated"));
         let item = read(&line.replace(r#","order":3}"#, "}")).unwrap();
         assert_eq!(item.id.as_ref().unwrap().as_str(), "a");
         assert_eq!(item.kind.as_str(), "note");
