@@ -285,7 +285,8 @@ pub(super) fn contradictions(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -
             by_key.get(key).map(|(_, item)| Cow::Borrowed(item.text()))
         });
         for one in near {
-            let (recall::Relation::Conflict(how), Some((id, _))) = (one.relation, by_key.get(&one.key)) else {
+            let (recall::Relation::Conflict(how), Some((id, _))) = (one.relation, by_key.get(&one.key))
+            else {
                 continue;
             };
             if seen.insert(changed.id.clone()) {
