@@ -50,7 +50,7 @@ impl Agent {
             .lend(|scratch| read(&indexed.value().index, scratch))
     }
 
-    /// Renders the items for a prompt into one text, from one state.
+    /// Renders items of one state into one text for a prompt.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
@@ -58,10 +58,10 @@ impl Agent {
         envelope::assemble(self, view, request)
     }
 
-    /// Moves every item one level down that was not used for as long as the settings say. Reads all items. Pinned and
-    /// expired items and items of a tree stay as they are.
+    /// Moves every item down one level that was unused for the time of the settings. Reads all items. Pinned and expired items and
+    /// items of a tree stay unchanged.
     ///
-    /// A text that cannot get shorter stays, and moves to the level below all the same.
+    /// A text that cannot become shorter stays, and still moves to the level below.
     ///
     /// # Errors
     /// As [`Memory::commit`](crate::Memory::commit); earlier commits of the pass stay.
@@ -81,7 +81,7 @@ impl Agent {
         self.decay(&pass, &Writer::user().actor("decay"))
     }
 
-    /// Imports a file of another system, in one commit of the operation `import`.
+    /// Imports a file of another system in one commit of the operation `import`.
     ///
     /// # Errors
     /// `InvalidInput` (code `unreadable`) if the whole file cannot be read; as a commit. A fault in a part of it is a
@@ -129,7 +129,7 @@ impl Agent {
         self.recall_index().keep(self.memory())
     }
 
-    /// Keeps the known texts on disk for the next process if much changed since they were kept. Returns whether it did.
+    /// Keeps the duplicate index on disk for the next process if much changed since it was kept. Returns whether it did.
     ///
     /// # Errors
     /// `Io` if they cannot be written; with the code `read_only` for a handle that only reads.
@@ -137,7 +137,7 @@ impl Agent {
         DuplicateIndex::keep_newest(self.duplicate_index(), self.memory())
     }
 
-    /// Keeps the recall index and the known texts on disk if that is worth it, and closes the memory.
+    /// Keeps the recall index and the duplicate index on disk if much changed, and closes the memory.
     ///
     /// # Errors
     /// As [`Memory::close`](crate::Memory::close).
@@ -148,17 +148,15 @@ impl Agent {
         self.memory().clone().close()
     }
 
-    /// The commits up to that of `view` that `request` asks for, newest first. A filter by kind or id reads what each commit
-    /// changed; the others read the commits alone.
+    /// The matching commits up to that of `view`, newest first. A filter by kind or id also reads the changes of each commit.
     pub fn audit(&self, view: &View, request: AuditRequest) -> Audit {
         audit::audit(self, view, request)
     }
 
     /// Remembers an item as one commit of op `remember`.
     ///
-    /// An item without an id whose text another one of its scope and kind has already is not stored again, if that one
-    /// has not expired, is not superseded, and is no less trusted than the writer. Two writers at the same moment may
-    /// both store it.
+    /// An item without an id is not stored if another item of its scope and kind has the same text, is live, is not superseded, and
+    /// is at least as trusted as the writer. Two concurrent writers may both store it.
     ///
     /// # Errors
     /// `Denied` (code `refused`): the scan blocks it; (code `less_trusted`): it would replace a more trusted object; (code
@@ -172,8 +170,8 @@ impl Agent {
 
     /// Remembers items that are lines of JSON, one commit of op `remember` for each batch of them.
     ///
-    /// Given ids are kept, and each is stored even if its text repeats; a line without an id whose text is there already
-    /// counts as unchanged. Near duplicates are not looked for.
+    /// A line with an id is always stored. A line without an id whose text exists counts as unchanged. There is no search for near
+    /// duplicates.
     ///
     /// # Errors
     /// Those of `lines`, and as [`Memory::commit`](crate::Memory::commit); what earlier batches stored stays.
@@ -186,19 +184,19 @@ impl Agent {
         remember::follow_lines(self, lines, options, writer, |_| ())
     }
 
-    /// As [`Self::remember_lines`]; `told` hears of each batch before its commit is made, and again once it is in.
+    /// As [`Self::remember_lines`]; `progress` is called before and after the commit of each batch.
     pub(crate) fn follow_lines(
         &self,
         lines: impl IntoIterator<Item = Result<(u64, Vec<u8>)>>,
         options: &LinesOptions,
         writer: &Writer,
-        told: impl FnMut(&LinesBatch<'_>),
+        progress: impl FnMut(&LinesBatch<'_>),
     ) -> Result<LinesRemembered> {
-        remember::follow_lines(self, lines, options, writer, told)
+        remember::follow_lines(self, lines, options, writer, progress)
     }
 
-    /// Raises the item to the class of the writer, who is a person, whatever it was made from. It becomes a new version
-    /// with the attribute `promoted`: the digest of the version that the person looked at, which must be the current one.
+    /// Raises an item to the class of the writer, who must be a person. The new version has the attribute `promoted`: the digest of the
+    /// version that the person saw, which must be the current one.
     ///
     /// # Errors
     /// `NotFound`: there is no such item. `Conflict` (code `changed`): it is not as it was when the person looked at it.
@@ -213,7 +211,7 @@ impl Agent {
         trust::promote(self, id, expected, says, writer)
     }
 
-    /// The quarantined changes that touch `reach`, newest first. A change with nothing left but its writer and reason is among them.
+    /// The quarantined changes that touch `reach`, newest first. A change whose base is gone has only its writer and reason.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if one cannot be read.
@@ -221,12 +219,12 @@ impl Agent {
         trust::quarantined(self, reach)
     }
 
-    /// The reason of a quarantined change, with the names of those that gave way to it.
+    /// The reason of a quarantined change, with the names of older changes that it pushed out.
     pub fn held_reason(&self, name: &str) -> Option<String> {
         trust::held_reason(self, name)
     }
 
-    /// Everything that a change that was held back does, by id.
+    /// The objects of a quarantined change, by id.
     ///
     /// # Errors
     /// `NotFound`: there is nothing of that name. `Corrupt` or `Io` if it cannot be read.
@@ -261,14 +259,14 @@ impl Agent {
         session::follow_append(self, append, writer, |_| ())
     }
 
-    /// As [`Self::append`]; `told` hears before each try to commit what the answer will be.
+    /// As [`Self::append`]; `progress` is called with the answer before each attempt to commit.
     pub(crate) fn follow_append(
         &self,
         append: &Append,
         writer: &Writer,
-        told: impl FnMut(&Appended),
+        progress: impl FnMut(&Appended),
     ) -> Result<Appended> {
-        session::follow_append(self, append, writer, told)
+        session::follow_append(self, append, writer, progress)
     }
 
     /// Returns the entries of a session in their order (SAE-1).
@@ -300,8 +298,7 @@ impl Agent {
         session::end_prompt(self, view, reach, session, is_enabled)
     }
 
-    /// Ends a session with a model's reply, or without one: then the episode is made of sentences of the session, and
-    /// nothing is learned.
+    /// Ends a session with a model's reply. Without a reply the episode is made of sentences of the session, and no fact is stored.
     ///
     /// # Errors
     /// `NotFound` (code `no_session`) if there is no such session; `InvalidInput` (code `other_scope`) if it is out of reach; as
@@ -359,7 +356,7 @@ impl Agent {
         session::session_summaries(view, reach, session, query, when)
     }
 
-    /// Runs `change` on a draft, puts markers in the place of secrets, runs every check, and commits it if all pass.
+    /// Runs `change` on a draft, replaces secrets by markers, runs every check, and commits the draft if all pass.
     ///
     /// # Errors
     /// The change's own error; `Denied` (code `rejected`) if it panicked; `Corrupt` or `Io` if a check could not read
@@ -398,7 +395,7 @@ impl Agent {
         guard::check(self, draft, checks)
     }
 
-    /// Asks both states each question, and returns the differences. Asking does not count as a use.
+    /// Asks both states each question, and returns the differences. The hits do not count as used.
     ///
     /// # Errors
     /// As [`Agent::recall`].

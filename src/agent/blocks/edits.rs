@@ -1,9 +1,8 @@
 //! The import of edited block files.
 //!
-//! The caller reads and writes the files. An unedited file changes nothing, even if its block changed meanwhile. An edited
-//! file becomes a new version with the origin `document`, because anybody may have written into the folder; a person may
-//! declare the edits their own. A file is refused, unless the caller insists, if its block changed too, or if the file
-//! does not say which version was edited.
+//! The caller reads and writes the files. An unedited file changes nothing, even if its block changed meanwhile. An edited file
+//! becomes a new version with the origin `document`, because other people may write into the folder; a person may declare the
+//! edits their own. If the block changed too, or the edited version is unknown, the file is a conflict unless the caller forces it.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -22,8 +21,8 @@ use serde::Serialize;
 use super::block::Block;
 use super::files::{as_written, blocks_in, text_of};
 use super::id::BlockId;
+use super::id::id_of_path;
 use super::object::{apply, block_of, say_the_same, scope_of, trust_of};
-use super::paths::id_of_path;
 use super::reader::{BlockFile, read_block};
 use super::writer::with_updated;
 use crate::agent::Agent;

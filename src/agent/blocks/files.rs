@@ -5,8 +5,8 @@
 
 use super::block::Block;
 use super::id::BlockId;
+use super::id::{id_of_path, path_of};
 use super::object::{block_of, say_the_same};
-use super::paths::{id_of_path, path_of};
 use super::reader::read_block;
 use super::writer::write_block;
 use crate::agent::item::known_kind;

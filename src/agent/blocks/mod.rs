@@ -20,7 +20,6 @@ mod edits;
 mod files;
 pub mod id;
 mod object;
-mod paths;
 mod reader;
 mod writer;
 
@@ -29,7 +28,7 @@ pub(super) use self::edits::take;
 pub use self::edits::{FoundFile, TakeBlocks, Taken, TakenBlocks, TakenFile};
 pub use self::files::{BlockText, BlockTexts};
 pub(super) use self::files::{is_unedited, texts};
-pub use self::paths::{PathReason, id_of_path, path_of};
+pub use self::id::{PathReason, id_of_path, path_of};
 pub use self::reader::{BlockFile, Fault, NoBlock, read_block};
 pub use self::writer::{Unwritable, write_block};
 

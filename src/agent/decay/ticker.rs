@@ -4,7 +4,7 @@
 //! L7, inside `agent`.
 //!
 //! # Limits
-//! - A clock that was wrong before the ticker started is believed.
+//! - The ticker cannot detect a clock that was wrong before it started.
 //!
 //! # Invariants
 //! - TIC-1: no pass runs after the handle is gone.

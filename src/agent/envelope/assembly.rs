@@ -115,15 +115,13 @@ pub struct EnvelopeAnswer {
 struct Candidate {
     object: Object,
     section: Section,
-    /// The order within a section: pinned items, then hits in their order.
-    rank: u32,
-    made: Time,
-    changed: Time,
+    place: Waiting,
 }
 
 /// A candidate before the check for superseding items. It has no text, because there may be very many.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Waiting {
+    /// The order within a section: pinned items, then hits in their order.
     rank: u32,
     newest: Reverse<Time>,
     id: String,
@@ -146,15 +144,15 @@ pub(in crate::agent) fn assemble(
     view: &View,
     request: &EnvelopeRequest,
 ) -> Result<EnvelopeAnswer> {
-    let mut standing = Standing::default();
+    let mut selected = Candidates::default();
     let hits = match &request.query {
         Some(query) => Some(hits(agent, view, request, query)?),
         None => None,
     };
     each_item(view, &request.reach, &mut |object| {
-        standing.take(view, object, request, hits.as_ref())
+        selected.take(view, object, request, hits.as_ref())
     })?;
-    let (candidates, omitted) = standing.finish(view)?;
+    let (candidates, omitted) = selected.finish(view)?;
     let texts: Vec<Texts> = candidates
         .iter()
         .map(|one| Texts::of(agent.scanner(), one))
@@ -248,14 +246,14 @@ impl Texts {
 
     fn record<'a>(&'a self, of: &'a Candidate) -> Record<'a> {
         Record {
-            time_us: Some(of.made.as_micros()),
+            time_us: Some(of.place.made.as_micros()),
             kind: of.object.kind(),
             trust: of.object.origin(),
             flags: &self.flags,
             source: &self.source,
-            updated_us: (of.changed > of.made).then_some(of.changed.as_micros()),
+            updated_us: (of.place.changed > of.place.made).then_some(of.place.changed.as_micros()),
             root_session: &self.owner,
-            rank: of.rank,
+            rank: of.place.rank,
             ..Record::new(of.section, &self.id, &self.text)
         }
     }
@@ -294,14 +292,14 @@ fn each_item(view: &View, reach: &Reach, visit: &mut dyn FnMut(Object) -> Result
 
 /// The candidates so far.
 #[derive(Default)]
-struct Standing {
+struct Candidates {
     sections: HashMap<Section, Vec<Waiting>>,
     /// Objects that name an id as superseded, by that id.
     superseded: HashMap<String, Vec<Object>>,
     omitted: Omitted,
 }
 
-impl Standing {
+impl Candidates {
     fn take(
         &mut self,
         view: &View,
@@ -384,9 +382,7 @@ impl Standing {
                 all.push(Candidate {
                     object,
                     section,
-                    rank: one.rank,
-                    made: one.made,
-                    changed: one.changed,
+                    place: one,
                 });
             }
         }

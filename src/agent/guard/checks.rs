@@ -176,7 +176,7 @@ pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits) -> Res
         }
     }
     for ((scope, is_trusted), (more, fewer)) in gained {
-        // Nothing is counted where all there is would be allowed.
+        // The count is not needed if all objects together stay below the limit.
         if more <= fewer || turn.draft.base().len() + (more - fewer) as u64 <= items_max as u64 {
             continue;
         }
@@ -257,7 +257,7 @@ pub(super) fn contradictions(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -
     let (mut index, mut by_key) = (recall::Index::new(), HashMap::new());
     for (number, (id, item)) in (0_u128..).zip(pinned) {
         let key = recall::Key(number.to_le_bytes());
-        let told = recall::Document {
+        let document = recall::Document {
             key,
             scope: item.object().scope(),
             session: None,
@@ -267,13 +267,13 @@ pub(super) fn contradictions(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -
             text: item.text(),
             supersedes: &[],
         };
-        // A full index has more pinned items than anybody reads.
-        if index.put(&told).is_ok() {
+        // If the index is full, the remaining pinned items are not compared.
+        if index.put(&document).is_ok() {
             by_key.insert(key, (id, item));
         }
     }
     let mut scratch = recall::Scratch::default();
-    let (mut ids, mut told) = (Vec::new(), Vec::new());
+    let (mut ids, mut pairs) = (Vec::new(), Vec::new());
     let mut seen = HashSet::new();
     for (changed, object) in turn.written() {
         let text = object.content().unwrap_or_default();
@@ -291,13 +291,13 @@ pub(super) fn contradictions(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -
             };
             if seen.insert(changed.id.clone()) {
                 ids.push(changed.id.to_string());
-                told.push(format!("'{}' against '{id}' ({how})", changed.id));
+                pairs.push(format!("'{}' against '{id}' ({how})", changed.id));
             }
         }
     }
-    told.truncate(3);
+    pairs.truncate(3);
     let advice = "keep to what is pinned, or ask a person which holds";
     Failure::about(ids, advice, || {
-        format!("what is pinned is contradicted: {}", told.join(", "))
+        format!("what is pinned is contradicted: {}", pairs.join(", "))
     })
 }

@@ -1,17 +1,17 @@
-//! The guard: a change is made on trial, checked, and kept whole or not at all.
+//! The guard: checks a trial change, and commits all of it or nothing.
 //!
-//! [`Agent::attempt`] runs a change and its checks, commits it with an automatic snapshot of the state before, or leaves
-//! the state as it was and keeps what was refused under `rejected/`. Programs in any language do the same in steps, with a
-//! draft that has a name: [`Agent::stage`], [`Agent::check_staged`], [`Agent::commit_staged`]. Either way the answer is a
-//! [`Report`] that a person can read and a model can act on. A [`Policy`] lists the checks.
+//! [`Agent::attempt`] runs a change and its checks. It commits a change that passes, behind an automatic snapshot, and keeps a
+//! refused change under `rejected/`. Other programs do the same in steps with a named draft: [`Agent::stage`],
+//! [`Agent::check_staged`], [`Agent::commit_staged`]. The answer is a [`Report`] for people and models. A [`Policy`] sets the
+//! checks.
 //!
 //! # Layer
 //! L7, inside `agent`.
 //!
 //! # Invariants
 //! - GRD-1: a refused change leaves the state, its root and its history unchanged.
-//! - GRD-2: every check runs, also behind one that fails: the report is whole.
-//! - GRD-5: a staged change is committed on the very state that its checks saw.
+//! - GRD-2: every check runs, even after another one failed, so the report is complete.
+//! - GRD-5: a staged change is committed on the state that its checks saw.
 
 mod checks;
 mod command;
@@ -81,7 +81,7 @@ pub enum Guarded<T> {
         /// The checks.
         report: Report,
     },
-    /// It did not pass: the state is as before.
+    /// It did not pass, and the state is unchanged.
     Refused {
         /// The checks.
         report: Report,
@@ -131,12 +131,12 @@ pub(in crate::agent) fn attempt<T>(
         *checked.borrow_mut() = Some(outcome);
         refused.map_or(Ok(()), Err)
     };
-    // GRD-1: the engine's attempt keeps or drops the whole of it.
+    // GRD-1: the engine commits the whole change or nothing.
     let draft = drafts::begin(agent, writer)?;
     let writer = draft.writer().clone();
     let change = |draft: &mut Draft| {
         let outcome = catch_unwind(AssertUnwindSafe(|| change(draft)));
-        // GRD-4: a failed change is kept too, so it is redacted first. A change that cannot be redacted is dropped.
+        // GRD-4: a failed change is kept, so it is redacted first. If the redaction fails, the change is dropped.
         if let Err(error) = secrets::redact_staged(agent, draft) {
             *draft = drafts::begin(agent, &writer)?;
             return Err(error);

@@ -25,7 +25,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::object::Value;
 use crate::scan::Verdict;
 
-/// Everything that is checked.
+/// The checks of a change.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
@@ -33,7 +33,7 @@ pub struct Policy {
     pub change: ChangeLimits,
     /// Limits of the scan's findings.
     pub scan: ScanRules,
-    /// How much there may be.
+    /// Quotas of items and texts.
     pub quota: QuotaLimits,
     /// Rules of pinned items.
     pub pinned: PinnedRules,
@@ -41,7 +41,7 @@ pub struct Policy {
     pub trust: TrustRules,
     /// Rules of the objects of a kind.
     pub kinds: BTreeMap<String, KindRules>,
-    /// Programs that look at the change.
+    /// Programs that check the change.
     #[serde(rename = "command")]
     pub commands: Vec<CommandCheck>,
 }
@@ -50,15 +50,15 @@ pub struct Policy {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChangeLimits {
-    /// So many objects may be removed, and so many rewritten, whatever share that is. 10.
+    /// The number of objects that may be removed, and rewritten, whatever their share. 10.
     pub free: u64,
-    /// At most so many are removed. No limit.
+    /// The most removed objects. No limit.
     pub removed_max: Option<u64>,
-    /// At most this share of what there was is removed, 0 to 1. 0.5.
+    /// The largest share of removed objects, 0 to 1. 0.5.
     pub removed_share_max: Option<f64>,
-    /// At most so many are rewritten. No limit.
+    /// The most rewritten objects. No limit.
     pub rewritten_max: Option<u64>,
-    /// At most this share of what there was is rewritten, 0 to 1. 0.5.
+    /// The largest share of rewritten objects, 0 to 1. 0.5.
     pub rewritten_share_max: Option<f64>,
 }
 
@@ -86,7 +86,7 @@ pub struct ScanRules {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Refuse {
-    /// Whatever it finds, nothing is refused.
+    /// No verdict refuses a change.
     Never,
     /// From a flag on.
     Flag,
@@ -122,9 +122,9 @@ pub struct QuotaLimits {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PinnedRules {
-    /// They are not removed, rewritten, unpinned or superseded. True.
+    /// A change must not remove, rewrite, unpin or supersede them. True.
     pub keep: bool,
-    /// Nothing is written that contradicts one in its scope. True.
+    /// A new text must not contradict a pinned item of its scope. True.
     pub contradictions: bool,
 }
 
@@ -205,8 +205,8 @@ impl TypeOfValue {
     }
 }
 
-/// A program that looks at the change: it gets it as one JSON document on standard input, and refuses by any other exit code
-/// than 0. What it writes is why. No shell is asked.
+/// A program that checks the change. It reads the change as one JSON document from standard input, and refuses with an exit
+/// code other than 0. Its output is the reason. No shell runs.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandCheck {
@@ -214,7 +214,7 @@ pub struct CommandCheck {
     pub name: String,
     /// The program and its arguments.
     pub run: Vec<String>,
-    /// How long it may take. 30.
+    /// Its time limit in seconds. 30.
     #[serde(default = "CommandCheck::usual_seconds")]
     pub seconds: f64,
 }

@@ -11,9 +11,9 @@ use serde::Serialize;
 
 use crate::store::ChangeCounts;
 
-/// Ids that a check names.
+/// The most ids of a check.
 const IDS_SHOWN: usize = 20;
-/// Ids of a check that a line for people names.
+/// The most ids of a check in a line for people.
 const IDS_A_LINE: usize = 3;
 
 /// The result of one check.
@@ -21,14 +21,14 @@ const IDS_A_LINE: usize = 3;
 pub struct Checked {
     /// Its name.
     pub check: String,
-    /// Whether it lets the change through.
+    /// Whether the change passes it.
     #[serde(rename = "passed")]
     pub is_passed: bool,
-    /// Why not; empty if it does.
+    /// The reason of a failure; empty if the change passes.
     pub why: String,
-    /// The objects it is about: at most 20 ids.
+    /// The ids of the objects that fail it, at most 20.
     pub ids: Vec<String>,
-    /// How many objects it is about.
+    /// How many objects fail it.
     pub ids_total: usize,
     /// Advice; empty if the check passes.
     pub advice: String,
@@ -94,23 +94,23 @@ impl Report {
         });
     }
 
-    /// Whether every check lets the change through.
+    /// Whether the change passes every check.
     pub fn is_passed(&self) -> bool {
         self.checks.iter().all(|checked| checked.is_passed)
     }
 
-    /// The checks that do not.
+    /// The failed checks.
     pub fn failed(&self) -> impl Iterator<Item = &Checked> {
         self.checks.iter().filter(|checked| !checked.is_passed)
     }
 
-    /// The objects that some check is about, each once.
+    /// The ids of the objects that fail a check, each once.
     pub fn ids(&self) -> Vec<String> {
         let ids: BTreeSet<_> = self.failed().flat_map(|checked| checked.ids.clone()).collect();
         ids.into_iter().collect()
     }
 
-    /// Why the change does not pass, in a line.
+    /// The failed checks with their reasons, in a line.
     pub fn summary(&self) -> String {
         let failed: Vec<_> = self
             .failed()

@@ -1,12 +1,13 @@
 //! Redacts the secrets of a guarded change before anything of it is written.
 //!
-//! A refused change waits for a person, and a staged one is a saved draft: both reach the log before the last check.
+//! Refused and staged changes are saved drafts, so they reach the log before the last check.
 //!
 //! # Layer
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - GRD-4: no secret that the scan knows reaches the log by a guarded change: texts get markers, and names that hold one are refused.
+//! - GRD-4: no guarded change writes a secret that the scan knows into the log. Texts get markers; names with a secret are
+//!   refused.
 
 use std::collections::HashMap;
 
@@ -18,8 +19,8 @@ use crate::engine::Draft;
 use crate::error::Result;
 use crate::object::Object;
 
-/// Puts markers in place of the secrets in every staged object and earlier version. A version that is derived from a redacted one is
-/// derived from its redacted form.
+/// Replaces the secrets in every staged object and earlier version by markers. References to a redacted version then name its
+/// redacted form.
 ///
 /// # Errors
 /// `Denied` (code `refused`): a name holds a secret. `InvalidInput`: with a marker a text is too long.

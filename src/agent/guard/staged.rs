@@ -1,7 +1,7 @@
 //! Guarded changes in steps, for programs in any language: stage under a name, check, commit or drop.
 //!
-//! A staged change is a saved draft (`drafts/NAME`): it outlives its process, moves no state, and is committed on whatever
-//! the head is then, unless somebody has changed what it changes.
+//! A staged change is a saved draft (`drafts/NAME`). It outlives its process and changes no state. The commit is on the head of
+//! its time, and conflicts if another writer changed the same objects.
 //!
 //! # Layer
 //! L7, inside `agent`.

@@ -1,11 +1,11 @@
-//! A change object by object, with both versions.
+//! The objects of a change, each with both versions.
 //!
 //! # Layer
 //! L7, inside `agent`.
 //!
 //! # Limits
-//! - A turn is checked on the state with which it began; commits of others before its own are not checked. Staged
-//!   changes are.
+//! - A turn is checked on the state at its beginning, not on later commits of other writers. A staged change is checked on the
+//!   head.
 
 use serde_json::{Value as Json, json};
 

@@ -6,7 +6,7 @@
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - ODK-1: a fact begins on its line number, and no line of it is the separator.
+//! - ODK-1: a fact begins on its line number, and has no separator line.
 
 use std::collections::HashSet;
 

@@ -112,11 +112,11 @@ impl<'c, 'a> Intake<'c, 'a> {
                     .with_ids(vec![old.to_string()]));
             };
             if object.scope() != item.scope.as_str() {
-                let told = format!(
+                let message = format!(
                     "'{old}' is of the scope '{}', and what takes its place has to be of the same",
                     object.scope()
                 );
-                return Err(Error::conflict(told)
+                return Err(Error::conflict(message)
                     .with_code(ErrorCode::OtherScope)
                     .with_ids(vec![old.to_string()])
                     .with_hint("remember it in that scope (--scope)"));

@@ -135,7 +135,7 @@ pub(in crate::agent) fn follow_lines(
     lines: impl IntoIterator<Item = Result<(u64, Vec<u8>)>>,
     options: &LinesOptions,
     writer: &Writer,
-    told: impl FnMut(&LinesBatch<'_>),
+    progress: impl FnMut(&LinesBatch<'_>),
 ) -> Result<LinesRemembered> {
     let answer = LinesRemembered {
         stored: 0,
@@ -152,7 +152,7 @@ pub(in crate::agent) fn follow_lines(
         return Ok(answer);
     }
     let mut lines = lines.into_iter();
-    let mut batch = Batch::new(answer, told);
+    let mut batch = Batch::new(answer, progress);
     loop {
         let stage = |change: &mut Change<'_>| {
             batch.stage(agent, change, &mut lines, options)?;
@@ -224,7 +224,7 @@ fn read_some(lines: &mut impl Iterator<Item = Result<Line>>, most: usize) -> Res
 /// The lines of one commit after the other.
 struct Batch<T> {
     answer: LinesRemembered,
-    told: T,
+    progress: T,
     /// Lines that earlier batches refused and flagged.
     refused_before: usize,
     flagged_before: u64,
@@ -233,10 +233,10 @@ struct Batch<T> {
 }
 
 impl<T: FnMut(&LinesBatch<'_>)> Batch<T> {
-    fn new(answer: LinesRemembered, told: T) -> Self {
+    fn new(answer: LinesRemembered, progress: T) -> Self {
         Self {
             answer,
-            told,
+            progress,
             refused_before: 0,
             flagged_before: 0,
             is_last: false,
@@ -266,17 +266,17 @@ impl<T: FnMut(&LinesBatch<'_>)> Batch<T> {
                 self.take(&mut intake, looked)?;
             }
         }
-        self.tell(None, None);
+        self.report(None, None);
         Ok(())
     }
 
     fn follow(&mut self, committed: &Committed, held: Option<&str>) {
         self.answer.commit = committed.commit.clone();
-        self.tell(held, Some(&committed.commit));
+        self.report(held, Some(&committed.commit));
     }
 
-    fn tell(&mut self, held: Option<&str>, commit: Option<&CommitInfo>) {
-        (self.told)(&LinesBatch {
+    fn report(&mut self, held: Option<&str>, commit: Option<&CommitInfo>) {
+        (self.progress)(&LinesBatch {
             refused: &self.answer.refused[self.refused_before..],
             flagged: self.answer.flagged - self.flagged_before,
             held,

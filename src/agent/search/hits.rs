@@ -24,7 +24,7 @@ use crate::error::{ErrorKind, Result};
 use crate::object::{Id, Object, Time};
 use crate::recall::{self, Embedder, Key, Moved, Scratch, Signal};
 
-/// The most reasons that a hit gives in words.
+/// The most reasons in words of a hit.
 const REASONS_TOLD: usize = 3;
 
 /// Answers `query` from the state of `view`.
@@ -84,7 +84,7 @@ fn search(
             Moved::Fresher => "newer than one that fits about as well",
             Moved::Successor => "takes the place of the one below",
         });
-        let why = moved.into_iter().chain(told(&reasons)).collect();
+        let why = moved.into_iter().chain(in_words(&reasons)).collect();
         found.add(RecallHit {
             score: hit.score,
             confidence: hit.confidence,
@@ -153,7 +153,7 @@ impl Search<'_> {
         !self.query.with_untrusted && !self.indexed.value().untrusted.is_empty()
     }
 
-    /// How many untrusted items match the question, counted up to the limit of hits.
+    /// The number of untrusted matches, counted up to the limit of hits.
     fn left_out(&self, scratch: &mut Scratch) -> usize {
         // The caller of `recall_among` does not read this number.
         if self.among.is_some() || !self.leaves_untrusted_out() {
@@ -266,7 +266,7 @@ fn object_at(view: &View, key: &Key) -> Result<Option<Object>> {
 }
 
 /// The reasons that added most to the score, in words.
-fn told(reasons: &[recall::Reason]) -> Vec<&'static str> {
+fn in_words(reasons: &[recall::Reason]) -> Vec<&'static str> {
     let gain = |reason: &recall::Reason| reason.value * reason.weight;
     let mut gains: Vec<&recall::Reason> = reasons.iter().filter(|reason| gain(reason) > 0.0).collect();
     gains.sort_by(|one, two| gain(two).total_cmp(&gain(one)));

@@ -1,16 +1,14 @@
 //! The recall index follows the states of memory.
 //!
-//! One index stands for the newest state of a question, another for the last older one. Each follows to the state of a
-//! question by the difference, so a commit costs its changes and a rollback costs as much. Without a near state, the index
-//! is built of the whole state. A reader holds the index that it was given, and nobody waits for readers: a follower
-//! moves a copy. The index of a new state is made beside the old one, and texts are embedded before any lock is taken, so
-//! a question about a state at hand waits for neither. An embedder may itself recall.
+//! One index is of the newest state, another of the last older state. Each follows to another state by diff, so commits and
+//! rollbacks cost what they change. If both are far, the index is built from all objects. A reader keeps its index; an update
+//! then changes a copy. Texts are embedded before any lock is taken, because an embedder may itself recall.
 //!
 //! # Layer
 //! L7, inside `agent`. Derived: dropping it costs time only.
 //!
 //! # Invariants
-//! - RIX-1: an index for a view holds the texts of that view's state and no other, whatever was indexed before.
+//! - RIX-1: the index of a view holds exactly the texts of its state.
 
 use std::sync::Arc;
 
@@ -21,7 +19,7 @@ use crate::error::Result;
 use crate::recall::{Embedder, Scratch};
 use crate::threads::Mutex;
 
-/// An index takes up to so many changes in place. More go to a copy, so that no reader waits.
+/// The most changes that an index takes in place. More changes go to a copy, so that no reader waits.
 const IN_PLACE_MAX: u64 = 500;
 /// Scratches for the next readers.
 const SCRATCHES_KEPT: usize = 8;
@@ -45,7 +43,7 @@ impl RecallIndex {
         }
     }
 
-    /// The index of the state of `view`, and how it got there.
+    /// The index of the state of `view`, and how it was made.
     pub(crate) fn of(&self, memory: &Memory, view: &View) -> Result<(Arc<Indexed>, Reached)> {
         let at_hand = || self.slots.lock().at_hand(view);
         if let Some(found) = at_hand() {

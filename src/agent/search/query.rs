@@ -240,7 +240,7 @@ pub struct Recalled {
     pub tokens: usize,
     /// Ranked hits that did not fit into the budget.
     pub skipped: usize,
-    /// Untrusted matches that are left out, counted up to the limit of hits.
+    /// Untrusted matches that the answer omits, counted up to the limit of hits.
     #[serde(serialize_with = "left_out")]
     #[schemars(with = "LeftOut")]
     pub left_out: usize,

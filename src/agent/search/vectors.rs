@@ -1,8 +1,7 @@
-//! Vectors of texts from the host's embedder, by the digest of the text. Each text is embedded once, or once by each
-//! thread that asks before the first answer. No thread waits for another, because an embedder may recall in a thread of
-//! its own.
+//! Vectors of texts from the host's embedder, by the digest of the text. Each text is embedded once. Threads that ask at the
+//! same time embed it in parallel: none waits, because an embedder may recall in another thread.
 //!
-//! An embedder may itself recall. The answer then uses words alone, because the vectors are what is missing.
+//! An embedder may itself recall. That recall uses words alone.
 //!
 //! # Layer
 //! L7, inside `agent`.

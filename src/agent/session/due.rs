@@ -17,25 +17,25 @@ use crate::engine::{Query, View};
 use crate::error::Result;
 use crate::object::{Id, Kind, Object, Origin, Scope, Time};
 
-/// Characters of what a summary is made of, at most; what is over is counted.
+/// The most characters of the input of a summary. Further entries are counted.
 const INPUT_CHARS_MAX: usize = 400_000;
 /// Characters of one entry in it.
 const ENTRY_CHARS_MAX: usize = 4_000;
-/// Versions that a summary names as its sources; what all of them are trusted counts whatever their number.
+/// The most versions that a summary names as its sources. The trust of every entry counts.
 pub(super) const SOURCES_MAX: usize = 1_000;
 
-/// A stretch of time that is to be summarised.
+/// A due summary: a time span with entries that no summary covers.
 #[derive(Clone, Debug)]
 pub struct DueSummary {
-    /// The stretch.
+    /// The time span.
     pub bucket: Bucket,
     /// The entries, one a line, or the summaries of the days.
     pub text: String,
     /// How many entries or days there are.
     pub entries: usize,
-    /// How many of them no summary has seen.
+    /// How many of them no summary covers.
     pub unseen: usize,
-    /// How many of them are not in `text`, because there are too many.
+    /// How many of them are missing in `text`, because of its limit.
     pub left_out: usize,
     pub(super) watermark: u64,
     pub(super) sources: Vec<ObjectDigest>,
@@ -55,8 +55,7 @@ pub(super) struct Tree {
     pub(super) summaries: Vec<(Bucket, u64, Id)>,
 }
 
-/// The root of a session, and what is below its object within the reach, in one pass over the children of each, without the
-/// entries unless they are asked for; `None` if there is no such session.
+/// The root of a session, and the objects below it within the reach; entries on request. `None` if there is no such session.
 pub(super) fn read_tree(
     view: &View,
     reach: &Reach,
@@ -123,8 +122,8 @@ fn entry_part(view: &View, id: Id, object: Object) -> Result<Part> {
     })
 }
 
-/// A summary as the verb writes it, which has its name and has seen nothing that is yet to come; whatever else says to be one
-/// hides nothing.
+/// A summary that the verb wrote: it has the id of its bucket, and its watermark is in the past. Other objects of the kind do
+/// not count.
 fn summary_part(view: &View, root: &str, id: Id, item: &Item) -> Option<(Bucket, u64, Id)> {
     let granularity = Granularity::from_name(&text_of(item.object(), attribute::GRANULARITY)?)?;
     let watermark = u64::try_from(integer_of(item.object(), attribute::WATERMARK)?).ok()?;

@@ -1,15 +1,15 @@
 //! The end of a session: the prompt for a model, and the facts of its reply.
 //!
-//! The reply is told as an episode, and its facts pass the gates: extraction is switched on, everything that went into
-//! the session is trusted, the person spoke often enough, no fact is made of pasted words, few facts, and room for them.
-//! A fact that a gate or the scan stops waits for a person, with the reason. An unreadable reply changes nothing.
+//! The summary of the reply becomes an episode. A fact is stored if extraction is enabled, the whole session is trusted, the
+//! person spoke often enough, its words are not only in pasted text, and the limits allow it. Other facts go into quarantine
+//! with the reason. An unreadable reply changes nothing.
 //!
 //! # Layer
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - SND-1: nothing that a reply says is trusted more than a model, or more than the least trusted entry of the session.
-//! - SND-2: however often a session is ended, no more facts of it are stored than `facts_max`.
+//! - SND-1: a text of a reply is trusted at most as a model, and at most as the least trusted entry of the session.
+//! - SND-2: a session stores at most `facts_max` facts, even if it ends several times.
 
 use super::attribution::{Backing, Span, SpanKind, backing, spans};
 use super::entries::is_person;
@@ -42,13 +42,13 @@ const SOURCE: &str = "session end";
 pub struct EndPrompt {
     /// The prompt.
     pub prompt: String,
-    /// Why nothing would be learned, if that is so.
+    /// The reason if no facts would be stored.
     pub gate: Option<GateReason>,
     /// How often the person spoke.
     pub turns: usize,
     /// Entries of the session.
     pub entries: u64,
-    /// Whether everything that went into the session is trusted.
+    /// Whether every entry of the session is trusted.
     pub is_trusted: bool,
     /// Whether the session has its episode already.
     pub has_episode: bool,
@@ -59,11 +59,11 @@ pub struct EndPrompt {
 pub enum FactFate {
     /// It is stored under this id.
     Stored(Id),
-    /// It was known, word for word.
+    /// The same text is stored already.
     Known,
-    /// It waits for a person.
+    /// It is in quarantine, for this reason.
     Quarantined(String),
-    /// Nothing of it is kept.
+    /// It is refused, for this reason.
     Refused(String),
 }
 
@@ -82,7 +82,7 @@ impl FactFate {
 /// A session was ended.
 #[derive(Clone, Debug)]
 pub struct Ended {
-    /// Why the reply changed nothing, if that is so.
+    /// The reason if the reply changed nothing.
     pub reason: Option<String>,
     /// The episode.
     pub episode: Option<Id>,
@@ -90,14 +90,14 @@ pub struct Ended {
     pub facts: Vec<(Fact, FactFate)>,
     /// The parts of the reply that are not facts.
     pub skipped: Vec<SkippedFact>,
-    /// The name under `rejected/` of the facts that were held back.
+    /// The name under `rejected/` of the quarantined facts.
     pub held: Option<String>,
     /// The commit, or the head if nothing changed.
     pub commit: CommitInfo,
 }
 
 impl Ended {
-    /// A session of which nothing was taken.
+    /// An end that stored nothing.
     pub(crate) fn without(reason: Option<String>, commit: CommitInfo) -> Self {
         Self {
             reason,

@@ -1,14 +1,14 @@
 //! The transcript of a session: entries that are appended and read back in their order.
 //!
-//! An entry is an object of the kind `entry` below the object of its session. Its place is its arrival: the number of the
-//! commit that brings it, and its place in that commit. So appending looks nothing up, whatever the session holds; a
-//! clock that jumps moves nothing, and two processes that append at once meet in an id and go one after the other.
+//! An entry is an object of the kind `entry` below the object of its session. Its position is its arrival: the number of its
+//! commit, and its place in that commit. So appending reads no other entry, and a clock jump moves none. Two processes that
+//! append at once get the same id, and one of them retries.
 //!
 //! # Layer
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - SAE-1: entries are read in the order in which their commits were made, and within a commit as given.
+//! - SAE-1: entries are read in the order of their commits, and within a commit in the given order.
 //! - SAE-2: the origin of an entry is at most the writer's class, the class of the speaker's role, and the origin that the host gives.
 
 use super::lineage::{
@@ -29,7 +29,7 @@ use crate::scan::Verdict;
 
 /// Names under which the person speaks in any session, in lower case.
 const PERSON: [&str; 3] = ["user", "human", "person"];
-/// Entries of one commit, at most: their places have so many bits.
+/// The most entries of one commit: the place of an entry has so many bits.
 const BATCH_MAX: u64 = 1 << 20;
 
 /// An entry that is to be appended.
@@ -43,7 +43,7 @@ pub struct NewEntry {
     pub time: Option<Time>,
     /// Its place as the host counts; the arrival if there is none.
     pub order: Option<i64>,
-    /// Where it comes from, as the host knows; else what the speaker says. Never more than the writer is trusted.
+    /// Its origin, if the host knows it; else the speaker decides. The class of the writer is the limit.
     pub origin: Option<Origin>,
 }
 
@@ -52,15 +52,15 @@ pub struct NewEntry {
 pub struct Append {
     /// The name of the session.
     pub session: String,
-    /// The session that it was started from.
+    /// Its parent session.
     pub parent: Option<String>,
-    /// Its scope, which is that of its parent if it has one; else that of the session, of its parent, or `usual_scope`.
+    /// Its scope. By default it is the scope of the session, of its parent, or `usual_scope`.
     pub scope: Option<Scope>,
-    /// The scope of a session that nothing else says the scope of.
+    /// The scope of a new session without `scope` and parent.
     pub usual_scope: Scope,
-    /// The scopes in which the session may be already, besides the two above; one that is elsewhere is refused.
+    /// The other scopes that the session may belong to already. A session of another scope is refused.
     pub reach: Reach,
-    /// The name under which the person speaks in this session, beside `user`; it holds from this call on.
+    /// The name of the person in this session, besides `user`; it applies from this call on.
     pub user: Option<String>,
     /// The entries, in their order.
     pub entries: Vec<NewEntry>,
@@ -69,11 +69,11 @@ pub struct Append {
 /// An entry that was not stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotStored {
-    /// Its place among those that were given, from 0.
+    /// Its place in the call, from 0.
     pub place: usize,
     /// The verdict of the scan.
     pub verdict: Verdict,
-    /// The rules that it met.
+    /// The matching rules.
     pub rules: Vec<&'static str>,
 }
 
@@ -86,11 +86,11 @@ pub struct Appended {
     pub root_session: String,
     /// The ids of the new entries.
     pub ids: Vec<Id>,
-    /// Entries that were held back or refused.
+    /// Quarantined and refused entries.
     pub not_stored: Vec<NotStored>,
-    /// Entries that were stored with the rules that they met.
+    /// Entries that were stored with flags.
     pub flagged: u64,
-    /// The name under `rejected/` of the entries that were held back.
+    /// The name under `rejected/` of the quarantined entries.
     pub held: Option<String>,
     /// The commit, or the head if nothing changed.
     pub commit: CommitInfo,
@@ -101,7 +101,7 @@ pub(in crate::agent) fn follow_append(
     agent: &Agent,
     append: &Append,
     writer: &Writer,
-    mut told: impl FnMut(&Appended),
+    mut progress: impl FnMut(&Appended),
 ) -> Result<Appended> {
     if append.entries.len() as u64 > BATCH_MAX {
         return Err(
@@ -112,7 +112,7 @@ pub(in crate::agent) fn follow_append(
     }
     let done = change(agent, writer, &Rule::APPEND, |change| {
         let answer = stage_append(agent, change, append)?;
-        told(&answer);
+        progress(&answer);
         Ok(answer)
     })?;
     Ok(Appended {
@@ -162,7 +162,7 @@ fn stage_append(agent: &Agent, change: &mut Change<'_>, append: &Append) -> Resu
             &format!("{}/{}/{key}", kind::ENTRY, append.session),
         )?;
         let position = Position::new(&key)?;
-        // Another writer may have taken the same place in the same commit: then the change is made on the next head.
+        // If another writer took the same place, the change is repeated on the next head.
         change.expect(&id, None);
         let class = match role_of(entry.speaker.as_deref(), user.as_deref()) {
             Some(role) => Origin::least(role, entry.origin.unwrap_or(role)),
@@ -216,8 +216,8 @@ pub(in crate::agent) fn entries(
     Ok(found.map(|object| object.map(Item::from)))
 }
 
-/// Notes on a session and on those above it what stays true whatever becomes of its entries and of itself: how many were not
-/// stored, and how little the least trusted one was trusted. They have seen them all the same.
+/// Notes on a session and its ancestors how many entries were not stored, and the class of the least trusted entry. The notes
+/// stay when entries are removed, because the model has seen them.
 fn note_on_line(change: &mut Change<'_>, session: Id, count: usize, class: Origin) -> Result<()> {
     let (mut count, mut class) = (i64::try_from(count).unwrap_or(i64::MAX), class);
     let mut next = Some(session);
@@ -229,7 +229,7 @@ fn note_on_line(change: &mut Change<'_>, session: Id, count: usize, class: Origi
         let least = Origin::least(class_noted(&known), class);
         count = match depth {
             0 => withheld(&known).saturating_add(count),
-            // Those of the child are among the count of the parent, or are all of it.
+            // The count of a parent includes that of its child.
             _ => withheld(&known).max(count),
         };
         let mut notes: Vec<(&str, Value)> = Vec::new();
@@ -250,13 +250,13 @@ fn note_on_line(change: &mut Change<'_>, session: Id, count: usize, class: Origi
 fn note_user(change: &mut Change<'_>, session: &Id, user: &str) -> Result<()> {
     let class = change.class();
     if !may_name_user(class) {
-        let told = format!("a writer of class {class} does not say who the person of a session is");
+        let message = format!("a writer of class {class} does not say who the person of a session is");
         return Err(
-            Error::denied(ErrorCode::LessTrusted, told).with_hint("leave it out, or let the host say it")
+            Error::denied(ErrorCode::LessTrusted, message).with_hint("leave it out, or let the host say it")
         );
     }
     if let Some(known) = change.get(session)? {
-        // The writer does not vouch for the text of others on the session, but its class and its count stay.
+        // The writer does not vouch for other attributes of the session. Its class and count stay.
         let is_host = may_name_user(known.origin());
         let mut object = if is_host {
             known.to_new()?
@@ -338,13 +338,13 @@ pub(super) fn arrival_of(item: &Item) -> u64 {
         .unwrap_or(0)
 }
 
-/// Above the arrival of every entry that the state of `view` may have.
+/// A number above the arrival of every entry in the state of `view`.
 pub(super) fn arrivals_before(view: &View) -> u64 {
     (view.commit().commit.seq + 1).saturating_mul(BATCH_MAX)
 }
 
-/// SAE-2: what the words of a role are trusted at most; `None` is whoever has another name, who is taken for a tool that brings
-/// in what others wrote, unless the host says where an entry comes from.
+/// SAE-2: the highest class of the words of a role; `None` for other names. Those count as tools with external text, unless the
+/// host gives the origin.
 fn role_of(speaker: Option<&str>, user: Option<&str>) -> Option<Origin> {
     match speaker.map(str::to_lowercase).as_deref() {
         None => Some(Origin::DirectUser),

@@ -1,7 +1,7 @@
-//! Sessions and the sessions that they were started from.
+//! Sessions and their parent sessions.
 //!
-//! A session is an object of the kind `session`; the object of a child session is below that of its parent, so that the
-//! engine refuses cycles under concurrent writes.
+//! A session is an object of the kind `session`. The object of a child session is below that of its parent, so the engine
+//! refuses cycles under concurrent writes.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -49,7 +49,7 @@ pub fn session_of(object: &Object) -> Option<&str> {
     object.id().strip_prefix(SESSION_PREFIX)
 }
 
-/// Returns the session that `session` descends from: itself, if it has no parent or is not known.
+/// Returns the root of a session: the session itself if it has no parent or is unknown.
 ///
 /// # Errors
 /// As [`session_id`]; `Corrupt` or `Io` if an object cannot be read.
@@ -71,7 +71,7 @@ pub(super) fn root_among(get: impl Fn(&Id) -> Result<Option<Object>>, session: &
     Ok(root)
 }
 
-/// Returns the name of the session that the one of an object was started from.
+/// Returns the name of the parent session of a session's object.
 pub fn parent_session(object: Option<&Object>) -> Option<&str> {
     object
         .filter(|object| object.kind() == kind::SESSION)?
@@ -103,20 +103,20 @@ fn other_scope(session: &str, scope: &str) -> Error {
         ))
 }
 
-/// The place of a session that a verb writes to.
+/// The place of a session in a write.
 pub(super) struct Placement<'a> {
-    /// The session that it was started from.
+    /// Its parent session.
     pub(super) parent: Option<&'a str>,
     /// Its scope, if the caller names one.
     pub(super) scope: Option<&'a Scope>,
-    /// Its scope, if nothing else says it.
+    /// Its default scope.
     pub(super) usual: &'a Scope,
-    /// Other scopes in which it may be.
+    /// The other scopes that it may belong to.
     pub(super) reach: &'a Reach,
 }
 
-/// Stages the object of a session, below that of its parent if one is given. A parent that nobody has written of gets an
-/// object too; a session that has a parent keeps it. Returns the scope of the session.
+/// Stages the object of a session, below that of its parent if one is given. An unknown parent gets an object too. A session
+/// keeps its parent. Returns the scope of the session.
 ///
 /// # Errors
 /// `InvalidInput`: the session or its parent is in another scope (`other_scope`), has another parent (`other_parent`), is
@@ -200,7 +200,7 @@ fn stage_new(change: &mut Change<'_>, session: &str, placement: &Placement<'_>) 
     };
     object.scope = scope.clone();
     object.parent = parent;
-    // The writer who sets the parent does not vouch for the rest of the object. SLN-4.
+    // SLN-4. The writer of the parent does not vouch for the rest of the object.
     change.restate_plain(object)?;
     Ok(scope)
 }
@@ -210,7 +210,7 @@ pub(super) fn may_name_user(class: Origin) -> bool {
     matches!(class, Origin::DirectUser | Origin::Host)
 }
 
-/// Refuses that the object of a session which may name the person gets an origin that may not.
+/// Refuses to lower the origin of a session that may name the person to one that may not.
 fn check_host(change: &Change<'_>, session: &str, origin: Origin) -> Result<()> {
     let class = change.class();
     if !may_name_user(origin) || may_name_user(class) {

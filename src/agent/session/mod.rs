@@ -4,8 +4,8 @@
 //! L7, inside `agent`.
 //!
 //! # Limits
-//! - Sessions are known by their names alone. A name that one project uses is refused to others, which learns them
-//!   that it is taken, and where.
+//! - The names of sessions are global. If one project uses a name, other projects are refused it, and the error names the
+//!   scope.
 
 pub mod attribution;
 mod due;

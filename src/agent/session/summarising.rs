@@ -1,7 +1,7 @@
-//! Summaries of a session by day, week and month, written when a stretch of time is over and read back in order of time.
+//! Summaries of a session by day, week and month. They are written after their time span, and read in order of time.
 //!
-//! A session and all that were started from it are summarised together. A day is made of entries, a week and a month of the
-//! summaries of their days. The text is the host's if it gives one, else sentences of the entries.
+//! A summary covers a session with its child sessions. A day summarises entries; weeks and months summarise the summaries of
+//! their days. The host may give the text; else it is made of sentences of the entries.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -11,8 +11,7 @@
 //!   summary until another entry joins that stretch.
 //!
 //! # Invariants
-//! - SMW-1: a summary keeps as its watermark the arrival of the newest entry that it has seen, so that what comes late is
-//!   summarised too.
+//! - SMW-1: the watermark of a summary is the arrival of its newest entry, so a late entry makes the summary due again.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -49,7 +48,7 @@ pub struct SummaryWritten {
     /// Whether there is a summary now.
     #[serde(rename = "stored")]
     pub is_stored: bool,
-    /// Why the host's text, or any, was not taken.
+    /// The rules that stopped the host's text, or both texts.
     pub rules: Vec<&'static str>,
 }
 
@@ -60,7 +59,7 @@ pub struct Summarised {
     pub root_session: String,
     /// The summaries, days first.
     pub written: Vec<SummaryWritten>,
-    /// The name under `rejected/` of the texts that were held back.
+    /// The name under `rejected/` of the quarantined texts.
     pub held: Option<String>,
     /// The commit, or the head if nothing changed.
     #[serde(flatten)]
@@ -98,7 +97,7 @@ pub(in crate::agent) fn summarise(
     host: &mut dyn FnMut(&DueSummary) -> Result<Option<String>>,
     writer: &Writer,
 ) -> Result<Summarised> {
-    // A host's text costs a call of a model, so the next try uses it again, unless there are more entries.
+    // A host's text costs a call of a model, so a retry uses it again unless the entries differ.
     let mut given: HashMap<(Bucket, String), Option<String>> = HashMap::new();
     let done = change(agent, writer, &Rule::SUMMARISE, |change| {
         let view = change.base().clone();
@@ -160,7 +159,7 @@ pub(in crate::agent) fn session_summaries(
         .collect();
     let hits = match when {
         None => chronological(texts, query),
-        // The stretch that `when` lies in is exact, not only its first moment.
+        // The whole day of `when` counts as exact.
         Some(when) => {
             let day = Bucket::of(Granularity::Day, when.as_micros());
             around(texts, day.start_micros(), query)

@@ -17,7 +17,7 @@ use crate::engine::{Query, View};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object, Origin, Scope};
 
-/// Entries that are read, the newest of a session.
+/// The most entries that are read: the newest of a session.
 const TURNS_MAX: usize = 20_000;
 /// The transcript of a session at its end.
 pub(super) struct Transcript {

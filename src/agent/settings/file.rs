@@ -1,11 +1,11 @@
-//! Settings as a TOML file. A key that the file does not give has its default, or that of the profile.
+//! Settings as a TOML file. A missing key has its default, or that of the profile.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
 //!
 //! # Limits
-//! - A `treering.toml` that is found may enable the extraction of facts and change limits and times. A writer of
-//!   that file could as well put a store there.
+//! - A `treering.toml` in a folder may enable the extraction of facts and change limits and times. Whoever can write that file
+//!   could also put a store there.
 //!
 //! # Invariants
 //! - SET-1: an unknown key is refused by name and line, at any depth.
@@ -22,7 +22,7 @@ use crate::agent::session::extraction::FactSettings;
 use crate::error::{Error, ErrorCode, Result};
 use crate::scan::{Category, Severity, Verdict};
 
-/// Everything that a file may give.
+/// The content of a file.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct File {
@@ -112,7 +112,7 @@ impl Settings {
     }
 }
 
-/// The quotas of blocks, but for those that the file gives.
+/// The quotas of blocks, overridden by those of the file.
 fn over_blocks(text: &str) -> std::result::Result<Quotas, toml::de::Error> {
     let mut quotas = toml::Table::try_from(Quotas::BLOCKS).map_err(toml::de::Error::custom)?;
     let given: toml::Table = toml::from_str(text)?;

@@ -4,9 +4,10 @@
 //! L7, inside `agent`. Pure.
 
 mod file;
-pub(super) mod values;
 
-use serde::{Deserialize, Serialize};
+use jiff::{SignedDuration, Span, SpanRelativeTo};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::notes::rank::NoteSettings;
 use super::session::attribution::AttributionSettings;
@@ -16,7 +17,7 @@ use crate::scan;
 /// Microseconds of an hour.
 const HOUR: i64 = 3_600_000_000;
 
-/// How much may be remembered. Characters are Unicode scalar values.
+/// Quotas. Characters are Unicode scalar values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Quotas {
@@ -84,13 +85,13 @@ pub enum Secrets {
 #[serde(default, deny_unknown_fields)]
 pub struct DecaySettings {
     /// From a full text to a summary: 24 hours.
-    #[serde(rename = "summary_after", deserialize_with = "values::micros")]
+    #[serde(rename = "summary_after", deserialize_with = "micros")]
     pub summary_after_micros: i64,
     /// From a summary to keywords: 7 days.
-    #[serde(rename = "keywords_after", deserialize_with = "values::micros")]
+    #[serde(rename = "keywords_after", deserialize_with = "micros")]
     pub keywords_after_micros: i64,
     /// From keywords out of recall: 30 days.
-    #[serde(rename = "forget_after", deserialize_with = "values::micros")]
+    #[serde(rename = "forget_after", deserialize_with = "micros")]
     pub forget_after_micros: i64,
 }
 
@@ -104,13 +105,13 @@ impl Default for DecaySettings {
     }
 }
 
-/// Everything that can be set.
+/// All settings.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// Whether writing verbs store nothing and say so: `remember` by its status, the others by an error of the code
+    /// Whether the memory is switched off: `remember` then answers with a status, other writing verbs with an error of the code
     /// `disabled`.
     pub is_disabled: bool,
-    /// How much may be remembered.
+    /// Quotas.
     pub quotas: Quotas,
     /// The verdicts of the scan.
     pub scan: scan::VerdictTable,
@@ -124,4 +125,24 @@ pub struct Settings {
     pub facts: FactSettings,
     /// Attribution of the words of a turn: own or pasted.
     pub attribution: AttributionSettings,
+}
+
+/// Reads a length of time such as `"24h"` or `"30d"`, in microseconds.
+pub(in crate::agent) fn micros<'de, D: Deserializer<'de>>(input: D) -> Result<i64, D::Error> {
+    let text = String::deserialize(input)?;
+    let span = text.parse::<Span>().ok();
+    let length = span.and_then(|span| span.to_duration(SpanRelativeTo::days_are_24_hours()).ok());
+    let length = length.filter(|length| *length >= SignedDuration::ZERO);
+    length
+        .and_then(|length| i64::try_from(length.as_micros()).ok())
+        .ok_or_else(|| D::Error::custom("not a length of time such as \"24h\", \"30d\" or \"90s\""))
+}
+
+/// Reads a number that is finite and not negative.
+pub(in crate::agent) fn factor<'de, D: Deserializer<'de>>(input: D) -> Result<f64, D::Error> {
+    let number = f64::deserialize(input)?;
+    if number.is_finite() && number >= 0.0 {
+        return Ok(number);
+    }
+    Err(D::Error::custom("not a number from 0 on"))
 }

@@ -1,8 +1,7 @@
 //! Trust: promotion by a person, and the quarantine.
 //!
-//! Where an item comes from is a class that the engine stamps ([`Origin`]), never better than
-//! anything the item was made from. Two things are left to a person: to promote an item, and to decide about what the
-//! scan or a gate held back.
+//! The engine stamps each item with a class ([`Origin`]), at most the class of its sources. Only a person promotes an item, and
+//! only a person releases a quarantined change.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -11,9 +10,9 @@
 //! - A promotion is part of the state: `redo`, `restore` and `rollback` by any trusted writer bring it back.
 //!
 //! # Invariants
-//! - TRU-1: no item is ever more trusted than the least of what it was made from, through merges, summaries, imports,
-//!   rollbacks, forks and drafts; only [`Agent::promote`](super::Agent::promote) raises.
-//! - TRU-2: nothing leaves the quarantine more trusted than it came in.
+//! - TRU-1: an item is at most as trusted as its least trusted source, through merges, summaries, imports, rollbacks, forks and
+//!   drafts. Only [`Agent::promote`](super::Agent::promote) raises trust.
+//! - TRU-2: a release keeps the origins of the quarantined objects.
 
 mod quarantine;
 
@@ -28,8 +27,7 @@ use crate::engine::{Committed, Writer};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Origin};
 
-/// How the caller knows that a person asks, and not a program for one. No code path of an agent has any business
-/// making one from what a model says.
+/// How the caller knows that a person asks. An agent must never create this value from the text of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PersonSays {
     /// The person said yes at a terminal.
@@ -41,7 +39,7 @@ pub enum PersonSays {
 }
 
 impl PersonSays {
-    pub(super) fn told(self) -> &'static str {
+    pub(super) fn reason(self) -> &'static str {
         match self {
             Self::AtTerminal => "a person said so at a terminal",
             Self::ByOption => "a person said so with --yes",
@@ -55,9 +53,9 @@ impl PersonSays {
 pub struct Promoted {
     /// The version that is trusted now.
     pub digest: ObjectDigest,
-    /// The class that the item had.
+    /// The class of the item before.
     pub from: Origin,
-    /// The class that it has.
+    /// The class of the item now.
     pub to: Origin,
     /// The commit; the head if the item was trusted as much already.
     pub committed: Committed,
@@ -117,8 +115,8 @@ fn person(writer: &Writer, says: PersonSays, what: &str) -> Result<Writer> {
     }
     let mut writer = writer.clone();
     writer.reason = Some(match writer.reason {
-        Some(reason) => format!("{reason} ({})", says.told()),
-        None => says.told().to_owned(),
+        Some(reason) => format!("{reason} ({})", says.reason()),
+        None => says.reason().to_owned(),
     });
     Ok(writer)
 }

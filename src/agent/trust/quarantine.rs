@@ -1,7 +1,7 @@
-//! The quarantine: changes that the scan, a gate or the guard stopped, outside the state until a person decides.
+//! The quarantine: changes that the scan, a gate or the guard stopped. They are outside the state until a person decides.
 //!
-//! It stands under `rejected/`, and garbage collection lets it go after 7 days. What gave way to another before is named in
-//! the reason of that one.
+//! It is under `rejected/`. Garbage collection removes it after 7 days. A change that a newer one pushed out is named in the
+//! reason of the newer one.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -24,17 +24,17 @@ use crate::object::{Id, Object, Time};
 
 /// The class of the names.
 const CLASS: &str = "rejected/";
-/// Ids that a list names of one change.
+/// The most ids of a change in a list.
 const IDS_SHOWN: usize = 20;
 /// Characters of a text that are shown.
 const PREVIEW_CHARS: usize = 200;
 
-/// A change that was held back.
+/// A quarantined change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Quarantined {
     /// Its name, such as `rejected/17`.
     pub name: String,
-    /// Why it was held back.
+    /// Why it was quarantined.
     pub reason: Option<String>,
     /// When.
     pub time: Time,
@@ -68,14 +68,14 @@ pub(in crate::agent) fn quarantined(agent: &Agent, reach: &Reach) -> Result<Vec<
     let mut all = Vec::new();
     for reference in agent.memory().references() {
         if reference.name.starts_with(CLASS) {
-            all.extend(told(agent, reference, reach)?);
+            all.extend(described(agent, reference, reach)?);
         }
     }
     Ok(all)
 }
 
-fn told(agent: &Agent, reference: ReferenceInfo, reach: &Reach) -> Result<Option<Quarantined>> {
-    let mut told = Quarantined {
+fn described(agent: &Agent, reference: ReferenceInfo, reach: &Reach) -> Result<Option<Quarantined>> {
+    let mut change = Quarantined {
         name: reference.name,
         reason: reference.reason,
         time: reference.time,
@@ -85,21 +85,21 @@ fn told(agent: &Agent, reference: ReferenceInfo, reach: &Reach) -> Result<Option
         ids_total: 0,
         preview: String::new(),
     };
-    let objects = match agent.memory().open_draft(&told.name, &Writer::user()) {
+    let objects = match agent.memory().open_draft(&change.name, &Writer::user()) {
         Ok(draft) => objects_of(&draft)?,
         // Its base is not kept. Only the writer and the reason are left.
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(told)),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(change)),
         Err(error) => return Err(error),
     };
-    told.ids_total = objects.len();
+    change.ids_total = objects.len();
     let seen = objects.into_iter().filter(|(one, _)| reach.has(&one.scope));
     for (one, text) in seen.take(IDS_SHOWN) {
-        if told.preview.is_empty() {
-            told.preview = preview(agent, &text);
+        if change.preview.is_empty() {
+            change.preview = preview(agent, &text);
         }
-        told.ids.push(one.id.to_string());
+        change.ids.push(one.id.to_string());
     }
-    Ok((told.ids_total == 0 || !told.ids.is_empty()).then_some(told))
+    Ok((change.ids_total == 0 || !change.ids.is_empty()).then_some(change))
 }
 
 /// See [`Agent::held_reason`].

@@ -1,6 +1,6 @@
 //! A value derived from the objects of one state that follows the state by diff.
 //!
-//! Recall indexes, the index of known texts, vectors and the engine's own indexes are all of this shape: each object of the
+//! Recall indexes, the duplicate index, vectors and the engine's own indexes are all of this shape: each object of the
 //! state contributes something, and a change of the state removes what the old version contributed and adds what the new
 //! one does. A type says how in [`Derive`]; [`Derived`] does the rest.
 //!

@@ -17,7 +17,7 @@ use std::cmp::Ordering;
 
 use serde::Deserialize;
 
-use crate::agent::settings::values;
+use crate::agent::settings::{factor, micros};
 use crate::agent::words;
 use crate::calendar::DAY_MICROS;
 
@@ -26,19 +26,19 @@ use crate::calendar::DAY_MICROS;
 #[serde(default, deny_unknown_fields)]
 pub struct NoteSettings {
     /// Microseconds after which an unchanged note counts half.
-    #[serde(rename = "fresh_half_life", deserialize_with = "values::micros")]
+    #[serde(rename = "fresh_half_life", deserialize_with = "micros")]
     pub fresh_half_life_micros: i64,
     /// The boost of a reading at this moment, added to a factor of 1.
-    #[serde(deserialize_with = "values::factor")]
+    #[serde(deserialize_with = "factor")]
     pub read_boost: f64,
     /// The largest factor of a reading.
-    #[serde(deserialize_with = "values::factor")]
+    #[serde(deserialize_with = "factor")]
     pub read_factor_max: f64,
     /// Microseconds after which the boost of a reading counts half.
-    #[serde(rename = "read_half_life", deserialize_with = "values::micros")]
+    #[serde(rename = "read_half_life", deserialize_with = "micros")]
     pub read_half_life_micros: i64,
     /// Scores that differ by less count as equal.
-    #[serde(deserialize_with = "values::factor")]
+    #[serde(deserialize_with = "factor")]
     pub score_step: f64,
     /// Characters of a snippet, at most.
     pub snippet_chars_max: usize,

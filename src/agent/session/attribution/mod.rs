@@ -1,15 +1,14 @@
 //! Separates a person's own words in a turn from pasted and quoted ones.
 //!
-//! A person who is trusted may paste a page that is not. What stands in code fences, after `>`, in long indented
-//! stretches, in long quotations, or is simply too long to have been typed, is not taken for the person's own word.
-//! When in doubt it is foreign: own words that are held back can be promoted, foreign ones that were stored cannot be
-//! unread. Text that was pasted without any mark cannot be told apart, and no rule here pretends so.
+//! A trusted person may paste an untrusted page. Code fences, quoted lines, long indented stretches, long quotations and very
+//! long blocks count as foreign text. In doubt a text is foreign: a person can promote own words later, but stored foreign
+//! words may already have been read. Text that was pasted without any mark is not recognised.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - ATB-1: spans follow each other without gaps from the first byte to the last, and neighbours differ in kind.
+//! - ATB-1: spans cover the text without gaps or overlaps, and neighbours differ in kind.
 //! - ATB-2: a line in a fence or after `>` is never the person's own.
 
 use std::collections::HashSet;
@@ -24,15 +23,15 @@ use crate::agent::words;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AttributionSettings {
-    /// Lines that are indented by four columns, from which on they count as pasted.
+    /// The fewest lines with an indent of four columns that count as pasted.
     pub indented_lines_min: usize,
-    /// Lines without an empty one between them, from which on they count as pasted.
+    /// The fewest adjacent lines that count as pasted.
     pub block_lines_min: usize,
-    /// Characters of such lines, from which on they count as pasted.
+    /// The fewest characters of adjacent lines that count as pasted.
     pub block_chars_min: usize,
-    /// Characters between quotation marks, from which on they count as quoted.
+    /// The fewest characters between quotation marks that count as quoted.
     pub quotation_chars_min: usize,
-    /// Characters that a person writes in one turn; if there would be more, none of them count as their own.
+    /// The most own characters of a turn. In a longer turn no character counts as own.
     pub own_chars_max: usize,
 }
 
@@ -49,7 +48,7 @@ impl Default for AttributionSettings {
     }
 }
 
-/// Where a stretch of a turn comes from.
+/// The source of a stretch of a turn.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SpanKind {
     /// The person's own words.
@@ -77,9 +76,9 @@ impl SpanKind {
 /// A stretch of a turn.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Span {
-    /// Where it is, in bytes.
+    /// Its range, in bytes.
     pub range: Range<usize>,
-    /// Where it comes from.
+    /// Its source.
     pub kind: SpanKind,
 }
 
@@ -154,7 +153,7 @@ fn blocks(text: &str, settings: &AttributionSettings) -> Vec<Span> {
     found
 }
 
-/// The end of the lines from `at` on that are as wanted.
+/// The end of the wanted lines from `at` on.
 fn run(lines: &[Line], at: usize, is_wanted: impl Fn(LineKind) -> bool) -> usize {
     let rest = lines[at..].iter().take_while(|line| is_wanted(line.kind));
     at + rest.count()
@@ -179,7 +178,7 @@ fn indented(lines: &[Line], at: usize, settings: &AttributionSettings) -> (usize
     }
 }
 
-/// Lines up to an empty or a foreign one; a paste if they are many or long. A few indented lines belong to them.
+/// Lines up to an empty or foreign line; a paste if they are many or long. A few indented lines belong to them.
 fn own(text: &str, lines: &[Line], at: usize, settings: &AttributionSettings) -> (usize, SpanKind) {
     let mut end = at;
     while end < lines.len() {
@@ -209,7 +208,7 @@ fn lines(text: &str) -> Vec<Line> {
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let kind = match fence {
-            // ATB-2: a fence that is not closed goes to the end.
+            // ATB-2: an open fence ends with the text.
             Some(open) => {
                 if open.is_closed_by(line) {
                     fence = None;
@@ -261,7 +260,7 @@ fn split(text: &str, block: Range<usize>, chars_min: usize) -> Vec<Span> {
     let mut found = Vec::new();
     let mut start = block.start;
     let mut at = block.start;
-    // Marks that nothing closes any more, so that each is looked for once.
+    // Opening marks without a closing mark in the rest, so that the search runs once for each.
     let mut hopeless: Vec<char> = Vec::new();
     let opens = |sign: char| MARKS.iter().find(|(open, _)| *open == sign);
     while let Some((offset, sign)) = text[at..block.end]
@@ -302,11 +301,11 @@ fn push(found: &mut Vec<Span>, range: Range<usize>, kind: SpanKind) {
 /// The attribution of the words of a fact.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Backing {
-    /// At least half of its words are the person's own, and next to none stand in foreign text alone.
+    /// At least half of its words are the person's own, and less than a quarter are only in foreign text.
     Own,
-    /// A quarter of its words or more stand in foreign text alone.
+    /// At least a quarter of its words are only in foreign text.
     Foreign,
-    /// Most of its words were not said like that: the model's own conclusion.
+    /// Most of its words are in no turn: a conclusion of the model.
     Nobody,
 }
 

@@ -1,4 +1,4 @@
-//! Whether a session may leave facts behind, and which of them are stored.
+//! The gates: whether a session may store facts, and which ones.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
@@ -14,18 +14,18 @@ const SEPARATOR_CHARS: usize = 3;
 /// The input of the gates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SessionState {
-    /// Whether everything that went into the session is trusted.
+    /// Whether every entry of the session is trusted.
     pub is_trusted: bool,
     /// How often the person spoke.
     pub turns: usize,
 }
 
-/// Why a session leaves no facts.
+/// Why a session stores no facts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GateReason {
-    /// Extraction is switched off, as it is by default.
+    /// Extraction is off, as by default.
     Off,
-    /// Something that is not trusted went into the session.
+    /// An entry of the session is untrusted.
     Untrusted,
     /// The session is too short.
     TooFewTurns {
@@ -48,17 +48,17 @@ impl fmt::Display for GateReason {
     }
 }
 
-/// Why a fact is held back for a person to look at.
+/// Why a fact goes into quarantine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HoldReason {
-    /// The session is not one that leaves facts.
+    /// The session may store no facts.
     Gate(GateReason),
-    /// As many facts as allowed were stored before it.
+    /// The session has stored its limit of facts.
     TooMany {
         /// The most there may be.
         facts_max: usize,
     },
-    /// It would make its scope longer than allowed.
+    /// The facts of its scope would exceed their limit.
     ScopeFull {
         /// The scope.
         scope: FactScope,
@@ -88,7 +88,7 @@ impl fmt::Display for HoldReason {
 pub enum Admission {
     /// Store it.
     Store,
-    /// It is there already, word for word: nothing to do.
+    /// The same text is stored already.
     Known,
     /// Quarantine it with the reason.
     Hold(HoldReason),
@@ -103,10 +103,10 @@ pub struct PresentFacts<'a> {
     pub env: &'a [&'a str],
 }
 
-/// Says whether a model may be asked for facts at the end of a session.
+/// Checks whether a session may store facts.
 ///
 /// # Errors
-/// The reason why not.
+/// The reason against it.
 pub fn gate(session: &SessionState, settings: &FactSettings) -> Result<(), GateReason> {
     // FCT-2.
     if !settings.is_enabled {
@@ -142,8 +142,7 @@ impl Gates {
         }
     }
 
-    /// Says what is to be done with the next fact. Known facts do not count against `facts_max`; one that is too long for what
-    /// is left does not stop shorter ones.
+    /// Judges the next fact. Known facts do not count against `facts_max`. A fact without room does not stop shorter ones.
     pub fn admit(&mut self, scope: FactScope, text: &str) -> Admission {
         if let Err(reason) = self.gate {
             return Admission::Hold(HoldReason::Gate(reason));
@@ -166,7 +165,7 @@ impl Gates {
     }
 }
 
-/// The facts of a scope, and its room.
+/// The facts of a scope, and the room left.
 struct Room {
     texts: HashSet<String>,
     chars: usize,
@@ -189,7 +188,7 @@ impl Room {
         }
     }
 
-    /// Puts a text in, if there is room for it.
+    /// Adds a text if there is room for it.
     fn takes(&mut self, text: &str) -> bool {
         // Every present fact has its separator after it, so that the new one needs none.
         let chars = self.chars + text.chars().count();

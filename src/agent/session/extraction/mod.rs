@@ -1,14 +1,14 @@
 //! Facts at the end of a session: the prompt, the reader of a model's reply, and the gates.
 //!
-//! A reply is text from outside. Whatever it holds, the answer is facts with what was left out of them, or one reason
-//! why there are none. The gates are decisions without effect: the caller writes, quarantines or drops.
+//! A reply is external text. The answer is a list of facts and skipped parts, or one reason why there are none. The gates only
+//! decide: the caller stores, quarantines or drops.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - FCT-1: no reply makes reading panic, recurse without bound or take more than a few passes.
-//! - FCT-2: nothing is stored of a session that is not trusted, is too short, or has not switched this on.
+//! - FCT-1: the reader of a reply never panics, bounds its recursion, and reads a few passes at most.
+//! - FCT-2: facts are stored only of a trusted session that is long enough and has extraction enabled.
 //! - FCT-3: at most `facts_max` facts of one reply are stored, and no scope grows over its cap.
 
 mod gates;
@@ -34,7 +34,7 @@ pub struct FactSettings {
     pub is_enabled: bool,
     /// Turns of the person that a session needs.
     pub turns_min: usize,
-    /// Facts stored of one session, at most; what was known already does not count.
+    /// Facts stored of one session, at most; known facts do not count.
     pub facts_max: usize,
     /// Characters of one fact, at most.
     pub fact_chars_max: usize,
@@ -46,7 +46,7 @@ pub struct FactSettings {
     pub reply_bytes_max: usize,
     /// How deep the JSON of a reply may be nested.
     pub depth_max: usize,
-    /// Facts of a reply that are looked at.
+    /// The most facts of a reply that are read.
     pub items_max: usize,
     /// Characters of the session's text that a prompt holds, newest first.
     pub prompt_chars_max: usize,
@@ -74,7 +74,7 @@ impl Default for FactSettings {
 /// Why a reply holds no facts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ReplyReason {
-    /// There is nothing in it.
+    /// It is empty.
     Empty,
     /// It has more bytes than allowed.
     TooLong {
@@ -90,7 +90,7 @@ pub enum ReplyReason {
         /// The most there may be.
         depth_max: usize,
     },
-    /// A key stands twice in one object, so that two readers could see two different facts.
+    /// An object has a key twice, so two readers could see two different facts.
     KeyTwice(String),
     /// It is JSON, but neither a list of facts nor an object with one.
     NotFacts,
@@ -124,7 +124,7 @@ impl fmt::Display for ReplyReason {
     }
 }
 
-/// Something that was said in a session.
+/// A turn of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Turn<'a> {
     /// The speaker.
@@ -135,8 +135,8 @@ pub struct Turn<'a> {
 
 /// Returns the prompt that asks for the facts of a session.
 ///
-/// Each turn is one line of JSON, so that nothing said in the session can end the transcript. The newest turns are
-/// kept; what is too long is cut, and what is left out is counted.
+/// Each turn is one line of JSON, so no text of the session can end the transcript. The newest turns are kept, long texts are
+/// cut, and omitted turns are counted.
 pub fn prompt(turns: &[Turn<'_>], settings: &FactSettings) -> String {
     let mut out = include_str!("prompt.txt")
         .replace("{facts_max}", &settings.facts_max.to_string())
@@ -167,7 +167,7 @@ fn transcript(turns: &[Turn<'_>], chars_max: usize) -> (Vec<String>, usize) {
             let text: String = turn.text.chars().take(left).collect();
             json!({"speaker": turn.speaker, "text": text, "cut": true})
         };
-        // A turn without text costs something too, or a million of them would fit.
+        // An empty turn counts as one character, or a million of them would fit.
         left = left.saturating_sub(chars.max(1));
         lines.push(line.to_string());
     }

@@ -39,7 +39,7 @@ impl FactScope {
         }
     }
 
-    /// The scope that `name` says, in any case and with white space around it.
+    /// The scope of a name, in any case and with white space around it.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
@@ -56,14 +56,14 @@ pub struct Fact {
     pub text: String,
 }
 
-/// Why something in a reply is not taken for a fact.
+/// Why the reader skips a part of a reply.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SkipReason {
     /// It is neither an object nor in a list of a scope.
     NotAnObject,
     /// It has no text, or one that is empty or not text.
     NoText,
-    /// It says no scope.
+    /// It has no scope.
     NoScope,
     /// Its scope is not one of the two.
     UnknownScope(String),
@@ -76,7 +76,7 @@ pub enum SkipReason {
     },
     /// It repeats an earlier fact.
     Repeated,
-    /// So many facts come before it that it was not looked at.
+    /// The limit of facts was reached before it.
     TooMany,
 }
 
@@ -96,12 +96,12 @@ impl fmt::Display for SkipReason {
     }
 }
 
-/// Something in a reply that is not taken.
+/// A skipped part of a reply.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SkippedFact {
     /// Its place in the reply, from 0.
     pub place: usize,
-    /// Why it is not taken.
+    /// Why it is skipped.
     pub reason: SkipReason,
 }
 
@@ -137,7 +137,7 @@ pub fn read_reply(reply: &str, settings: &FactSettings) -> Result<Reply, ReplyRe
         let json = parse_within(candidate, settings.depth_max).map_err(ReplyReason::from);
         match json.and_then(|json| reply_of(&json, settings)) {
             Ok(found) if !found.facts.is_empty() || found.summary.is_some() => return Ok(found),
-            // Words in brackets before the facts may be a list too.
+            // Bracketed words before the facts may be a list too.
             Ok(found) => without_facts = without_facts.or(Some(found)),
             Err(other) if reason == ReplyReason::NotJson => reason = other,
             Err(_) => {}
@@ -202,7 +202,7 @@ impl Reader<'_> {
         for item in items {
             if self.place >= self.settings.items_max {
                 self.skip(SkipReason::TooMany);
-                // One line says it for all that follow.
+                // One finding stands for all the rest.
                 return;
             }
             match self.fact_of(item, scope) {
@@ -254,11 +254,10 @@ impl Reader<'_> {
     }
 }
 
-/// How many places of a reply are tried.
+/// The most candidates of a reply.
 const CANDIDATES_MAX: usize = 16;
 
-/// Returns the parts of a reply that may be JSON, the likeliest first: all of it, the fenced blocks, and what stands
-/// in brackets between other words.
+/// Returns the parts of a reply that may be JSON, the likeliest first: all of it, fenced blocks, and bracketed parts.
 fn candidates(reply: &str) -> Vec<&str> {
     let mut found = vec![reply.trim()];
     found.extend(fenced(reply));
@@ -267,7 +266,7 @@ fn candidates(reply: &str) -> Vec<&str> {
     found
 }
 
-/// The texts between fences. A fence that is not closed goes to the end.
+/// The texts between fences. An open fence ends with the reply.
 fn fenced(reply: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut open: Option<(&str, usize)> = None;
@@ -291,8 +290,7 @@ fn fenced(reply: &str) -> Vec<&str> {
     found
 }
 
-/// The texts from an opening bracket to the one that closes it. One that opens like JSON and is never closed was cut
-/// off, and nothing after it is taken for whole.
+/// The texts between matching brackets. An open bracket that begins like JSON was cut off, so the search ends there.
 fn bracketed(reply: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut at = 0;

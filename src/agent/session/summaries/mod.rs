@@ -1,15 +1,15 @@
-//! Chronological summaries: which buckets of time are to be summarised, and which summaries lie around a time.
+//! Chronological summaries: the due buckets of time, and the summaries around a time.
 //!
 //! Entries fall into days, weeks (from Monday, as ISO counts them) and months, all in UTC. A bucket is due when it is
-//! over and holds an entry that its summary has not seen. The watermark is kept by bucket and counts arrivals, not
-//! times: an entry that comes late makes its old bucket due again, and a clock that jumps loses nothing.
+//! over and holds an entry that its summary does not cover. The watermark of a bucket counts arrivals, not times. So a late
+//! entry makes its bucket due again, and a clock jump loses nothing.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure: "now" comes from the caller.
 //!
 //! # Invariants
 //! - SMB-1: every time is in exactly one bucket of each granularity.
-//! - SMB-2: an entry of a bucket that is over is under its watermark, or the bucket is due.
+//! - SMB-2: a past bucket is due if it has an entry above its watermark.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -34,14 +34,14 @@ pub struct EntryTime {
 /// The watermarks: for each bucket the arrival of the last entry that its summary covers.
 pub type Watermarks = BTreeMap<Bucket, u64>;
 
-/// A bucket that is to be summarised, again or for the first time.
+/// A due bucket, for its first or another summary.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DueBucket {
     /// The bucket.
     pub bucket: Bucket,
     /// Places in the given entries of all that belong to it, by time, then arrival.
     pub entries: Vec<usize>,
-    /// How many of them no summary has seen.
+    /// How many of them no summary covers.
     pub unseen: usize,
     /// The watermark to keep with the new summary.
     pub watermark: u64,
@@ -82,7 +82,7 @@ fn due(
     if unseen == 0 {
         return None;
     }
-    // Something is unseen, so this is above the old one.
+    // An entry is unseen, so the new watermark is above the old one.
     let watermark = arrivals().max()?;
     places.sort_by_key(|&place| (entries[place].time_micros, entries[place].arrival));
     Some(DueBucket {
@@ -118,7 +118,7 @@ impl Granularity {
         }
     }
 
-    /// The granularity that `name` says.
+    /// The granularity of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
@@ -126,7 +126,7 @@ impl Granularity {
     }
 }
 
-/// A stretch of time that one summary covers. Buckets are ordered by their beginning, short ones first.
+/// The time span of one summary. Buckets are ordered by their beginning, short ones first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Bucket {
     /// The first day, counted from 1970-01-01.
@@ -242,12 +242,12 @@ pub struct SummaryText<'a> {
 pub struct SummaryHit<'a> {
     /// The summary.
     pub summary: SummaryText<'a>,
-    /// How well it fits, above 0 and at most 1.
+    /// Its relevance, above 0 and at most 1.
     pub score: f64,
 }
 
-/// Returns how well a summary fits `query`, in 0..=1 with six decimals: 1 if they are equal, 0.95 if it holds the
-/// query, else the share of the query's words in it. An empty query fits every summary.
+/// Returns the relevance of a summary, in 0..=1 with six decimals: 1 if it equals the query, 0.95 if it contains the query, else
+/// the share of the query's words in it. Every summary matches an empty query.
 pub fn summary_score(query: &str, text: &str) -> f64 {
     let query = words::normalised(query);
     if query.is_empty() {
@@ -268,7 +268,7 @@ pub fn summary_score(query: &str, text: &str) -> f64 {
     rounded(found as f64 / tokens.len().max(1) as f64)
 }
 
-/// Returns the summaries that fit `query` in order of time; of the same time the longer stretch first, then by id.
+/// Returns the matching summaries in order of time; at the same time the longer span first, then by id.
 pub fn chronological<'a>(
     summaries: impl IntoIterator<Item = SummaryText<'a>>,
     query: &str,
@@ -288,8 +288,8 @@ pub fn chronological<'a>(
     hits
 }
 
-/// Returns what lies around `when_micros` of the summaries that fit `query`, in order of time: the nearest one before,
-/// all of that very time, and the nearest one after.
+/// Returns the matching summaries around `when_micros`, in order of time: the nearest before, all of that time, and the nearest
+/// after.
 pub fn around<'a>(
     summaries: impl IntoIterator<Item = SummaryText<'a>>,
     when_micros: i64,
