@@ -153,11 +153,13 @@ impl Options {
         self
     }
 
-    /// Bytes of records behind the newest checkpoint from which on a handle whose states take much memory makes one.
+    /// Bytes of records and versions behind the newest checkpoint from which on a handle whose states take much memory
+    /// makes one.
     #[cfg(test)]
     #[must_use]
-    pub(crate) fn checkpoint_heavy_bytes(mut self, bytes: u64) -> Self {
+    pub(crate) fn checkpoint_heavy(mut self, bytes: u64, versions: usize) -> Self {
         self.settings.checkpoint_heavy_bytes = bytes;
+        self.settings.checkpoint_heavy_versions = versions;
         self
     }
 

@@ -141,6 +141,8 @@ pub(crate) struct Settings {
     pub(crate) checkpoints: bool,
     /// Bytes of records behind the newest checkpoint from which on a handle whose states take much memory makes one.
     pub(crate) checkpoint_heavy_bytes: u64,
+    /// Versions behind the newest checkpoint from which on states take much memory.
+    pub(crate) checkpoint_heavy_versions: usize,
     pub(crate) automatic_gc: Option<Retention>,
     /// Matches that a query without an index holds at once.
     pub(crate) scan_window: usize,
@@ -166,6 +168,7 @@ impl Default for Settings {
             segment_bytes_max: 64 << 20,
             checkpoints: true,
             checkpoint_heavy_bytes: 4 << 20,
+            checkpoint_heavy_versions: 1 << 17,
             automatic_gc: Some(Retention::automatic()),
             scan_window: 1 << 17,
             suite: None,

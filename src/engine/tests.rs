@@ -1,6 +1,7 @@
 //! Tests of the engine as a library, in memory and on a folder.
 mod authorisation;
 mod chain;
+mod commit_path;
 mod covering;
 mod damage;
 mod derived;

@@ -1,5 +1,5 @@
 //! Texts that are records of their own, named by digest: large contents, and the reasons and sources of
-//! commits.
+//! commits; and the limits of an object's bytes.
 //!
 //! # Layer
 //! L3, inside `object`.
@@ -16,6 +16,9 @@ pub const CONTENT_INLINE_MAX: usize = 4096;
 
 /// Maximal bytes of content: 16 MiB.
 pub const CONTENT_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Maximal bytes of an object's canonical encoding: 1 MiB. A large content does not count.
+pub const OBJECT_BYTES_MAX: usize = 1024 * 1024;
 
 /// Returns the digest of a content record.
 pub fn hash_content(suite: HashSuite, content: &[u8]) -> ContentDigest {

@@ -38,13 +38,13 @@ mod value;
 
 pub use attributes::Attributes;
 pub use commit::{Commit, Op};
-pub use content::{CONTENT_BYTES_MAX, CONTENT_INLINE_MAX, hash_content, hash_text};
+pub use content::{CONTENT_BYTES_MAX, CONTENT_INLINE_MAX, OBJECT_BYTES_MAX, hash_content, hash_text};
 pub use history_tree::HistoryTree;
 pub use id::Id;
 pub use inspect::{EncodedField, Encoding, encoded_fields};
 pub use names::{Kind, Position, Scope};
 pub use new_object::{Encoded, NewObject};
-pub use object::{OBJECT_BYTES_MAX, Object};
+pub use object::Object;
 pub use origin::Origin;
 pub use reference::{Reference, ReferenceClass, ReferenceName, StagedChange, check_snapshot_name};
 pub use reserved::ReservedTag;

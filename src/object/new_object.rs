@@ -12,10 +12,10 @@
 use std::collections::BTreeMap;
 
 use super::attributes::Attributes;
-use super::content::{CONTENT_BYTES_MAX, CONTENT_INLINE_MAX, hash_content};
+use super::content::{CONTENT_BYTES_MAX, CONTENT_INLINE_MAX, OBJECT_BYTES_MAX, hash_content};
 use super::id::Id;
 use super::names::{Kind, Position, Scope};
-use super::object::{OBJECT_BYTES_MAX, Object, VERSION, tag};
+use super::object::{Object, VERSION, tag};
 use super::origin::Origin;
 use super::reserved;
 use super::time::Time;

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::attributes::Attributes;
-use super::content::{CONTENT_BYTES_MAX, CONTENT_INLINE_MAX};
+use super::content::{CONTENT_BYTES_MAX, CONTENT_INLINE_MAX, OBJECT_BYTES_MAX};
 use super::id::Id;
 use super::names::{Kind, Position, Scope};
 use super::new_object::NewObject;
@@ -26,9 +26,6 @@ use crate::digest::{
     CommitDigest, ContentDigest, DIGEST_LEN, Domain, HashAlgorithm, HashSuite, KeyPath, ObjectDigest,
 };
 use crate::error::{Error, Result};
-
-/// Maximal bytes of an object's canonical encoding: 1 MiB. A large content does not count.
-pub const OBJECT_BYTES_MAX: usize = 1024 * 1024;
 
 /// The version byte of an object.
 pub(super) const VERSION: u8 = 1;

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use super::object::OBJECT_BYTES_MAX;
+use super::content::OBJECT_BYTES_MAX;
 use crate::codec::{DecodeError, FieldWriter, IGNORABLE};
 use crate::error::{Error, Result};
 

@@ -12,8 +12,8 @@
 
 use std::collections::BTreeMap;
 
+use super::content::OBJECT_BYTES_MAX;
 use super::names::{Rule, rule};
-use super::object::OBJECT_BYTES_MAX;
 use crate::codec::{DecodeError, Reader, put_sized};
 use crate::error::{Error, Result};
 

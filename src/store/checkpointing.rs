@@ -25,8 +25,6 @@ const NAMED_STATES: usize = 24;
 
 /// The memory of a commit with its own copies of the top branches, in versions.
 const VERSIONS_A_COMMIT: usize = 8;
-/// Number of versions since the checkpoint that justifies a new one; few in tests, so that all of them reach it.
-const MANY_VERSIONS: usize = if cfg!(test) { 1 << 10 } else { 1 << 17 };
 
 /// A past state for the checkpoint.
 struct Past {
@@ -128,16 +126,17 @@ impl Store {
         checkpoint::write(disk, contents, self, progress).map(drop)
     }
 
-    /// Returns whether the batches since the checkpoint take much memory, compared with the newest state and with the
-    /// rows of a new checkpoint. A writer keeps that state anyway, and a checkpoint has a row for each commit.
+    /// Returns whether the batches since the checkpoint take much memory: at least `many` versions, and much compared with
+    /// the newest state and with the rows of a new checkpoint. A writer keeps that state anyway, and a checkpoint has a
+    /// row for each commit.
     ///
     /// # Errors
     /// As [`Self::state`].
-    pub(crate) fn is_heavy(&self) -> Result<bool> {
+    pub(crate) fn is_heavy(&self, many: usize) -> Result<bool> {
         let newer = self.catalog.read_recursive().line.len();
         let state = self.state(&*self.head()?)?.len() as usize;
         let weight = newer * VERSIONS_A_COMMIT + self.records.newer();
-        Ok(weight >= MANY_VERSIONS.max(2 * state).max(self.base_len()))
+        Ok(weight >= many.max(2 * state).max(self.base_len()))
     }
 
     /// The parents of objects in the newest state: from the checkpoint before, with the changes since.

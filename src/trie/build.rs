@@ -11,7 +11,7 @@
 
 use triomphe::Arc;
 
-use super::Entry;
+use super::entry::Entry;
 use super::node::{Branch, Child};
 
 /// Returns the top of the trie of `entries`. Of entries with equal keys, the last one wins.

@@ -9,8 +9,9 @@
 //! # Format
 //! docs/format.md, "The state trie".
 
+use super::entry::Shape;
 use super::node::{Child, Kind};
-use super::{NodeSource, Shape};
+use super::stored::NodeSource;
 use crate::digest::{DIGEST_LEN, Domain, HashAlgorithm, HashSuite, KeyPath};
 use crate::error::Result;
 

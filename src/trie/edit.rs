@@ -14,9 +14,10 @@
 
 use triomphe::Arc;
 
+use super::entry::Entry;
 use super::node::{Branch, Child, Kind, parting};
+use super::stored::NodeSource;
 use super::stored::ensure_loaded;
-use super::{Entry, NodeSource};
 use crate::digest::KeyPath;
 use crate::error::Result;
 

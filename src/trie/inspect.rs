@@ -10,8 +10,9 @@
 //! docs/format.md, "The state trie".
 
 use super::digest::{HEADER_PARTS, NodeHasher, child_digest};
+use super::entry::LEVELS;
 use super::node::Kind;
-use super::{Entry, LEVELS, NodeSource, Shape, Trie};
+use super::{Entry, NodeSource, Shape, Trie};
 use crate::digest::{DIGEST_LEN, HashSuite};
 use crate::error::Result;
 

@@ -26,6 +26,7 @@ mod check;
 mod diff;
 mod digest;
 mod edit;
+mod entry;
 mod inspect;
 mod node;
 mod proof;
@@ -43,6 +44,7 @@ use crate::error::{Error, Result};
 
 pub(crate) use check::check_stored;
 pub use diff::{Change, Diff};
+pub use entry::{Entry, Shape};
 pub use inspect::{ChildNode, Node, NodeKind};
 pub use proof::{Proof, ProofLevel, Terminal};
 pub use save::Saver;
@@ -51,36 +53,8 @@ pub use verify::{ProofError, Proven, verify_proof};
 pub use walk::Iter;
 
 use digest::NodeHasher;
+use entry::LEVELS;
 use node::Child;
-
-/// Levels of the trie: the digits of four bits in a key path.
-const LEVELS: usize = 64;
-
-/// One entry of the state in the trie.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Entry {
-    /// The position of the entry: the digest of its id.
-    pub key: KeyPath,
-    /// The digest of the object's canonical bytes (or of a subtree, for [`Shape::Subtree`]).
-    pub digest: [u8; 32],
-    /// Where the object's record is. Kept for the caller; no digest covers it.
-    pub place: u64,
-    /// Time of the first write of the id, in microseconds. Kept for the caller; no digest covers it.
-    pub created: i64,
-}
-
-/// The kind of a trie's digests, so that a trie over children can never pass as a state.
-///
-/// Use one trie with one shape and one hash. A root of another kind is still correct, but its computation cannot use
-/// the cached digests.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Shape {
-    /// The state of a store: contexts `leaf` and `branch`.
-    #[default]
-    State,
-    /// The children that a subtree digest covers: contexts `subtree leaf` and `subtree branch`.
-    Subtree,
-}
 
 /// A persistent map from key paths to [`Entry`]s with a Merkle root.
 #[derive(Clone, Default)]

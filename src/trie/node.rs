@@ -18,8 +18,8 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use triomphe::{Arc, ArcBorrow, ArcUnion, ArcUnionBorrow};
 
 use super::digest::HashKind;
+use super::entry::{Entry, LEVELS};
 use super::stored::StoredBranch;
-use super::{Entry, LEVELS};
 use crate::digest::DIGEST_LEN;
 
 /// Bytes of a branch's count of leaves. With them, a branch and its count of owners are 64 bytes.

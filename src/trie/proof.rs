@@ -14,8 +14,9 @@
 //! docs/proofs.md, "Bytes of a proof".
 
 use super::digest::{NodeHasher, child_digest};
+use super::entry::{LEVELS, Shape};
 use super::node::{Child, Kind};
-use super::{LEVELS, NodeSource, Shape};
+use super::stored::NodeSource;
 use crate::codec::{DecodeError, Reader};
 use crate::digest::{HashAlgorithm, HashSuite, KeyPath};
 use crate::error::Result;

@@ -19,8 +19,8 @@ use std::sync::OnceLock;
 use triomphe::Arc;
 
 use super::digest::{Gathered, NodeHasher};
+use super::entry::{Entry, LEVELS, Shape};
 use super::node::{Branch, COUNT_MAX, Child, Children};
-use super::{Entry, LEVELS, Shape};
 use crate::codec::{DecodeError, Reader};
 use crate::digest::{DIGEST_LEN, HashAlgorithm, HashSuite, KeyPath, to_hex};
 use crate::error::{Error, ErrorCode, Result};

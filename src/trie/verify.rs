@@ -20,8 +20,8 @@
 use std::fmt;
 
 use super::digest::{Gathered, NodeHasher};
+use super::entry::{LEVELS, Shape};
 use super::proof::{Proof, ProofLevel, Terminal};
-use super::{LEVELS, Shape};
 use crate::digest::{HashSuite, KeyPath, Root};
 
 /// The statement of a valid proof.

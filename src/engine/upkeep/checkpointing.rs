@@ -117,9 +117,11 @@ pub(crate) fn checkpoint_if_due(source: &Source, writing: &mut LogHandle, closin
     let (tail, all) = (writing.tail_bytes, writing.log.batch_bytes());
     let covered = all.saturating_sub(tail);
     // COV-2. A handle that is closed lets go of everything.
+    let settings = &source.opened.settings;
+    let many = settings.checkpoint_heavy_versions;
     let heavy = !closing
-        && tail >= source.opened.settings.checkpoint_heavy_bytes
-        && source.opened.store().is_heavy().unwrap_or_default();
+        && tail >= settings.checkpoint_heavy_bytes
+        && source.opened.store().is_heavy(many).unwrap_or_default();
     let due = if closing {
         tail >= DUE_AT_CLOSE_BYTES.max(covered / 16)
     } else {

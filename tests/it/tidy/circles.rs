@@ -7,8 +7,6 @@ use super::{expect_none, expect_one, sources};
 
 /// Files of the largest circle allowed.
 const CIRCLE_FILES_MAX: usize = 4;
-/// Folders with a larger circle, and how many files it has. Only ever lowered.
-const LARGER: [(&str, usize); 4] = [("cli", 5), ("engine", 7), ("object", 5), ("trie", 7)];
 
 /// The module of a file, from the crate's root: `src/engine/read/view.rs` is `engine::read::view`.
 fn module_of(path: &str) -> Vec<String> {
@@ -185,7 +183,7 @@ fn inline(code: &str) -> Vec<Vec<String>> {
 }
 
 /// The circles of each folder with more files than `most`.
-fn circles(files: &[Source], most: impl Fn(&str) -> usize) -> Vec<String> {
+fn circles(files: &[Source], most: usize) -> Vec<String> {
     let files: Vec<Source> = files
         .iter()
         .filter(|file| !file.path.starts_with("src/testing/") && file.path.matches('/').count() > 1)
@@ -218,7 +216,7 @@ fn circles(files: &[Source], most: impl Fn(&str) -> usize) -> Vec<String> {
         let circle: Vec<usize> = (0..count)
             .filter(|&other| reaches[at][other] && reaches[other][at])
             .collect();
-        if circle.len() > most(&names[at][0]) && circle.iter().all(|file| seen.insert(*file)) {
+        if circle.len() > most && circle.iter().all(|file| seen.insert(*file)) {
             let paths: Vec<&str> = circle
                 .iter()
                 .map(|&file| modules.files[names[file]].path.as_str())
@@ -244,7 +242,7 @@ fn a_circle_of_files_is_seen() {
         "mod a;\nmod b;\nmod c;\npub use c::{C};\npub(crate) use a::f;\nstruct D;",
     );
     expect_one(
-        &circles(&[a, b, root, c], |_| 2),
+        &circles(&[a, b, root, c], 2),
         "3 files import each other: src/x/a.rs src/x/b.rs src/x/c.rs",
     );
     let down = file("src/x/a.rs", "use super::b::B; // super::c");
@@ -252,15 +250,13 @@ fn a_circle_of_files_is_seen() {
         "src/x/b.rs",
         "#[cfg(test)]\nmod tests {\n    use super::super::a::A;\n}\n",
     );
-    expect_none(&circles(&[down, leaf], |_| 1));
+    expect_none(&circles(&[down, leaf], 1));
     let parent = file("src/x/mod.rs", "mod a;\nfn f() { a::g() }");
     let child = file("src/x/a.rs", "use super::f;");
-    expect_one(&circles(&[parent, child], |_| 1), "2 files");
+    expect_one(&circles(&[parent, child], 1), "2 files");
 }
 
 #[test]
 fn no_circle_of_files_is_large() {
-    let larger: BTreeMap<&str, usize> = LARGER.into_iter().collect();
-    let most = |folder: &str| larger.get(folder).copied().unwrap_or(CIRCLE_FILES_MAX);
-    expect_none(&circles(&sources("src"), most));
+    expect_none(&circles(&sources("src"), CIRCLE_FILES_MAX));
 }

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::inspection;
 use crate::cli::commands::prelude::*;
 use crate::cli::human::right;
 use crate::engine::Memory;
@@ -43,7 +42,7 @@ pub(super) struct File {
 
 impl Files {
     pub(super) fn run(context: &mut Context) -> Done {
-        let inspection = inspection(context)?;
+        let inspection = Memory::inspection(context.store()?)?;
         let mut files = BTreeMap::new();
         for (file, bytes) in inspection.files()? {
             let found = File {

@@ -6,11 +6,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::inspection;
 use crate::bytes::Bytes;
 use crate::cli::commands::get::version_of;
 use crate::cli::commands::prelude::*;
 use crate::digest::{HashAlgorithm, HashSuite};
+use crate::engine::Memory;
 use crate::error::{Error, Result};
 use crate::log::{self, Found, Frame, Inspection, RecordKind};
 use crate::object::{Commit, Id, Object, Reference};
@@ -62,7 +62,7 @@ pub(super) struct FrameRow {
 
 impl Frames {
     pub(super) fn run(self, context: &mut Context) -> Done {
-        let inspection = inspection(context)?;
+        let inspection = Memory::inspection(context.store()?)?;
         let rows = match &self.of {
             Some(of) => holding(context, &inspection, of)?,
             None => self.found(context, inspection)?,

@@ -6,9 +6,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::inspection;
 use super::parts::{Part, SHOWN_BYTES};
 use crate::cli::commands::prelude::*;
+use crate::engine::Memory;
 use crate::error::{Error, Result};
 use crate::log::{self, Found, Frame, Inspection, RecordKind, StoreFile};
 use crate::object::{Encoding, encoded_fields};
@@ -86,7 +86,7 @@ impl Target {
 
 impl Hex {
     pub(super) fn run(self, context: &mut Context) -> Done {
-        let inspection = inspection(context)?;
+        let inspection = Memory::inspection(context.store()?)?;
         let most = if self.all { usize::MAX } else { SHOWN_BYTES };
         match self.what {
             Target::File(file) => {

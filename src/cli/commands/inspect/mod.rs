@@ -14,9 +14,6 @@ mod trie;
 use clap::{Args, Subcommand};
 
 use crate::cli::commands::prelude::*;
-use crate::engine::Memory;
-use crate::error::Result;
-use crate::log::Inspection;
 
 /// Look at files, bytes and nodes
 ///
@@ -66,9 +63,4 @@ impl Verb for Inspect {
             What::Recovery(recovery::Recovery {}) => recovery::Recovery::run(context),
         }
     }
-}
-
-/// The files of the store, read by themselves: the store need not open.
-fn inspection(context: &Context) -> Result<Inspection> {
-    Memory::inspection(context.store()?)
 }

@@ -6,9 +6,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::inspection;
 use crate::cli::commands::prelude::*;
 use crate::cli::human::wrapped;
+use crate::engine::Memory;
 use crate::error::Result;
 use crate::log::NextWriter;
 
@@ -35,7 +35,7 @@ pub(super) struct Plan {
 
 impl Recovery {
     pub(super) fn run(context: &mut Context) -> Done {
-        let next = inspection(context)?.next_writer();
+        let next = Memory::inspection(context.store()?)?.next_writer();
         let served = context.open_to_read().ok();
         let served = served.map(|memory| memory.view().commit().commit.seq);
         context.answer(&Plan::of(next, served))?;
