@@ -153,6 +153,31 @@ pub fn read_full(file: &dyn DiskFile, offset: u64, buffer: &mut [u8]) -> io::Res
     Ok(done)
 }
 
+/// Reads `length` bytes from `offset`; fewer if the file ends before.
+pub fn read_bytes(file: &dyn DiskFile, offset: u64, length: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; length];
+    let count = read_full(file, offset, &mut bytes)?;
+    bytes.truncate(count);
+    Ok(bytes)
+}
+
+/// The first `limit` bytes of a file, or all of it; `None` if there is none.
+pub fn read_whole(disk: &dyn Disk, name: &str, limit: usize) -> io::Result<Option<Vec<u8>>> {
+    let Some(file) = if_there(disk.open(name, Access::Read))? else {
+        return Ok(None);
+    };
+    let length = usize::try_from(file.length()?).unwrap_or(usize::MAX);
+    read_bytes(&*file, 0, length.min(limit)).map(Some)
+}
+
+/// The result of a call on a file or folder; `None` if there is none.
+pub fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        other => other.map(Some),
+    }
+}
+
 /// Whether a call failed because a path of the store is not a regular file, or not a folder where one is needed.
 pub fn is_not_regular(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<NotRegular>())

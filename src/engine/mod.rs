@@ -52,10 +52,10 @@ pub use upkeep::gc::GcReport;
 pub use upkeep::retention::Retention;
 #[cfg(feature = "agent")]
 pub(crate) use upkeep::retention::forgets;
-pub use upkeep::salvage::SalvageReport;
 pub use upkeep::verify::{VerifyDepth, VerifyReport};
 
 pub use crate::error::{Cause, Damage, Finding, FindingKind, Severity};
+pub use crate::store::SalvageReport;
 pub use watch::HeadMoved;
 #[cfg(feature = "agent")]
 pub(crate) use write::attempt::Refusal;

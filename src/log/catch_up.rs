@@ -238,15 +238,10 @@ impl Log {
             batch: self.cursor.batch,
             digest: is_chained.then_some(self.cursor.digest),
         };
-        for scanned in window.batches(self.cursor.offset..entry.length, chain) {
-            let scanned = scanned.map_err(|stop| segment.damage(&stop))?;
-            self.deliver(scanned, true, visit)?;
-        }
-        let cursor = &self.cursor;
-        let at_end = cursor.offset == entry.length;
-        if at_end && (cursor.batch != entry.last_batch || cursor.digest != entry.last_digest) {
-            return Err(damage(&segment.name(), entry.length, Cause::LastBatch));
-        }
+        let from = (self.cursor.offset, chain);
+        segment.each_batch(&window, entry, from, u64::MAX, &mut |scanned| {
+            self.deliver(scanned, true, visit)
+        })?;
         // Beyond the end are only batches that were read before they were known to be durable; what became of them
         // stands in the next segment.
         self.unproven.retain(|(number, _)| *number > entry.last_batch);

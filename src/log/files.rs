@@ -9,7 +9,7 @@ use super::format_file::{self, FORMAT_NAME, Format, Mode};
 use super::manifest::{MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest};
 use super::segment::LOG_FOLDER;
 use crate::codec::DecodeError;
-use crate::disk::{Access, Disk, read_full};
+use crate::disk::{Disk, read_whole};
 use crate::error::{Cause, Damage, Error, ErrorCode, Result};
 
 /// Reads the format file; `None` if there is none.
@@ -31,20 +31,7 @@ pub(super) fn read_manifest(disk: &dyn Disk, format: &Format) -> Result<Manifest
 
 /// The first `limit` bytes of a file; `None` if there is none.
 pub(super) fn read_small(disk: &dyn Disk, name: &str, limit: usize) -> Result<Option<Vec<u8>>> {
-    let file = match disk.open(name, Access::Read) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        other => other,
-    };
-    let read = |file: &dyn crate::disk::DiskFile| {
-        let length = usize::try_from(file.length()?).unwrap_or(usize::MAX).min(limit);
-        let mut bytes = vec![0; length];
-        let count = read_full(file, 0, &mut bytes)?;
-        bytes.truncate(count);
-        Ok(bytes)
-    };
-    file.and_then(|file| read(&*file))
-        .map(Some)
-        .map_err(|error| Error::io(format!("cannot read {name}"), error))
+    read_whole(disk, name, limit).map_err(|error| Error::io(format!("cannot read {name}"), error))
 }
 
 /// The error of damage at `offset` of `file`.

@@ -3,7 +3,6 @@
 //! # Layer
 //! L2.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,7 +16,7 @@ use super::manifest::Manifest;
 use super::reader::{LogReader, SegmentFile, Segments};
 use super::segment::SEGMENT_HEADER_BYTES;
 use crate::digest::{CommitDigest, HashSuite};
-use crate::disk::{Access, Disk};
+use crate::disk::{Access, Disk, if_there};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 
 /// Says behind which batches a log, in its epoch, was durable when something was derived from it.
@@ -260,10 +259,10 @@ impl Log {
     }
 
     pub(super) fn read_live(&self) -> Result<Option<Live>> {
-        match self.disk.open(LIVE_NAME, Access::Read) {
-            Ok(file) => live::read_live(&*file, &self.format),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Error::io(format!("cannot open {LIVE_NAME}"), error)),
+        let opened = if_there(self.disk.open(LIVE_NAME, Access::Read));
+        match opened.map_err(|error| Error::io(format!("cannot open {LIVE_NAME}"), error))? {
+            Some(file) => live::read_live(&*file, &self.format),
+            None => Ok(None),
         }
     }
 }

@@ -16,23 +16,23 @@
 mod frames;
 mod parts;
 
-use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::batch::Batch;
 use super::check::CheckItem;
-use super::files::{cannot_list, damage, read_small, undecodable};
+use super::files::{cannot_list, read_small, undecodable};
 use super::format_file::{FORMAT_BYTES, FORMAT_NAME, Format, Mode};
 use super::frame::{FRAME_ALIGNMENT, RecordKind};
 use super::handle::{DurablePlaces, Log, LogOptions};
 use super::live::{LIVE_BYTES, LIVE_NAME, Live};
 use super::manifest::{MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest};
+use super::reader::read_segment_header;
 use super::recover::NextWriter;
 use super::segment::{
     FIRST_OFFSET, LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentHeader, parse_segment_name, segment_name,
 };
-use crate::disk::{Access, Disk, DiskFile, read_full};
+use crate::disk::{Access, Disk, DiskFile, if_there};
 use crate::error::{Cause, Error, ErrorCode, Result};
 pub use frames::{Found, Frame, Frames};
 use parts::{FORMAT_PARTS, LIVE_PARTS, SEGMENT_PARTS, manifest_parts, with_checksum};
@@ -158,11 +158,8 @@ impl Inspection {
 
     /// Opens a file for reading (INS-1); `None` if there is none.
     fn open(&self, name: &str) -> Result<Option<Arc<dyn DiskFile>>> {
-        match self.disk.open(name, Access::Read) {
-            Ok(file) => Ok(Some(file)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Error::io(format!("cannot open {name}"), error)),
-        }
+        if_there(self.disk.open(name, Access::Read))
+            .map_err(|error| Error::io(format!("cannot open {name}"), error))
     }
 
     fn small(&self, name: &str, limit: usize) -> Result<Option<Vec<u8>>> {
@@ -242,11 +239,8 @@ impl Inspection {
                 ..self.unlisted(segment_name(entry.id), entry.id)?
             });
         }
-        let names = match self.disk.list(LOG_FOLDER) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            other => other.map_err(cannot_list)?,
-        };
-        for name in names {
+        let names = if_there(self.disk.list(LOG_FOLDER)).map_err(cannot_list)?;
+        for name in names.unwrap_or_default() {
             if let Some((id, unfinished)) = parse_segment_name(&name)
                 && (unfinished || !segments.iter().any(|known| known.id == id))
             {
@@ -279,11 +273,7 @@ impl Inspection {
         let missing =
             || Error::not_found(format!("there is no segment {segment}")).with_code(ErrorCode::NoSegment);
         let file = self.open(&name)?.ok_or_else(missing)?;
-        let mut bytes = vec![0; SEGMENT_HEADER_BYTES];
-        let count = read_full(&*file, 0, &mut bytes)
-            .map_err(|error| Error::io(format!("cannot read {name}"), error))?;
-        let header = SegmentHeader::decode(bytes.get(..count).unwrap_or_default())
-            .map_err(|error| damage(&name, 0, undecodable(&error)))?;
+        let header = read_segment_header(&*file, &name)?;
         let end = file
             .length()
             .map_err(|error| Error::io(format!("cannot read {name}"), error))?;

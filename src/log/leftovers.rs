@@ -10,7 +10,6 @@
 //!   that is not the newest.
 //! - LEF-2: files of a rewrite that is under way are not touched.
 
-use std::io;
 use std::time::Duration;
 
 use super::files::cannot_list;
@@ -18,7 +17,7 @@ use super::handle::Log;
 use super::lock::{COMPACTION_LOCK_NAME, CompactionLock};
 use super::reader::SegmentFile;
 use super::segment::{LOG_FOLDER, is_rewrite_name, parse_segment_name, segment_name};
-use crate::disk::{Access, lock_within};
+use crate::disk::{Access, if_there, lock_within};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The state of a segment that the manifest does not list.
@@ -40,10 +39,10 @@ impl Log {
             return Ok(Unlisted::Left);
         }
         let name = segment_name(id);
-        let file = match self.disk.open(&name, Access::Read) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Unlisted::Left),
-            Err(error) => return Err(Error::io(format!("cannot open {name}"), error)),
+        let opened = if_there(self.disk.open(&name, Access::Read));
+        let opened = opened.map_err(|error| Error::io(format!("cannot open {name}"), error))?;
+        let Some(file) = opened else {
+            return Ok(Unlisted::Left);
         };
         let segment = match SegmentFile::with_file(file, false, &name) {
             Ok(segment) if segment.header.instance == self.format.instance => segment,
@@ -84,15 +83,10 @@ impl Log {
             };
             if is_left {
                 let name = format!("{LOG_FOLDER}/{name}");
-                match self.disk.remove(&name) {
-                    Ok(()) => removed = true,
-                    Err(error) => {
-                        return Err(Error::io(
-                            format!("cannot remove {name}, which a crash left"),
-                            error,
-                        ));
-                    }
-                }
+                self.disk
+                    .remove(&name)
+                    .map_err(|error| Error::io(format!("cannot remove {name}, which a crash left"), error))?;
+                removed = true;
             }
         }
         if removed {

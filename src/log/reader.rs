@@ -19,10 +19,10 @@ use super::frame::{FRAME_HEADER_BYTES, FrameHeader, RecordKind};
 use super::manifest::{Manifest, SegmentEntry};
 use super::seal::Chain;
 use super::segment::{FIRST_OFFSET, LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentHeader, segment_name};
-use super::walk::{Origin, Stop, Survey, Window, Windows};
+use super::walk::{Origin, Scanned, Stop, Survey, Window, Windows, frame_in};
 use crate::bytes::Bytes;
 use crate::digest::HashSuite;
-use crate::disk::{Access, Disk, DiskFile, read_full, unfinished_name};
+use crate::disk::{Access, Disk, DiskFile, read_bytes, unfinished_name};
 use crate::error::{Cause, Error, Result};
 use crate::threads::{ArcSwap, RwLock};
 
@@ -113,17 +113,9 @@ impl LogReader {
             entry.length
         };
         let window = segment.window(at, end.max(at), self.segments.suite)?;
-        let end = if entry.is_active() { u64::MAX } else { entry.length };
-        let mut walk = window.batches(at..end, chain);
-        while walk.chain.batch < upto
-            && let Some(scanned) = walk.next()
-        {
-            visit(scanned.map_err(|stop| segment.damage(&stop))?.batch)?;
-        }
-        if walk.at == end && walk.chain != entry.end_chain() {
-            return Err(damage(&segment.name(), end, Cause::LastBatch));
-        }
-        Ok(())
+        segment.each_batch(&window, entry, (at, chain), upto, &mut |scanned| {
+            visit(scanned.batch)
+        })
     }
 }
 
@@ -205,6 +197,13 @@ fn cannot_open(disk: &dyn Disk, name: &str, error: io::Error) -> Error {
     }
 }
 
+/// Reads the header of a segment.
+pub(super) fn read_segment_header(file: &dyn DiskFile, name: &str) -> Result<SegmentHeader> {
+    let bytes = read_bytes(file, 0, SEGMENT_HEADER_BYTES)
+        .map_err(|error| Error::io(format!("cannot read {name}"), error))?;
+    SegmentHeader::decode(&bytes).map_err(|error| damage(name, 0, undecodable(&error)))
+}
+
 impl SegmentFile {
     /// Opens a listed segment. Only one that a recovery listed and could not name any more has its unfinished name.
     pub(super) fn open(disk: &dyn Disk, id: u64, instance: [u8; 16]) -> Result<Self> {
@@ -224,11 +223,7 @@ impl SegmentFile {
     }
 
     pub(super) fn with_file(file: Arc<dyn DiskFile>, unfinished: bool, name: &str) -> Result<Self> {
-        let mut bytes = vec![0; SEGMENT_HEADER_BYTES];
-        let count = read_full(&*file, 0, &mut bytes)
-            .map_err(|error| Error::io(format!("cannot read {name}"), error))?;
-        let header = SegmentHeader::decode(bytes.get(..count).unwrap_or_default())
-            .map_err(|error| damage(name, 0, undecodable(&error)))?;
+        let header = read_segment_header(&*file, name)?;
         Ok(Self {
             header,
             file,
@@ -251,6 +246,32 @@ impl SegmentFile {
             batch: entry.batch_before(),
             digest: self.continues(before).then_some(digest),
         }
+    }
+
+    /// Hands out the batches of `window` from an offset on, of which the first continues a chain, up to the one of number
+    /// `upto`.
+    ///
+    /// # Errors
+    /// `Corrupt` for damage there, or if a sealed segment does not end as `entry` says; the error of `visit`.
+    pub(super) fn each_batch(
+        &self,
+        window: &Window,
+        entry: &SegmentEntry,
+        (at, chain): (u64, Chain),
+        upto: u64,
+        visit: &mut dyn FnMut(Scanned) -> Result<()>,
+    ) -> Result<()> {
+        let end = if entry.is_active() { u64::MAX } else { entry.length };
+        let mut walk = window.batches(at..end, chain);
+        while walk.chain.batch < upto
+            && let Some(scanned) = walk.next()
+        {
+            visit(scanned.map_err(|stop| self.damage(&stop))?)?;
+        }
+        if walk.at == end && walk.chain != entry.end_chain() {
+            return Err(damage(&self.name(), end, Cause::LastBatch));
+        }
+        Ok(())
     }
 
     /// Where the bytes end that were kept for reading; the end of the file if none were.
@@ -400,7 +421,12 @@ impl SegmentFile {
     pub(super) fn read(&self, locator: Locator) -> Result<Record> {
         match self.in_memory(locator.offset()) {
             Some((start, bytes)) => self.record_in(&bytes, start, locator),
-            None => self.record_from_file(locator),
+            None => {
+                let found = frame_in(&*self.file, self.header.seed(), locator.offset());
+                let found = found.map_err(|error| self.cannot_read(error))?;
+                let (header, body) = found.map_err(|cause| self.damage_at(locator, cause))?;
+                Self::record(header, body, locator)
+            }
         }
     }
 
@@ -428,10 +454,7 @@ impl SegmentFile {
                 rest.get(..wanted).unwrap_or(rest).to_vec()
             }
             None => {
-                let mut bytes = vec![0; wanted];
-                let count = read_full(&*self.file, locator.offset(), &mut bytes);
-                bytes.truncate(count.map_err(|error| self.cannot_read(error))?);
-                bytes
+                read_bytes(&*self.file, locator.offset(), wanted).map_err(|error| self.cannot_read(error))?
             }
         };
         let header = self.header_of(&bytes, locator)?;
@@ -450,37 +473,20 @@ impl SegmentFile {
         let range = header.body_range();
         let body = bytes
             .slice(at + range.start..at + range.end)
-            .ok_or_else(|| self.cut_off(locator))?;
-        self.record(header, body, locator)
-    }
-
-    fn record_from_file(&self, locator: Locator) -> Result<Record> {
-        let offset = locator.offset();
-        let mut head = [0; FRAME_HEADER_BYTES];
-        let count = read_full(&*self.file, offset, &mut head).map_err(|error| self.cannot_read(error))?;
-        let header = self.header_of(head.get(..count).unwrap_or_default(), locator)?;
-        let end = self.file.length().map_err(|error| self.cannot_read(error))?;
-        let body_at = offset + FRAME_HEADER_BYTES as u64;
-        if end.saturating_sub(body_at) < header.body_length as u64 {
-            return Err(self.cut_off(locator));
+            .ok_or_else(|| self.damage_at(locator, Cause::CutOff))?;
+        // INVARIANT RDR-1; `frame_in` checks the same.
+        if !header.matches(&body, self.header.seed(), locator.offset()) {
+            return Err(self.damage_at(locator, Cause::BodyChecksum));
         }
-        let mut body = vec![0; header.body_length];
-        let count = read_full(&*self.file, body_at, &mut body).map_err(|error| self.cannot_read(error))?;
-        body.truncate(count);
-        self.record(header, Bytes::from(body), locator)
+        Self::record(header, body, locator)
     }
 
     fn header_of(&self, bytes: &[u8], locator: Locator) -> Result<FrameHeader> {
         FrameHeader::parse(bytes, self.header.seed(), locator.offset())
-            .map_err(|cause| damage(&self.name(), locator.offset(), cause))
+            .map_err(|cause| self.damage_at(locator, cause))
     }
 
-    fn record(&self, header: FrameHeader, body: Bytes, locator: Locator) -> Result<Record> {
-        let offset = locator.offset();
-        // INVARIANT RDR-1.
-        if body.len() != header.body_length || !header.matches(&body, self.header.seed(), offset) {
-            return Err(damage(&self.name(), offset, Cause::BodyChecksum));
-        }
+    fn record(header: FrameHeader, body: Bytes, locator: Locator) -> Result<Record> {
         let kind = RecordKind::from_tag(header.kind)
             .ok_or_else(|| Error::internal("a record that this version ignores was asked for"))?;
         Ok(Record {
@@ -492,7 +498,7 @@ impl SegmentFile {
         })
     }
 
-    fn cut_off(&self, locator: Locator) -> Error {
-        damage(&self.name(), locator.offset(), Cause::CutOff)
+    fn damage_at(&self, locator: Locator, cause: Cause) -> Error {
+        damage(&self.name(), locator.offset(), cause)
     }
 }

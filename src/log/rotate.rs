@@ -14,7 +14,7 @@ use super::segment::{
     FIRST_OFFSET, LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentEnd, SegmentHeader, parse_segment_name,
     segment_name,
 };
-use crate::disk::{self, Disk, unfinished_name};
+use crate::disk::{self, Disk, if_there, unfinished_name};
 use crate::error::{Error, Result};
 
 impl Log {
@@ -115,13 +115,9 @@ impl Log {
     /// Gives a listed segment its final name; a crash may have come between the manifest and this.
     pub(super) fn finish_name(&self, id: u64) -> Result<()> {
         let name = segment_name(id);
-        let renamed = match self.disk.rename_new(&unfinished_name(&name), &name) {
-            // Another process did it before this one had the lock.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            other => other,
-        };
-        renamed
-            .and_then(|()| self.disk.sync_dir(LOG_FOLDER))
+        // Another process may have done it before this one had the lock.
+        if_there(self.disk.rename_new(&unfinished_name(&name), &name))
+            .and_then(|_| self.disk.sync_dir(LOG_FOLDER))
             .map_err(|error| Error::io(format!("cannot name {name}, which {MANIFEST_NAME} lists"), error))
     }
 }

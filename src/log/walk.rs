@@ -20,11 +20,11 @@ use std::io;
 use std::ops::Range;
 
 use super::batch::{Batch, Ignorable, Locator, Position, Record};
-use super::frame::{FRAME_ALIGNMENT, FrameHeader, FrameSeed, RecordKind, parse_frame};
+use super::frame::{FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FrameHeader, FrameSeed, RecordKind, parse_frame};
 use super::seal::{Chain, Seal};
 use crate::bytes::Bytes;
 use crate::digest::HashSuite;
-use crate::disk::{DiskFile, read_full};
+use crate::disk::{DiskFile, read_bytes, read_full};
 use crate::error::{Cause, Error, Result};
 
 /// Receives batches.
@@ -277,6 +277,30 @@ impl<'a> Windows<'a> {
     fn cannot_read(&self, error: io::Error) -> Error {
         Error::io(format!("cannot read {}", self.name), error)
     }
+}
+
+/// Reads the frame at `offset` of a file: its header, and its body if that matches.
+pub(super) fn frame_in(
+    file: &dyn DiskFile,
+    seed: FrameSeed,
+    offset: u64,
+) -> io::Result<Result<(FrameHeader, Bytes), Cause>> {
+    let header = match FrameHeader::parse(&read_bytes(file, offset, FRAME_HEADER_BYTES)?, seed, offset) {
+        Ok(header) => header,
+        Err(cause) => return Ok(Err(cause)),
+    };
+    let start = offset + FRAME_HEADER_BYTES as u64;
+    // The file bounds the memory that a header may ask for.
+    if file.length()?.saturating_sub(start) < header.body_length as u64 {
+        return Ok(Err(Cause::CutOff));
+    }
+    let body = read_bytes(file, start, header.body_length)?;
+    let is_whole = body.len() == header.body_length && header.matches(&body, seed, offset);
+    Ok(if is_whole {
+        Ok((header, Bytes::from(body)))
+    } else {
+        Err(Cause::BodyChecksum)
+    })
 }
 
 /// A summary of a part of a segment.

@@ -53,7 +53,8 @@ pub(crate) use rewrite::{Erasure, Live, Plan};
 pub(crate) use rewritten::Erased;
 #[cfg(feature = "cli")]
 pub(crate) use rewritten::MAP_ENTRY_BYTES;
-pub(crate) use salvage::{Salvaged, salvage};
+pub use salvage::SalvageReport;
+pub(crate) use salvage::salvage;
 pub(crate) use states::BothStores;
 use states::Loaded;
 

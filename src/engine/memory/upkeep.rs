@@ -5,8 +5,9 @@
 
 use super::Memory;
 use crate::engine::read::inspect::{self, CheckpointInfo};
-use crate::engine::upkeep::salvage::{self, SalvageReport};
+use crate::engine::upkeep::salvage;
 use crate::log::Inspection;
+use crate::store::SalvageReport;
 use std::path::Path;
 use std::sync::Arc;
 

@@ -16,14 +16,13 @@
 //! # Format
 //! docs/format.md, "Derived files".
 
-use std::io;
 use std::time::Duration;
 
 use crate::bytes::Bytes;
 use crate::codec::{DecodeError, Reader};
 #[cfg(feature = "agent")]
 use crate::digest::{CommitDigest, DIGEST_LEN};
-use crate::disk::{self, Access, Disk, read_full};
+use crate::disk::{self, Access, Disk, if_there, read_bytes, read_whole};
 use crate::error::{Cause, Error, ErrorKind, Finding, Result, Severity};
 use crate::log::CompactionLock;
 use crate::object::Op;
@@ -99,10 +98,8 @@ pub(crate) fn derived(opened: &Opened, name: &str) -> Result<Option<Bytes>> {
     check_name(name)?;
     let path = format!("{FOLDER}/{name}");
     let reading = |error| Error::io(format!("cannot read {path}"), error);
-    let file = match opened.disk.open(&path, Access::Read) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(reading(error)),
+    let Some(file) = if_there(opened.disk.open(&path, Access::Read)).map_err(reading)? else {
+        return Ok(None);
     };
     let length = file.length().map_err(reading)?;
     // It never changes: another one takes its place.
@@ -117,10 +114,7 @@ pub(crate) fn derived(opened: &Opened, name: &str) -> Result<Option<Bytes>> {
             let Ok(length) = usize::try_from(length) else {
                 return Ok(None);
             };
-            let mut bytes = vec![0; length];
-            let read = read_full(&*file, 0, &mut bytes).map_err(reading)?;
-            bytes.truncate(read);
-            Bytes::from(bytes)
+            Bytes::from(read_bytes(&*file, 0, length).map_err(reading)?)
         }
     };
     // INVARIANT DER-1
@@ -131,13 +125,12 @@ pub(crate) fn derived(opened: &Opened, name: &str) -> Result<Option<Bytes>> {
 pub(crate) fn write_derived(opened: &Opened, name: &str, bytes: &[u8]) -> Result<()> {
     let path = format!("{FOLDER}/{name}");
     let writing = |error| Error::io(format!("cannot write {path}"), error);
-    match opened.disk.list(FOLDER) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => opened
+    if matches!(if_there(opened.disk.list(FOLDER)), Ok(None)) {
+        opened
             .disk
             .create_dir(FOLDER)
             .and_then(|()| opened.disk.sync_dir(""))
-            .map_err(writing)?,
-        _ => {}
+            .map_err(writing)?;
     }
     disk::replace(&*opened.disk, &path, &encode(&opened.instance, name, bytes)).map_err(writing)
 }
@@ -202,37 +195,21 @@ fn examine(file: &[u8], name: &str, instance: &[u8; 16]) -> std::result::Result<
 /// Looks at every derived file of the store `instance`.
 pub(crate) fn check(disk: &dyn Disk, instance: &[u8; 16]) -> Result<Vec<Finding>> {
     let failed = |error| Error::io(format!("cannot read {FOLDER}"), error);
-    let names = match disk.list(FOLDER) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.map_err(failed)?,
-    };
+    let names = if_there(disk.list(FOLDER)).map_err(failed)?;
     let mut found = Vec::new();
-    for name in names {
+    for name in names.unwrap_or_default() {
         let path = format!("{FOLDER}/{name}");
         let finished = name.strip_suffix(".tmp");
         if check_name(finished.unwrap_or(&name)).is_err() {
             continue;
         }
-        let wrong = if finished.is_some() {
-            Err(Cause::Unfinished)
-        } else {
-            match read(disk, &path) {
-                Ok(bytes) => examine(&bytes, &name, instance),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-                Err(error) => return Err(failed(error)),
-            }
+        let wrong = match read_whole(disk, &path, usize::MAX).map_err(failed)? {
+            _ if finished.is_some() => Err(Cause::Unfinished),
+            Some(bytes) => examine(&bytes, &name, instance),
+            None => Ok(()),
         };
         let finding = |cause| Finding::new(Severity::Derived, &path, 0, cause);
         found.extend(wrong.err().map(finding));
     }
     Ok(found)
-}
-
-fn read(disk: &dyn Disk, path: &str) -> io::Result<Vec<u8>> {
-    let file = disk.open(path, Access::Read)?;
-    let length = usize::try_from(file.length()?).map_err(io::Error::other)?;
-    let mut bytes = vec![0; length];
-    let read = read_full(&*file, 0, &mut bytes)?;
-    bytes.truncate(read);
-    Ok(bytes)
 }

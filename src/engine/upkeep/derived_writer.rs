@@ -3,9 +3,9 @@
 //! # Layer
 //! L5.
 
-use std::io;
 use std::time::Duration;
 
+use crate::disk::if_there;
 use crate::error::{Error, Result};
 use crate::store::Store;
 use crate::trie::Trie;
@@ -46,10 +46,9 @@ impl Inner {
     /// not have.
     pub(crate) fn forget_derived(&self, left: &Trie, store: &Store) -> Result<()> {
         let removing = |error| Error::io(format!("cannot remove a file in {FOLDER}"), error);
-        let names = match self.disk().list(FOLDER) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            other => other.map_err(removing)?,
-        };
+        let names = if_there(self.disk().list(FOLDER))
+            .map_err(removing)?
+            .unwrap_or_default();
         let stamps = self.source.stamps.lock().merged(self.opened(), left, store)?;
         for name in names.iter().filter(|name| *name != USES) {
             let path = format!("{FOLDER}/{name}");

@@ -15,15 +15,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::digest::{KeyPath, Root};
 use crate::disk::{Access, Disk, FileDisk, LockGuard, lock_within};
-use crate::error::{Error, ErrorCode, Finding, Result, Severity};
+use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, DamagedLog, Durability, HeadMark, Log, LogOptions, WriteLock};
-use crate::store::{self, Salvaged};
+use crate::store::{self, SalvageReport};
 
 use super::verify::{VerifyDepth, examine};
 use crate::engine::options::Options;
-use crate::engine::settings::Progress;
 
 /// Bytes that are written between two syncs.
 const SYNC_BYTES: u64 = 32 << 20;
@@ -33,54 +31,6 @@ const MARK: &str = "salvage.lock";
 
 /// What the name of a new store ends with while it is written.
 const UNFINISHED: &str = ".salvage";
-
-/// What salvage saved, and what is lost.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SalvageReport {
-    /// Commits that are kept, with their digests.
-    pub commits: u64,
-    /// Versions of objects that are kept.
-    pub versions: u64,
-    /// Objects in the newest state.
-    pub objects: u64,
-    /// Where in the damaged store something is lost.
-    pub lost: Vec<Finding>,
-    /// Where something may be lost: nobody can tell.
-    pub unsure: Vec<Finding>,
-    /// What else was wrong with it, and costs nothing.
-    pub derived: Vec<Finding>,
-    /// Ids that left the state because their version is lost.
-    pub lost_ids: Vec<String>,
-    /// The key paths of those of which no version that is left says the id.
-    pub lost_keys: Vec<KeyPath>,
-    /// Ids whose newest version is lost and that have an earlier one now: the newest that is whole.
-    pub older_ids: Vec<String>,
-    /// Commits that are not kept, besides those that had been thinned.
-    pub lost_commits: u64,
-    /// Snapshots and other references whose commit is not kept.
-    pub lost_references: Vec<String>,
-    /// Ids of the newest state whose content is lost, and nothing else of them.
-    pub lost_contents: Vec<String>,
-    /// Other records that a kept commit or version names and that are lost: versions of past states and their contents,
-    /// reasons.
-    pub lost_records: u64,
-    /// The root of the newest state.
-    pub root: Option<Root>,
-}
-
-impl SalvageReport {
-    /// Whether everything was saved, as far as can be told.
-    pub fn is_whole(&self) -> bool {
-        self.lost.is_empty()
-            && self.lost_ids.is_empty()
-            && self.lost_keys.is_empty()
-            && self.older_ids.is_empty()
-            && self.lost_contents.is_empty()
-            && self.lost_references.is_empty()
-            && self.lost_commits + self.lost_records == 0
-    }
-}
 
 /// The name of the new store while it is written.
 fn unfinished(to: &Path) -> Result<PathBuf> {
@@ -153,13 +103,7 @@ pub(crate) fn write(damaged: &DamagedLog, disk: &Arc<dyn Disk>, options: &Option
     let total = damaged.bytes();
     let mut step = |doing: &'static str, done: u64| {
         options.check_stop()?;
-        if let Some(progress) = &options.progress {
-            progress(Progress {
-                doing,
-                done: done.min(total),
-                total,
-            });
-        }
+        options.tell(doing, done, total);
         Ok(())
     };
     let mut target = Target {
@@ -180,38 +124,15 @@ pub(crate) fn write(damaged: &DamagedLog, disk: &Arc<dyn Disk>, options: &Option
         &mut step,
     )?;
     target.finish()?;
-    saved.others.extend(damaged.written_meanwhile()?);
+    saved.unsure.extend(damaged.written_meanwhile()?);
     // INVARIANT SLV-1.
     let verified = examine(disk, options, VerifyDepth::Full, None)?;
     match verified.damage.first() {
-        None => Ok(report(saved)),
+        None => Ok(saved),
         Some(found) => Err(Error::internal(format!(
             "the salvaged store does not verify: {}",
             found.damage
         ))),
-    }
-}
-
-fn report(saved: Salvaged) -> SalvageReport {
-    let findings = |found: &[Finding], severity| {
-        let told = found.iter().filter(|found| found.severity == severity);
-        told.cloned().collect()
-    };
-    SalvageReport {
-        commits: saved.commits,
-        versions: saved.versions,
-        objects: saved.objects,
-        lost: findings(&saved.lost, Severity::Damage),
-        unsure: findings(&saved.others, Severity::Unsure),
-        derived: findings(&saved.others, Severity::Derived),
-        lost_ids: saved.lost_ids.into_iter().collect(),
-        lost_keys: saved.lost_keys,
-        older_ids: saved.older_ids.into_iter().collect(),
-        lost_commits: saved.lost_commits,
-        lost_references: saved.lost_references.iter().map(ToString::to_string).collect(),
-        lost_contents: saved.lost_contents.into_iter().collect(),
-        lost_records: saved.lost_records,
-        root: saved.root,
     }
 }
 

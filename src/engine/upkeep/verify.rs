@@ -19,7 +19,7 @@ use crate::threads::beside;
 
 use super::checkpointing::{open_log, places_of};
 use super::dangling::Dangling;
-use crate::engine::settings::{Progress, Settings};
+use crate::engine::settings::Settings;
 use crate::engine::write::log_handle::body_bytes;
 
 /// How much `verify` reads.
@@ -65,15 +65,7 @@ pub(crate) fn examine(
     // A store that does not open has no size to fill a bar with.
     let total =
         Log::open(Arc::clone(disk), Mode::ReadOnly, LogOptions::default()).map_or(0, |log| log.size().1);
-    let tell = |doing: &'static str, done: u64| {
-        if let Some(progress) = &options.progress {
-            progress(Progress {
-                doing,
-                done: done.min(total),
-                total,
-            });
-        }
-    };
+    let tell = |doing: &'static str, done: u64| options.tell(doing, done, total);
     let files = || {
         let report = check_files(disk, options, &|done| tell("verify files", done))?;
         tell("verify files", total);

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::parts::{FRAME_PARTS, Part, name_parts};
-use crate::disk::{DiskFile, read_full};
+use crate::disk::{DiskFile, read_bytes};
 use crate::error::{Cause, Error, Result};
 use crate::log::frame::{FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FrameHeader, FrameSeed};
 
@@ -73,11 +73,8 @@ impl Frames {
     }
 
     fn read(&self, offset: u64, length: usize) -> Result<Vec<u8>> {
-        let mut bytes = vec![0; length];
-        let count = read_full(&*self.file, offset, &mut bytes)
-            .map_err(|error| Error::io(format!("cannot read {}", self.name), error))?;
-        bytes.truncate(count);
-        Ok(bytes)
+        read_bytes(&*self.file, offset, length)
+            .map_err(|error| Error::io(format!("cannot read {}", self.name), error))
     }
 
     fn header_at(&self, bytes: &[u8], offset: u64) -> Result<FrameHeader, Cause> {

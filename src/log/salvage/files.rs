@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 
 use crate::digest::{HashAlgorithm, HashSuite};
-use crate::disk::{Access, Disk, DiskFile, is_not_regular, read_full};
+use crate::disk::{Access, Disk, DiskFile, if_there, is_not_regular, read_bytes};
 use crate::error::{Cause, Error, Finding, Result, Severity};
 use crate::log::batch::Locator;
 use crate::log::files::{cannot_list, damage};
@@ -64,26 +64,22 @@ impl DamagedFile {
         Windows::new(&*self.file, self.name.clone(), origin, FIRST_OFFSET..end)
     }
 
-    fn cannot_read(&self, error: std::io::Error) -> Error {
+    pub(super) fn cannot_read(&self, error: std::io::Error) -> Error {
         Error::io(format!("cannot read {}", self.name), error)
     }
 
     /// The bytes there; fewer if the file ends before.
     pub(super) fn bytes(&self, offset: u64, length: usize) -> Result<Vec<u8>> {
         let left = usize::try_from(self.length.saturating_sub(offset)).unwrap_or(usize::MAX);
-        let mut bytes = vec![0; length.min(left)];
-        let count = read_full(&*self.file, offset, &mut bytes).map_err(|error| self.cannot_read(error))?;
-        bytes.truncate(count);
-        Ok(bytes)
+        read_bytes(&*self.file, offset, length.min(left)).map_err(|error| self.cannot_read(error))
     }
 }
 
 /// Opens every file of the folder that is a segment by its name or by its header.
 pub(super) fn list_files(disk: &dyn Disk, found: &mut Vec<Finding>) -> Result<Vec<DamagedFile>> {
-    let names = match disk.list(LOG_FOLDER) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.map_err(cannot_list)?,
-    };
+    let names = if_there(disk.list(LOG_FOLDER))
+        .map_err(cannot_list)?
+        .unwrap_or_default();
     let mut files: Vec<DamagedFile> = Vec::new();
     // Listed segments hold the content of unfinished files of a rewrite.
     for file in names.iter().filter(|file| !is_rewrite_name(file)) {

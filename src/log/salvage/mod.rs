@@ -21,11 +21,11 @@ use std::sync::Arc;
 use super::batch::{Ignorable, Locator, Position, Record};
 use super::files::{read_format, read_small};
 use super::format_file::{FORMAT_NAME, Mode};
-use super::frame::{FRAME_HEADER_BYTES, FrameHeader, RecordKind};
+use super::frame::{FrameHeader, RecordKind};
 use super::live::{LIVE_BYTES, LIVE_NAME, Live};
 use super::manifest::{MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest};
 use super::segment::FIRST_OFFSET;
-use super::walk::{Window, Windows};
+use super::walk::{Window, Windows, frame_in};
 use crate::bytes::Bytes;
 use crate::digest::{CommitDigest, HashAlgorithm, HashSuite};
 use crate::disk::Disk;
@@ -255,14 +255,10 @@ impl DamagedLog {
             .ok()
             .and_then(|index| self.files.get(index));
         let file = file.ok_or_else(|| Error::internal("a record of another log was asked for"))?;
-        let head = file.bytes(place.offset(), FRAME_HEADER_BYTES)?;
-        let header = FrameHeader::parse(&head, file.seed, place.offset());
-        let header = header.map_err(|_| file.changed(place))?;
-        let body = file.bytes(place.offset() + FRAME_HEADER_BYTES as u64, header.body_length)?;
-        if body.len() != header.body_length || !header.matches(&body, file.seed, place.offset()) {
-            return Err(file.changed(place));
-        }
-        Ok((file, header, Bytes::from(body)))
+        let found = frame_in(&*file.file, file.seed, place.offset());
+        let found = found.map_err(|error| file.cannot_read(error))?;
+        let (header, body) = found.map_err(|_| file.changed(place))?;
+        Ok((file, header, body))
     }
 
     /// The hash under which a batch has the digest that its seal states.

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::files::damaged;
 use crate::bytes::Buffer;
-use crate::disk::{DiskFile, read_full};
+use crate::disk::{DiskFile, read_bytes};
 use crate::error::{Cause, Error, Result};
 
 /// Bytes of a block. The first block is the header, which has a checksum of its own.
@@ -63,10 +63,8 @@ impl Blocks {
         };
         let mut table = Vec::new();
         if map.is_none() {
-            table = vec![0; count as usize * SUM_BYTES];
-            let read = read_full(&*file, at, &mut table);
-            let read = read.map_err(|error| Error::io(format!("cannot read {name}"), error))?;
-            table.truncate(read);
+            table = read_bytes(&*file, at, count as usize * SUM_BYTES)
+                .map_err(|error| Error::io(format!("cannot read {name}"), error))?;
         }
         let words = if map.is_some() { count.div_ceil(64) } else { 0 };
         let blocks = Self {
@@ -162,11 +160,12 @@ impl Blocks {
     fn read_unchecked(&self, blocks: RangeInclusive<u64>) -> Result<Vec<u8>> {
         let (first, last) = blocks.into_inner();
         let offset = first * BLOCK;
-        let mut bytes = vec![0; ((last - first + 1) * BLOCK) as usize];
-        let count = read_full(&*self.file, offset, &mut bytes)
+        let length = ((last - first + 1) * BLOCK) as usize;
+        let bytes = read_bytes(&*self.file, offset, length)
             .map_err(|error| Error::io(format!("cannot read {}", self.name), error))?;
-        if count < bytes.len() {
-            return Err(damaged(&self.name, offset + count as u64, Cause::CutOff));
+        if bytes.len() < length {
+            let end = offset + bytes.len() as u64;
+            return Err(damaged(&self.name, end, Cause::CutOff));
         }
         Ok(bytes)
     }

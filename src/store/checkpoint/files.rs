@@ -5,7 +5,7 @@
 
 use std::io;
 
-use crate::disk::{Disk, is_not_regular};
+use crate::disk::{Disk, if_there, is_not_regular};
 use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Finding, Result, Severity};
 
 /// The folder of checkpoints.
@@ -63,26 +63,18 @@ pub(super) fn file_number(name: &str) -> Option<u64> {
 /// # Errors
 /// `Io` if the folder cannot be listed.
 pub(super) fn list(disk: &dyn Disk) -> Result<Vec<CheckpointFile>> {
-    let names = match disk.list(FOLDER) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.map_err(|error| Error::io(format!("cannot list {FOLDER}"), error))?,
-    };
-    let mut files = Vec::new();
-    for file in names {
+    let names =
+        if_there(disk.list(FOLDER)).map_err(|error| Error::io(format!("cannot list {FOLDER}"), error))?;
+    let file_of = |file: String| {
         let name = format!("{FOLDER}/{file}");
-        let (finished, is_finished) = match name.strip_suffix(".tmp") {
-            Some(finished) => (finished, false),
-            None => (name.as_str(), true),
-        };
-        let Some(number) = file_number(finished) else {
-            continue;
-        };
-        files.push(CheckpointFile {
+        let finished = name.strip_suffix(".tmp").unwrap_or(&name);
+        Some(CheckpointFile {
+            number: file_number(finished)?,
+            is_finished: finished == name,
             name,
-            number,
-            is_finished,
-        });
-    }
+        })
+    };
+    let mut files: Vec<_> = names.into_iter().flatten().filter_map(file_of).collect();
     files.sort_by_key(|file| file.number);
     Ok(files)
 }

@@ -57,22 +57,17 @@ pub(crate) fn standings(disk: &dyn Disk, log: Option<LogId>) -> Result<Vec<Stand
     let look = |file: CheckpointFile| {
         let opened = disk.open(&file.name, Access::Read);
         let bytes = opened.and_then(|file| file.length()).unwrap_or_default();
-        if !file.is_finished {
-            let unusable = Some(Cause::Unfinished);
-            return Standing {
-                file,
-                bytes,
-                covers: None,
-                unusable,
-            };
-        }
-        let (covers, unusable) = match Checkpoint::open(disk, &file.name, false) {
-            Ok(found) => {
+        let finished = file
+            .is_finished
+            .then(|| Checkpoint::open(disk, &file.name, false));
+        let (covers, unusable) = match finished {
+            None => (None, Some(Cause::Unfinished)),
+            Some(Ok(found)) => {
                 let other = log.and_then(|log| check::other_log(&found, log));
                 let covers = (found.position(), found.commits().len());
                 (Some(covers), other.map(|finding| finding.damage.cause))
             }
-            Err(error) => (None, Some(cause_of(&error))),
+            Some(Err(error)) => (None, Some(cause_of(&error))),
         };
         Standing {
             file,

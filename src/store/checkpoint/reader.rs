@@ -11,7 +11,7 @@ use super::header::{Header, LogId, Section};
 use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Gap, Row, Rows, StateRow, prefix_of};
 use crate::codec::Reader;
 use crate::digest::{DIGEST_LEN, HashSuite, KeyPath};
-use crate::disk::{Access, Disk, DiskFile, read_full};
+use crate::disk::{Access, Disk, DiskFile, read_bytes};
 use crate::error::{Cause, Error, Result};
 use crate::log::{Position, undecodable};
 use crate::object::HistoryTree;
@@ -271,9 +271,7 @@ pub(super) fn end_of(disk: &dyn Disk, name: &str) -> Result<(LogId, Position)> {
 fn read_head(file: &dyn DiskFile, name: &str) -> Result<Header> {
     let reading = |error| Error::io(format!("cannot read {name}"), error);
     let length = file.length().map_err(reading)?;
-    let mut bytes = vec![0; BLOCK_BYTES];
-    let count = read_full(file, 0, &mut bytes).map_err(reading)?;
-    bytes.truncate(count);
+    let bytes = read_bytes(file, 0, BLOCK_BYTES).map_err(reading)?;
     // The length is compared with the header's, so the table is no larger than the file.
     Header::decode(&bytes, length).map_err(|error| damaged(name, 0, undecodable(&error)))
 }

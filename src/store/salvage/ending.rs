@@ -14,39 +14,57 @@ use crate::trie::{NoSource, Trie};
 use super::Salvager;
 use super::guess::Left;
 
-/// The result of a salvage: kept and lost.
-#[derive(Default)]
-pub(crate) struct Salvaged {
-    /// Number of kept commits.
-    pub(crate) commits: u64,
-    /// Number of versions of objects.
-    pub(crate) versions: u64,
-    /// Number of ids in the newest state.
-    pub(crate) objects: u64,
-    /// Places of losses.
-    pub(crate) lost: Vec<Finding>,
-    /// Other findings, and possible losses.
-    pub(crate) others: Vec<Finding>,
-    /// Ids removed from the state because their version is lost.
-    pub(crate) lost_ids: BTreeSet<String>,
-    /// The key paths of lost objects without a version that names the id.
-    pub(crate) lost_keys: Vec<KeyPath>,
-    /// Ids with a lost version that have the newest whole version of an earlier state instead.
-    pub(crate) older_ids: BTreeSet<String>,
-    /// Number of lost commits, without thinned ones.
-    pub(crate) lost_commits: u64,
-    /// References to commits that are lost.
-    pub(crate) lost_references: Vec<ReferenceName>,
-    /// Ids of the newest state that lost only their content.
-    pub(crate) lost_contents: BTreeSet<String>,
-    /// Number of other missing versions, contents and texts that kept commits or versions name.
-    pub(crate) lost_records: u64,
-    pub(crate) root: Option<Root>,
+/// What salvage saved, and what is lost.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SalvageReport {
+    /// Commits that are kept, with their digests.
+    pub commits: u64,
+    /// Versions of objects that are kept.
+    pub versions: u64,
+    /// Objects in the newest state.
+    pub objects: u64,
+    /// Where in the damaged store something is lost.
+    pub lost: Vec<Finding>,
+    /// Where something may be lost: nobody can tell.
+    pub unsure: Vec<Finding>,
+    /// What else was wrong with it, and costs nothing.
+    pub derived: Vec<Finding>,
+    /// Ids that left the state because their version is lost.
+    pub lost_ids: Vec<String>,
+    /// The key paths of those of which no version that is left says the id.
+    pub lost_keys: Vec<KeyPath>,
+    /// Ids whose newest version is lost and that have an earlier one now: the newest that is whole.
+    pub older_ids: Vec<String>,
+    /// Commits that are not kept, besides those that had been thinned.
+    pub lost_commits: u64,
+    /// Snapshots and other references whose commit is not kept.
+    pub lost_references: Vec<String>,
+    /// Ids of the newest state whose content is lost, and nothing else of them.
+    pub lost_contents: Vec<String>,
+    /// Other records that a kept commit or version names and that are lost: versions of past states and their contents,
+    /// reasons.
+    pub lost_records: u64,
+    /// The root of the newest state.
+    pub root: Option<Root>,
+}
+
+impl SalvageReport {
+    /// Whether everything was saved, as far as can be told.
+    pub fn is_whole(&self) -> bool {
+        self.lost.is_empty()
+            && self.lost_ids.is_empty()
+            && self.lost_keys.is_empty()
+            && self.older_ids.is_empty()
+            && self.lost_contents.is_empty()
+            && self.lost_references.is_empty()
+            && self.lost_commits + self.lost_records == 0
+    }
 }
 
 impl Salvager<'_> {
     /// Writes the last commit, if needed, and the references; returns the report.
-    pub(super) fn finish(mut self, now: Time) -> Result<Salvaged> {
+    pub(super) fn finish(mut self, now: Time) -> Result<SalvageReport> {
         let newest = self.line.last_key_value().map(|(seq, _)| *seq);
         self.follow_stored(u64::MAX)?;
         let told = self.states.root(self.guess.state())?;
@@ -81,18 +99,20 @@ impl Salvager<'_> {
             .filter(|digest| !self.kept.contains(digest));
         let thinned = thinned.count() as u64;
         let in_all = newest.map_or(0, |newest| newest + 1);
-        let (others, lost): (Vec<_>, Vec<_>) = self
-            .index
-            .findings
-            .iter()
-            .cloned()
-            .partition(|found| found.severity != Severity::Damage);
-        Ok(Salvaged {
+        let findings = |severity| {
+            let findings = self.index.findings.iter();
+            findings
+                .filter(|found| found.severity == severity)
+                .cloned()
+                .collect()
+        };
+        Ok(SalvageReport {
             commits: kept,
             versions: self.output.versions,
             objects: target.len(),
-            lost,
-            others,
+            lost: findings(Severity::Damage),
+            unsure: findings(Severity::Unsure),
+            derived: findings(Severity::Derived),
             lost_ids,
             lost_keys,
             older_ids: self.names(older_keys)?.0,
@@ -105,10 +125,10 @@ impl Salvager<'_> {
     }
 
     /// Returns the ids of a state with lost content, and the number of these contents.
-    fn without_content(&self, state: &Trie) -> Result<(BTreeSet<String>, u64)> {
+    fn without_content(&self, state: &Trie) -> Result<(Vec<String>, u64)> {
         let (mut ids, mut contents) = (BTreeSet::new(), HashSet::new());
         if self.output.lost.is_empty() {
-            return Ok((ids, 0));
+            return Ok((Vec::new(), 0));
         }
         for entry in state.iter(NoSource) {
             let digest = entry?.digest;
@@ -123,7 +143,7 @@ impl Salvager<'_> {
                 contents.insert(content);
             }
         }
-        Ok((ids, contents.len() as u64))
+        Ok((ids.into_iter().collect(), contents.len() as u64))
     }
 
     /// Writes a commit of its own for the newest state.
@@ -180,7 +200,7 @@ impl Salvager<'_> {
     }
 
     /// Writes the references whose commit and versions are kept; returns the names of the others.
-    fn put_references(&mut self) -> Result<Vec<ReferenceName>> {
+    fn put_references(&mut self) -> Result<Vec<String>> {
         self.output.put(BatchBuilder::new(), None)?;
         let references = std::mem::take(&mut self.references);
         let mut newest: Vec<_> = references.iter().collect();
@@ -191,7 +211,7 @@ impl Salvager<'_> {
             let is_kept = reference.commit.is_none_or(|commit| self.kept.contains(&commit));
             let mut versions = reference.changes.iter().filter_map(|change| change.digest);
             if !is_kept || !versions.all(|digest| self.index.objects.contains_key(digest.as_bytes())) {
-                lost.push(reference.name);
+                lost.push(reference.name.to_string());
                 continue;
             }
             for change in &reference.changes {
@@ -212,7 +232,7 @@ impl Salvager<'_> {
     }
 
     /// The ids at these key paths, as far as some version names them, and the key paths without a name.
-    fn names(&self, keys: BTreeSet<KeyPath>) -> Result<(BTreeSet<String>, Vec<KeyPath>)> {
+    fn names(&self, keys: BTreeSet<KeyPath>) -> Result<(Vec<String>, Vec<KeyPath>)> {
         let mut names: HashMap<KeyPath, String> = HashMap::new();
         if !keys.is_empty() {
             for (digest, place) in &self.index.objects {
@@ -225,6 +245,7 @@ impl Salvager<'_> {
             }
         }
         let nameless = keys.into_iter().filter(|key| !names.contains_key(key)).collect();
-        Ok((names.into_values().collect(), nameless))
+        let names: BTreeSet<String> = names.into_values().collect();
+        Ok((names.into_iter().collect(), nameless))
     }
 }

@@ -31,7 +31,7 @@ use crate::trie::{Entry, NoSource, Trie};
 use super::References;
 use super::checkpoint::{self, Checkpoint};
 use super::rewritten::{MapEntry, MapRecord, encode_gap};
-pub(crate) use ending::Salvaged;
+pub use ending::SalvageReport;
 use guess::Guess;
 use index::{Changes, Index, SEQ_MAX};
 use output::Output;
@@ -70,7 +70,7 @@ pub(crate) fn salvage(
     now: Time,
     sink: &mut Sink<'_>,
     step: &mut dyn FnMut(&'static str, u64) -> Result<()>,
-) -> Result<Salvaged> {
+) -> Result<SalvageReport> {
     let checkpoints = checkpoint::open_any(damaged.disk(), damaged.instance(), damaged.suite().algorithm())?;
     // No two segments of a store have one number, so a place counts in every epoch.
     let places: Vec<_> = checkpoints.iter().map(Checkpoint::position).collect();
@@ -85,7 +85,7 @@ fn run(
     now: Time,
     sink: &mut Sink<'_>,
     step: &mut dyn FnMut(&'static str, u64) -> Result<()>,
-) -> Result<Salvaged> {
+) -> Result<SalvageReport> {
     let mut forward = |batch: BatchBuilder, head: HeadMark| sink(batch, head);
     let mut salvager = Salvager {
         damaged,
