@@ -254,6 +254,14 @@ impl Error {
         self.0.damage.as_ref()
     }
 
+    /// The cause of the damage; the sentence for people where there is no other.
+    pub(crate) fn cause(&self) -> Cause {
+        match self.damage() {
+            Some(damage) => damage.cause.clone(),
+            None => Cause::Contradiction(self.0.message.clone()),
+        }
+    }
+
     /// Whether stored bytes were found damaged (and not merely absent, busy or refused).
     pub fn is_corruption(&self) -> bool {
         self.0.kind == ErrorKind::Corrupt

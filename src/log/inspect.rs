@@ -174,11 +174,10 @@ impl Inspection {
         match file {
             StoreFile::Format => self.checked_layout(FORMAT_NAME, FORMAT_BYTES + 1, |bytes| {
                 let trouble = Format::decode(bytes, Mode::ReadOnly).err();
-                let cause = |error: &Error| match error.damage() {
-                    Some(damage) => damage.cause.clone(),
-                    None => Cause::Undecodable(error.message().to_owned()),
-                };
-                (with_checksum(bytes, FORMAT_PARTS), trouble.as_ref().map(cause))
+                (
+                    with_checksum(bytes, FORMAT_PARTS),
+                    trouble.as_ref().map(Error::cause),
+                )
             }),
             StoreFile::Live => self.checked_layout(LIVE_NAME, LIVE_BYTES + 1, |bytes| {
                 let trouble = Live::decode(bytes).is_none();

@@ -21,7 +21,7 @@ use crate::threads::Mutex;
 use crate::trie::{NodeSource, Saver, StoredNode, Trie, stored_digest};
 
 use super::Store;
-use super::checkpoint::{Checkpoint, ChildRow, CommitRow, DigestRow, Rows, StateRow};
+use super::checkpoint::{Checkpoint, ChildRow, CommitRow, DigestRow, Rows, StateRow, bisect};
 use super::commits::{ChangeCounts, CommitEntry, Gap};
 
 /// Base of the places of nodes that come from the log; no file is so long.
@@ -135,16 +135,10 @@ impl Base {
 
     /// Returns the first row for which `holds` is true. It must be true for every later row too.
     pub(super) fn first_where(&self, holds: impl Fn(&CommitRow) -> bool) -> Result<usize> {
-        let (mut low, mut high) = (0, self.len());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if holds(&self.row(middle)?) {
-                high = middle;
-            } else {
-                low = middle + 1;
-            }
-        }
-        Ok(low)
+        let first = bisect(0..self.len() as u64, |index| {
+            Ok(!holds(&self.row(index as usize)?))
+        })?;
+        Ok(first as usize)
     }
 
     /// Returns the rows whose commit digest (or root) lies between the two, rising; a root may have several.
@@ -209,13 +203,8 @@ impl Base {
     }
 
     pub(super) fn gaps(&self) -> Result<Vec<Gap>> {
-        let gap = |gap: super::checkpoint::Gap| Gap {
-            first: gap.first,
-            count: gap.count,
-            place: Locator::from_u64(gap.place),
-        };
         self.ask(
-            |checkpoint| checkpoint.gaps().iter().map(|row| row.map(gap)).collect(),
+            |checkpoint| checkpoint.gaps().iter().collect(),
             |log| Ok(log.store.gaps()),
         )
     }

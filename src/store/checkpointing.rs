@@ -14,7 +14,7 @@ use crate::trie::{Entry, Trie};
 
 use super::Store;
 use super::base::{Base, row_of};
-use super::checkpoint::{self, ChildRow, Contents, FirstWritten, Gap, LogId, Source, State};
+use super::checkpoint::{self, ChildRow, Contents, FirstWritten, LogId, Source, State};
 
 /// Maximal number of past states in a checkpoint besides the head's. The state of any other commit is near one of them.
 const PAST_STATES: u64 = 24;
@@ -73,15 +73,7 @@ impl Store {
                 position: past.position,
             })
             .collect();
-        let gaps: Vec<Gap> = self
-            .gaps()
-            .into_iter()
-            .map(|gap| Gap {
-                first: gap.first,
-                count: gap.count,
-                place: gap.place.to_u64(),
-            })
-            .collect();
+        let gaps = self.gaps();
         let history: HistoryTree = self.history();
         let (covered, newer) = {
             let catalog = self.catalog.read_recursive();

@@ -106,8 +106,7 @@ impl Store {
             catalog.references.push(reference, batch);
         }
         let store = Self::with_base(suite, reader, Some(base), catalog);
-        let newest = store.kept().checked_sub(1);
-        let head = newest.map_or(Ok(None), |newest| store.commit_at(newest))?;
+        let head = store.commit_below(store.kept())?;
         if let Some(head) = &head {
             store.state(head)?;
         }
@@ -189,12 +188,7 @@ impl Store {
     /// As [`Self::commit_at`].
     pub(crate) fn by_digest(&self, digest: CommitDigest) -> Result<Option<Arc<CommitEntry>>> {
         let newer = self.catalog.read_recursive().line.by_digest(digest);
-        let index = match (newer, &self.base) {
-            (Some(index), _) => Some(self.base_len() + index),
-            (None, Some(base)) => base.by_digest(digest)?,
-            (None, None) => None,
-        };
-        index.map_or(Ok(None), |index| self.commit_at(index))
+        self.newer_or_covered(newer, |base| base.by_digest(digest))
     }
 
     /// Returns the newest kept commit with this root.
@@ -203,9 +197,18 @@ impl Store {
     /// As [`Self::commit_at`].
     pub(crate) fn by_root(&self, root: Root) -> Result<Option<Arc<CommitEntry>>> {
         let newer = self.catalog.read_recursive().line.by_root(root);
+        self.newer_or_covered(newer, |base| base.by_root(root, base.len()))
+    }
+
+    /// Returns the commit at a place behind the checkpoint, else at the place in it that `covered` finds.
+    fn newer_or_covered(
+        &self,
+        newer: Option<usize>,
+        covered: impl FnOnce(&Base) -> Result<Option<usize>>,
+    ) -> Result<Option<Arc<CommitEntry>>> {
         let index = match (newer, &self.base) {
             (Some(index), _) => Some(self.base_len() + index),
-            (None, Some(base)) => base.by_root(root, base.len())?,
+            (None, Some(base)) => covered(base)?,
             (None, None) => None,
         };
         index.map_or(Ok(None), |index| self.commit_at(index))
@@ -217,9 +220,7 @@ impl Store {
     /// As [`Self::commit_at`].
     pub(crate) fn before(&self, entry: &CommitEntry) -> Result<Option<Arc<CommitEntry>>> {
         let (Ok(index) | Err(index)) = self.position(entry.seq())?;
-        index
-            .checked_sub(1)
-            .map_or(Ok(None), |index| self.commit_at(index))
+        self.commit_below(index)
     }
 
     /// Returns the newest kept commit that is not after `time`.
@@ -227,10 +228,7 @@ impl Store {
     /// # Errors
     /// As [`Self::commit_at`].
     pub(crate) fn at_time(&self, time: Time) -> Result<Option<Arc<CommitEntry>>> {
-        let after = self.first_where(|entry| entry.commit.time > time)?;
-        after
-            .checked_sub(1)
-            .map_or(Ok(None), |index| self.commit_at(index))
+        self.commit_below(self.first_where(|entry| entry.commit.time > time)?)
     }
 
     /// Returns the commit of batch `batch`, or of the next batch that holds one.
@@ -243,17 +241,22 @@ impl Store {
     }
 
     /// Returns the place of the first commit for which `holds` is true. It must be true for every later commit too.
-    fn first_where(&self, holds: impl Fn(&CommitEntry) -> bool) -> Result<usize> {
-        let (mut low, mut high) = (0, self.kept());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.commit_at(middle)?.is_none_or(|entry| holds(&entry)) {
-                high = middle;
-            } else {
-                low = middle + 1;
-            }
-        }
-        Ok(low)
+    ///
+    /// # Errors
+    /// As [`Self::commit_at`].
+    pub(crate) fn first_where(&self, holds: impl Fn(&CommitEntry) -> bool) -> Result<usize> {
+        let before = |index| {
+            let entry = self.commit_at(index as usize)?;
+            Ok(entry.is_some_and(|entry| !holds(&entry)))
+        };
+        Ok(checkpoint::bisect(0..self.kept() as u64, before)? as usize)
+    }
+
+    /// Returns the kept commit before the one at a place in the line.
+    fn commit_below(&self, index: usize) -> Result<Option<Arc<CommitEntry>>> {
+        index
+            .checked_sub(1)
+            .map_or(Ok(None), |index| self.commit_at(index))
     }
 
     /// Returns the time at which the version of an entry was written to its id, if its commit is kept.

@@ -175,14 +175,9 @@ impl Records {
 
     /// Returns the record of a kind with this digest.
     fn find(&self, kind: RecordKind, digest: &[u8; DIGEST_LEN]) -> Result<Option<Found>> {
-        let domain = match kind {
-            RecordKind::Object => Domain::Object,
-            RecordKind::Content => Domain::Content,
-            _ => Domain::Text,
-        };
         let found = self.search(kind == RecordKind::Object, digest, |record| {
             // RCS-1: the index holds parts of digests, so the record itself decides.
-            let matches = record.kind == kind && self.suite.hash_bytes(domain, &record.body) == *digest;
+            let matches = record.kind == kind && digest_of(&record, self.suite) == *digest;
             Ok(matches.then_some(record.body))
         })?;
         Ok(found.map(|(place, body)| Found { place, body }))
@@ -387,15 +382,11 @@ impl Records {
         Ok(())
     }
 
-    pub(super) fn add_text(&self, domain: Domain, body: &[u8], place: Locator) -> Result<()> {
-        let digest = self.suite.hash_bytes(domain, body);
-        let kind = if domain == Domain::Content {
-            RecordKind::Content
-        } else {
-            RecordKind::Text
-        };
-        if self.find(kind, &digest)?.is_none() {
-            self.texts.write().insert(&digest, place);
+    /// Indexes the record of a content or a text by its digest, unless that digest is known.
+    pub(super) fn add_text(&self, record: &Record) -> Result<()> {
+        let digest = digest_of(record, self.suite);
+        if self.find(record.kind, &digest)?.is_none() {
+            self.texts.write().insert(&digest, record.locator);
         }
         Ok(())
     }
@@ -414,6 +405,16 @@ impl Records {
         }
         Ok(())
     }
+}
+
+/// Returns the digest of an object, a content or a text from its record.
+pub(super) fn digest_of(record: &Record, suite: HashSuite) -> [u8; DIGEST_LEN] {
+    let domain = match record.kind {
+        RecordKind::Object => Domain::Object,
+        RecordKind::Content => Domain::Content,
+        _ => Domain::Text,
+    };
+    suite.hash_bytes(domain, &record.body)
 }
 
 /// Makes the error for reading an erased record.

@@ -11,12 +11,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use crate::codec;
-use crate::digest::{CommitDigest, Domain, HashSuite, KeyPath, ObjectDigest, Root};
+use crate::digest::{CommitDigest, HashSuite, KeyPath, ObjectDigest, Root};
 use crate::error::{Error, Result};
 use crate::log::{Batch, LINK_BYTES, Locator, Position, Record, RecordKind, UNLINK_BYTES, UNLINKED};
 use crate::object::{Commit, HistoryTree, Object, Reference};
 use crate::threads::{beside, processors};
-use crate::trie::{Entry, Shape, Trie};
+use crate::trie::{Entry, NodeSource, Shape, Trie};
 
 use super::commits::Gap;
 use super::rewritten::{Erased, MapRecord, decode_gap, unreadable};
@@ -184,10 +184,15 @@ fn decode(
             }
             RecordKind::Content | RecordKind::Text => {
                 if register {
-                    add_text(store, record).map_err(bad)??;
+                    if record.kind == RecordKind::Text {
+                        codec::as_text(&record.body).map_err(bad)?;
+                    }
+                    store.records.add_text(record)?;
                 }
             }
-            RecordKind::Link | RecordKind::Unlink => add_links(&mut contents, record).map_err(bad)?,
+            RecordKind::Link | RecordKind::Unlink => {
+                add_links(record, &mut contents.links, &mut contents.unlinks).map_err(bad)?;
+            }
             RecordKind::Base | RecordKind::Delta => {
                 MapRecord::add(&mut contents.map_record, record).map_err(bad)?;
             }
@@ -241,26 +246,21 @@ fn decode_objects(
     objects.map(decode).collect()
 }
 
-fn add_text(store: &Store, record: &Record) -> Result<Result<()>, codec::DecodeError> {
-    let domain = if record.kind == RecordKind::Content {
-        Domain::Content
-    } else {
-        codec::as_text(&record.body)?;
-        Domain::Text
-    };
-    Ok(store.records.add_text(domain, &record.body, record.locator))
-}
-
-fn add_links(contents: &mut Contents, record: &Record) -> Result<(), codec::DecodeError> {
+/// Reads a record of links or of unlinks.
+pub(super) fn add_links(
+    record: &Record,
+    links: &mut Vec<(KeyPath, ObjectDigest)>,
+    unlinks: &mut Vec<KeyPath>,
+) -> Result<(), codec::DecodeError> {
     if record.kind == RecordKind::Unlink {
         let keys = codec::as_arrays::<UNLINK_BYTES>(&record.body)?;
-        contents.unlinks.extend(keys.into_iter().map(KeyPath::from_bytes));
+        unlinks.extend(keys.into_iter().map(KeyPath::from_bytes));
         return Ok(());
     }
     for pair in codec::as_arrays::<LINK_BYTES>(&record.body)? {
         let (key, digest) = pair.split_first_chunk::<32>().expect("a link has 64 bytes");
         let digest = ObjectDigest::from_bytes(codec::as_array(digest)?);
-        contents.links.push((KeyPath::from_bytes(*key), digest));
+        links.push((KeyPath::from_bytes(*key), digest));
     }
     Ok(())
 }
@@ -440,37 +440,47 @@ fn link_all(
     Ok(state)
 }
 
-/// The state of a commit from its map record: a whole map, or the changes since the kept commit before.
+/// The state of a commit from its map record.
 fn state_of_map(store: &Store, before: &Before<'_>, map_record: &MapRecord) -> Result<NextState> {
-    let mut state = NextState::default();
-    if !map_record.whole {
-        state.trie = before.trie.clone();
-    }
-    let mut entries = Vec::with_capacity(if map_record.whole {
-        map_record.entries.len()
-    } else {
-        0
-    });
+    let place = |digest| place_of(store, digest);
+    let (trie, unlinked) = apply_map(&before.trie, map_record, store, &place)?;
+    Ok(NextState {
+        trie,
+        unlinked,
+        is_kept_one: false,
+    })
+}
+
+/// The state from a map record, a whole map or the changes since the state `before`; and the unlinked ids, each with the time
+/// of its first write.
+pub(super) fn apply_map(
+    before: &Trie,
+    map_record: &MapRecord,
+    source: &dyn NodeSource,
+    place: &dyn Fn(ObjectDigest) -> Result<u64>,
+) -> Result<(Trie, Vec<(KeyPath, i64)>)> {
+    let (mut entries, mut unlinked) = (Vec::new(), Vec::new());
+    let mut trie = before.clone();
     for change in &map_record.entries {
         let Some(digest) = change.digest else {
-            state.trie.remove(&change.key, store)?;
-            state.unlinked.push((change.key, change.created));
+            trie.remove(&change.key, source)?;
+            unlinked.push((change.key, change.created));
             continue;
         };
         let entry = Entry {
             key: change.key,
             digest: *digest.as_bytes(),
-            place: place_of(store, digest)?,
+            place: place(digest)?,
             created: change.created,
         };
         if map_record.whole {
             entries.push(entry);
         } else {
-            state.trie.insert(entry, store)?;
+            trie.insert(entry, source)?;
         }
     }
     if map_record.whole {
-        state.trie = Trie::from_entries(entries);
+        trie = Trie::from_entries(entries);
     }
-    Ok(state)
+    Ok((trie, unlinked))
 }

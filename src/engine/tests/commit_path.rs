@@ -35,8 +35,8 @@ fn files_on_stack() -> BTreeSet<String> {
 fn a_commit_passes_few_files() {
     let disk = SimDisk::new(1);
     let memory = on_disk(&disk, Options::new(), true).unwrap();
-    memory.put(note("a", "one"), Writer::new()).unwrap();
-    let mut draft = memory.draft(Writer::new());
+    memory.put(note("a", "one"), &Writer::user()).unwrap();
+    let mut draft = memory.draft(&Writer::user());
     draft.put(note("b", "two")).unwrap();
     let passed = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&passed);

@@ -170,21 +170,14 @@ impl Inner {
             Ok(commit.map_or(i64::MIN, |commit| commit.commit.time.as_micros()))
         };
         let newest = store.head()?.commit.time.as_micros();
-        // The first of the last day; times rise.
-        let (mut low, mut high) = (0, store.kept());
-        while low < high {
-            let middle = low.midpoint(high);
-            if time_of(middle)? > newest.saturating_sub(CLOCK_OFF_MICROS_MAX) {
-                high = middle;
-            } else {
-                low = middle + 1;
-            }
-        }
+        // Times rise.
+        let day_ago = newest.saturating_sub(CLOCK_OFF_MICROS_MAX);
+        let first = store.first_where(|entry| entry.commit.time.as_micros() > day_ago)?;
         let now = self.retention_time(store, None)?;
-        let Some(before) = low.checked_sub(1).map(time_of).transpose()? else {
+        let Some(before) = first.checked_sub(1).map(time_of).transpose()? else {
             return Ok(now);
         };
-        if time_of(low)?.saturating_sub(before) <= CLOCK_OFF_MICROS_MAX {
+        if time_of(first)?.saturating_sub(before) <= CLOCK_OFF_MICROS_MAX {
             return Ok(now);
         }
         Ok(now.min(Time::from_micros(before.saturating_add(CLOCK_OFF_MICROS_MAX))))

@@ -242,7 +242,7 @@ fn of_error(error: &Error) -> Finding {
     let damage = error.damage().cloned().unwrap_or_else(|| Damage {
         file: log::LOG_FOLDER.to_owned(),
         offset: None,
-        cause: Cause::Contradiction(error.message().to_owned()),
+        cause: error.cause(),
     });
     Finding {
         severity: Severity::Damage,

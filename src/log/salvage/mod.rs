@@ -36,6 +36,9 @@ use files::{
 pub use piece::Piece;
 use piece::{batch_here, before, broken_piece, whole_piece};
 
+/// How often salvage lists the files while writers replace the manifest.
+const LISTINGS: u32 = 8;
+
 /// Files that were not looked at, at the most, that an error names.
 const NAMED_MAX: usize = 5;
 
@@ -72,9 +75,17 @@ impl DamagedLog {
     /// `NotFound` if there is no log; `UnsupportedFormat` if a newer version wrote it; `Corrupt` if no batch of it is whole,
     /// so that not even its hash is known; `Io`.
     pub fn open(disk: Arc<dyn Disk>) -> Result<Self> {
-        let mut found = Vec::new();
-        let marks = Marks::read(&*disk)?;
+        let (mut marks, mut found) = (Marks::read(&*disk)?, Vec::new());
         let mut files = list_files(&*disk, &mut found)?;
+        for _ in 1..LISTINGS {
+            let now = Marks::read(&*disk)?;
+            if now.manifest == marks.manifest {
+                break;
+            }
+            // A rewrite may have removed files between the listing and their opening.
+            found.clear();
+            (marks, files) = (now, list_files(&*disk, &mut found)?);
+        }
         let common = most_common_instance(&files);
         let format = match read_format(&*disk, Mode::ReadOnly) {
             // Where all segments are of another store, this file is in the wrong place, and not they.

@@ -30,18 +30,10 @@ pub(super) fn damaged(name: &str, offset: u64, cause: Cause) -> Error {
         .with_hint("a checkpoint is derived: remove it, and the log is read instead")
 }
 
-/// The cause of the damage that an error carries.
-pub(super) fn cause_of(error: &Error) -> Cause {
-    match error.damage() {
-        Some(damage) => damage.cause.clone(),
-        None => Cause::Contradiction(error.message().to_owned()),
-    }
-}
-
 /// The finding of an error about a checkpoint, at `offset` if the error has no place.
 pub(super) fn of_error(name: &str, offset: u64, error: &Error) -> Finding {
     let place = error.damage().and_then(|damage| damage.offset);
-    Finding::new(Severity::Derived, name, place.unwrap_or(offset), cause_of(error))
+    Finding::new(Severity::Derived, name, place.unwrap_or(offset), error.cause())
 }
 
 pub(super) fn file_name(number: u64) -> String {

@@ -11,10 +11,11 @@
 //! docs/format.md, "Checkpoint".
 
 use super::blocks::{BLOCK_BYTES, SUM_BYTES};
-use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Gap, Row, StateRow, put_numbers};
+use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Row, StateRow, put_numbers};
 use crate::codec::{DecodeError, Reader};
 use crate::digest::{CommitDigest, HashAlgorithm};
 use crate::log::{Log, Position};
+use crate::store::commits::Gap;
 
 const MAGIC: &[u8; 8] = b"TRckpt01";
 /// The version of the layout. A file of another version is replaced, not read.

@@ -30,12 +30,12 @@ use crate::digest::HashAlgorithm;
 use crate::disk::{Access, Disk};
 use crate::error::{Cause, ErrorKind, Finding, Result};
 use crate::log::Position;
-use files::{CheckpointFile, cause_of, list, of_error, remove_files};
+use files::{CheckpointFile, list, of_error, remove_files};
 
 pub(crate) use check::check;
 pub(crate) use header::LogId;
 pub(crate) use reader::Checkpoint;
-pub(crate) use rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Gap, Rows, StateRow, prefix_of};
+pub(crate) use rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Rows, StateRow, bisect, prefix_of};
 pub(crate) use writer::{Contents, Progress, Source, State, write};
 
 /// The header of a checkpoint, or the cause why it cannot be used.
@@ -67,7 +67,7 @@ pub(crate) fn standings(disk: &dyn Disk, log: Option<LogId>) -> Result<Vec<Stand
                 let covers = (found.position(), found.commits().len());
                 (Some(covers), other.map(|finding| finding.damage.cause))
             }
-            Some(Err(error)) => (None, Some(cause_of(&error))),
+            Some(Err(error)) => (None, Some(error.cause())),
         };
         Standing {
             file,

@@ -8,13 +8,14 @@ use std::sync::Arc;
 use super::blocks::{BLOCK_BYTES, Blocks};
 use super::files::damaged;
 use super::header::{Header, LogId, Section};
-use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Gap, Row, Rows, StateRow, prefix_of};
+use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Row, Rows, StateRow, prefix_of};
 use crate::codec::Reader;
 use crate::digest::{DIGEST_LEN, HashSuite, KeyPath};
 use crate::disk::{Access, Disk, DiskFile, read_bytes};
 use crate::error::{Cause, Error, Result};
 use crate::log::{Position, undecodable};
 use crate::object::HistoryTree;
+use crate::store::commits::Gap;
 use crate::trie::{NodeSource, StoredNode, Trie};
 
 /// Bytes of the length before a node.

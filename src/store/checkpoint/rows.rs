@@ -10,6 +10,7 @@
 //! docs/format.md, "Checkpoint".
 
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use super::blocks::Blocks;
 use super::files::damaged;
@@ -17,8 +18,10 @@ use super::header::Extent;
 use crate::codec::{DecodeError, Reader};
 use crate::digest::{CommitDigest, DIGEST_LEN, KeyPath, Root};
 use crate::error::{Cause, Result};
+use crate::log::Locator;
 use crate::log::{Position, undecodable};
 use crate::store::ChangeCounts;
+use crate::store::commits::Gap;
 use crate::trie::StoredNode;
 
 /// A row of a fixed number of bytes.
@@ -196,29 +199,18 @@ impl Row for ChildRow {
     }
 }
 
-/// A run of thinned commits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Gap {
-    /// The number of the first one.
-    pub(crate) first: u64,
-    /// Number of commits.
-    pub(crate) count: u64,
-    /// The place of the record with their digests.
-    pub(crate) place: u64,
-}
-
 impl Row for Gap {
     const BYTES: usize = 24;
 
     fn put(&self, out: &mut Vec<u8>) {
-        put_numbers(out, &[self.first, self.count, self.place]);
+        put_numbers(out, &[self.first, self.count, self.place.to_u64()]);
     }
 
     fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(Self {
             first: reader.u64()?,
             count: reader.u64()?,
-            place: reader.u64()?,
+            place: Locator::from_u64(reader.u64()?),
         })
     }
 }
@@ -314,21 +306,28 @@ impl<'a, R: Row> Rows<'a, R> {
     /// # Errors
     /// As [`Self::get`].
     pub(crate) fn count_before(&self, before: impl Fn(&R) -> bool) -> Result<u64> {
-        self.bisect(0, self.extent.rows, before)
+        bisect(0..self.extent.rows, |index| Ok(before(&self.row(index)?)))
     }
+}
 
-    /// Bisects between `low` and `high`.
-    fn bisect(&self, mut low: u64, mut high: u64, before: impl Fn(&R) -> bool) -> Result<u64> {
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if before(&self.row(middle)?) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
+/// Returns the first number of a range for which `before` is false. It must be false for every later number too.
+///
+/// # Errors
+/// Those of `before`.
+pub(crate) fn bisect(range: Range<u64>, before: impl Fn(u64) -> Result<bool>) -> Result<u64> {
+    let Range {
+        start: mut low,
+        end: mut high,
+    } = range;
+    while low < high {
+        let middle = low.midpoint(high);
+        if before(middle)? {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
-        Ok(low)
     }
+    Ok(low)
 }
 
 /// Distance of the first probe from the guess: mostly within the same block.
@@ -380,6 +379,6 @@ impl<'a> Rows<'a, DigestRow> {
                 step *= 2;
             }
         }
-        self.bisect(low, high, before)
+        bisect(low..high, |index| Ok(before(&self.row(index)?)))
     }
 }

@@ -14,13 +14,14 @@ use super::check::verify_file;
 use super::files::{CheckpointFile, FOLDER, file_name, list, next_number, remove_old};
 use super::header::{Extent, Header, LogId, Section, node_place};
 use super::reader::NODE_LENGTH_BYTES;
-use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Gap, Row, StateRow, prefix_of};
+use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Row, StateRow, prefix_of};
 use crate::codec;
 use crate::digest::HashSuite;
 use crate::disk::{Disk, DiskFile, unfinished_name};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::Position;
 use crate::object::HistoryTree;
+use crate::store::commits::Gap;
 use crate::trie::{NodeSource, Saver, Shape, Trie};
 
 /// Rows that may have to be read from an older checkpoint.

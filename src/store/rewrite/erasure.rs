@@ -6,9 +6,10 @@
 use std::collections::HashMap;
 
 use crate::bytes::Bytes;
-use crate::digest::{CommitDigest, DIGEST_LEN, Domain, HashSuite, KeyPath, ObjectDigest};
-use crate::log::{Record, RecordKind};
+use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath, ObjectDigest};
+use crate::log::Record;
 use crate::object::Object;
+use crate::store::records::digest_of;
 use crate::store::rewritten::Erased;
 
 /// The erased digests, and the commit that erases them.
@@ -35,12 +36,7 @@ impl Erasure {
         if self.digests.is_empty() {
             return None;
         }
-        let domain = if record.kind == RecordKind::Content {
-            Domain::Content
-        } else {
-            Domain::Text
-        };
-        let digest = suite.hash_bytes(domain, &record.body);
+        let digest = digest_of(record, suite);
         let by = *self.digests.get(&digest)?;
         Some(erased(None, ObjectDigest::from_bytes(digest), by))
     }

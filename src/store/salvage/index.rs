@@ -9,13 +9,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::codec::{self, DecodeError};
-use crate::digest::{CommitDigest, DIGEST_LEN, Domain, HashSuite, KeyPath, ObjectDigest};
+use crate::codec::DecodeError;
+use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath, ObjectDigest};
 use crate::error::{Finding, Result};
-use crate::log::{
-    DamagedLog, LINK_BYTES, Locator, Piece, Position, Record, RecordKind, UNLINK_BYTES, UNLINKED,
-};
+use crate::log::{DamagedLog, Locator, Piece, Position, Record, RecordKind, UNLINKED};
 use crate::object::{Commit, Object, Reference};
+use crate::store::records::digest_of;
+use crate::store::replay::add_links;
 use crate::store::rewritten::{Erased, MapRecord, gap_digests};
 
 /// The largest accepted commit number (SVI-2).
@@ -156,7 +156,7 @@ impl Index {
                 Self::keep_newest(&mut self.objects, *object.digest().as_bytes(), place);
             }
             RecordKind::Content | RecordKind::Text => {
-                Self::keep_newest(&mut self.texts, text_digest(record, suite), place);
+                Self::keep_newest(&mut self.texts, digest_of(record, suite), place);
             }
             RecordKind::Commit => {
                 let decoded = Commit::decode(&record.body)?;
@@ -218,16 +218,6 @@ impl Index {
     }
 }
 
-/// Returns the digest of a content or a text.
-pub(super) fn text_digest(record: &Record, suite: HashSuite) -> [u8; DIGEST_LEN] {
-    let domain = if record.kind == RecordKind::Content {
-        Domain::Content
-    } else {
-        Domain::Text
-    };
-    suite.hash_bytes(domain, &record.body)
-}
-
 /// The changes of the state in a piece.
 #[derive(Default)]
 pub(super) struct Changes {
@@ -277,17 +267,8 @@ impl Changes {
 
     fn add(&mut self, record: &Record) -> std::result::Result<(), DecodeError> {
         match record.kind {
-            RecordKind::Link => {
-                for pair in codec::as_arrays::<LINK_BYTES>(&record.body)? {
-                    let (key, digest) = pair.split_at(DIGEST_LEN);
-                    let key = KeyPath::from_bytes(codec::as_array(key)?);
-                    self.links
-                        .push((key, ObjectDigest::from_bytes(codec::as_array(digest)?)));
-                }
-            }
-            RecordKind::Unlink => {
-                let keys = codec::as_arrays::<UNLINK_BYTES>(&record.body)?;
-                self.unlinks.extend(keys.into_iter().map(KeyPath::from_bytes));
+            RecordKind::Link | RecordKind::Unlink => {
+                add_links(record, &mut self.links, &mut self.unlinks)?;
             }
             RecordKind::Base | RecordKind::Delta => MapRecord::add(&mut self.map_record, record)?,
             RecordKind::Gap => self.thinned += gap_digests(&record.body)?.1.len() as u64,

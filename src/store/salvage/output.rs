@@ -14,9 +14,10 @@ use crate::digest::{CommitDigest, DIGEST_LEN, KeyPath, ObjectDigest, Root, TextD
 use crate::error::Result;
 use crate::log::{BatchBuilder, DamagedLog, HeadMark, Ignorable, Record, RecordKind, UNLINKED};
 use crate::object::Object;
+use crate::store::records::digest_of;
 use crate::store::rewritten::Erased;
 
-use super::index::{Index, Place, text_digest};
+use super::index::{Index, Place};
 
 /// Bytes of records that become a batch of their own.
 const BATCH_BYTES: u64 = 4 << 20;
@@ -94,9 +95,7 @@ impl<'a> Output<'a> {
                 let key = self.damaged.suite().key_path(object.id());
                 self.need_version(key, digest)
             }
-            RecordKind::Content | RecordKind::Text => {
-                self.need_text(text_digest(record, self.damaged.suite()))
-            }
+            RecordKind::Content | RecordKind::Text => self.need_text(digest_of(record, self.damaged.suite())),
             RecordKind::Erased => {
                 let Ok(erased) = Erased::decode(&record.body) else {
                     return Ok(());
@@ -125,13 +124,8 @@ impl<'a> Output<'a> {
                         self.versions += u64::from(self.done.insert(*digest.as_bytes()));
                         batch.add(record.kind, record.flags, &record.body);
                     } else {
-                        let by = self.index.erased_by(digest.as_bytes());
                         self.done.insert(*digest.as_bytes());
-                        let erased = Erased {
-                            key: Some(key),
-                            digest: *digest.as_bytes(),
-                            by: by.unwrap_or(CommitDigest::NOBODY),
-                        };
+                        let erased = self.marker(Some(key), *digest.as_bytes());
                         batch.add(RecordKind::Erased, record.flags, &erased.encode());
                     }
                 }
@@ -190,13 +184,17 @@ impl<'a> Output<'a> {
     }
 
     fn mark(&mut self, key: Option<KeyPath>, digest: [u8; DIGEST_LEN]) {
-        let by = self.index.erased_by(&digest);
-        if by.is_none() {
+        let erased = self.marker(key, digest);
+        if erased.is_lost() {
             self.lost.insert(digest);
         }
-        let by = by.unwrap_or(CommitDigest::NOBODY);
-        let erased = Erased { key, digest, by };
         self.waiting.add(RecordKind::Erased, UNLINKED, &erased.encode());
+    }
+
+    /// The marker of an erased or lost record.
+    fn marker(&self, key: Option<KeyPath>, digest: [u8; DIGEST_LEN]) -> Erased {
+        let by = self.index.erased_by(&digest).unwrap_or(CommitDigest::NOBODY);
+        Erased { key, digest, by }
     }
 
     fn body(&self, place: Place) -> Result<Bytes> {

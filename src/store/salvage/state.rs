@@ -12,6 +12,7 @@ use crate::digest::{HashSuite, KeyPath, Root};
 use crate::error::Result;
 use crate::object::Commit;
 use crate::store::checkpoint::{Checkpoint, StateRow};
+use crate::store::replay::apply_map;
 use crate::trie::{Entry, NoSource, Shape, Trie};
 
 use super::index::Changes;
@@ -84,35 +85,9 @@ impl<'a> States<'a> {
             }
             return self.linked(before, changes, commit);
         };
-        let mut trie = if map_record.whole {
-            Trie::new()
-        } else {
-            before.clone()
-        };
-        let mut entries = Vec::new();
-        for change in &map_record.entries {
-            let Some(digest) = change.digest else {
-                trie.remove(&change.key, &NoSource)?;
-                self.first_written.insert(change.key, change.created);
-                continue;
-            };
-            let entry = Entry {
-                key: change.key,
-                digest: *digest.as_bytes(),
-                place: 0,
-                created: change.created,
-            };
-            if map_record.whole {
-                entries.push(entry);
-            } else {
-                trie.insert(entry, &NoSource)?;
-            }
-        }
-        Ok(if map_record.whole {
-            Trie::from_entries(entries)
-        } else {
-            trie
-        })
+        let (trie, unlinked) = apply_map(before, map_record, &NoSource, &|_| Ok(0))?;
+        self.first_written.extend(unlinked);
+        Ok(trie)
     }
 
     fn linked(&mut self, before: &Trie, changes: &Changes, commit: Option<&Commit>) -> Result<Trie> {

@@ -14,9 +14,10 @@ use super::rows::Row;
 use super::*;
 use crate::digest::{CommitDigest, HashAlgorithm, HashSuite, KeyPath, Root};
 use crate::error::{Error, ErrorCode, Severity};
-use crate::log::Position;
+use crate::log::{Locator, Position};
 use crate::object::HistoryTree;
 use crate::store::ChangeCounts;
+use crate::store::commits::Gap;
 use crate::testing::random::SplitMix64;
 use crate::trie::{Entry, NoSource, NodeSource, Shape, Trie};
 
@@ -119,7 +120,7 @@ impl Fixture {
             // Some commits are missing.
             if number > 0 && random.one_in(3) {
                 let count = 1 + random.below(5) as u64;
-                let place = random.next_u64();
+                let place = Locator::from_u64(random.next_u64());
                 fixture.gaps.push(Gap {
                     first: seq,
                     count,
