@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::context::Context;
-use super::errors::Failure;
+use super::errors::{DONE, Done, Failure};
 use super::human::{Cell, Table, coloured};
 use super::output::Meaning;
 use super::time;
@@ -51,12 +51,13 @@ impl<R: Row> Row for &R {
 
 impl Context {
     /// Writes an answer in the way that was asked for.
-    pub(crate) fn answer(&mut self, answer: &impl Answer) -> Result<(), Failure> {
+    pub(crate) fn answer(&mut self, answer: &impl Answer) -> Done {
         if self.output.is_json() {
-            self.output.document(answer)
+            self.output.document(answer)?;
         } else {
-            answer.show(self)
+            answer.show(self)?;
         }
+        Ok(DONE)
     }
 
     /// Writes the rows one by one, as they come, and answers how many there were.
@@ -92,10 +93,10 @@ impl Context {
     }
 
     /// Writes the rows one by one, as they come. People read it where there is none.
-    pub(crate) fn rows<R: Row>(&mut self, rows: impl IntoIterator<Item = Result<R>>) -> Result<(), Failure> {
+    pub(crate) fn rows<R: Row>(&mut self, rows: impl IntoIterator<Item = Result<R>>) -> Done {
         if self.write_rows(rows)? == 0 {
             self.output.nothing_found();
         }
-        Ok(())
+        Ok(DONE)
     }
 }

@@ -15,7 +15,7 @@ use clap::{Arg, ArgMatches, Args as _, Command, FromArgMatches as _};
 use super::agent_context::{self, Disabled};
 use super::args::SharedOptions;
 use super::context::Context;
-use super::errors::{DONE, Done, Failure};
+use super::errors::{Done, Failure};
 use super::human;
 use super::verb::{self, Entry, Groups};
 use crate::error::Error;
@@ -155,8 +155,7 @@ impl Parsed {
     pub(crate) fn run(&self, context: &mut Context) -> Done {
         #[cfg(feature = "agent")]
         if self.verb.is_switchable && self.commits && agent_context::is_switched_off() {
-            context.answer(&Disabled::new())?;
-            return Ok(DONE);
+            return context.answer(&Disabled::new());
         }
         let code = self.verb.run(&self.matches, context)?;
         context.close()?;

@@ -3,6 +3,7 @@
 //! # Layer
 //! L10, part of cli.
 
+use clap::builder::{Resettable, StyledStr};
 use clap::{ArgMatches, Args, Command};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
@@ -81,11 +82,45 @@ impl Entry {
 
     /// What can be typed after the name.
     pub(crate) fn definition(&self) -> Command {
-        (self.define)(Command::new(self.name))
+        with_help((self.define)(Command::new(self.name)))
     }
 
     /// Runs the verb with the arguments that were typed.
     pub(crate) fn run(&self, matches: &ArgMatches, context: &mut Context) -> Done {
         (self.run)(matches, context)
     }
+}
+
+/// Moves the sections `# Notes` and `# Examples` of a verb's comment behind the options of its help.
+fn with_help(command: Command) -> Command {
+    let command = command.mut_subcommands(with_help);
+    let Some(comment) = command.get_long_about().map(ToString::to_string) else {
+        return command;
+    };
+    let mut sections = comment.split("\n# ");
+    let about = prose(sections.next().unwrap_or_default());
+    let after = sections.map(|section| match section.split_once('\n') {
+        Some(("Examples", lines)) => {
+            let lines = lines.lines().filter(|line| !line.starts_with("```"));
+            let lines: Vec<String> = lines.map(|line| format!("  {line}")).collect();
+            format!("Examples:\n{}", lines.join("\n"))
+        }
+        Some((_, text)) => prose(text),
+        None => String::new(),
+    });
+    let after = after.collect::<Vec<_>>().join("\n\n");
+    let has_more = about.contains('\n');
+    let command = command.long_about(optional(has_more, about));
+    command.after_help(optional(!after.is_empty(), after))
+}
+
+/// Paragraphs of a comment, each on one line.
+fn prose(text: &str) -> String {
+    let paragraphs = text.trim().split("\n\n");
+    let paragraphs = paragraphs.map(|paragraph| paragraph.replace('\n', " "));
+    paragraphs.collect::<Vec<_>>().join("\n\n")
+}
+
+fn optional(is_there: bool, text: String) -> Resettable<StyledStr> {
+    is_there.then(|| StyledStr::from(text)).into()
 }

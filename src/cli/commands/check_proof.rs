@@ -3,22 +3,26 @@
 //! # Layer
 //! L10, part of cli.
 
-use std::path::PathBuf;
-
 use super::input::read_input;
 use super::prelude::*;
 use crate::answers::proof::{self, ProofFails, ProofHolds};
 use crate::digest::Root;
-use crate::error::{Error, ErrorCode};
 
 /// The largest document that is read: 64 levels of 15 siblings take less than a tenth of it.
 const DOCUMENT_BYTES_MAX: u64 = 1 << 20;
 
 /// Check a proof; needs no store
+///
+/// # Notes
+/// Exit code 0: the proof holds. 5: it does not.
+///
+/// # Examples
+/// ```text
+/// treering check-proof tea.proof --root 5f0c...
+/// treering prove tea --json | treering check-proof -
+/// ```
 #[derive(Args, Debug)]
-#[command(after_help = "Exit code 0: the proof holds. 5: it does not.\n\n\
-                  Examples:\n  treering check-proof tea.proof --root 5f0c...\n  \
-                  treering prove tea --json | treering check-proof -")]
+#[command(verbatim_doc_comment)]
 pub(crate) struct CheckProof {
     /// The proof document; - is standard input
     #[arg(value_name = "FILE")]
@@ -49,13 +53,10 @@ impl Verb for CheckProof {
                 _ => Ok(checked),
             });
         match checked {
-            Ok(checked) => {
-                context.answer(&ProofHolds {
-                    names_root: wanted.is_some(),
-                    ..checked
-                })?;
-                Ok(DONE)
-            }
+            Ok(checked) => context.answer(&ProofHolds {
+                names_root: wanted.is_some(),
+                ..checked
+            }),
             Err(reason) => {
                 let failed = Error::corrupt(format!("the proof does not hold: {}", one_line(&reason)));
                 context.answer(&ProofFails { ok: false, reason })?;

@@ -8,12 +8,15 @@ use crate::answers::program::Script;
 use crate::cli::parse::definition_shown;
 
 /// Print the completions of a shell
+///
+/// # Examples
+/// ```text
+/// treering completions bash > ~/.local/share/bash-completion/completions/treering
+/// treering completions zsh > ~/.zfunc/_treering
+/// treering completions fish > ~/.config/fish/completions/treering.fish
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    after_help = "Examples:\n  treering completions bash > ~/.local/share/bash-completion/completions/treering\n  \
-                  treering completions zsh > ~/.zfunc/_treering\n  \
-                  treering completions fish > ~/.config/fish/completions/treering.fish"
-)]
+#[command(verbatim_doc_comment)]
 pub(crate) struct Completions {
     /// The shell
     #[arg(value_name = "SHELL")]
@@ -34,8 +37,7 @@ impl Verb for Completions {
         );
         context.answer(&Script {
             script: String::from_utf8_lossy(&script).into_owned(),
-        })?;
-        Ok(DONE)
+        })
     }
 }
 

@@ -11,12 +11,17 @@ use crate::engine::Containment;
 /// Tell whether a digest is kept here
 ///
 /// The digest is that of a commit or a root.
+///
+/// # Notes
+/// Exit code 0: kept or thinned. 1: absent.
+///
+/// # Examples
+/// ```text
+/// treering contains 5f0c81d2
+/// treering contains 5f0c81d2 --json
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::reads(),
-    after_help = "Exit code 0: kept or thinned. 1: absent.\n\nExamples:\n  treering contains 5f0c81d2\n  \
-                  treering contains 5f0c81d2 --json"
-)]
+#[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Contains {
     /// A commit's or root's digest, or 8 or more digits of it
     #[arg(value_name = "DIGEST")]

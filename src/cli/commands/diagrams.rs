@@ -74,8 +74,7 @@ pub(super) fn export(context: &mut Context, verb: &Export, drawing: Drawing) -> 
         rows,
         bytes: text.len(),
         path: shown(path),
-    })?;
-    Ok(DONE)
+    })
 }
 
 impl Answer for Drawn {

@@ -7,15 +7,18 @@ use super::prelude::*;
 use crate::answers::history::ChangeLine;
 use crate::cli::human::{change_lines, erased_line};
 use crate::cli::output::Output;
-use crate::engine::{Change, ChangeKind, View};
+use crate::engine::{Change, ChangeKind};
 
 /// Show what differs in two states
+///
+/// # Examples
+/// ```text
+/// treering diff snap:0
+/// treering diff @-5 @-2 --json
+/// treering diff release-1 --exit-code
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::reads(),
-    after_help = "Examples:\n  treering diff snap:0\n  treering diff @-5 @-2 --json\n  \
-                  treering diff release-1 --exit-code"
-)]
+#[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Diff {
     /// From this state
     #[arg(value_name = "REV")]

@@ -4,14 +4,13 @@
 //! L10, part of cli.
 
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
 
 use super::findings::place;
 use super::prelude::*;
 use crate::answers::store::{Diagnosis, Examined};
 use crate::cli::context::{explain, quoted};
-use crate::engine::{Memory, Problem, ProblemSeverity, Remedy};
-use crate::error::{Error, ErrorCode, ErrorKind};
+use crate::engine::{Problem, ProblemSeverity, Remedy};
+use crate::error::ErrorKind;
 
 /// What to do where nothing of the store can be read.
 const NOTHING_LEFT: &str = "a backup of the store, or treering put --jsonl of an export";
@@ -19,11 +18,17 @@ const NOTHING_LEFT: &str = "a backup of the store, or treering put --jsonl of an
 /// Name problems and their remedies
 ///
 /// Each problem comes with the command that mends it.
+///
+/// # Notes
+/// Damage needs the command that is named, a warning something to be done, a notice nothing. Exit code 5: damage.
+///
+/// # Examples
+/// ```text
+/// treering doctor
+/// treering doctor --json
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    after_help = "Damage needs the command that is named, a warning something to be done, a notice nothing. \
-                  Exit code 5: damage.\n\nExamples:\n  treering doctor\n  treering doctor --json"
-)]
+#[command(verbatim_doc_comment)]
 pub(crate) struct Doctor {}
 
 impl Verb for Doctor {

@@ -7,7 +7,6 @@ use super::prelude::*;
 use crate::answers::commits::{ErasePreview, Erased, ErasedParts, ErasedRecord};
 use crate::cli::output::Output;
 use crate::engine::{ErasedKind, Erasing};
-use crate::error::{Error, ErrorCode};
 
 /// Records that people see named.
 const RECORDS_SHOWN: usize = 20;
@@ -15,17 +14,22 @@ const RECORDS_SHOWN: usize = 20;
 /// Take things out of every file
 ///
 /// Objects, versions, contents or reasons go for good.
+///
+/// # Notes
+/// An ID leaves the state, and every version of it goes, wherever history, drafts or snapshots keep it. A DIGEST (8
+/// digits or more) is one earlier version, a content, a reason or a source. Roots and digests of commits stay, and
+/// the history still verifies; who asks for what is gone is text who erased it, and why. Backups, and blocks that the
+/// file system or the device still holds, are beyond its reach.
+///
+/// # Examples
+/// ```text
+/// treering erase facts/password --dry-run
+/// treering erase facts/password -m 'a secret' --yes
+/// treering erase 5f0c81d2 --yes
+/// ```
 #[derive(Args, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
-#[command(
-    args = args::writes(),
-    after_help = "An ID leaves the state, and every version of it goes, wherever history, drafts or snapshots keep it. A \
-                  DIGEST (8 digits or more) is one earlier version, a content, a reason or a source. Roots and digests of \
-                  commits stay, and the history still verifies; who asks for what is gone is text who erased it, and why. \
-                  Backups, and blocks that the file system or the device still holds, are beyond its reach.\n\n\
-                  Examples:\n  treering erase facts/password --dry-run\n  treering erase facts/password -m 'a secret' --yes\n  \
-                  treering erase 5f0c81d2 --yes"
-)]
+#[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Erase {
     /// Objects, and digests of versions, contents, reasons or sources
     #[arg(value_name = "ID|DIGEST", required = true)]

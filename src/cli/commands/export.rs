@@ -9,16 +9,11 @@
 use super::prelude::*;
 use crate::answers::objects::StoredLine;
 use crate::answers::program::{BlocksWritten, Drawn, Exported};
-use clap::ValueEnum;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
 
 use super::diagrams;
-use crate::engine::{Memory, View};
-use crate::error::{Error, ErrorCode, Result};
 use crate::ingest::{self, Format, Piece, json as lines};
-use crate::object::Id;
 
 /// The form to export in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -52,14 +47,20 @@ pub(crate) enum DiagramOf {
 /// Write out every object
 ///
 /// The lines are those that `put --jsonl` reads. Other forms are documents and diagrams.
+///
+/// # Notes
+/// The page of --format html needs no network and no other file; open it in a browser.
+///
+/// # Examples
+/// ```text
+/// treering export > memory.jsonl
+/// treering export memory.jsonl --at release-1
+/// treering export --format html memory.html
+/// treering export --format svg --picture trie --from snap:0 turn.svg
+/// treering export --format dot --under notes/plan | dot -Tpng > plan.png
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::reads(),
-    after_help = "The page of --format html needs no network and no other file; open it in a browser.\n\n\
-                  Examples:\n  treering export > memory.jsonl\n  treering export memory.jsonl --at release-1\n  \
-                  treering export --format html memory.html\n  treering export --format svg --picture trie --from snap:0 turn.svg\n  \
-                  treering export --format dot --under notes/plan | dot -Tpng > plan.png"
-)]
+#[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Export {
     /// The file to write, or for Org and Markdown a folder [default: standard output]
     #[arg(value_name = "PATH")]
@@ -302,10 +303,11 @@ fn export_folder(
         write_file(&path, |out| Ok(out.write_all(text.as_bytes())?))?;
     }
     note_lowered(context, &lowered);
-    print(context, view, folder, files.len())
+    print(context, view, folder, files.len())?;
+    Ok(())
 }
 
-fn print(context: &mut Context, view: &View, path: &Path, files: usize) -> Result<(), Failure> {
+fn print(context: &mut Context, view: &View, path: &Path, files: usize) -> Done {
     context.answer(&Exported {
         objects: view.len(),
         path: shown(path),

@@ -5,14 +5,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::prelude::*;
 use crate::digest::TextDigest;
-use crate::engine::{CommitInfo, Memory, TextRecord, View};
-use crate::error::Result;
-use crate::object::{Object, Value};
+use crate::engine::TextRecord;
+use crate::object::Value;
 
 /// Characters around the text that an excerpt shows.
 const AROUND: usize = 30;
@@ -20,13 +16,18 @@ const AROUND: usize = 30;
 /// Find a text in any field
 ///
 /// Of any object, in any case of letters.
+///
+/// # Notes
+/// With --history it searches every version, reason, source, actor, session, op and name that the log keeps: whatever
+/// erase has to reach.
+///
+/// # Examples
+/// ```text
+/// treering find 'green tea'
+/// treering find swordfish --history --json
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::reads(),
-    after_help = "With --history it searches every version, reason, source, actor, session, op and name that the log keeps: \
-                  whatever erase has to reach.\n\n\
-                  Examples:\n  treering find 'green tea'\n  treering find swordfish --history --json"
-)]
+#[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Find {
     /// The text
     #[arg(value_name = "TEXT")]
@@ -261,7 +262,7 @@ fn excerpt(text: &str, wanted: &str) -> Option<String> {
     let most = wanted.chars().count() + 2 * AROUND;
     let start = if from > 0 { "..." } else { "" };
     let rest: String = text.chars().skip(from).take(most + 1).collect();
-    Some(format!("{start}{}", human::cut(&one_line(&rest), most)))
+    Some(format!("{start}{}", cut(&one_line(&rest), most)))
 }
 
 impl Row for Holder {

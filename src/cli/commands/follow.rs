@@ -9,8 +9,7 @@ use std::time::Duration;
 use super::prelude::*;
 use crate::answers::history::LogLine;
 use crate::cli::open_store::StoreFolder;
-use crate::engine::{Memory, Revision};
-use crate::error::ErrorCode;
+use crate::engine::Revision;
 use crate::object::Commit;
 
 /// The time between two looks at the log.
@@ -34,7 +33,9 @@ pub(super) fn follow(context: &mut Context, memory: &Memory, limit: usize) -> Do
         while seen < newest && left > 0 {
             (seen, left) = (seen + 1, left - 1);
             match memory.resolve(&Revision::Seq(seen), "") {
-                Ok(info) => context.answer(&LogLine::of(memory, &info)?)?,
+                Ok(info) => {
+                    context.answer(&LogLine::of(memory, &info)?)?;
+                }
                 // A strict gc may thin a commit before it is printed.
                 Err(error) if error.code() == ErrorCode::Thinned => {}
                 Err(error) => return Err(error.into()),

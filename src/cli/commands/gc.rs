@@ -7,9 +7,7 @@ use std::time::Duration;
 
 use super::prelude::*;
 use crate::answers::commits::Collected;
-use crate::engine::{Memory, Retention};
-use crate::error::Result;
-use crate::object::Time;
+use crate::engine::Retention;
 
 /// The width of the names of fields.
 const FIELD: usize = 11;
@@ -17,17 +15,23 @@ const FIELD: usize = 11;
 /// Thin history, give back space
 ///
 /// A policy says which commits are kept.
+///
+/// # Notes
+/// Snapshots, drafts, erasures, and what a rollback, undo or redo went back to keep their commits, whatever the
+/// policy. A thinned commit's digest stays in the chain; its state is gone for good, so a policy that keeps less than
+/// the standard one, or another moment than now, asks for --yes. It holds for this run: a writer that closes the
+/// store may collect by itself, with the standard policy, but nothing younger than 7 days. Ages are judged by the
+/// newest commit where the clock is more than a day ahead of it. Others may read and write meanwhile. A duration is
+/// 12h, 30d, 8w, 2y, 0 or forever.
+///
+/// # Examples
+/// ```text
+/// treering gc --dry-run
+/// treering gc
+/// treering gc --keep-all 2d --hourly 0 --weekly 2y --yes
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::waits(),
-    after_help = "Snapshots, drafts, erasures, and what a rollback, undo or redo went back to keep their commits, whatever \
-                  the policy. A thinned commit's digest stays in the chain; its state is gone for good, so a policy that \
-                  keeps less than the standard one, or another moment than now, asks for --yes. It holds for this run: a \
-                  writer that closes the store may collect by itself, with the standard policy, but nothing younger than 7 days. Ages are judged by \
-                  the newest commit where the clock is more than a day ahead of it. Others may read and write meanwhile. \
-                  A duration is 12h, 30d, 8w, 2y, 0 or forever.\n\n\
-                  Examples:\n  treering gc --dry-run\n  treering gc\n  treering gc --keep-all 2d --hourly 0 --weekly 2y --yes"
-)]
+#[command(args = args::waits(), verbatim_doc_comment)]
 pub(crate) struct Gc {
     /// Say what would go, and change nothing
     #[arg(long)]
@@ -90,8 +94,7 @@ impl Verb for Gc {
         context.answer(&Collected {
             report,
             dry_run: false,
-        })?;
-        Ok(DONE)
+        })
     }
 }
 

@@ -8,9 +8,7 @@ use super::prelude::*;
 use crate::answers::objects::Whole;
 use crate::cli::output::printable;
 use crate::digest::ObjectDigest;
-use crate::engine::{self, Memory, View};
-use crate::error::{Error, ErrorCode, Result};
-use crate::object::{Id, Object};
+use crate::engine::{self};
 
 /// Children that people see.
 const CHILDREN_SHOWN: usize = 20;
@@ -20,11 +18,15 @@ const FIELD: usize = 11;
 const ATTRIBUTE_MAX: usize = 24;
 
 /// Show one object
+///
+/// # Examples
+/// ```text
+/// treering get tea
+/// treering get tea --at snap:0 --json
+/// treering get --digest 5f0c81d2
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::reads(),
-    after_help = "Examples:\n  treering get tea\n  treering get tea --at snap:0 --json\n  treering get --digest 5f0c81d2"
-)]
+#[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Get {
     /// The object
     #[arg(value_name = "ID", required_unless_present = "digest")]
@@ -43,16 +45,14 @@ impl Verb for Get {
         let view = context.view(&memory)?;
         if let Some(digest) = &self.digest {
             let version = version_of(&memory, &view, digest)?;
-            context.answer(&Whole::of_version(&view, version)?)?;
-            return Ok(DONE);
+            return context.answer(&Whole::of_version(&view, version)?);
         }
         let id = Id::new(self.id.as_deref().unwrap_or_default())?;
         let Some(object) = view.get(&id)? else {
             let newest = memory.changes_of(&id).next().transpose()?;
             return Err(no_object(&memory, &id, &view, newest.as_ref()).into());
         };
-        context.answer(&Whole::of(&view, object)?)?;
-        Ok(DONE)
+        context.answer(&Whole::of(&view, object)?)
     }
 }
 

@@ -11,11 +11,14 @@ use crate::digest::to_hex;
 const FIELD: usize = 9;
 
 /// Show the root of the state
+///
+/// # Examples
+/// ```text
+/// treering head
+/// treering head --at @-3 --json
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::reads(),
-    after_help = "Examples:\n  treering head\n  treering head --at @-3 --json"
-)]
+#[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Head {}
 
 impl Verb for Head {
@@ -35,8 +38,7 @@ impl Verb for Head {
             hash: memory.hash(),
             time: info.commit.time,
             store: memory.path().map(absolute),
-        })?;
-        Ok(DONE)
+        })
     }
 }
 

@@ -3,25 +3,24 @@
 //! # Layer
 //! L10, part of cli.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::absent::no_object;
 use super::prelude::*;
 use crate::answers::history::HistoryLine;
-use crate::cli::human::minor;
 use crate::engine::HistoryEntry;
-use crate::error::Result;
-use crate::object::{Id, Origin};
+use crate::object::Origin;
 
 /// List the changes of one object
 ///
 /// The newest comes first.
+///
+/// # Examples
+/// ```text
+/// treering history tea
+/// treering history tea --long
+/// treering history tea --limit 3 --json
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::reads(),
-    after_help = "Examples:\n  treering history tea\n  treering history tea --long\n  treering history tea --limit 3 --json"
-)]
+#[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct History {
     /// The object
     #[arg(value_name = "ID")]

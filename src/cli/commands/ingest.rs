@@ -8,20 +8,18 @@
 
 use super::prelude::*;
 use crate::answers::commits::{Ingested, SkippedFile, Tally};
-use clap::ValueEnum;
 use std::collections::HashSet;
 use std::env;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
 
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::cli::errors::input_error;
-use crate::engine::{Committed, Memory, Writer};
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::engine::{Committed, Writer};
+use crate::error::ErrorKind;
 use crate::ingest::{self, Change, Document, Format, IngestOptions};
-use crate::object::{Id, Scope};
+use crate::object::Scope;
 
 /// The largest file that is read.
 const FILE_BYTES_MAX: u64 = 256 << 20;
@@ -45,15 +43,20 @@ pub(crate) enum DocumentFormat {
 /// Turn documents into objects
 ///
 /// Org, Markdown and JSON Lines are read.
+///
+/// # Notes
+/// A folder gives every .org, .md and .jsonl file below it. Ingesting again updates what changed and removes what
+/// left the document; unchanged input makes no commit. All of it is one commit, and a snapshot of the state before
+/// goes into the ring of your lane (snap:0).
+///
+/// # Examples
+/// ```text
+/// treering ingest notes/ README.md
+/// treering ingest --scope work journal.org
+/// treering ingest notes/ --prune notes/old.org
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::writes(),
-    after_help = "A folder gives every .org, .md and .jsonl file below it. Ingesting again updates what changed \
-                  and removes what left the document; unchanged input makes no commit. All of it is one \
-                  commit, and a snapshot of the state before goes into the ring of your lane (snap:0).\n\n\
-                  Examples:\n  treering ingest notes/ README.md\n  treering ingest --scope work journal.org\n  \
-                  treering ingest notes/ --prune notes/old.org"
-)]
+#[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Ingest {
     /// Files and folders
     #[arg(required = true, value_name = "PATH")]

@@ -3,8 +3,6 @@
 //! # Layer
 //! L10, part of cli.
 
-use clap::ValueEnum;
-
 use super::prelude::*;
 use crate::answers::store::{Created, FORMAT, absolute};
 use crate::digest::HashAlgorithm;
@@ -17,11 +15,14 @@ enum HashName {
 }
 
 /// Make a store
+///
+/// # Examples
+/// ```text
+/// treering init
+/// treering init --store /srv/agent --hash sha256
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::writes(),
-    after_help = "Examples:\n  treering init\n  treering init --store /srv/agent --hash sha256"
-)]
+#[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Init {
     /// The hash that names everything in the store
     #[arg(long, value_name = "HASH", default_value = "blake3")]
@@ -43,8 +44,7 @@ impl Verb for Init {
             store: absolute(&path),
             hash,
             format: FORMAT,
-        })?;
-        Ok(DONE)
+        })
     }
 }
 

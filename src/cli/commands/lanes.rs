@@ -6,21 +6,20 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::prelude::*;
 use crate::digest::CommitDigest;
-use crate::object::Time;
 
 /// List the lanes, most recent first
 ///
 /// A lane is a session, else an actor, else `default`. It has an undo and a ring of snapshots of its own.
+///
+/// # Examples
+/// ```text
+/// treering lanes
+/// treering lanes --at snap:0 --json
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::reads(),
-    after_help = "Examples:\n  treering lanes\n  treering lanes --at snap:0 --json"
-)]
+#[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Lanes {
     /// At most N
     #[arg(long, value_name = "N")]
@@ -69,8 +68,7 @@ impl Verb for Lanes {
             }
         }
         lanes.truncate(self.limit.unwrap_or(usize::MAX));
-        context.rows(lanes.into_iter().map(Ok))?;
-        Ok(DONE)
+        context.rows(lanes.into_iter().map(Ok))
     }
 }
 

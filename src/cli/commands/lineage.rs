@@ -5,21 +5,22 @@
 
 use std::collections::HashSet;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::absent::no_object;
 use super::prelude::*;
 use crate::digest::ObjectDigest;
-use crate::engine::{Memory, View};
-use crate::error::Result;
-use crate::object::{Id, Object, Origin};
+use crate::object::Origin;
 
 /// List sources and derivations
 ///
 /// The versions that an object is derived from, level by level, then the objects that are derived from it.
+///
+/// # Examples
+/// ```text
+/// treering lineage summaries/monday
+/// treering lineage tea --at snap:0 --json
+/// ```
 #[derive(Args, Debug)]
-#[command(args = args::reads(), after_help = "Examples:\n  treering lineage summaries/monday\n  treering lineage tea --at snap:0 --json")]
+#[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Lineage {
     /// The object
     #[arg(value_name = "ID")]

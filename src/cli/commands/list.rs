@@ -6,27 +6,25 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::attributes::attribute;
 use super::prelude::*;
 use crate::answers::objects::Listed;
-use crate::engine::{Memory, Query, View};
-use crate::error::Result;
-use crate::object::{Id, Kind, Object, Scope, Time};
+use crate::engine::Query;
+use crate::object::Scope;
 
 /// Objects that `--recent` lists without `--limit`.
 const RECENT: usize = 10;
 
 /// List the objects that match
+///
+/// # Examples
+/// ```text
+/// treering list --kind task --attr state=open
+/// treering list --prefix notes/ --limit 20 --json
+/// treering list --at 2026-11-21T09:00:00Z
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::reads(),
-    after_help = "Examples:\n  treering list --kind task --attr state=open\n  \
-                  treering list --prefix notes/ --limit 20 --json\n  \
-                  treering list --at 2026-11-21T09:00:00Z"
-)]
+#[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct List {
     /// Only this kind
     #[arg(long, value_name = "KIND")]
@@ -131,7 +129,7 @@ impl Row for Listed {
             coloured(Meaning::Name, &self.id),
             plain(&self.kind),
             plain(&self.scope),
-            coloured(Meaning::Quiet, human::gist(&self.object)),
+            coloured(Meaning::Quiet, gist(&self.object)),
         ]
     }
 }
@@ -152,7 +150,7 @@ impl Row for Recent {
                 .map_or_else(|| plain(""), |updated| context.when(updated)),
             coloured(Meaning::Name, &listed.id),
             plain(&listed.kind),
-            coloured(Meaning::Quiet, human::gist(&listed.object)),
+            coloured(Meaning::Quiet, gist(&listed.object)),
         ]
     }
 }

@@ -8,19 +8,24 @@ use std::collections::HashMap;
 use super::follow::follow;
 use super::prelude::*;
 use crate::answers::history::{LogGraph, LogLine, RecordedText, Reference, SnapshotLine};
-use crate::cli::human::{Mark, ROWS_ALIGNED, Timeline, drawing, minor};
-use crate::engine::{CommitInfo, Memory, Revision};
-use crate::error::Result;
-use crate::object::{Commit, Time};
+use crate::cli::human::{Mark, ROWS_ALIGNED, Timeline, drawing};
+use crate::engine::Revision;
+use crate::object::Commit;
 
 /// List the commits, newest first
+///
+/// # Notes
+/// --actor A and --session S show only what that actor did, or was done in that session.
+///
+/// # Examples
+/// ```text
+/// treering log --limit 10
+/// treering log --session night-run --since 2h
+/// treering log --at snap:0 --op rollback --json
+/// treering log --refs
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::reads(),
-    after_help = "--actor A and --session S show only what that actor did, or was done in that session.\n\n\
-                  Examples:\n  treering log --limit 10\n  treering log --session night-run --since 2h\n  \
-                  treering log --at snap:0 --op rollback --json\n  treering log --refs"
-)]
+#[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Log {
     /// At most N
     #[arg(long, value_name = "N")]
@@ -81,8 +86,7 @@ impl Verb for Log {
             };
             Some(info.and_then(|info| graph.line(&memory, &info, to)))
         });
-        context.rows(lines)?;
-        Ok(DONE)
+        context.rows(lines)
     }
 }
 
@@ -232,8 +236,7 @@ fn references(context: &mut Context, memory: &Memory, wanted: &Wanted, limit: Op
         .filter(|info| !of_the_past || info.time <= until)
         .filter(|info| wanted.has(info.actor.as_deref(), info.session.as_deref(), info.time));
     let found = found.take(limit.unwrap_or(usize::MAX));
-    context.rows(found.map(|info| Ok(Reference(info))))?;
-    Ok(DONE)
+    context.rows(found.map(|info| Ok(Reference(info))))
 }
 
 impl Row for Reference {

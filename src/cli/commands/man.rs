@@ -3,21 +3,24 @@
 //! # Layer
 //! L10, part of cli.
 
-use std::path::{Path, PathBuf};
-
 use clap_mangen::Man as Page;
 
 use super::prelude::*;
 use crate::answers::program::{ManPage, ManPages};
 use crate::cli::parse::definition_shown;
 use crate::cli::verb::Groups;
-use crate::error::{Error, Result};
 
 /// Print the man page
 ///
 /// With a folder, the page of each verb is written into it.
+///
+/// # Examples
+/// ```text
+/// treering man | man -l -
+/// treering man ~/.local/share/man/man1
+/// ```
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  treering man | man -l -\n  treering man ~/.local/share/man/man1")]
+#[command(verbatim_doc_comment)]
 pub(crate) struct Man {
     /// The folder to write treering.1, treering-put.1 and so on into
     #[arg(value_name = "DIR")]
@@ -31,19 +34,17 @@ impl Verb for Man {
     fn run(self, context: &mut Context) -> Done {
         if let Some(folder) = &self.folder {
             let pages = write_pages(context.verbs, folder)?;
-            context.answer(&ManPages {
+            return context.answer(&ManPages {
                 pages,
                 path: shown(folder),
-            })?;
-            return Ok(DONE);
+            });
         }
         let mut page = Vec::new();
         let rendered = Page::new(definition_shown(context.verbs)).render(&mut page);
         rendered.map_err(|error| Error::io("writing the man page", error))?;
         context.answer(&ManPage {
             page: String::from_utf8_lossy(&page).into_owned(),
-        })?;
-        Ok(DONE)
+        })
     }
 }
 

@@ -6,8 +6,10 @@
 //!
 //! ```text
 //! /// Show the present root                                  <- a line for the overview and `-h`
+//! ///
+//! /// # Examples                                             <- behind the options, as is a section `# Notes`
 //! #[derive(Args, Debug)]
-//! #[command(args = args::reads(), after_help = "Examples: ...")]  <- the shared options that it takes
+//! #[command(args = args::reads(), verbatim_doc_comment)]     <- the shared options that it takes
 //! pub(crate) struct Head {}
 //!
 //! impl Verb for Head {

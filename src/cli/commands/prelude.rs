@@ -3,13 +3,22 @@
 //! # Layer
 //! L10, part of cli.
 
-pub(super) use clap::Args;
+pub(super) use std::path::{Path, PathBuf};
+
+pub(super) use clap::{Args, Subcommand, ValueEnum};
+pub(super) use schemars::JsonSchema;
+pub(super) use serde::Serialize;
 
 pub(super) use crate::cli::answer::{Answer, Row};
 pub(super) use crate::cli::args;
 pub(super) use crate::cli::context::{Context, shown};
 pub(super) use crate::cli::errors::{DAMAGED, DONE, Done, Failure, NO};
-pub(super) use crate::cli::human::{self, Cell, bytes, coloured, counted, number, one_line, plain, short};
+pub(super) use crate::cli::human::{
+    self, Cell, Table, bytes, coloured, counted, cut, gist, minor, number, one_line, plain, right, short,
+};
 pub(super) use crate::cli::output::Meaning;
 pub(super) use crate::cli::time;
 pub(super) use crate::cli::verb::{Form, Verb, form};
+pub(super) use crate::engine::{CommitInfo, Memory, View};
+pub(super) use crate::error::{Error, ErrorCode, Result};
+pub(super) use crate::object::{Id, Kind, Object, Time};

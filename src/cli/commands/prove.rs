@@ -5,16 +5,18 @@
 
 use super::prelude::*;
 use crate::answers::proof::ProofDocument;
-use crate::object::Id;
 
 /// Prove what a state holds
 ///
 /// The proof is about one object: that it is in the state of a root, or that it is not.
+///
+/// # Examples
+/// ```text
+/// treering prove tea --json > tea.proof
+/// treering prove tea --at release-1 --json
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::reads(),
-    after_help = "Examples:\n  treering prove tea --json > tea.proof\n  treering prove tea --at release-1 --json"
-)]
+#[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Prove {
     /// The object, present or not
     #[arg(value_name = "ID")]
@@ -29,8 +31,7 @@ impl Verb for Prove {
         let id = Id::new(&self.id)?;
         let memory = context.open_to_read()?;
         let view = context.view(&memory)?;
-        context.answer(&ProofDocument::of(&memory, &view, &id)?)?;
-        Ok(DONE)
+        context.answer(&ProofDocument::of(&memory, &view, &id)?)
     }
 }
 

@@ -12,18 +12,15 @@
 use super::prelude::*;
 use crate::answers::commits::{Put as PutAnswer, PutLines, Tally};
 use std::collections::HashMap;
-use std::path::Path;
-use std::path::PathBuf;
 
 use super::attributes::attribute;
 #[cfg(feature = "agent")]
 use super::flags::Flags;
 use super::input::{Lines, at_line, content_from_input, open_input};
 use super::progress::BatchProgress;
-use crate::engine::{Authorisation, CommitInfo, Memory, Staged, Writer};
-use crate::error::{Error, ErrorCode, Result};
+use crate::engine::{Authorisation, Staged, Writer};
 use crate::ingest::json::{self as lines, ObjectLine};
-use crate::object::{Id, Kind, NewObject, Origin, Position, Scope, Value};
+use crate::object::{NewObject, Origin, Position, Scope, Value};
 
 /// Earlier versions that may wait for an object that they go with, in batches that are smaller.
 const PAST_LINES_MAX: usize = 10_000;
@@ -31,14 +28,16 @@ const PAST_LINES_MAX: usize = 10_000;
 /// Store one object, or many
 ///
 /// An object that is there is replaced as a whole.
+///
+/// # Examples
+/// ```text
+/// treering put tea --kind fact --content 'Ada drinks green tea'
+/// treering put task/7 --kind task --attr state=open --attr 'tags:=["a","b"]'
+/// git log -1 | treering put last-commit --kind note --content -
+/// treering export | treering --store copy put --jsonl - --batch 1000
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::writes(),
-    after_help = "Examples:\n  treering put tea --kind fact --content 'Ada drinks green tea'\n  \
-                  treering put task/7 --kind task --attr state=open --attr 'tags:=[\"a\",\"b\"]'\n  \
-                  git log -1 | treering put last-commit --kind note --content -\n  \
-                  treering export | treering --store copy put --jsonl - --batch 1000"
-)]
+#[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Put {
     /// The name of the object, for ever
     #[arg(required_unless_present = "jsonl", value_name = "ID")]
@@ -106,8 +105,7 @@ fn put_one(context: &mut Context, verb: Put) -> Done {
     };
     let memory = context.open_or_create(|empty| write(empty).map(drop))?;
     let answer = write(&memory)?;
-    context.answer(&answer)?;
-    Ok(DONE)
+    context.answer(&answer)
 }
 
 impl Answer for PutAnswer {
@@ -228,8 +226,7 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
             removed: 0,
         },
         commit: view.commit(),
-    })?;
-    Ok(DONE)
+    })
 }
 
 /// Puts every line, `size` of them in a commit. Answers the earlier versions that no commit took along.

@@ -9,11 +9,14 @@ use crate::answers::commits::Moved;
 use crate::object::Op;
 
 /// Bring back what undo reversed
+///
+/// # Examples
+/// ```text
+/// treering redo --dry-run
+/// treering redo --session night-run
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::writes(),
-    after_help = "Examples:\n  treering redo --dry-run\n  treering redo --session night-run"
-)]
+#[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Redo {
     /// Say what would change, and change nothing
     #[arg(long)]
@@ -28,12 +31,10 @@ impl Verb for Redo {
         if self.dry_run {
             let memory = context.open_to_read()?;
             let plan = memory.redo_preview(&context.writer())?;
-            context.answer(&Preview::of(&memory, Op::REDO, plan))?;
-            return Ok(DONE);
+            return context.answer(&Preview::of(&memory, Op::REDO, plan));
         }
         let memory = context.open_to_write()?;
         let committed = memory.redo(&context.writer())?;
-        context.answer(&Moved::of(&memory, &committed)?)?;
-        Ok(DONE)
+        context.answer(&Moved::of(&memory, &committed)?)
     }
 }

@@ -5,16 +5,18 @@
 
 use super::prelude::*;
 use crate::answers::commits::{Removed, counts};
-use crate::object::Id;
 
 /// Remove an object
 ///
 /// It leaves the state; history keeps it.
+///
+/// # Examples
+/// ```text
+/// treering remove tea -m 'no longer true'
+/// treering remove notes/old --recursive
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::writes(),
-    after_help = "Examples:\n  treering remove tea -m 'no longer true'\n  treering remove notes/old --recursive"
-)]
+#[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Remove {
     /// The object
     #[arg(value_name = "ID")]
@@ -39,8 +41,7 @@ impl Verb for Remove {
         context.answer(&Removed {
             removed: counts(&memory, &committed)?.removed,
             commit: committed.commit.clone(),
-        })?;
-        Ok(DONE)
+        })
     }
 }
 

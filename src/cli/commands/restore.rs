@@ -5,19 +5,22 @@
 
 use super::prelude::*;
 use crate::answers::commits::{Moved, RestorePreview};
-use crate::error::{Error, Result};
-use crate::object::Id;
 
 /// Bring back single objects
 ///
 /// Each gets the version that it had in an earlier state.
+///
+/// # Notes
+/// One commit for all of them: what else was written since stays. An object that was not there at REV is removed.
+///
+/// # Examples
+/// ```text
+/// treering restore seq:3 facts/office
+/// treering restore snap:0 notes/plan --recursive --dry-run
+/// treering restore @-1 facts/office facts/hours -m 'the page was wrong'
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::writes(),
-    after_help = "One commit for all of them: what else was written since stays. An object that was not there at REV is removed.\n\n\
-                  Examples:\n  treering restore seq:3 facts/office\n  treering restore snap:0 notes/plan --recursive --dry-run\n  \
-                  treering restore @-1 facts/office facts/hours -m 'the page was wrong'"
-)]
+#[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Restore {
     /// The state to take them from
     #[arg(value_name = "REV")]

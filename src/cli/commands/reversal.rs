@@ -3,15 +3,12 @@
 //! # Layer
 //! L10, part of cli.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::diff::show_changes;
 use super::prelude::*;
 use crate::answers::history::ChangeLine;
 use crate::cli::human::heading;
 use crate::digest::CommitDigest;
-use crate::engine::{ChangeKind, Memory, Reversing, View};
+use crate::engine::{ChangeKind, Reversing};
 use crate::store::ChangeCounts;
 
 /// What an undo or redo would do.

@@ -6,18 +6,20 @@
 use super::prelude::*;
 use crate::answers::commits::{Moved, RollbackPreview};
 use crate::cli::revision;
-use crate::engine::{self, Memory, Revision};
-use crate::error::{ErrorCode, Result};
+use crate::engine::{self, Revision};
 
 /// Bring back an earlier state
 ///
 /// The rollback is a new commit, so it can be undone.
+///
+/// # Examples
+/// ```text
+/// treering rollback snap:0 --dry-run
+/// treering rollback snap:0
+/// treering rollback @-5 -m 'the plan was wrong'
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::writes(),
-    after_help = "Examples:\n  treering rollback snap:0 --dry-run\n  treering rollback snap:0\n  \
-                  treering rollback @-5 -m 'the plan was wrong'"
-)]
+#[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Rollback {
     /// The state to bring back
     #[arg(value_name = "REV")]
@@ -38,13 +40,11 @@ impl Verb for Rollback {
         let target = revision::parse(&self.revision)?;
         if self.dry_run {
             let preview = preview(context, &target, self.all)?;
-            context.answer(&preview)?;
-            return Ok(DONE);
+            return context.answer(&preview);
         }
         let memory = context.open_to_write()?;
         let committed = rollback(&memory, &target, self.all).by(&context.writer())?;
-        context.answer(&Moved::of(&memory, &committed)?)?;
-        Ok(DONE)
+        context.answer(&Moved::of(&memory, &committed)?)
     }
 }
 

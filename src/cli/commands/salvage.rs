@@ -3,14 +3,11 @@
 //! # Layer
 //! L10, part of cli.
 
-use std::path::{Path, PathBuf};
-
 use super::doctor::not_opened;
 use super::findings::show_finding;
 use super::prelude::*;
 use crate::answers::store::Salvaged;
 use crate::cli::context::quoted;
-use crate::engine::Memory;
 
 /// Lost objects that people see named.
 const LOST_SHOWN: usize = 20;
@@ -18,11 +15,17 @@ const LOST_SHOWN: usize = 20;
 /// Save what is whole in a new store
 ///
 /// Everything goes into it that still verifies in a damaged store.
+///
+/// # Notes
+/// FROM is only read, and TO must not be there; --store means nothing here. An object whose newest version is lost
+/// has that of the newest kept commit (older), or is gone (lost). Exit code 5: something is lost.
+///
+/// # Examples
+/// ```text
+/// treering salvage .treering saved
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    after_help = "FROM is only read, and TO must not be there; --store means nothing here. An object whose newest version is \
-                  lost has that of the newest kept commit (older), or is gone (lost). Exit code 5: something is lost.\n\nExamples:\n  treering salvage .treering saved"
-)]
+#[command(verbatim_doc_comment)]
 pub(crate) struct Salvage {
     /// The folder of the damaged store
     from: PathBuf,

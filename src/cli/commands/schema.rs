@@ -11,7 +11,6 @@ use crate::answers::program::{Noted, Refusal, Version};
 #[cfg(feature = "agent")]
 use crate::cli::agent_context::Disabled;
 use crate::cli::verb::{self, Groups};
-use crate::error::Error;
 
 /// What is written beside the answers of verbs.
 const OTHERS: &[(&str, &[Form])] = &[
@@ -31,11 +30,17 @@ const OTHERS: &[(&str, &[Form])] = &[
 ];
 
 /// Print the JSON Schema of answers
+///
+/// # Notes
+/// Without a verb it is one document with the schema of each, and of errors and notes on standard error.
+///
+/// # Examples
+/// ```text
+/// treering schema log
+/// treering schema --json > treering.schemas.json
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    after_help = "Without a verb it is one document with the schema of each, and of errors and notes on standard error.\n\n\
-                  Examples:\n  treering schema log\n  treering schema --json > treering.schemas.json"
-)]
+#[command(verbatim_doc_comment)]
 pub(crate) struct Schema {
     /// The verb, or `error` or `note`
     #[arg(value_name = "VERB")]

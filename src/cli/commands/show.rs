@@ -3,25 +3,26 @@
 //! # Layer
 //! L10, part of cli.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::diff::show_changes;
 use super::prelude::*;
 use crate::answers::history::{ChangeLine, LogLine};
 use crate::digest::{CommitDigest, HistoryRoot, to_hex};
-use crate::engine::{Change, View};
+use crate::engine::Change;
 use crate::object::Op;
 
 /// The width of the names of fields.
 const FIELD: usize = 14;
 
 /// Show a commit and its changes
+///
+/// # Examples
+/// ```text
+/// treering show
+/// treering show @-3
+/// treering show seq:7 --limit 20 --json
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::reads(),
-    after_help = "Examples:\n  treering show\n  treering show @-3\n  treering show seq:7 --limit 20 --json"
-)]
+#[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Show {
     /// The commit [default: @]
     #[arg(value_name = "REV")]
@@ -93,8 +94,7 @@ impl Verb for Show {
             changes: changes.or((info.commit.seq == 0).then(Vec::new)),
             lane: info.lane().to_owned(),
             difference,
-        })?;
-        Ok(DONE)
+        })
     }
 }
 

@@ -8,14 +8,19 @@ use crate::answers::history::SnapshotTaken;
 use crate::object::check_snapshot_name;
 
 /// Name the present state
+///
+/// # Notes
+/// Without a name it goes into the ring of your lane, which keeps the newest 20 (snap:0 is the newest). A named one
+/// stays until it is deleted.
+///
+/// # Examples
+/// ```text
+/// treering snapshot -m 'before the refactoring'
+/// treering snapshot release-1
+/// treering snapshot --delete release-1
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::writes(),
-    after_help = "Without a name it goes into the ring of your lane, which keeps the newest 20 (snap:0 is the \
-                  newest). A named one stays until it is deleted.\n\n\
-                  Examples:\n  treering snapshot -m 'before the refactoring'\n  treering snapshot release-1\n  \
-                  treering snapshot --delete release-1"
-)]
+#[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Snapshot {
     /// A name that stays; without it, the ring of your lane
     #[arg(value_name = "NAME")]
@@ -42,8 +47,7 @@ impl Verb for Snapshot {
         context.answer(&SnapshotTaken {
             snapshot: info.into(),
             deleted: self.delete.is_some(),
-        })?;
-        Ok(DONE)
+        })
     }
 }
 

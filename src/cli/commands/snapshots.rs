@@ -7,11 +7,14 @@ use super::prelude::*;
 use crate::answers::history::SnapshotLine;
 
 /// List the snapshots, newest first
+///
+/// # Examples
+/// ```text
+/// treering snapshots
+/// treering snapshots --limit 5 --json
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::reads(),
-    after_help = "Examples:\n  treering snapshots\n  treering snapshots --limit 5 --json"
-)]
+#[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Snapshots {
     /// At most N
     #[arg(long, value_name = "N")]
@@ -27,8 +30,7 @@ impl Verb for Snapshots {
         let newest = context.view(&memory)?.commit().commit.seq;
         let found = memory.snapshots()?.into_iter().filter(|info| info.seq <= newest);
         let found = found.take(self.limit.unwrap_or(usize::MAX));
-        context.rows(found.map(|info| Ok(SnapshotLine::from(info))))?;
-        Ok(DONE)
+        context.rows(found.map(|info| Ok(SnapshotLine::from(info))))
     }
 }
 

@@ -13,11 +13,15 @@ use crate::engine::KindSpace;
 const FIELD: usize = 11;
 
 /// Count and measure the store
+///
+/// # Examples
+/// ```text
+/// treering stats
+/// treering stats --by kind
+/// treering stats --space --json
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::reads(),
-    after_help = "Examples:\n  treering stats\n  treering stats --by kind\n  treering stats --space --json"
-)]
+#[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Stats {
     /// Also what takes the space of the log, and what gc would free: reads all of it
     #[arg(long)]
@@ -41,8 +45,7 @@ impl Verb for Stats {
         let is_present = context.at().is_none();
         let stats = is_present.then(|| memory.stats()).transpose()?;
         let space = (is_present && self.space).then(|| memory.space()).transpose()?;
-        context.answer(&Statistics::of(&memory, &view, stats, space)?)?;
-        Ok(DONE)
+        context.answer(&Statistics::of(&memory, &view, stats, space)?)
     }
 }
 

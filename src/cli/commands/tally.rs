@@ -5,12 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::prelude::*;
-use crate::cli::human::right;
-use crate::engine::Memory;
 
 /// The objects that have one value.
 #[derive(Serialize, JsonSchema)]
@@ -51,8 +46,7 @@ pub(super) fn tally(context: &mut Context, memory: &Memory, by: &str) -> Done {
         })
         .collect();
     tallies.sort_by_key(|tally| std::cmp::Reverse(tally.objects));
-    context.rows(tallies.into_iter().map(Ok))?;
-    Ok(DONE)
+    context.rows(tallies.into_iter().map(Ok))
 }
 
 impl Row for Tally {

@@ -5,14 +5,8 @@
 
 use std::collections::BinaryHeap;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::absent::no_object;
 use super::prelude::*;
-use crate::engine::{Memory, View};
-use crate::error::Result;
-use crate::object::Id;
 
 /// Levels that are indented.
 const INDENT_MAX: u64 = 64;
@@ -20,8 +14,14 @@ const INDENT_MAX: u64 = 64;
 /// List objects below one another
 ///
 /// All of them, or those below ID.
+///
+/// # Examples
+/// ```text
+/// treering tree
+/// treering tree notes --depth 2 --at snap:0
+/// ```
 #[derive(Args, Debug)]
-#[command(args = args::reads(), after_help = "Examples:\n  treering tree\n  treering tree notes --depth 2 --at snap:0")]
+#[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Tree {
     /// The object at the top
     #[arg(value_name = "ID")]
@@ -131,7 +131,7 @@ impl Walk {
             parent: object.parent().map(str::to_owned),
             kind: object.kind().to_owned(),
             children: self.view.child_count(id)?,
-            gist: human::gist(&object),
+            gist: gist(&object),
         })
     }
 }

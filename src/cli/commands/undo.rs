@@ -11,11 +11,14 @@ use crate::object::Op;
 /// Reverse your last change
 ///
 /// That is the newest commit of your lane.
+///
+/// # Examples
+/// ```text
+/// treering undo --dry-run
+/// treering undo --session night-run
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::writes(),
-    after_help = "Examples:\n  treering undo --dry-run\n  treering undo --session night-run"
-)]
+#[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Undo {
     /// Say what would change, and change nothing
     #[arg(long)]
@@ -30,12 +33,10 @@ impl Verb for Undo {
         if self.dry_run {
             let memory = context.open_to_read()?;
             let plan = memory.undo_preview(&context.writer())?;
-            context.answer(&Preview::of(&memory, Op::UNDO, plan))?;
-            return Ok(DONE);
+            return context.answer(&Preview::of(&memory, Op::UNDO, plan));
         }
         let memory = context.open_to_write()?;
         let committed = memory.undo(&context.writer())?;
-        context.answer(&Moved::of(&memory, &committed)?)?;
-        Ok(DONE)
+        context.answer(&Moved::of(&memory, &committed)?)
     }
 }

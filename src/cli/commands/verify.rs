@@ -3,14 +3,12 @@
 //! # Layer
 //! L10, part of cli.
 
-use std::path::{Path, PathBuf};
-
 use super::findings::show_finding;
 use super::prelude::*;
 use crate::answers::store::{StateAt, Verified};
 use crate::cli::context::explain;
-use crate::engine::{FindingKind, Memory, VerifyDepth, VerifyReport};
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::engine::{FindingKind, VerifyDepth, VerifyReport};
+use crate::error::ErrorKind;
 
 /// The files without which not even a degraded reader finds anything.
 const NEEDED_TO_READ: [&str; 2] = ["format", "manifest"];
@@ -18,13 +16,18 @@ const NEEDED_TO_READ: [&str; 2] = ["format", "manifest"];
 /// Check every byte of the store
 ///
 /// Each digest and commit is checked too.
+///
+/// # Notes
+/// Works on a store that does not open, too, and writes nothing. Each place is corrupt, missing, cut, older or
+/// foreign; what is harmless is listed and costs nothing. Exit code 5: damage.
+///
+/// # Examples
+/// ```text
+/// treering verify
+/// treering verify --quick --json
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::reads(),
-    after_help = "Works on a store that does not open, too, and writes nothing. Each place is corrupt, missing, cut, older or \
-                  foreign; what is harmless is listed and costs nothing. Exit code 5: damage.\n\n\
-                  Examples:\n  treering verify\n  treering verify --quick --json"
-)]
+#[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Verify {
     /// Check frames and seals only, no digest of an object
     #[arg(long)]

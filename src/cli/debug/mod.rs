@@ -36,15 +36,21 @@ use shell::Shell;
 /// A shell over one open store
 ///
 /// It is read-only unless --write allows more.
+///
+/// # Notes
+/// At a terminal it reads commands with completion and history; otherwise it runs the commands of -f and -c, or those
+/// on standard input, a line each, and stops at the first that fails. A damaged store opens at the newest state
+/// before the damage.
+///
+/// # Examples
+/// ```text
+/// treering debug
+/// treering debug -c 'show' -c 'undo --dry-run'
+/// treering debug --mode markdown -f questions.txt
+/// echo 'inspect frames' | treering debug --json
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::reads_and_writes(),
-    after_help = "At a terminal it reads commands with completion and history; otherwise it runs the commands of -f and \
-                  -c, or those on standard input, a line each, and stops at the first that fails. A damaged store \
-                  opens at the newest state before the damage.\n\n\
-                  Examples:\n  treering debug\n  treering debug -c 'show' -c 'undo --dry-run'\n  \
-                  treering debug --mode markdown -f questions.txt\n  echo 'inspect frames' | treering debug --json"
-)]
+#[command(args = args::reads_and_writes(), verbatim_doc_comment)]
 pub(crate) struct Debug {
     /// Run this command and leave; may be repeated
     #[arg(short = 'c', long = "command", value_name = "COMMAND")]

@@ -26,8 +26,14 @@ pub(super) use killed::write_until_killed;
 /// See all of it on real input
 ///
 /// The tour goes through snapshot, diff, rollback and verify.
+///
+/// # Examples
+/// ```text
+/// treering tour
+/// treering tour --keep ./my-first-store
+/// ```
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  treering tour\n  treering tour --keep ./my-first-store")]
+#[command(verbatim_doc_comment)]
 pub(crate) struct Tour {
     /// Keep the store of the tour in DIR, which must be empty or absent
     #[arg(long, value_name = "DIR")]

@@ -6,8 +6,6 @@
 use crate::agent::AuditRequest;
 use crate::answers::agent::items::AuditedCommit;
 use crate::cli::commands::prelude::*;
-use crate::cli::human::minor;
-use crate::object::Id;
 
 /// Ids that people see of a line.
 const IDS_A_LINE: usize = 3;
@@ -15,12 +13,15 @@ const IDS_A_LINE: usize = 3;
 /// List who did what, and why
 ///
 /// The lines are the commits, newest first.
+///
+/// # Examples
+/// ```text
+/// treering audit --limit 10
+/// treering audit --session night-run --kind fact --json
+/// treering audit --id facts/office --since 2d
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::reads(),
-    after_help = "Examples:\n  treering audit --limit 10\n  treering audit --session night-run --kind fact --json\n  \
-                  treering audit --id facts/office --since 2d"
-)]
+#[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Audit {
     /// Only what came from this source
     #[arg(long = "from", value_name = "SRC")]
@@ -66,8 +67,7 @@ impl Verb for Audit {
         };
         let lines = agent.audit(&view, request);
         let lines = lines.take(self.limit.unwrap_or(usize::MAX));
-        context.rows(lines.map(|line| line.map(AuditedCommit::from)))?;
-        Ok(DONE)
+        context.rows(lines.map(|line| line.map(AuditedCommit::from)))
     }
 }
 

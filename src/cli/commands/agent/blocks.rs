@@ -9,7 +9,7 @@ use crate::answers::program::{BlockLeftOut, BlocksWritten};
 use crate::cli::answer::Answer;
 use crate::cli::commands::export::Export;
 use crate::cli::context::{Context, shown};
-use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::errors::{Done, Failure};
 use crate::cli::human::counted;
 
 /// Writes the blocks. A file that somebody edited, or that is none of ours, is not written over without `--force`.
@@ -61,8 +61,7 @@ pub(in crate::cli) fn export(context: &mut Context, verb: &Export) -> Done {
         unchanged,
         left_out: left_out.collect(),
         path: shown(path),
-    })?;
-    Ok(DONE)
+    })
 }
 
 impl Answer for BlocksWritten {

@@ -6,18 +6,22 @@
 use crate::agent::decay::Pass;
 use crate::answers::agent::items::DecayPass;
 use crate::cli::commands::prelude::*;
-use crate::cli::human::Table;
 
 /// Shorten what nobody uses
 ///
 /// A text becomes a summary, then keywords, then leaves the memory.
+///
+/// # Notes
+/// After 24 hours without use a text becomes a summary, after 7 days keywords, after 30 days it is forgotten: one
+/// level a pass. What is pinned stays. `unforget` brings back the full text.
+///
+/// # Examples
+/// ```text
+/// treering decay --dry-run
+/// treering decay --now 2027-01-01
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::writes(),
-    after_help = "After 24 hours without use a text becomes a summary, after 7 days keywords, after 30 days it is forgotten: one level a pass. \
-                  What is pinned stays. `unforget` brings back the full text.\n\n\
-                  Examples:\n  treering decay --dry-run\n  treering decay --now 2027-01-01"
-)]
+#[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Decay {
     /// The moment that ages are judged at: a time, a date, or how long ago (2h, 3d) [default: now]
     #[arg(long, value_name = "TIME")]

@@ -3,15 +3,12 @@
 //! # Layer
 //! L10, part of cli.
 
-use std::path::{Path, PathBuf};
-
 use crate::agent::Sensitivity;
 use crate::agent::envelope::{Boundary, EnvelopeAnswer, EnvelopeRequest, scrubbed};
 use crate::answers::agent::recall::ScrubbedText;
 use crate::cli::agent_context::ScopeOptions;
 use crate::cli::commands::input::read_input;
 use crate::cli::commands::prelude::*;
-use crate::error::Error;
 
 /// Bytes of a text that is scrubbed.
 const TEXT_BYTES_MAX: u64 = 64 << 20;
@@ -19,15 +16,21 @@ const TEXT_BYTES_MAX: u64 = 64 << 20;
 /// Render what a prompt should know
 ///
 /// The answer is one text.
+///
+/// # Notes
+/// Rules, decisions, facts and summaries, each escaped and with its trust; the root it was made from stands at the
+/// end. With a QUERY the facts are those that answer it. Notes are for --compaction of their own session only;
+/// entries of transcripts are never shown. Never give it the role of the system.
+///
+/// # Examples
+/// ```text
+/// treering envelope
+/// treering envelope 'which database' --budget 1000 --json
+/// treering envelope --compaction --session s1
+/// treering envelope --scrub prompt.txt
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::reads(),
-    after_help = "Rules, decisions, facts and summaries, each escaped and with its trust; the root it was made from stands at \
-                  the end. With a QUERY the facts are those that answer it. Notes are for --compaction of their own session \
-                  only; entries of transcripts are never shown. Never give it the role of the system.\n\n\
-                  Examples:\n  treering envelope\n  treering envelope 'which database' --budget 1000 --json\n  \
-                  treering envelope --compaction --session s1\n  treering envelope --scrub prompt.txt"
-)]
+#[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Envelope {
     /// What the facts shall be about; without it the pinned and the newest are shown
     #[arg(value_name = "QUERY")]
@@ -90,8 +93,7 @@ impl Verb for Envelope {
         }
         let agent = context.agent_to_read()?;
         let view = context.view(agent.memory())?;
-        context.answer(&agent.envelope(&view, &request)?)?;
-        Ok(DONE)
+        context.answer(&agent.envelope(&view, &request)?)
     }
 }
 

@@ -12,21 +12,24 @@ use crate::answers::agent::items::{
 };
 use crate::cli::agent_context::ScopeOptions;
 use crate::cli::commands::prelude::*;
-use crate::cli::human::gist;
-use crate::engine::CommitInfo;
-use crate::object::{Id, Kind, Time};
 
 /// Take items out of memory
 ///
 /// `unforget` brings them back.
+///
+/// # Notes
+/// What meets all conditions goes, in one commit; of ids and of scopes, one has to fit. A pinned item goes only by
+/// its id. History keeps what was forgotten: `forgotten` lists it, `gc` leaves it for 30 days, and only `erase` takes
+/// it for good.
+///
+/// # Examples
+/// ```text
+/// treering forget facts/office -m 'they moved'
+/// treering forget --tag draft --older-than 30d --dry-run
+/// treering forget --in-session night-run
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::writes(),
-    after_help = "What meets all conditions goes, in one commit; of ids and of scopes, one has to fit. A pinned item goes only by its id. \
-                  History keeps what was forgotten: `forgotten` lists it, `gc` leaves it for 30 days, and only `erase` takes it for good.\n\n\
-                  Examples:\n  treering forget facts/office -m 'they moved'\n  treering forget --tag draft --older-than 30d --dry-run\n  \
-                  treering forget --in-session night-run"
-)]
+#[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Forget {
     /// Items by their ids, also pinned ones
     #[arg(value_name = "ID")]
@@ -97,11 +100,14 @@ impl Verb for Forget {
 /// Bring back what was forgotten
 ///
 /// It comes back byte for byte, also what was shortened.
+///
+/// # Examples
+/// ```text
+/// treering unforget facts/office
+/// treering unforget --last --dry-run
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::writes(),
-    after_help = "Examples:\n  treering unforget facts/office\n  treering unforget --last --dry-run"
-)]
+#[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Unforget {
     /// Items that were forgotten or shortened
     #[arg(value_name = "ID", required_unless_present = "last", conflicts_with_all = ["scopes", "all_scopes"])]
@@ -142,11 +148,14 @@ impl Verb for Unforget {
 /// List what was forgotten
 ///
 /// The newest comes first: when, by whom, and why.
+///
+/// # Examples
+/// ```text
+/// treering forgotten
+/// treering forgotten --all-scopes --limit 10 --json
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::reads(),
-    after_help = "Examples:\n  treering forgotten\n  treering forgotten --all-scopes --limit 10 --json"
-)]
+#[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Forgotten {
     #[command(flatten)]
     pub(crate) scopes: ScopeOptions,
@@ -164,18 +173,20 @@ impl Verb for Forgotten {
         let view = context.view(agent.memory())?;
         let reach = context.reach(&self.scopes)?;
         let list = agent.forgotten(&view, &reach, self.limit.unwrap_or(usize::MAX))?;
-        context.rows(list.into_iter().map(|one| Ok(ForgottenLine::from(one))))?;
-        Ok(DONE)
+        context.rows(list.into_iter().map(|one| Ok(ForgottenLine::from(one))))
     }
 }
 
 /// Set until when an item is shown
+///
+/// # Examples
+/// ```text
+/// treering expire facts/office --at 2027-01-01
+/// treering expire facts/office --in 30d
+/// treering expire facts/office --never
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::writes(),
-    after_help = "Examples:\n  treering expire facts/office --at 2027-01-01\n  treering expire facts/office --in 30d\n  \
-                  treering expire facts/office --never"
-)]
+#[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Expire {
     /// The item
     #[arg(value_name = "ID")]
@@ -213,8 +224,7 @@ impl Verb for Expire {
             expires: at,
             changed: commit.is_some(),
             commit: agent.memory().view().commit(),
-        })?;
-        Ok(DONE)
+        })
     }
 }
 
@@ -228,7 +238,7 @@ fn outcome(agent: &Agent, dry_run: bool, commit: Option<&CommitInfo>) -> Outcome
     }
 }
 
-fn ids_of(texts: &[String]) -> crate::error::Result<Vec<Id>> {
+fn ids_of(texts: &[String]) -> Result<Vec<Id>> {
     texts.iter().map(|text| Id::new(text)).collect()
 }
 

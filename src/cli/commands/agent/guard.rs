@@ -5,9 +5,6 @@
 
 use std::fs;
 use std::iter;
-use std::path::{Path, PathBuf};
-
-use clap::Subcommand;
 
 use crate::agent::RecallQuery;
 use crate::agent::guard::{Checks, Guarded, Policy, RecallChange, StagedChange, StagedLine as Line};
@@ -17,7 +14,7 @@ use crate::cli::commands::input::{Lines, at_line, open_input};
 use crate::cli::commands::prelude::*;
 use crate::cli::errors::{exit_code, input_error};
 use crate::cli::human::change_lines;
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::error::ErrorKind;
 
 /// The name of the policy beside the store's folder.
 const POLICY_FILE: &str = "guard.toml";
@@ -27,14 +24,21 @@ const POLICY_BYTES_MAX: u64 = 1 << 20;
 /// Check a change before it lands
 ///
 /// A change is staged under a name, checked, and committed or dropped.
+///
+/// # Notes
+/// A change is staged from JSON Lines, checked by a policy, and committed whole with a snapshot before, or not at
+/// all. The policy is guard.toml beside the store's folder, or --policy FILE, or the standard one. Exit code 4: a
+/// check refuses it.
+///
+/// # Examples
+/// ```text
+/// treering guard stage turn-7 --jsonl changes.jsonl
+/// treering guard check turn-7 --json
+/// treering guard commit turn-7 -m 'turn 7'
+/// treering guard drop turn-7
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    after_help = "A change is staged from JSON Lines, checked by a policy, and committed whole with a snapshot before, or not \
-                  at all. The policy is guard.toml beside the store's folder, or --policy FILE, or the standard one. Exit code 4: \
-                  a check refuses it.\n\n\
-                  Examples:\n  treering guard stage turn-7 --jsonl changes.jsonl\n  treering guard check turn-7 --json\n  \
-                  treering guard commit turn-7 -m 'turn 7'\n  treering guard drop turn-7"
-)]
+#[command(verbatim_doc_comment)]
 pub(crate) struct Guard {
     #[command(subcommand)]
     pub(crate) verb: GuardVerb,
@@ -69,36 +73,69 @@ impl Verb for Guard {
 #[derive(Debug, Subcommand)]
 pub(crate) enum GuardVerb {
     /// Stage a change from JSON Lines; the state does not move
-    #[command(
-        after_help = "A line is an object as put --jsonl reads it, or {\"remove\":\"ID\"}.\n\n\
-                      Examples:\n  treering guard stage turn-7 --jsonl changes.jsonl\n  \
-                      my-agent | treering guard stage turn-7 --jsonl - --session s1 --trust untrusted"
-    )]
+    ///
+    /// # Notes
+    /// A line is an object as put --jsonl reads it, or {"remove":"ID"}.
+    ///
+    /// # Examples
+    /// ```text
+    /// treering guard stage turn-7 --jsonl changes.jsonl
+    /// my-agent | treering guard stage turn-7 --jsonl - --session s1 --trust untrusted
+    /// ```
+    #[command(verbatim_doc_comment)]
     Stage(GuardStage),
     /// Say what each check finds; changes nothing
-    #[command(
-        after_help = "Examples:\n  treering guard check turn-7\n  treering guard check turn-7 --policy strict.toml --json"
-    )]
+    ///
+    /// # Examples
+    /// ```text
+    /// treering guard check turn-7
+    /// treering guard check turn-7 --policy strict.toml --json
+    /// ```
+    #[command(verbatim_doc_comment)]
     Check(GuardWith),
     /// Check it, and commit it if everything passes
-    #[command(
-        after_help = "Examples:\n  treering guard commit turn-7 -m 'turn 7'\n  treering guard commit turn-7 --json"
-    )]
+    ///
+    /// # Examples
+    /// ```text
+    /// treering guard commit turn-7 -m 'turn 7'
+    /// treering guard commit turn-7 --json
+    /// ```
+    #[command(verbatim_doc_comment)]
     Commit(GuardWith),
     /// Drop a staged change
-    #[command(after_help = "Examples:\n  treering guard drop turn-7")]
+    ///
+    /// # Examples
+    /// ```text
+    /// treering guard drop turn-7
+    /// ```
+    #[command(verbatim_doc_comment)]
     Drop(GuardDrop),
     /// Show what a staged change would do
-    #[command(after_help = "Examples:\n  treering guard show turn-7\n  treering guard show turn-7 --json")]
+    ///
+    /// # Examples
+    /// ```text
+    /// treering guard show turn-7
+    /// treering guard show turn-7 --json
+    /// ```
+    #[command(verbatim_doc_comment)]
     Show(GuardShow),
     /// Compare what questions recall in two states: what a turn or a rollback did to the answers
-    #[command(
-        after_help = "Examples:\n  treering guard recall snap:0 --query 'which database'\n  \
-                      treering guard recall @-5 @ --queries questions.txt --exit-code --json"
-    )]
+    ///
+    /// # Examples
+    /// ```text
+    /// treering guard recall snap:0 --query 'which database'
+    /// treering guard recall @-5 @ --queries questions.txt --exit-code --json
+    /// ```
+    #[command(verbatim_doc_comment)]
     Recall(GuardRecall),
     /// List what is staged
-    #[command(after_help = "Examples:\n  treering guard list\n  treering guard list --json")]
+    ///
+    /// # Examples
+    /// ```text
+    /// treering guard list
+    /// treering guard list --json
+    /// ```
+    #[command(verbatim_doc_comment)]
     List(GuardList),
 }
 
@@ -194,8 +231,7 @@ fn stage(context: &mut Context, verb: &GuardStage) -> Done {
         }))
     });
     let staged = agent.stage(&verb.name, lines, &rules, &context.writer())?;
-    context.answer(&staged)?;
-    Ok(DONE)
+    context.answer(&staged)
 }
 
 impl Answer for StagedChange {
@@ -264,8 +300,7 @@ impl Answer for GuardCommit {
 fn drop_staged(context: &mut Context, name: String) -> Done {
     let agent = context.agent_to_write()?;
     agent.drop_staged(&name, &context.writer())?;
-    context.answer(&GuardDropped { name, dropped: true })?;
-    Ok(DONE)
+    context.answer(&GuardDropped { name, dropped: true })
 }
 
 impl Answer for GuardDropped {
@@ -300,8 +335,7 @@ fn list(context: &mut Context) -> Done {
             .staged()
             .into_iter()
             .map(|staged| Ok(StagedLine::from(staged))),
-    )?;
-    Ok(DONE)
+    )
 }
 
 impl Row for StagedLine {

@@ -4,9 +4,6 @@
 //! L10, part of cli.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
-
-use clap::ValueEnum;
 
 use super::folder::{Folder, There};
 use crate::agent::Reach;
@@ -16,7 +13,6 @@ use crate::agent::session::extraction::FactScope;
 use crate::answers::agent::guard::{BlocksImported, FileImported};
 use crate::cli::commands::input::read_input;
 use crate::cli::commands::prelude::*;
-use crate::error::{Error, ErrorCode};
 
 /// The largest file that is read.
 const FILE_BYTES_MAX: u64 = 256 << 20;
@@ -47,15 +43,21 @@ pub(crate) enum FactsAbout {
 /// Take in blocks, other systems
 ///
 /// Blocks come back edited; other systems have formats of their own.
+///
+/// # Notes
+/// What is imported is trusted as a document or import at most, and goes through the scan. Files that nobody edited
+/// change nothing.
+///
+/// # Examples
+/// ```text
+/// treering import blocks/
+/// treering import blocks/ --prune
+/// treering import --format server-memory memory.jsonl
+/// treering import --format odek user.md
+/// treering import --format snap memory.snap
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::writes(),
-    after_help = "What is imported is trusted as a document or import at most, and goes through the scan. Files that nobody edited \
-                  change nothing.\n\n\
-                  Examples:\n  treering import blocks/\n  treering import blocks/ --prune\n  \
-                  treering import --format server-memory memory.jsonl\n  treering import --format odek user.md\n  \
-                  treering import --format snap memory.snap"
-)]
+#[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Import {
     /// The folder of blocks, or the file; - reads a file from standard input
     #[arg(value_name = "PATH")]

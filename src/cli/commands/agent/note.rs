@@ -3,24 +3,22 @@
 //! # Layer
 //! L10, part of cli.
 
-use clap::Subcommand;
-
 use crate::agent::Agent;
 use crate::agent::notes::{NewNote, NoteWritten, Replace};
 use crate::answers::agent::sessions::{NoteDeleted, NoteHit, NoteLine};
 use crate::cli::commands::input::text_or_input;
 use crate::cli::commands::prelude::*;
-use crate::cli::human::gist;
-use crate::engine::View;
-use crate::error::{Error, Result};
-use crate::object::Id;
 
 /// Keep notes beyond a session
+///
+/// # Examples
+/// ```text
+/// treering note write 'the build needs Rust 1.95' --session s1
+/// treering note search build
+/// treering note list --json
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    after_help = "Examples:\n  treering note write 'the build needs Rust 1.95' --session s1\n  treering note search build\n  \
-                  treering note list --json"
-)]
+#[command(verbatim_doc_comment)]
 pub(crate) struct Note {
     #[command(subcommand)]
     pub(crate) verb: NoteVerb,
@@ -50,24 +48,50 @@ impl Verb for Note {
 #[derive(Debug, Subcommand)]
 pub(crate) enum NoteVerb {
     /// Write a note, or replace one
-    #[command(
-        after_help = "The note belongs to the root of the session (--session). Only that session replaces it.\n\n\
-                      Examples:\n  treering note write 'the build needs --locked' --session s1\n  \
-                      treering note write 'done' --replace tea/note/0198c1de --session s1\n  \
-                      treering note write '' --replace '*' --session s1"
-    )]
+    ///
+    /// # Notes
+    /// The note belongs to the root of the session (--session). Only that session replaces it.
+    ///
+    /// # Examples
+    /// ```text
+    /// treering note write 'the build needs --locked' --session s1
+    /// treering note write 'done' --replace tea/note/0198c1de --session s1
+    /// treering note write '' --replace '*' --session s1
+    /// ```
+    #[command(verbatim_doc_comment)]
     Write(NoteWrite),
     /// Show a note, and keep that it was read
-    #[command(after_help = "Examples:\n  treering note read tea/note/0198c1de --json")]
+    ///
+    /// # Examples
+    /// ```text
+    /// treering note read tea/note/0198c1de --json
+    /// ```
+    #[command(verbatim_doc_comment)]
     Read(NoteRead),
     /// List the notes of the project, newest first
-    #[command(after_help = "Examples:\n  treering note list\n  treering note list --own --session s1 --json")]
+    ///
+    /// # Examples
+    /// ```text
+    /// treering note list
+    /// treering note list --own --session s1 --json
+    /// ```
+    #[command(verbatim_doc_comment)]
     List(NoteList),
     /// Delete a note, whichever session wrote it; undo brings it back
-    #[command(after_help = "Examples:\n  treering note delete tea/note/0198c1de -m 'settled'")]
+    ///
+    /// # Examples
+    /// ```text
+    /// treering note delete tea/note/0198c1de -m 'settled'
+    /// ```
+    #[command(verbatim_doc_comment)]
     Delete(NoteDelete),
     /// Find notes by words, freshness, and when they were read
-    #[command(after_help = "Examples:\n  treering note search 'build flags' --session s1 --limit 3")]
+    ///
+    /// # Examples
+    /// ```text
+    /// treering note search 'build flags' --session s1 --limit 3
+    /// ```
+    #[command(verbatim_doc_comment)]
     Search(NoteSearch),
 }
 
@@ -182,8 +206,7 @@ fn read(context: &mut Context, verb: &NoteRead) -> Done {
         Error::not_found(format!("there is no note '{id}' in the scope '{scope}'"))
             .with_hint("`note list` shows the notes")
     })?;
-    context.answer(&NoteLine::from(note))?;
-    Ok(DONE)
+    context.answer(&NoteLine::from(note))
 }
 
 impl Answer for NoteLine {
@@ -198,8 +221,7 @@ fn list(context: &mut Context, verb: &NoteList) -> Done {
     let scope = context.scope(verb.scope.as_deref())?;
     let session = verb.own.then(|| context.lane());
     let notes = agent.notes(&view, &scope, session.as_deref())?;
-    context.rows(notes.into_iter().map(|note| Ok(NoteLine::from(note))))?;
-    Ok(DONE)
+    context.rows(notes.into_iter().map(|note| Ok(NoteLine::from(note))))
 }
 
 impl Row for NoteLine {
@@ -225,8 +247,7 @@ fn delete(context: &mut Context, verb: &NoteDelete) -> Done {
         id,
         scope,
         commit,
-    })?;
-    Ok(DONE)
+    })
 }
 
 impl Answer for NoteDeleted {
@@ -244,8 +265,7 @@ fn search(context: &mut Context, verb: &NoteSearch) -> Done {
     let (agent, view) = open(context)?;
     let scope = context.scope(verb.scope.as_deref())?;
     let found = agent.search_notes(&view, &verb.query, &scope, &context.lane(), verb.limit)?;
-    context.rows(found.into_iter().map(|hit| Ok(NoteHit::from(hit))))?;
-    Ok(DONE)
+    context.rows(found.into_iter().map(|hit| Ok(NoteHit::from(hit))))
 }
 
 impl Row for NoteHit {

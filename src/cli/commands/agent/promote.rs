@@ -9,20 +9,22 @@ use crate::agent::trust::PersonSays;
 use crate::answers::agent::items::ItemPromoted;
 use crate::cli::commands::prelude::*;
 use crate::digest::ObjectDigest;
-use crate::error::Error;
-use crate::object::Id;
 
 /// Trust an item, as a person
 ///
 /// A person does it who has read the item.
+///
+/// # Notes
+/// It becomes a new version that names the one that was looked at. At a terminal it is shown, and you are asked;
+/// elsewhere --yes is needed. A program must not do it for a person.
+///
+/// # Examples
+/// ```text
+/// treering promote facts/office
+/// treering promote facts/office --digest 5f0c... --yes -m 'I checked it'
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::writes(),
-    after_help = "It becomes a new version that names the one that was looked at. At a terminal it is shown, and you are asked; \
-                  elsewhere --yes is needed. A program must not do it for a person.\n\n\
-                  Examples:\n  treering promote facts/office\n  \
-                  treering promote facts/office --digest 5f0c... --yes -m 'I checked it'"
-)]
+#[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Promote {
     /// The item
     #[arg(value_name = "ID")]
@@ -64,8 +66,7 @@ impl Verb for Promote {
         };
         let says = person(context, self.yes, &question, "promoted")?;
         let promoted = agent.promote(&id, seen, says, &context.writer())?;
-        context.answer(&ItemPromoted::new(id, seen, promoted))?;
-        Ok(DONE)
+        context.answer(&ItemPromoted::new(id, seen, promoted))
     }
 }
 

@@ -10,7 +10,6 @@ use crate::agent::trust::{HeldObject, Quarantined};
 use crate::answers::agent::items::{HeldDiscarded, HeldReleased};
 use crate::cli::agent_context::ScopeOptions;
 use crate::cli::commands::prelude::*;
-use crate::cli::human::cut;
 use crate::cli::output::printable;
 
 /// Objects that a person is shown before they are released, and characters of each text.
@@ -20,14 +19,20 @@ const ASKED_CHARS: usize = 100;
 /// List what was held back
 ///
 /// What is held back can be released or dropped.
+///
+/// # Notes
+/// The same change is kept once. There is room for 200; then the oldest goes of who has most, and the reason of the
+/// newest names it. gc drops what is older than 7 days. What is released stays as little trusted as it was; promote
+/// raises it.
+///
+/// # Examples
+/// ```text
+/// treering quarantine
+/// treering quarantine --release 17 --yes
+/// treering quarantine --discard 17
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::writes(),
-    after_help = "The same change is kept once. There is room for 200; then the oldest goes of who has most, and the reason of the \
-                  newest names it. gc drops what is older than 7 days. What is released stays as little trusted as it \
-                  was; promote raises it.\n\n\
-                  Examples:\n  treering quarantine\n  treering quarantine --release 17 --yes\n  treering quarantine --discard 17"
-)]
+#[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Quarantine {
     /// Commit what is held back under this name, as little trusted as it was
     #[arg(long, value_name = "NAME", conflicts_with_all = ["discard", "scopes", "all_scopes"])]
@@ -58,8 +63,7 @@ impl Verb for Quarantine {
             let agent = context.agent_to_write()?;
             agent.discard(&name, &context.writer())?;
             let discarded = true;
-            context.answer(&HeldDiscarded { name, discarded })?;
-            return Ok(DONE);
+            return context.answer(&HeldDiscarded { name, discarded });
         }
         let agent = context.agent_to_read()?;
         let reach = context.reach(&self.scopes)?;
@@ -68,8 +72,7 @@ impl Verb for Quarantine {
             let text = format!("looked in {}; --all-scopes lists all", scopes.join(", "));
             context.output.note("scopes", text);
         }
-        context.rows(all.into_iter().map(Ok))?;
-        Ok(DONE)
+        context.rows(all.into_iter().map(Ok))
     }
 }
 
@@ -98,8 +101,7 @@ fn release(context: &mut Context, name: String, yes: bool) -> Done {
         ids: objects.into_iter().map(|one| one.id).collect(),
         commit: committed.commit,
         changed: committed.changed,
-    })?;
-    Ok(DONE)
+    })
 }
 
 impl Answer for HeldReleased {

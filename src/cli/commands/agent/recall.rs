@@ -3,7 +3,6 @@
 //! # Layer
 //! L10, part of cli.
 
-use std::path::Path;
 use std::time::Instant;
 
 use serde_json::Value;
@@ -15,12 +14,9 @@ use crate::cli::agent_context::ScopeOptions;
 use crate::cli::commands::attributes::attribute;
 use crate::cli::commands::input::{Lines, at_line, open_input};
 use crate::cli::commands::prelude::*;
-use crate::cli::human::{Table, right};
 use crate::cli::output::{Mode, Output};
-use crate::engine::View;
-use crate::error::{Error, Result};
 use crate::ingest::json::{loose_time_from_json, parse};
-use crate::object::{Kind, Scope, Time};
+use crate::object::Scope;
 
 /// Hits of each query of a file that names no number.
 const BATCH_LIMIT: usize = 100;
@@ -28,21 +24,25 @@ const BATCH_LIMIT: usize = 100;
 /// Find what fits a question
 ///
 /// The best comes first, from any scope and any past state.
+///
+/// # Notes
+/// Searched are global, the project of this folder, and the session and actor that are named; --scope and
+/// --all-scopes choose others. What is shown counts as used, which keeps decay away.
+///
+/// # Examples
+/// ```text
+/// treering recall who owns the parser
+/// treering recall 'what did Ada say about tea?' --budget 500 --explain
+/// treering recall tea --at snap:0 --json
+/// treering recall --when 2026-03-01
+/// treering recall --queries questions.jsonl --limit 20
+/// ```
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a condition or a wish of its own"
 )]
 #[derive(Args, Debug)]
-#[command(
-    args = args::reads(),
-    after_help = "Searched are global, the project of this folder, and the session and actor that are named; --scope and \
-                  --all-scopes choose others. What is shown counts as used, which keeps decay away.\n\n\
-                  Examples:\n  treering recall who owns the parser\n  \
-                  treering recall 'what did Ada say about tea?' --budget 500 --explain\n  \
-                  treering recall tea --at snap:0 --json\n  \
-                  treering recall --when 2026-03-01\n  \
-                  treering recall --queries questions.jsonl --limit 20"
-)]
+#[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Recall {
     /// The question; without one the summaries are shown, in order of time
     #[arg(value_name = "QUERY")]
@@ -210,8 +210,7 @@ fn recall_one(context: &mut Context, agent: &Agent, view: &View, query: &RecallQ
         limit: query.limit,
         recalled,
     };
-    context.answer(&found)?;
-    Ok(DONE)
+    context.answer(&found)
 }
 
 impl Answer for Found {

@@ -4,10 +4,7 @@
 //! L10, part of cli.
 
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-use clap::ValueEnum;
 
 use crate::agent::{
     Agent, Alike, Citation, LinesOptions, NewItem, OnDuplicate, RefusedLine, RememberOptions, Remembered,
@@ -18,28 +15,28 @@ use crate::cli::agent_context::DISABLED;
 use crate::cli::commands::input::{Lines, content_from_input, open_input};
 use crate::cli::commands::prelude::*;
 use crate::cli::commands::progress::{BatchProgress, REFUSED_SHOWN};
-use crate::cli::human::cut;
 use crate::cli::output::printable;
 use crate::digest::ObjectDigest;
-use crate::engine::Memory;
-use crate::error::{Error, Result};
-use crate::object::{Id, Kind, Time};
 use crate::recall::MERGE;
 
 /// Characters of another item that people are shown.
 const SHOWN_CHARS: usize = 300;
 
 /// Remember a text, or many
+///
+/// # Notes
+/// The answer names items of the same scope and kind that say the same or contradict it. Secrets are stored as
+/// markers; what the scan holds back is kept under rejected/ for a person.
+///
+/// # Examples
+/// ```text
+/// treering remember 'Ada drinks green tea' --tag tea --speaker Ada
+/// git log -1 | treering remember - --kind note --ttl 30d
+/// treering remember 'The office moved to Bergen' --supersedes facts/office --cite mail.txt:12
+/// treering remember --jsonl memories.jsonl --scope project
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::writes(),
-    after_help = "The answer names items of the same scope and kind that say the same or contradict it. Secrets are stored as markers; \
-                  what the scan holds back is kept under rejected/ for a person.\n\n\
-                  Examples:\n  treering remember 'Ada drinks green tea' --tag tea --speaker Ada\n  \
-                  git log -1 | treering remember - --kind note --ttl 30d\n  \
-                  treering remember 'The office moved to Bergen' --supersedes facts/office --cite mail.txt:12\n  \
-                  treering remember --jsonl memories.jsonl --scope project"
-)]
+#[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Remember {
     /// The text; - reads it from standard input
     #[arg(

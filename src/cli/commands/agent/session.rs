@@ -5,10 +5,8 @@
 
 use std::collections::HashMap;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::Subcommand;
 use serde_json::Value as Json;
 
 use super::command;
@@ -26,9 +24,8 @@ use crate::cli::commands::prelude::*;
 use crate::cli::commands::progress::BatchProgress;
 use crate::cli::errors::input_error;
 use crate::engine::Query;
-use crate::error::{Error, Result};
 use crate::ingest::json::{loose_time_from_json, parse};
-use crate::object::{Id, Kind, Object, Origin};
+use crate::object::Origin;
 
 /// The longest reply that is read; what of it is taken, the settings say.
 const REPLY_BYTES_MAX: usize = 16 << 20;
@@ -36,11 +33,15 @@ const REPLY_BYTES_MAX: usize = 16 << 20;
 /// Keep transcripts and summaries
 ///
 /// The end of a session may add facts.
+///
+/// # Examples
+/// ```text
+/// treering session append 'Which Rust do we need?' --speaker user --session s1
+/// treering session summaries --session s1
+/// treering session end --session s1 --no-model
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    after_help = "Examples:\n  treering session append 'Which Rust do we need?' --speaker user --session s1\n  \
-                  treering session summaries --session s1\n  treering session end --session s1 --no-model"
-)]
+#[command(verbatim_doc_comment)]
 pub(crate) struct Session {
     #[command(subcommand)]
     pub(crate) verb: SessionVerb,
@@ -73,38 +74,64 @@ impl Verb for Session {
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionVerb {
     /// Append to the transcript of a session
-    #[command(
-        after_help = "A line of --jsonl is {\"text\",\"speaker\"?,\"time\"?,\"order\"?,\"origin\"?}. What nobody, user or --user says is the \
-                      person's, the roles assistant and system are trusted less, and any other name is a tool's that brings in what \
-                      others wrote, unless the line says an origin. Nothing is trusted more than --trust.\n\n\
-                      Examples:\n  treering session append 'green tea, please' --speaker user --session s1\n  \
-                      treering session append --jsonl turns.jsonl --session s2 --parent s1"
-    )]
+    ///
+    /// # Notes
+    /// A line of --jsonl is {"text","speaker"?,"time"?,"order"?,"origin"?}. What nobody, user or --user says is the
+    /// person's, the roles assistant and system are trusted less, and any other name is a tool's that brings in what
+    /// others wrote, unless the line says an origin. Nothing is trusted more than --trust.
+    ///
+    /// # Examples
+    /// ```text
+    /// treering session append 'green tea, please' --speaker user --session s1
+    /// treering session append --jsonl turns.jsonl --session s2 --parent s1
+    /// ```
+    #[command(verbatim_doc_comment)]
     Append(SessionAppend),
     /// End a session: the prompt for a model, or what becomes of its reply
-    #[command(
-        after_help = "Without --reply, --command or --no-model it prints the prompt and writes nothing. Facts are taken only if the settings \
-                      or --learn say so, and pass the gates; what a gate holds back is quarantined.\n\n\
-                      Examples:\n  treering session end --session s1 > prompt.txt\n  \
-                      treering session end --session s1 --learn --reply reply.json\n  \
-                      treering session end --session s1 --learn --command llm -m small"
-    )]
+    ///
+    /// # Notes
+    /// Without --reply, --command or --no-model it prints the prompt and writes nothing. Facts are taken only if the
+    /// settings or --learn say so, and pass the gates; what a gate holds back is quarantined.
+    ///
+    /// # Examples
+    /// ```text
+    /// treering session end --session s1 > prompt.txt
+    /// treering session end --session s1 --learn --reply reply.json
+    /// treering session end --session s1 --learn --command llm -m small
+    /// ```
+    #[command(verbatim_doc_comment)]
     End(SessionEnd),
     /// Show the summaries of a session in order of time, or what is to be summarised
-    #[command(after_help = "Examples:\n  treering session summaries --session s1\n  \
-                      treering session summaries --session s1 --when 2026-04-21T00:00:00Z\n  \
-                      treering session summaries --session s1 --due --json")]
+    ///
+    /// # Examples
+    /// ```text
+    /// treering session summaries --session s1
+    /// treering session summaries --session s1 --when 2026-04-21T00:00:00Z
+    /// treering session summaries --session s1 --due --json
+    /// ```
+    #[command(verbatim_doc_comment)]
     Summaries(SessionSummaries),
     /// Write the summaries of days, weeks and months that are over
-    #[command(
-        after_help = "A line of --texts is {\"bucket\",\"text\"}, with a bucket as `session summaries --due` names it. What has no text there is \
-                      summarised by its own sentences.\n\n\
-                      Examples:\n  treering session summarise --session s1\n  \
-                      treering session summarise --session s1 --texts summaries.jsonl"
-    )]
+    ///
+    /// # Notes
+    /// A line of --texts is {"bucket","text"}, with a bucket as `session summaries --due` names it. What has no text
+    /// there is summarised by its own sentences.
+    ///
+    /// # Examples
+    /// ```text
+    /// treering session summarise --session s1
+    /// treering session summarise --session s1 --texts summaries.jsonl
+    /// ```
+    #[command(verbatim_doc_comment)]
     Summarise(SessionSummarise),
     /// List the sessions of the project
-    #[command(after_help = "Examples:\n  treering session list\n  treering session list --all-scopes --json")]
+    ///
+    /// # Examples
+    /// ```text
+    /// treering session list
+    /// treering session list --all-scopes --json
+    /// ```
+    #[command(verbatim_doc_comment)]
     List(SessionList),
 }
 
@@ -355,8 +382,7 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
                 // Nor does anything else take the place of what it said before.
                 Some(gate) if prompt.has_episode => {
                     let ended = Ended::without(Some(gate.to_string()), agent.memory().view().commit());
-                    context.answer(&SessionEnded::new(session, ended))?;
-                    return Ok(DONE);
+                    return context.answer(&SessionEnded::new(session, ended));
                 }
                 Some(_) => None,
                 None => Some(command::reply(
@@ -370,8 +396,7 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
         }
         (None, []) if verb.no_model => None,
         (None, []) => {
-            context.answer(&Prompt::new(session, prompt))?;
-            return Ok(DONE);
+            return context.answer(&Prompt::new(session, prompt));
         }
     };
     let ended = agent.end_session(&reach, &session, reply.as_deref(), learn, &context.writer())?;
@@ -537,8 +562,7 @@ fn list(context: &mut Context, verb: &SessionList) -> Done {
             updated,
         }))
     };
-    context.rows(sessions.filter_map(|object| line(object).transpose()))?;
-    Ok(DONE)
+    context.rows(sessions.filter_map(|object| line(object).transpose()))
 }
 
 impl Row for SessionLine {

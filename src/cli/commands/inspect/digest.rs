@@ -3,9 +3,6 @@
 //! # Layer
 //! L10, part of cli.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use crate::cli::commands::prelude::*;
 use crate::cli::human::heading;
 use crate::cli::output;
@@ -16,8 +13,13 @@ use crate::engine::Meaning;
 const MEANINGS_MAX: usize = 20;
 
 /// List everything that a digest, or its first digits, may name
+///
+/// # Examples
+/// ```text
+/// treering inspect digest 5f0c
+/// ```
 #[derive(Args, Debug)]
-#[command(args = args::reads(), after_help = "Examples:\n  treering inspect digest 5f0c")]
+#[command(args = args::reads(), verbatim_doc_comment)]
 pub(super) struct Digest {
     /// 1 to 64 hexadecimal digits
     #[arg(value_name = "DIGITS")]

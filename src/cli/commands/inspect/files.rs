@@ -5,18 +5,18 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use crate::cli::commands::prelude::*;
-use crate::cli::human::right;
-use crate::engine::Memory;
-use crate::error::Result;
 use crate::log::SegmentStanding;
 
 /// List the files, the segments of the log and the checkpoints
+///
+/// # Examples
+/// ```text
+/// treering inspect files
+/// treering inspect files --json
+/// ```
 #[derive(Args, Debug)]
-#[command(args = args::reads(), after_help = "Examples:\n  treering inspect files\n  treering inspect files --json")]
+#[command(args = args::reads(), verbatim_doc_comment)]
 pub(super) struct Files {}
 
 /// A file of the store.
@@ -63,8 +63,7 @@ impl Files {
             file.last_batch = segment.last_batch;
         }
         add_checkpoints(context, &mut files)?;
-        context.rows(files.into_values().map(Ok))?;
-        Ok(DONE)
+        context.rows(files.into_values().map(Ok))
     }
 }
 

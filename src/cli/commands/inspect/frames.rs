@@ -3,27 +3,28 @@
 //! # Layer
 //! L10, part of cli.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use crate::bytes::Bytes;
 use crate::cli::commands::get::version_of;
 use crate::cli::commands::prelude::*;
 use crate::digest::{HashAlgorithm, HashSuite};
-use crate::engine::Memory;
-use crate::error::{Error, Result};
 use crate::log::{self, Found, Frame, Inspection, RecordKind};
-use crate::object::{Commit, Id, Object, Reference};
+use crate::object::{Commit, Reference};
 use crate::store::MAP_ENTRY_BYTES;
 
 /// List the frames of the log, and the gaps between them
+///
+/// # Notes
+/// A seal ends each batch: --kind seal lists the batches.
+///
+/// # Examples
+/// ```text
+/// treering inspect frames --limit 10
+/// treering inspect frames 1 --from 4096
+/// treering inspect frames --batch 2
+/// treering inspect frames --of tea
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::reads(),
-    after_help = "A seal ends each batch: --kind seal lists the batches.\n\n\
-                  Examples:\n  treering inspect frames --limit 10\n  treering inspect frames 1 --from 4096\n  \
-                  treering inspect frames --batch 2\n  treering inspect frames --of tea"
-)]
+#[command(args = args::reads(), verbatim_doc_comment)]
 pub(super) struct Frames {
     /// The segment [default: all of the log]
     #[arg(value_name = "SEGMENT")]

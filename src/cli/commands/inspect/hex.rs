@@ -3,23 +3,24 @@
 //! # Layer
 //! L10, part of cli.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::parts::{Part, SHOWN_BYTES};
 use crate::cli::commands::prelude::*;
-use crate::engine::Memory;
-use crate::error::{Error, Result};
 use crate::log::{self, Found, Frame, Inspection, RecordKind, StoreFile};
 use crate::object::{Encoding, encoded_fields};
 
 /// Print a file or a frame in hex, each field with its name
+///
+/// # Notes
+/// WHAT is format, manifest or live; the number of a segment, for its header; or SEGMENT:OFFSET, for a frame.
+///
+/// # Examples
+/// ```text
+/// treering inspect hex manifest
+/// treering inspect hex 1
+/// treering inspect hex 1:4096 --all
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::reads(),
-    after_help = "WHAT is format, manifest or live; the number of a segment, for its header; or SEGMENT:OFFSET, for a frame.\n\n\
-                  Examples:\n  treering inspect hex manifest\n  treering inspect hex 1\n  treering inspect hex 1:4096 --all"
-)]
+#[command(args = args::reads(), verbatim_doc_comment)]
 pub(super) struct Hex {
     /// The file, segment or frame
     #[arg(value_name = "WHAT", value_parser = Target::parse)]

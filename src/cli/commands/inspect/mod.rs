@@ -11,19 +11,23 @@ mod parts;
 mod recovery;
 mod trie;
 
-use clap::{Args, Subcommand};
-
 use crate::cli::commands::prelude::*;
 
 /// Look at files, bytes and nodes
 ///
 /// Also of a store that does not open.
+///
+/// # Examples
+/// ```text
+/// treering inspect files
+/// treering inspect frames --limit 10
+/// treering inspect hex 1:4096
+/// treering inspect trie --path tea
+/// treering inspect digest 5f0c
+/// treering inspect recovery
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    hide = true,
-    after_help = "Examples:\n  treering inspect files\n  treering inspect frames --limit 10\n  treering inspect hex 1:4096\n  \
-                  treering inspect trie --path tea\n  treering inspect digest 5f0c\n  treering inspect recovery"
-)]
+#[command(hide = true, verbatim_doc_comment)]
 pub(crate) struct Inspect {
     #[command(subcommand)]
     what: What,

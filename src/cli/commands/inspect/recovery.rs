@@ -3,18 +3,19 @@
 //! # Layer
 //! L10, part of cli.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use crate::cli::commands::prelude::*;
 use crate::cli::human::wrapped;
-use crate::engine::Memory;
-use crate::error::Result;
 use crate::log::NextWriter;
 
 /// Say what the next writer does before it appends
+///
+/// # Examples
+/// ```text
+/// treering inspect recovery
+/// treering inspect recovery --json
+/// ```
 #[derive(Args, Debug)]
-#[command(args = args::reads(), after_help = "Examples:\n  treering inspect recovery\n  treering inspect recovery --json")]
+#[command(args = args::reads(), verbatim_doc_comment)]
 pub(super) struct Recovery {}
 
 /// The plan of the next writer.
@@ -38,8 +39,7 @@ impl Recovery {
         let next = Memory::inspection(context.store()?)?.next_writer();
         let served = context.open_to_read().ok();
         let served = served.map(|memory| memory.view().commit().commit.seq);
-        context.answer(&Plan::of(next, served))?;
-        Ok(DONE)
+        context.answer(&Plan::of(next, served))
     }
 }
 

@@ -3,24 +3,22 @@
 //! # Layer
 //! L10, part of cli.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::parts::Part;
 use crate::cli::commands::prelude::*;
 use crate::digest::{ObjectDigest, to_hex};
-use crate::engine::View;
-use crate::error::{Error, Result};
 use crate::log;
-use crate::object::{Id, Object};
 use crate::trie::{Node, NodeKind};
 
 /// Show a node of the state trie, or the way to an id
+///
+/// # Examples
+/// ```text
+/// treering inspect trie
+/// treering inspect trie 3a
+/// treering inspect trie --path tea --at snap:0
+/// ```
 #[derive(Args, Debug)]
-#[command(
-    args = args::reads(),
-    after_help = "Examples:\n  treering inspect trie\n  treering inspect trie 3a\n  treering inspect trie --path tea --at snap:0"
-)]
+#[command(args = args::reads(), verbatim_doc_comment)]
 pub(super) struct Trie {
     /// The digits that lead to the node [default: the top, whose digest is the root]
     #[arg(value_name = "PREFIX", default_value = "", hide_default_value = true, value_parser = digits)]
@@ -90,8 +88,7 @@ impl Trie {
             NodeKind::Leaf(entry) => memory.version(ObjectDigest::from_bytes(entry.digest))?,
             NodeKind::Branch(_) => None,
         };
-        context.answer(&NodeBytes::of(digits, &node, leaf.as_ref()))?;
-        Ok(DONE)
+        context.answer(&NodeBytes::of(digits, &node, leaf.as_ref()))
     }
 }
 
