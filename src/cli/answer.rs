@@ -52,9 +52,7 @@ impl<R: Row> Row for &R {
 impl Context {
     /// Writes an answer in the way that was asked for.
     pub(crate) fn answer(&mut self, answer: &impl Answer) -> Done {
-        if self.output.is_json() {
-            self.output.document(answer)?;
-        } else {
+        if !self.output.json(answer)? {
             answer.show(self)?;
         }
         Ok(DONE)
@@ -70,9 +68,7 @@ impl Context {
         for row in rows {
             let row = row?;
             count += 1;
-            if self.output.is_json() {
-                self.output.document(&row)?;
-            } else {
+            if !self.output.json(&row)? {
                 let cells = row.cells(self);
                 table.row(&mut self.output, cells)?;
                 if let Some(cells) = row.cells_below() {

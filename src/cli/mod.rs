@@ -19,6 +19,7 @@ mod human;
 mod open_store;
 mod output;
 mod overview;
+mod paint;
 mod parse;
 mod revision;
 mod time;

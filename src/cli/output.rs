@@ -18,7 +18,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anstream::{AutoStream, ColorChoice};
-use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -26,6 +25,7 @@ use serde_json::{Value, json};
 
 use super::errors::{BUG, DONE, Failure, USAGE};
 use super::human;
+pub(crate) use super::paint::{Meaning, paint, printable};
 use crate::answers::program::Version;
 use crate::answers::store::FORMAT;
 use crate::engine::Progress;
@@ -45,23 +45,6 @@ const STEPS_LEAST: usize = 50;
 const FENCED_MAX: usize = 4 << 20;
 /// Characters of a message that people see.
 const MESSAGE_MAX: usize = 4_000;
-
-/// What a coloured piece of text means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Meaning {
-    /// A name that can be typed back: an id, a digest, a revision.
-    Name,
-    /// Something good, or something new.
-    Good,
-    /// Something that changed or deserves a look.
-    Changed,
-    /// Something gone, or wrong.
-    Bad,
-    /// Beside the point: times, hints.
-    Quiet,
-    /// A heading.
-    Heading,
-}
 
 /// How answers are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -176,8 +159,43 @@ impl Output {
     }
 
     /// Whether answers are JSON.
-    pub(crate) fn is_json(&self) -> bool {
+    fn is_json(&self) -> bool {
         self.mode == Mode::Json
+    }
+
+    /// Writes a document if answers are JSON, and returns whether they are.
+    pub(crate) fn json(&mut self, document: &impl Serialize) -> Result<bool, Failure> {
+        if self.is_json() {
+            self.document(document)?;
+        }
+        Ok(self.is_json())
+    }
+
+    /// Writes one line unless answers are JSON.
+    pub(crate) fn line_for_people(&mut self, text: impl Display) -> Result<(), Failure> {
+        if self.is_json() { Ok(()) } else { self.line(text) }
+    }
+
+    /// Prints a note that programs do not need.
+    pub(crate) fn note_for_people(&mut self, code: &'static str, message: impl Into<String>) {
+        if !self.is_json() {
+            self.note(code, message);
+        }
+    }
+
+    /// How many of `all` parts an answer shows: all of them to programs, at most `most` to people.
+    pub(crate) fn shown_of(&self, all: usize, most: usize) -> usize {
+        if self.is_json() { all } else { all.min(most) }
+    }
+
+    /// Refuses to write another form to an output that promises JSON.
+    pub(crate) fn check_form(&self) -> Result<(), Error> {
+        if self.is_json() {
+            return Err(Error::invalid("this form is no JSON document")
+                .with_code(ErrorCode::UnsupportedFormat)
+                .with_hint("name a file to write it to, or leave --json out"));
+        }
+        Ok(())
     }
 
     /// Whether a person at a terminal can be asked.
@@ -414,9 +432,7 @@ impl Output {
 
     /// Prints for people that an answer is empty; programs see an empty stream.
     pub(crate) fn nothing_found(&mut self) {
-        if !self.is_json() {
-            self.note("nothing_found", "nothing found");
-        }
+        self.note_for_people("nothing_found", "nothing found");
     }
 
     /// A bar on standard error that shows how far long work has come; nothing without a terminal.
@@ -572,40 +588,10 @@ pub(crate) fn wants_json(mut arguments: impl Iterator<Item = std::ffi::OsString>
         .any(|argument| argument == "--json")
 }
 
-/// The text with every character that could steer a terminal or reverse the order of reading written out.
-pub(crate) fn printable(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        let steers = character.is_control() && character != '\n' && character != '\t';
-        if steers || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
-            let _ = write!(safe, "{}", character.escape_unicode());
-        } else {
-            safe.push(character);
-        }
-    }
-    safe
-}
-
 /// A fence of Markdown that is longer than any run of its characters in `text`.
 fn fence_around(text: &str) -> String {
     let runs = text.split(|character| character != '`').map(str::len);
     "`".repeat(runs.max().map_or(3, |longest| longest.max(2) + 1))
-}
-
-/// The text in the colour of its meaning, if colours are wanted.
-pub(crate) fn paint(coloured: bool, meaning: Meaning, text: impl Display) -> String {
-    if !coloured {
-        return text.to_string();
-    }
-    let style = match meaning {
-        Meaning::Name => AnsiColor::Cyan.on_default(),
-        Meaning::Good => AnsiColor::Green.on_default(),
-        Meaning::Changed => AnsiColor::Yellow.on_default(),
-        Meaning::Bad => AnsiColor::Red.on_default().bold(),
-        Meaning::Quiet => Style::new().dimmed(),
-        Meaning::Heading => Style::new().bold(),
-    };
-    format!("{style}{text}{style:#}")
 }
 
 fn coloured_errors() -> bool {
@@ -648,13 +634,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_cannot_steer_the_terminal() {
-        assert_eq!(printable("a\u{1b}[31mb\tc\n"), "a\\u{1b}[31mb\tc\n");
-        assert_eq!(printable("abc\u{202e}cba"), "abc\\u{202e}cba");
-        assert_eq!(printable("Grüße"), "Grüße");
-    }
-
-    #[test]
     fn no_text_ends_its_fence() {
         for (text, fence) in [
             ("a", "```"),
@@ -664,12 +643,6 @@ mod tests {
         ] {
             assert_eq!(fence_around(text), fence, "{text}");
         }
-    }
-
-    #[test]
-    fn colour_is_only_there_when_wanted() {
-        assert_eq!(paint(false, Meaning::Bad, "x"), "x");
-        assert!(paint(true, Meaning::Bad, "x").contains("\u{1b}["));
     }
 
     #[test]

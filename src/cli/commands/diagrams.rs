@@ -6,7 +6,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use super::export::{DiagramOf, Export, ExportFormat, no_document, write_file};
+use super::export::{DiagramOf, Export, ExportFormat, write_file};
 use crate::answers::program::Drawn;
 use crate::cli::answer::Answer;
 use crate::cli::context::{Context, shown};
@@ -63,9 +63,7 @@ pub(super) fn export(context: &mut Context, verb: &Export, drawing: Drawing) -> 
         }
     };
     let Some(path) = verb.path.as_deref().filter(|path| *path != Path::new("-")) else {
-        if context.output.is_json() {
-            return Err(no_document().into());
-        }
+        context.output.check_form()?;
         context.output.line(text.trim_end())?;
         return Ok(DONE);
     };

@@ -70,13 +70,10 @@ pub(in crate::cli) fn show_changes(
     changes: &[Change],
     limit: usize,
 ) -> Result<(), Failure> {
-    let shown = changes.iter().take(limit);
-    if output.is_json() {
-        let mut lines = shown.map(ChangeLine::from);
-        return lines.try_for_each(|line| output.document(&line));
-    }
-    for change in shown {
-        show_change(output, older, newer, change)?;
+    for change in changes.iter().take(limit) {
+        if !output.json(&ChangeLine::from(change))? {
+            show_change(output, older, newer, change)?;
+        }
     }
     summary(output, changes);
     Ok(())
@@ -94,13 +91,13 @@ fn show_change(output: &mut Output, older: &View, newer: &View, change: &Change)
 
 fn summary(output: &mut Output, changes: &[Change]) {
     if changes.is_empty() {
-        output.note("no_difference", "no difference");
+        output.note_for_people("no_difference", "no difference");
         return;
     }
     let count = |kind| changes.iter().filter(|change| change.kind() == kind).count();
     let (added, changed) = (count(ChangeKind::Added), count(ChangeKind::Changed));
     let removed = count(ChangeKind::Removed);
-    output.note(
+    output.note_for_people(
         "summary",
         format!("{added} added, {changed} changed, {removed} removed"),
     );

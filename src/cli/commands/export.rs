@@ -121,8 +121,8 @@ fn export(context: &mut Context, verb: &Export) -> Done {
         _ => return export_lines(context, &memory, &view, path, verb.force),
     };
     match path {
-        None if context.output.is_json() => return Err(no_document().into()),
         None => {
+            context.output.check_form()?;
             let written = ingest::for_each_piece::<Failure>(&memory, &view, format, true, &mut |piece| {
                 context.output.text(text_of(&piece))
             })?;
@@ -339,13 +339,6 @@ fn note_lowered(context: &mut Context, lowered: &[Id]) {
         );
         context.output.note("origins", note);
     }
-}
-
-/// The refusal to write another form to an output that promises JSON.
-pub(super) fn no_document() -> Error {
-    Error::invalid("this form is no JSON document")
-        .with_code(ErrorCode::UnsupportedFormat)
-        .with_hint("name a file to write it to, or leave --json out")
 }
 
 fn text_of(piece: &Piece) -> &str {

@@ -190,11 +190,7 @@ impl BatchProgress {
     /// Names the lines that are not stored.
     fn note_refused(&self, context: &mut Context) {
         let refused = &self.kept.refused;
-        let most = if context.output.is_json() {
-            refused.len()
-        } else {
-            REFUSED_SHOWN
-        };
+        let most = context.output.shown_of(refused.len(), REFUSED_SHOWN);
         for (line, why) in refused.iter().take(most) {
             context
                 .output

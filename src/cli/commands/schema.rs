@@ -59,9 +59,7 @@ impl Verb for Schema {
                 .collect(),
             Some(verb) => of(context.verbs, verb).ok_or_else(|| no_schema(context.verbs, verb))?,
         };
-        if context.output.is_json() {
-            context.output.document(&document)?;
-        } else {
+        if !context.output.json(&document)? {
             context.output.line(format_args!("{document:#}"))?;
         }
         Ok(DONE)

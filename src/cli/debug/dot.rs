@@ -126,12 +126,11 @@ impl Shell<'_> {
         let view = self.context.view(&memory)?;
         let (commit, pinned) = (view.commit().commit, self.context.at().map(str::to_owned));
         let output = &mut self.context.output;
-        if output.is_json() {
-            output.document(&json!({
-                "at": pinned, "seq": commit.seq, "root": commit.root.to_hex(),
-                "time": commit.time.to_string(), "objects": view.len(),
-            }))?;
-        } else {
+        let document = json!({
+            "at": pinned, "seq": commit.seq, "root": commit.root.to_hex(),
+            "time": commit.time.to_string(), "objects": view.len(),
+        });
+        if !output.json(&document)? {
             output.line(format_args!(
                 "{} seq:{} of {}, root {}, {}",
                 if pinned.is_some() { "state" } else { "head" },
@@ -150,9 +149,7 @@ impl Shell<'_> {
 
     fn print(&mut self, name: &str, value: &str) -> Done {
         let output = &mut self.context.output;
-        if output.is_json() {
-            output.document(&json!({ name: value }))?;
-        } else {
+        if !output.json(&json!({ name: value }))? {
             output.line(format_args!("{name} {value}"))?;
         }
         Ok(DONE)

@@ -54,9 +54,9 @@ impl<'a> Shell<'a> {
     pub(super) fn carry_out(&mut self, line: &str, command: Command) -> Done {
         self.context.output.set_awaited(true);
         self.catch_up();
-        if self.echo && !self.context.output.is_json() {
+        if self.echo {
             let line = human::one_line(line.trim());
-            self.context.output.line(format_args!("> {line}"))?;
+            self.context.output.line_for_people(format_args!("> {line}"))?;
         }
         let begun = Instant::now();
         let done = match command {

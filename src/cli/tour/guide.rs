@@ -16,15 +16,8 @@ use crate::cli::output::{Meaning, Output};
 use crate::engine::Memory;
 use crate::error::{Error, Result};
 
-/// The name of a step, and the command that does the same.
-pub(super) struct Step {
-    /// The field of the document, and the heading.
-    pub(super) name: &'static str,
-    /// Why it is done, in a sentence.
-    pub(super) about: &'static str,
-    /// The command that does the same.
-    pub(super) command: &'static str,
-}
+/// The steps: a paragraph each, with its name, a sentence, and the command that does the same.
+const STEPS: &str = include_str!("steps.txt");
 
 /// The outcome of a step.
 #[derive(Default)]
@@ -90,22 +83,24 @@ impl<'a> Guide<'a> {
     }
 
     /// Prints a step and its outcome.
-    pub(super) fn print(&mut self, step: &Step, outcome: Outcome) -> Result<(), Failure> {
+    pub(super) fn print(&mut self, name: &str, outcome: Outcome) -> Result<(), Failure> {
+        let mut steps = STEPS.split("\n\n").map(|step| step.lines().collect::<Vec<_>>());
+        let step = steps.find(|step| step[0] == name);
+        let Some([_, about, command]) = step.as_deref() else {
+            return Err(Error::internal(format!("the tour has no step '{name}'")).into());
+        };
         let number = self.steps.len() + 1;
         let ms = outcome.micros as f64 / 1000.0;
         self.steps.push(json!({
             "step": number,
-            "name": step.name,
-            "command": step.command,
+            "name": name,
+            "command": command,
             "ms": ms,
             "log_bytes": outcome.log_bytes,
             "syncs": outcome.syncs,
         }));
         self.document
-            .insert(step.name.to_owned(), Value::Object(outcome.fields));
-        if self.context.output.is_json() {
-            return Ok(());
-        }
+            .insert(name.to_owned(), Value::Object(outcome.fields));
         let mut cost = vec![format!("{ms:.2} ms")];
         cost.extend(outcome.syncs.map(|syncs| {
             if syncs == 1 {
@@ -115,13 +110,15 @@ impl<'a> Guide<'a> {
             }
         }));
         cost.extend(outcome.log_bytes.map(|grown| format!("{} written", bytes(grown))));
-        self.context.output.line("")?;
-        let heading = format!("{number:>2}  {}", step.name.replace('_', " "));
+        self.context.output.line_for_people("")?;
+        let heading = format!("{number:>2}  {}", name.replace('_', " "));
         self.say(Meaning::Heading, &heading)?;
-        self.context.output.line(format_args!("    {}", step.about))?;
-        self.say(Meaning::Name, &format!("    $ {}", step.command))?;
+        self.context
+            .output
+            .line_for_people(format_args!("    {}", about))?;
+        self.say(Meaning::Name, &format!("    $ {}", command))?;
         for line in &outcome.lines {
-            self.context.output.line(format_args!("    {line}"))?;
+            self.context.output.line_for_people(format_args!("    {line}"))?;
         }
         self.say(Meaning::Quiet, &format!("    {}", cost.join(", ")))?;
         self.context.output.flush()
@@ -130,21 +127,17 @@ impl<'a> Guide<'a> {
     /// Prints the next commands, or writes the document.
     pub(super) fn farewell(self) -> Result<(), Failure> {
         let ms = self.started.elapsed().as_micros() as f64 / 1000.0;
-        let kept = self.folder.is_kept();
+        let (kept, count) = (self.folder.is_kept(), self.steps.len());
         let output = &mut self.context.output;
-        if output.is_json() {
-            let mut document = self.document;
-            document.insert("steps".to_owned(), Value::Array(self.steps));
-            document.insert("store".to_owned(), kept.then(|| shown(self.folder.path())).into());
-            document.insert("ms".to_owned(), ms.into());
-            return output.document(&Value::Object(document));
+        let mut document = self.document;
+        document.insert("steps".to_owned(), Value::Array(self.steps));
+        document.insert("store".to_owned(), kept.then(|| shown(self.folder.path())).into());
+        document.insert("ms".to_owned(), ms.into());
+        if output.json(&document)? {
+            return Ok(());
         }
         output.line("")?;
-        output.line(format_args!(
-            "{} steps in {:.1} seconds.",
-            self.steps.len(),
-            ms / 1000.0
-        ))?;
+        output.line(format_args!("{count} steps in {:.1} seconds.", ms / 1000.0))?;
         if kept {
             let place = shown(self.folder.path());
             output.line(format_args!(
@@ -156,11 +149,8 @@ impl<'a> Guide<'a> {
     }
 
     fn say(&mut self, meaning: Meaning, text: &str) -> Result<(), Failure> {
-        if self.context.output.is_json() {
-            return Ok(());
-        }
         let text = self.context.output.paint(meaning, text);
-        self.context.output.line(text)
+        self.context.output.line_for_people(text)
     }
 }
 

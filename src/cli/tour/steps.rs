@@ -3,7 +3,7 @@
 //! # Layer
 //! L10, part of cli.
 
-use super::guide::{Guide, Outcome, Step};
+use super::guide::{Guide, Outcome};
 use super::killed::kill_a_writer;
 use crate::answers::commits::counts;
 use crate::answers::proof::{self, ProofDocument};
@@ -70,11 +70,6 @@ fn person(reason: &str) -> Writer {
 }
 
 fn create(guide: &mut Guide<'_>) -> Result<Memory, Failure> {
-    let step = Step {
-        name: "create",
-        about: "A memory is a folder; no server, no key, no account.",
-        command: "treering init",
-    };
     let path = guide.folder().path();
     let (memory, outcome) = Outcome::timed(|| Options::new().create(path))?;
     let root = memory.view().root();
@@ -85,16 +80,11 @@ fn create(guide: &mut Guide<'_>) -> Result<Memory, Failure> {
         ))
         .field("root", root.to_hex())
         .field("hash", memory.hash().name());
-    guide.print(&step, outcome)?;
+    guide.print("create", outcome)?;
     Ok(memory)
 }
 
 fn ingest(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
-    let step = Step {
-        name: "ingest",
-        about: "An agent's notes, a transcript and the pages of this project become objects, in one commit.",
-        command: "treering ingest docs/tour docs/durability.md docs/format.md docs/glossary.md docs/proofs.md",
-    };
     let ((change, committed), outcome) = Outcome::of(memory, || {
         let read = |(path, text): &(&str, &str)| Document::read(path, text.as_bytes(), None);
         let documents = DOCUMENTS.iter().map(read).collect::<Result<Vec<_>>>()?;
@@ -118,15 +108,10 @@ fn ingest(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
         .field("objects", objects)
         .field("created", change.created)
         .field("root", root.to_hex());
-    guide.print(&step, outcome)
+    guide.print("ingest", outcome)
 }
 
 fn snapshot(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
-    let step = Step {
-        name: "snapshot",
-        about: "Before the agent works through the night, give the state a name. It costs the same at any size.",
-        command: "treering snapshot before-the-night",
-    };
     let (info, outcome) = Outcome::of(memory, || {
         memory.snapshot(Some(SNAPSHOT), &person("before the agent works alone"))
     })?;
@@ -140,7 +125,7 @@ fn snapshot(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
         .field("name", info.name.as_str())
         .field("commit", info.commit.to_hex())
         .field("root", info.root.to_hex());
-    guide.print(&step, outcome)
+    guide.print("snapshot", outcome)
 }
 
 /// The objects that the bad turn damages: the first fifty with a text, by id.
@@ -161,11 +146,6 @@ fn victims(view: &View) -> Result<Vec<Object>> {
 }
 
 fn bad_turn(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
-    let step = Step {
-        name: "bad_turn",
-        about: "The agent \"tidies up\" and rewrites fifty objects in one turn. It is committed: it looks fine to it.",
-        command: "treering put --jsonl tidied.jsonl --actor agent",
-    };
     let writer = Writer {
         actor: Some("agent".to_owned()),
         ..person("tidied up the notes")
@@ -195,15 +175,10 @@ fn bad_turn(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
         ))
         .field("changed", changed)
         .field("root", root.to_hex());
-    guide.print(&step, outcome)
+    guide.print("bad_turn", outcome)
 }
 
 fn diff(guide: &mut Guide<'_>, memory: &Memory, before: &View) -> Result<(), Failure> {
-    let step = Step {
-        name: "diff",
-        about: "In the morning: what did it do? Only what differs is looked at, however much there is.",
-        command: "treering diff before-the-night",
-    };
     let now = memory.view();
     let (changes, mut outcome) = Outcome::timed(|| memory.diff(before, &now))?;
     for change in changes.iter().take(CHANGES_SHOWN) {
@@ -220,15 +195,10 @@ fn diff(guide: &mut Guide<'_>, memory: &Memory, before: &View) -> Result<(), Fai
     let outcome = outcome
         .line(format!("and {rest} more"))
         .field("changes", changes.len());
-    guide.print(&step, outcome)
+    guide.print("diff", outcome)
 }
 
 fn rollback(guide: &mut Guide<'_>, memory: &Memory, before: &View) -> Result<(), Failure> {
-    let step = Step {
-        name: "rollback",
-        about: "Back to the snapshot. The agent worked in a lane of its own, so --all says that its commits are meant.",
-        command: "treering rollback before-the-night --all",
-    };
     let revision = Revision::Name(SNAPSHOT.to_owned());
     let (committed, outcome) = Outcome::of(memory, || {
         memory
@@ -249,7 +219,7 @@ fn rollback(guide: &mut Guide<'_>, memory: &Memory, before: &View) -> Result<(),
         .field("changed", changed)
         .field("root", root)
         .field("equals_snapshot", true);
-    guide.print(&step, outcome)
+    guide.print("rollback", outcome)
 }
 
 /// The root after a commit, which must be that of the snapshot.
@@ -266,11 +236,6 @@ fn same_root(committed: &Committed, before: &View) -> Result<String> {
 }
 
 fn undo_and_redo(guide: &mut Guide<'_>, memory: &Memory, before: &View) -> Result<(), Failure> {
-    let step = Step {
-        name: "undo",
-        about: "A rollback is a commit like any other: it can be undone, and done again.",
-        command: "treering undo && treering redo",
-    };
     let ((undone, redone), outcome) = Outcome::of(memory, || {
         let undone = memory.undo(&person("look at the damage once more"))?;
         Ok((undone, memory.redo(&person("enough seen"))?))
@@ -286,15 +251,10 @@ fn undo_and_redo(guide: &mut Guide<'_>, memory: &Memory, before: &View) -> Resul
         .line(format!("redo: root {} (the snapshot's again)", &root[..12]))
         .field("undone_root", undone.to_hex())
         .field("redone_root", root);
-    guide.print(&step, outcome)
+    guide.print("undo", outcome)
 }
 
 fn attempt(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
-    let step = Step {
-        name: "attempt",
-        about: "Better still: check a turn before it lands. The agent wants to clear its notes; a check says no.",
-        command: "(in a program) memory.attempt(writer, change, &[&few_removals])",
-    };
     let root = memory.view().root();
     let few_removals = |draft: &Draft| match draft.counts().removed {
         ..=REMOVALS_MAX => Ok(()),
@@ -335,15 +295,10 @@ fn attempt(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
         .field("reason", refused.message())
         .field("kept_for_review", rejected)
         .field("root", root.to_hex());
-    guide.print(&step, outcome)
+    guide.print("attempt", outcome)
 }
 
 fn kill(guide: &mut Guide<'_>) -> Result<Memory, Failure> {
-    let step = Step {
-        name: "kill",
-        about: "A second process writes a commit after the other, and is killed with SIGKILL in the middle of it.",
-        command: "kill -9 PID; treering head",
-    };
     let path = guide.folder().path();
     let killed = kill_a_writer(path)?;
     let (memory, outcome) = Outcome::timed(|| Options::new().open(path))?;
@@ -360,16 +315,11 @@ fn kill(guide: &mut Guide<'_>) -> Result<Memory, Failure> {
         .field("acknowledged", acknowledged)
         .field("kept", kept)
         .field("ended", killed.ended.as_str());
-    guide.print(&step, outcome)?;
+    guide.print("kill", outcome)?;
     Ok(memory)
 }
 
 fn history(guide: &mut Guide<'_>, memory: &Memory, before: &View) -> Result<(), Failure> {
-    let step = Step {
-        name: "history",
-        about: "Nothing of the past is gone: the snapshot still has its root, and so does the bad turn.",
-        command: "treering log && treering snapshots",
-    };
     let (commits, outcome) = Outcome::timed(|| Ok(memory.commits().count()))?;
     let snapshot = memory.resolve(&Revision::Name(SNAPSHOT.to_owned()), "default")?;
     if snapshot.commit.root != before.root() {
@@ -388,15 +338,10 @@ fn history(guide: &mut Guide<'_>, memory: &Memory, before: &View) -> Result<(), 
         ))
         .field("commits", commits)
         .field("versions", versions);
-    guide.print(&step, outcome)
+    guide.print("history", outcome)
 }
 
 fn prove(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
-    let step = Step {
-        name: "prove",
-        about: "Show somebody who has only the root that an object is in the memory. Checking needs no store.",
-        command: "treering prove docs/tour/agent-notes.org > proof && treering check-proof proof",
-    };
     let view = memory.view();
     let id = Id::new(DOCUMENTS[0].0)?;
     let (text, outcome) = Outcome::timed(|| {
@@ -426,15 +371,10 @@ fn prove(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
         .field("proof_bytes", text.len())
         .field("holds", true)
         .field("root", view.root().to_hex());
-    guide.print(&step, outcome)
+    guide.print("prove", outcome)
 }
 
 fn verify(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
-    let step = Step {
-        name: "verify",
-        about: "Read every byte of the store again and check every digest, commit and seal.",
-        command: "treering verify",
-    };
     let (report, outcome) = Outcome::timed(|| memory.verify(VerifyDepth::Full))?;
     if !report.ok {
         return Err(Error::corrupt("the store of the tour is damaged").into());
@@ -447,5 +387,5 @@ fn verify(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
         human::bytes(report.bytes),
     ));
     outcome = outcome.fields_of(&report)?;
-    guide.print(&step, outcome)
+    guide.print("verify", outcome)
 }

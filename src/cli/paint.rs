@@ -1,0 +1,73 @@
+//! Colours by their meaning, and text that cannot steer a terminal.
+//!
+//! # Layer
+//! L10, part of cli. Pure.
+
+use std::fmt::{Display, Write as _};
+
+use anstyle::{AnsiColor, Style};
+
+/// What a coloured piece of text means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    /// A name that can be typed back: an id, a digest, a revision.
+    Name,
+    /// Something good, or something new.
+    Good,
+    /// Something that changed or deserves a look.
+    Changed,
+    /// Something gone, or wrong.
+    Bad,
+    /// Beside the point: times, hints.
+    Quiet,
+    /// A heading.
+    Heading,
+}
+
+/// The text with every character that could steer a terminal or reverse the order of reading written out.
+pub(crate) fn printable(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        let steers = character.is_control() && character != '\n' && character != '\t';
+        if steers || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
+            let _ = write!(safe, "{}", character.escape_unicode());
+        } else {
+            safe.push(character);
+        }
+    }
+    safe
+}
+
+/// The text in the colour of its meaning, if colours are wanted.
+pub(crate) fn paint(coloured: bool, meaning: Meaning, text: impl Display) -> String {
+    if !coloured {
+        return text.to_string();
+    }
+    let style = match meaning {
+        Meaning::Name => AnsiColor::Cyan.on_default(),
+        Meaning::Good => AnsiColor::Green.on_default(),
+        Meaning::Changed => AnsiColor::Yellow.on_default(),
+        Meaning::Bad => AnsiColor::Red.on_default().bold(),
+        Meaning::Quiet => Style::new().dimmed(),
+        Meaning::Heading => Style::new().bold(),
+    };
+    format!("{style}{text}{style:#}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_cannot_steer_the_terminal() {
+        assert_eq!(printable("a\u{1b}[31mb\tc\n"), "a\\u{1b}[31mb\tc\n");
+        assert_eq!(printable("abc\u{202e}cba"), "abc\\u{202e}cba");
+        assert_eq!(printable("Grüße"), "Grüße");
+    }
+
+    #[test]
+    fn colour_is_only_there_when_wanted() {
+        assert_eq!(paint(false, Meaning::Bad, "x"), "x");
+        assert!(paint(true, Meaning::Bad, "x").contains("\u{1b}["));
+    }
+}
