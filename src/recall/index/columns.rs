@@ -12,7 +12,8 @@ use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
 
-use super::{Key, append};
+use super::compact::append;
+use super::key::Key;
 use crate::recall::text::calendar::{Day, Span, day_of};
 use crate::recall::text::marks::Marks;
 

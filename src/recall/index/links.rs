@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Key;
+use super::key::Key;
 
 /// The links: the same pairs in both directions.
 #[derive(Clone, Default)]

@@ -13,6 +13,8 @@
 //! - IDX-2: at most a quarter of the numbers, and `VACANT_MIN`, are vacant.
 
 mod columns;
+mod compact;
+mod key;
 mod links;
 mod people;
 mod postings;
@@ -22,13 +24,12 @@ mod vectors;
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
-
 use crate::recall::text::analysis::analyse;
 use crate::recall::text::calendar::day_of;
 
 pub(crate) use columns::Columns;
 use columns::Row;
+pub use key::Key;
 use links::Links;
 pub(crate) use people::People;
 pub(crate) use postings::{Posting, Postings};
@@ -38,23 +39,6 @@ pub(crate) use vectors::{Quantised, Vectors};
 
 /// Fewer vacant numbers are not worth a rewrite.
 const VACANT_MIN: usize = 256;
-
-/// The key of a document: 16 bytes of the caller, such as the first half of the digest of an id.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
-pub struct Key(pub [u8; Self::BYTES]);
-
-impl Key {
-    /// The length of a key.
-    pub const BYTES: usize = 16;
-}
-
-impl fmt::Debug for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Key(")?;
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
-        f.write_str(")")
-    }
-}
 
 /// A document to index.
 #[derive(Clone, Copy, Debug)]
@@ -101,19 +85,6 @@ pub struct Index {
     live: usize,
     /// A buffer of `put`: numbers of terms and their counts.
     terms: Vec<(u32, u32)>,
-}
-
-/// Reserves room for `more` elements without doubling: an index is large, and should take few bytes a document.
-fn grow<T>(column: &mut Vec<T>, more: usize) {
-    if column.capacity() - column.len() < more {
-        column.reserve_exact(more.max(column.len() / 8));
-    }
-}
-
-/// Appends an element without doubling.
-fn append<T>(column: &mut Vec<T>, element: T) {
-    grow(column, 1);
-    column.push(element);
 }
 
 impl Index {

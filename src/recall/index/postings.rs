@@ -15,7 +15,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
 
-use super::{append, grow};
+use super::compact::{append, grow};
 use crate::recall::text::analysis::QUARTERS_PROSE;
 
 /// A document of a term, and the count of the term in it, in quarters.
@@ -61,7 +61,7 @@ impl Bytes {
             Self::Inline { bytes, .. } => *self = Self::Heap([&bytes[..], &[byte]].concat()),
             Self::Heap(bytes) => {
                 if bytes.len() == bytes.capacity() {
-                    bytes.reserve_exact(8.max(bytes.len() / 8));
+                    bytes.reserve_exact(16.max(bytes.len() / 8));
                 }
                 bytes.push(byte);
             }

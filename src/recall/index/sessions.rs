@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::columns::Columns;
-use super::{append, grow};
+use super::compact::{append, grow};
 
 /// A pause that ends an unnamed session.
 pub(crate) const GAP_SECONDS: i64 = 6 * 3600;

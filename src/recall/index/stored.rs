@@ -13,8 +13,11 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::Index;
 use super::columns::LIVE;
-use super::{Index, Key, Posting, Quantised};
+use super::key::Key;
+use super::postings::Posting;
+use super::vectors::Quantised;
 use crate::recall::text::calendar::Span;
 use crate::recall::text::marks::{CALLS_MAX, Marks, SPANS_MAX};
 use crate::recall::text::terms::TERM_BYTES_MAX;

@@ -9,7 +9,7 @@
 //! # Invariants
 //! - VEC-1: all vectors have the dimensions of the first one; others are refused.
 
-use super::{append, grow};
+use super::compact::{append, grow};
 
 /// A vector in bytes.
 #[derive(Clone, Debug)]
