@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use treering::agent::{Agent, Reach, RecallQuery, Settings};
-use treering::recall::Embedder;
+use treering::testing::recall::Embedder;
 use treering::{Options, Scope, Time};
 
 /// Hits of a question.
@@ -64,7 +64,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let agent = Agent::new(memory, Settings::default()).with_embedder(program, Arc::new(embedder))?;
     let view = agent.memory().view();
     // Loads the index first, so that the first question does not pay for it.
-    agent.with_index(&view, |_, _| Ok(()))?;
+    drop(agent.recall(&view, &RecallQuery::new("warm", Reach::All).without_touch())?);
     for line in std::io::stdin().lock().lines() {
         let asked: Value = serde_json::from_str(&line?)?;
         let reach = match asked["scope"].as_str() {

@@ -188,14 +188,14 @@ impl Error {
 
     /// Adds the underlying error.
     #[must_use]
-    pub fn with_source(mut self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
+    pub(crate) fn with_source(mut self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
         self.0.source = Some(Box::new(source));
         self
     }
 
     /// Puts the operation in progress in front of the message.
     #[must_use]
-    pub fn context(mut self, doing: impl fmt::Display) -> Self {
+    pub(crate) fn context(mut self, doing: impl fmt::Display) -> Self {
         self.0.message = format!("{doing}: {}", self.0.message);
         self
     }
@@ -211,7 +211,7 @@ impl Error {
 
     /// Copies the error for another waiter of the same work, without the underlying error.
     #[must_use]
-    pub fn again(&self) -> Self {
+    pub(crate) fn again(&self) -> Self {
         Self(Box::new(Inner {
             kind: self.0.kind,
             code: self.0.code,
@@ -250,7 +250,7 @@ impl Error {
     }
 
     /// The place and the cause of the damage, for errors that damage causes.
-    pub fn damage(&self) -> Option<&Damage> {
+    pub(crate) fn damage(&self) -> Option<&Damage> {
         self.0.damage.as_ref()
     }
 

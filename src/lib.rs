@@ -47,48 +47,73 @@
 //! | say who writes, and what they may touch | [`Writer`], [`Authorisation`] |
 //! | go back | [`Memory::undo`], [`Memory::rollback`], [`Draft::restore`], [`Memory::snapshot`] |
 //! | look back | [`Memory::commits`], [`Memory::history`], [`Memory::diff`] |
-//! | prove what a state has | [`View::prove`], [`verify_proof`] |
+//! | prove what a state has | [`View::prove`], [`proof::verify_proof`] |
 //! | keep a store in order | [`Memory::gc`], [`Memory::erase`], [`Memory::verify`] |
 //!
 //! Every error is an [`Error`]: its [`ErrorKind`] says what to do, its [`ErrorCode`] names the case.
 
+// Some parts are public for the feature `testing` alone.
+#![cfg_attr(
+    not(feature = "testing"),
+    allow(unreachable_pub, dead_code, reason = "the feature `testing` exports more")
+)]
+
 #[cfg(feature = "agent")]
 pub mod agent;
 #[cfg(feature = "cli")]
-pub(crate) mod answers;
-pub mod bytes;
-pub(crate) mod calendar;
+mod answers;
+mod bytes;
+mod calendar;
 #[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod cli;
-pub mod codec;
-pub mod digest;
-pub mod disk;
-pub mod engine;
-pub mod error;
+mod codec;
+mod digest;
+mod disk;
+mod engine;
+mod error;
 #[cfg(feature = "ingest")]
 pub mod ingest;
-pub mod log;
-pub mod object;
+mod log;
+mod object;
 #[cfg(feature = "agent")]
-pub mod recall;
+mod recall;
 #[cfg(feature = "agent")]
-pub mod scan;
-pub(crate) mod store;
+mod scan;
+mod store;
 #[cfg(any(test, feature = "testing"))]
+#[doc(hidden)]
 pub mod testing;
-pub(crate) mod threads;
-pub mod trie;
+mod threads;
+mod trie;
 
 // The examples of the README are compiled and run.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-pub use digest::{
-    CommitDigest, HashAlgorithm, HashSuite, KeyPath, ObjectDigest, Root, SubtreeDigest, TextDigest,
+pub use digest::{CommitDigest, HashAlgorithm, ObjectDigest, Root, TextDigest};
+pub use engine::{
+    Attempted, Authorisation, Change, Clock, CommitInfo, Committed, Draft, Durability, HeadMoved,
+    HistoryEntry, Limits, Memory, Options, Query, Retention, Revision, Rollback, SnapshotInfo, Staged,
+    Verdict, View, WritePolicy, Writer,
 };
-pub use engine::*;
 pub use error::{Error, ErrorCode, ErrorKind, Result};
-pub use object::*;
+pub use object::{Attributes, Commit, Id, Kind, NewObject, Object, Origin, Position, Scope, Time, Value};
 pub use store::ChangeCounts;
-pub use trie::{Proof, ProofError, Proven, verify_proof};
+
+pub mod proof {
+    //! Proofs that a state has a version of an object, or that it has no object of an id. They need no store.
+
+    pub use crate::digest::{HashSuite, KeyPath};
+    pub use crate::trie::{Proof, ProofError, Proven, verify_proof};
+}
+
+pub mod upkeep {
+    //! The reports of a store's upkeep: garbage collection, erasure, verification, salvage.
+
+    pub use crate::engine::{
+        ErasedKind, ErasedRecord, ErasedReport, Erasing, Finding, FindingKind, GcReport, Severity, Stats,
+        VerifyDepth, VerifyReport,
+    };
+}

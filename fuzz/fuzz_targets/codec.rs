@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use treering::digest::{HashAlgorithm, HashSuite};
+use treering::testing::digest::{HashAlgorithm, HashSuite};
 use treering::{Commit, Object, Origin, Reference};
 
 fuzz_target!(|input: &[u8]| {

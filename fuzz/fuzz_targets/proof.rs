@@ -4,8 +4,8 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use treering::digest::{HashAlgorithm, HashSuite, KeyPath};
-use treering::trie::{Entry, NoSource, Proof, Proven, Shape, Trie, verify_proof};
+use treering::testing::digest::{HashAlgorithm, HashSuite, KeyPath};
+use treering::testing::trie::{Entry, NoSource, Proof, Proven, Shape, Trie, verify_proof};
 
 #[derive(Arbitrary, Debug)]
 struct Input {

@@ -7,8 +7,8 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
-use treering::digest::{CommitDigest, HashAlgorithm, Root};
-use treering::log::{BatchBuilder, CheckItem, HeadMark, Log, LogOptions, Mode, RecordKind};
+use treering::testing::digest::{CommitDigest, HashAlgorithm, Root};
+use treering::testing::log::{BatchBuilder, CheckItem, HeadMark, Log, LogOptions, Mode, RecordKind};
 use treering::testing::sim_disk::SimDisk;
 
 const ACTIVE: &str = "log/00000001.seg";
@@ -33,7 +33,7 @@ static VALID: LazyLock<SimDisk> = LazyLock::new(|| {
         log.append(
             &lock,
             vec![(batch(number), mark(number))],
-            treering::log::Durability::Synced,
+            treering::testing::log::Durability::Synced,
         )
         .expect("the disk has room");
     }

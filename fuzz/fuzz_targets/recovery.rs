@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use treering::digest::Root;
+use treering::testing::digest::Root;
 use treering::testing::opening::memory_on;
 use treering::testing::sim_disk::SimDisk;
 use treering::{Id, Kind, Memory, NewObject, Options, Result, Writer};

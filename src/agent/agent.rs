@@ -64,7 +64,7 @@ impl Agent {
     }
 
     /// The scanner that reads every text before the agent stores it.
-    pub fn scanner(&self) -> &Scanner {
+    pub(crate) fn scanner(&self) -> &Scanner {
         &self.scanner
     }
 

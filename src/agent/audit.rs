@@ -23,7 +23,7 @@ const IDS_SHOWN: usize = 20;
 
 /// The commits to list: those that meet every given condition.
 #[derive(Clone, Debug, Default)]
-pub struct AuditRequest {
+pub(crate) struct AuditRequest {
     /// By this actor.
     pub actor: Option<String>,
     /// In this session.
@@ -44,7 +44,7 @@ pub struct AuditRequest {
 
 /// One line of the log: a commit.
 #[derive(Clone, Debug)]
-pub struct AuditLine {
+pub(crate) struct AuditLine {
     /// The commit.
     pub info: CommitInfo,
     /// The source of its content; `None` if it was erased.
@@ -59,7 +59,7 @@ pub struct AuditLine {
 
 /// The matching lines, newest first; see [`Agent::audit`]. The iterator reads a commit when it is asked for the next line, and
 /// ends after an error.
-pub struct Audit {
+pub(crate) struct Audit {
     memory: Memory,
     commits: Option<Commits>,
     newest: u64,

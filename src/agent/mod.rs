@@ -9,39 +9,49 @@
 #[expect(clippy::module_inception, reason = "the handle of the layer has its name")]
 mod agent;
 mod audit;
-pub mod blocks;
+pub(crate) mod blocks;
 mod change;
 pub(crate) mod command;
-pub mod decay;
-pub mod envelope;
+pub(crate) mod decay;
+pub(crate) mod envelope;
 mod followed;
-pub mod forget;
-pub mod guard;
-pub mod import;
+pub(crate) mod forget;
+pub(crate) mod guard;
+pub(crate) mod import;
 mod item;
 mod markdown;
-pub mod notes;
+pub(crate) mod notes;
 mod remember;
 mod scope;
-pub mod search;
-pub mod session;
+pub(crate) mod search;
+pub(crate) mod session;
 mod settings;
 mod superseding;
 #[cfg(test)]
 mod test_memory;
 #[cfg(test)]
 mod tests;
-pub mod trust;
+pub(crate) mod trust;
 mod verbs;
-pub mod vocabulary;
+pub(crate) mod vocabulary;
 mod words;
 
 pub use agent::Agent;
-pub use audit::{Audit, AuditLine, AuditRequest};
+pub(crate) use audit::{AuditLine, AuditRequest};
+pub use decay::{Decayed, Level, Listener, Move, Pass, Summarizer, Ticker};
+pub use envelope::{Envelope, EnvelopeAnswer, EnvelopeRequest, Purpose, Section, Shown};
+pub use forget::{Forgetting, Forgot, Forgotten, Restored};
+pub use guard::{Checked, Checks, Guarded, Policy, Report};
 pub use item::{Citation, Item, NewItem, Sensitivity};
+pub use notes::{NewNote, NoteAction, NoteFound, NoteRead, NoteWritten, Replace};
 pub use remember::{
     Alike, LinesOptions, LinesRemembered, OnDuplicate, RefusedLine, RememberOptions, Remembered, Status,
 };
-pub use scope::{Place, Reach};
+pub(crate) use scope::Place;
+pub use scope::Reach;
 pub use search::{Reached, RecallHit, RecallQuery, Recalled};
+pub use session::{Append, Appended, NewEntry, NotStored};
 pub use settings::{DecaySettings, Quotas, Secrets, Settings};
+pub use trust::{PersonSays, Promoted, Quarantined};
+
+pub use crate::recall::Embedder;

@@ -137,7 +137,7 @@ impl Reach {
 
     /// Returns this reach and these scopes.
     #[must_use]
-    pub fn with<'a>(&self, more: impl IntoIterator<Item = &'a Scope>) -> Self {
+    pub(crate) fn with<'a>(&self, more: impl IntoIterator<Item = &'a Scope>) -> Self {
         match self {
             Self::All => Self::All,
             Self::Scopes(scopes) => {
@@ -149,7 +149,7 @@ impl Reach {
     }
 
     /// Returns the names of the scopes; `None` is all of them.
-    pub fn names(&self) -> Option<Vec<&str>> {
+    pub(crate) fn names(&self) -> Option<Vec<&str>> {
         match self {
             Self::All => None,
             Self::Scopes(scopes) => Some(scopes.iter().map(Scope::as_str).collect()),

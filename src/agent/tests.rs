@@ -550,7 +550,7 @@ const WAYS: &[(&str, bool, Way)] = &[
     }),
     ("decay reason", true, |agent, secret, _| {
         agent
-            .decay(&decay::Pass::default(), &Writer::user().reason(secret))
+            .decay(&Pass::default(), &Writer::user().reason(secret))
             .map(drop)
     }),
     ("block", true, |agent, secret, number| {

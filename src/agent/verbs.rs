@@ -40,7 +40,7 @@ impl Agent {
     /// # Errors
     /// Those of `read`; `Corrupt` or `Io` if an object cannot be read; `InvalidInput` (code `over_limit`) after some
     /// thousand million words.
-    pub fn with_index<T>(
+    pub(crate) fn with_index<T>(
         &self,
         view: &View,
         read: impl FnOnce(&Index, &mut Scratch) -> Result<T>,
@@ -86,7 +86,7 @@ impl Agent {
     /// # Errors
     /// `InvalidInput` (code `unreadable`) if the whole file cannot be read; as a commit. A fault in a part of it is a
     /// finding.
-    pub fn take_foreign(&self, foreign: &Foreign<'_>, writer: &Writer) -> Result<ForeignTaken> {
+    pub(crate) fn take_foreign(&self, foreign: &Foreign<'_>, writer: &Writer) -> Result<ForeignTaken> {
         import::take(self, foreign, writer)
     }
 
@@ -94,7 +94,7 @@ impl Agent {
     ///
     /// # Errors
     /// As [`View::query`].
-    pub fn block_texts(&self, view: &View, place: &Place, reach: &Reach) -> Result<BlockTexts> {
+    pub(crate) fn block_texts(&self, view: &View, place: &Place, reach: &Reach) -> Result<BlockTexts> {
         blocks::texts(view, place, reach)
     }
 
@@ -103,7 +103,7 @@ impl Agent {
     ///
     /// # Errors
     /// As [`View::get`].
-    pub fn is_unedited(&self, view: &View, place: &Place, path: &str, bytes: &[u8]) -> Result<bool> {
+    pub(crate) fn is_unedited(&self, view: &View, place: &Place, path: &str, bytes: &[u8]) -> Result<bool> {
         blocks::is_unedited(self.memory(), view, place, path, bytes)
     }
 
@@ -112,7 +112,7 @@ impl Agent {
     /// # Errors
     /// As a commit; `Denied` (code `less_trusted`): the writer would prune blocks that are more trusted. A fault in one
     /// file costs no other file.
-    pub fn take_blocks(
+    pub(crate) fn take_blocks(
         &self,
         files: &[FoundFile],
         take: &TakeBlocks,
@@ -125,7 +125,7 @@ impl Agent {
     ///
     /// # Errors
     /// `Io` if it cannot be written; with the code `read_only` for a handle that only reads.
-    pub fn keep_index(&self) -> Result<bool> {
+    pub(crate) fn keep_index(&self) -> Result<bool> {
         self.recall_index().keep(self.memory())
     }
 
@@ -133,7 +133,7 @@ impl Agent {
     ///
     /// # Errors
     /// `Io` if they cannot be written; with the code `read_only` for a handle that only reads.
-    pub fn keep_duplicate_index(&self) -> Result<bool> {
+    pub(crate) fn keep_duplicate_index(&self) -> Result<bool> {
         DuplicateIndex::keep_newest(self.duplicate_index(), self.memory())
     }
 
@@ -149,7 +149,7 @@ impl Agent {
     }
 
     /// The matching commits up to that of `view`, newest first. A filter by kind or id also reads the changes of each commit.
-    pub fn audit(&self, view: &View, request: AuditRequest) -> Audit {
+    pub(crate) fn audit(&self, view: &View, request: AuditRequest) -> Audit {
         audit::audit(self, view, request)
     }
 
@@ -220,7 +220,7 @@ impl Agent {
     }
 
     /// The reason of a quarantined change, with the names of older changes that it pushed out.
-    pub fn held_reason(&self, name: &str) -> Option<String> {
+    pub(crate) fn held_reason(&self, name: &str) -> Option<String> {
         trust::held_reason(self, name)
     }
 
@@ -228,7 +228,7 @@ impl Agent {
     ///
     /// # Errors
     /// `NotFound`: there is nothing of that name. `Corrupt` or `Io` if it cannot be read.
-    pub fn held_objects(&self, name: &str) -> Result<Vec<HeldObject>> {
+    pub(crate) fn held_objects(&self, name: &str) -> Result<Vec<HeldObject>> {
         trust::held_objects(self, name)
     }
 
@@ -288,7 +288,7 @@ impl Agent {
     /// # Errors
     /// `NotFound` (code `no_session`) if there is no such session; `InvalidInput` (code `other_scope`) if it is out of reach; as
     /// [`View::query`].
-    pub fn end_prompt(
+    pub(crate) fn end_prompt(
         &self,
         view: &View,
         reach: &Reach,
@@ -304,7 +304,7 @@ impl Agent {
     /// `NotFound` (code `no_session`) if there is no such session; `InvalidInput` (code `other_scope`) if it is out of reach; as
     /// a commit; `Denied` (code `less_trusted`): an untrusted writer ends a session whose episode is more trusted. A reply that
     /// cannot be read is no error.
-    pub fn end_session(
+    pub(crate) fn end_session(
         &self,
         reach: &Reach,
         session: &str,
@@ -320,7 +320,7 @@ impl Agent {
     ///
     /// # Errors
     /// `InvalidInput` (code `other_scope`) if the session is out of reach; as [`View::query`].
-    pub fn due_summaries(&self, view: &View, reach: &Reach, session: &str) -> Result<Vec<DueSummary>> {
+    pub(crate) fn due_summaries(&self, view: &View, reach: &Reach, session: &str) -> Result<Vec<DueSummary>> {
         session::due_summaries(view, reach, session)
     }
 
@@ -330,7 +330,7 @@ impl Agent {
     /// What `host` returns; `InvalidInput` if the id of a summary belongs to something else (code `id_taken`), or the session is
     /// out of reach (`other_scope`); `Denied` (code `less_trusted`): an untrusted writer replaces a summary that is more trusted; as a
     /// commit.
-    pub fn summarise(
+    pub(crate) fn summarise(
         &self,
         reach: &Reach,
         session: &str,
@@ -345,7 +345,7 @@ impl Agent {
     ///
     /// # Errors
     /// `InvalidInput` (code `other_scope`) if the session is out of reach; as [`View::query`].
-    pub fn session_summaries(
+    pub(crate) fn session_summaries(
         &self,
         view: &View,
         reach: &Reach,
@@ -363,7 +363,7 @@ impl Agent {
     /// what it needed; as [`Memory::commit`](crate::Memory::commit). The state is then as before, too.
     ///
     /// ```
-    /// use treering::agent::guard::{Checks, Guarded, Policy};
+    /// use treering::agent::{Checks, Guarded, Policy};
     /// use treering::agent::{Agent, NewItem, Settings};
     /// use treering::{Id, Memory, Writer};
     ///
@@ -399,7 +399,7 @@ impl Agent {
     ///
     /// # Errors
     /// As [`Agent::recall`].
-    pub fn compare_recall(
+    pub(crate) fn compare_recall(
         &self,
         older: &View,
         newer: &View,

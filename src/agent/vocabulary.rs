@@ -6,109 +6,109 @@
 //! L7, inside `agent`. Pure.
 
 /// Kinds of items. Any other kind may be remembered too.
-pub mod kind {
+pub(crate) mod kind {
     /// Text that a person or program keeps under a name.
-    pub const BLOCK: &str = "block";
+    pub(crate) const BLOCK: &str = "block";
     /// A statement that holds until it is superseded.
-    pub const FACT: &str = "fact";
+    pub(crate) const FACT: &str = "fact";
     /// A note of a session, which lasts.
-    pub const NOTE: &str = "note";
+    pub(crate) const NOTE: &str = "note";
     /// A turn of a transcript.
-    pub const ENTRY: &str = "entry";
+    pub(crate) const ENTRY: &str = "entry";
     /// A summary of longer texts.
-    pub const SUMMARY: &str = "summary";
+    pub(crate) const SUMMARY: &str = "summary";
     /// The course of a session, written at its end.
-    pub const EPISODE: &str = "episode";
+    pub(crate) const EPISODE: &str = "episode";
     /// A decision with its reason.
-    pub const DECISION: &str = "decision";
+    pub(crate) const DECISION: &str = "decision";
     /// A session itself: its parent session and its watermarks.
-    pub const SESSION: &str = "session";
+    pub(crate) const SESSION: &str = "session";
     /// How the project wants things done.
-    pub const RULE: &str = "rule";
+    pub(crate) const RULE: &str = "rule";
     /// Work in progress.
-    pub const TASK: &str = "task";
+    pub(crate) const TASK: &str = "task";
     /// An open error.
-    pub const ERROR: &str = "error";
+    pub(crate) const ERROR: &str = "error";
     /// A file that is being worked on.
-    pub const FILE: &str = "file";
+    pub(crate) const FILE: &str = "file";
     /// Branch, changes, and the like.
-    pub const GIT: &str = "git";
+    pub(crate) const GIT: &str = "git";
     /// A delegated task with its result.
-    pub const SUBAGENT: &str = "subagent";
+    pub(crate) const SUBAGENT: &str = "subagent";
     /// The last request of the person.
-    pub const REQUEST: &str = "request";
+    pub(crate) const REQUEST: &str = "request";
 }
 
 /// Attributes of items. All are absent unless given.
-pub mod attribute {
+pub(crate) mod attribute {
     /// Words to find it by: a list of texts, each once, in the order given.
-    pub const TAGS: &str = "tags";
+    pub(crate) const TAGS: &str = "tags";
     /// The speaker.
-    pub const SPEAKER: &str = "speaker";
+    pub(crate) const SPEAKER: &str = "speaker";
     /// The subject.
-    pub const SUBJECT: &str = "subject";
+    pub(crate) const SUBJECT: &str = "subject";
     /// The session it was said in.
-    pub const SESSION: &str = "session";
+    pub(crate) const SESSION: &str = "session";
     /// Its place in the session: an integer.
-    pub const ORDER: &str = "order";
+    pub(crate) const ORDER: &str = "order";
     /// Where it is written: a list of maps `{file, line?, note?}`.
-    pub const CITATIONS: &str = "citations";
+    pub(crate) const CITATIONS: &str = "citations";
     /// The confidence: a float from 0 to 1.
-    pub const CONFIDENCE: &str = "confidence";
+    pub(crate) const CONFIDENCE: &str = "confidence";
     /// The sensitivity: `none`, `pii`, `internal` or `credentials`.
-    pub const SENSITIVITY: &str = "sensitivity";
+    pub(crate) const SENSITIVITY: &str = "sensitivity";
     /// Where it comes from, in words.
-    pub const SOURCE: &str = "source";
+    pub(crate) const SOURCE: &str = "source";
     /// Never shortened and never forgotten by age: true.
-    pub const PINNED: &str = "pinned";
+    pub(crate) const PINNED: &str = "pinned";
     /// The ids of the superseded items: a list of texts.
-    pub const SUPERSEDES: &str = "supersedes";
+    pub(crate) const SUPERSEDES: &str = "supersedes";
     /// How far decay went: `summary` or `keywords`; a full text has none.
-    pub const LEVEL: &str = "level";
+    pub(crate) const LEVEL: &str = "level";
     /// The digest of the version with the full text, in hexadecimal, where decay made this one.
-    pub const ORIGINAL: &str = "original";
+    pub(crate) const ORIGINAL: &str = "original";
     /// When that version was stored, in microseconds since 1970: an integer.
-    pub const WRITTEN: &str = "written";
+    pub(crate) const WRITTEN: &str = "written";
     /// The session that a note belongs to.
-    pub const OWNER: &str = "owner";
+    pub(crate) const OWNER: &str = "owner";
     /// How many entries of a session the scan refused or held: an integer.
-    pub const WITHHELD: &str = "withheld";
+    pub(crate) const WITHHELD: &str = "withheld";
     /// The class of the least trusted entry that a session ever had, by its name.
-    pub const CLASS: &str = "class";
+    pub(crate) const CLASS: &str = "class";
     /// The name under which the person speaks in a session.
-    pub const USER: &str = "user";
+    pub(crate) const USER: &str = "user";
     /// The span of a summary: `day`, `week` or `month`.
-    pub const GRANULARITY: &str = "granularity";
+    pub(crate) const GRANULARITY: &str = "granularity";
     /// The arrival of the last entry that a summary has seen: an integer.
-    pub const WATERMARK: &str = "watermark";
+    pub(crate) const WATERMARK: &str = "watermark";
     /// The rules of the scan that matched this text when it was written: a list of texts.
-    pub const FLAGS: &str = "flags";
+    pub(crate) const FLAGS: &str = "flags";
     /// The digest of the version that a person promoted to this one, in hexadecimal.
-    pub const PROMOTED: &str = "promoted";
+    pub(crate) const PROMOTED: &str = "promoted";
 }
 
 /// Operations of the commits that the verbs make.
-pub mod op {
+pub(crate) mod op {
     /// Something was remembered.
-    pub const REMEMBER: &str = "remember";
+    pub(crate) const REMEMBER: &str = "remember";
     /// Something was forgotten.
-    pub const FORGET: &str = "forget";
+    pub(crate) const FORGET: &str = "forget";
     /// A forgotten or shortened item was restored.
-    pub const UNFORGET: &str = "unforget";
+    pub(crate) const UNFORGET: &str = "unforget";
     /// An expiry was set.
-    pub const EXPIRE: &str = "expire";
+    pub(crate) const EXPIRE: &str = "expire";
     /// A pass of decay.
-    pub const DECAY: &str = "decay";
+    pub(crate) const DECAY: &str = "decay";
     /// A note was written, replaced or deleted.
-    pub const NOTE: &str = "note";
+    pub(crate) const NOTE: &str = "note";
     /// Entries or summaries of a session.
-    pub const SESSION: &str = "session";
+    pub(crate) const SESSION: &str = "session";
     /// A person raised the trust of an item.
-    pub const PROMOTE: &str = "promote";
+    pub(crate) const PROMOTE: &str = "promote";
     /// A person released a quarantined change.
-    pub const RELEASE: &str = "release";
+    pub(crate) const RELEASE: &str = "release";
     /// A change that passed the guard.
-    pub const GUARD: &str = "guard";
+    pub(crate) const GUARD: &str = "guard";
     /// Memories of another system.
-    pub const IMPORT: &str = "import";
+    pub(crate) const IMPORT: &str = "import";
 }

@@ -110,21 +110,21 @@ impl Options {
 
     /// Whether queries build and keep indexes (the default) or scan: better for a process that asks once.
     #[must_use]
-    pub fn indexes(mut self, indexes: bool) -> Self {
+    pub(crate) fn indexes(mut self, indexes: bool) -> Self {
         self.settings.indexes = indexes;
         self
     }
 
     /// The listener for the progress of long work.
     #[must_use]
-    pub fn progress(mut self, progress: ProgressListener) -> Self {
+    pub(crate) fn progress(mut self, progress: ProgressListener) -> Self {
         self.settings.progress = Some(progress);
         self
     }
 
     /// Ends reading that takes long with an `Io` error of code `interrupted` while `stop` is set.
     #[must_use]
-    pub fn stop(mut self, stop: Arc<AtomicBool>) -> Self {
+    pub(crate) fn stop(mut self, stop: Arc<AtomicBool>) -> Self {
         self.settings.stop = Some(stop);
         self
     }

@@ -17,11 +17,11 @@ use crate::error::{Error, Result};
 use crate::object::{Attributes, Id, Kind, Time, Value};
 
 /// The kind of the object of a whole file.
-pub const DOCUMENT_KIND: &str = "document";
+pub(super) const DOCUMENT_KIND: &str = "document";
 /// The kind of a heading of an Org or Markdown file.
-pub const HEADING_KIND: &str = "heading";
+pub(crate) const HEADING_KIND: &str = "heading";
 /// The kind of a turn of a transcript.
-pub const ENTRY_KIND: &str = "entry";
+pub(crate) const ENTRY_KIND: &str = "entry";
 
 /// The kind of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,7 +26,7 @@ mod derived_id;
 mod document;
 mod export;
 mod format;
-pub mod json;
+pub(crate) mod json;
 mod jsonl;
 mod markdown;
 mod order;
@@ -41,14 +41,19 @@ mod text;
 mod transcript;
 mod write;
 
-pub use self::document::{DOCUMENT_KIND, Document, ENTRY_KIND, HEADING_KIND};
-pub use self::export::{Omitted, Piece, Version, for_each_piece, for_each_version, omitted};
+pub use self::document::Document;
+#[cfg(test)]
+use self::document::{DOCUMENT_KIND, ENTRY_KIND, HEADING_KIND};
+pub(crate) use self::export::{Piece, Version, for_each_piece, for_each_version, omitted};
 pub use self::format::Format;
-pub use self::path::document_path;
-pub use self::plan::{Change, Existing, IngestOptions, Write, plan};
+pub(crate) use self::path::document_path;
+pub use self::plan::{Change, IngestOptions, Write};
+#[cfg(test)]
+use self::plan::{Existing, plan};
 #[cfg(feature = "agent")]
 pub(crate) use self::text::shown;
-pub use self::write::{documents, ingest};
+pub(crate) use self::write::documents;
+pub use self::write::ingest;
 
 #[cfg(test)]
 mod tests;

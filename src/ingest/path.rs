@@ -13,7 +13,7 @@ use crate::object::Id;
 
 /// The path that a file is known by as a document: relative to the folder `current` if it is below that, else
 /// absolute. Every form of a path has the same result. Symlinks are not resolved.
-pub fn document_path(current: &str, path: &str) -> String {
+pub(crate) fn document_path(current: &str, path: &str) -> String {
     let whole = if slashed(path).starts_with('/') {
         normal_path(path)
     } else {

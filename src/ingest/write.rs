@@ -46,7 +46,7 @@ impl Existing for InView<'_> {
 ///
 /// # Errors
 /// As [`View::query`].
-pub fn documents(view: &View) -> Result<Vec<Id>> {
+pub(crate) fn documents(view: &View) -> Result<Vec<Id>> {
     let query = Query {
         kind: Some(Kind::new(DOCUMENT_KIND)?),
         include_expired: true,

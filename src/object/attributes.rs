@@ -60,7 +60,7 @@ impl Attributes {
     }
 
     /// Returns the plain map.
-    pub fn into_map(self) -> BTreeMap<String, Value> {
+    pub(crate) fn into_map(self) -> BTreeMap<String, Value> {
         self.0
     }
 

@@ -87,6 +87,7 @@ impl Op {
     ///
     /// # Errors
     /// `InvalidInput` if `name` breaks the rule.
+    #[doc(hidden)]
     pub fn new(name: &str) -> Result<Self> {
         if is_op(name.as_bytes()) {
             Ok(Self(Cow::Owned(name.to_owned())))
@@ -101,6 +102,7 @@ impl Op {
     ///
     /// # Panics
     /// If `name` breaks the rule; in a constant, the panic stops the build.
+    #[doc(hidden)]
     pub const fn constant(name: &'static str) -> Self {
         assert!(
             is_op(name.as_bytes()),
@@ -187,6 +189,7 @@ impl Commit {
     /// # Errors
     /// `InvalidInput` if the actor or session breaks its rule, or a reserved tag is not ignorable;
     /// `Internal` if `seq` and `parents` contradict each other (COM-1).
+    #[doc(hidden)]
     pub fn encode(&self) -> Result<Vec<u8>> {
         if (self.seq == 0) != self.parents.is_empty() {
             return Err(Error::internal(format!(
@@ -237,6 +240,7 @@ impl Commit {
     ///
     /// # Errors
     /// The first broken rule.
+    #[doc(hidden)]
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut parts = Parts::default();
         let mut fields = Fields::new(bytes, VERSION)?;
@@ -255,6 +259,7 @@ impl Commit {
     }
 
     /// Returns the digest of canonical commit bytes.
+    #[doc(hidden)]
     pub fn hash(bytes: &[u8], suite: HashSuite) -> CommitDigest {
         CommitDigest::from_bytes(suite.hash_bytes(Domain::Commit, bytes))
     }

@@ -87,6 +87,7 @@ impl NewObject {
     ///
     /// # Errors
     /// `InvalidInput`, naming the object and the broken rule or limit.
+    #[doc(hidden)]
     pub fn encode(&self, origin: Origin, suite: HashSuite) -> Result<Encoded> {
         self.encode_parts(origin, suite)
             .map_err(|error| error.context(format_args!("object \"{}\"", self.id)))

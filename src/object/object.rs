@@ -84,6 +84,7 @@ impl Object {
     ///
     /// # Errors
     /// The first broken rule.
+    #[doc(hidden)]
     pub fn decode(bytes: Bytes, suite: HashSuite) -> Result<Self, DecodeError> {
         check(&bytes)?;
         let digest = Self::hash(&bytes, suite);
@@ -106,12 +107,14 @@ impl Object {
     }
 
     /// Returns the digest of canonical object bytes.
+    #[doc(hidden)]
     pub fn hash(bytes: &[u8], suite: HashSuite) -> ObjectDigest {
         ObjectDigest::from_bytes(suite.hash_bytes(Domain::Object, bytes))
     }
 
     /// Adds the content record of [`Self::content_digest`]. The caller has checked its digest.
     #[must_use]
+    #[doc(hidden)]
     pub fn with_content(mut self, content: Bytes) -> Self {
         self.content = Some(content);
         self
@@ -139,12 +142,12 @@ impl Object {
 
     /// Returns the commit that erased this version, or its content if that is a record of its own. The digest is all
     /// zero if salvage could not restore it.
-    pub fn erased_by(&self) -> Option<CommitDigest> {
+    pub(crate) fn erased_by(&self) -> Option<CommitDigest> {
         self.erased
     }
 
     /// Returns whether the version, or its content, was lost in a damaged store rather than erased.
-    pub fn is_lost(&self) -> bool {
+    pub(crate) fn is_lost(&self) -> bool {
         self.erased == Some(CommitDigest::NOBODY)
     }
 
@@ -209,7 +212,7 @@ impl Object {
     }
 
     /// Returns whether the content is a record of its own that is still to be added ([`Self::with_content`]).
-    pub fn lacks_content(&self) -> bool {
+    pub(crate) fn lacks_content(&self) -> bool {
         self.content.is_none() && self.field(tag::CONTENT_DIGEST).is_some()
     }
 
@@ -242,6 +245,7 @@ impl Object {
     }
 
     /// Returns an unknown field that is kept byte for byte; its tag has the ignorable bit.
+    #[doc(hidden)]
     pub fn reserved(&self, tag: u16) -> Option<&[u8]> {
         if tag & IGNORABLE == 0 {
             None
@@ -261,10 +265,8 @@ impl Object {
     }
 
     /// Returns whether `new` equals this version apart from the origin.
-    ///
-    /// # Errors
-    /// As [`NewObject::encode`].
-    pub fn same_meaning(&self, new: &NewObject, suite: HashSuite) -> Result<bool> {
+    #[cfg(test)]
+    pub(crate) fn same_meaning(&self, new: &NewObject, suite: HashSuite) -> Result<bool> {
         Ok(new.encode(self.origin(), suite)?.same_meaning(self))
     }
 

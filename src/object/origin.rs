@@ -63,11 +63,13 @@ impl Origin {
     }
 
     /// Returns the number in the format. Zero is unused.
+    #[doc(hidden)]
     pub fn tag(self) -> u8 {
         self as u8
     }
 
     /// Returns the class with this [`Self::tag`].
+    #[doc(hidden)]
     pub fn from_tag(tag: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|origin| origin.tag() == tag)
     }
@@ -79,7 +81,7 @@ impl Origin {
 
     /// Returns the less trusted of the two; `a` if they are equally trusted.
     #[must_use]
-    pub fn least(a: Self, b: Self) -> Self {
+    pub(crate) fn least(a: Self, b: Self) -> Self {
         if b.distrust() > a.distrust() { b } else { a }
     }
 

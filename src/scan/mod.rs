@@ -24,17 +24,17 @@ mod verdict;
 
 use std::borrow::Cow;
 
-pub use self::finding::{Category, Finding, Severity};
-pub use self::unicode::Neutral;
-pub use self::verdict::{Verdict, VerdictTable};
+pub(crate) use self::finding::{Category, Finding, Severity};
+pub(crate) use self::unicode::Neutral;
+pub(crate) use self::verdict::{Verdict, VerdictTable};
 
 /// The most findings in a report; it counts the rest.
-pub const FINDINGS_MAX: usize = 1_000;
+pub(crate) const FINDINGS_MAX: usize = 1_000;
 
 /// The answer of the scan to a text or an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use]
-pub struct Report {
+pub(crate) struct Report {
     /// The findings, in the order of fields and places.
     pub findings: Vec<Finding>,
     /// The strictest verdict on any finding, including those that are left out.
@@ -49,19 +49,19 @@ pub struct Report {
 ///
 /// All scanners of a process share the rules, which are read when a scan first needs them.
 #[derive(Clone)]
-pub struct Scanner {
+pub(crate) struct Scanner {
     settings: VerdictTable,
     key: [u8; 32],
 }
 
 impl Scanner {
     /// Returns a scanner that makes its markers with `key`. The key belongs to the store and is as secret as the store.
-    pub fn new(settings: VerdictTable, key: [u8; 32]) -> Self {
+    pub(crate) fn new(settings: VerdictTable, key: [u8; 32]) -> Self {
         Self { settings, key }
     }
 
     /// Returns the findings in `text`.
-    pub fn scan(&self, text: &str) -> Report {
+    pub(crate) fn scan(&self, text: &str) -> Report {
         self.scan_fields([("", text)])
     }
 
@@ -69,7 +69,7 @@ impl Scanner {
     ///
     /// The value of a field counts as a secret if its name is one such as `password` or `api_key` and the value looks
     /// like a secret. The content of the object has an empty name.
-    pub fn scan_fields<'a>(&self, fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> Report {
+    pub(crate) fn scan_fields<'a>(&self, fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> Report {
         let mut findings = Vec::new();
         for (field, (name, text)) in fields.into_iter().enumerate() {
             let mut found = find(name, text, field);
@@ -99,7 +99,7 @@ impl Scanner {
     ///
     /// The same secret has the same marker under the same key. The scan finds no secret in the answer, and every secret
     /// of six bytes and more is replaced wherever it occurs. A text that is nearly all secrets becomes one marker.
-    pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    pub(crate) fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match secrets::redact(text, &self.key) {
             Some(redacted) => Cow::Owned(redacted),
             None => Cow::Borrowed(text),
@@ -107,7 +107,7 @@ impl Scanner {
     }
 
     /// Returns the value of the attribute `name` with its secrets redacted, as [`Scanner::scan_fields`] finds them.
-    pub fn redact_field<'a>(&self, name: &str, value: &'a str) -> Cow<'a, str> {
+    pub(crate) fn redact_field<'a>(&self, name: &str, value: &'a str) -> Cow<'a, str> {
         let redacted = self.redact(value);
         match secrets::find_named(name, &redacted) {
             Some(secret) => Cow::Owned(secrets::marker(secret.rule, redacted.as_bytes(), &self.key)),
@@ -116,7 +116,7 @@ impl Scanner {
     }
 
     /// Returns `text` with its invisible characters removed or shown; borrowed if there is none.
-    pub fn neutralise<'a>(&self, text: &'a str, how: Neutral) -> Cow<'a, str> {
+    pub(crate) fn neutralise<'a>(&self, text: &'a str, how: Neutral) -> Cow<'a, str> {
         unicode::neutral(text, how).map_or(Cow::Borrowed(text), Cow::Owned)
     }
 }

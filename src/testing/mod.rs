@@ -3,6 +3,45 @@
 //! # Layer
 //! Above all others: it may use anything, and only tests use it.
 
+/// The parts of the crate that are not exported, each under its own name.
+mod parts {
+    pub mod codec {
+        //! Strict reading and writing of bytes.
+        pub use crate::codec::*;
+    }
+    pub mod digest {
+        //! Digests and the functions that compute them.
+        pub use crate::digest::*;
+    }
+    pub mod disk {
+        //! The contract of a disk, and disks.
+        pub use crate::disk::*;
+    }
+    pub mod engine {
+        //! The engine.
+        pub use crate::engine::*;
+    }
+    pub mod log {
+        //! The log.
+        pub use crate::log::*;
+    }
+    pub mod object {
+        //! Objects and their encoding.
+        pub use crate::object::*;
+    }
+    #[cfg(feature = "agent")]
+    pub mod recall {
+        //! The index of recall.
+        pub use crate::recall::*;
+    }
+    pub mod trie {
+        //! The Merkle trie.
+        pub use crate::trie::*;
+    }
+}
+
+pub use parts::*;
+
 pub mod campaign;
 pub mod generators;
 pub mod model;

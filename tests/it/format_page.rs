@@ -6,12 +6,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use treering::digest::{
+use treering::testing::digest::{
     CommitDigest, HashAlgorithm, HashSuite, HistoryRoot, ObjectDigest, Root, TextDigest, from_hex,
 };
-use treering::disk::{Disk, MemDisk};
-use treering::log::{CheckItem, Log, LogOptions, Mode, RecordKind};
-use treering::object::{Attributes, Commit, Object, Op, Origin, Reference, Time, Value};
+use treering::testing::disk::{Disk, MemDisk};
+use treering::testing::log::{CheckItem, Log, LogOptions, Mode, RecordKind};
+use treering::testing::object::{Attributes, Commit, Object, Op, Origin, Reference, Time, Value};
 
 const SUITE: HashSuite = HashSuite::new(HashAlgorithm::Blake3);
 const SUITES: [HashSuite; 2] = [SUITE, HashSuite::new(HashAlgorithm::Sha256)];
@@ -173,7 +173,9 @@ fn the_reference_is_what_its_comments_say() {
     assert_eq!(reference.actor.as_deref(), Some("ann"));
     assert_eq!(reference.encode().unwrap(), bytes);
     for suite in SUITES {
-        assert_shown(&treering::digest::to_hex(&reference.digest(suite).unwrap()));
+        assert_shown(&treering::testing::digest::to_hex(
+            &reference.digest(suite).unwrap(),
+        ));
     }
 }
 

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use treering::{Id, Kind, Memory, NewObject, Options, Origin, Revision, VerifyDepth, Writer};
+use treering::upkeep::VerifyDepth;
+use treering::{Id, Kind, Memory, NewObject, Options, Origin, Revision, Writer};
 
 use crate::program::bytes_below;
 

@@ -9,7 +9,8 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use treering::{ErrorKind, Id, Kind, Memory, NewObject, Options, VerifyDepth, Writer};
+use treering::upkeep::VerifyDepth;
+use treering::{ErrorKind, Id, Kind, Memory, NewObject, Options, Writer};
 
 /// How this binary is started as a child.
 const CHILD: [&str; 3] = ["processes::child_process", "--exact", "--nocapture"];

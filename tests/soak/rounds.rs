@@ -10,10 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use treering::{
-    ErrorKind, Id, KeyPath, Kind, Memory, NewObject, Options, Proven, Retention, VerifyDepth, View, Writer,
-    verify_proof,
-};
+use treering::proof::{KeyPath, Proven, verify_proof};
+use treering::upkeep::VerifyDepth;
+use treering::{ErrorKind, Id, Kind, Memory, NewObject, Options, Retention, View, Writer};
 
 const ROLE: &str = "TREERING_TEST_ROLE";
 const STORE: &str = "TREERING_TEST_STORE";

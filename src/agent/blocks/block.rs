@@ -23,7 +23,7 @@ pub(super) const KEPT: &str = "kept";
 
 /// A memory block. Times are in microseconds since 1970.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Block {
+pub(super) struct Block {
     /// Its id.
     pub id: BlockId,
     /// Its scope: `global`, `project` or another one.
@@ -46,7 +46,7 @@ pub struct Block {
 
 impl Block {
     /// A block with an id and a text.
-    pub fn new(id: BlockId, content: impl Into<String>) -> Self {
+    pub(super) fn new(id: BlockId, content: impl Into<String>) -> Self {
         Self {
             id,
             scope: None,

@@ -36,7 +36,7 @@ use crate::object::{Id, NewObject, Object, Origin, Scope};
 
 /// A file in the folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FoundFile {
+pub(crate) struct FoundFile {
     /// Its path below the folder, with `/`.
     pub path: String,
     /// Its content; `Err` is the reason why it was not read.
@@ -45,7 +45,7 @@ pub struct FoundFile {
 
 /// The options of an import.
 #[derive(Clone, Debug)]
-pub struct TakeBlocks {
+pub(crate) struct TakeBlocks {
     /// The meaning of `project` in a file.
     pub place: Place,
     /// The scopes whose blocks the files may change.
@@ -64,7 +64,7 @@ pub struct TakeBlocks {
 /// The outcome of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Taken {
+pub(crate) enum Taken {
     /// A new block.
     Created,
     /// A new version of the block.
@@ -83,7 +83,7 @@ pub enum Taken {
 
 impl Taken {
     /// Its name in answers.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Created => "created",
             Self::Updated => "updated",
@@ -98,7 +98,7 @@ impl Taken {
 
 /// A file and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct TakenFile {
+pub(crate) struct TakenFile {
     /// Its path.
     pub path: String,
     /// The id of the file, or of its path.
@@ -115,7 +115,7 @@ pub struct TakenFile {
 
 /// The outcome of an import.
 #[derive(Clone, Debug)]
-pub struct TakenBlocks {
+pub(crate) struct TakenBlocks {
     /// The files, by path.
     pub files: Vec<TakenFile>,
     /// Blocks without a file that stay.

@@ -19,7 +19,7 @@ use crate::object::{Id, Object, Time};
 
 /// The file of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BlockText {
+pub(crate) struct BlockText {
     /// Its path below the folder of blocks, with `/`.
     pub path: String,
     /// The id of the block.
@@ -30,7 +30,7 @@ pub struct BlockText {
 
 /// Blocks as files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BlockTexts {
+pub(crate) struct BlockTexts {
     /// The files, by path.
     pub files: Vec<BlockText>,
     /// Blocks that no file can hold, with the reason.

@@ -14,17 +14,17 @@ use std::str::FromStr;
 
 /// The id of a memory block.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct BlockId(String);
+pub(crate) struct BlockId(String);
 
 impl BlockId {
     /// The longest id, in characters.
-    pub const CHARS_MAX: usize = 256;
+    pub(crate) const CHARS_MAX: usize = 256;
 
     /// Checks an id.
     ///
     /// # Errors
     /// The first fault, with its byte.
-    pub fn new(text: &str) -> Result<Self, BlockIdError> {
+    pub(crate) fn new(text: &str) -> Result<Self, BlockIdError> {
         let is_inner = |byte: u8| byte == b'_' || byte == b'-';
         let is_joint = |byte: u8| byte == b'.' || byte == b'/';
         if text.is_empty() {
@@ -54,7 +54,7 @@ impl BlockId {
     }
 
     /// The id as text.
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 }
@@ -75,7 +75,7 @@ impl FromStr for BlockId {
 
 /// The fault of a text that is no id of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BlockIdError {
+pub(crate) enum BlockIdError {
     /// It is empty.
     Empty,
     /// It has more than [`BlockId::CHARS_MAX`] characters.
@@ -127,7 +127,7 @@ const ENDING: &str = ".md";
 
 /// The fault of a path without a block, or of an id without a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PathReason {
+pub(crate) enum PathReason {
     /// It does not end in `.md`, such as the leftover of a crashed write.
     NotMarkdown,
     /// A part of it begins with a dot: hidden, or upward.
@@ -156,7 +156,7 @@ impl fmt::Display for PathReason {
 ///
 /// # Errors
 /// `FolderLikeFile`: the block `a.md/b` would need a folder where the block `a` has its file.
-pub fn path_of(id: &BlockId) -> Result<String, PathReason> {
+pub(crate) fn path_of(id: &BlockId) -> Result<String, PathReason> {
     let is_like_file = |folders: &str| folders.split('/').any(|folder| folder.ends_with(ENDING));
     if id
         .as_str()
@@ -172,7 +172,7 @@ pub fn path_of(id: &BlockId) -> Result<String, PathReason> {
 ///
 /// # Errors
 /// A [`PathReason`] for a path that no block has.
-pub fn id_of_path(path: &str) -> Result<BlockId, PathReason> {
+pub(crate) fn id_of_path(path: &str) -> Result<BlockId, PathReason> {
     // BLF-2.
     if path.starts_with('/') || path.contains(['\\', ':', '\0']) {
         return Err(PathReason::Outside);

@@ -18,19 +18,23 @@
 mod block;
 mod edits;
 mod files;
-pub mod id;
+pub(crate) mod id;
 mod object;
 mod reader;
 mod writer;
 
-pub use self::block::Block;
+#[cfg(test)]
+use self::block::Block;
 pub(super) use self::edits::take;
-pub use self::edits::{FoundFile, TakeBlocks, Taken, TakenBlocks, TakenFile};
-pub use self::files::{BlockText, BlockTexts};
+pub(crate) use self::edits::{FoundFile, TakeBlocks, Taken, TakenBlocks, TakenFile};
+pub(crate) use self::files::BlockTexts;
 pub(super) use self::files::{is_unedited, texts};
-pub use self::id::{PathReason, id_of_path, path_of};
-pub use self::reader::{BlockFile, Fault, NoBlock, read_block};
-pub use self::writer::{Unwritable, write_block};
+#[cfg(test)]
+use self::id::{PathReason, id_of_path, path_of};
+#[cfg(test)]
+use self::reader::{BlockFile, Fault, NoBlock, read_block};
+#[cfg(test)]
+use self::writer::{Unwritable, write_block};
 
 #[cfg(test)]
 mod tests;

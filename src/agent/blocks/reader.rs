@@ -21,7 +21,7 @@ const DEPTH_MAX: usize = 8;
 
 /// A block and the faults of its file.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct BlockFile {
+pub(super) struct BlockFile {
     /// The block.
     pub block: Block,
     /// Faults of the file, and how the reader treated them.
@@ -30,7 +30,7 @@ pub struct BlockFile {
 
 /// A fault of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Fault {
+pub(super) enum Fault {
     /// It begins with a byte order mark, which the reader ignores.
     ByteOrderMark,
     /// Its lines have Windows ends, which the reader accepts.
@@ -122,7 +122,7 @@ impl fmt::Display for Fault {
 
 /// Why a file holds no block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum NoBlock {
+pub(super) enum NoBlock {
     /// It is not text in UTF-8.
     NotText {
         /// The first byte that is not.
@@ -151,7 +151,7 @@ impl fmt::Display for NoBlock {
 ///
 /// # Errors
 /// A [`NoBlock`] if there is no block in it at all. Everything else is a finding.
-pub fn read_block(bytes: &[u8], path_id: Option<&BlockId>) -> Result<BlockFile, NoBlock> {
+pub(super) fn read_block(bytes: &[u8], path_id: Option<&BlockId>) -> Result<BlockFile, NoBlock> {
     let mut reader = Reader::default();
     let text = std::str::from_utf8(bytes).map_err(|error| NoBlock::NotText {
         offset: error.valid_up_to(),

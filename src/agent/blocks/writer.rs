@@ -14,7 +14,7 @@ use crate::calendar::Moment;
 
 /// The fault of a block that a file cannot hold.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Unwritable {
+pub(super) enum Unwritable {
     /// A time is outside the years 0000 to 9999.
     Time {
         /// The key.
@@ -46,7 +46,7 @@ impl fmt::Display for Unwritable {
 ///
 /// # Errors
 /// An [`Unwritable`] if a file cannot hold the block.
-pub fn write_block(block: &Block) -> Result<String, Unwritable> {
+pub(super) fn write_block(block: &Block) -> Result<String, Unwritable> {
     let mut out = format!("---\nid: {}\n", block.id);
     let mut pair = |key: &str, value: &str| {
         for part in [key, ": ", value, "\n"] {

@@ -3,7 +3,7 @@
 //! # Layer
 //! L7, inside `agent`.
 
-pub mod extract;
+pub(crate) mod extract;
 mod original;
 mod pass;
 mod ticker;

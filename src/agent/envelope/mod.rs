@@ -59,12 +59,19 @@ mod tests;
 pub(super) use assembly::assemble;
 pub use assembly::{EnvelopeAnswer, EnvelopeRequest};
 pub use document::{Envelope, Shown};
-pub use render::Record;
-pub use render::{Boundary, Omitted, Purpose, Rendered, Request, render};
-pub use scrub::{Scrubbed, scrub, scrubbed};
+pub(crate) use render::Boundary;
+pub use render::Purpose;
+#[cfg(test)]
+use render::Record;
+#[cfg(test)]
+use render::{Omitted, Rendered, Request, render};
+#[cfg(test)]
+use scrub::scrub;
+pub(crate) use scrub::scrubbed;
 pub use sections::Section;
 
-pub use crate::recall::tokens;
+#[cfg(test)]
+use crate::recall::tokens;
 
 /// A text on one line of at most `chars_max` characters. Invisible characters are escaped.
 pub(in super::super) fn one_line(text: &str, chars_max: usize) -> String {

@@ -29,7 +29,7 @@ pub enum Purpose<'a> {
 
 /// A request to [`render`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request<'a> {
+pub(super) struct Request<'a> {
     /// The root of the state of the records.
     pub root: &'a str,
     /// What the envelope is for.
@@ -44,7 +44,7 @@ pub struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// A request for trusted records for a turn: no boundary, at most 5,000 tokens.
-    pub fn new(root: &'a str) -> Self {
+    pub(super) fn new(root: &'a str) -> Self {
         Self {
             root,
             purpose: Purpose::Turn,
@@ -117,7 +117,7 @@ impl Omitted {
 
 /// A rendered envelope.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rendered {
+pub(super) struct Rendered {
     /// The text for the prompt; empty without records. Never give it the role of the system.
     pub text: String,
     /// Its parts.
@@ -131,7 +131,7 @@ pub struct Rendered {
 /// The renderer takes sections in order of need, and records of a section by rank, newest first. It skips a record that
 /// does not fit and tries the next one. The time is linear in the records and their shown characters, apart from
 /// sorting. Give it the hits of a recall, not a whole store.
-pub fn render(records: &[Record], request: &Request) -> Rendered {
+pub(super) fn render(records: &[Record], request: &Request) -> Rendered {
     let (envelope, left_out) = choose(records, request);
     Rendered {
         text: envelope.to_string(),
@@ -142,7 +142,7 @@ pub fn render(records: &[Record], request: &Request) -> Rendered {
 
 /// An item to show. The caller leaves out expired, forgotten and superseded items.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record<'a> {
+pub(super) struct Record<'a> {
     /// Its section. An untrusted record goes to the quarantine instead.
     pub section: Section,
     /// The time of its creation in microseconds since 1970: the order within a section.
@@ -169,7 +169,7 @@ pub struct Record<'a> {
 
 impl<'a> Record<'a> {
     /// A record of the person, without time, source, kind and session.
-    pub fn new(section: Section, id: &'a str, text: &'a str) -> Self {
+    pub(super) fn new(section: Section, id: &'a str, text: &'a str) -> Self {
         Self {
             section,
             time_us: None,

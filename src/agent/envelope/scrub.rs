@@ -30,7 +30,7 @@ const WORD_CONTEXT: usize = 64;
 
 /// A text without its envelopes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scrubbed<'a> {
+pub(crate) struct Scrubbed<'a> {
     /// The remaining text.
     pub text: Cow<'a, str>,
     /// The number of removed envelopes.
@@ -40,12 +40,13 @@ pub struct Scrubbed<'a> {
 }
 
 /// Returns `text` without its envelopes.
-pub fn scrub(text: &str) -> Cow<'_, str> {
+#[cfg(test)]
+pub(super) fn scrub(text: &str) -> Cow<'_, str> {
     scrubbed(text).text
 }
 
 /// Returns `text` without its envelopes, and their number.
-pub fn scrubbed(text: &str) -> Scrubbed<'_> {
+pub(crate) fn scrubbed(text: &str) -> Scrubbed<'_> {
     without(text, ENVELOPES, |tag| !is_word(text, tag))
 }
 

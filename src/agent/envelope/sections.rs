@@ -73,7 +73,7 @@ impl Section {
     ];
 
     /// The default section of a kind; `None` for entries of a transcript.
-    pub fn of_kind(kind: &str) -> Option<Self> {
+    pub(crate) fn of_kind(kind: &str) -> Option<Self> {
         match kind {
             kind::ENTRY => None,
             kind::NOTE => Some(Self::SessionNotes),
@@ -96,12 +96,12 @@ impl Section {
     }
 
     /// The limit of its records.
-    pub fn records_max(self) -> usize {
+    pub(crate) fn records_max(self) -> usize {
         self.layout().records_max
     }
 
     /// The limit of a record's text, in Unicode scalar values.
-    pub fn chars_max(self) -> usize {
+    pub(crate) fn chars_max(self) -> usize {
         if self.has_lines() {
             SNAPSHOT_CHARS_MAX
         } else {

@@ -47,7 +47,7 @@ pub struct Forgetting {
 
 impl Forgetting {
     /// Whether no condition is given.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.ids.is_empty() && self.has_no_condition() && self.reach.is_none()
     }
 

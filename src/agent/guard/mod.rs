@@ -27,15 +27,14 @@ mod turn;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-pub use policy::{
-    ChangeLimits, CommandCheck, KindRules, PinnedRules, Policy, QuotaLimits, Refuse, ScanRules, TrustRules,
-    TypeOfValue,
-};
-pub use recall_check::RecallChange;
+pub use policy::Policy;
+#[cfg(test)]
+pub(crate) use policy::TrustRules;
+pub(crate) use recall_check::RecallChange;
 pub(super) use recall_check::compare_recall;
 pub use report::{Checked, Report};
-pub use staged::{StagedChange, StagedInfo, StagedLine};
-pub use turn::ChangedObject;
+pub(crate) use staged::{StagedChange, StagedInfo, StagedLine};
+pub(crate) use turn::ChangedObject;
 
 use super::Agent;
 use super::change::drafts;

@@ -14,7 +14,7 @@ use crate::error::Result;
 
 /// How the answer to one question differs between two states.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct RecallChange {
+pub(crate) struct RecallChange {
     /// The question.
     pub query: String,
     /// Hits of both states, in the order of the newer one.
@@ -27,7 +27,7 @@ pub struct RecallChange {
 
 impl RecallChange {
     /// Whether both states recall the same, in whatever order.
-    pub fn is_same(&self) -> bool {
+    pub(crate) fn is_same(&self) -> bool {
         self.lost.is_empty() && self.gained.is_empty()
     }
 }

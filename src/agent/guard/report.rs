@@ -111,7 +111,7 @@ impl Report {
     }
 
     /// The failed checks with their reasons, in a line.
-    pub fn summary(&self) -> String {
+    pub(crate) fn summary(&self) -> String {
         let failed: Vec<_> = self
             .failed()
             .map(|checked| format!("{}: {}", checked.check, checked.why))

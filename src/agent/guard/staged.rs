@@ -30,7 +30,7 @@ const CLASS: &str = "drafts/";
 
 /// One line of a change.
 #[derive(Clone, Debug, PartialEq)]
-pub enum StagedLine {
+pub(crate) enum StagedLine {
     /// Replaces the object of an id.
     Put(Box<ObjectLine>),
     /// Removes an object.
@@ -42,7 +42,7 @@ impl StagedLine {
     ///
     /// # Errors
     /// `InvalidInput`: neither.
-    pub fn parse(text: &str) -> Result<Self> {
+    pub(crate) fn parse(text: &str) -> Result<Self> {
         let line = json::parse(text)?;
         let Some(id) = line.get("remove") else {
             return Ok(Self::Put(Box::new(json::object_from_json(&line)?)));
@@ -58,7 +58,7 @@ impl StagedLine {
 
 /// A staged change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct StagedChange {
+pub(crate) struct StagedChange {
     /// Its name.
     pub name: String,
     /// Its counts.
@@ -67,7 +67,7 @@ pub struct StagedChange {
 }
 
 /// A change that waits for its commit.
-pub type StagedInfo = ReferenceInfo;
+pub(crate) type StagedInfo = ReferenceInfo;
 
 impl Agent {
     /// Stages a change under a name, with markers in place of secrets. Each line comes with its number, for refusals. The trust rules
@@ -77,7 +77,7 @@ impl Agent {
     /// `Denied` (code `refused`): it may not be rewritten by this writer.
     /// `InvalidInput`, naming the line: it cannot be staged; code `name_taken`: there is a change of this name; or there is
     /// nothing to stage. As [`Memory::commit`](crate::Memory::commit).
-    pub fn stage(
+    pub(crate) fn stage(
         &self,
         name: &str,
         lines: impl IntoIterator<Item = Result<(u64, StagedLine)>>,
@@ -114,12 +114,12 @@ impl Agent {
     ///
     /// # Errors
     /// `NotFound`: there is none of this name, or its base is not kept. `Corrupt` or `Io`.
-    pub fn staged_changes(&self, name: &str) -> Result<Vec<ChangedObject>> {
+    pub(crate) fn staged_changes(&self, name: &str) -> Result<Vec<ChangedObject>> {
         Ok(Turn::new(&staged_draft(self, name, &Writer::user())?)?.changes)
     }
 
     /// The changes that wait, newest first; their names without the class.
-    pub fn staged(&self) -> Vec<StagedInfo> {
+    pub(crate) fn staged(&self) -> Vec<StagedInfo> {
         let references = self.memory().references().into_iter();
         let own = references.filter_map(|mut reference| {
             reference.name = reference.name.strip_prefix(CLASS)?.to_owned();
@@ -132,7 +132,7 @@ impl Agent {
     ///
     /// # Errors
     /// `Conflict`, naming the ids: another writer changed the same. As [`Self::staged_changes`] and [`Self::check`].
-    pub fn check_staged(&self, name: &str, checks: &Checks<'_>, writer: &Writer) -> Result<Report> {
+    pub(crate) fn check_staged(&self, name: &str, checks: &Checks<'_>, writer: &Writer) -> Result<Report> {
         check(self, &staged_on_head(self, name, writer)?, checks)
     }
 
@@ -141,7 +141,12 @@ impl Agent {
     ///
     /// # Errors
     /// As [`Self::check_staged`] and [`Memory::commit`](crate::Memory::commit).
-    pub fn commit_staged(&self, name: &str, checks: &Checks<'_>, writer: &Writer) -> Result<Guarded<()>> {
+    pub(crate) fn commit_staged(
+        &self,
+        name: &str,
+        checks: &Checks<'_>,
+        writer: &Writer,
+    ) -> Result<Guarded<()>> {
         retry_on_conflict(|| try_commit_staged(self, name, checks, writer))
     }
 
@@ -150,7 +155,7 @@ impl Agent {
     /// # Errors
     /// `NotFound`: there is none of this name. `Denied` (code `less_trusted`): an untrusted writer drops what somebody trusted
     /// staged. As [`Memory::commit`](crate::Memory::commit).
-    pub fn drop_staged(&self, name: &str, writer: &Writer) -> Result<()> {
+    pub(crate) fn drop_staged(&self, name: &str, writer: &Writer) -> Result<()> {
         if !writer.trust.is_trusted() {
             let draft = staged_draft(self, name, writer)?;
             for change in draft.changes() {

@@ -17,7 +17,7 @@ use crate::object::{Id, Object, Origin};
 
 /// One object that a change adds, rewrites or removes.
 #[derive(Clone, Debug)]
-pub struct ChangedObject {
+pub(crate) struct ChangedObject {
     /// Its id.
     pub id: Id,
     /// The version before; none if it is new, or was erased.
@@ -28,7 +28,7 @@ pub struct ChangedObject {
 
 impl ChangedObject {
     /// The kind of change.
-    pub fn kind(&self) -> ChangeKind {
+    pub(crate) fn kind(&self) -> ChangeKind {
         match (&self.old, &self.new) {
             (None, _) => ChangeKind::Added,
             (_, Some(_)) => ChangeKind::Changed,
@@ -40,7 +40,7 @@ impl ChangedObject {
     ///
     /// # Errors
     /// If a content was not loaded.
-    pub fn to_json(&self) -> Result<Json> {
+    pub(crate) fn to_json(&self) -> Result<Json> {
         let line = |object: &Option<Object>| -> Result<Json> {
             let line = object.as_ref().map(|object| stored_object_to_json(object, false));
             Ok(line.transpose()?.unwrap_or_default())

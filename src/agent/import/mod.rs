@@ -11,7 +11,7 @@
 //! - IMP-1: an import is never trusted, and never replaces a trusted object.
 //! - IMP-2: a name of the other system always becomes the same id, and no two names become one id.
 
-pub mod odek;
+pub(crate) mod odek;
 mod server_memory;
 mod snap;
 
@@ -35,7 +35,7 @@ use crate::scan::Verdict;
 
 /// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ForeignFormat {
+pub(crate) enum ForeignFormat {
     /// The graph of the MCP reference server `memory`, in JSON Lines.
     ServerMemory,
     /// A fact file of odek, about the person or the environment.
@@ -46,7 +46,7 @@ pub enum ForeignFormat {
 
 impl ForeignFormat {
     /// Its name.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::ServerMemory => "server-memory",
             Self::Odek(_) => "odek",
@@ -57,7 +57,7 @@ impl ForeignFormat {
 
 /// A file of another system.
 #[derive(Clone, Debug)]
-pub struct Foreign<'a> {
+pub(crate) struct Foreign<'a> {
     /// Its format.
     pub format: ForeignFormat,
     /// Its content.
@@ -81,7 +81,7 @@ impl Foreign<'_> {
 
 /// A part of a file that was not imported, or not unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ForeignFinding {
+pub(crate) struct ForeignFinding {
     /// Its place: a line, an entry, a name.
     pub at: String,
     /// The reason.
@@ -90,7 +90,7 @@ pub struct ForeignFinding {
 
 /// The outcome of an import.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct ForeignTaken {
+pub(crate) struct ForeignTaken {
     /// New objects.
     pub created: u64,
     /// Objects with a new version.

@@ -39,7 +39,7 @@ struct FactFile {
 }
 
 /// Returns the subject of a file by its name without folders.
-pub fn scope_of_file(name: &str) -> Option<FactScope> {
+pub(crate) fn scope_of_file(name: &str) -> Option<FactScope> {
     match name {
         "user.md" => Some(FactScope::User),
         "env.md" => Some(FactScope::Env),

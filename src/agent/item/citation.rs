@@ -28,7 +28,7 @@ impl Citation {
     ///
     /// # Errors
     /// `InvalidInput`: it names no file, or line 0.
-    pub fn from_text(text: &str) -> Result<Self> {
+    pub(crate) fn from_text(text: &str) -> Result<Self> {
         // A line is digits between colons or before the end: an address may have a port, and a path a colon.
         let at_line = text.match_indices(':').find_map(|(at, _)| {
             let rest = &text[at + 1..];

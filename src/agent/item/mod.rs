@@ -37,7 +37,7 @@ pub enum Sensitivity {
 
 impl Sensitivity {
     /// All of them, mildest first.
-    pub const ALL: [Self; 4] = [Self::None, Self::Pii, Self::Internal, Self::Credentials];
+    pub(crate) const ALL: [Self; 4] = [Self::None, Self::Pii, Self::Internal, Self::Credentials];
 
     /// Returns the name in attributes and on the command line.
     pub fn name(self) -> &'static str {
@@ -50,7 +50,7 @@ impl Sensitivity {
     }
 
     /// Reads the name that [`Self::name`] writes.
-    pub fn from_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.name() == name)
     }
 
@@ -58,7 +58,7 @@ impl Sensitivity {
     ///
     /// # Errors
     /// `InvalidInput`: there is none of that name; the hint has all names.
-    pub fn from_text(name: &str) -> Result<Self> {
+    pub(crate) fn from_text(name: &str) -> Result<Self> {
         Self::from_name(name).ok_or_else(|| {
             Error::invalid(format!("'{}' is no sensitivity", shown(name)))
                 .with_hint(format!("one of {}", Self::ALL.map(Self::name).join(", ")))
@@ -316,33 +316,33 @@ impl Item {
     }
 
     /// The speaker.
-    pub fn speaker(&self) -> Option<String> {
+    pub(crate) fn speaker(&self) -> Option<String> {
         self.word(attribute::SPEAKER)
     }
 
     /// The subject.
-    pub fn subject(&self) -> Option<String> {
+    pub(crate) fn subject(&self) -> Option<String> {
         self.word(attribute::SUBJECT)
     }
 
     /// The session it was said in.
-    pub fn session(&self) -> Option<String> {
+    pub(crate) fn session(&self) -> Option<String> {
         self.word(attribute::SESSION)
     }
 
     /// Its place in the session.
-    pub fn order(&self) -> Option<i64> {
+    pub(crate) fn order(&self) -> Option<i64> {
         integer_of(&self.object, attribute::ORDER)
     }
 
     /// The places that state it.
-    pub fn citations(&self) -> Vec<Citation> {
+    pub(crate) fn citations(&self) -> Vec<Citation> {
         let stored = self.object.attribute(attribute::CITATIONS);
         stored.as_ref().map(Citation::all_of).unwrap_or_default()
     }
 
     /// The confidence.
-    pub fn confidence(&self) -> Option<f64> {
+    pub(crate) fn confidence(&self) -> Option<f64> {
         match self.object.attribute(attribute::CONFIDENCE)? {
             Value::Float(sure) => Some(sure),
             Value::Integer(sure) => Some(sure as f64),
@@ -351,7 +351,7 @@ impl Item {
     }
 
     /// The sensitivity.
-    pub fn sensitivity(&self) -> Sensitivity {
+    pub(crate) fn sensitivity(&self) -> Sensitivity {
         let name = self.word(attribute::SENSITIVITY);
         name.and_then(|name| Sensitivity::from_name(&name))
             .unwrap_or_default()
@@ -363,37 +363,37 @@ impl Item {
     }
 
     /// Whether it is never shortened and never forgotten by age.
-    pub fn is_pinned(&self) -> bool {
+    pub(crate) fn is_pinned(&self) -> bool {
         self.object.attribute(attribute::PINNED) == Some(Value::Bool(true))
     }
 
     /// The ids of the superseded items.
-    pub fn supersedes(&self) -> Vec<String> {
+    pub(crate) fn supersedes(&self) -> Vec<String> {
         self.texts(attribute::SUPERSEDES)
     }
 
     /// How far decay went: `None` is the full text.
-    pub fn level(&self) -> Option<String> {
+    pub(crate) fn level(&self) -> Option<String> {
         self.word(attribute::LEVEL)
     }
 
     /// The digest of the version with the full text, where decay made this one.
-    pub fn original(&self) -> Option<ObjectDigest> {
+    pub(crate) fn original(&self) -> Option<ObjectDigest> {
         self.word(attribute::ORIGINAL)?.parse().ok()
     }
 
     /// The session that a note belongs to.
-    pub fn owner(&self) -> Option<String> {
+    pub(crate) fn owner(&self) -> Option<String> {
         self.word(attribute::OWNER)
     }
 
     /// The rules of the scan that matched it when it was written.
-    pub fn flags(&self) -> Vec<String> {
+    pub(crate) fn flags(&self) -> Vec<String> {
         self.texts(attribute::FLAGS)
     }
 
     /// When the event happened, else when the item was stored.
-    pub fn time(&self, stored: Time) -> Time {
+    pub(crate) fn time(&self, stored: Time) -> Time {
         self.object.event_time().unwrap_or(stored)
     }
 

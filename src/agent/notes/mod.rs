@@ -18,7 +18,7 @@
 //! - NTW-2: a note that is replaced keeps its id and the time it was created.
 //! - NTW-3: a write removes or replaces no note that is more trusted than the writer.
 
-pub mod rank;
+pub(crate) mod rank;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -92,7 +92,7 @@ impl Agent {
     ///
     /// # Errors
     /// As [`View::get`].
-    pub fn find_note(&self, view: &View, id: &Id, scope: &Scope) -> Result<Option<NoteRead>> {
+    pub(crate) fn find_note(&self, view: &View, id: &Id, scope: &Scope) -> Result<Option<NoteRead>> {
         let found = view.get(id)?.filter(|object| is_note_in(object, scope));
         found.map(|object| note_read(view, object)).transpose()
     }

@@ -69,11 +69,6 @@ impl OnDuplicate {
             Self::Supersede => "supersede",
         }
     }
-
-    /// Reads the name that [`Self::name`] writes.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.name() == name)
-    }
 }
 
 /// How an item is to be remembered.

@@ -19,5 +19,6 @@ pub(super) use hits::{recall, recall_among};
 pub(crate) use index::RecallIndex;
 pub use indexed::Reached;
 pub(super) use indexed::key_of;
-pub use query::{LIMIT, RECENCY, RecallHit, RecallQuery, Recalled, SNIPPET_CHARS};
+pub(crate) use query::LIMIT;
+pub use query::{RecallHit, RecallQuery, Recalled};
 pub(crate) use vectors::Vectors;

@@ -16,12 +16,12 @@ use crate::object::{Attributes, Id, Kind, Object, Origin, Time, Value};
 use crate::recall::{Reason, five_digits, snippet};
 
 /// The default limit of hits.
-pub const LIMIT: usize = 10;
+pub(crate) const LIMIT: usize = 10;
 /// Characters of a snippet.
-pub const SNIPPET_CHARS: usize = 160;
+pub(super) const SNIPPET_CHARS: usize = 160;
 /// The default weight of recency. A hit with all words that happened just now gains this share of the best score of
 /// words alone; after a day half of it, after two days a third.
-pub const RECENCY: f32 = 0.3;
+pub(super) const RECENCY: f32 = 0.3;
 
 /// A question, and the conditions of its hits. A hit meets all of them.
 #[expect(
@@ -267,7 +267,7 @@ fn left_out<S: Serializer>(count: &usize, serializer: S) -> Result<S::Ok, S::Err
 
 impl Recalled {
     /// The ranges of the matched words in a hit's snippet, in bytes.
-    pub fn matches(&self, hit: &RecallHit) -> Vec<Range<usize>> {
+    pub(crate) fn matches(&self, hit: &RecallHit) -> Vec<Range<usize>> {
         snippet(&hit.snippet, &self.terms, usize::MAX).matches
     }
 }

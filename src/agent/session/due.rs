@@ -26,7 +26,7 @@ pub(super) const SOURCES_MAX: usize = 1_000;
 
 /// A due summary: a time span with entries that no summary covers.
 #[derive(Clone, Debug)]
-pub struct DueSummary {
+pub(crate) struct DueSummary {
     /// The time span.
     pub bucket: Bucket,
     /// The entries, one a line, or the summaries of the days.

@@ -39,7 +39,7 @@ const SOURCE: &str = "session end";
 
 /// The prompt for the end of a session, and its gates.
 #[derive(Clone, Debug)]
-pub struct EndPrompt {
+pub(crate) struct EndPrompt {
     /// The prompt.
     pub prompt: String,
     /// The reason if no facts would be stored.
@@ -56,7 +56,7 @@ pub struct EndPrompt {
 
 /// The fate of a fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FactFate {
+pub(crate) enum FactFate {
     /// It is stored under this id.
     Stored(Id),
     /// The same text is stored already.
@@ -69,7 +69,7 @@ pub enum FactFate {
 
 impl FactFate {
     /// The word for it.
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Stored(_) => "stored",
             Self::Known => "known",
@@ -81,7 +81,7 @@ impl FactFate {
 
 /// A session was ended.
 #[derive(Clone, Debug)]
-pub struct Ended {
+pub(crate) struct Ended {
     /// The reason if the reply changed nothing.
     pub reason: Option<String>,
     /// The episode.

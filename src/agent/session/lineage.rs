@@ -31,7 +31,7 @@ pub(super) const DEPTH_MAX: usize = 64;
 ///
 /// # Errors
 /// `InvalidInput`: the name is empty, too long, or nothing that an id can hold.
-pub fn session_id(session: &str) -> Result<Id> {
+pub(super) fn session_id(session: &str) -> Result<Id> {
     if session.is_empty() || session.len() > NAME_BYTES_MAX {
         return Err(Error::invalid(format!(
             "the name of a session must have 1 to {NAME_BYTES_MAX} bytes"
@@ -42,7 +42,7 @@ pub fn session_id(session: &str) -> Result<Id> {
 }
 
 /// Returns the name of the session that an object stands for; `None` if it stands for none.
-pub fn session_of(object: &Object) -> Option<&str> {
+pub(crate) fn session_of(object: &Object) -> Option<&str> {
     if object.kind() != kind::SESSION {
         return None;
     }
@@ -53,7 +53,7 @@ pub fn session_of(object: &Object) -> Option<&str> {
 ///
 /// # Errors
 /// As [`session_id`]; `Corrupt` or `Io` if an object cannot be read.
-pub fn root_session(view: &View, session: &str) -> Result<String> {
+pub(crate) fn root_session(view: &View, session: &str) -> Result<String> {
     root_among(|id| view.get(id), session)
 }
 
@@ -72,7 +72,7 @@ pub(super) fn root_among(get: impl Fn(&Id) -> Result<Option<Object>>, session: &
 }
 
 /// Returns the name of the parent session of a session's object.
-pub fn parent_session(object: Option<&Object>) -> Option<&str> {
+pub(crate) fn parent_session(object: Option<&Object>) -> Option<&str> {
     object
         .filter(|object| object.kind() == kind::SESSION)?
         .parent()?

@@ -7,24 +7,26 @@
 //! - The names of sessions are global. If one project uses a name, other projects are refused it, and the error names the
 //!   scope.
 
-pub mod attribution;
+pub(crate) mod attribution;
 mod due;
 mod ending;
 mod entries;
-pub mod extraction;
+pub(crate) mod extraction;
 mod lineage;
-pub mod summaries;
+pub(crate) mod summaries;
 mod summarising;
 mod transcript;
 
-pub use self::due::DueSummary;
-pub use self::ending::{EndPrompt, Ended, FactFate};
+pub(crate) use self::due::DueSummary;
+pub(crate) use self::ending::{EndPrompt, Ended, FactFate};
 pub(super) use self::ending::{end_prompt, end_session};
 pub use self::entries::{Append, Appended, NewEntry, NotStored};
 pub(super) use self::entries::{entries, follow_append};
 pub(in crate::agent) use self::lineage::SESSION_PREFIX;
-pub use self::lineage::{parent_session, root_session, session_id, session_of};
-pub use self::summarising::{Summarised, SummaryRead, SummaryWritten};
+#[cfg(test)]
+use self::lineage::session_id;
+pub(crate) use self::lineage::{parent_session, root_session, session_of};
+pub(crate) use self::summarising::{Summarised, SummaryRead};
 pub(super) use self::summarising::{due_summaries, session_summaries, summarise};
 
 #[cfg(test)]

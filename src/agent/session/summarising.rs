@@ -37,7 +37,7 @@ const SUMMARY_CHARS_MAX: usize = 4_000;
 
 /// A summary that was written.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct SummaryWritten {
+pub(crate) struct SummaryWritten {
     /// Its time span.
     pub bucket: Bucket,
     /// Its id.
@@ -54,7 +54,7 @@ pub struct SummaryWritten {
 
 /// Summaries were written.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Summarised {
+pub(crate) struct Summarised {
     /// The root of the session.
     pub root_session: String,
     /// The summaries, days first.
@@ -68,7 +68,7 @@ pub struct Summarised {
 
 /// A summary as it is read.
 #[derive(Clone, Debug)]
-pub struct SummaryRead {
+pub(crate) struct SummaryRead {
     /// The summary.
     pub item: Item,
     /// Its time span.

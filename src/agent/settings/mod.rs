@@ -57,7 +57,7 @@ impl Default for Quotas {
 
 impl Quotas {
     /// The quotas of blocks that are Markdown files.
-    pub const BLOCKS: Self = Self {
+    pub(crate) const BLOCKS: Self = Self {
         text_chars_max: 2_048,
         items_max: 50,
         tags_max: 10,

@@ -16,7 +16,8 @@
 
 mod quarantine;
 
-pub use quarantine::{HeldObject, Quarantined};
+pub(crate) use quarantine::HeldObject;
+pub use quarantine::Quarantined;
 pub(super) use quarantine::{discard, held_objects, held_reason, quarantined, release};
 
 use crate::agent::Agent;

@@ -52,7 +52,7 @@ pub struct Quarantined {
 
 /// One id of a quarantined change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeldObject {
+pub(crate) struct HeldObject {
     /// The id.
     pub id: Id,
     /// Its scope.

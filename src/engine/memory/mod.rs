@@ -45,7 +45,7 @@ const STAMPS_PATIENCE: Duration = Duration::from_secs(1);
 /// memory.remove(&id, &Writer::user())?;
 /// assert!(memory.view().get(&id)?.is_none());
 ///
-/// memory.rollback(&"good".parse()?, false, &Writer::user())?;
+/// memory.rollback(&"good".parse()?).by(&Writer::user())?;
 /// assert_eq!(memory.view().root(), snapshot.root);
 /// # Ok::<(), treering::Error>(())
 /// ```
@@ -78,12 +78,12 @@ impl Memory {
     }
 
     /// The hash of the store.
-    pub fn hash(&self) -> HashAlgorithm {
+    pub(crate) fn hash(&self) -> HashAlgorithm {
         self.suite().algorithm()
     }
 
     /// The limits that every commit of this handle keeps.
-    pub fn limits(&self) -> Limits {
+    pub(crate) fn limits(&self) -> Limits {
         self.inner.settings().limits
     }
 
@@ -93,7 +93,7 @@ impl Memory {
     }
 
     /// Random bytes that were drawn when the store was made, and that its copies share.
-    pub fn lineage(&self) -> [u8; 16] {
+    pub(crate) fn lineage(&self) -> [u8; 16] {
         self.inner.opened().lineage
     }
 
@@ -119,13 +119,13 @@ impl Memory {
 
     /// Where reading stopped, for a handle that reads a damaged store ([`Options::degraded`](crate::Options::degraded)): what was committed behind
     /// is not known here, so that an id that is not found may still have been there.
-    pub fn damage(&self) -> Option<&str> {
+    pub(crate) fn damage(&self) -> Option<&str> {
         self.inner.opened().damage.get().map(String::as_str)
     }
 
     /// How many objects listing and exporting passed over so far because their records are damaged, for a handle that reads a
     /// damaged store; [`View::get`](super::View::get) says of each what is wrong with it.
-    pub fn unreadable(&self) -> usize {
+    pub(crate) fn unreadable(&self) -> usize {
         self.inner.opened().unreadable()
     }
 

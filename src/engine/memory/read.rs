@@ -42,7 +42,7 @@ impl Memory {
     ///
     /// # Errors
     /// As [`Self::view_at`].
-    pub fn resolve(&self, revision: &Revision, lane: &str) -> Result<CommitInfo> {
+    pub(crate) fn resolve(&self, revision: &Revision, lane: &str) -> Result<CommitInfo> {
         Ok(self.view_at(revision, lane)?.commit())
     }
 
@@ -50,7 +50,7 @@ impl Memory {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if its record cannot be read.
-    pub fn version(&self, digest: ObjectDigest) -> Result<Option<Object>> {
+    pub(crate) fn version(&self, digest: ObjectDigest) -> Result<Option<Object>> {
         Ok(self
             .inner
             .store()
@@ -78,7 +78,7 @@ impl Memory {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a node cannot be read.
-    pub fn prove(&self, id: &Id, view: &View) -> Result<trie::Proof> {
+    pub(crate) fn prove(&self, id: &Id, view: &View) -> Result<trie::Proof> {
         view.prove(id)
     }
 
@@ -86,7 +86,7 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` with the code `erased`, which says who erased it; `Corrupt` or `Io` if a record cannot be read.
-    pub fn check_kept(&self, version: ObjectDigest) -> Result<()> {
+    pub(crate) fn check_kept(&self, version: ObjectDigest) -> Result<()> {
         let store = self.inner.store();
         if store.records.find_place(version)?.is_some() {
             return Ok(());
@@ -107,7 +107,7 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` if it is not kept; `Corrupt` or `Io` if it cannot be read.
-    pub fn view_of(&self, commit: &CommitInfo) -> Result<View> {
+    pub(crate) fn view_of(&self, commit: &CommitInfo) -> Result<View> {
         let store = self.inner.store();
         let Some(entry) = store.by_digest(commit.digest)? else {
             return Err(Error::not_found(format!("commit {} is not kept", commit.digest)));
@@ -119,7 +119,7 @@ impl Memory {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if it cannot be read.
-    pub fn view_before(&self, commit: &CommitInfo) -> Result<Option<View>> {
+    pub(crate) fn view_before(&self, commit: &CommitInfo) -> Result<Option<View>> {
         let store = self.inner.store();
         let Some(entry) = store.by_digest(commit.digest)? else {
             return Ok(None);
@@ -138,7 +138,7 @@ impl Memory {
     }
 
     /// As [`Self::history`], a change at a time: who wants the newest ones reads the commits back to them only.
-    pub fn changes_of(&self, id: &Id) -> ChangesOf {
+    pub(crate) fn changes_of(&self, id: &Id) -> ChangesOf {
         let store = self.inner.store();
         let key = store.suite.key_path(id.as_str());
         ChangesOf::new(Arc::clone(&self.inner.source), store, key)
@@ -163,7 +163,7 @@ impl Memory {
     ///
     /// # Errors
     /// As [`Self::diff`]; what `visit` returns.
-    pub fn each_change(
+    pub(crate) fn each_change(
         &self,
         older: &View,
         newer: &View,
@@ -202,7 +202,7 @@ impl Memory {
     ///
     /// # Errors
     /// As [`Self::diff`].
-    pub fn counts(&self, older: &View, newer: &View) -> Result<ChangeCounts> {
+    pub(crate) fn counts(&self, older: &View, newer: &View) -> Result<ChangeCounts> {
         let (older, newer) = (older.state(), newer.state());
         let mut counts = ChangeCounts::default();
         for change in older.diff(&newer, &older.nodes_with(&newer)) {
@@ -217,7 +217,7 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` if the commit is not kept, and as [`Self::diff`].
-    pub fn commit_counts(&self, commit: &CommitInfo) -> Result<ChangeCounts> {
+    pub(crate) fn commit_counts(&self, commit: &CommitInfo) -> Result<ChangeCounts> {
         let store = self.inner.store();
         let entry = store.by_digest(commit.digest)?;
         let entry = entry.ok_or_else(|| Error::not_found(format!("commit {} is not kept", commit.digest)))?;
@@ -238,7 +238,11 @@ impl Memory {
     ///
     /// # Errors
     /// As [`Self::commit_counts`]; the commit is done all the same, and the error says so.
-    pub fn done_by_others(&self, drafted: ChangeCounts, committed: &Committed) -> Result<ChangeCounts> {
+    pub(crate) fn done_by_others(
+        &self,
+        drafted: ChangeCounts,
+        committed: &Committed,
+    ) -> Result<ChangeCounts> {
         let own = if committed.changed {
             let counts = self.commit_counts(&committed.commit);
             counts.map_err(done_anyway)?
@@ -262,7 +266,7 @@ impl Memory {
     }
 
     /// All references of every class, newest first.
-    pub fn references(&self) -> Vec<ReferenceInfo> {
+    pub(crate) fn references(&self) -> Vec<ReferenceInfo> {
         self.inner.references()
     }
 
@@ -278,12 +282,12 @@ impl Memory {
     ///
     /// # Errors
     /// As [`Self::gc`].
-    pub fn space(&self) -> Result<Space> {
+    pub(crate) fn space(&self) -> Result<Space> {
         self.inner.space()
     }
 
     /// How many of the commits with these numbers were thinned.
-    pub fn thinned_in(&self, numbers: Range<u64>) -> u64 {
+    pub(crate) fn thinned_in(&self, numbers: Range<u64>) -> u64 {
         let gaps = self.inner.store().gaps();
         let within = gaps.iter().map(|gap| {
             let (first, end) = (
@@ -295,13 +299,8 @@ impl Memory {
         within.sum()
     }
 
-    /// How many versions of objects were erased.
-    pub fn erased_len(&self) -> u64 {
-        self.inner.store().records.erased()
-    }
-
     /// How many versions of objects history keeps.
-    pub fn history_len(&self) -> u64 {
+    pub(crate) fn history_len(&self) -> u64 {
         self.inner.store().records.versions()
     }
 
@@ -309,7 +308,7 @@ impl Memory {
     ///
     /// # Errors
     /// `InvalidInput` if the text is not that; `Corrupt` or `Io` if a record cannot be read.
-    pub fn contains(&self, prefix: &str) -> Result<Containment> {
+    pub(crate) fn contains(&self, prefix: &str) -> Result<Containment> {
         if !(8..=64).contains(&prefix.len()) || revision::digest_range(prefix).is_none() {
             return Err(Error::invalid(format!(
                 "`{prefix}` is not 8 to 64 hexadecimal digits"
@@ -332,7 +331,7 @@ impl Memory {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if it cannot be read.
-    pub fn erased_in(&self, commit: CommitDigest) -> Result<Vec<[u8; DIGEST_LEN]>> {
+    pub(crate) fn erased_in(&self, commit: CommitDigest) -> Result<Vec<[u8; DIGEST_LEN]>> {
         self.inner.erased_in(commit)
     }
 
@@ -349,7 +348,7 @@ impl Memory {
     ///
     /// # Errors
     /// `InvalidInput` if the name has other characters than `a` to `z`, digits and `-`, or not 1 to 32 of them; `Io`.
-    pub fn derived(&self, name: &str) -> Result<Option<Bytes>> {
+    pub(crate) fn derived(&self, name: &str) -> Result<Option<Bytes>> {
         derived_content(self.inner.opened(), name)
     }
 
@@ -357,7 +356,7 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` if the version is not kept; `Corrupt` or `Io` if a record cannot be read.
-    pub fn places(&self, object: &Object) -> Result<Vec<Place>> {
+    pub(crate) fn places(&self, object: &Object) -> Result<Vec<Place>> {
         self.inner.places(object)
     }
 
@@ -366,7 +365,7 @@ impl Memory {
     ///
     /// # Errors
     /// `InvalidInput` if the text is not 1 to 64 hexadecimal digits; `Corrupt` or `Io` if something cannot be read.
-    pub fn meanings(&self, digits: &str, view: &View, limit: usize) -> Result<Vec<Meaning>> {
+    pub(crate) fn meanings(&self, digits: &str, view: &View, limit: usize) -> Result<Vec<Meaning>> {
         self.inner.meanings(digits, view, limit)
     }
 
@@ -375,7 +374,7 @@ impl Memory {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the log cannot be read, and what `visit` returns.
-    pub fn text_records(&self, visit: &mut dyn FnMut(TextRecord) -> Result<()>) -> Result<()> {
+    pub(crate) fn text_records(&self, visit: &mut dyn FnMut(TextRecord) -> Result<()>) -> Result<()> {
         self.inner.text_records(visit)
     }
 }

@@ -106,7 +106,7 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` if there is no store, `UnsupportedFormat`, `Io`.
-    pub fn verify_store(
+    pub(crate) fn verify_store(
         path: impl AsRef<Path>,
         options: &Options,
         depth: VerifyDepth,
@@ -119,7 +119,7 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` if there is no such folder; `Io`.
-    pub fn inspection(path: impl AsRef<Path>) -> Result<Inspection> {
+    pub(crate) fn inspection(path: impl AsRef<Path>) -> Result<Inspection> {
         inspect::inspection(path)
     }
 
@@ -128,7 +128,7 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` if there is no such folder; `Io` if it cannot be listed.
-    pub fn checkpoints_in(path: impl AsRef<Path>) -> Result<Vec<CheckpointInfo>> {
+    pub(crate) fn checkpoints_in(path: impl AsRef<Path>) -> Result<Vec<CheckpointInfo>> {
         inspect::checkpoints_in(path)
     }
 
@@ -146,7 +146,7 @@ impl Memory {
     ///
     /// # Durability
     /// After a crash the new store is there whole, or not at all.
-    pub fn salvage_store(
+    pub(crate) fn salvage_store(
         from: impl AsRef<Path>,
         to: impl AsRef<Path>,
         options: &Options,

@@ -208,7 +208,7 @@ impl Memory {
     ///
     /// # Errors
     /// As [`Self::undo`].
-    pub fn undo_preview(&self, writer: &Writer) -> Result<Reversing> {
+    pub(crate) fn undo_preview(&self, writer: &Writer) -> Result<Reversing> {
         self.inner.reverse_preview(Op::UNDO, writer)
     }
 
@@ -216,7 +216,7 @@ impl Memory {
     ///
     /// # Errors
     /// As [`Self::redo`].
-    pub fn redo_preview(&self, writer: &Writer) -> Result<Reversing> {
+    pub(crate) fn redo_preview(&self, writer: &Writer) -> Result<Reversing> {
         self.inner.reverse_preview(Op::REDO, writer)
     }
 
@@ -255,7 +255,7 @@ impl Memory {
     ///
     /// # Durability
     /// When this returns, they are durable. After a crash before, there are the bytes from before, or none.
-    pub fn keep_derived(&self, name: &str, bytes: &[u8], of: &View) -> Result<bool> {
+    pub(crate) fn keep_derived(&self, name: &str, bytes: &[u8], of: &View) -> Result<bool> {
         self.inner.keep_derived(name, bytes, of)
     }
 

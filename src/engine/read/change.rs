@@ -47,7 +47,7 @@ pub struct Change {
 
 impl Change {
     /// How it differs.
-    pub fn kind(&self) -> ChangeKind {
+    pub(crate) fn kind(&self) -> ChangeKind {
         match (self.old, self.new) {
             (None, _) => ChangeKind::Added,
             (Some(_), Some(_)) => ChangeKind::Changed,

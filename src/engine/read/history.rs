@@ -33,7 +33,7 @@ pub struct HistoryEntry {
 
 impl HistoryEntry {
     /// The commit that made the change, if that is known: it was not thinned.
-    pub fn maker(&self) -> Option<&CommitInfo> {
+    pub(crate) fn maker(&self) -> Option<&CommitInfo> {
         (!self.thinned).then_some(&self.commit)
     }
 }

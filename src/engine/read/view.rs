@@ -209,7 +209,7 @@ impl View {
     ///
     /// # Errors
     /// As [`Self::get`].
-    pub fn object_at(&self, prefix: &[u8; 16]) -> Result<Option<Object>> {
+    pub(crate) fn object_at(&self, prefix: &[u8; 16]) -> Result<Option<Object>> {
         let Some(entry) = self.trie.get_by_prefix(prefix, &*self.store)? else {
             return Ok(None);
         };
@@ -250,12 +250,12 @@ impl View {
     ///
     /// # Errors
     /// As [`Self::children`].
-    pub fn index_ids(&self) -> Result<()> {
+    pub(crate) fn index_ids(&self) -> Result<()> {
         self.index(Family::Ids).map(drop)
     }
 
     /// The ids that start with `prefix`, in order, if [`Self::index_ids`] was done. Reads no object and never waits.
-    pub fn indexed_ids(&self, prefix: &str) -> Option<impl Iterator<Item = Id> + use<>> {
+    pub(crate) fn indexed_ids(&self, prefix: &str) -> Option<impl Iterator<Item = Id> + use<>> {
         let index = self.source.index_at_hand(Family::Ids, self.root())?;
         Some(index.from(&[], prefix.as_bytes()))
     }
@@ -265,7 +265,7 @@ impl View {
     }
 
     /// Whether queries of this state build and keep indexes ([`Options::indexes`](crate::engine::Options::indexes)).
-    pub fn keeps_indexes(&self) -> bool {
+    pub(crate) fn keeps_indexes(&self) -> bool {
         self.settings().indexes
     }
 
@@ -305,7 +305,7 @@ impl View {
     ///
     /// # Errors
     /// As [`Self::get`].
-    pub fn stamps(&self, id: &Id) -> Result<Option<(Time, Time)>> {
+    pub(crate) fn stamps(&self, id: &Id) -> Result<Option<(Time, Time)>> {
         let Some(entry) = self.entry_at(&self.key(id))? else {
             return Ok(None);
         };
@@ -323,7 +323,7 @@ impl View {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a node cannot be read.
-    pub fn trie_node(&self, path: &[u8]) -> Result<Option<trie::Node>> {
+    pub(crate) fn trie_node(&self, path: &[u8]) -> Result<Option<trie::Node>> {
         self.trie
             .node(path, self.store.suite, trie::Shape::State, &*self.store)
     }

@@ -150,7 +150,7 @@ fn degraded_reading_serves_the_last_good_commit() {
             .kind(),
         ErrorKind::Io
     );
-    let report = memory.verify(crate::VerifyDepth::Full).unwrap();
+    let report = memory.verify(crate::upkeep::VerifyDepth::Full).unwrap();
     assert!(
         !report.ok && report.damage.iter().any(|found| found.damage.file == SEGMENT),
         "{report:?}"
@@ -264,7 +264,10 @@ fn an_older_log_under_a_newer_live_is_told_by_every_check() {
         disk.put_file(name, bytes.clone());
     }
     let disk: Arc<dyn Disk> = Arc::new(disk);
-    for depth in [crate::VerifyDepth::Quick, crate::VerifyDepth::Full] {
+    for depth in [
+        crate::upkeep::VerifyDepth::Quick,
+        crate::upkeep::VerifyDepth::Full,
+    ] {
         let report = verify::examine(&disk, &Options::new().settings, depth, None).unwrap();
         assert!(
             !report.ok && report.damage[0].damage.file == "manifest",

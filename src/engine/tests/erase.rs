@@ -250,7 +250,9 @@ fn a9_a_thousand_secrets_are_in_no_byte_of_any_file() -> Result<()> {
 
     let proof = memory.prove(&id("keep/3"), &memory.view())?;
     let root = memory.view().root();
-    assert!(crate::verify_proof(&proof, memory.suite(), &root, &memory.suite().key_path("keep/3")).is_ok());
+    assert!(
+        crate::proof::verify_proof(&proof, memory.suite(), &root, &memory.suite().key_path("keep/3")).is_ok()
+    );
     let draft = memory.open_draft("drafts/d6", &Writer::user())?;
     assert_eq!((draft.left_out().len(), draft.changes().len()), (1, 1));
     memory.gc(&tight(), None)?;

@@ -116,7 +116,7 @@ fn non_ascii() -> Result<()> {
     for name in names {
         assert_eq!(content(&memory.view(), name), Some(name.repeat(3)));
     }
-    assert!(memory.verify(crate::VerifyDepth::Full)?.ok);
+    assert!(memory.verify(crate::upkeep::VerifyDepth::Full)?.ok);
     Ok(())
 }
 

@@ -108,7 +108,7 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` (code `no_store`) if there is no store; `Io` if it cannot be looked at.
-    pub fn examine_store(path: impl AsRef<Path>, options: &Options) -> Result<Vec<Problem>> {
+    pub(crate) fn examine_store(path: impl AsRef<Path>, options: &Options) -> Result<Vec<Problem>> {
         let disk = match FileDisk::open(path) {
             Err(error) if error.code() == ErrorCode::NetworkFileSystem => {
                 return Ok(vec![of_error("network_file_system", &error, Remedy::Move)]);

@@ -62,7 +62,7 @@ impl Draft {
     ///
     /// # Errors
     /// `Denied` (code `less_trusted`), naming the ids; as [`Self::get`].
-    pub fn check_authorisation(&self) -> Result<()> {
+    pub(crate) fn check_authorisation(&self) -> Result<()> {
         let class = self.writer().trust;
         let mut above = Vec::new();
         for change in self.staged.values() {

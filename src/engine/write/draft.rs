@@ -145,7 +145,7 @@ impl Draft {
     }
 
     /// Versions that a saved draft had staged and does without, because they were erased since.
-    pub fn left_out(&self) -> &[ObjectDigest] {
+    pub(crate) fn left_out(&self) -> &[ObjectDigest] {
         &self.left_out
     }
 
@@ -209,7 +209,7 @@ impl Draft {
     ///
     /// # Errors
     /// As [`Self::get`].
-    pub fn digest(&self, id: &Id) -> Result<Option<ObjectDigest>> {
+    pub(crate) fn digest(&self, id: &Id) -> Result<Option<ObjectDigest>> {
         let key = self.base.key(id);
         match self.staged.get(&key) {
             Some(change) if change.id == *id => Ok(change.new_digest()),
@@ -221,7 +221,7 @@ impl Draft {
     ///
     /// # Errors
     /// As [`Self::get`].
-    pub fn children(&self, id: &Id) -> Result<Vec<Id>> {
+    pub(crate) fn children(&self, id: &Id) -> Result<Vec<Id>> {
         let staged = self.children.get(&self.base.key(id));
         let mut children = Vec::new();
         let mut sort = false;
@@ -258,7 +258,7 @@ impl Draft {
     ///
     /// # Errors
     /// As [`Self::put`].
-    pub fn put_at_most(&mut self, object: NewObject, origin: Origin) -> Result<Staged> {
+    pub(crate) fn put_at_most(&mut self, object: NewObject, origin: Origin) -> Result<Staged> {
         self.put_as(object, Origin::least(self.writer.trust, origin))
     }
 
@@ -407,7 +407,7 @@ impl Draft {
     ///
     /// # Errors
     /// As [`Self::put`].
-    pub fn put_past(&mut self, object: &NewObject, origin: Origin) -> Result<ObjectDigest> {
+    pub(crate) fn put_past(&mut self, object: &NewObject, origin: Origin) -> Result<ObjectDigest> {
         self.base.settings().limits.check(object)?;
         let origin = self.origin(object, Origin::least(self.writer.trust, origin))?;
         let encoded = object.encode(origin, self.base.source.opened.store().suite)?;

@@ -100,7 +100,7 @@ impl Draft {
     ///
     /// # Errors
     /// As [`Self::restore`].
-    pub fn restore_recursive(&mut self, id: &Id, from: &View) -> Result<u64> {
+    pub(crate) fn restore_recursive(&mut self, id: &Id, from: &View) -> Result<u64> {
         let mut below = BTreeSet::new();
         let mut waiting = vec![id.clone()];
         while let Some(next) = waiting.pop() {

@@ -21,7 +21,7 @@ const PART_BYTES_MAX: usize = 200;
 
 /// A part of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub(crate) enum Piece {
     /// A whole document. Its path is relative and stays below any folder that it is put in.
     Document {
         /// The path.
@@ -46,7 +46,7 @@ pub enum Piece {
 /// # Errors
 /// The errors of `write`; `InvalidInput` for an object that the format cannot express, and for JSON Lines,
 /// which have [`for_each_version`](super::for_each_version); `Corrupt` or `Io` if an object cannot be read.
-pub fn for_each_piece<E: From<Error>>(
+pub(crate) fn for_each_piece<E: From<Error>>(
     memory: &Memory,
     view: &View,
     format: Format,

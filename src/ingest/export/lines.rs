@@ -24,7 +24,7 @@ use crate::object::{Id, Object};
 
 /// A version to be exported.
 #[derive(Clone, Debug)]
-pub struct Version {
+pub(crate) struct Version {
     /// The version.
     pub object: Object,
     /// Whether it is for history only: an earlier version, or a version that is written again at its own position.
@@ -41,7 +41,7 @@ pub struct Version {
 ///
 /// # Errors
 /// The errors of `write`; `Corrupt` or `Io` if an object cannot be read; `Corrupt` if one is below a missing object.
-pub fn for_each_version<E: From<Error>>(
+pub(crate) fn for_each_version<E: From<Error>>(
     memory: &Memory,
     view: &View,
     write: &mut dyn FnMut(Version) -> Result<(), E>,
@@ -87,7 +87,7 @@ pub fn for_each_version<E: From<Error>>(
 
 /// The erased or lost parts of a state that an export omits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Omitted {
+pub(crate) struct Omitted {
     /// Objects.
     pub objects: u64,
     /// Contents of objects that are written without one.
@@ -100,7 +100,7 @@ pub struct Omitted {
 ///
 /// # Errors
 /// `Corrupt` or `Io` if an object cannot be read.
-pub fn omitted(view: &View) -> Result<Omitted, Error> {
+pub(crate) fn omitted(view: &View) -> Result<Omitted, Error> {
     let mut omitted = Omitted::default();
     let mut parents = BTreeSet::new();
     for object in view.objects() {

@@ -10,5 +10,5 @@ mod org;
 mod render;
 mod tree;
 
-pub use self::documents::{Piece, for_each_piece};
-pub use self::lines::{Omitted, Version, for_each_version, omitted};
+pub(crate) use self::documents::{Piece, for_each_piece};
+pub(crate) use self::lines::{Version, for_each_version, omitted};

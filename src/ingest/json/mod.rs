@@ -20,11 +20,10 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Number, Value as Json};
 
 pub(super) use self::fields::{Fields, Stated};
-pub use self::object_line::{
-    ObjectLine, loose_time_from_json, object_from_json, object_to_json, stored_object_to_json,
-    time_from_json, time_to_json,
+pub(crate) use self::object_line::{
+    ObjectLine, loose_time_from_json, object_from_json, object_to_json, stored_object_to_json, time_from_json,
 };
-pub use self::strict::parse;
+pub(crate) use self::strict::parse;
 #[cfg(feature = "agent")]
 pub(crate) use self::strict::{JsonError, balanced_end, parse_within};
 use super::text::shown;
@@ -38,7 +37,7 @@ const MAP: &str = "$map";
 ///
 /// # Errors
 /// `InvalidInput`: nested too deep, an integer beyond 64 bits with a sign, a `$float` of another name.
-pub fn value_from_json(json: &Json) -> Result<Value> {
+pub(crate) fn value_from_json(json: &Json) -> Result<Value> {
     value_at(json, 1)
 }
 
@@ -110,7 +109,7 @@ fn float_of_name(name: &Json) -> Result<f64> {
 }
 
 /// Writes a value as JSON.
-pub fn value_to_json(value: &Value) -> Json {
+pub(crate) fn value_to_json(value: &Value) -> Json {
     match value {
         Value::Null => Json::Null,
         Value::Bool(value) => Json::Bool(*value),
@@ -153,7 +152,7 @@ fn name_of_float(float: f64) -> &'static str {
 ///
 /// # Errors
 /// `InvalidInput`, naming the attribute; also when `json` is not an object.
-pub fn attributes_from_json(json: &Json) -> Result<Attributes> {
+pub(crate) fn attributes_from_json(json: &Json) -> Result<Attributes> {
     Ok(attribute_list(json)?.into_iter().collect())
 }
 
@@ -171,7 +170,7 @@ fn attribute_list(json: &Json) -> Result<Vec<(String, Value)>> {
 }
 
 /// Writes attributes as a JSON object.
-pub fn attributes_to_json(attributes: &Attributes) -> Json {
+pub(crate) fn attributes_to_json(attributes: &Attributes) -> Json {
     Json::Object(
         attributes
             .iter()

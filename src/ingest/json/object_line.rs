@@ -14,7 +14,7 @@ use crate::object::{NewObject, Object, Origin, Time};
 
 /// An object stated by a line of JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ObjectLine {
+pub(crate) struct ObjectLine {
     /// The object.
     pub object: NewObject,
     /// The claimed origin. It can only lower the origin of the writer.
@@ -30,7 +30,7 @@ pub struct ObjectLine {
 ///
 /// # Errors
 /// `InvalidInput`, naming the field that is missing, unknown or not of its type.
-pub fn object_from_json(json: &Json) -> Result<ObjectLine> {
+pub(crate) fn object_from_json(json: &Json) -> Result<ObjectLine> {
     let map = json
         .as_object()
         .ok_or_else(|| Error::invalid("not a JSON object"))?;
@@ -67,7 +67,7 @@ pub fn object_from_json(json: &Json) -> Result<ObjectLine> {
 ///
 /// # Errors
 /// `InvalidInput`: not a time.
-pub fn loose_time_from_json(json: &Json) -> Result<Time> {
+pub(crate) fn loose_time_from_json(json: &Json) -> Result<Time> {
     let whole = |text: &str| {
         let mut forms = ["Z", ":00Z", "T00:00:00Z"].into_iter();
         forms.find_map(|rest| format!("{text}{rest}").parse().ok())
@@ -82,7 +82,7 @@ pub fn loose_time_from_json(json: &Json) -> Result<Time> {
 ///
 /// # Errors
 /// `InvalidInput`: neither.
-pub fn time_from_json(json: &Json) -> Result<Time> {
+pub(crate) fn time_from_json(json: &Json) -> Result<Time> {
     // Seconds up to the year 5138, then milliseconds up to the same year.
     const SECONDS_MAX: f64 = 1e11;
     const MILLISECONDS_MAX: f64 = 1e14;
@@ -111,12 +111,12 @@ pub fn time_from_json(json: &Json) -> Result<Time> {
 }
 
 /// Writes a time as RFC 3339 text.
-pub fn time_to_json(time: Time) -> Json {
+pub(crate) fn time_to_json(time: Time) -> Json {
     Json::from(time.to_string())
 }
 
 /// Writes an object as one line of JSON, which [`object_from_json`] reads back as the same.
-pub fn object_to_json(object: &NewObject, origin: Origin) -> Json {
+pub(crate) fn object_to_json(object: &NewObject, origin: Origin) -> Json {
     let mut map = Map::new();
     let mut put = |name: &str, value: Json| {
         map.insert(name.to_owned(), value);
@@ -167,7 +167,7 @@ pub fn object_to_json(object: &NewObject, origin: Origin) -> Json {
 ///
 /// # Errors
 /// If its content was not loaded.
-pub fn stored_object_to_json(object: &Object, past: bool) -> Result<Json> {
+pub(crate) fn stored_object_to_json(object: &Object, past: bool) -> Result<Json> {
     let mut json = object_to_json(&object.to_new()?, object.origin());
     if past {
         json["past"] = Json::Bool(true);

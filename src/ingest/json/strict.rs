@@ -20,7 +20,7 @@ use crate::ingest::text::shown;
 /// # Errors
 /// `InvalidInput`: not JSON (with the column), nested more than 127 deep, the same key twice in a map,
 /// an integer beyond 64 bits with a sign.
-pub fn parse(text: &str) -> Result<Json> {
+pub(crate) fn parse(text: &str) -> Result<Json> {
     check_integers(text)?;
     parse_once(text).map_err(|(error, key_twice)| {
         // The parser counts lines of its own input, which would mislead beside the line of a file.

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::object::{Id, NewObject, Object, Origin, Scope};
 
 /// The memory that ingestion plans against.
-pub trait Existing {
+pub(crate) trait Existing {
     /// The hash of the store.
     fn hash(&self) -> HashSuite;
 

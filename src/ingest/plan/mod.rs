@@ -19,7 +19,8 @@ mod known;
 mod matching;
 mod owners;
 
-pub use self::change::{Change, Existing, IngestOptions, Write};
+pub(crate) use self::change::Existing;
+pub use self::change::{Change, IngestOptions, Write};
 use super::document::Document;
 use crate::error::Result;
 
@@ -31,7 +32,11 @@ use crate::error::Result;
 /// `InvalidInput` with file and line: the same id in two places, an id of another document or of an object of another
 /// kind, an object that breaks a rule or limit. The ids of the error are those of the object and the document. Also the
 /// errors of reading the memory.
-pub fn plan(documents: &[Document], existing: &dyn Existing, options: &IngestOptions) -> Result<Change> {
+pub(crate) fn plan(
+    documents: &[Document],
+    existing: &dyn Existing,
+    options: &IngestOptions,
+) -> Result<Change> {
     let stated = ids::stated_ids(documents)?;
     owners::check(documents, existing, &options.gone)?;
     let known = known::Known::read(documents, existing, &options.gone)?;

@@ -28,7 +28,7 @@ const SOFT_HYPHEN: char = '\u{AD}';
 
 /// The treatment of invisible characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Neutral {
+pub(crate) enum Neutral {
     /// Removes them.
     Strip,
     /// Writes them as `\u{200b}`.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use treering::engine::Authorisation;
+use treering::Authorisation;
 use treering::{
     Clock, Id, Kind, Memory, NewObject, ObjectDigest, Options, Origin, Result, Revision, Time, Value, Writer,
 };

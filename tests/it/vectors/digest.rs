@@ -1,7 +1,7 @@
 //! Vectors of digests of every domain.
 
 use serde_json::{Value as Json, json};
-use treering::digest::{Domain, to_hex};
+use treering::testing::digest::{Domain, to_hex};
 
 use super::{check_file, for_each_hash};
 

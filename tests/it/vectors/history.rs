@@ -1,8 +1,8 @@
 //! Vectors of history roots.
 
 use serde_json::{Value as Json, json};
-use treering::digest::CommitDigest;
-use treering::object::HistoryTree;
+use treering::testing::digest::CommitDigest;
+use treering::testing::object::HistoryTree;
 
 use super::{check_file, for_each_hash};
 

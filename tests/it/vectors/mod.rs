@@ -13,8 +13,8 @@ mod trie;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
-use treering::codec::DecodeError;
-use treering::digest::{HashAlgorithm, HashSuite, to_hex};
+use treering::testing::codec::DecodeError;
+use treering::testing::digest::{HashAlgorithm, HashSuite, to_hex};
 
 const SUITES: [HashSuite; 2] = [
     HashSuite::new(HashAlgorithm::Blake3),

@@ -1,8 +1,8 @@
 //! Vectors of references: encodings, digests, and encodings that are refused.
 
 use serde_json::{Value as Json, json};
-use treering::digest::{CommitDigest, KeyPath, ObjectDigest, Root, TextDigest, to_hex};
-use treering::object::{Reference, ReferenceName, StagedChange, Time};
+use treering::testing::digest::{CommitDigest, KeyPath, ObjectDigest, Root, TextDigest, to_hex};
+use treering::testing::object::{Reference, ReferenceName, StagedChange, Time};
 
 use super::{Invalid, altered, check_file, encoding, for_each_hash, refusals};
 

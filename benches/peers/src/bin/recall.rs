@@ -17,7 +17,7 @@ use std::time::Instant;
 use rusqlite::Connection;
 use serde_json::Value;
 use treering::agent::{Agent, NewItem, Reach, RecallQuery, Settings};
-use treering::recall::{Index, Key, Scratch};
+use treering::testing::recall::{Index, Key, Scratch};
 use treering::{Id, Memory, Scope, Time, Writer};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -106,7 +106,7 @@ fn key_of(number: usize) -> Key {
 fn index_of(memories: &[Line]) -> Outcome<Index> {
     let mut index = Index::new();
     for (number, line) in memories.iter().enumerate() {
-        index.put(&treering::recall::Document {
+        index.put(&treering::testing::recall::Document {
             key: key_of(number),
             scope: &line.scope,
             session: Some(&line.session),

@@ -10,7 +10,7 @@ use super::stop_words::is_stop_word;
 use crate::agent::words;
 
 /// The limit of keywords.
-pub const KEYWORDS_MAX: usize = 20;
+pub(super) const KEYWORDS_MAX: usize = 20;
 /// The shortest keyword in a script with spaces, in characters.
 const CHARS_MIN: usize = 4;
 /// A longer word, such as a key or an address, is cut into its parts.
@@ -22,7 +22,7 @@ const HAN_PARTICLES: &str = "\u{7684}\u{4e86}\u{5728}\u{662f}\u{548c}\u{4e0e}\u{
 
 /// Returns up to [`KEYWORDS_MAX`] words of `text` in lower case: of four characters or more, and no stop words. In
 /// scripts without spaces, keywords are the stretches between particles and changes of script.
-pub fn keywords(text: &str) -> Vec<String> {
+pub(super) fn keywords(text: &str) -> Vec<String> {
     let mut found = Found::default();
     for field in text.split_whitespace() {
         let field = field.trim_matches(|letter| !words::is_word(letter));
@@ -48,7 +48,7 @@ pub fn keywords(text: &str) -> Vec<String> {
 }
 
 /// Returns the keywords of `text` on one line that is no longer than it; without keywords, `text` itself.
-pub fn keyword_text(text: &str) -> Cow<'_, str> {
+pub(crate) fn keyword_text(text: &str) -> Cow<'_, str> {
     let words = keywords(text);
     let mut line = words.join(", ");
     if !fits(&line, text) {

@@ -17,14 +17,16 @@ mod stop_words;
 
 use std::borrow::Cow;
 
-pub use self::keywords::{KEYWORDS_MAX, keyword_text, keywords};
+pub(crate) use self::keywords::keyword_text;
+#[cfg(test)]
+use self::keywords::{KEYWORDS_MAX, keywords};
 use self::pieces::{Piece, pieces};
 use crate::agent::words;
 
 /// The share of a text in its summary, in per cent of its characters.
-pub const SUMMARY_SHARE_PERCENT: usize = 20;
+pub(crate) const SUMMARY_SHARE_PERCENT: usize = 20;
 /// A shorter text, in characters, is its own summary.
-pub const SUMMARY_CHARS_MIN: usize = 20;
+pub(crate) const SUMMARY_CHARS_MIN: usize = 20;
 
 /// Words of importance in lower case: as words, and as signs of scripts without spaces.
 const WEIGHTY_WORDS: [&str; 14] = [
@@ -54,7 +56,7 @@ const WEIGHTY_SIGNS: [&str; 4] = [
 ///
 /// A text below [`SUMMARY_CHARS_MIN`] characters or of one piece stays as it is. A piece that does not fit into the
 /// share is skipped, and shorter ones after it are tried.
-pub fn summary(text: &str) -> Cow<'_, str> {
+pub(crate) fn summary(text: &str) -> Cow<'_, str> {
     if text.chars().count() < SUMMARY_CHARS_MIN {
         return Cow::Borrowed(text);
     }

@@ -63,7 +63,7 @@ impl Default for NoteSettings {
 
 /// A note to be ranked.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Note<'a> {
+pub(crate) struct Note<'a> {
     /// The id, the last of the tie-breaks.
     pub id: &'a str,
     /// Its text.
@@ -78,7 +78,7 @@ pub struct Note<'a> {
 
 /// A note that fits a query.
 #[derive(Clone, PartialEq, Debug)]
-pub struct NoteHit<'a> {
+pub(crate) struct NoteHit<'a> {
     /// The note.
     pub note: Note<'a>,
     /// Its score, above 0.
@@ -94,7 +94,7 @@ pub struct NoteHit<'a> {
 }
 
 /// Returns the notes with a score above 0, best first: by score, own before others, newest first, then by id.
-pub fn rank_notes<'a>(
+pub(crate) fn rank_notes<'a>(
     query: &str,
     notes: impl IntoIterator<Item = Note<'a>>,
     now_micros: i64,
@@ -124,14 +124,14 @@ fn hit<'a>(query: &str, note: Note<'a>, now_micros: i64, settings: &NoteSettings
 }
 
 /// Returns the freshness of a note: 1 now or in the future, half after every half-life, 0 if the time of writing is unknown.
-pub fn fresh_factor(updated_micros: Option<i64>, now_micros: i64, settings: &NoteSettings) -> f64 {
+pub(crate) fn fresh_factor(updated_micros: Option<i64>, now_micros: i64, settings: &NoteSettings) -> f64 {
     updated_micros.map_or(0.0, |updated| {
         halved(updated, now_micros, settings.fresh_half_life_micros)
     })
 }
 
 /// Returns the factor of the last reading: 1 without one, and at most `read_factor_max`.
-pub fn read_factor(read_micros: Option<i64>, now_micros: i64, settings: &NoteSettings) -> f64 {
+pub(crate) fn read_factor(read_micros: Option<i64>, now_micros: i64, settings: &NoteSettings) -> f64 {
     read_micros.map_or(1.0, |read| {
         let boost = settings.read_boost * halved(read, now_micros, settings.read_half_life_micros);
         (1.0 + boost).min(settings.read_factor_max)
@@ -174,7 +174,7 @@ const INEXACT_MAX: f64 = 0.99;
 /// 1 if they are equal in lower case. Else by the share `c` of the query's words that stand in the text, also inside
 /// longer words: `0.15 + 0.55 c`, 0.2 more if the whole query stands there, and up to 0.1 for a text that is not longer
 /// than the query; 0 if none does. A query without words, such as one sign or an emoji, is looked for as it stands.
-pub fn relevance(query: &str, text: &str) -> f64 {
+pub(crate) fn relevance(query: &str, text: &str) -> f64 {
     let query = words::normalised(query);
     let text = words::normalised(text);
     if query.is_empty() {
@@ -214,7 +214,7 @@ pub(crate) fn rounded(value: f64) -> f64 {
 /// Returns at most `snippet_chars_max` characters of `text`, white space collapsed, from `snippet_chars_before`
 /// characters before the first match on: of the whole query, else of the first of its words that is there. Without a
 /// match it is the beginning.
-pub fn snippet(text: &str, query: &str, settings: &NoteSettings) -> String {
+pub(crate) fn snippet(text: &str, query: &str, settings: &NoteSettings) -> String {
     let shown: Vec<char> = words::collapsed(text).chars().collect();
     let found = place_of_match(&shown, query).unwrap_or(0);
     let from = found.saturating_sub(settings.snippet_chars_before);

@@ -50,7 +50,7 @@ impl Default for AttributionSettings {
 
 /// The source of a stretch of a turn.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum SpanKind {
+pub(crate) enum SpanKind {
     /// The person's own words.
     Own,
     /// A code fence with its content.
@@ -61,9 +61,10 @@ pub enum SpanKind {
     Paste,
 }
 
+#[cfg(test)]
 impl SpanKind {
     /// The word for it.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Own => "own",
             Self::Code => "code",
@@ -75,7 +76,7 @@ impl SpanKind {
 
 /// A stretch of a turn.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Span {
+pub(crate) struct Span {
     /// Its range, in bytes.
     pub range: Range<usize>,
     /// Its source.
@@ -83,7 +84,7 @@ pub struct Span {
 }
 
 /// Returns the spans of a person's turn, in order.
-pub fn spans(text: &str, settings: &AttributionSettings) -> Vec<Span> {
+pub(crate) fn spans(text: &str, settings: &AttributionSettings) -> Vec<Span> {
     let mut found = Vec::new();
     for block in blocks(text, settings) {
         match block.kind {
@@ -300,7 +301,7 @@ fn push(found: &mut Vec<Span>, range: Range<usize>, kind: SpanKind) {
 
 /// The attribution of the words of a fact.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Backing {
+pub(crate) enum Backing {
     /// At least half of its words are the person's own, and less than a quarter are only in foreign text.
     Own,
     /// At least a quarter of its words are only in foreign text.
@@ -311,7 +312,7 @@ pub enum Backing {
 
 /// Attributes the words of `fact`, by the turns of a session with their spans. Words of up to three Latin letters
 /// do not count, unless there are no others.
-pub fn backing(fact: &str, turns: &[(&str, &[Span])]) -> Backing {
+pub(crate) fn backing(fact: &str, turns: &[(&str, &[Span])]) -> Backing {
     let (mut own, mut foreign) = (HashSet::new(), HashSet::new());
     for (text, spans) in turns {
         for span in *spans {

@@ -13,7 +13,7 @@ const SEPARATOR_CHARS: usize = 3;
 
 /// The input of the gates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SessionState {
+pub(crate) struct SessionState {
     /// Whether every entry of the session is trusted.
     pub is_trusted: bool,
     /// How often the person spoke.
@@ -22,7 +22,7 @@ pub struct SessionState {
 
 /// Why a session stores no facts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum GateReason {
+pub(crate) enum GateReason {
     /// Extraction is off, as by default.
     Off,
     /// An entry of the session is untrusted.
@@ -50,7 +50,7 @@ impl fmt::Display for GateReason {
 
 /// Why a fact goes into quarantine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum HoldReason {
+pub(crate) enum HoldReason {
     /// The session may store no facts.
     Gate(GateReason),
     /// The session has stored its limit of facts.
@@ -85,7 +85,7 @@ impl fmt::Display for HoldReason {
 
 /// The verdict of the gates on a fact.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Admission {
+pub(crate) enum Admission {
     /// Store it.
     Store,
     /// The same text is stored already.
@@ -96,7 +96,7 @@ pub enum Admission {
 
 /// The facts that are stored already.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct PresentFacts<'a> {
+pub(crate) struct PresentFacts<'a> {
     /// About the person.
     pub user: &'a [&'a str],
     /// About the environment.
@@ -107,7 +107,7 @@ pub struct PresentFacts<'a> {
 ///
 /// # Errors
 /// The reason against it.
-pub fn gate(session: &SessionState, settings: &FactSettings) -> Result<(), GateReason> {
+pub(crate) fn gate(session: &SessionState, settings: &FactSettings) -> Result<(), GateReason> {
     // FCT-2.
     if !settings.is_enabled {
         Err(GateReason::Off)
@@ -124,7 +124,7 @@ pub fn gate(session: &SessionState, settings: &FactSettings) -> Result<(), GateR
 }
 
 /// The gates that the facts of one session pass, one after the other.
-pub struct Gates {
+pub(crate) struct Gates {
     gate: Result<(), GateReason>,
     scopes: [Room; 2],
     stored: usize,
@@ -133,7 +133,7 @@ pub struct Gates {
 
 impl Gates {
     /// The gates of a session beside the facts that are stored already.
-    pub fn new(session: &SessionState, present: &PresentFacts<'_>, settings: &FactSettings) -> Self {
+    pub(crate) fn new(session: &SessionState, present: &PresentFacts<'_>, settings: &FactSettings) -> Self {
         Self {
             gate: gate(session, settings),
             scopes: FactScope::ALL.map(|scope| Room::new(scope, present, settings)),
@@ -143,7 +143,7 @@ impl Gates {
     }
 
     /// Judges the next fact. Known facts do not count against `facts_max`. A fact without room does not stop shorter ones.
-    pub fn admit(&mut self, scope: FactScope, text: &str) -> Admission {
+    pub(crate) fn admit(&mut self, scope: FactScope, text: &str) -> Admission {
         if let Err(reason) = self.gate {
             return Admission::Hold(HoldReason::Gate(reason));
         }

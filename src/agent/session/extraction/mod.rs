@@ -22,8 +22,10 @@ use serde_json::json;
 
 use crate::ingest::json::JsonError;
 
-pub use self::gates::{Admission, GateReason, Gates, HoldReason, PresentFacts, SessionState, gate};
-pub use self::reply::{Fact, FactScope, Reply, SkipReason, SkippedFact, read_reply};
+pub(crate) use self::gates::{Admission, GateReason, Gates, HoldReason, PresentFacts, SessionState, gate};
+#[cfg(test)]
+use self::reply::SkipReason;
+pub(crate) use self::reply::{Fact, FactScope, Reply, SkippedFact, read_reply};
 
 /// Limits of extraction. Characters are Unicode scalar values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
@@ -73,7 +75,7 @@ impl Default for FactSettings {
 
 /// Why a reply holds no facts.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum ReplyReason {
+pub(crate) enum ReplyReason {
     /// It is empty.
     Empty,
     /// It has more bytes than allowed.
@@ -126,7 +128,7 @@ impl fmt::Display for ReplyReason {
 
 /// A turn of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Turn<'a> {
+pub(crate) struct Turn<'a> {
     /// The speaker.
     pub speaker: &'a str,
     /// The text.
@@ -137,7 +139,7 @@ pub struct Turn<'a> {
 ///
 /// Each turn is one line of JSON, so no text of the session can end the transcript. The newest turns are kept, long texts are
 /// cut, and omitted turns are counted.
-pub fn prompt(turns: &[Turn<'_>], settings: &FactSettings) -> String {
+pub(crate) fn prompt(turns: &[Turn<'_>], settings: &FactSettings) -> String {
     let mut out = include_str!("prompt.txt")
         .replace("{facts_max}", &settings.facts_max.to_string())
         .replace("{chars_max}", &settings.fact_chars_max.to_string());

@@ -20,7 +20,7 @@ const TEXT_KEYS: [&str; 3] = ["fact", "text", "content"];
 /// The subject of a fact.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum FactScope {
+pub(crate) enum FactScope {
     /// The person.
     User,
     /// The project and its environment.
@@ -29,10 +29,10 @@ pub enum FactScope {
 
 impl FactScope {
     /// Both.
-    pub const ALL: [Self; 2] = [Self::User, Self::Env];
+    pub(crate) const ALL: [Self; 2] = [Self::User, Self::Env];
 
     /// The word for it.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::User => "user",
             Self::Env => "env",
@@ -40,7 +40,7 @@ impl FactScope {
     }
 
     /// The scope of a name, in any case and with white space around it.
-    pub fn from_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
             .find(|scope| scope.name().eq_ignore_ascii_case(name.trim()))
@@ -49,7 +49,7 @@ impl FactScope {
 
 /// A fact that a reply states.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Fact {
+pub(crate) struct Fact {
     /// Its subject.
     pub scope: FactScope,
     /// Its text: not empty, without white space at its ends.
@@ -58,7 +58,7 @@ pub struct Fact {
 
 /// Why the reader skips a part of a reply.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum SkipReason {
+pub(crate) enum SkipReason {
     /// It is neither an object nor in a list of a scope.
     NotAnObject,
     /// It has no text, or one that is empty or not text.
@@ -98,7 +98,7 @@ impl fmt::Display for SkipReason {
 
 /// A skipped part of a reply.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SkippedFact {
+pub(crate) struct SkippedFact {
     /// Its place in the reply, from 0.
     pub place: usize,
     /// Why it is skipped.
@@ -107,7 +107,7 @@ pub struct SkippedFact {
 
 /// The content of a reply.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Reply {
+pub(crate) struct Reply {
     /// The summary of the session, if there is one.
     pub summary: Option<String>,
     /// The facts, each once, in their order.
@@ -121,7 +121,7 @@ pub struct Reply {
 ///
 /// # Errors
 /// A [`ReplyReason`] if there is no JSON of these forms in it. An empty list is no error.
-pub fn read_reply(reply: &str, settings: &FactSettings) -> Result<Reply, ReplyReason> {
+pub(crate) fn read_reply(reply: &str, settings: &FactSettings) -> Result<Reply, ReplyReason> {
     if reply.len() > settings.reply_bytes_max {
         return Err(ReplyReason::TooLong {
             bytes: reply.len(),

@@ -20,11 +20,11 @@ use serde::{Serialize, Serializer};
 
 use crate::agent::notes::rank::rounded;
 use crate::agent::words;
-use crate::calendar::{DAY_MICROS, Moment, date_of, day_of, weekday_of};
+use crate::calendar::{DAY_MICROS, date_of, day_of, weekday_of};
 
 /// An entry of a transcript, or a summary that is summarised further.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct EntryTime {
+pub(crate) struct EntryTime {
     /// When it happened, in microseconds since 1970.
     pub time_micros: i64,
     /// The number of its arrival, rising with every entry that is appended.
@@ -32,11 +32,11 @@ pub struct EntryTime {
 }
 
 /// The watermarks: for each bucket the arrival of the last entry that its summary covers.
-pub type Watermarks = BTreeMap<Bucket, u64>;
+pub(crate) type Watermarks = BTreeMap<Bucket, u64>;
 
 /// A due bucket, for its first or another summary.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct DueBucket {
+pub(crate) struct DueBucket {
     /// The bucket.
     pub bucket: Bucket,
     /// Places in the given entries of all that belong to it, by time, then arrival.
@@ -49,7 +49,7 @@ pub struct DueBucket {
 
 /// Returns the buckets of `granularity` that are over at `now_micros` and hold an entry above their watermark, in
 /// order of time. The caller gives all entries of a bucket, not only the new ones, since the summary is made anew.
-pub fn due_buckets(
+pub(crate) fn due_buckets(
     entries: &[EntryTime],
     granularity: Granularity,
     watermarks: &Watermarks,
@@ -96,7 +96,7 @@ fn due(
 /// How long a bucket is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Granularity {
+pub(crate) enum Granularity {
     /// From midnight to midnight.
     Day,
     /// From Monday to Monday.
@@ -107,10 +107,10 @@ pub enum Granularity {
 
 impl Granularity {
     /// All of them, shortest first.
-    pub const ALL: [Self; 3] = [Self::Day, Self::Week, Self::Month];
+    pub(crate) const ALL: [Self; 3] = [Self::Day, Self::Week, Self::Month];
 
     /// The word for it.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Day => "day",
             Self::Week => "week",
@@ -119,7 +119,7 @@ impl Granularity {
     }
 
     /// The granularity of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
             .find(|granularity| granularity.name() == name)
@@ -128,7 +128,7 @@ impl Granularity {
 
 /// The time span of one summary. Buckets are ordered by their beginning, short ones first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Bucket {
+pub(crate) struct Bucket {
     /// The first day, counted from 1970-01-01.
     start_day: i64,
     granularity: Granularity,
@@ -136,7 +136,7 @@ pub struct Bucket {
 
 impl Bucket {
     /// The bucket that `time_micros` is in.
-    pub fn of(granularity: Granularity, time_micros: i64) -> Self {
+    pub(crate) fn of(granularity: Granularity, time_micros: i64) -> Self {
         let day = time_micros.div_euclid(DAY_MICROS);
         let start_day = match granularity {
             Granularity::Day => day,
@@ -153,17 +153,17 @@ impl Bucket {
     }
 
     /// How long it is.
-    pub fn granularity(self) -> Granularity {
+    pub(crate) fn granularity(self) -> Granularity {
         self.granularity
     }
 
     /// Its first microsecond, or the first one there is.
-    pub fn start_micros(self) -> i64 {
+    pub(crate) fn start_micros(self) -> i64 {
         self.start_day.saturating_mul(DAY_MICROS)
     }
 
     /// The first microsecond after it, or the last one there is.
-    pub fn end_micros(self) -> i64 {
+    pub(crate) fn end_micros(self) -> i64 {
         let end_day = match self.granularity {
             Granularity::Day => self.start_day + 1,
             Granularity::Week => self.start_day + 7,
@@ -177,17 +177,6 @@ impl Bucket {
             }
         };
         end_day.saturating_mul(DAY_MICROS)
-    }
-
-    /// The granularity and the time it begins, as in `day:2026-04-21T00:00:00.000Z`; the number of its first day where
-    /// the year does not have four digits.
-    pub fn field(self) -> String {
-        let (name, start) = (self.granularity.name(), Moment::of(self.start_micros()));
-        if start.has_plain_year() {
-            format!("{name}:{start}.000Z")
-        } else {
-            format!("{name}:{}", self.start_day)
-        }
     }
 }
 
@@ -226,7 +215,7 @@ impl fmt::Display for Bucket {
 
 /// A summary to choose from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SummaryText<'a> {
+pub(crate) struct SummaryText<'a> {
     /// Its id, the last of the tie-breaks.
     pub id: &'a str,
     /// Its granularity.
@@ -239,7 +228,7 @@ pub struct SummaryText<'a> {
 
 /// A summary that was chosen.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct SummaryHit<'a> {
+pub(crate) struct SummaryHit<'a> {
     /// The summary.
     pub summary: SummaryText<'a>,
     /// Its relevance, above 0 and at most 1.
@@ -248,7 +237,7 @@ pub struct SummaryHit<'a> {
 
 /// Returns the relevance of a summary, in 0..=1 with six decimals: 1 if it equals the query, 0.95 if it contains the query, else
 /// the share of the query's words in it. Every summary matches an empty query.
-pub fn summary_score(query: &str, text: &str) -> f64 {
+pub(crate) fn summary_score(query: &str, text: &str) -> f64 {
     let query = words::normalised(query);
     if query.is_empty() {
         return 1.0;
@@ -269,7 +258,7 @@ pub fn summary_score(query: &str, text: &str) -> f64 {
 }
 
 /// Returns the matching summaries in order of time; at the same time the longer span first, then by id.
-pub fn chronological<'a>(
+pub(crate) fn chronological<'a>(
     summaries: impl IntoIterator<Item = SummaryText<'a>>,
     query: &str,
 ) -> Vec<SummaryHit<'a>> {
@@ -290,7 +279,7 @@ pub fn chronological<'a>(
 
 /// Returns the matching summaries around `when_micros`, in order of time: the nearest before, all of that time, and the nearest
 /// after.
-pub fn around<'a>(
+pub(crate) fn around<'a>(
     summaries: impl IntoIterator<Item = SummaryText<'a>>,
     when_micros: i64,
     query: &str,

@@ -97,12 +97,12 @@ pub struct ErasedReport {
 
 impl ErasedReport {
     /// How many bytes the erased records had.
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.records.iter().map(|record| record.bytes).sum()
     }
 
     /// How many versions of objects were erased.
-    pub fn versions(&self) -> u64 {
+    pub(crate) fn versions(&self) -> u64 {
         let is_version = |record: &&ErasedRecord| record.kind == ErasedKind::Version;
         self.records.iter().filter(is_version).count() as u64
     }
