@@ -81,6 +81,6 @@ fn put_statement(out: &mut String, statement: Option<&str>) {
     }
 }
 
-fn comment(name: &str, said: &str) -> String {
-    format!("<!-- {name}: {said} -->\n")
+fn comment(name: &str, text: &str) -> String {
+    format!("<!-- {name}: {text} -->\n")
 }

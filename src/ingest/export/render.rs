@@ -391,14 +391,14 @@ impl Rendering<'_> {
         let mut attributes = node.object.attributes.clone();
         let read = probe(&syntax.preamble(&attributes, None), syntax)
             .filter(|read| read.sections.is_empty() && read.content.is_none());
-        let said = if let Some(read) = read {
+        let parsed = if let Some(read) = read {
             read.attributes
         } else {
             attributes = Attributes::new();
             Attributes::from_iter([("format".to_owned(), Value::from(syntax.format().name()))])
         };
         let mut fields = Map::new();
-        put_difference(&mut fields, &said, &node.object.attributes);
+        put_difference(&mut fields, &parsed, &node.object.attributes);
         self.put_rest(&mut fields, 0, node.object.position.is_some());
         syntax.preamble(&attributes, statement_of(fields).as_deref())
     }
@@ -428,12 +428,12 @@ impl Rendering<'_> {
             shown = titled("-");
             read = read_as(&shown, id).or_else(|| read_as(&shown, None));
         }
-        let (mut said, said_id) = read.ok_or_else(|| refused(&object.id))?;
+        let (mut parsed, parsed_id) = read.ok_or_else(|| refused(&object.id))?;
         if let Some(attribute) = level.attribute {
-            said.insert("level", attribute);
+            parsed.insert("level", attribute);
         }
         let mut fields = Map::new();
-        if id.is_some() && said_id.as_ref() != Some(&object.id) {
+        if id.is_some() && parsed_id.as_ref() != Some(&object.id) {
             fields.insert("id".to_owned(), object.id.as_str().into());
             id = None;
         }
@@ -445,7 +445,7 @@ impl Rendering<'_> {
         {
             fields.insert("parent".to_owned(), self.nodes[parent].object.id.as_str().into());
         }
-        put_difference(&mut fields, &said, &object.attributes);
+        put_difference(&mut fields, &parsed, &object.attributes);
         self.put_rest(&mut fields, place, position);
         Ok(syntax.heading(&Heading {
             level: level.number,
@@ -488,15 +488,15 @@ impl Rendering<'_> {
     }
 }
 
-/// Adds the attributes whose values in the text (`said`) differ from the `wanted` ones.
-fn put_difference(fields: &mut Map<String, Json>, said: &Attributes, wanted: &Attributes) {
+/// Adds the attributes whose values in the text (`parsed`) differ from the `wanted` ones.
+fn put_difference(fields: &mut Map<String, Json>, parsed: &Attributes, wanted: &Attributes) {
     let mut stated = Map::new();
     for (name, value) in wanted {
-        if said.get(name) != Some(value) {
+        if parsed.get(name) != Some(value) {
             stated.insert(name.clone(), json::value_to_json(value));
         }
     }
-    for (name, _) in said {
+    for (name, _) in parsed {
         if wanted.get(name).is_none() {
             stated.insert(name.clone(), Json::Null);
         }

@@ -35,8 +35,8 @@ pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
     let found = find_headings(rest);
     let mut line = 1 + text[..text.len() - rest.len()].matches('\n').count() as u64;
     let preamble = &rest[..found.first().map_or(rest.len(), |first| first.start)];
-    let (said, after) = first_comment(preamble, NAME);
-    document.is_list = said == Some(OBJECTS);
+    let (statement_text, after) = first_comment(preamble, NAME);
+    document.is_list = statement_text == Some(OBJECTS);
     let preamble = if document.is_list { after } else { preamble };
     let (stated, preamble) = read_statement(&document.path, line, preamble)?;
     let mut outline = Outline::new(document, stated, preamble, unquote);
@@ -143,14 +143,14 @@ fn title(heading: &str) -> String {
 fn first_comment<'a>(body: &'a str, name: &str) -> (Option<&'a str>, &'a str) {
     let start = body.trim_start_matches([' ', '\t', '\n']);
     let (first, rest) = start.split_once('\n').unwrap_or((start, ""));
-    let said = first
+    let named = first
         .trim_end_matches(SPACE)
         .strip_prefix("<!--")
         .and_then(|comment| comment.strip_suffix("-->"))
         .and_then(|comment| comment.trim_matches(SPACE).split_once(':'))
         .filter(|(word, _)| word.eq_ignore_ascii_case(name));
-    match said {
-        Some((_, said)) => (Some(said.trim_matches(SPACE)), rest),
+    match named {
+        Some((_, text)) => (Some(text.trim_matches(SPACE)), rest),
         None => (None, body),
     }
 }

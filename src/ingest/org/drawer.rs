@@ -43,7 +43,7 @@ impl Property<'_> {
     }
 
     /// Whether it declares that the file is a list of objects.
-    pub(super) fn says_list(&self) -> bool {
+    pub(super) fn declares_list(&self) -> bool {
         self.name.eq_ignore_ascii_case(NAME) && self.value == OBJECTS
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn read<'a>(document: &mut Document, preamble: &'a str) -> Result<(Fi
             // The document is known by its path, so its `:ID:` is a property like any other.
             match property.statement(&document.path)? {
                 Some(fields) => stated = fields,
-                None if property.says_list() => document.is_list = true,
+                None if property.declares_list() => document.is_list = true,
                 None => drawer::add(&document.path, &mut values, property)?,
             }
         }

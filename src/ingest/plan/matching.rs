@@ -110,7 +110,7 @@ impl Label {
     }
 
     /// Whether an equal label alone is a match.
-    fn is_telling(&self) -> bool {
+    fn identifies(&self) -> bool {
         match self {
             Self::Title(_) => true,
             Self::Turn { time, .. } => time.is_some(),
@@ -180,7 +180,7 @@ impl Siblings {
         self.pair_equal_ends(&mut pairs, &mut free);
         self.pair_equal(&mut pairs, &mut free, Some);
         self.pair_equal(&mut pairs, &mut free, |marks| {
-            marks.label.is_telling().then_some(&marks.label)
+            marks.label.identifies().then_some(&marks.label)
         });
         self.pair_between(&mut pairs, &free);
         pairs
