@@ -3,7 +3,7 @@
 //! A field is what programs read. A field that JSON leaves out (`serde(skip)`) is for people alone.
 //!
 //! # Layer
-//! L8. Knows the engine and the verbs of an agent. Does not know the terminal, or who asks.
+//! L8. Knows the engine and the verbs of an agent. Does not know the terminal.
 
 #[cfg(feature = "agent")]
 pub(crate) mod agent;

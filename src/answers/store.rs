@@ -19,7 +19,7 @@ use crate::object::Time;
 /// The number of the format that this program writes.
 pub(crate) const FORMAT: u32 = 1;
 
-/// The path from the root of the file system, if that can be told.
+/// The absolute path, if the system knows it.
 pub(crate) fn absolute(path: &Path) -> String {
     let absolute = path.canonicalize();
     absolute.as_deref().unwrap_or(path).display().to_string()

@@ -44,7 +44,7 @@ impl Context {
         if let Some(switched_off) = self.switched_off()? {
             return Ok(switched_off);
         }
-        let settings = self.settings_told()?;
+        let settings = self.settings_noted()?;
         Ok(Agent::new(self.open_to_read()?, settings))
     }
 
@@ -53,7 +53,7 @@ impl Context {
         if let Some(switched_off) = self.switched_off()? {
             return Ok(switched_off);
         }
-        let settings = self.settings_told()?;
+        let settings = self.settings_noted()?;
         Ok(Agent::new(self.open_to_write()?, settings))
     }
 
@@ -66,12 +66,12 @@ impl Context {
         }
     }
 
-    /// As [`Self::agent_to_write`], and makes the store if there is none, as [`Self::open_or_create`] does.
+    /// As [`Self::agent_to_write`], and makes a missing store, as [`Self::open_or_create`] does.
     pub(crate) fn agent_to_create(&mut self, rehearse: impl FnOnce(&Agent) -> Result<()>) -> Result<Agent> {
         if let Some(switched_off) = self.switched_off()? {
             return Ok(switched_off);
         }
-        let settings = self.settings_told()?;
+        let settings = self.settings_noted()?;
         let memory = self.open_or_create(|empty| rehearse(&Agent::new(empty.clone(), settings.clone())))?;
         Ok(Agent::new(memory, settings))
     }
@@ -96,7 +96,7 @@ impl Context {
         Ok(self.settings_and_ignored()?.0)
     }
 
-    fn settings_told(&mut self) -> Result<Settings> {
+    fn settings_noted(&mut self) -> Result<Settings> {
         let (settings, ignored) = self.settings_and_ignored()?;
         if let Some((category, severity)) = ignored.first() {
             let text = format!(
@@ -170,7 +170,7 @@ impl Context {
         self.output.note("quarantined", text);
     }
 
-    /// Notes that a verb was told to change nothing.
+    /// Notes that a dry run changed nothing.
     pub(crate) fn note_dry_run(&mut self, is_dry: bool) {
         if is_dry {
             self.output.note("dry_run", "nothing was changed");
@@ -191,12 +191,12 @@ impl Context {
     }
 }
 
-/// Whether `TREERING_DISABLE` says that the verbs of an agent store and find nothing.
+/// Whether `TREERING_DISABLE` switches the verbs of an agent off.
 pub(crate) fn is_switched_off() -> bool {
     env::var_os("TREERING_DISABLE").is_some_and(|value| !value.is_empty() && value != "0")
 }
 
-/// What people read where `TREERING_DISABLE` is set.
+/// The answer for people where `TREERING_DISABLE` is set.
 pub(crate) const DISABLED: &str = "nothing was done: TREERING_DISABLE switches the memory off";
 
 /// The answer of a verb that would write, and does nothing.

@@ -28,10 +28,10 @@ pub(crate) trait Row: Serialize + JsonSchema {
     /// The names of the columns.
     const COLUMNS: &'static [&'static str];
 
-    /// What people read, a cell for each column.
+    /// The row for people, a cell for each column.
     fn cells(&self, context: &Context) -> Vec<Cell>;
 
-    /// A row for people alone that stands below.
+    /// A second row, for people alone.
     fn cells_below(&self) -> Option<Vec<Cell>> {
         None
     }
@@ -58,7 +58,7 @@ impl Context {
         Ok(DONE)
     }
 
-    /// Writes the rows one by one, as they come, and answers how many there were.
+    /// Writes the rows one by one, as they come, and returns their count.
     pub(crate) fn write_rows<R: Row>(
         &mut self,
         rows: impl IntoIterator<Item = Result<R>>,
@@ -88,7 +88,7 @@ impl Context {
         )
     }
 
-    /// Writes the rows one by one, as they come. People read it where there is none.
+    /// Writes the rows one by one, as they come. People get a note if there are none.
     pub(crate) fn rows<R: Row>(&mut self, rows: impl IntoIterator<Item = Result<R>>) -> Done {
         if self.write_rows(rows)? == 0 {
             self.output.nothing_found();

@@ -1,6 +1,6 @@
 //! The options that verbs share.
 //!
-//! A shared option stands before the verb, after it, or between a verb and a verb within it. Every verb takes the store,
+//! A shared option may precede the verb, follow it, or separate a verb from its subcommand. Every verb takes the store,
 //! the mode of the output, and who is at work. A verb that takes more names it with [`reads`], [`writes`] or [`waits`].
 //!
 //! # Layer
@@ -74,7 +74,7 @@ pub(crate) struct CommitOptions {
     pub(crate) reason: Option<String>,
 }
 
-/// What `--trust` takes: it can only lower, to the class of an outside tool's output.
+/// The values of `--trust`: it only lowers, to the class of an outside tool's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Trust {
     Untrusted,
@@ -109,7 +109,7 @@ fn shared(names: &[&str]) -> Vec<Arg> {
 }
 
 impl SharedOptions {
-    /// These options where `after` says nothing else.
+    /// These options, overridden by `after`.
     pub(crate) fn overlaid_by(self, after: Self) -> Self {
         Self {
             store: after.store.or(self.store),
@@ -131,7 +131,7 @@ impl SharedOptions {
         }
     }
 
-    /// Who writes, as the engine wants to know it.
+    /// The writer for the engine.
     pub(crate) fn writer(&self) -> Writer {
         Writer {
             actor: self.lane.actor.clone(),

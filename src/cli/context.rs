@@ -32,7 +32,7 @@ use crate::object::Time;
 /// The folder of a store that belongs to a project.
 pub(crate) const PROJECT_FOLDER: &str = ".treering";
 
-/// The names at the top of a store, for telling one from any other folder.
+/// The names at the top of a store, which identify one.
 const STORE_NAMES: [&str; 8] = [
     "format",
     "lock",
@@ -44,7 +44,7 @@ const STORE_NAMES: [&str; 8] = [
     "compact.lock",
 ];
 
-/// What a run works with: the options and the output.
+/// The state of a run: the options, the output, and the open store.
 pub(crate) struct Context {
     pub(crate) options: SharedOptions,
     pub(crate) output: Output,
@@ -80,7 +80,7 @@ impl Context {
         }
     }
 
-    /// Who writes.
+    /// The writer.
     pub(crate) fn writer(&self) -> Writer {
         let writer = self.options.writer();
         let LaneOptions { actor, session } = self.lane_options();
@@ -328,7 +328,7 @@ impl Context {
         }
     }
 
-    /// Says how much of a damaged store was passed over.
+    /// Notes how many objects of a damaged store are unreadable.
     pub(crate) fn note_unreadable(&mut self, memory: &Memory) {
         let count = memory.unreadable() as u64;
         if count > 0 {
@@ -405,7 +405,7 @@ fn refuse_other_folder(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Says what to do about a store that is not there.
+/// Adds a hint to the error of a missing store.
 pub(crate) fn explain(error: Error, path: &Path) -> Error {
     let is_no_folder = system_kind(&error) == Some(io::ErrorKind::NotADirectory);
     if let Some(file) = path.ancestors().find(|part| is_no_folder && part.is_file()) {

@@ -67,7 +67,7 @@ impl Failure {
         )
     }
 
-    /// What clap refused, in a sentence; `hint` where clap has none.
+    /// A refusal of clap as a failure; `hint` where clap has none.
     pub(crate) fn of_clap(error: &clap::Error, hint: &str) -> Self {
         let text = error.render().to_string();
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -103,7 +103,7 @@ impl Failure {
         }
     }
 
-    /// What a failed write to the output means.
+    /// The failure behind a failed write to the output.
     pub(crate) fn from_output(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             Self::ClosedPipe

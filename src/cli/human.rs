@@ -1,4 +1,4 @@
-//! What people read: aligned tables, short digests, ages, and excerpts of what changed.
+//! Output for people: aligned tables, short digests, and excerpts of changes.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -28,7 +28,7 @@ const GAP: usize = 2;
 const COLUMN_MIN: usize = 8;
 /// The widest that a column is padded to; what is longer pushes the rest of its own line only.
 const COLUMN_MAX: usize = 40;
-/// Rows that are looked at to align a table before its first line is written.
+/// Rows that set the widths of a table before its first line is written.
 pub(crate) const ROWS_ALIGNED: usize = 256;
 
 /// The first digits of a commit's digest or a root: as many as name it in this store, and eight at least.
@@ -62,7 +62,7 @@ pub(crate) struct Cell {
     right: bool,
     /// Left out, with its column, where a line is too narrow for all.
     minor: bool,
-    /// A diagram, which says nothing that the other columns do not.
+    /// A diagram of the other columns.
     drawing: bool,
 }
 
@@ -113,7 +113,7 @@ pub(crate) fn made_at(entry: &HistoryEntry) -> Cell {
     })
 }
 
-/// What made a change, and in which lane; both unknown of a commit that was thinned.
+/// The operation and the lane of a change; a thinned commit has neither.
 pub(crate) fn made_by(entry: &HistoryEntry) -> [&str; 2] {
     entry
         .maker()
@@ -157,7 +157,7 @@ impl Table {
         }
     }
 
-    /// Writes the rest. An empty table says so to people.
+    /// Writes the rest. People get a note for an empty table.
     pub(crate) fn finish(mut self, output: &mut Output) -> Result<(), Failure> {
         self.write(output)?;
         if self.written == 0 {
@@ -324,7 +324,7 @@ pub(crate) fn value(value: &Value) -> String {
     }
 }
 
-/// A number of bytes, as people say it.
+/// A number of bytes with a unit.
 pub(crate) fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     if bytes < 1024 {
@@ -359,7 +359,7 @@ pub(crate) fn heading(info: &CommitInfo) -> String {
     format!("seq:{} {} by {}", commit.seq, commit.op.as_str(), info.lane())
 }
 
-/// What an object says in a line: its title, or the start of its content.
+/// An object in a line: its title, or the start of its content.
 pub(crate) fn gist(object: &Object) -> String {
     let title = object
         .attribute("title")

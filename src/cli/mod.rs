@@ -1,7 +1,7 @@
 //! The `treering` program: arguments in, an exit code out.
 //!
-//! [`run`] parses the command line, hands the verb to its command and ends with the exit code of what came
-//! out. A command reads and writes through the engine only, and says what it has to say through `output.rs`.
+//! [`run`] parses the command line, hands the verb to its command and returns the exit code of
+//! its result. A command reads and writes through the engine only, and prints through `output.rs`.
 //!
 //! # Layer
 //! L10. Sees everything below; nothing sees it.

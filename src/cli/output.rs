@@ -31,7 +31,7 @@ use crate::answers::store::FORMAT;
 use crate::engine::Progress;
 use crate::error::{Error, ErrorCode, ErrorKind};
 
-/// The width of a line where no terminal says otherwise.
+/// The width of a line without a terminal.
 const WIDTH: usize = 100;
 /// The narrowest line that anything is laid out for.
 const WIDTH_LEAST: usize = 40;
@@ -85,7 +85,7 @@ impl Wait {
         }
     }
 
-    /// Shows the progress, unless the answer may be there at once. One bar goes on through all that an answer needs.
+    /// Shows the progress, unless the answer may be there at once. One bar serves all the work of an answer.
     fn show(&self, progress: &Progress) {
         // Held while the bar is drawn: another thread may end the wait.
         let since = self.since.lock();
@@ -102,7 +102,7 @@ impl Wait {
     }
 }
 
-/// Standard output. The bar goes when an answer reaches it, not when one is held back.
+/// Standard output. The first byte of an answer removes the bar.
 pub(crate) struct Screen {
     wait: Wait,
 }
@@ -580,7 +580,7 @@ pub(crate) fn report_bugs_in_one_line() {
     }));
 }
 
-/// Whether `--json` stands among the arguments, for command lines that could not be parsed.
+/// Whether `--json` is among the arguments, for command lines that could not be parsed.
 pub(crate) fn wants_json(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> bool {
     arguments
         .by_ref()
@@ -598,7 +598,7 @@ fn coloured_errors() -> bool {
     AutoStream::choice(&io::stderr()) != ColorChoice::Never
 }
 
-/// The width of a line; `None` when nobody looks at a terminal and nothing need be cut.
+/// The width of a line; `None` without a terminal, where nothing is cut.
 fn line_width() -> Option<usize> {
     io::stdout()
         .is_terminal()

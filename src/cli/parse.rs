@@ -43,7 +43,7 @@ pub(crate) fn definition(verbs: Groups) -> Command {
         .bin_name("treering")
         .version(env!("CARGO_PKG_VERSION"))
         .about(env!("CARGO_PKG_DESCRIPTION"))
-        // An alias may give an option already; what stands last counts.
+        // An alias may give an option already; the last one counts.
         .args_override_self(true)
         .subcommand_required(true)
         .arg_required_else_help(true)
@@ -91,7 +91,7 @@ impl Parsed {
     /// Reads a command line, the first argument being the program's name, by a definition.
     ///
     /// # Errors
-    /// What clap has to show: a refusal, the help of a verb, or the version.
+    /// Output of clap: a refusal, the help of a verb, or the version.
     pub(crate) fn read(
         verbs: Groups,
         definition: &mut Command,
@@ -151,7 +151,7 @@ impl Parsed {
         self.verb.name
     }
 
-    /// Does what the verb says, and closes what it wrote to.
+    /// Runs the verb and closes the store.
     pub(crate) fn run(&self, context: &mut Context) -> Done {
         #[cfg(feature = "agent")]
         if self.verb.is_switchable && self.commits && agent_context::is_switched_off() {
@@ -163,7 +163,7 @@ impl Parsed {
     }
 }
 
-/// A refusal of clap's said in our words.
+/// A refusal of clap in the words of this program.
 pub(crate) fn in_our_words(verbs: Groups, error: &clap::Error, arguments: &[OsString]) -> Option<Failure> {
     if let Some(failure) = dashed(error).or_else(|| shortened(error)) {
         return Some(failure);

@@ -7,7 +7,7 @@ use crate::engine::Revision;
 use crate::error::Result;
 use crate::object::Time;
 
-/// Reads a revision. A colon and a calendar are what tells a time: no snapshot name can hold a colon.
+/// Reads a revision. A text with a colon may be a time: no snapshot name holds a colon.
 ///
 /// # Errors
 /// `InvalidInput` when the text has none of the forms.

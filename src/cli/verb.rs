@@ -17,13 +17,13 @@ pub(crate) trait Verb: Args {
     /// Each form that its answer has with `--json`.
     const ANSWERS: &'static [Form] = &[];
 
-    /// Does what the arguments say.
+    /// Runs the verb.
     fn run(self, context: &mut Context) -> Done;
 }
 
 /// One form of an answer.
 pub(crate) struct Form {
-    /// When the verb answers so.
+    /// The options or the case with this form.
     pub(crate) when: &'static str,
     pub(crate) schema: fn(&mut SchemaGenerator) -> Schema,
 }
@@ -80,7 +80,7 @@ impl Entry {
         self
     }
 
-    /// What can be typed after the name.
+    /// The arguments, for clap.
     pub(crate) fn definition(&self) -> Command {
         with_help((self.define)(Command::new(self.name)))
     }

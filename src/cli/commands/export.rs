@@ -33,7 +33,7 @@ pub(crate) enum ExportFormat {
     Blocks,
 }
 
-/// What a diagram shows.
+/// The subject of a diagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DiagramOf {
     /// The tree of objects
@@ -173,7 +173,7 @@ fn note_left_out(context: &mut Context, view: &View) -> Result<()> {
     Ok(())
 }
 
-/// Refuses options that the form has no use for, rather than to ignore them.
+/// Refuses options that the form does not use, rather than ignoring them.
 fn check_options(verb: &Export) -> Result<(), Failure> {
     use DiagramOf::{Tree, Trie};
     let drawn = |what: DiagramOf| match verb.format {
@@ -290,7 +290,7 @@ fn export_folder(
         let mut free = name.filter(is_free);
         files.extend(free.next().map(|name| (name, objects)));
     }
-    // All is looked at before anything is written.
+    // All paths are checked before anything is written.
     for (path, _) in &files {
         refuse_links(folder, path)?;
         refuse_existing(&folder.join(path), force)?;

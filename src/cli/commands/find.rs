@@ -56,7 +56,7 @@ pub(crate) struct Holder {
 pub(crate) struct RecordHolder {
     /// `version`, `content`, `text`, `commit` or `reference`.
     is_a: &'static str,
-    /// What `erase` takes; null for a reference.
+    /// The digest that `erase` accepts; null for a reference.
     digest: Option<String>,
     /// The object, commit or reference that the record belongs to.
     of: String,
@@ -253,7 +253,7 @@ fn add_texts(value: &Value, texts: &mut Vec<String>) {
     }
 }
 
-/// The text around the first place that holds the wanted one.
+/// The text around the first match.
 fn excerpt(text: &str, wanted: &str) -> Option<String> {
     let lower = text.to_lowercase();
     let at = lower.find(wanted)?;

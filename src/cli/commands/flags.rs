@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::object::{Attributes, NewObject, Value};
 use crate::scan::{Scanner, Verdict};
 
-/// Objects of one run that are looked at: a hint must not make a bulk load slow.
+/// Objects of one run that are scanned: a hint must not make a bulk load slow.
 const OBJECTS_MAX: usize = 10_000;
 /// Objects that are named.
 const NAMED_MAX: usize = 5;

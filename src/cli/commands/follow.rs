@@ -12,7 +12,7 @@ use crate::cli::open_store::StoreFolder;
 use crate::engine::Revision;
 use crate::object::Commit;
 
-/// The time between two looks at the log.
+/// The time between two reads of the log.
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// Prints each new commit, until the person stops it, the store moves, or there were `limit` of them.

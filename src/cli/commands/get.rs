@@ -28,7 +28,7 @@ const ATTRIBUTE_MAX: usize = 24;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Get {
-    /// The object
+    /// The object; left out with --digest
     #[arg(value_name = "ID", required_unless_present = "digest")]
     id: Option<String>,
     /// One version by its digest, or 8 or more digits of it, in this state or not

@@ -27,7 +27,7 @@ const FILE_BYTES_MAX: u64 = 256 << 20;
 const NAMED_MAX: usize = 20;
 /// What to do about files that cannot be read.
 const LEAVE_OUT: &str = "correct what is named, or leave such files out with --skip-bad";
-/// What is said about a file that has none of the known endings.
+/// The message about a file without a known ending.
 const SUPPORTED: &str = "supported are .org, .md and .jsonl; name the form of another file with --format";
 
 /// The form of a document to read; `auto` goes by the ending of the file's name.
@@ -202,7 +202,7 @@ fn or_left_out(why: Error) -> Error {
     why.with_hint(hint)
 }
 
-/// Which documents were looked for, and where.
+/// The documents that were searched for, and their folders.
 fn looked_for(ids: &[String]) -> Result<String> {
     let folder = env::current_dir().map_err(|error| Error::io("asking for the current folder", error))?;
     let what = counted(ids.len() as u64, "document");
@@ -214,7 +214,7 @@ fn looked_for(ids: &[String]) -> Result<String> {
     Ok(format!("{what} in {}: {named}{more}", shown(&folder)))
 }
 
-/// What is read from the disk before the store is opened.
+/// The input that is read before the store is opened.
 #[derive(Default)]
 struct Read {
     documents: Vec<Document>,
@@ -369,7 +369,7 @@ fn files_of(
 }
 
 fn form_of(path: &Path) -> Option<Format> {
-    // The ending tells; a name that is not text is refused when the file is read, and not passed over.
+    // The ending decides. Reading refuses a name that is not text, rather than skipping it.
     Format::from_path(&path.to_string_lossy())
 }
 
@@ -390,7 +390,7 @@ fn add_folder(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
                 }
             }
             entries.sort_unstable();
-            // Read from the end, so the first name stands last.
+            // Read from the end, so the first name comes last.
             waiting.extend(entries.into_iter().rev());
         } else if form_of(&path).is_some() {
             files.push(path);

@@ -55,7 +55,7 @@ pub(super) fn read_input(context: &Context, file: &Path, bytes_max: u64) -> Resu
 pub(super) fn content_from_input(context: &Context) -> Result<String, Failure> {
     check_input(context)?;
     let mut bytes = Vec::new();
-    // One byte more than any object can hold tells a content that is too long from one that just fits.
+    // One byte more than any object can hold reveals a content that is too long.
     io::stdin()
         .lock()
         .take(CONTENT_BYTES_MAX as u64 + 1)
@@ -76,12 +76,12 @@ pub(super) fn text_or_input(context: &Context, text: String) -> Result<String, F
     }
 }
 
-/// The error of what stands on a line.
+/// An error with the number of its line.
 pub(super) fn at_line(number: u64, error: Error) -> Error {
     error.context(format_args!("line {number}"))
 }
 
-/// Lines of bounded length, with their numbers; blank ones are passed over.
+/// Lines of bounded length, with their numbers; blank ones are skipped.
 pub(super) struct Lines<'a> {
     input: &'a mut dyn BufRead,
     number: u64,

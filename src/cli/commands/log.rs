@@ -69,7 +69,7 @@ impl Verb for Log {
             .commits()
             .filter(|info| info.as_ref().map_or(true, is_wanted))
             .take(self.limit.unwrap_or(usize::MAX));
-        // The first ones tell how many lanes there are to draw.
+        // The first rows set the number of lanes in the graph.
         let first = commits.by_ref().take(ROWS_ALIGNED).collect::<Result<Vec<_>>>()?;
         let mut graph = Graph {
             timeline: Timeline::new(first.iter().map(CommitInfo::lane)),
@@ -79,7 +79,7 @@ impl Verb for Log {
         let lines = std::iter::from_fn(|| {
             let info = commits.next()?;
             let older = commits.peek().and_then(|older| older.as_ref().ok());
-            // What lies before the oldest, unless there is more to list.
+            // The gap before the oldest commit, unless there is more to list.
             let to = match older {
                 Some(older) => Some(older.commit.seq),
                 None => self.limit.is_none().then_some(0),
@@ -90,7 +90,7 @@ impl Verb for Log {
     }
 }
 
-/// What people see of the log beside the commits.
+/// The graph and the snapshots beside the commits.
 struct Graph {
     timeline: Timeline,
     /// The snapshots of each commit, as they are typed.
@@ -157,7 +157,7 @@ impl Row for LogLine {
         ]
     }
 
-    /// A row that stands for commits that are not there any more.
+    /// A row for thinned commits.
     fn cells_below(&self) -> Option<Vec<Cell>> {
         let thinned = self.shown.thinned_below;
         let mut cells: Vec<_> = Self::COLUMNS.iter().map(|_| minor(plain(""))).collect();
@@ -191,7 +191,7 @@ fn snapshot_names(memory: &Memory, lane: &str) -> Result<HashMap<u64, Vec<String
     Ok(names)
 }
 
-/// What of the log is asked for.
+/// The filter of the log.
 struct Wanted {
     actor: Option<String>,
     session: Option<String>,

@@ -1,7 +1,7 @@
 //! The verbs, a file each.
 //!
 //! The file of a verb has everything about it: a struct with its arguments, whose comments are its help; [`Verb`] for that struct,
-//! which names the forms of its answer and runs it; and what people read of an answer. To add a verb, write its file and
+//! which names the forms of its answer and runs it; and the output for people. To add a verb, write its file and
 //! add one line to [`GROUPS`]: the help, the overview, completions, man pages and `schema` follow from there.
 //!
 //! ```text
@@ -172,7 +172,7 @@ impl Context {
         self.output.note("undo", format!("{what}: {command}"));
     }
 
-    /// What was done, the head now, and how to take it back if there is a new commit.
+    /// Shows the change, the new head, and the command that reverses a new commit.
     fn show_commit(&mut self, what: &str, commit: &CommitInfo, is_new: bool) -> Result<(), Failure> {
         let head = self.head_line(commit);
         self.output.line(format_args!("{what}; {head}"))?;

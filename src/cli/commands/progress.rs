@@ -91,7 +91,7 @@ impl BatchProgress {
     #[cfg(feature = "agent")]
     pub(super) fn stage(&mut self, flagged: u64, refused: impl Iterator<Item = (u64, String)>) {
         let tally = &mut self.batch.tally;
-        // Whoever tries again says all of it again.
+        // A retry repeats the whole batch.
         (tally.flagged, tally.refused) = (flagged, refused.collect());
     }
 
@@ -157,7 +157,7 @@ impl BatchProgress {
         }
     }
 
-    /// Looks whether the input goes on, if it is a file: who reads a pipe would wait for somebody to write.
+    /// Checks whether a file has more lines. A pipe is not read: that could wait for its writer.
     fn look_for_more(&mut self, file: &Path, lines: &mut Lines<'_>) {
         let is_input = file == Path::new("-");
         let path = if is_input { Path::new("/dev/stdin") } else { file };
@@ -232,7 +232,7 @@ impl BatchProgress {
         ))
     }
 
-    /// What to do where the batch may be in or not.
+    /// The advice where the batch may be stored or not.
     /// Nothing more than the error says itself where that is all of the input.
     fn unknown(&self) -> Option<String> {
         let (from, last) = (self.from, self.batch.last);
@@ -257,7 +257,7 @@ impl BatchProgress {
         ))
     }
 
-    /// What is in of the lines before [`Self::from`].
+    /// The stored lines before [`Self::from`].
     fn before(&self) -> String {
         match self.kept.count {
             0 => format!(

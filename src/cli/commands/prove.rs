@@ -36,7 +36,7 @@ impl Verb for Prove {
 }
 
 impl Answer for ProofDocument {
-    /// A proof is for another program, whoever asks for it.
+    /// A proof is for another program, so it is JSON in every mode.
     fn show(&self, context: &mut Context) -> Result<(), Failure> {
         context.output.document(self)?;
         let what = if self.object.is_some() { "is" } else { "is not" };

@@ -170,14 +170,14 @@ fn object_of(context: &Context, verb: Put) -> Result<NewObject, Failure> {
     Ok(object)
 }
 
-/// What a stream of lines has come to so far.
+/// The totals of a stream of lines so far.
 #[derive(Default)]
 struct Sums {
     created: u64,
     updated: u64,
     unchanged: u64,
     last: Option<CommitInfo>,
-    /// What the scan met; a rehearsal has none.
+    /// The findings of the scan; a rehearsal has none.
     #[cfg(feature = "agent")]
     flags: Option<Flags>,
 }

@@ -11,7 +11,7 @@ use crate::digest::CommitDigest;
 use crate::engine::{ChangeKind, Reversing};
 use crate::store::ChangeCounts;
 
-/// What an undo or redo would do.
+/// The effect that an undo or redo would have.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Preview {
     op: &'static str,

@@ -12,7 +12,7 @@ use crate::answers::program::{Noted, Refusal, Version};
 use crate::cli::agent_context::Disabled;
 use crate::cli::verb::{self, Groups};
 
-/// What is written beside the answers of verbs.
+/// Documents beside the answers of verbs.
 const OTHERS: &[(&str, &[Form])] = &[
     #[cfg(feature = "agent")]
     (

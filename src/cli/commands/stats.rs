@@ -95,7 +95,7 @@ impl Answer for Statistics {
 }
 
 impl Statistics {
-    /// What takes the space of the log, and what would give it back.
+    /// The space of the log by kind of record, and the share that gc would free.
     fn show_space(&self, output: &mut Output, kinds: &[KindSpace]) -> Result<(), Failure> {
         let all: u64 = kinds.iter().map(|kind| kind.bytes).sum();
         output.line("")?;

@@ -14,7 +14,7 @@ const UTF8_MARK: &str = "\u{feff}";
 /// Reads a script line by line.
 pub(super) struct Lines<R> {
     source: R,
-    /// What a message calls the source.
+    /// The name of the source in messages.
     name: String,
     /// The line that was read last, counted from 1.
     number: u64,
@@ -30,7 +30,7 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// Where the line that was read last stands, for messages.
+    /// The place of the last line, for messages.
     pub(super) fn place(&self) -> String {
         if self.name.is_empty() {
             format!("line {}", self.number)
@@ -59,8 +59,8 @@ impl<R: BufRead> Lines<R> {
             None => &bytes,
         };
         if line.len() as u64 > LINE_BYTES_MAX {
-            let told = format!("this line has more than {} MiB", LINE_BYTES_MAX >> 20);
-            return Err(self.refused(&told).with_code(ErrorCode::OverLimit));
+            let why = format!("this line has more than {} MiB", LINE_BYTES_MAX >> 20);
+            return Err(self.refused(&why).with_code(ErrorCode::OverLimit));
         }
         let line = std::str::from_utf8(line).map_err(|error| {
             let byte = error.valid_up_to() + 1;
@@ -83,9 +83,9 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    fn refused(&self, told: &str) -> Error {
+    fn refused(&self, why: &str) -> Error {
         let hint = format!("{} holds commands, a line each", self.source_name());
-        Error::invalid(format!("{}: {told}", self.place())).with_hint(hint)
+        Error::invalid(format!("{}: {why}", self.place())).with_hint(hint)
     }
 }
 

@@ -46,7 +46,7 @@ pub(super) fn converse(mut shell: Shell<'_>, stop: &Arc<AtomicBool>) -> Done {
     let mut editor = editor(shell.context.verbs, coloured)?;
     let history = history_file();
     if let Some(file) = &history {
-        // The first time there is none.
+        // The first session has no history.
         drop(editor.load_history(file));
     }
     greet(shell.context)?;

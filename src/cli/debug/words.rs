@@ -1,6 +1,6 @@
 //! A line of the shell as words: blanks separate, quotes keep together, `#` begins a comment.
 //!
-//! Within `'` everything stands for itself; within `"` and outside of quotes a backslash takes the next
+//! Within `'` every character is literal; within `"` and outside of quotes a backslash takes the next
 //! character as it is.
 //!
 //! # Layer

@@ -1,6 +1,6 @@
 //! All diagrams on one page that needs nothing else: no network, no other file.
 //!
-//! What is known of the rows goes along as JSON in a block that is not run. The policy of the page runs the one
+//! The page carries the details of the rows as JSON, in a block that does not run. The policy of the page runs the one
 //! script whose digest it names, so that no text of a memory could be run, were it not escaped (PIC-1).
 //!
 //! # Layer
@@ -39,7 +39,7 @@ pub(in crate::cli) fn html(title: &str, diagrams: &[Diagram]) -> String {
         "SCRIPT" => SCRIPT.to_owned(),
         _ => String::new(),
     };
-    // One pass: what is filled in is not looked at again.
+    // One pass: inserted text is not searched again.
     let parts = PAGE.split('@').enumerate();
     parts
         .map(|(at, part)| {

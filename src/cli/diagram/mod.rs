@@ -35,10 +35,10 @@ pub(super) const ROWS_DRAWN: usize = 2_000;
 /// Characters of a row's text.
 const TEXT: usize = 100;
 
-/// What a row stands for; it decides the mark and the colour.
+/// The sort of a row; it decides the mark and the colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// An object; the number tells its kind from others.
+    /// An object; each kind has a number of its own.
     Object(u8),
     /// A commit that went forward.
     Commit,
@@ -75,12 +75,12 @@ impl Mark {
 /// One line of a diagram.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
-    /// The row that it hangs under, which stands above it.
+    /// The parent row, which is above it.
     pub(super) parent: Option<usize>,
     pub(super) mark: Mark,
-    /// What it is called.
+    /// Its name.
     pub(super) name: String,
-    /// What it says, in a quieter voice.
+    /// Its text, in a quieter colour.
     pub(super) text: String,
     /// Names that stand beside it: snapshots of a commit.
     pub(super) tags: Vec<String>,
@@ -112,7 +112,7 @@ pub(super) struct Arc {
     pub(super) to: usize,
 }
 
-/// What is drawn.
+/// A diagram.
 #[derive(Clone, Debug)]
 pub(super) struct Diagram {
     /// One word: `tree`, `history` or `trie`.

@@ -21,12 +21,12 @@ struct Waiting {
     newer: Side,
 }
 
-/// What one state has at a path.
+/// The node of one state at a path.
 #[derive(Clone)]
 enum Side {
     Nothing,
     Node,
-    /// A leaf that stands higher, where the other state has a branch: it is the same node wherever it stands.
+    /// A leaf higher up, where the other state has a branch. A leaf is the same node at every level.
     Leaf(Node),
 }
 
@@ -40,7 +40,7 @@ impl Side {
     }
 }
 
-/// Draws the nodes of `newer` and of `older` where they differ, at most `most` and a row for each branch among them that says what it shares.
+/// Draws the nodes that differ between `newer` and `older`: at most `most` rows, and one row a branch for its shared children.
 ///
 /// # Errors
 /// `Corrupt` or `Io` if a node or an object cannot be read.
@@ -86,7 +86,7 @@ pub(in crate::cli) fn trie(memory: &Memory, older: &View, newer: &View, most: us
     Ok(diagram)
 }
 
-/// What a node has at each digit: its children, or itself if it is a leaf and the other node is not.
+/// The children of a node by digit; a leaf beside a branch counts as its own child.
 fn children(node: Option<&Node>, other: Option<&Node>, level: usize) -> Vec<(ChildNode, Side)> {
     match node.map(|node| (&node.kind, node)) {
         Some((NodeKind::Branch(children), _)) => children.iter().map(|child| (*child, Side::Node)).collect(),

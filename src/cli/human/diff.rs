@@ -1,4 +1,4 @@
-//! What differs between two versions of an object, as people read it.
+//! The difference between two versions of an object, for people.
 //!
 //! A header names the object. A line each shows the fields that differ, and a unified diff the contents.
 //!

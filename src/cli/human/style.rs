@@ -12,7 +12,7 @@ use crate::cli::output::{Meaning, paint};
 pub(crate) struct Style {
     /// Whether colours are wanted.
     pub(crate) coloured: bool,
-    /// How wide a line may be; `None` when nobody looks at a terminal and nothing need be cut.
+    /// The width of a line; `None` without a terminal, where nothing is cut.
     pub(crate) width: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! What can be typed, and what is refused.
+//! Command lines that are accepted, and ones that are refused.
 
 use std::time::Duration;
 

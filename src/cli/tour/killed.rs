@@ -1,4 +1,4 @@
-//! A second process that writes until it is killed, and the look at what is left.
+//! A second process that writes until it is killed, and a count of its commits that the store kept.
 //!
 //! # Layer
 //! L10, part of cli.

@@ -1,8 +1,8 @@
 //! The tour: the main job, shown on real input that the program carries.
 //!
 //! An agent's notes, a transcript and this project's own pages become a memory; a bad turn damages it; the
-//! damage is looked at and taken back; a second process is killed while it writes; and all of it is verified.
-//! Every step says what is done, the command that does the same, what came out and what it cost.
+//! tour shows the damage and rolls it back; it kills a second process during a write; and it verifies the store.
+//! Every step prints its purpose, the equivalent command, the result and the cost.
 //!
 //! # Layer
 //! L10, part of cli.

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::ingest::{self, Document, IngestOptions};
 use crate::object::{Id, Object};
 
-/// What the tour reads: the path that a document is known by, and its text.
+/// The documents of the tour: path and text.
 const DOCUMENTS: [(&str, &str); 6] = [
     (
         "docs/tour/agent-notes.org",

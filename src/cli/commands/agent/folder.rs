@@ -1,7 +1,7 @@
 //! A folder of blocks: files are read and written below it and nowhere else.
 //!
-//! Every step is taken from the open folder above, and no link is followed: whoever puts a link, a pipe or a device in the
-//! place of a file or folder gets it named, and nothing is read or written through it.
+//! Every step starts from the open folder above, and no link is followed. A link, a pipe or a device is reported, and nothing
+//! is read or written through it.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -21,7 +21,7 @@ use crate::agent::blocks::FoundFile;
 use crate::cli::context::shown;
 use crate::error::{Error, ErrorCode, Result};
 
-/// Files that are looked at, at most.
+/// The most files that are read.
 const FILES_MAX: usize = 100_000;
 /// Bytes of a file: the longest content of an object, and room for the front matter.
 const FILE_BYTES_MAX: u64 = 4 << 20;
@@ -38,7 +38,7 @@ pub(super) struct Folder {
     name: String,
 }
 
-/// What is at a path.
+/// The content of a path.
 pub(super) enum There {
     /// Nothing.
     Nothing,
@@ -211,7 +211,7 @@ impl Folder {
                 continue;
             }
             let kind = match entry.file_type() {
-                // Not every file system says.
+                // Not every file system reports the type.
                 FileType::Unknown => {
                     let stat = rustix::fs::statat(&folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)?;
                     FileType::from_raw_mode(stat.st_mode)

@@ -228,7 +228,7 @@ impl Verb for Expire {
     }
 }
 
-/// What the change did to the state.
+/// The state after the change.
 fn outcome(agent: &Agent, dry_run: bool, commit: Option<&CommitInfo>) -> Outcome {
     Outcome {
         dry_run,

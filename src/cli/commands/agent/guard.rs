@@ -69,7 +69,7 @@ impl Verb for Guard {
     }
 }
 
-/// What is done with a change.
+/// An action on a staged change.
 #[derive(Debug, Subcommand)]
 pub(crate) enum GuardVerb {
     /// Stage a change from JSON Lines; the state does not move
@@ -407,7 +407,7 @@ impl Answer for RecallChange {
 fn policy(context: &Context, verb: &GuardWith) -> Result<Policy> {
     let policy = read_policy(context, verb.policy.as_deref())?;
     if let Some(command) = policy.commands.first().filter(|_| verb.policy.is_none()) {
-        // A folder that somebody hands over must not run programs because its store is opened.
+        // A folder from somebody else must not run programs when its store is opened.
         let text = format!(
             "{POLICY_FILE} beside the store wants to run the command '{}'",
             command.name

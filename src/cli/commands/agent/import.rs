@@ -19,7 +19,7 @@ const FILE_BYTES_MAX: u64 = 256 << 20;
 /// Findings that a person reads.
 const FINDINGS_SHOWN: usize = 20;
 
-/// What is imported.
+/// The format of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ImportFormat {
     /// A folder of Markdown files, as `export --format blocks` writes it
@@ -33,7 +33,7 @@ pub(crate) enum ImportFormat {
     Snap,
 }
 
-/// What the facts of a file are about.
+/// The subject of the facts of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FactsAbout {
     User,
@@ -115,7 +115,7 @@ impl Verb for Import {
     }
 }
 
-/// Refuses options that the form has no use for, rather than to ignore them.
+/// Refuses options that the format does not use, rather than ignoring them.
 fn check(verb: &Import) -> Result<(), Failure> {
     let is_blocks = verb.format == ImportFormat::Blocks;
     for (option, given, used) in [

@@ -44,7 +44,7 @@ impl Verb for Note {
     }
 }
 
-/// What is done with notes.
+/// An action on notes.
 #[derive(Debug, Subcommand)]
 pub(crate) enum NoteVerb {
     /// Write a note, or replace one

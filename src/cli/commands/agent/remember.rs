@@ -19,7 +19,7 @@ use crate::cli::output::printable;
 use crate::digest::ObjectDigest;
 use crate::recall::MERGE;
 
-/// Characters of another item that people are shown.
+/// Characters of another item for people.
 const SHOWN_CHARS: usize = 300;
 
 /// Remember a text, or many
@@ -127,7 +127,7 @@ impl Verb for Remember {
     }
 }
 
-/// What to do with an item that surely says what another one says.
+/// The treatment of an item that surely repeats another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DuplicateChoice {
     /// Store it, and say so
@@ -154,7 +154,7 @@ impl From<DuplicateChoice> for OnDuplicate {
 fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
     if verb.text.as_deref() == Some("-") {
         let text = content_from_input(context)?;
-        // What a pipe ends with is no part of what it says.
+        // The end of a line from a pipe is no part of the text.
         verb.text = Some(text.trim_end().to_owned());
     }
     let scope = context.scope(verb.scope.as_deref())?;
@@ -203,7 +203,7 @@ fn item_of(verb: &Remember, now: Time) -> Result<NewItem> {
     item.time = moment(&verb.time)?;
     item.expires = moment(&verb.expires)?;
     if let Some(ttl) = verb.ttl {
-        // What lasts for ever has no end.
+        // An endless duration has no end.
         item.expires = i64::try_from(ttl.as_micros())
             .ok()
             .map(|micros| now.plus_micros(micros));
@@ -298,7 +298,7 @@ impl Answer for ItemRemembered {
     }
 }
 
-/// Another item on a line: its id and the beginning of what it says, safe for a terminal.
+/// Another item on a line: its id and the beginning of its text, safe for a terminal.
 fn shown(one: &Alike) -> String {
     let words = one.text.split_whitespace();
     let text = words.take(SHOWN_CHARS).collect::<Vec<_>>().join(" ");

@@ -70,7 +70,7 @@ impl Verb for Session {
     }
 }
 
-/// What is done with sessions.
+/// An action on sessions.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionVerb {
     /// Append to the transcript of a session
@@ -327,7 +327,7 @@ fn why(one: &NotStored) -> String {
     format!("{}: the scan found {}", one.verdict.name(), one.rules.join(", "))
 }
 
-/// An entry as a line states it.
+/// Reads an entry from a line.
 fn entry_of(json: &Json) -> Result<NewEntry> {
     let fields = json
         .as_object()
@@ -377,9 +377,9 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
     let reply = match (&verb.reply, verb.command.as_slice()) {
         (Some(file), _) => Some(read_reply(context, file)?),
         (None, [program, arguments @ ..]) => {
-            // A model is not asked for what would not be taken.
+            // The command does not run for facts that a gate would refuse.
             match &prompt.gate {
-                // Nor does anything else take the place of what it said before.
+                // Nothing replaces the earlier episode either.
                 Some(gate) if prompt.has_episode => {
                     let ended = Ended::without(Some(gate.to_string()), agent.memory().view().commit());
                     return context.answer(&SessionEnded::new(session, ended));
@@ -447,7 +447,7 @@ fn read_reply(context: &Context, file: &Path) -> Result<String, Failure> {
         .take(REPLY_BYTES_MAX as u64)
         .read_to_end(&mut bytes);
     read.map_err(|error| input_error(file, error))?;
-    // What is no text is no reply either: the reader says so.
+    // The reader of replies refuses bytes that are not text.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

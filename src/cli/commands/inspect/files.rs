@@ -27,7 +27,7 @@ pub(super) struct File {
     file: String,
     /// Its length; null where the manifest lists a file that is missing.
     bytes: Option<u64>,
-    /// What the manifest says of a segment, and whether opening reads a checkpoint.
+    /// The state of a segment in the manifest, or whether opening reads a checkpoint.
     state: Option<String>,
     /// The length at which a segment was sealed.
     sealed_at: Option<u64>,

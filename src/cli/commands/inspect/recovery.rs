@@ -1,4 +1,4 @@
-//! `inspect recovery`: what the next writer does before it appends.
+//! `inspect recovery`: the plan of the next writer before it appends.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -23,7 +23,8 @@ pub(super) struct Recovery {}
 pub(super) struct Plan {
     /// `go_on`, `recover` or `refuse`.
     action: &'static str,
-    told: String,
+    #[serde(rename = "told")]
+    sentence: String,
     /// The length at which it seals the last segment.
     sealed_at: Option<u64>,
     /// The batches that it writes again into a new segment.
@@ -45,9 +46,9 @@ impl Recovery {
 
 impl Plan {
     fn of(next: Result<NextWriter>, served_seq: Option<u64>) -> Self {
-        let plan = |action, told| Self {
+        let plan = |action, sentence| Self {
             action,
-            told,
+            sentence,
             sealed_at: None,
             again: None,
             torn_bytes: None,
@@ -65,7 +66,7 @@ impl Plan {
                 torn_bytes,
             }) => {
                 let batches = counted(again.len() as u64, "whole batch");
-                let told = format!(
+                let sentence = format!(
                     "the next writer seals segment {segment} at {sealed_at}, writes {batches} from behind that again into a \
                      new segment, and leaves {torn_bytes} torn bytes where they are"
                 );
@@ -73,7 +74,7 @@ impl Plan {
                     sealed_at: Some(sealed_at),
                     again: Some(again),
                     torn_bytes: Some(torn_bytes),
-                    ..plan("recover", told)
+                    ..plan("recover", sentence)
                 }
             }
             Err(error) => plan(
@@ -89,7 +90,7 @@ impl Plan {
 impl Answer for Plan {
     fn show(&self, context: &mut Context) -> Result<(), Failure> {
         let output = &mut context.output;
-        for line in wrapped(&self.told, output.width().unwrap_or(usize::MAX)) {
+        for line in wrapped(&self.sentence, output.width().unwrap_or(usize::MAX)) {
             output.line(line)?;
         }
         match self.served_seq {
