@@ -55,7 +55,7 @@ impl Place {
     pub fn scope(&self, word: &str) -> Result<Scope> {
         let named = |class: &str, name: &Option<String>, hint: &str| match name {
             Some(name) => Scope::new(&format!("{class}{name}")),
-            None => Err(Error::invalid(format!("there is no {word} here"))
+            None => Err(Error::invalid(format!("no {word} is set here"))
                 .with_code(ErrorCode::NoPlace)
                 .with_hint(hint)),
         };

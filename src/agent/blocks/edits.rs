@@ -304,7 +304,7 @@ impl Edit<'_, '_> {
         let class = self.change.class();
         if present.origin().is_above(class) {
             let of = present.origin();
-            let why = format!("a writer of class {class} does not edit a block of class {of}");
+            let why = format!("a writer of class {class} may not edit a block of class {of}");
             return Ok(Some(self.refuse(why)));
         }
         Ok(None)
@@ -335,7 +335,7 @@ impl Edit<'_, '_> {
             Fate::Staged(Staged::Created) => Taken::Created,
             Fate::Staged(Staged::Updated) => {
                 if is_lower {
-                    let lower = "it is trusted as a document now; --as-me keeps the trust of what you edited yourself";
+                    let lower = "it is trusted as a document now; --as-me keeps the trust of your own edits";
                     self.said.push(lower.to_owned());
                 }
                 Taken::Updated

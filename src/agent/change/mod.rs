@@ -23,7 +23,7 @@ use self::quota::Quota;
 use self::review::{Reviewed, review};
 pub(super) use self::rule::Rule;
 use super::agent::Agent;
-use super::item::NewItem;
+use super::item::{NewItem, add_new};
 use super::remember::unless_erased;
 use crate::digest::ObjectDigest;
 use crate::engine::{Committed, Draft, Staged, View, Writer};
@@ -219,8 +219,7 @@ impl<'a> Change<'a> {
             Verdict::Block => Fate::Refused,
             Verdict::Quarantine => {
                 self.held.put_at_most(object, class)?;
-                let new = rules.iter().filter(|rule| !self.rules.contains(rule));
-                self.rules.extend(new.copied().collect::<Vec<_>>());
+                add_new(&mut self.rules, rules.iter().copied());
                 Fate::Held
             }
             Verdict::Allow | Verdict::Flag => {
@@ -261,9 +260,7 @@ impl<'a> Change<'a> {
     /// Sets an object aside after its review, for a reason of the verb.
     pub(super) fn hold(&mut self, object: NewObject, class: Origin, reason: String) -> Result<()> {
         self.held.put_at_most(object, class)?;
-        if !self.reasons.contains(&reason) {
-            self.reasons.push(reason);
-        }
+        add_new(&mut self.reasons, [reason]);
         Ok(())
     }
 

@@ -28,7 +28,7 @@ const NAME_BYTES_MIN: usize = 20;
 pub(in crate::agent) fn admitted(agent: &Agent, writer: &Writer) -> Result<Writer> {
     if agent.settings().is_disabled {
         return Err(Error::denied(ErrorCode::Disabled, "the memory is switched off")
-            .with_hint("nothing was stored; Settings::is_disabled says so"));
+            .with_hint("nothing was stored; see Settings::is_disabled"));
     }
     for (what, name) in [("the actor", &writer.actor), ("the session", &writer.session)] {
         if let Some(name) = name {
@@ -55,7 +55,7 @@ pub(in crate::agent) fn refuse_secret(scanner: &Scanner, what: &str, name: &str)
         ErrorCode::Refused,
         format!("{what} holds what looks like a secret"),
     )
-    .with_hint("nothing was stored; names stay in the log as they are, so give another one"))
+    .with_hint("nothing was stored; the log keeps names unchanged, so choose another name"))
 }
 
 /// Refuses an object that is staged without a review, if the review would refuse one of its names.
@@ -79,11 +79,11 @@ pub(in crate::agent) fn check_names(agent: &Agent, object: &NewObject) -> Result
     }
     for (what, name) in ids {
         if is_looked_at(name) && is_misleading(name, &scanner.scan(name)) {
-            return Err(
-                Error::denied(ErrorCode::Refused, format!("{what} holds what no name may")).with_hint(
-                    "nothing was stored; give a name in letters of one script, all of which can be seen",
-                ),
-            );
+            return Err(Error::denied(
+                ErrorCode::Refused,
+                format!("{what} has a secret, an invisible character or mixed scripts"),
+            )
+            .with_hint("nothing was stored; choose a name in visible letters of one script"));
         }
     }
     Ok(())

@@ -98,15 +98,10 @@ impl Quota {
         *self.superseded.entry(half.clone()).or_default() += room_made;
         self.left.insert(half.clone(), left);
         if left.count == 0 {
+            let untrusted = if origin.is_trusted() { "" } else { "untrusted " };
             return Err(Error::invalid(format!(
-                "the scope {} has {} items{}, and no more are allowed",
-                object.scope,
-                self.items_max,
-                if origin.is_trusted() {
-                    ""
-                } else {
-                    " that are not trusted"
-                }
+                "the scope {} has {} {untrusted}items, and no more are allowed",
+                object.scope, self.items_max
             ))
             .with_code(ErrorCode::OverLimit)
             .with_hint("forget some, let some expire, or raise items_max in the settings"));

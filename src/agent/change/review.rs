@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use super::names::review_names;
 use super::names::texts_of_item;
 use crate::agent::agent::Agent;
-use crate::agent::item::NewItem;
+use crate::agent::item::{NewItem, add_new};
 use crate::agent::settings::{Quotas, Secrets};
 use crate::agent::vocabulary::attribute;
 use crate::error::{Error, ErrorCode, Result};
@@ -37,11 +37,7 @@ impl Reviewed {
     /// Returns the matching rules, each once, in the order of the text.
     pub(in crate::agent) fn rules(&self) -> Vec<&'static str> {
         let mut rules = Vec::new();
-        for finding in &self.findings {
-            if !rules.contains(&finding.rule) {
-                rules.push(finding.rule);
-            }
-        }
+        add_new(&mut rules, self.findings.iter().map(|finding| finding.rule));
         rules
     }
 
@@ -49,7 +45,7 @@ impl Reviewed {
     pub(in crate::agent) fn reason(&self) -> String {
         let rules = self.rules().join(", ");
         match self.bad_name {
-            Some(name) => format!("{name} holds what no name may; the scan found {rules}"),
+            Some(name) => format!("{name} is not allowed; the scan found {rules}"),
             None => format!("the scan found {rules}"),
         }
     }
@@ -65,7 +61,7 @@ impl Reviewed {
         match self.bad_name {
             Some(_) => refused(
                 &self.reason(),
-                "names stay in the log as they are: give another one",
+                "the log keeps names unchanged: choose another name",
             ),
             None => refusal(&self.rules()),
         }
@@ -76,7 +72,7 @@ impl Reviewed {
 pub(in crate::agent) fn refusal(rules: &[&'static str]) -> Error {
     refused(
         &format!("the scan found {}", rules.join(", ")),
-        "leave out what runs, hides or orders, and say what is to be known",
+        "remove commands, hidden text and instructions, and state the fact",
     )
 }
 

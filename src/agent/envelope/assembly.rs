@@ -22,7 +22,7 @@ use super::document::Shown;
 use super::render::Record;
 use super::render::{Boundary, Omitted, Purpose, Request, render};
 use super::sections::Section;
-use crate::agent::item::{Item, Sensitivity};
+use crate::agent::item::{Item, Sensitivity, add_new};
 use crate::agent::search::recall_among;
 use crate::agent::session::root_session;
 use crate::agent::superseding::supersedes;
@@ -226,12 +226,9 @@ impl Texts {
         let chars = item.text().chars().take(4 * candidate.section.chars_max());
         let text: String = chars.collect();
         let mut rules = Vec::new();
-        for finding in scanner.scan(&text).findings {
-            let is_told = finding.category != Category::Secret && finding.severity > Severity::Low;
-            if is_told && !rules.contains(&finding.rule) {
-                rules.push(finding.rule);
-            }
-        }
+        let findings = scanner.scan(&text).findings.into_iter();
+        let shown = findings.filter(|one| one.category != Category::Secret && one.severity > Severity::Low);
+        add_new(&mut rules, shown.map(|finding| finding.rule));
         rules.truncate(FLAGS_SHOWN);
         // MKE-1
         let clean = |text: &str| scanner.redact(text).into_owned();

@@ -128,7 +128,7 @@ impl Agent {
     /// Nothing is forgotten then. Else as [`Memory::commit`](crate::Memory::commit).
     pub fn forget(&self, what: &Forgetting, writer: &Writer, dry_run: bool) -> Result<Forgot> {
         if what.is_empty() {
-            return Err(Error::invalid("nothing says what to forget")
+            return Err(Error::invalid("no condition says what to forget")
                 .with_code(ErrorCode::NoCriteria)
                 .with_hint("name ids, or give tags, an age, a session, a source, a kind or a scope"));
         }
@@ -207,7 +207,7 @@ fn missing(ids: &[Id]) -> Error {
     let names: Vec<String> = ids.iter().map(|id| format!("'{id}'")).collect();
     Error::not_found(format!("there is no item {}", names.join(", ")))
         .with_ids(ids.iter().map(Id::to_string).collect())
-        .with_hint("`list` shows what there is, `forgotten` what was forgotten")
+        .with_hint("`list` shows the items, `forgotten` the forgotten ones")
 }
 
 #[cfg(test)]

@@ -126,9 +126,8 @@ impl Agent {
                 return Ok(());
             }
             let ids: Vec<Id> = wanted.into_iter().collect();
-            Err(missing(&ids).with_hint(
-                "`forgotten` lists what can come back, `restore REV ID` brings back what was removed",
-            ))
+            Err(missing(&ids)
+                .with_hint("`forgotten` lists the forgotten items, `restore REV ID` restores a removed one"))
         })
     }
 
@@ -161,7 +160,7 @@ impl Agent {
                     return Ok(());
                 }
             }
-            Err(Error::not_found("nothing was forgotten that is not back"))
+            Err(Error::not_found("there is no forgotten item to restore"))
         })
     }
 }

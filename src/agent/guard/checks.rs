@@ -10,7 +10,7 @@ use super::policy::{KindRules, QuotaLimits};
 use super::report::Failure;
 use super::turn::{ChangedObject, Turn};
 use crate::agent::change::names::{each_text, keys_of};
-use crate::agent::item::{MADE_BY_VERBS, counts_in_quota};
+use crate::agent::item::{MADE_BY_VERBS, add_new, counts_in_quota};
 use crate::agent::remember::unless_erased;
 use crate::agent::vocabulary::attribute;
 use crate::agent::{Agent, Item};
@@ -33,7 +33,11 @@ pub(super) fn kinds(turn: &Turn<'_>, kinds: &BTreeMap<String, KindRules>) -> Opt
             ids.push(changed.id.to_string());
         }
     }
-    Failure::about(ids, "write the object as its kind asks, then try again", || first)
+    Failure::about(
+        ids,
+        "write the object by the rules of its kind, then try again",
+        || first,
+    )
 }
 
 fn broken_rule(object: &Object, rules: &KindRules) -> Option<String> {
@@ -78,7 +82,12 @@ pub(super) fn trust(turn: &Turn<'_>) -> Result<Option<Failure>> {
     ids.sort_unstable();
     ids.dedup();
     let advice = "write a new object beside it, or let somebody of that class do it";
-    let why = || format!("{} is to rewrite what is trusted more", turn.class());
+    let why = || {
+        format!(
+            "a writer of class {} would rewrite more trusted objects",
+            turn.class()
+        )
+    };
     Ok(Failure::about(ids, advice, why))
 }
 
@@ -96,11 +105,10 @@ pub(super) fn scan(agent: &Agent, turn: &Turn<'_>, worst: Verdict) -> Result<Opt
         let scanned = agent.scanner().scan_fields(fields);
         if scanned.verdict >= worst {
             ids.push(changed.id.to_string());
-            for finding in scanned.findings {
-                if !seen.contains(&finding.rule) {
-                    seen.push(finding.rule);
-                }
-            }
+            add_new(
+                &mut seen,
+                scanned.findings.into_iter().map(|finding| finding.rule),
+            );
         }
     }
     let advice = "leave these texts out, or ask a person to look at them";
@@ -132,7 +140,7 @@ pub(super) fn touched(
         ),
         _ => return None,
     };
-    let advice = "leave alone what need not be touched, or ask a person and do it in several turns";
+    let advice = "touch fewer objects, or ask a person and split the change";
     Failure::about(ids, advice, || why)
 }
 
@@ -192,7 +200,7 @@ pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits) -> Res
         let after = (held + more).saturating_sub(fewer);
         if after > items_max {
             let why = format!("the scope {scope} would hold {after} items, {items_max} are allowed");
-            let advice = "forget what is no longer needed, or write less";
+            let advice = "forget unneeded items, or write less";
             return Ok(Some(Failure::new(why, advice)));
         }
     }
@@ -248,7 +256,7 @@ pub(super) fn kept(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -> Result<O
     ids.sort_unstable();
     ids.dedup();
     let advice = "leave it as it is, or ask a person to unpin it first";
-    let why = "what is pinned would be removed, changed or superseded";
+    let why = "a pinned item would be removed, changed or superseded";
     Ok(Failure::about(ids, advice, || why.to_owned()))
 }
 
@@ -296,8 +304,8 @@ pub(super) fn contradictions(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -
         }
     }
     pairs.truncate(3);
-    let advice = "keep to what is pinned, or ask a person which holds";
+    let advice = "follow the pinned item, or ask a person which one is right";
     Failure::about(ids, advice, || {
-        format!("what is pinned is contradicted: {}", pairs.join(", "))
+        format!("pinned items are contradicted: {}", pairs.join(", "))
     })
 }

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
 /// Characters of its output that the report shows.
 const OUTPUT_CHARS: usize = 400;
-const ADVICE: &str = "do what the check says, then try again";
+const ADVICE: &str = "follow the message of the check, then try again";
 
 pub(super) fn check(turn: &Turn<'_>, check: &CommandCheck) -> Result<Option<Failure>> {
     let Some((program, arguments)) = check.run.split_first() else {

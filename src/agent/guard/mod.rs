@@ -196,7 +196,7 @@ pub(in crate::agent) fn check(agent: &Agent, draft: &Draft, checks: &Checks<'_>)
         let refused = check(draft).err();
         report.add(
             name,
-            refused.map(|why| Failure::new(why, "change what it names, then try again")),
+            refused.map(|why| Failure::new(why, "correct the named problem, then try again")),
         );
     }
     Ok(report)
@@ -206,5 +206,5 @@ pub(in crate::agent) fn check(agent: &Agent, draft: &Draft, checks: &Checks<'_>)
 fn erased_since(draft: &Draft) -> Option<Failure> {
     let count = draft.left_out().len();
     let why = format!("{count} of its versions were erased since it was staged");
-    (count > 0).then(|| Failure::new(why, "drop it and stage what is still wanted"))
+    (count > 0).then(|| Failure::new(why, "drop it and stage the wanted changes again"))
 }

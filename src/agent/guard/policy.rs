@@ -263,5 +263,5 @@ impl Policy {
 fn bad(why: impl std::fmt::Display) -> Error {
     Error::invalid(format!("the policy cannot be read: {why}"))
         .with_code(ErrorCode::BadPolicy)
-        .with_hint("docs/agent/guard.md lists what a policy may say")
+        .with_hint("docs/agent/guard.md lists the keys of a policy")
 }

@@ -51,7 +51,7 @@ impl StagedLine {
             .as_str()
             .filter(|_| line.as_object().is_some_and(|map| map.len() == 1));
         let id =
-            id.ok_or_else(|| Error::invalid("a line that removes is {\"remove\": \"ID\"} and no more"))?;
+            id.ok_or_else(|| Error::invalid("a removing line is {\"remove\": \"ID\"} and nothing else"))?;
         Ok(Self::Remove(Id::new(id)?))
     }
 }
@@ -164,7 +164,7 @@ impl Agent {
                     None => unless_erased(draft.base().get(&change.id))?,
                 };
                 if version.is_some_and(|version| version.origin().is_above(writer.trust)) {
-                    check_trusted(writer.trust, "drop what somebody more trusted staged")?;
+                    check_trusted(writer.trust, "drop a change of a more trusted writer")?;
                 }
             }
         }
@@ -246,15 +246,15 @@ fn staged_draft(agent: &Agent, name: &str, writer: &Writer) -> Result<Draft> {
 
 /// The error of a step after the commit.
 fn still_staged(error: Error) -> Error {
-    error.with_code(ErrorCode::OutcomeUnknown).with_hint(
-        "the change is committed: do not do it again; `guard drop` takes what is still staged away",
-    )
+    error
+        .with_code(ErrorCode::OutcomeUnknown)
+        .with_hint("the change is committed: do not repeat it; `guard drop` removes the staged copy")
 }
 
 fn not_staged(name: &str, error: Error) -> Error {
     if error.kind() == ErrorKind::NotFound {
         Error::not_found(format!("there is no staged change '{name}'"))
-            .with_hint("`guard list` shows what is staged")
+            .with_hint("`guard list` shows the staged changes")
     } else {
         error
     }

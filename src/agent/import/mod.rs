@@ -174,7 +174,7 @@ fn is_partial(error: &Error) -> bool {
 fn unreadable(why: impl Into<String>) -> Error {
     Error::invalid(why)
         .with_code(ErrorCode::Unreadable)
-        .with_hint("see --format for what can be read")
+        .with_hint("--format lists the formats")
 }
 
 /// The mark of a text in an id. The key keeps others than the store's owner from testing guesses.

@@ -60,7 +60,7 @@ impl Sensitivity {
     /// `InvalidInput`: there is none of that name; the hint has all names.
     pub(crate) fn from_text(name: &str) -> Result<Self> {
         Self::from_name(name).ok_or_else(|| {
-            Error::invalid(format!("'{}' is no sensitivity", shown(name)))
+            Error::invalid(format!("'{}' is not a sensitivity", shown(name)))
                 .with_hint(format!("one of {}", Self::ALL.map(Self::name).join(", ")))
         })
     }
@@ -154,7 +154,9 @@ impl NewItem {
                 drop(attributes.insert(name, value));
             }
         };
-        set(attribute::TAGS, texts(&unique(self.tags)));
+        let mut tags = Vec::with_capacity(self.tags.len());
+        add_new(&mut tags, self.tags);
+        set(attribute::TAGS, texts(&tags));
         set(attribute::SPEAKER, self.speaker.map(Value::Text));
         set(attribute::SUBJECT, self.subject.map(Value::Text));
         set(attribute::SESSION, self.session.map(Value::Text));
@@ -189,8 +191,8 @@ impl NewItem {
             .find(|name| self.others.get(name).is_some())
         {
             Some(name) => Err(
-                Error::invalid(format!("the attribute '{name}' is not for callers to give"))
-                    .with_hint("it says what was done with an item; leave it out"),
+                Error::invalid(format!("the attribute '{name}' is reserved for verbs"))
+                    .with_hint("only verbs set it; leave it out"),
             ),
             None => Ok(()),
         }
@@ -244,14 +246,13 @@ pub(in crate::agent) fn counts_in_quota(kind: &str, has_parent: bool) -> bool {
     !has_parent && !FREE.contains(&kind)
 }
 
-fn unique(texts: Vec<String>) -> Vec<String> {
-    let mut kept: Vec<String> = Vec::with_capacity(texts.len());
-    for text in texts {
-        if !kept.contains(&text) {
-            kept.push(text);
+/// Adds the values that a list does not have yet.
+pub(in crate::agent) fn add_new<T: PartialEq>(list: &mut Vec<T>, more: impl IntoIterator<Item = T>) {
+    for one in more {
+        if !list.contains(&one) {
+            list.push(one);
         }
     }
-    kept
 }
 
 /// A list of texts; `None` for an empty one, which is not stored.

@@ -383,7 +383,7 @@ fn check_owner(change: &Change<'_>, id: &Id, scope: &Scope, owner: &str) -> Resu
 
 fn taken(id: &Id) -> Error {
     Error::invalid(format!(
-        "the id '{id}' belongs to something that is no note of this scope"
+        "the id '{id}' belongs to an object that is not a note of this scope"
     ))
     .with_code(ErrorCode::IdTaken)
     .with_hint("`note list` shows the notes")

@@ -94,7 +94,7 @@ impl<'c, 'a> Intake<'c, 'a> {
             let error = format!("'{id}' belongs to the session '{session}'");
             return Err(Error::denied(ErrorCode::NotOwner, error)
                 .with_ids(vec![id.to_string()])
-                .with_hint("`note write --replace` and `session append` write what a session has; else choose another id"));
+                .with_hint("use `note write --replace` or `session append`, or choose another id"));
         }
         self.check_trust(&object, "replace")?;
         Ok(Some(object))
@@ -108,12 +108,12 @@ impl<'c, 'a> Intake<'c, 'a> {
                     .with_hint("a new version of it keeps the old one in history"));
             }
             let Some(object) = self.change.present(old)? else {
-                return Err(Error::not_found(format!("there is no '{old}' to supersede"))
+                return Err(Error::not_found(format!("there is no item '{old}' to supersede"))
                     .with_ids(vec![old.to_string()]));
             };
             if object.scope() != item.scope.as_str() {
                 let message = format!(
-                    "'{old}' is of the scope '{}', and what takes its place has to be of the same",
+                    "'{old}' belongs to the scope '{}', and only an item of that scope can supersede it",
                     object.scope()
                 );
                 return Err(Error::conflict(message)
@@ -132,7 +132,7 @@ impl<'c, 'a> Intake<'c, 'a> {
         }
         let class = self.change.class();
         let error = format!(
-            "a writer of class {class} does not {what} '{}', which is {}",
+            "a writer of class {class} may not {what} '{}', which is of class {}",
             object.id(),
             object.origin()
         );

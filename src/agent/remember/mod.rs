@@ -32,7 +32,7 @@ use super::blocks::id::BlockId;
 use super::change::ids::{self, IdGenerator};
 use super::change::review::{Reviewed, review};
 use super::change::{Rule, change};
-use super::item::NewItem;
+use super::item::{NewItem, add_new};
 use super::vocabulary::kind;
 use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Staged, Writer};
@@ -354,11 +354,7 @@ impl Remembered {
     fn take(&mut self, reviewed: &Reviewed) {
         self.text.clone_from(&reviewed.item.text);
         self.verdict = self.verdict.max(reviewed.verdict);
-        for rule in reviewed.rules() {
-            if !self.rules.contains(&rule) {
-                self.rules.push(rule);
-            }
-        }
+        add_new(&mut self.rules, reviewed.rules());
         self.is_redacted |= reviewed.is_redacted();
     }
 
@@ -395,7 +391,7 @@ impl Remembered {
 }
 
 fn key_taken(id: &Id) -> Error {
-    Error::conflict(format!("the key was used for another text, which is '{id}'"))
+    Error::conflict(format!("the key was used for another text: '{id}'"))
         .with_code(ErrorCode::KeyTaken)
         .with_ids(vec![id.to_string()])
         .with_hint("use a new key for a new text")

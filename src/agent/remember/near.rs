@@ -14,7 +14,7 @@ use super::intake::{Intake, owner_of};
 use super::{Agent, Alike};
 use crate::agent::change::review::{Reviewed, review};
 use crate::agent::decay::original_of;
-use crate::agent::item::{Item, NewItem, Sensitivity, citations_value, texts};
+use crate::agent::item::{Item, NewItem, Sensitivity, add_new, citations_value, texts};
 use crate::agent::search::key_of;
 use crate::agent::vocabulary::attribute;
 use crate::agent::words::collapsed;
@@ -114,8 +114,8 @@ pub(super) fn merged(agent: &Agent, object: &Object, item: &NewItem) -> Result<O
     let old = full.as_ref().unwrap_or(object).content().unwrap_or_default();
     let mut together = NewItem::new(joined(old, &item.text));
     (together.tags, together.citations) = (before.tags(), before.citations());
-    add_new(&mut together.tags, &item.tags);
-    add_new(&mut together.citations, &item.citations);
+    add_new(&mut together.tags, item.tags.iter().cloned());
+    add_new(&mut together.citations, item.citations.iter().cloned());
     // Two harmless texts may be hostile together.
     let reviewed = match review(agent, together) {
         Err(error) if error.code() == ErrorCode::OverLimit => return Ok(None),
@@ -125,8 +125,8 @@ pub(super) fn merged(agent: &Agent, object: &Object, item: &NewItem) -> Result<O
         return Ok(None);
     }
     let mut flags = before.flags();
-    add_new(&mut flags, &item.flags());
-    add_new(&mut flags, &reviewed.item.flags());
+    add_new(&mut flags, item.flags());
+    add_new(&mut flags, reviewed.item.flags());
     let mut merged = object.to_new()?;
     let attributes = &mut merged.attributes;
     for name in [attribute::LEVEL, attribute::ORIGINAL, attribute::WRITTEN] {
@@ -180,8 +180,8 @@ fn joined(old: &str, new: &str) -> String {
 /// Merges tags, citations and the pin of an item into an object, and sets the stricter sensitivity of the two.
 pub(super) fn unite(object: &mut NewObject, before: &Item, item: &NewItem) {
     let (mut tags, mut citations) = (before.tags(), before.citations());
-    add_new(&mut tags, &item.tags);
-    add_new(&mut citations, &item.citations);
+    add_new(&mut tags, item.tags.iter().cloned());
+    add_new(&mut citations, item.citations.iter().cloned());
     let stricter = before.sensitivity().max(item.sensitivity.unwrap_or_default());
     for (name, value) in [
         (attribute::TAGS, texts(&tags)),
@@ -194,14 +194,6 @@ pub(super) fn unite(object: &mut NewObject, before: &Item, item: &NewItem) {
     ] {
         if let Some(value) = value {
             drop(object.attributes.insert(name, value));
-        }
-    }
-}
-
-fn add_new<T: Clone + PartialEq>(list: &mut Vec<T>, more: &[T]) {
-    for one in more {
-        if !list.contains(one) {
-            list.push(one.clone());
         }
     }
 }

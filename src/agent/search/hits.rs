@@ -81,8 +81,8 @@ fn search(
         let time = time_of(view, item.object())?;
         let reasons = hit.explain();
         let moved = hit.moved.map(|moved| match moved {
-            Moved::Fresher => "newer than one that fits about as well",
-            Moved::Successor => "takes the place of the one below",
+            Moved::Fresher => "newer than one of about the same relevance",
+            Moved::Successor => "supersedes the one below",
         });
         let why = moved.into_iter().chain(in_words(&reasons)).collect();
         found.add(RecallHit {

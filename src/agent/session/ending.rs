@@ -235,7 +235,7 @@ fn stage_facts(
             Verdict::Block => return Ok(FactFate::Refused(reviewed.reason())),
             Verdict::Quarantine => reviewed.reason(),
             _ if backing(&fact.text, &turns) == Backing::Foreign => {
-                "its words stand in pasted or foreign text only".to_owned()
+                "its words are only in pasted or foreign text".to_owned()
             }
             _ => match gates.admit(fact.scope, &reviewed.item.text) {
                 Admission::Known => return Ok(FactFate::Known),

@@ -250,10 +250,9 @@ fn note_on_line(change: &mut Change<'_>, session: Id, count: usize, class: Origi
 fn note_user(change: &mut Change<'_>, session: &Id, user: &str) -> Result<()> {
     let class = change.class();
     if !may_name_user(class) {
-        let message = format!("a writer of class {class} does not say who the person of a session is");
-        return Err(
-            Error::denied(ErrorCode::LessTrusted, message).with_hint("leave it out, or let the host say it")
-        );
+        let message = format!("a writer of class {class} may not name the person of a session");
+        return Err(Error::denied(ErrorCode::LessTrusted, message)
+            .with_hint("leave it out, or let the host name the person"));
     }
     if let Some(known) = change.get(session)? {
         // The writer does not vouch for other attributes of the session. Its class and count stay.

@@ -98,9 +98,7 @@ pub(super) fn check_reach(view: &View, reach: &Reach, session: &str) -> Result<(
 fn other_scope(session: &str, scope: &str) -> Error {
     Error::invalid(format!("the session '{session}' belongs to {scope}"))
         .with_code(ErrorCode::OtherScope)
-        .with_hint(format!(
-            "name the session otherwise, or work with that one: --scope {scope}"
-        ))
+        .with_hint(format!("choose another name, or use that scope: --scope {scope}"))
 }
 
 /// The place of a session in a write.
@@ -216,8 +214,13 @@ fn check_host(change: &Change<'_>, session: &str, origin: Origin) -> Result<()> 
     if !may_name_user(origin) || may_name_user(class) {
         return Ok(());
     }
-    Err(Error::denied(ErrorCode::LessTrusted, format!("a writer of class {class} does not put the session '{session}' below another: it is of class {origin}"))
-    .with_hint("leave the parent out, or let the host say it"))
+    Err(Error::denied(
+        ErrorCode::LessTrusted,
+        format!(
+            "a writer of class {class} may not give the session '{session}' a parent: it is of class {origin}"
+        ),
+    )
+    .with_hint("leave the parent out, or let the host set it"))
 }
 
 /// Refuses a parent that is below the session, or too deep.
@@ -244,9 +247,11 @@ fn check_ancestors(change: &Change<'_>, session: &str, parent: &str) -> Result<(
 }
 
 fn taken(id: &Id) -> Error {
-    Error::invalid(format!("the id '{id}' belongs to something that is no session"))
-        .with_code(ErrorCode::IdTaken)
-        .with_hint("name the session otherwise")
+    Error::invalid(format!(
+        "the id '{id}' belongs to an object that is not a session"
+    ))
+    .with_code(ErrorCode::IdTaken)
+    .with_hint("choose another name for the session")
 }
 
 /// Refuses to write over an id that belongs to an object of another kind.
@@ -258,7 +263,7 @@ pub(super) fn check_kind(change: &Change<'_>, id: &Id, kind: &str) -> Result<()>
         return Ok(());
     }
     Err(
-        Error::invalid(format!("the id '{id}' belongs to something that is no {kind}"))
+        Error::invalid(format!("the id '{id}' belongs to an object that is not a {kind}"))
             .with_code(ErrorCode::IdTaken)
             .with_hint(format!("`remove {id}` takes it away, and undo brings it back")),
     )

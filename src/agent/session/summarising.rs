@@ -25,7 +25,7 @@ use super::summaries::{Bucket, Granularity, SummaryText, around, chronological};
 use crate::agent::Agent;
 use crate::agent::change::{Change, Fate, Rule, change};
 use crate::agent::decay::extract;
-use crate::agent::item::{Item, NewItem, known_kind};
+use crate::agent::item::{Item, NewItem, add_new, known_kind};
 use crate::agent::scope::Reach;
 use crate::agent::vocabulary::{attribute, kind};
 use crate::engine::{CommitInfo, View, Writer};
@@ -211,11 +211,7 @@ fn write_summary(
         let passed = change.put(id.clone(), item, class, |object| {
             object.parent = Some(parent.clone());
         })?;
-        for rule in passed.rules {
-            if !written.rules.contains(&rule) {
-                written.rules.push(rule);
-            }
-        }
+        add_new(&mut written.rules, passed.rules);
         if matches!(passed.fate, Fate::Staged(_)) {
             written.is_stored = true;
             written.is_of_host = is_of_host;

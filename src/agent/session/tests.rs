@@ -660,7 +660,7 @@ fn what_a_gate_holds_back_waits_for_a_person() {
     assert_eq!(fates(&ended), ["quarantined", "quarantined"]);
     let (count, reason) = held(&ended);
     assert_eq!(count, 2);
-    assert!(reason.contains("not trusted"), "{reason}");
+    assert!(reason.contains("untrusted"), "{reason}");
     let episode = agent
         .memory()
         .view()

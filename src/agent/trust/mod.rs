@@ -74,14 +74,14 @@ pub(super) fn promote(
     let to = writer.trust;
     let done = change(agent, &writer, &Rule::PROMOTE, |change| {
         let object = change.get(id)?.ok_or_else(|| {
-            Error::not_found(format!("there is no item '{id}'")).with_hint("`list` shows what there is")
+            Error::not_found(format!("there is no item '{id}'")).with_hint("`list` shows the items")
         })?;
         if object.digest() != expected {
             return Err(
-                Error::conflict(format!("'{id}' is not the version {expected} any more"))
+                Error::conflict(format!("'{id}' is no longer the version {expected}"))
                     .with_code(ErrorCode::Changed)
                     .with_ids(vec![id.to_string()])
-                    .with_hint("look at it again: `get` shows the version that there is"),
+                    .with_hint("look at it again: `get` shows the current version"),
             );
         }
         let from = object.origin();
@@ -112,7 +112,7 @@ fn person(writer: &Writer, says: PersonSays, what: &str) -> Result<Writer> {
             ErrorCode::NotAPerson,
             format!("only a person may {what}, and this writer is {}", writer.trust),
         )
-        .with_hint("leave --trust away, and ask the person"));
+        .with_hint("leave --trust out, and ask the person"));
     }
     let mut writer = writer.clone();
     writer.reason = Some(match writer.reason {

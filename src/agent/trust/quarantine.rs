@@ -134,7 +134,7 @@ pub(in crate::agent) fn release(
     says: PersonSays,
     writer: &Writer,
 ) -> Result<Committed> {
-    let writer = person(writer, says, "release what was held back")?;
+    let writer = person(writer, says, "release a quarantined change")?;
     let name = full_name(name)?;
     let draft = opened(agent, &name, &writer)?;
     let committed = drafts::commit(agent, draft, &Rule::RELEASE)?;
@@ -179,8 +179,9 @@ fn objects_of(draft: &Draft) -> Result<Vec<(HeldObject, String)>> {
 
 fn not_held(name: &str, error: Error) -> Error {
     if error.kind() == ErrorKind::NotFound {
-        Error::not_found(format!("{name} is not held back"))
-            .with_hint("`quarantine` lists what is; after 7 days, or when others needed its room, it is gone")
+        Error::not_found(format!("{name} is not in quarantine")).with_hint(
+            "`quarantine` lists the changes; they are removed after 7 days, or when newer ones need the room",
+        )
     } else {
         error
     }
@@ -192,7 +193,7 @@ fn full_name(name: &str) -> Result<String> {
         None => Ok(format!("{CLASS}{name}")),
         Some(_) if name.starts_with(CLASS) => Ok(name.to_owned()),
         Some(_) => Err(
-            Error::invalid(format!("'{name}' is no name of what was held back"))
+            Error::invalid(format!("'{name}' is not the name of a quarantined change"))
                 .with_hint("such as rejected/17, or 17"),
         ),
     }

@@ -68,7 +68,7 @@ fn what_is_not_trusted_takes_no_room_from_what_is() {
     }
     let full = agent.remember(named("t3", "t3"), &quick, &tool()).unwrap_err();
     assert_eq!(full.code(), "over_limit");
-    assert!(full.message().contains("not trusted"), "{full}");
+    assert!(full.message().contains("untrusted"), "{full}");
     assert!(
         agent.memory().view().contains(&id("old")).unwrap(),
         "nothing of the person's went"

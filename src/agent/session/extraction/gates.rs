@@ -40,7 +40,7 @@ impl fmt::Display for GateReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Off => f.write_str("extraction of facts is off"),
-            Self::Untrusted => f.write_str("something that is not trusted went into the session"),
+            Self::Untrusted => f.write_str("the session has an untrusted entry"),
             Self::TooFewTurns { turns, turns_min } => {
                 write!(f, "the session has {turns} turns, fewer than {turns_min}")
             }

@@ -118,9 +118,9 @@ impl fmt::Display for ReplyReason {
                     "the reply has {bytes} bytes, more than the {bytes_max} that are read"
                 )
             }
-            Self::NotJson => f.write_str("the reply holds no whole JSON value"),
+            Self::NotJson => f.write_str("the reply has no complete JSON value"),
             Self::TooDeep { depth_max } => write!(f, "the reply is nested more than {depth_max} deep"),
-            Self::KeyTwice(key) => write!(f, "the key `{key}` stands twice in an object of the reply"),
+            Self::KeyTwice(key) => write!(f, "an object of the reply has the key `{key}` twice"),
             Self::NotFacts => f.write_str("the reply is neither a list of facts nor an object with `facts`"),
         }
     }

@@ -85,12 +85,12 @@ impl fmt::Display for SkipReason {
         match self {
             Self::NotAnObject => f.write_str("it is not an object"),
             Self::NoText => f.write_str("it has no text in `fact`"),
-            Self::NoScope => f.write_str("it says no scope"),
+            Self::NoScope => f.write_str("it has no scope"),
             Self::UnknownScope(name) => write!(f, "its scope `{name}` is neither `user` nor `env`"),
             Self::TooLong { chars, chars_max } => {
                 write!(f, "it has {chars} characters, more than {chars_max}")
             }
-            Self::Repeated => f.write_str("the same fact stands before it"),
+            Self::Repeated => f.write_str("it repeats an earlier fact"),
             Self::TooMany => f.write_str("too many facts come before it"),
         }
     }
