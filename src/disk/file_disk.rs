@@ -138,8 +138,7 @@ impl FileDisk {
         }
     }
 
-    /// What other users may read or change in the folder, by name; `None` if the folder is closed to them, and with it all
-    /// that is in it.
+    /// Returns the names in the folder that other users may read or change; `None` if the folder itself is closed to them.
     pub fn open_to_others(&self) -> Option<Vec<String>> {
         let folder = rustix::fs::fstat(&self.folder).ok()?;
         // The mode of a folder covers the files in it.

@@ -24,8 +24,8 @@ const LET_OTHERS_TRY: Duration = Duration::from_micros(800);
 
 /// A lock that is held. Dropping it lets the lock go.
 pub trait LockGuard: Send + Sync {
-    /// Whether the locked file still is the one of its name (LCK-1); treering never removes it (DSK-3), but somebody
-    /// may have replaced it.
+    /// Returns whether the name still leads to the locked file (LCK-1). Treering never removes it (DSK-3), but a person may
+    /// have replaced it.
     ///
     /// # Errors
     /// The error of the operating system.
@@ -34,8 +34,8 @@ pub trait LockGuard: Send + Sync {
 
 /// Takes the lock `name`, trying again for as long as `wait`.
 ///
-/// The tries are short and of random distance, and who comes back while others wait lets them try first, so that no
-/// waiter can stay in step with a busy writer and starve.
+/// The tries are short and at random intervals. A writer that returns while others wait lets them try first. So no waiter
+/// stays in step with a busy writer and starves.
 ///
 /// # Errors
 /// `Busy`, naming the holder, if the wait is over; `Io` if the system refuses.
@@ -62,8 +62,8 @@ pub fn lock_within(disk: &dyn Disk, name: &str, wait: Duration) -> Result<Box<dy
     }
 }
 
-/// The process that holds a lock, as it named itself in the file; `None` if it did not, or if the name there is that of one
-/// that does not hold it any more, as far as can be told. For messages only.
+/// Returns the process that holds a lock, from its note in the file; `None` without a note, or if that process seems not to
+/// hold the lock any more. For messages only.
 pub fn lock_holder(disk: &dyn Disk, name: &str) -> Option<String> {
     let file = disk.open(name, Access::Read).ok()?;
     let mut bytes = [0; HOLDER_BYTES];

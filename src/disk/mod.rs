@@ -77,11 +77,11 @@ pub trait Disk: Send + Sync {
     /// Makes the store folder's own name durable in the folder that holds it.
     fn sync_parent(&self) -> io::Result<()>;
 
-    /// Takes the lock that `name` stands for, if nobody holds it; creates the file if it is not there. `holder`
-    /// is written into it for messages only. The lock ends with the guard, or with the process.
+    /// Takes the lock `name` if it is free; creates its file if it is missing, and writes `holder` into it, for messages
+    /// only. The lock ends with the guard, or with the process.
     fn try_lock(&self, name: &str, holder: &str) -> io::Result<Option<Box<dyn LockGuard>>>;
 
-    /// Whether a process holds the lock, as far as this process can see.
+    /// Returns whether a process seems to hold the lock.
     fn is_locked_by(&self, name: &str, process: u32) -> bool {
         let _ = name;
         process == self.process()
@@ -187,7 +187,7 @@ pub fn is_not_regular(error: &io::Error) -> bool {
 static ZEROS: [u8; 256 * 1024] = [0; 256 * 1024];
 
 /// Creates `name` anew with `content`, then zeros up to `length`, and makes that durable. A file of that name is
-/// removed first: only for names that nobody relies on yet. The name is not durable before [`Disk::sync_dir`].
+/// removed first: only for names that no reader relies on yet. The name is not durable before [`Disk::sync_dir`].
 pub fn write_whole(disk: &dyn Disk, name: &str, content: &[u8], length: u64) -> io::Result<()> {
     let written = write_whole_inner(disk, name, content, length);
     if written.is_err() {

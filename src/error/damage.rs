@@ -30,7 +30,7 @@ pub struct Finding {
 pub enum Severity {
     /// Stored memory is damaged.
     Damage,
-    /// Nothing tells whether memory is lost.
+    /// Memory may be lost; the files do not show it.
     Unsure,
     /// A derived file is damaged or missing; Treering rebuilds it.
     Derived,

@@ -47,7 +47,7 @@ impl Log {
     /// again to follow a log that others write.
     ///
     /// # Errors
-    /// `Corrupt`, naming file and offset, if a byte below the durable mark is not what was written;
+    /// `Corrupt`, naming file and offset, if a byte below the durable mark differs from the written one;
     /// `UnsupportedFormat` for records of a newer version; `Poisoned` if batches that this handle handed out were
     /// never durable and are gone; one of the code [`ErrorCode::Rewritten`] if what was handed out is no longer
     /// what the log consists of; `Io`; what `visit` returns.
@@ -93,7 +93,7 @@ impl Log {
         Ok(tail)
     }
 
-    /// Reads `live` and the manifest, in this order, and hands out what is new in sealed segments.
+    /// Reads `live` and the manifest, in this order, and hands out the new batches of sealed segments.
     pub(super) fn look(&mut self, visit: &mut Visit<'_>) -> Result<Option<Live>> {
         // The manifest is published before `live` names a segment of it, so read second it knows that segment.
         let live = self.read_live()?;
@@ -227,7 +227,7 @@ impl Log {
             let digest = before.map_or([0; 32], |before| before.last_digest);
             self.enter(entry, digest);
         }
-        // Elsewhere than from the last sealed segment to the active one, the manifest decides what comes before.
+        // Behind a rewritten segment, only the manifest names the batch before.
         let is_chained = segment.continues(before) || self.cursor.offset > FIRST_OFFSET;
         let window = segment.window(
             self.cursor.offset,
@@ -242,8 +242,7 @@ impl Log {
         segment.each_batch(&window, entry, from, u64::MAX, &mut |scanned| {
             self.deliver(scanned, true, visit)
         })?;
-        // Beyond the end are only batches that were read before they were known to be durable; what became of them
-        // stands in the next segment.
+        // Batches beyond the end were read before they were known to be durable; the next segment shows their fate.
         self.unproven.retain(|(number, _)| *number > entry.last_batch);
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Checking a whole log from the files, for `verify`.
 //!
-//! Everything is read from the files, never through a map and never from what this process holds. Checking goes on
-//! behind damage, so that all of it is reported, each with file and offset.
+//! The check reads everything from the files, never through a map and never from memory. It continues behind damage, and
+//! reports all damage with file and offset.
 //!
 //! # Layer
 //! L2.
@@ -137,7 +137,7 @@ impl Log {
     /// Looks for segments that the manifest does not list and for files that do not belong.
     fn check_folder(&self, newest: u64, report: &mut Report<'_>) -> Result<()> {
         let names = self.disk.list(LOG_FOLDER).map_err(cannot_list)?;
-        // The numbers that a rewrite left out are none that are missing.
+        // The numbers that a rewrite skipped are not missing.
         let newest = newest.max(self.manifest.active().batch_before());
         for file in names {
             let (severity, cause) = match parse_segment_name(&file) {

@@ -33,7 +33,7 @@ impl Log {
 
     /// Makes this handle as one that was just opened, for a log that was rewritten: everything is handed out again,
     /// and [`Log::reader`] is a new one; earlier readers keep reading the batches handed out before.
-    /// A lock that is held goes on to be valid, for writing after another [`Log::prepare`].
+    /// A held lock stays valid, for writing after another [`Log::prepare`].
     ///
     /// # Errors
     /// As [`Log::open`].
@@ -67,7 +67,7 @@ impl Log {
                 return Ok(());
             }
             match self.open_listed() {
-                // A segment that is gone is none that the newest manifest lists, if there is a newer one.
+                // A newer manifest may not list the missing segment any more.
                 Err(error) if error.is_corruption() && self.is_outdated()? => {}
                 other => return other,
             }
@@ -95,7 +95,7 @@ impl Log {
         Ok(())
     }
 
-    /// Makes `manifest` the one that this handle goes by.
+    /// Makes `manifest` the current one of this handle.
     pub(super) fn keep_manifest(&mut self, manifest: Manifest) {
         if manifest != self.manifest {
             self.segments.keep_order(&manifest);

@@ -31,7 +31,7 @@ pub struct LogOptions {
     pub segment_bytes_max: u64,
     /// Whether sealed segments are mapped.
     pub map: bool,
-    /// Whether reading stops at the first damage and serves what is before it, instead of refusing.
+    /// Whether reading stops at the first damage and serves the batches before it, instead of refusing.
     pub degraded: bool,
 }
 
@@ -46,7 +46,7 @@ impl Default for LogOptions {
     }
 }
 
-/// How the log ends, as far as it was read.
+/// The end of the log as it was read.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Tail {
@@ -200,7 +200,7 @@ impl Log {
         self.visited
     }
 
-    /// Segments and the bytes of their files that batches take, as far as was read.
+    /// The number of segments, and the bytes of their files up to the last batch that was read.
     pub fn size(&self) -> (usize, u64) {
         let sealed: u64 = self.manifest.sealed().iter().map(|entry| entry.length).sum();
         let active = if self.cursor.segment == self.manifest.active().id {
@@ -211,7 +211,7 @@ impl Log {
         (self.manifest.sealed().len() + 1, sealed + active)
     }
 
-    /// Bytes of batches, as far as was read: without the headers of segments.
+    /// Bytes of the batches that were read, without the headers of segments.
     pub fn batch_bytes(&self) -> u64 {
         let (segments, bytes) = self.size();
         bytes.saturating_sub((segments * SEGMENT_HEADER_BYTES) as u64)

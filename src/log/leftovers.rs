@@ -34,7 +34,7 @@ pub(super) enum Unlisted {
 impl Log {
     /// The state of the unlisted segment `id`, if `newest` is the last listed batch.
     pub(super) fn unlisted(&self, id: u64, newest: u64) -> Result<Unlisted> {
-        // Numbers rise (MAN-3), so the manifest is younger than this one and did without it.
+        // Numbers rise (MAN-3), so the manifest is newer than this segment and left it out.
         if id < self.manifest.active().id {
             return Ok(Unlisted::Left);
         }

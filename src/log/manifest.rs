@@ -6,8 +6,8 @@
 //! L2.
 //!
 //! # Invariants
-//! - MAN-1: batch numbers rise by one from segment to segment, starting at 1; only behind the segments that a rewrite
-//!   put in the place of others may they skip, once.
+//! - MAN-1: batch numbers rise by one from segment to segment, starting at 1. Behind rewritten segments they may skip,
+//!   once.
 //! - MAN-2: a segment is listed before anything in it is acknowledged, and its file is durable before it is listed.
 //! - MAN-3: a segment number is used once.
 //!
@@ -144,8 +144,7 @@ impl Manifest {
         }
     }
 
-    /// Whether a rewrite or a recovery has settled what became of the segment that held batch `number` and that is not
-    /// listed any more.
+    /// Returns whether a rewrite replaced the unlisted segment that held batch `number`.
     pub(super) fn has_replaced(&self, number: u64) -> bool {
         self.epoch > 0 && number < self.active.first_batch
     }

@@ -20,8 +20,8 @@
 //!
 //! # Invariants
 //! - LOG-1: no byte before the end of the last durable batch is ever written again.
-//! - LOG-2: a seal states as durable only what was synced before its batch was written; what was written since
-//!   the last sync is one group.
+//! - LOG-2: a seal states as durable only bytes that were synced before its batch was written. All bytes written since
+//!   the last sync are one group.
 //! - LOG-3: `append` with [`Durability::Synced`] returns only after the group is durable.
 //! - LOG-4: the first invalid byte below the durable mark is damage, beyond it a torn tail; damage is never
 //!   taken for an end.

@@ -1,12 +1,12 @@
-//! Positions: places between two batches, from which reading goes on.
+//! Positions: places between two batches, where reading can start.
 //!
 //! # Layer
 //! L2.
 //!
 //! # Invariants
-//! - POS-1: reading goes on only behind the very batch that a position names; that batch was durable, so a log that
-//!   lacks it has lost it.
-//! - POS-2: a place that was durable when something was derived from the log counts for the durable mark.
+//! - POS-1: reading starts only behind the exact batch that a position names. That batch was durable, so a log without
+//!   it has lost it.
+//! - POS-2: a place that was durable when a file was derived from the log counts for the durable mark.
 
 use std::sync::Arc;
 
@@ -29,8 +29,8 @@ impl Log {
         self.places = Some(places);
     }
 
-    /// The places in the active segment that are known to be durable from elsewhere. To be asked for before the segment is
-    /// read, so the segment holds at least what the places prove.
+    /// The places in the active segment that derived files prove durable. Callers read them before the segment, so the
+    /// segment holds at least the batches that they prove.
     pub(super) fn durable_places(&self) -> Result<Vec<Position>> {
         let Some(places) = &self.places else {
             return Ok(Vec::new());
@@ -40,7 +40,7 @@ impl Log {
         Ok(places)
     }
 
-    /// Whether all of the log is whole and holds the batch before `position`, of the same epoch, wherever that is.
+    /// Returns whether the whole log reads without damage and holds the batch before `position`, in the same epoch.
     ///
     /// # Errors
     /// [`ErrorCode::Rewritten`](crate::ErrorCode::Rewritten); `Io`.
@@ -65,8 +65,8 @@ impl Log {
         }
     }
 
-    /// The place behind the newest batch that was handed out or appended. Whoever keeps it for [`Log::start_at`] must
-    /// know that the batch is durable: it was appended with a sync, or [`Log::prepare`] has returned since.
+    /// The place behind the newest batch that was handed out or appended. Keep it for [`Log::start_at`] only if that batch
+    /// is durable: it was appended with a sync, or [`Log::prepare`] has returned since.
     pub fn position(&self) -> Position {
         if self.cursor.offset != FIRST_OFFSET {
             return self.cursor;

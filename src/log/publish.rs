@@ -1,11 +1,11 @@
-//! Publishing a rewrite: one manifest puts its segments in the place of the old ones, which are then removed.
+//! Publishing a rewrite: one manifest replaces the old segments by the new ones; then the old ones are removed.
 //!
 //! # Layer
 //! L2.
 //!
 //! # Invariants
 //! - PUB-1: until the new manifest is durable, the old log is whole; from then on, the new one is.
-//! - PUB-2: no segment is removed before the manifest that does without it is durable.
+//! - PUB-2: no segment is removed before a manifest without it is durable.
 //!
 //! # After a crash
 //! Before the manifest, the new segments are files that nothing lists; after it, the old ones are. Either are removed by
@@ -30,7 +30,7 @@ pub struct Published {
 }
 
 impl Published {
-    /// Where a record is that the rewrite put at `place`; `None` if it has no such file.
+    /// Returns the place in the log of a record that the rewrite wrote at `place`; `None` if it has no such file.
     pub fn locator(&self, place: NewPlace) -> Option<Locator> {
         let segment = self.segments.get(place.file)?;
         Some(Locator::new(*segment, place.offset))
@@ -38,8 +38,8 @@ impl Published {
 }
 
 impl Log {
-    /// Puts a rewrite in the place of the segments that it was made from, after [`Log::prepare`] under this lock, and
-    /// removes them. What was appended behind the cut stays. Afterwards this handle is as after [`Log::reopen`].
+    /// Replaces the segments that a rewrite was made from, and removes them; [`Log::prepare`] comes first, under this lock.
+    /// Batches behind the cut stay. Afterwards this handle is as after [`Log::reopen`].
     ///
     /// # Errors
     /// `Internal` if the rewrite is of another store, or the log was rewritten since it began, or something was appended

@@ -1,7 +1,7 @@
 //! Reading records by their place, from any thread, while the log grows.
 //!
-//! Sealed segments are mapped; what was scanned or written of the active one is kept in the buffers it came in;
-//! anything else is read from the file. Every read checks the frame's header and its body.
+//! The reader maps sealed segments and keeps the buffers of scanned and written parts of the active one. It reads
+//! everything else from the file. Every read checks the frame's header and its body.
 //!
 //! # Layer
 //! L2.
@@ -51,8 +51,8 @@ impl LogReader {
         self.segment(locator.segment())?.read(locator)
     }
 
-    /// What the header of the frame at `locator` says, and where the next one is, with the first bytes of the body (at most
-    /// `count`), which are not checked: a hint at which record to read.
+    /// Reads the header of the frame at `locator`, and at most `count` first bytes of its body, which it does not check: a
+    /// hint at which record to read.
     ///
     /// # Errors
     /// As [`Self::read`], but for the body.
@@ -368,7 +368,7 @@ impl SegmentFile {
         }
     }
 
-    /// The bytes from `from` to `to` for a scan; fewer if the file ends before, or no batch goes on.
+    /// The bytes from `from` to `to` for a scan; fewer if the file or its batches end before.
     pub(super) fn window(&self, from: u64, to: u64, suite: HashSuite) -> Result<Window> {
         let mapped = self
             .mapped
@@ -384,7 +384,7 @@ impl SegmentFile {
         }
     }
 
-    /// The bytes from `from` on, up to where no batch goes on, always from the file.
+    /// The bytes from `from` to the end of the batches, always from the file.
     pub(super) fn window_to_end(&self, from: u64, suite: HashSuite) -> Result<Window> {
         self.windows(from, u64::MAX, suite)?.here()
     }

@@ -166,8 +166,8 @@ impl Log {
         Ok(())
     }
 
-    /// What `live` is to say when no head was handed in. The log does not know what a commit holds, so root and number are
-    /// those of the mark before if it is about the same commit, else zero.
+    /// The head for `live` if the caller gave none. The log cannot decode a commit, so it takes root and number from the old
+    /// mark if that names the same commit, else zero.
     pub(super) fn head_mark(
         &self,
         live: Option<&Live>,

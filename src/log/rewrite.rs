@@ -10,8 +10,8 @@
 //!
 //! # Invariants
 //! - RWR-2: every published segment was read back from its file and found whole.
-//! - RWR-3: a rewrite has no more batches than it replaces, so the numbers behind the cut go on to rise.
-//! - RWR-4: a rewrite that is given up leaves no file behind.
+//! - RWR-3: a rewrite has at most as many batches as it replaces, so the numbers behind the cut still rise.
+//! - RWR-4: an abandoned rewrite leaves no file.
 //!
 //! # After a crash
 //! Files of a rewrite have names that no reader looks at until it is published; [`Log::begin_rewrite`] and the next

@@ -22,7 +22,7 @@ const COVERED_BYTES: usize = 96;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Chain {
     pub(super) batch: u64,
-    /// `None` where the manifest alone decides what comes before.
+    /// `None` if only the manifest names the batch before.
     pub(super) digest: Option<[u8; 32]>,
 }
 

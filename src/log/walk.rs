@@ -1,8 +1,8 @@
 //! The walk over a segment: the one way in which bytes of a file become batches.
 //!
-//! [`Windows`] reads a file in runs without its holes, so memory goes by what the file holds and not by its length. Zeros belong
-//! to a run where a frame goes on over them; elsewhere a page of zeros ends it. [`Batches`] reads the batches of a run and stops
-//! at the first byte that does not continue them. Seals behind that byte are found wherever they are.
+//! [`Windows`] reads a file in runs without its holes, so memory depends on the content of the file, not on its length. Zeros
+//! within a frame belong to its run; elsewhere a page of zeros ends the run. [`Batches`] reads the batches of a run and stops at
+//! the first byte that does not continue them. [`Window::seals_from`] finds seals behind that byte.
 //!
 //! # Layer
 //! L2.
@@ -417,7 +417,7 @@ impl<'a> Extents<'a> {
             self.at = base + bytes.len() as u64;
             if is_zero {
                 passed = self.pass_frames(&bytes, base, passed, start);
-                // INVARIANT RUN-1: no frame goes on here.
+                // INVARIANT RUN-1: no frame continues here.
                 if passed <= start {
                     break;
                 }

@@ -60,10 +60,10 @@ pub(crate) struct CommitEntry {
     pub(crate) batch: u64,
     /// The place of its record.
     pub(crate) place: Locator,
-    /// Where the first record is that states its map, or what of it changed, with times; if the log was rewritten.
+    /// The place of the first record of its map, or of the changes to it, in a rewritten log.
     pub(crate) map_record: Option<Locator>,
-    /// Whether its batch says nothing of its state, which is that of an older commit. Not known, and false, of a commit that
-    /// a checkpoint covers.
+    /// Whether it has the state of an older commit, because its batch holds no changes. Unknown, and false, for a commit in a
+    /// checkpoint.
     pub(super) takes_state: bool,
     /// Its changes against the kept commit before it, counted on first use.
     pub(crate) counts: OnceLock<ChangeCounts>,

@@ -11,8 +11,8 @@
 //!
 //! # Invariants
 //! - COV-1: a checkpoint covers only what is durable, and only a handle that may write makes one.
-//! - COV-2: a writer keeps the states of a bounded part of its commits in memory: once there are many, a checkpoint is
-//!   made, and they come from there.
+//! - COV-2: a writer keeps the states of a bounded number of its commits in memory. Beyond it, it makes a checkpoint and
+//!   reads them from there.
 
 use std::sync::Arc;
 
@@ -108,8 +108,8 @@ fn reread(source: &Source, log: &Log) -> Reread {
     })
 }
 
-/// Makes a checkpoint if enough was committed since the last one. One that cannot be made is not missed: what it spares
-/// is time.
+/// Makes a checkpoint if enough was committed since the last one. A failure is only a warning, because a checkpoint only
+/// saves time.
 pub(crate) fn checkpoint_if_due(source: &Source, writing: &mut LogHandle, closing: bool) {
     if !source.opened.settings.checkpoints {
         return;
@@ -146,8 +146,8 @@ pub(crate) fn checkpoint_if_due(source: &Source, writing: &mut LogHandle, closin
     }
 }
 
-/// Removes the checkpoints that a rewrite which was cut off left, under the lock, so that the log is the newest one. They
-/// know digests of what was erased, and nothing that the log needs.
+/// Removes the checkpoints that an interrupted rewrite left. The caller holds the lock, so the log is the newest one. They
+/// hold digests of erased records, and the log does not need them.
 pub(crate) fn remove_outdated(source: &Source, writing: &mut LogHandle) {
     if writing.is_tidy {
         return;
@@ -160,12 +160,12 @@ pub(crate) fn remove_outdated(source: &Source, writing: &mut LogHandle) {
     }
 }
 
-/// Lets all that was taken in come from the checkpoint that covers it, as if the store had been opened now. Views keep
-/// what they stand on.
+/// Replaces the states in memory by the checkpoint that covers them, as if the store had just been opened. Views keep
+/// their states.
 fn rest(source: &Source, writing: &LogHandle) -> Result<()> {
     let (log, store) = (&writing.log, source.opened.store());
     let (found, _) = store::open_newest(&*source.opened.disk, LogId::of(log), source.opened.settings.map)?;
-    // Another process may have made a newer one, of what this one has not read yet.
+    // Another process may have made a newer one, of commits that this process has not read yet.
     let Some(checkpoint) = found.filter(|found| found.position() == log.position()) else {
         return Ok(());
     };

@@ -1,14 +1,14 @@
-//! Derived files of the layers above: what can be made anew from the state, kept because making it takes time.
+//! Derived files of the layers above: caches that can be rebuilt from the state, kept because building them takes time.
 //!
-//! A file is bytes under a name. It counts only if it is whole and of this store; else it reads as if it were not there.
-//! Erasure removes all of them, because an index holds words.
+//! A file is bytes under a name. A damaged file, or one of another store, reads as a missing file. Erasure removes all
+//! derived files, because an index holds words.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Invariants
-//! - DER-1: what is read is what was kept under that name in this store, or nothing.
-//! - DER-2: nothing is kept that was made of a state from before an erasure.
+//! - DER-1: a read returns the bytes that were kept under that name in this store, or nothing.
+//! - DER-2: no file is kept that was derived from a state before an erasure.
 //!
 //! # After a crash
 //! The file is the old one or the new one. One that had not got its name is left; the next one takes its place.
@@ -70,7 +70,7 @@ pub(crate) fn derived_content(opened: &Opened, name: &str) -> Result<Option<Byte
     Ok(bytes.and_then(|bytes| bytes.slice(HEADER_BYTES..bytes.len())))
 }
 
-/// The lock that keeps rewrites apart, unless somebody else has it for so long.
+/// Takes the lock that excludes rewrites; returns `None` if another process holds it for all of `patience`.
 pub(crate) fn nobody_rewrites(opened: &Opened, patience: Duration) -> Result<Option<CompactionLock>> {
     match CompactionLock::take(&*opened.disk, patience) {
         Err(error) if error.kind() == ErrorKind::Busy => Ok(None),
@@ -121,7 +121,7 @@ pub(crate) fn derived(opened: &Opened, name: &str) -> Result<Option<Bytes>> {
     Ok(examine(&bytes, name, &opened.instance).is_ok().then_some(bytes))
 }
 
-/// Puts a file in the place of the one with its name. Nobody else does at the same time.
+/// Replaces the file of this name. The caller excludes other writers of it.
 pub(crate) fn write_derived(opened: &Opened, name: &str, bytes: &[u8]) -> Result<()> {
     let path = format!("{FOLDER}/{name}");
     let writing = |error| Error::io(format!("cannot write {path}"), error);

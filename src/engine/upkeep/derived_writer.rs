@@ -29,7 +29,7 @@ impl Inner {
     pub(crate) fn keep_derived(&self, name: &str, bytes: &[u8], of: &View) -> Result<bool> {
         check_name(name)?;
         self.opened().check_writable()?;
-        // INVARIANT DER-2: whoever erases has this lock until its commit is to be read.
+        // INVARIANT DER-2: an erasure holds this lock until its commit can be read.
         let Some(_alone) = nobody_rewrites(self.opened(), Duration::ZERO)? else {
             return Ok(false);
         };

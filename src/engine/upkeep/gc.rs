@@ -1,14 +1,14 @@
 //! Garbage collection: thins history by a policy and rewrites the log without records that no kept commit needs.
 //!
-//! The new log is written beside the old one while readers and writers go on; only its beginning and its publication
-//! take the lock. What was committed meanwhile may need what the new log left out; then it is written once more, this
-//! time under the lock. Other threads that commit by the same handle also wait until it has read the new log.
+//! The rewrite writes the new log beside the old one while readers and writers continue. Only its start and its publication
+//! take the lock. If a commit made meanwhile needs a record that the new log lacks, the rewrite runs once more, under the
+//! lock. Threads that commit through the same handle wait until it has read the new log.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Invariants
-//! - GC-1: a new log is published only if everything that was committed since it was begun finds in it what it needs.
+//! - GC-1: a new log is published only if it holds every record that the commits made since its start need.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -26,8 +26,8 @@ use crate::engine::opened::done_anyway;
 use crate::engine::settings::CLOCK_OFF_MICROS_MAX;
 use crate::engine::write::log_handle::LogHandle;
 
-/// Segments of a log beyond those that its bytes need twice over, before they are merged: doubling needs 11, recoveries make the
-/// others.
+/// Segments beyond twice the number that the bytes of a log need; a log with more is merged. Doubling needs 11, and each
+/// recovery adds one.
 const SEGMENTS_SMALL_MAX: u64 = 64;
 
 /// The result of a garbage collection, or of its preview.
@@ -76,9 +76,9 @@ impl Inner {
         Ok(report)
     }
 
-    /// Collects garbage without being asked, if it is time to and more than half of the log would go; and writes the log anew, with all
-    /// that is in it, if it is in far more segments than it needs. A failure is only noted: nothing is lost by it, and the next
-    /// one may succeed. If somebody else rewrites the log, it is left to them.
+    /// Collects garbage automatically if a collection is due and would free more than half of the log. Merges the segments
+    /// if there are far more than the log needs. A failure becomes a warning, because nothing is lost. Does nothing while
+    /// another process rewrites the log.
     pub(crate) fn collect_if_due(&self) {
         let Some(retention) = self.settings().automatic_gc else {
             return;
@@ -98,8 +98,8 @@ impl Inner {
         }
     }
 
-    /// Each recovery begins a segment, and every handle holds all of them open. Where there is not twice the room for it, it waits: it
-    /// would be tried in vain each time.
+    /// Rewrites the log if recoveries left many small segments, because every handle holds all of them open. Waits while the
+    /// disk has less than twice the room of the log.
     fn merge_segments(&self) -> Result<()> {
         let needed = |bytes: u64| bytes / u64::from(self.settings().segment_bytes_max);
         let free = self.disk().free_bytes();
@@ -162,8 +162,8 @@ impl Inner {
         Ok(self.settings().clock.now().min(Time::from_micros(newest)))
     }
 
-    /// The moment that nobody is asked about: where the commits of the last day come more than a day behind all others,
-    /// one wrong clock may have made them, and they prove no more than a day since those others.
+    /// The time for an automatic collection. If all other commits are more than a day older than those of the last day, one
+    /// wrong clock may have made the latter; then they prove only one day since the others.
     fn proven_time(&self, store: &Store) -> Result<Time> {
         let time_of = |index: usize| -> Result<i64> {
             let commit = store.commit_at(index)?;
@@ -201,8 +201,8 @@ impl Inner {
         })
     }
 
-    /// Writes the log anew with the commits that `choose` keeps, waiting at most `wait` for another rewrite to end. With
-    /// `hold`, no commit happens meanwhile.
+    /// Rewrites the log with the commits that `choose` keeps; waits at most `wait` for another rewrite. With `hold`, it keeps
+    /// the lock all the time.
     pub(crate) fn rewrite(
         &self,
         choose: &dyn Fn(&Store, usize) -> Result<Vec<usize>>,
@@ -217,14 +217,14 @@ impl Inner {
         again.ok_or_else(|| Error::internal("a rewrite under the lock was overtaken"))
     }
 
-    /// `None` if somebody committed meanwhile what the new log does not carry (GC-1).
+    /// Returns `None` if a commit made meanwhile needs a record that the new log lacks (GC-1).
     fn rewrite_once(
         &self,
         choose: &dyn Fn(&Store, usize) -> Result<Vec<usize>>,
         hold: bool,
         wait: Duration,
     ) -> Result<Option<GcReport>> {
-        // Before the mutex: whoever has it may be waiting for the mutex to end its own.
+        // Taken before the mutex: another thread that rewrites may be waiting for the mutex.
         let alone = CompactionLock::take(self.disk(), wait)?;
         let mut writing = self.log.lock();
         writing.begin(&self.source)?;
@@ -280,13 +280,13 @@ impl Inner {
         outcome
     }
 
-    /// Puts a new log in the place of the old one, and reads and covers it, which others need not wait for.
+    /// Replaces the log by a new one, then reads it and writes its checkpoint without the lock.
     ///
     /// # Errors
     /// An error after the new log is in place says that the change is done.
     pub(crate) fn publish(&self, writing: &mut LogHandle, rewritten: Rewritten) -> Result<()> {
         writing.publish(rewritten)?;
-        // They are of the log before, and know digests of what is gone.
+        // They belong to the old log and hold digests of removed records.
         let removed = store::remove_checkpoints(self.disk()).map_err(checkpoints_left);
         removed
             .and_then(|_| self.take_up(writing).map_err(done_anyway))
@@ -310,7 +310,7 @@ impl Inner {
         }
     }
 
-    /// Whether what was committed behind the cut finds what it needs in a new log that holds `kept` and `live`.
+    /// Returns whether a new log with `kept` and `live` holds every record that the commits behind the cut need.
     fn carries(&self, cut: &Cut, kept: &[usize], mut live: Live) -> Result<bool> {
         let store = self.store();
         if !Arc::ptr_eq(&store, &cut.store) {

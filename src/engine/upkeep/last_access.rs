@@ -1,15 +1,15 @@
-//! When objects were last used: no part of the state, so that reading makes no version and no commit.
+//! Last-access times of objects. They are not part of the state, so reading makes no version and no commit.
 //!
-//! The stamps of a handle are in memory until it is synced or closed; then they are merged into a small derived file, and
-//! that into a large one when it has become too large. What tells nothing new within ten minutes is not written: those who
-//! only read write little. A crash loses what was not written.
+//! A handle keeps its stamps in memory until it is synced or closed. Then it merges them into a small derived file, and
+//! that into a large one once it is too large. A stamp less than ten minutes newer than the written one is not written, so
+//! readers write little. A crash loses unwritten stamps.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Invariants
-//! - STP-1: of two stamps of one object the later one counts, whoever writes first.
-//! - STP-2: what is written has no stamp of an object that the newest state does not have.
+//! - STP-1: of two stamps of one object the later one counts, in whatever order they are written.
+//! - STP-2: the files hold stamps only of objects in the newest state.
 //!
 //! # Format
 //! docs/format.md, "Derived files".
@@ -34,7 +34,7 @@ pub(crate) const USES: &str = "uses";
 pub(crate) const USES_NEW: &str = "uses-new";
 /// Rows of the small file above which it is merged into the large one.
 const NEW_MAX: usize = 1_000;
-/// A stamp is written if it is so much later than what is written, in microseconds.
+/// A stamp is written if it is this much later than the written one, in microseconds.
 const NEWS_MICROS: i64 = 10 * 60 * 1_000_000;
 const NAMES: [&str; 2] = [USES, USES_NEW];
 /// The first bytes of a key path: enough to tell objects apart.
@@ -51,7 +51,7 @@ pub(crate) struct Stamps {
     own: HashMap<Key, i64>,
     /// The files as they were last read, with their headers: of all, and of the newest.
     files: [Option<Bytes>; 2],
-    /// Whether the files were read since somebody else may have written them.
+    /// Whether the files were read since another process may have written them.
     is_read: bool,
 }
 
@@ -77,7 +77,7 @@ impl Stamps {
         self.is_read = false;
     }
 
-    /// Takes the files in, as far as they are not known already.
+    /// Reads the files that changed.
     fn read(&mut self, opened: &Opened) -> Result<()> {
         if !self.is_read {
             for (name, file) in NAMES.iter().zip(&mut self.files) {
@@ -190,8 +190,7 @@ fn time_of(row: &[u8; ROW_BYTES]) -> i64 {
     i64::from_le_bytes(time)
 }
 
-/// Writes the stamps that are not written yet. What cannot be written now, because for so long somebody rewrites the log,
-/// may be the next time.
+/// Writes the new stamps. If another process rewrites the log for all of `patience`, a later call writes them.
 pub(crate) fn keep_stamps(
     opened: &Opened,
     stamps: &Mutex<Stamps>,
@@ -236,7 +235,7 @@ fn write_stamps(
     if newest.len() <= NEW_MAX * ROW_BYTES {
         write_derived(opened, USES_NEW, &newest)?;
     } else {
-        // In this order: what is in both is in none too few.
+        // In this order, a crash loses no stamp.
         let all = stamps.rows_of(&NAMES, &state, &store)?;
         write_derived(opened, USES, &all)?;
         write_derived(opened, USES_NEW, &[])?;

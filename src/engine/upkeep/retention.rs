@@ -8,9 +8,9 @@
 //!   of some hour, day or week. It thins bursts of work.
 //!
 //! # Invariants
-//! - RET-1: the newest commit, every commit that a reference names, every commit that a kept one goes back to, and every
-//!   one that erased something stay: these say who did it, and why.
-//! - RET-2: what was forgotten lately comes back whole: the commits that forgot it stay, and each one before them.
+//! - RET-1: these commits stay: the newest one, those that references name, the targets of kept commits, and erasures,
+//!   because they record the author and the reason.
+//! - RET-2: recently forgotten objects can be restored whole: the commits that forgot them stay, and the commit before each.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -22,10 +22,10 @@ use crate::store::{ChangeCounts, Store};
 const HOUR: Duration = Duration::from_hours(1);
 const DAY: Duration = Duration::from_hours(24);
 
-/// How much of history is kept. What lies between the kept commits is thinned: their digests stay in the chain, their
-/// states go, and so do versions that no kept state has.
+/// How much of history is kept. The commits between the kept ones are thinned: their digests stay in the chain. Their
+/// states are removed, with the versions that no kept state holds.
 ///
-/// Whatever it says, snapshots, the bases of drafts, pins and other references keep their commits, and so do erasures.
+/// Commits of snapshots, drafts, pins and other references always stay, and so do erasures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Retention {
@@ -39,18 +39,18 @@ pub struct Retention {
     pub daily: Duration,
     /// The last commit of each week stays if it is younger than this.
     pub weekly: Duration,
-    /// What an agent forgot, shortened or replaced stays if the commit that did it is younger than this: that commit, and
-    /// the one before it, whose state still has it.
+    /// A commit younger than this that forgot, shortened or replaced an object stays. So does the commit before it, whose
+    /// state still holds that object.
     pub forgotten: Duration,
 }
 
-/// The operations whose commits take out of the state what may be wanted back.
+/// The operations whose commits remove objects that a user may want to restore.
 const FORGETTING: [&str; 3] = ["forget", "decay", "note"];
 /// The operations whose commits do so now and then: where a quota needs room, a folder has no file any more, or a guarded
 /// change removes something.
 const MAY_FORGET: [&str; 4] = ["remember", "import", "guard", "release"];
 
-/// Whether a commit takes out of the state what may be wanted back.
+/// Returns whether a commit removes objects that a user may want to restore.
 ///
 /// # Errors
 /// Those of `counts`, which says how much the commit changed.
@@ -139,7 +139,7 @@ impl Retention {
             let young = (kept.len() as u64) < self.newest && self.keeps_young(entry.commit.time, now);
             // Asked in any case, so that a commit that stays for another reason takes its hour, too.
             let point = points.takes(self, entry.commit.time, now);
-            // INVARIANT RET-1. What a commit goes back to is older than it.
+            // INVARIANT RET-1. The target of a commit is older than the commit.
             let is_named = wanted.contains(&entry.digest) || op == Op::ERASE;
             if index + 1 == count || young || point || is_named || forgets || was_before {
                 kept.push(index);

@@ -9,7 +9,7 @@
 //!
 //! # Invariants
 //! - SLV-1: the damaged store is only read; the new one has its name only once it verifies.
-//! - SLV-2: nothing is removed but what a salvage wrote and did not finish: a folder with the mark of one, or an empty one.
+//! - SLV-2: salvage removes only unfinished output of a salvage: a folder with its mark, or an empty folder.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ const SYNC_BYTES: u64 = 32 << 20;
 /// The file that marks a folder as one that a salvage is writing, and that the salvage holds locked.
 const MARK: &str = "salvage.lock";
 
-/// What the name of a new store ends with while it is written.
+/// The end of the name of a new store while salvage writes it.
 const UNFINISHED: &str = ".salvage";
 
 /// The name of the new store while it is written.
@@ -53,7 +53,7 @@ fn exists(path: &Path, what: &str, hint: &str) -> Error {
         .with_hint(hint)
 }
 
-/// Makes the folder for a new store, with the mark in it; removes first what a salvage that was cut off has left there.
+/// Creates the folder for a new store, with the mark in it. First removes the output of an interrupted salvage.
 fn begin(path: &Path) -> Result<(Arc<FileDisk>, Box<dyn LockGuard>)> {
     let foreign = || {
         let hint = "no salvage left it: move it away, or name another folder";
@@ -62,7 +62,7 @@ fn begin(path: &Path) -> Result<(Arc<FileDisk>, Box<dyn LockGuard>)> {
     if let Ok(found) = path.symlink_metadata() {
         // INVARIANT SLV-2.
         let disk = found.is_dir().then(|| FileDisk::open(path)).transpose()?;
-        // An empty one is what is left of a salvage that had not come to make its mark.
+        // A salvage that stopped before it made its mark leaves an empty folder.
         let is_empty = |disk: &FileDisk| disk.list("").is_ok_and(|names| names.is_empty());
         let disk = disk.filter(|disk| disk.open(MARK, Access::Read).is_ok() || is_empty(disk));
         let disk = disk.ok_or_else(foreign)?;
@@ -83,7 +83,7 @@ fn begin(path: &Path) -> Result<(Arc<FileDisk>, Box<dyn LockGuard>)> {
     Ok((Arc::new(disk), mark))
 }
 
-/// Gives a store that is whole its name, then takes the mark off it: without both, no later salvage would clear it away.
+/// Gives the whole store its name, then removes the mark. A later salvage would remove a folder with the mark.
 fn give_name(disk: &FileDisk, unfinished: &Path, to: &Path) -> Result<()> {
     take_mark_off(disk, unfinished, FileDisk::rename_folder(unfinished, to))
 }

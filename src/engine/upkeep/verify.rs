@@ -1,4 +1,4 @@
-//! Reads everything back from the disk and says what is wrong with it.
+//! Verification: reads everything back from the disk and reports damage.
 //!
 //! Two passes that share no memory with the handle: the files (frames, checksums, seals, chain of segments),
 //! then the meaning (every digest, every root, the chain of commits), rebuilt from nothing.
@@ -100,7 +100,7 @@ pub(crate) fn examine(
 }
 
 impl VerifyReport {
-    /// Takes in what came of rebuilding everything.
+    /// Adds the result of the rebuild.
     fn take_contents(&mut self, rebuilt: Result<(Store, Vec<Finding>)>) -> Result<()> {
         match rebuilt {
             Ok((store, missing)) => {
@@ -133,7 +133,7 @@ impl VerifyReport {
     }
 }
 
-/// Checks the files, of the log and of its checkpoints; `tell` is told how many bytes of batches are done.
+/// Checks the files of the log and of its checkpoints; `tell` gets the number of bytes of batches done.
 fn check_files(disk: &Arc<dyn Disk>, options: &Settings, tell: &dyn Fn(u64)) -> Result<VerifyReport> {
     let mut report = VerifyReport::default();
     let mut done = 0;
@@ -182,8 +182,8 @@ fn check_files(disk: &Arc<dyn Disk>, options: &Settings, tell: &dyn Fn(u64)) -> 
     Ok(report)
 }
 
-/// Checks every checkpoint and every derived file whole; what is wrong with one costs nothing. A log that does not hold what a whole one was made
-/// of is older, cut or emptied.
+/// Checks every checkpoint and every derived file; damage in one loses nothing. If the log lacks the batches that a whole
+/// checkpoint covers, the log is older, cut or emptied.
 fn check_derived(disk: &Arc<dyn Disk>, options: &Settings, report: &mut VerifyReport) -> Result<()> {
     let open = || open_log(disk, Mode::ReadOnly, LogOptions::default());
     let known = match open() {
@@ -258,7 +258,7 @@ fn at_batch(error: Error, batch: &Batch) -> Error {
     error.at_record(segment_name(first.locator.segment()), first.locator.offset())
 }
 
-/// Replays the log into a store of its own, through positional reads; also what its records name and is missing.
+/// Replays the log into a new store, by reads without maps. Also returns findings for missing records that others name.
 fn rebuild(
     disk: &Arc<dyn Disk>,
     known: Option<&CommitEntry>,

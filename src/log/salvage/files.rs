@@ -31,7 +31,7 @@ pub(super) struct DamagedFile {
     /// Whether neither a header nor a frame is in it.
     is_blank: bool,
     pub(super) header: Option<SegmentHeader>,
-    /// Where it was sealed, with the number of its last batch, as far as that is known.
+    /// The offset where it was sealed, and the number of its last batch, if known.
     pub(super) sealed: Option<(u64, u64)>,
     /// As [`Piece::age`].
     pub(super) age: u64,
@@ -51,8 +51,8 @@ impl DamagedFile {
         self.sealed.filter(|_| self.header.is_some())
     }
 
-    /// The parts of the file, as far as it was sealed, that are not zero (SAL-3). Records are found again by `index`, the
-    /// place of the file among all, whatever its header says.
+    /// The parts of the file that are not zero, up to where it was sealed (SAL-3). Locators hold `index`, the place of the
+    /// file among all, instead of the number in its header.
     pub(super) fn windows(&self, index: usize, suite: HashSuite) -> Windows<'_> {
         let sealed = self.surely_sealed().map_or(u64::MAX, |(length, _)| length);
         let end = sealed.min(self.length).min(SEGMENT_BYTES_LIMIT);
@@ -201,8 +201,8 @@ pub(super) fn leave_out(
     });
 }
 
-/// Leaves out what a rewrite did away with (SAL-2), sets aside what one wrote, names what is missing and notes where segments were
-/// sealed.
+/// Removes the segments that a rewrite replaced (SAL-2), marks orphaned ones, reports missing ones, and notes where segments
+/// were sealed.
 pub(super) fn use_manifest(files: &mut Vec<DamagedFile>, manifest: &Manifest, found: &mut Vec<Finding>) {
     let highest = manifest.highest_id();
     let listed: HashMap<u64, &SegmentEntry> = manifest.entries().map(|entry| (entry.id, entry)).collect();
@@ -232,8 +232,8 @@ pub(super) fn use_manifest(files: &mut Vec<DamagedFile>, manifest: &Manifest, fo
     use_headers(files);
 }
 
-/// Sets aside what a rewrite wrote and the manifest does not list: it was cut off before that, or the manifest is too old (SAL-2).
-/// It begins a log anew, beside all of what it would have replaced; where some of that is missing, it is needed.
+/// Marks the segments of a rewrite that the manifest does not list: the rewrite was cut off, or the manifest is too old (SAL-2).
+/// If a segment that they would replace is missing, they are needed and stay unmarked.
 fn set_rewrite_aside(files: &mut [DamagedFile], manifest: &Manifest) {
     let present: HashSet<u64> = files
         .iter()
@@ -254,7 +254,7 @@ fn set_rewrite_aside(files: &mut [DamagedFile], manifest: &Manifest) {
     }
 }
 
-/// Says that the log is there twice, which only the manifest tells apart: as it was, and as a rewrite made it.
+/// Reports a log that is there twice, before and after a rewrite: only the manifest could distinguish them.
 pub(super) fn tell_rewritten_twice(files: &[DamagedFile], found: &mut Vec<Finding>) {
     let begins = |file: &&DamagedFile| file.header.is_some_and(|header| header.begins_log());
     let mut beginnings: Vec<&DamagedFile> = files.iter().filter(begins).collect();

@@ -1,7 +1,7 @@
 //! Finding the whole records of a damaged log, also without its manifest and its format file.
 //!
-//! Salvage reads every segment file by itself, reports damage and goes on behind it. The header of a file says which segment it
-//! is; only without a header the name counts. A damaged header costs nothing else: the seed of the checksums follows from the
+//! Salvage reads every segment file by itself, reports damage and continues behind it. The header of a file names its segment;
+//! without a header, the file name counts. A damaged header loses nothing else: the seed of the checksums follows from the
 //! first frame, because a checksum can be computed backwards.
 //!
 //! # Layer
@@ -42,7 +42,7 @@ const LISTINGS: u32 = 8;
 /// Files that were not looked at, at the most, that an error names.
 const NAMED_MAX: usize = 5;
 
-/// A damaged log: its segments, as far as they can be read.
+/// A damaged log: its readable segments.
 pub struct DamagedLog {
     disk: Arc<dyn Disk>,
     suite: HashSuite,

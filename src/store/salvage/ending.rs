@@ -14,7 +14,7 @@ use crate::trie::{NoSource, Trie};
 use super::Salvager;
 use super::guess::Left;
 
-/// What salvage saved, and what is lost.
+/// The result of a salvage: saved and lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SalvageReport {
@@ -24,33 +24,32 @@ pub struct SalvageReport {
     pub versions: u64,
     /// Objects in the newest state.
     pub objects: u64,
-    /// Where in the damaged store something is lost.
+    /// Losses, by their place in the damaged store.
     pub lost: Vec<Finding>,
-    /// Where something may be lost: nobody can tell.
+    /// Possible losses.
     pub unsure: Vec<Finding>,
-    /// What else was wrong with it, and costs nothing.
+    /// Other findings, which lose nothing.
     pub derived: Vec<Finding>,
     /// Ids that left the state because their version is lost.
     pub lost_ids: Vec<String>,
-    /// The key paths of those of which no version that is left says the id.
+    /// The key paths of lost objects whose id no remaining version names.
     pub lost_keys: Vec<KeyPath>,
-    /// Ids whose newest version is lost and that have an earlier one now: the newest that is whole.
+    /// Ids whose newest version is lost; their newest whole version replaces it.
     pub older_ids: Vec<String>,
-    /// Commits that are not kept, besides those that had been thinned.
+    /// Lost commits, without thinned ones.
     pub lost_commits: u64,
     /// Snapshots and other references whose commit is not kept.
     pub lost_references: Vec<String>,
-    /// Ids of the newest state whose content is lost, and nothing else of them.
+    /// Ids of the newest state that lost only their content.
     pub lost_contents: Vec<String>,
-    /// Other records that a kept commit or version names and that are lost: versions of past states and their contents,
-    /// reasons.
+    /// Other lost records that kept commits or versions name: versions of past states, their contents, reasons.
     pub lost_records: u64,
     /// The root of the newest state.
     pub root: Option<Root>,
 }
 
 impl SalvageReport {
-    /// Whether everything was saved, as far as can be told.
+    /// Returns whether no loss was found.
     pub fn is_whole(&self) -> bool {
         self.lost.is_empty()
             && self.lost_ids.is_empty()
@@ -231,7 +230,7 @@ impl Salvager<'_> {
         Ok(lost)
     }
 
-    /// The ids at these key paths, as far as some version names them, and the key paths without a name.
+    /// The ids at these key paths that some version names, and the key paths without a name.
     fn names(&self, keys: BTreeSet<KeyPath>) -> Result<(Vec<String>, Vec<KeyPath>)> {
         let mut names: HashMap<KeyPath, String> = HashMap::new();
         if !keys.is_empty() {

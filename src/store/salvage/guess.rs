@@ -73,8 +73,8 @@ impl<'a> Guess<'a> {
         !self.is_whole(entry) && self.index.erased_by(&entry.digest).is_none()
     }
 
-    /// The state with an earlier version in the place of each that is lost, and without those that have none. What was
-    /// erased is not lost: it stays where the state is proven, and else it leaves, as the erasure made it do.
+    /// Replaces each lost version by an earlier one, or removes its id. Erased versions are not lost: they stay in a proven
+    /// state, and leave any other state.
     pub(super) fn without_lost(&self, damaged: &DamagedLog, is_proven: bool) -> Result<Left> {
         let mut left = Left {
             state: self.state.clone(),
@@ -108,8 +108,8 @@ impl<'a> Guess<'a> {
         Ok(left)
     }
 
-    /// Takes out one object of each cycle of parents that the way up from `starts` leads into (SVN-2): one with an earlier
-    /// version, and of several the one written first, because what moved since is what is not known.
+    /// Removes one object of each cycle of parents that is reached from `starts` (SVN-2): one with an earlier version, and
+    /// of several the one written first, because later moves are unknown.
     fn break_cycles(&self, damaged: &DamagedLog, starts: &[KeyPath], left: &mut Left) -> Result<()> {
         // From where the way up is known to end.
         let mut ending: HashSet<KeyPath> = HashSet::new();

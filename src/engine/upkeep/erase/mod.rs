@@ -1,14 +1,14 @@
-//! Erasure: taking versions, contents and texts out of every file of the store, for good.
+//! Erasure: removes versions, contents and texts from every file of the store for ever.
 //!
-//! The log is written anew without them, under the lock, and the commit that says so is the last batch of the new log:
-//! publishing it commits and erases in one step, so a crash leaves both done or neither.
+//! Erasure rewrites the log without them, under the lock. The commit of the erasure is the last batch of the new log, so
+//! publishing the log commits and erases in one step: a crash leaves both done or neither.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Invariants
-//! - ERA-1: an erase commit and what it erases never stand in one log.
-//! - ERA-2: a state of which nothing was erased by its id keeps its root; commits keep their digests.
+//! - ERA-1: no log holds both an erase commit and the records that it erases.
+//! - ERA-2: a state without an erased id keeps its root; commits keep their digests.
 
 mod survey;
 mod targets;
@@ -33,7 +33,7 @@ use survey::Gone;
 /// The targets of an erasure.
 #[derive(Clone, Debug, Default)]
 pub struct Erasing {
-    /// Ids, of which every version goes, and digests (or 8 and more of their first digits) of single versions, contents,
+    /// Ids, to erase every version of them. Digests, or at least their first 8 digits, to erase single versions, contents,
     /// reasons and sources.
     pub targets: Vec<String>,
     /// Also contents that other objects share, which lose theirs, and earlier versions of other objects that name an
@@ -91,7 +91,7 @@ pub struct ErasedReport {
     pub unlinked: Vec<Id>,
     /// Objects that are not erased themselves and lost their content, or an earlier version.
     pub holders: Vec<Id>,
-    /// The commit; `None` for what was only looked at.
+    /// The commit; `None` for a preview.
     pub commit: Option<CommitInfo>,
 }
 
@@ -109,7 +109,7 @@ impl ErasedReport {
 }
 
 impl Inner {
-    /// Writes the log anew without what is gone, with the commit that says so.
+    /// Rewrites the log without the erased records, with the commit of the erasure.
     fn erase(
         &self,
         writing: &mut LogHandle,
@@ -138,9 +138,9 @@ impl Inner {
         self.write_without(&self.cut(writing), &gone.erasure(mark.commit), &mut rewrite)?;
         rewrite.push(batch, mark.commit)?;
         let rewritten = rewrite.finish()?;
-        // They may hold words of what goes. Nobody keeps another one meanwhile (DER-2).
+        // They may hold words of erased records. No other process keeps a new one meanwhile (DER-2).
         self.forget_derived(&left, &store)?;
-        // INVARIANT ERA-1: the commit comes with the log that does without what it erased.
+        // INVARIANT ERA-1: the commit is part of the log without the erased records.
         self.publish(writing, rewritten)?;
         Ok(gone.into_report(Some(self.committed(mark).map_err(done_anyway)?)))
     }
@@ -157,7 +157,7 @@ impl Inner {
         Ok((batch, trie))
     }
 
-    /// All of the log, every record where it was, but for what is erased.
+    /// Copies the log batch by batch, without the erased records.
     fn write_without(&self, cut: &Cut, erasure: &Erasure, rewrite: &mut crate::log::Rewrite) -> Result<()> {
         let kept: Vec<usize> = (0..cut.commits).collect();
         let live = Live::everything();

@@ -24,7 +24,7 @@ const NAMED: usize = 10;
 
 type Digest = [u8; DIGEST_LEN];
 
-/// Everything that goes.
+/// All records to erase.
 #[derive(Default)]
 pub(super) struct Gone {
     records: HashMap<Digest, ErasedRecord>,
@@ -49,7 +49,7 @@ impl Gone {
     }
 }
 
-/// A version, as far as it matters here.
+/// The fields of a version that an erasure reads.
 struct Version {
     digest: Digest,
     id: String,
@@ -84,7 +84,7 @@ struct Survey<'a> {
     versions: HashMap<Digest, Version>,
     /// Digests that the targets name.
     given: HashSet<Digest>,
-    /// Ids of which every version goes.
+    /// Ids to erase with every version.
     ids: BTreeSet<String>,
     /// Contents that go, and those of them that were asked for.
     contents: HashSet<Digest>,
@@ -94,7 +94,7 @@ impl Inner {
     /// The records to erase.
     ///
     /// # Errors
-    /// What stands against it; see [`crate::engine::memory::Memory::erase`].
+    /// The reason to refuse the erasure; see [`crate::engine::memory::Memory::erase`].
     pub(super) fn survey(&self, cut: &Cut, erasing: &Erasing) -> Result<Gone> {
         let mut survey = Survey {
             inner: self,
@@ -129,7 +129,7 @@ impl Survey<'_> {
         })
     }
 
-    /// Finds what the targets name, and with `derived` what comes from it.
+    /// Finds the records that the targets name and, with `derived`, the versions derived from them.
     fn find_targets(&mut self) -> Result<()> {
         let suite = self.store().suite;
         let mut targets = Targets::of(self.erasing, suite)?;
@@ -214,7 +214,7 @@ impl Survey<'_> {
         Ok(())
     }
 
-    /// Adds what comes from the versions that go, in any number of steps.
+    /// Adds the versions that were derived from erased ones, in any number of steps.
     fn add_derived(&mut self, lineage: Vec<Version>) {
         let mut from: HashMap<Digest, Vec<usize>> = HashMap::new();
         for (number, version) in lineage.iter().enumerate() {
@@ -234,8 +234,8 @@ impl Survey<'_> {
         }
     }
 
-    /// Looks at what goes and is in the state of the head: an id that was given leaves it, and so does what was derived;
-    /// a version that was given is refused, because nobody said that the id is to go.
+    /// Checks the erased versions that the head's state holds. A given id leaves the state, and so do derived versions. A
+    /// given version is refused, because the caller did not name its id.
     fn check_current(&mut self) -> Result<()> {
         let store = &self.cut.store;
         let head = State::of(store, &*store.head()?)?;
@@ -288,7 +288,7 @@ impl Survey<'_> {
         Ok(())
     }
 
-    /// Looks for objects that stay and hold some of what goes: a content, or the id as that of a parent.
+    /// Finds objects that stay and hold an erased content, or an erased id as their parent.
     fn check_others(&mut self) -> Result<()> {
         self.contents
             .extend(self.versions.values().filter_map(|version| version.content));
@@ -329,7 +329,7 @@ impl Survey<'_> {
         self.add_unshared(own)
     }
 
-    /// Contents of the versions that go only because of their parent: what others hold as well is nobody's secret.
+    /// Adds contents of the versions that are erased only because of their parent, unless other objects hold them too.
     fn add_unshared(&mut self, mut contents: HashSet<Digest>) -> Result<()> {
         contents.retain(|content| !self.contents.contains(content));
         if contents.is_empty() {

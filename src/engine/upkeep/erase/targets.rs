@@ -4,7 +4,7 @@
 //! L5.
 //!
 //! # Invariants
-//! - TGT-1: what a record costs does not grow with the number of targets.
+//! - TGT-1: the cost of a record does not grow with the number of targets.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -20,12 +20,12 @@ type Digest = [u8; DIGEST_LEN];
 /// The least and the most digits of a digest that a target may be.
 const DIGITS: std::ops::RangeInclusive<usize> = 8..=2 * DIGEST_LEN;
 
-/// A target as it was typed, and what it may mean.
+/// A target as it was typed, and its possible meanings.
 pub(super) struct Target {
     pub(super) text: String,
     pub(super) is_id: bool,
     pub(super) digests: BTreeSet<Digest>,
-    /// The commit that erased what had that digest or, if it is an id, a version of that.
+    /// The commit that erased the record of that digest or, for an id, one of its versions.
     pub(super) erased_by: Option<CommitDigest>,
 }
 
@@ -98,8 +98,8 @@ impl Targets {
         is_wanted
     }
 
-    /// Notes the mark of an erasure. It matters for an id only if no version of that is left, and says who erased one of them:
-    /// rather than that one was lost.
+    /// Notes the marker of an erased record. For an id, it matters only if no version is left. A marker with an author
+    /// replaces one of a lost record.
     pub(super) fn note_erased(&mut self, erased: &Erased) {
         let of_id = erased.key.and_then(|key| self.by_key.get(&key).copied());
         for number in self.fitting(&erased.digest).into_iter().chain(of_id) {
