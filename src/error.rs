@@ -181,7 +181,7 @@ impl Error {
 
     /// Adds the ids of the affected objects.
     #[must_use]
-    pub fn with_ids(mut self, ids: Vec<String>) -> Self {
+    pub(crate) fn with_ids(mut self, ids: Vec<String>) -> Self {
         self.0.ids = ids;
         self
     }

@@ -14,7 +14,7 @@
 //! let id = Id::new("facts/editor")?;
 //! let mut fact = NewObject::new(id.clone(), Kind::new("fact")?);
 //! fact.content = Some("The user edits with Helix.".to_owned());
-//! memory.put(fact, &Writer::user().actor("vera"))?;
+//! memory.put(fact, &Writer::person("vera"))?;
 //!
 //! // Several changes at once, as one commit or none.
 //! let mut draft = memory.draft(&Writer::user().reason("tidying up"));

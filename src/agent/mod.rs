@@ -1,5 +1,38 @@
 //! The verbs of an agent over [`Memory`](crate::Memory).
 //!
+//! [`Agent`] is the handle. It scans what it stores, ranks what it recalls, and keeps a change only if its checks pass.
+//!
+//! ```
+//! use treering::agent::{Agent, Checks, NewItem, Policy, Reach, RecallQuery, RememberOptions, Settings};
+//! use treering::{Id, Memory, Writer};
+//!
+//! let agent = Agent::new(Memory::in_memory()?, Settings::default());
+//! let (vera, model) = (Writer::person("vera"), Writer::model("agent").session("monday"));
+//!
+//! // Remember, and find it again.
+//! let tea = NewItem::new("Vera drinks green tea in the morning.");
+//! drop(agent.remember(tea, &RememberOptions::default(), &vera)?);
+//! let found = agent.recall(&agent.memory().view(), &RecallQuery::new("tea", Reach::All))?;
+//! assert_eq!(found.hits.len(), 1);
+//!
+//! // A guarded turn is kept whole or not at all.
+//! drop(agent.memory().snapshot(Some("before"), &model)?);
+//! let plan = Id::new("plan")?;
+//! let turn = |draft: &mut treering::Draft| {
+//!     draft.put(NewItem::new("Buy green tea.").into_object(plan.clone())?)
+//! };
+//! let guarded = agent.attempt(&model, turn, &Checks::new(Policy::default()))?;
+//! drop(guarded.into_result()?);
+//!
+//! // Go back. It is a new commit, so it can be undone too.
+//! drop(agent.memory().rollback(&"before".parse()?).by(&model)?);
+//! assert!(!agent.memory().view().contains(&plan)?);
+//! # Ok::<(), treering::Error>(())
+//! ```
+//!
+//! `examples/host.rs` is a host of 60 lines with notes, recall, a guarded turn and a rollback.
+//!
+//! # Inside
 //! The handle is [`Agent`]. `vocabulary`, `item`, `scope` and `settings` define the terms of the layer. `words` and `markdown`
 //! read texts. `change` is the only way to a commit. Every other module is a verb or a family of verbs.
 //!

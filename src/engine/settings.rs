@@ -92,8 +92,9 @@ impl Default for Limits {
 
 impl Limits {
     /// Limits with another longest content, in bytes.
+    #[cfg(test)]
     #[must_use]
-    pub fn with_content_bytes_max(mut self, bytes: usize) -> Self {
+    pub(crate) fn with_content_bytes_max(mut self, bytes: usize) -> Self {
         self.content_bytes_max = bytes;
         self
     }

@@ -43,7 +43,7 @@ impl Format {
     }
 
     /// The format by the extension, else by the first line with a mark of a format, else Markdown, which any text is.
-    pub fn detect(path: &str, text: &str) -> Self {
+    pub(crate) fn detect(path: &str, text: &str) -> Self {
         Self::from_path(path).unwrap_or_else(|| {
             text.lines()
                 .take(DETECTION_LINES_MAX)

@@ -174,7 +174,7 @@ pub struct Commit {
 
 impl Commit {
     /// The lane of a commit that names neither a session nor an actor.
-    pub const DEFAULT_LANE: &'static str = "default";
+    pub(crate) const DEFAULT_LANE: &'static str = "default";
 
     /// Returns the lane of the commit: its session, else its actor, else [`Self::DEFAULT_LANE`].
     pub fn lane(&self) -> &str {

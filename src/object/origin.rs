@@ -34,7 +34,7 @@ pub enum Origin {
 
 impl Origin {
     /// All classes, most trusted first.
-    pub const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::DirectUser,
         Self::Host,
         Self::Model,
@@ -86,7 +86,7 @@ impl Origin {
     }
 
     /// Returns whether this is more trusted than `other`.
-    pub fn is_above(self, other: Self) -> bool {
+    pub(crate) fn is_above(self, other: Self) -> bool {
         self.distrust() < other.distrust()
     }
 

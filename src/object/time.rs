@@ -25,7 +25,7 @@ impl Time {
 
     /// Returns the time `micros` microseconds later, or the last possible time.
     #[must_use]
-    pub const fn plus_micros(self, micros: i64) -> Self {
+    pub(crate) const fn plus_micros(self, micros: i64) -> Self {
         Self(self.0.saturating_add(micros))
     }
 

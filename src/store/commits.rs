@@ -47,7 +47,7 @@ impl ChangeCounts {
     }
 
     /// Returns the sum of all three.
-    pub fn total(self) -> u64 {
+    pub(crate) fn total(self) -> u64 {
         self.added + self.changed + self.removed
     }
 }

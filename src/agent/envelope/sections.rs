@@ -57,7 +57,7 @@ pub(super) const SNAPSHOT_CHARS_MAX: usize = 3000;
 
 impl Section {
     /// All sections, in the order of the text.
-    pub const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::ProjectRules,
         Self::KeyDecisions,
         Self::PersistentMemory,

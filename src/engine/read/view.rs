@@ -242,7 +242,7 @@ impl View {
     ///
     /// # Errors
     /// As [`Self::children`].
-    pub fn child_count(&self, id: &Id) -> Result<u64> {
+    pub(crate) fn child_count(&self, id: &Id) -> Result<u64> {
         Ok(self.source.children(self.state())?.of(id)?.count() as u64)
     }
 

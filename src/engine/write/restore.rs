@@ -67,7 +67,7 @@ impl Draft {
     /// # Errors
     /// `NotFound` if there is no such version of `id`, with the code `erased` or `lost` if there once was one of that digest;
     /// else as [`Self::restore`].
-    pub fn restore_version(&mut self, id: &Id, version: ObjectDigest) -> Result<bool> {
+    pub(crate) fn restore_version(&mut self, id: &Id, version: ObjectDigest) -> Result<bool> {
         let store = self.base().source.opened.store();
         let found = store.records.find_object(version)?.map(|(_, object)| object);
         let Some(object) = found.filter(|object| object.id() == id.as_str()) else {

@@ -10,6 +10,7 @@ mod docs;
 mod invariants;
 mod layers;
 mod packages;
+mod public;
 mod size;
 mod source;
 mod words;
