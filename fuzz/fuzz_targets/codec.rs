@@ -4,7 +4,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use treering::testing::digest::{HashAlgorithm, HashSuite};
-use treering::{Commit, Object, Origin, Reference};
+use treering::testing::object::Reference;
+use treering::{Commit, Object, Origin};
 
 fuzz_target!(|input: &[u8]| {
     let Some((which, bytes)) = input.split_first() else {

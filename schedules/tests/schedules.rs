@@ -18,9 +18,8 @@ use shuttle::thread;
 use shuttle::{Config, FailurePersistence, Runner};
 use treering::testing::opening::memory_on;
 use treering::testing::sim_disk::{CrashImage, SimDisk};
-use treering::{
-    CommitDigest, Durability, Id, Kind, Memory, NewObject, Options, Retention, VerifyDepth, View, Writer,
-};
+use treering::upkeep::VerifyDepth;
+use treering::{CommitDigest, Durability, Id, Kind, Memory, NewObject, Options, Retention, View, Writer};
 
 /// Runs `scenario` under half as many random schedules as asked for, and as many with few, well placed changes of the thread.
 fn under_schedules(scenario: fn()) {
@@ -120,7 +119,8 @@ impl Witness {
             assert_eq!(view.len(), names.len() as u64);
             assert!(names.iter().all(|name| has(&view, name)));
             for (seq, digest) in self.seen.lock().unwrap().iter() {
-                let found = memory.resolve(&digest.to_string().parse().unwrap(), "").unwrap();
+                let revision = digest.to_string().parse().unwrap();
+                let found = memory.view_at(&revision, "").unwrap().commit();
                 assert_eq!(
                     found.commit.seq, *seq,
                     "a commit was seen that is not of this history"

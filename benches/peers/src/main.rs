@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use redb::{Database, Durability, ReadableDatabase, TableDefinition};
 use rusqlite::Connection;
 use rusqlite::backup::Backup;
-use treering::{HashAlgorithm, HashSuite, Id, Kind, Memory, NewObject, Origin, Value, Writer};
+use treering::proof::HashSuite;
+use treering::{HashAlgorithm, Id, Kind, Memory, NewObject, Origin, Value, Writer};
 
 const A_COMMIT: usize = 1_000;
 /// Rounds of the short measures; the median counts.
