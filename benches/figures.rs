@@ -1,6 +1,6 @@
-//! The ratios that this project promises, each measured inside one run.
+//! The ratios that this project promises, each measured within one run.
 //!
-//! `cargo bench --bench figures` prints them; `TREERING_BENCH_MAX=100000` makes it quicker. Times are medians.
+//! `cargo bench --bench figures` prints them; `TREERING_BENCH_MAX=100000` makes it faster. Times are medians.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -30,7 +30,7 @@ fn object(number: usize, round: usize) -> NewObject {
     object
 }
 
-/// A small deterministic generator: the order of visits must not follow the order of writing.
+/// A small deterministic generator: the order of visits must differ from the order of writing.
 struct Random(u64);
 
 impl Random {
@@ -71,7 +71,7 @@ fn ratio(one: Duration, other: Duration) -> f64 {
     one.as_secs_f64() / other.as_secs_f64()
 }
 
-/// Anonymous memory of this process in bytes: heap, without mapped files.
+/// Returns the anonymous memory of this process in bytes: the heap, without mapped files.
 fn anonymous_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
@@ -80,7 +80,7 @@ fn anonymous_bytes() -> u64 {
         * 1024
 }
 
-/// Snapshot and rollback of a small and a large memory, in turns so that both see the same noise.
+/// Measures snapshot and rollback of a small and a large memory, alternately, so that both see the same noise.
 fn snapshot_and_rollback(what: &str, small: &Memory, large: &Memory, sizes: (usize, usize)) {
     let prepare = |memory: &Memory| {
         memory.snapshot(Some("good"), &Writer::user()).unwrap();
@@ -149,7 +149,7 @@ fn get(memory: &Memory, size: usize) {
     );
 }
 
-/// Opens either store by its checkpoint and reads one object, which nothing has read before.
+/// Opens each store from its checkpoint and reads one object that was not read before.
 fn open_and_get(middle: &Path, large: &Path, size: usize) {
     let mut random = Random(5);
     let mut open = |store: &Path, size: usize| {
@@ -158,7 +158,7 @@ fn open_and_get(middle: &Path, large: &Path, size: usize) {
         let found = memory.view().get(&wanted).unwrap();
         black_box(found.unwrap().content().map(str::len));
     };
-    // In turns, so that a disturbance hits both.
+    // Measured alternately, so that a disturbance affects both.
     let (mut of_middle, mut of_large) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         of_middle.push(time(1, || open(middle, size.min(10_000))));
@@ -171,9 +171,9 @@ fn open_and_get(middle: &Path, large: &Path, size: usize) {
     );
 }
 
-/// Runs in a process of its own, so that nothing freed before is used again and passes unseen.
+/// Runs in a separate process, because reuse of freed memory would hide an increase.
 fn memory_of_snapshots(store: &Path, size: usize) {
-    // Small segments, so that the active one, which is held in memory, does not count for much.
+    // Small segments keep the active one small, which is held in memory.
     let memory = Options::new().segment_bytes_max(1 << 20).create(store).unwrap();
     fill(&memory, &(0..size).collect::<Vec<_>>(), 0);
     let mut random = Random(11);

@@ -1,4 +1,4 @@
-//! The handle that the verbs hang on.
+//! The handle whose methods are the verbs of an agent.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -15,7 +15,7 @@ use crate::recall::Embedder;
 use crate::scan::Scanner;
 use crate::threads::Mutex;
 
-/// An agent's memory: a [`Memory`] with the verbs of an agent. Cheap to clone, may be shared between threads.
+/// A [`Memory`] with the verbs of an agent. It is cheap to clone, and threads can share it.
 #[derive(Clone)]
 pub struct Agent {
     memory: Memory,
@@ -29,7 +29,7 @@ pub struct Agent {
 impl Agent {
     /// Returns the agent of `memory`.
     pub fn new(memory: Memory, settings: Settings) -> Self {
-        // Only a holder of the store can check a guess against a marker. Copies of a store make the same markers.
+        // Only a holder of the store can check a guess against a marker. Copies of a store produce the same markers.
         let mut key = [0; 32];
         key[..16].copy_from_slice(&memory.lineage());
         let scanner = Scanner::new(settings.scan.clone(), keyed(&key, b"treering markers of secrets"));
@@ -53,17 +53,17 @@ impl Agent {
         Ok(self)
     }
 
-    /// The memory below.
+    /// Returns the memory below the agent.
     pub fn memory(&self) -> &Memory {
         &self.memory
     }
 
-    /// The settings.
+    /// Returns the settings of the agent.
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// The scanner that reads every text before the agent stores it.
+    /// Returns the scanner that reads every text before the agent stores it.
     pub(crate) fn scanner(&self) -> &Scanner {
         &self.scanner
     }

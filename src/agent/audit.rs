@@ -24,11 +24,11 @@ const IDS_SHOWN: usize = 20;
 /// The commits to list: those that meet every given condition.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AuditRequest {
-    /// By this actor.
+    /// Only commits by this actor.
     pub actor: Option<String>,
-    /// In this session.
+    /// Only commits in this session.
     pub session: Option<String>,
-    /// From this source.
+    /// Only from this source.
     pub source: Option<String>,
     /// Changed an object of this kind.
     pub kind: Option<String>,
@@ -36,22 +36,22 @@ pub(crate) struct AuditRequest {
     pub op: Option<String>,
     /// Changed this object.
     pub id: Option<Id>,
-    /// From this time on.
+    /// Only commits from this time on.
     pub since: Option<Time>,
-    /// Until this time.
+    /// Only commits up to this time.
     pub until: Option<Time>,
 }
 
-/// One line of the log: a commit.
+/// One line of the audit log: a commit.
 #[derive(Clone, Debug)]
 pub(crate) struct AuditLine {
     /// The commit.
     pub info: CommitInfo,
-    /// The source of its content; `None` if it was erased.
+    /// The source of its content; `None` if it was not given or was erased.
     pub source: Option<String>,
-    /// The reason; `None` if it was erased.
+    /// The reason; `None` if it was not given or was erased.
     pub reason: Option<String>,
-    /// How much it changed.
+    /// The number of added, changed and removed ids.
     pub counts: ChangeCounts,
     /// The changed ids, at most 20.
     pub ids: Vec<String>,
@@ -102,7 +102,7 @@ impl Iterator for Audit {
 }
 
 impl Audit {
-    /// The line of a commit, if it matches. Cheap conditions come first.
+    /// Returns the line of a commit, if the commit matches. Cheap conditions are tested first.
     fn line(&self, info: CommitInfo) -> Result<Option<AuditLine>> {
         let (commit, wanted) = (&info.commit, &self.request);
         let fits = |wanted: &Option<String>, found: Option<&str>| {
@@ -132,7 +132,7 @@ impl Audit {
         }))
     }
 
-    /// The first ids that the commit changed; `None` if it does not match.
+    /// Returns the first ids that the commit changed; `None` if the commit does not match.
     fn ids(&self, info: &CommitInfo) -> Result<Option<Vec<String>>> {
         let wanted = &self.request;
         let is_open = wanted.id.is_none() && wanted.kind.is_none();
@@ -286,7 +286,7 @@ mod tests {
         let (since, until) = (Some(time), Some(time));
         assert_eq!(seqs(&agent, AuditRequest { since, ..all() }), [3, 2]);
         assert_eq!(seqs(&agent, AuditRequest { until, ..all() }), [2, 1, 0]);
-        // Earlier commits are not read.
+        // The iterator does not read earlier commits.
         let mut audit = agent.audit(&memory.view(), AuditRequest { since, ..all() });
         assert_eq!(audit.by_ref().count(), 2);
         assert!(audit.commits.is_none());

@@ -21,7 +21,7 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How long the reader reads on after the program ended, while child processes keep writing.
 const TALK_MAX: Duration = Duration::from_secs(10);
 
-/// How a run ended.
+/// The result of a run.
 pub(crate) struct Ran {
     /// How the program ended; `None` at the time limit.
     pub(crate) status: Option<ExitStatus>,
@@ -31,10 +31,10 @@ pub(crate) struct Ran {
     pub(crate) errors: Vec<u8>,
 }
 
-/// Runs `command` with `input` for at most `limit`, and keeps `bytes_max` of each of its outputs.
+/// Runs `command` with `input` for at most `limit`, and keeps at most `bytes_max` bytes of each output.
 ///
 /// # Errors
-/// That of the system, if it cannot be started or waited for.
+/// The error of the system if the program cannot be started or waited for.
 pub(crate) fn run(
     command: &mut Command,
     input: String,
@@ -68,7 +68,7 @@ fn feed(child: &mut Child, input: String) -> io::Result<()> {
     feeding.map(drop)
 }
 
-/// Collects the output of the program, and keeps reading past the limit.
+/// Collects the output of the program in a thread. Reading continues past the limit, without keeping more.
 fn listen(pipe: Option<impl Read + Send + 'static>, bytes_max: usize) -> Written {
     let written = Written::default();
     let taken = Arc::clone(&written);
@@ -108,7 +108,7 @@ fn wait(child: &mut Child, started: Instant, limit: Duration) -> io::Result<Opti
     }
 }
 
-/// The output: all of it, or the part that arrived before a pause, or before `until` at the latest.
+/// Returns the output up to its end, a pause of `LAST_WORDS`, or `until`, whichever comes first.
 fn last_words(written: &Written, until: Instant) -> Vec<u8> {
     let mut since = Instant::now();
     let mut length = 0;

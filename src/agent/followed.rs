@@ -54,7 +54,7 @@ impl<T: Keep> Followed<T> {
     /// Keeps the value on disk if much changed since it was kept. Returns whether it did.
     ///
     /// # Errors
-    /// `Io` if it cannot be written; with the code `read_only` for a handle that only reads.
+    /// `Io` if it cannot be written, with the code `read_only` for a read-only handle.
     pub(in crate::agent) fn keep(&mut self, memory: &Memory) -> Result<bool> {
         memory.keep(&mut self.derived, &self.view)
     }

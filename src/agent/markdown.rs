@@ -1,4 +1,4 @@
-//! Markdown syntax for cutting texts: indents, code fences, and list items.
+//! The Markdown syntax that matters for cutting texts: indents, code fences and list items.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
@@ -29,7 +29,7 @@ impl Fence {
         (length >= 3 && !(sign == '`' && bare[length..].contains('`'))).then_some(Self { sign, length })
     }
 
-    /// Whether a line closes it.
+    /// Whether a line closes this fence.
     pub(crate) fn is_closed_by(self, line: &str) -> bool {
         let bare = line.trim();
         bare.chars().count() >= self.length && bare.chars().all(|next| next == self.sign)

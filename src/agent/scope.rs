@@ -1,7 +1,7 @@
-//! Which scope an item belongs to, and which scopes an answer may come from.
+//! The scope of an item, and the scopes that a verb may read.
 //!
-//! The engine takes any text for a scope. The verbs use four classes, `global`, `project:NAME`, `session:ID` and
-//! `agent:NAME`, and take any other text as it is. The project is found from a folder, and every answer names it.
+//! The engine accepts any text as a scope. The verbs know four classes, `global`, `project:NAME`, `session:ID` and
+//! `agent:NAME`, and accept any other text unchanged. The project is found from a folder, and every answer names it.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -14,11 +14,11 @@ use std::path::Path;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::Scope;
 
-/// Before the name of a project.
+/// The prefix of the scope of a project.
 const PROJECT: &str = "project:";
-/// Before the id of a session.
+/// The prefix of the scope of a session.
 const SESSION: &str = "session:";
-/// Before the name of an agent.
+/// The prefix of the scope of an agent.
 const AGENT: &str = "agent:";
 /// Names that mark the top folder of a project.
 const MARKS: [&str; 5] = [".git", ".hg", ".jj", ".treering", ".opencode"];
@@ -47,11 +47,12 @@ impl Place {
         }
     }
 
-    /// Returns the scope that `word` stands for: `global`, `project`, `session`, `agent`, a class with a name such as
-    /// `project:tea`, or any other text as it is.
+    /// Returns the scope that `word` names: `global`, `project`, `session`, `agent`, a class with a name
+    /// (`project:tea`), or any other text unchanged.
     ///
     /// # Errors
-    /// `InvalidInput` (code `no_place`): there is no project, session or agent here; or the text is no scope.
+    /// `InvalidInput` (code `no_place`) if this place has no project, session or agent for `word`; `InvalidInput` if
+    /// the text is not a scope.
     pub fn scope(&self, word: &str) -> Result<Scope> {
         let named = |class: &str, name: &Option<String>, hint: &str| match name {
             Some(name) => Scope::new(&format!("{class}{name}")),
@@ -79,7 +80,7 @@ impl Place {
         }
     }
 
-    /// Returns the scope of an item that names none: the project if there is one, else `global`.
+    /// Returns the default scope of an item: the project if there is one, else `global`.
     ///
     /// # Errors
     /// As [`Self::scope`].
@@ -91,7 +92,7 @@ impl Place {
         })
     }
 
-    /// Returns the scopes that a verb reads if it names none: `global`, and the project, session and agent of this place.
+    /// Returns the scopes that a verb reads by default: `global`, and the project, session and agent of this place.
     ///
     /// # Errors
     /// As [`Self::scope`].
@@ -115,12 +116,12 @@ impl Place {
 pub enum Reach {
     /// Every scope of the store.
     All,
-    /// These.
+    /// Only these scopes.
     Scopes(Vec<Scope>),
 }
 
 impl Default for Reach {
-    /// No scope at all.
+    /// An empty set of scopes.
     fn default() -> Self {
         Self::Scopes(Vec::new())
     }
@@ -135,7 +136,7 @@ impl Reach {
         }
     }
 
-    /// Returns this reach and these scopes.
+    /// Returns this reach with more scopes added.
     #[must_use]
     pub(crate) fn with<'a>(&self, more: impl IntoIterator<Item = &'a Scope>) -> Self {
         match self {
@@ -148,7 +149,7 @@ impl Reach {
         }
     }
 
-    /// Returns the names of the scopes; `None` is all of them.
+    /// Returns the names of the scopes; `None` means every scope.
     pub(crate) fn names(&self) -> Option<Vec<&str>> {
         match self {
             Self::All => None,

@@ -33,13 +33,13 @@ pub(super) fn supersedes(view: &View, new: &Object, old: &Object) -> Result<bool
         && (written(view, new)? > written(view, old)? || !leads_to(view, old, new)?))
 }
 
-/// Whether the claim of `new` on `old` counts (SUP-1).
+/// Whether the claim of `new` on `old` is valid (SUP-1).
 fn may_supersede(view: &View, new: &Object, old: &Object) -> bool {
     let is_over = new.expires().is_some_and(|expires| expires <= view.now());
     !is_over && new.scope() == old.scope() && !old.origin().is_above(new.origin())
 }
 
-/// Whether a chain of claims that count leads from one item to another.
+/// Whether a chain of valid claims leads from one item to another.
 fn leads_to(view: &View, from: &Object, to: &Object) -> Result<bool> {
     let mut waiting = vec![from.clone()];
     let mut seen = BTreeSet::new();
@@ -89,7 +89,7 @@ mod tests {
         drop(agent.memory().put(object, &Writer::of(class)).unwrap());
     }
 
-    /// What recall shows without what is superseded, in its order; and what the envelope shows.
+    /// Returns the ids that recall shows without superseded items, and the ids that the envelope shows, both sorted.
     fn standing(agent: &Agent, text: &str) -> (Vec<String>, Vec<String>) {
         let view = agent.memory().view();
         let query = RecallQuery {
@@ -138,7 +138,7 @@ mod tests {
         let found = agent.recall(&agent.memory().view(), &asked).unwrap();
         assert_eq!(found.hits[0].id.as_str(), "mine");
         assert!(found.hits.iter().all(|hit| hit.superseded_by.is_empty()));
-        // Who is trusted as much takes the place.
+        // An item of equal trust supersedes it.
         put(
             &agent,
             "new",
@@ -170,7 +170,7 @@ mod tests {
         let query = RecallQuery::new("the office is in Rome", Reach::All);
         let hits = agent.recall(&agent.memory().view(), &query).unwrap().hits;
         assert_eq!(hits[0].id.as_str(), "a");
-        // Of three, the newest stays, whoever else does.
+        // In a cycle of three, the newest item stays.
         put(&agent, "b", "the office is in Rome", &["c"], Origin::DirectUser);
         put(&agent, "c", "the office is in Pisa", &["a"], Origin::DirectUser);
         let (hits, shown) = standing(&agent, "the office is in");
@@ -202,7 +202,7 @@ mod tests {
         put(&agent, "c", "the office is in Lima", &["b"], person);
         let page = Origin::ToolExternal;
         put(&agent, "page", "the office is in Pisa", &["c"], page);
-        // Written last, and all it leads to is a page that may not take the place of anything.
+        // This item is the newest, but it only leads to a page, whose claim is not valid. So there is no cycle.
         put(&agent, "a", "the office is in Oslo", &["page"], person);
         let only_c = vec!["c".to_owned()];
         assert_eq!(standing(&agent, "the office is in"), (only_c.clone(), only_c));

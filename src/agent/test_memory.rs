@@ -1,4 +1,4 @@
-//! A memory for tests, with a clock that they move.
+//! A memory for tests, with a clock that the test moves.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -9,7 +9,7 @@ use crate::object::Time;
 
 pub(super) use crate::calendar::DAY_MICROS as DAY;
 
-/// A clock that stands until it is moved.
+/// A clock that moves only when the test moves it.
 pub(super) struct TestClock(AtomicI64);
 
 impl TestClock {
@@ -24,7 +24,7 @@ impl Clock for TestClock {
     }
 }
 
-/// A memory in a folder of its own, at noon of the day 20,000.
+/// A memory in its own folder, with the clock at noon of day 20,000.
 pub(super) struct TestMemory {
     pub(super) agent: Agent,
     pub(super) clock: Arc<TestClock>,

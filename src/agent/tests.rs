@@ -1,4 +1,4 @@
-//! That no verb lets a secret into any file, in any field.
+//! Tests that no verb writes a secret to a file, through any field.
 
 use std::sync::Arc;
 
@@ -20,10 +20,10 @@ use crate::testing::opening::memory_on;
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::SimDisk;
 
-/// Secrets of each field.
+/// The number of secrets tried in each field.
 const ROUNDS: usize = 17;
 
-/// A secret that no other is like.
+/// Returns a random, unique secret.
 fn secret(random: &mut SplitMix64) -> String {
     const ALL: &[u8] = b"abcdefghijkmnopqrstuvwyzABCDEFGHJKLMNPQRSTUVWYZ23456789";
     let kinds = [
@@ -160,10 +160,10 @@ fn line(agent: &Agent, text: String) -> Result<()> {
         .map(drop)
 }
 
-/// Puts a secret somewhere; the number is new each time.
+/// Passes a secret to one field of a verb. The number differs in each call.
 type Way = fn(&Agent, &str, usize) -> Result<()>;
 
-/// What a verb may be given a secret in, by verb and field, and whether the rest of it is stored then.
+/// Every verb and field that can receive a secret, and whether the call still stores the rest of the input.
 const WAYS: &[(&str, bool, Way)] = &[
     ("remember text", true, |agent, secret, number| {
         remembered(agent, number, |item| item.text = format!("the key is {secret}"))
@@ -421,7 +421,7 @@ const WAYS: &[(&str, bool, Way)] = &[
         )
     }),
     ("guard text at the limit", false, |agent, _, number| {
-        // The marker is longer than the secret.
+        // The marker is longer than the secret, so the text with the marker exceeds the limit.
         let short = "password=abc12345";
         let text = format!("{short} {}", "x ".repeat((1 << 19) - 9));
         guarded(

@@ -35,11 +35,11 @@ impl Agent {
         search::recall(self, view, query)
     }
 
-    /// Gives `read` the recall index of the state of `view`. Others may read and write meanwhile.
+    /// Calls `read` with the recall index of the state of `view`. Other callers may read and write meanwhile.
     ///
     /// # Errors
-    /// Those of `read`; `Corrupt` or `Io` if an object cannot be read; `InvalidInput` (code `over_limit`) after some
-    /// thousand million words.
+    /// The errors of `read`; `Corrupt` or `Io` if an object cannot be read; `InvalidInput` (code `over_limit`) after
+    /// some thousand million words.
     pub(crate) fn with_index<T>(
         &self,
         view: &View,
@@ -69,7 +69,7 @@ impl Agent {
         decay::run(self, pass, writer)
     }
 
-    /// A pass of decay at `now`, by the actor `decay`.
+    /// Runs a pass of decay at `now`, by the actor `decay`.
     ///
     /// # Errors
     /// As [`Self::decay`].
@@ -84,8 +84,8 @@ impl Agent {
     /// Imports a file of another system in one commit of the operation `import`.
     ///
     /// # Errors
-    /// `InvalidInput` (code `unreadable`) if the whole file cannot be read; as a commit. A fault in a part of it is a
-    /// finding.
+    /// `InvalidInput` (code `unreadable`) if the file cannot be read as a whole; also the errors of a commit. A fault
+    /// in one part is a finding.
     pub(crate) fn take_foreign(&self, foreign: &Foreign<'_>, writer: &Writer) -> Result<ForeignTaken> {
         import::take(self, foreign, writer)
     }
@@ -93,13 +93,13 @@ impl Agent {
     /// Returns the files of the blocks in `reach`.
     ///
     /// # Errors
-    /// As [`View::query`].
+    /// The errors of [`View::query`].
     pub(crate) fn block_texts(&self, view: &View, place: &Place, reach: &Reach) -> Result<BlockTexts> {
         blocks::texts(view, place, reach)
     }
 
-    /// Whether overwriting a block file loses no edit: the file equals its block in `view`, or equals the block at the time
-    /// in its line `updated`.
+    /// Returns whether overwriting a block file loses no edit. The file must equal its block in `view`, or the block at
+    /// the time in its line `updated`.
     ///
     /// # Errors
     /// As [`View::get`].
@@ -110,8 +110,8 @@ impl Agent {
     /// Imports edited block files, in one commit of the operation `import`.
     ///
     /// # Errors
-    /// As a commit; `Denied` (code `less_trusted`): the writer would prune blocks that are more trusted. A fault in one
-    /// file costs no other file.
+    /// The errors of a commit; `Denied` (code `less_trusted`): the writer would prune blocks that are more trusted. A
+    /// fault in one file does not affect the others.
     pub(crate) fn take_blocks(
         &self,
         files: &[FoundFile],
@@ -121,10 +121,10 @@ impl Agent {
         blocks::take(self, files, take, writer)
     }
 
-    /// Keeps the recall index on disk for the next process if much changed since it was kept. Returns whether it did.
+    /// Saves the recall index to disk for the next process if much changed since the last save. Returns whether it did.
     ///
     /// # Errors
-    /// `Io` if it cannot be written; with the code `read_only` for a handle that only reads.
+    /// `Io` if it cannot be written, with the code `read_only` for a read-only handle.
     pub(crate) fn keep_index(&self) -> Result<bool> {
         self.recall_index().keep(self.memory())
     }
@@ -132,7 +132,7 @@ impl Agent {
     /// Keeps the duplicate index on disk for the next process if much changed since it was kept. Returns whether it did.
     ///
     /// # Errors
-    /// `Io` if they cannot be written; with the code `read_only` for a handle that only reads.
+    /// `Io` if the index cannot be written, with the code `read_only` for a read-only handle.
     pub(crate) fn keep_duplicate_index(&self) -> Result<bool> {
         DuplicateIndex::keep_newest(self.duplicate_index(), self.memory())
     }
@@ -142,7 +142,7 @@ impl Agent {
     /// # Errors
     /// As [`Memory::close`](crate::Memory::close).
     pub fn close(self) -> Result<()> {
-        // Both are derived: without them the next process takes longer.
+        // Errors are ignored, because both indexes are derived. Without them the next process only takes longer.
         drop(self.keep_index());
         drop(self.keep_duplicate_index());
         self.memory().clone().close()
@@ -159,22 +159,22 @@ impl Agent {
     /// is at least as trusted as the writer. Two concurrent writers may both store it.
     ///
     /// # Errors
-    /// `Denied` (code `refused`): the scan blocks it; (code `less_trusted`): it would replace a more trusted object; (code
-    /// `not_owner`): it would replace an object of a session.
-    /// `Conflict`: the version is not the expected one, the key was used for another text (code `key_taken`), the id is
-    /// that of another scope (code `other_scope`). `NotFound`: what it supersedes is not there. `InvalidInput`: it is
-    /// over a quota (code `over_limit`) or no item. Further as [`Memory::commit`](crate::Memory::commit).
+    /// `Denied` (code `refused`): the scan blocks the item; (code `less_trusted`): it would replace a more trusted
+    /// object; (code `not_owner`): it would replace an object of a session. `Conflict`: the version is not the expected
+    /// one, the key was used for another text (code `key_taken`), or the id belongs to another scope (code
+    /// `other_scope`). `NotFound`: an item that it supersedes does not exist. `InvalidInput`: it exceeds a quota (code
+    /// `over_limit`) or is not a valid item. Also as [`Memory::commit`](crate::Memory::commit).
     pub fn remember(&self, item: NewItem, options: &RememberOptions, writer: &Writer) -> Result<Remembered> {
         remember::remember(self, item, options, writer)
     }
 
-    /// Remembers items that are lines of JSON, one commit of op `remember` for each batch of them.
+    /// Remembers items from lines of JSON, with one commit of op `remember` for each batch.
     ///
     /// A line with an id is always stored. A line without an id whose text exists counts as unchanged. There is no search for near
     /// duplicates.
     ///
     /// # Errors
-    /// Those of `lines`, and as [`Memory::commit`](crate::Memory::commit); what earlier batches stored stays.
+    /// The errors of `lines`; as [`Memory::commit`](crate::Memory::commit). Earlier batches stay stored.
     pub fn remember_lines(
         &self,
         lines: impl IntoIterator<Item = Result<(u64, Vec<u8>)>>,
@@ -199,7 +199,7 @@ impl Agent {
     /// version that the person saw, which must be the current one.
     ///
     /// # Errors
-    /// `NotFound`: there is no such item. `Conflict` (code `changed`): it is not as it was when the person looked at it.
+    /// `NotFound`: the item does not exist. `Conflict` (code `changed`): it changed since the person reviewed it.
     /// `Denied` (code `not_a_person`): the writer is of another class. As [`Memory::commit`](crate::Memory::commit).
     pub fn promote(
         &self,
@@ -214,7 +214,7 @@ impl Agent {
     /// The quarantined changes that touch `reach`, newest first. A change whose base is gone has only its writer and reason.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if one cannot be read.
+    /// `Corrupt` or `Io` if a change cannot be read.
     pub fn quarantined(&self, reach: &Reach) -> Result<Vec<Quarantined>> {
         trust::quarantined(self, reach)
     }
@@ -227,16 +227,16 @@ impl Agent {
     /// The objects of a quarantined change, by id.
     ///
     /// # Errors
-    /// `NotFound`: there is nothing of that name. `Corrupt` or `Io` if it cannot be read.
+    /// `NotFound`: no quarantined change has this name. `Corrupt` or `Io` if it cannot be read.
     pub(crate) fn held_objects(&self, name: &str) -> Result<Vec<HeldObject>> {
         trust::held_objects(self, name)
     }
 
-    /// Commits a quarantined change, as a person decides. Its origins stay.
+    /// Commits a quarantined change by the decision of a person. Its objects keep their origins.
     ///
     /// # Errors
-    /// `NotFound`: there is nothing of that name. `Conflict`: what it would change was changed since. `Denied` (code
-    /// `not_a_person`): the writer is of another class. As [`Memory::commit`](crate::Memory::commit).
+    /// `NotFound`: no quarantined change has this name. `Conflict`: an object that it would change was changed since.
+    /// `Denied` (code `not_a_person`): the writer is of another class. As [`Memory::commit`](crate::Memory::commit).
     pub fn release(&self, name: &str, says: PersonSays, writer: &Writer) -> Result<Committed> {
         trust::release(self, name, says, writer)
     }
@@ -244,7 +244,8 @@ impl Agent {
     /// Drops a quarantined change.
     ///
     /// # Errors
-    /// `NotFound`: there is nothing of that name. `Denied` (code `less_trusted`): the writer is of an untrusted class. As [`Memory::commit`](crate::Memory::commit).
+    /// `NotFound`: no quarantined change has this name. `Denied` (code `less_trusted`): the writer is of an untrusted
+    /// class. As [`Memory::commit`](crate::Memory::commit).
     pub fn discard(&self, name: &str, writer: &Writer) -> Result<()> {
         trust::discard(self, name, writer)
     }
@@ -252,9 +253,10 @@ impl Agent {
     /// Appends entries to the transcript of a session, in one commit.
     ///
     /// # Errors
-    /// `InvalidInput`: too many entries for a commit, or as a session's place says (`other_scope`, `other_parent`,
-    /// `cycle`, `over_limit`). `Denied` (code `less_trusted`): a writer who is neither the person nor the host says who the
-    /// person is, or puts a session of theirs below another; code `refused`: a name holds what no name may. As a commit.
+    /// `InvalidInput`: too many entries for one commit, or a wrong place for the session (`other_scope`,
+    /// `other_parent`, `cycle`, `over_limit`). `Denied` (code `less_trusted`): a writer who is neither the person nor
+    /// the host names the person, or gives a parent to a session that one of them created; (code `refused`): a name
+    /// fails the review. Also the errors of a commit.
     pub fn append(&self, append: &Append, writer: &Writer) -> Result<Appended> {
         session::follow_append(self, append, writer, |_| ())
     }
@@ -282,12 +284,12 @@ impl Agent {
         session::entries(view, reach, session)
     }
 
-    /// Returns the prompt for a model at the end of a session. With `is_enabled` the host decides for this session whether facts
-    /// are extracted, else the settings do.
+    /// Returns the prompt for a model at the end of a session. `is_enabled` decides whether facts are extracted from
+    /// this session; without it the settings decide.
     ///
     /// # Errors
-    /// `NotFound` (code `no_session`) if there is no such session; `InvalidInput` (code `other_scope`) if it is out of reach; as
-    /// [`View::query`].
+    /// `NotFound` (code `no_session`) if the session does not exist; `InvalidInput` (code `other_scope`) if it is out
+    /// of reach; as [`View::query`].
     pub(crate) fn end_prompt(
         &self,
         view: &View,
@@ -301,9 +303,9 @@ impl Agent {
     /// Ends a session with a model's reply. Without a reply the episode is made of sentences of the session, and no fact is stored.
     ///
     /// # Errors
-    /// `NotFound` (code `no_session`) if there is no such session; `InvalidInput` (code `other_scope`) if it is out of reach; as
-    /// a commit; `Denied` (code `less_trusted`): an untrusted writer ends a session whose episode is more trusted. A reply that
-    /// cannot be read is no error.
+    /// `NotFound` (code `no_session`) if the session does not exist; `InvalidInput` (code `other_scope`) if it is out
+    /// of reach; `Denied` (code `less_trusted`): an untrusted writer ends a session whose episode is more trusted; also
+    /// the errors of a commit. An unreadable reply is not an error.
     pub(crate) fn end_session(
         &self,
         reach: &Reach,
@@ -324,12 +326,12 @@ impl Agent {
         session::due_summaries(view, reach, session)
     }
 
-    /// Writes the due summaries in one commit. `host` may give each text; else it is made of sentences of the entries.
+    /// Writes the due summaries in one commit. `host` may give each text; otherwise sentences of the entries form it.
     ///
     /// # Errors
-    /// What `host` returns; `InvalidInput` if the id of a summary belongs to something else (code `id_taken`), or the session is
-    /// out of reach (`other_scope`); `Denied` (code `less_trusted`): an untrusted writer replaces a summary that is more trusted; as a
-    /// commit.
+    /// The errors of `host`; `InvalidInput` if the id of a summary belongs to another object (code `id_taken`), or the
+    /// session is out of reach (`other_scope`); `Denied` (code `less_trusted`): an untrusted writer replaces a summary
+    /// that is more trusted; also the errors of a commit.
     pub(crate) fn summarise(
         &self,
         reach: &Reach,
@@ -340,8 +342,8 @@ impl Agent {
         session::summarise(self, reach, session, host, writer)
     }
 
-    /// Returns the summaries of a session that fit `query` in order of time: all of them, or what lies around `when`, which is
-    /// the nearest one before, those of that very stretch, and the nearest one after.
+    /// Returns the summaries of a session that match `query`, in order of time. With `when`, it returns only the
+    /// nearest summary before that time, those that cover it, and the nearest one after it.
     ///
     /// # Errors
     /// `InvalidInput` (code `other_scope`) if the session is out of reach; as [`View::query`].
@@ -360,7 +362,7 @@ impl Agent {
     ///
     /// # Errors
     /// The change's own error; `Denied` (code `rejected`) if it panicked; `Corrupt` or `Io` if a check could not read
-    /// what it needed; as [`Memory::commit`](crate::Memory::commit). The state is then as before, too.
+    /// its input; as [`Memory::commit`](crate::Memory::commit). After an error the state is as before.
     ///
     /// ```
     /// use treering::agent::{Checks, Guarded, Policy};

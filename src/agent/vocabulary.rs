@@ -9,29 +9,29 @@
 pub(crate) mod kind {
     /// Text that a person or program keeps under a name.
     pub(crate) const BLOCK: &str = "block";
-    /// A statement that holds until it is superseded.
+    /// A statement that is valid until it is superseded.
     pub(crate) const FACT: &str = "fact";
-    /// A note of a session, which lasts.
+    /// A note of a session, which never expires.
     pub(crate) const NOTE: &str = "note";
     /// A turn of a transcript.
     pub(crate) const ENTRY: &str = "entry";
     /// A summary of longer texts.
     pub(crate) const SUMMARY: &str = "summary";
-    /// The course of a session, written at its end.
+    /// An account of a session, written at its end.
     pub(crate) const EPISODE: &str = "episode";
     /// A decision with its reason.
     pub(crate) const DECISION: &str = "decision";
     /// A session itself: its parent session and its watermarks.
     pub(crate) const SESSION: &str = "session";
-    /// How the project wants things done.
+    /// A rule of the project.
     pub(crate) const RULE: &str = "rule";
     /// Work in progress.
     pub(crate) const TASK: &str = "task";
     /// An open error.
     pub(crate) const ERROR: &str = "error";
-    /// A file that is being worked on.
+    /// A file in work.
     pub(crate) const FILE: &str = "file";
-    /// Branch, changes, and the like.
+    /// The state of version control: the branch, changes and so on.
     pub(crate) const GIT: &str = "git";
     /// A delegated task with its result.
     pub(crate) const SUBAGENT: &str = "subagent";
@@ -39,9 +39,9 @@ pub(crate) mod kind {
     pub(crate) const REQUEST: &str = "request";
 }
 
-/// Attributes of items. All are absent unless given.
+/// Attributes of items. Each one is optional.
 pub(crate) mod attribute {
-    /// Words to find it by: a list of texts, each once, in the order given.
+    /// Words to find the item by: a list of unique texts, in the given order.
     pub(crate) const TAGS: &str = "tags";
     /// The speaker.
     pub(crate) const SPEAKER: &str = "speaker";
@@ -49,37 +49,37 @@ pub(crate) mod attribute {
     pub(crate) const SUBJECT: &str = "subject";
     /// The session it was said in.
     pub(crate) const SESSION: &str = "session";
-    /// Its place in the session: an integer.
+    /// Its position in the session: an integer.
     pub(crate) const ORDER: &str = "order";
-    /// Where it is written: a list of maps `{file, line?, note?}`.
+    /// Its citations: a list of maps `{file, line?, note?}`.
     pub(crate) const CITATIONS: &str = "citations";
     /// The confidence: a float from 0 to 1.
     pub(crate) const CONFIDENCE: &str = "confidence";
     /// The sensitivity: `none`, `pii`, `internal` or `credentials`.
     pub(crate) const SENSITIVITY: &str = "sensitivity";
-    /// Where it comes from, in words.
+    /// The source, as free text.
     pub(crate) const SOURCE: &str = "source";
-    /// Never shortened and never forgotten by age: true.
+    /// `true` if decay never shortens or forgets the item.
     pub(crate) const PINNED: &str = "pinned";
     /// The ids of the superseded items: a list of texts.
     pub(crate) const SUPERSEDES: &str = "supersedes";
-    /// How far decay went: `summary` or `keywords`; a full text has none.
+    /// The level of decay: `summary` or `keywords`; absent for a full text.
     pub(crate) const LEVEL: &str = "level";
-    /// The digest of the version with the full text, in hexadecimal, where decay made this one.
+    /// The digest, in hexadecimal, of the version with the full text, if decay shortened this one.
     pub(crate) const ORIGINAL: &str = "original";
-    /// When that version was stored, in microseconds since 1970: an integer.
+    /// The time when the full version was stored, in microseconds since 1970: an integer.
     pub(crate) const WRITTEN: &str = "written";
     /// The session that a note belongs to.
     pub(crate) const OWNER: &str = "owner";
     /// How many entries of a session the scan refused or held: an integer.
     pub(crate) const WITHHELD: &str = "withheld";
-    /// The class of the least trusted entry that a session ever had, by its name.
+    /// The name of the class of the least trusted entry that a session ever had.
     pub(crate) const CLASS: &str = "class";
     /// The name under which the person speaks in a session.
     pub(crate) const USER: &str = "user";
     /// The span of a summary: `day`, `week` or `month`.
     pub(crate) const GRANULARITY: &str = "granularity";
-    /// The arrival of the last entry that a summary has seen: an integer.
+    /// The arrival of the last entry that a summary covers: an integer.
     pub(crate) const WATERMARK: &str = "watermark";
     /// The rules of the scan that matched this text when it was written: a list of texts.
     pub(crate) const FLAGS: &str = "flags";
@@ -89,9 +89,9 @@ pub(crate) mod attribute {
 
 /// Operations of the commits that the verbs make.
 pub(crate) mod op {
-    /// Something was remembered.
+    /// An item was remembered.
     pub(crate) const REMEMBER: &str = "remember";
-    /// Something was forgotten.
+    /// Items were forgotten.
     pub(crate) const FORGET: &str = "forget";
     /// A forgotten or shortened item was restored.
     pub(crate) const UNFORGET: &str = "unforget";
@@ -101,7 +101,7 @@ pub(crate) mod op {
     pub(crate) const DECAY: &str = "decay";
     /// A note was written, replaced or deleted.
     pub(crate) const NOTE: &str = "note";
-    /// Entries or summaries of a session.
+    /// Entries or summaries of a session were written.
     pub(crate) const SESSION: &str = "session";
     /// A person raised the trust of an item.
     pub(crate) const PROMOTE: &str = "promote";
@@ -109,6 +109,6 @@ pub(crate) mod op {
     pub(crate) const RELEASE: &str = "release";
     /// A change that passed the guard.
     pub(crate) const GUARD: &str = "guard";
-    /// Memories of another system.
+    /// Memories of another system were imported.
     pub(crate) const IMPORT: &str = "import";
 }

@@ -6,7 +6,7 @@
 //! L7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - WRD-1: runs are slices of the text in rising order, and every letter and digit is in exactly one.
+//! - WRD-1: runs are slices of the text in rising order, and every letter and digit is in exactly one run.
 
 use std::borrow::Cow;
 
@@ -38,7 +38,7 @@ pub(crate) fn runs(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// How many words `text` has; two signs of a spaceless script count as one.
+/// The number of words in `text`; two signs of a spaceless script count as one.
 pub(crate) fn count(text: &str) -> usize {
     let of_run = |run: &str| match run.chars().next() {
         Some(first) if is_spaceless(first) => run.chars().count().div_ceil(2),

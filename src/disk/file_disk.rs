@@ -1,7 +1,7 @@
 //! The real disk: one folder of a local file system.
 //!
-//! The folder is held open, and everything is named relative to it, so that moving the folder or changing the
-//! working directory does not change which store this is. Symbolic links inside it are not followed.
+//! The folder stays open, and every name is relative to it. So moving the folder or changing the working directory does
+//! not change the store. Symlinks inside the folder are not followed.
 //!
 //! # Layer
 //! L1.
@@ -31,7 +31,7 @@ pub struct FileDisk {
     path: PathBuf,
     folder: OwnedFd,
     identity: (u64, u64),
-    /// The last note of a waiting process that was seen in the lock file.
+    /// The last note of a waiting process that this process saw in the lock file.
     note: AtomicU64,
 }
 
@@ -63,13 +63,13 @@ impl FileDisk {
         })
     }
 
-    /// Opens a folder, creating it (0700) and the folders above it where they are not there.
+    /// Opens a folder. Creates it (0700) and missing folders above it.
     ///
     /// # Errors
     /// `Io` if it cannot be created, and as [`FileDisk::open`].
     ///
     /// # Durability
-    /// The names of the folders created are durable when this returns.
+    /// When this returns, the names of created folders are durable.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let absolute = std::path::absolute(path)
@@ -95,13 +95,13 @@ impl FileDisk {
         Self::open(path)
     }
 
-    /// Gives a folder its name, under which there must be nothing.
+    /// Renames a folder to a name that must not exist.
     ///
     /// # Errors
-    /// `Io`; nothing is changed then.
+    /// `Io`; then nothing is renamed, or only making the name durable failed.
     ///
     /// # Durability
-    /// When this returns, it has its name for good.
+    /// When this returns, the new name is durable.
     pub fn rename_folder(from: &Path, to: &Path) -> Result<()> {
         let doing = |error: io::Error| Error::io(format!("cannot name {}", to.display()), error);
         let here = rustix::fs::CWD;
@@ -113,7 +113,7 @@ impl FileDisk {
             .map_err(doing)
     }
 
-    /// Removes a folder with all that is in it, if it is there; the file `last` after everything else in it.
+    /// Removes a folder with its content, if it exists; removes the file `last` after all other files.
     ///
     /// # Errors
     /// `Io`.
@@ -146,7 +146,7 @@ impl FileDisk {
         is_open(".", &folder).then(|| self.entries(is_open))
     }
 
-    /// Names the paths in the folder that belong to another user than the folder.
+    /// Returns the names of the paths in the folder that belong to another user than the folder.
     pub fn not_the_owners(&self) -> Vec<String> {
         rustix::fs::fstat(&self.folder).map_or_else(|_| Vec::new(), |folder| self.not_owned_by(folder.st_uid))
     }
@@ -155,7 +155,7 @@ impl FileDisk {
         self.entries(|_, stat| stat.st_uid != owner)
     }
 
-    /// The files and folders in the folder, and in the folders in it, that are `wanted`.
+    /// Returns the `wanted` files and folders in the folder and in its subfolders.
     fn entries(&self, wanted: impl Fn(&str, &Stat) -> bool) -> Vec<String> {
         let mut found = Vec::new();
         for name in self.list("").unwrap_or_default() {
@@ -170,18 +170,19 @@ impl FileDisk {
         found
     }
 
-    /// Whether a process holds a lock. To know, it is shared for a moment; nothing is created or written.
+    /// Returns whether a process holds a lock. To find out, takes a shared lock for a moment; creates and writes
+    /// nothing.
     pub fn is_locked(&self, name: &str) -> bool {
         let file = self.open_with(name, OFlags::RDONLY);
         file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
-    /// The folder's path, without symbolic links.
+    /// Returns the folder's path, without symlinks.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether a path, of which not all folders need be there, leads into this folder.
+    /// Returns whether a path leads into this folder, even if some of its folders do not exist.
     pub fn contains(&self, path: &Path) -> bool {
         let absolute = std::path::absolute(path);
         let known = absolute
@@ -190,7 +191,7 @@ impl FileDisk {
         known.is_some_and(|known| known.starts_with(&self.path))
     }
 
-    /// The open folder that holds `name`, and its last part.
+    /// Returns the open folder of `name`, and the last part of the name.
     fn place<'a>(&self, name: &'a str) -> io::Result<(OwnedFd, &'a str)> {
         check_name(name)?;
         match name.rsplit_once('/') {
@@ -217,14 +218,15 @@ impl FileDisk {
     fn open_with(&self, name: &str, flags: OFlags) -> io::Result<File> {
         let file = with_more_descriptors(|| self.open_once(name, flags))
             .map_err(|error| self.refused(name, false, error))?;
-        // Reading a pipe never ends.
+        // Reading a pipe would never end.
         if !file.metadata()?.file_type().is_file() {
             return Err(self.refused(name, false, io::ErrorKind::InvalidInput.into()));
         }
         Ok(file)
     }
 
-    /// The error of a call on `name`: names the part of it that is not a regular file or folder, if that is why.
+    /// Returns the error of a call on `name`. If a part of the name is not a regular file or folder, the error names
+    /// that part.
     fn refused(&self, name: &str, is_folder: bool, error: io::Error) -> io::Error {
         if check_name(name).is_err()
             || matches!(
@@ -255,7 +257,7 @@ impl FileDisk {
 
     fn open_once(&self, name: &str, flags: OFlags) -> io::Result<File> {
         check_name(name)?;
-        // Without O_NONBLOCK, opening a pipe would block for ever.
+        // Without O_NONBLOCK, opening a pipe would block without end.
         let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let mode = Mode::RUSR | Mode::WUSR;
         if !name.contains('/') {
@@ -263,10 +265,10 @@ impl FileDisk {
         }
         #[cfg(target_os = "linux")]
         if !flags.contains(OFlags::CREATE) {
-            // One call instead of three: opening a store opens every segment.
+            // One call replaces three: opening a store opens every segment.
             let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
             match rustix::fs::openat2(&self.folder, name, flags, Mode::empty(), resolve) {
-                // An older kernel, or a sandbox that does not know the call.
+                // An older kernel or a sandbox does not support the call.
                 Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {}
                 other => return Ok(File::from(other?)),
             }
@@ -276,8 +278,8 @@ impl FileDisk {
     }
 }
 
-/// Opens something; where the process has as many descriptors as it allows itself, and may have more, it allows itself those:
-/// every segment of a store is held open.
+/// Calls `open`. If the process is out of descriptors, raises its limit to the hard limit and tries again: a store
+/// keeps every segment open.
 fn with_more_descriptors<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     match open() {
         Err(error) if error.raw_os_error() == Some(Errno::MFILE.raw_os_error()) => {
@@ -286,7 +288,7 @@ fn with_more_descriptors<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Resu
                 current: limit.maximum,
                 ..limit
             };
-            // A refusal shows when the file is opened again.
+            // If the system refuses, opening the file again fails too.
             let _ = setrlimit(Resource::Nofile, all);
             open()
         }
@@ -294,7 +296,7 @@ fn with_more_descriptors<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Resu
     }
 }
 
-/// Whether the group or all others may do anything.
+/// Returns whether the group or other users have any access.
 fn is_open_to_others(mode: u32) -> bool {
     !mode.is_multiple_of(0o100)
 }
@@ -325,8 +327,8 @@ impl Disk for FileDisk {
         let (old_folder, old) = self.place(from)?;
         let (new_folder, new) = self.place(to)?;
         match rustix::fs::renameat_with(&old_folder, old, &new_folder, new, RenameFlags::NOREPLACE) {
-            // Some file systems do not know the flag; a second name and the removal of the first do the same,
-            // and a crash between the two leaves both names on one whole file.
+            // Some file systems do not support the flag. A hard link followed by removing the old name has the same
+            // effect. A crash between the two leaves both names on one complete file.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 rustix::fs::linkat(&old_folder, old, &new_folder, new, AtFlags::empty())?;
                 Ok(rustix::fs::unlinkat(&old_folder, old, AtFlags::empty())?)
@@ -352,7 +354,7 @@ impl Disk for FileDisk {
         let folder = self
             .subfolder(folder)
             .map_err(|error| self.refused(folder, true, error))?;
-        // A handle of its own: the position of a folder being listed is shared by duplicates of a handle.
+        // Opens a separate handle: duplicates of a handle share the position of a listing.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::openat(&folder, ".", flags, Mode::empty())?;
         let mut names = Vec::new();
@@ -401,7 +403,7 @@ impl Disk for FileDisk {
         for (to, from) in text.iter_mut().zip(holder.bytes()) {
             *to = from;
         }
-        // The text is for messages: a full disk must not keep a writer from trying.
+        // The text is only for messages, so a full disk must not fail the lock.
         drop(guard.file.write_all_at(&text, 0));
         Ok(Some(Box::new(guard)))
     }
@@ -429,7 +431,7 @@ impl Disk for FileDisk {
 
     fn announce_waiting(&self, name: &str) {
         let mut note = [0; 8];
-        // A note that cannot be left costs fairness and nothing else.
+        // A note that cannot be written costs only fairness.
         if self.random(&mut note).is_ok()
             && let Ok(file) = self.open_with(name, OFlags::RDWR)
             && file.write_all_at(&note, HOLDER_BYTES as u64).is_ok()
@@ -491,7 +493,7 @@ impl DiskFile for OpenFile {
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        // Goes on after short writes and interruptions; a write of no bytes is an error.
+        // Continues after short writes and interruptions; a write of no bytes is an error.
         self.0.write_all_at(bytes, offset)
     }
 
@@ -510,7 +512,7 @@ impl DiskFile for OpenFile {
 
 struct FileLock {
     file: File,
-    /// The process that took the lock: a forked child holds the same file and must not let it go.
+    /// The process that took the lock: a forked child has the same file and must not release it.
     process: u32,
     folder: OwnedFd,
     name: String,
@@ -529,15 +531,15 @@ impl LockGuard for FileLock {
 
 impl Drop for FileLock {
     fn drop(&mut self) {
-        // Closing alone would leave the lock to a child that another thread is just forking.
+        // Closing alone would leave the lock with a child that another thread is forking now.
         if self.process == std::process::id() {
-            // Closing lets it go all the same.
+            // If unlocking fails, closing the file releases the lock.
             drop(self.file.unlock());
         }
     }
 }
 
-/// The identifier as 32 hexadecimal digits with hyphens.
+/// Parses 32 hexadecimal digits with hyphens.
 fn parse_boot_id(text: &str) -> Option<[u8; 16]> {
     let digits: String = text.trim().chars().filter(|c| *c != '-').collect();
     crate::digest::from_hex(&digits)?.try_into().ok()

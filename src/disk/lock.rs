@@ -4,7 +4,7 @@
 //! L1.
 //!
 //! # Invariants
-//! - LCK-1: a lock counts only while the locked file is the one that its name leads to.
+//! - LCK-1: a lock counts only while its name still leads to the locked file.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -19,10 +19,10 @@ pub(super) const HOLDER_BYTES: usize = 256;
 /// The text before the number of a process in a lock file.
 const HOLDER_PREFIX: &str = "process ";
 
-/// How long a writer that others wait for stays away: about as long as they pause.
+/// How long a writer waits before it takes a lock that others wait for: about as long as their pause.
 const LET_OTHERS_TRY: Duration = Duration::from_micros(800);
 
-/// A lock that is held. Dropping it lets the lock go.
+/// A held lock. Dropping it releases the lock.
 pub trait LockGuard: Send + Sync {
     /// Returns whether the name still leads to the locked file (LCK-1). Treering never removes it (DSK-3), but a person may
     /// have replaced it.
@@ -32,13 +32,13 @@ pub trait LockGuard: Send + Sync {
     fn is_current(&self) -> io::Result<bool>;
 }
 
-/// Takes the lock `name`, trying again for as long as `wait`.
+/// Takes the lock `name`; tries again for up to `wait`.
 ///
 /// The tries are short and at random intervals. A writer that returns while others wait lets them try first. So no waiter
 /// stays in step with a busy writer and starves.
 ///
 /// # Errors
-/// `Busy`, naming the holder, if the wait is over; `Io` if the system refuses.
+/// `Busy`, naming the holder, after `wait`; `Io` if the system refuses.
 pub fn lock_within(disk: &dyn Disk, name: &str, wait: Duration) -> Result<Box<dyn LockGuard>> {
     let holder = holder_text(disk.process());
     let started = Instant::now();
@@ -90,7 +90,7 @@ fn busy(disk: &dyn Disk, name: &str, waited: Duration) -> Error {
 
 fn pause(disk: &dyn Disk, waited: Duration) -> Duration {
     let mut random = [0; 2];
-    // Without random numbers the distance is merely regular.
+    // Without random numbers, the pauses are merely regular.
     drop(disk.random(&mut random));
     let spread = u64::from(u16::from_le_bytes(random));
     let longest_us = if waited < Duration::from_millis(50) {
@@ -101,7 +101,7 @@ fn pause(disk: &dyn Disk, waited: Duration) -> Duration {
     Duration::from_micros(50 + spread * longest_us / 65_536)
 }
 
-/// The process and the program's name, without the arguments: they may hold memory.
+/// Returns the process and the program's name. The arguments are left out: they may contain memory.
 fn holder_text(process: u32) -> String {
     let program = std::env::args_os().next().unwrap_or_default();
     let program = std::path::Path::new(&program)

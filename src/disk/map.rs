@@ -4,8 +4,8 @@
 //! L1.
 //!
 //! # Invariants
-//! - MAP-1: only bytes that no process ever changes are mapped, of files that are never shortened, only unlinked.
-//! - MAP-2: a map never reaches beyond the length that the file had when it was made.
+//! - MAP-1: only bytes that no process ever changes are mapped, in files that are never shortened, only unlinked.
+//! - MAP-2: a map never reaches beyond the length of the file at the time of mapping.
 #![expect(
     unsafe_code,
     reason = "mapping a file is unsafe by nature; MAP-1 and MAP-2 say why this is sound"
@@ -30,7 +30,7 @@ impl Buffer for Map {
 /// # Errors
 /// `UnexpectedEof` if the file is shorter, or the error of the operating system.
 pub(super) fn map_sealed(file: &File, length: u64) -> io::Result<Arc<dyn Buffer>> {
-    // MAP-2: a page beyond the end of the file would end the process when it is touched.
+    // MAP-2: touching a page beyond the end of the file would end the process.
     if file.metadata()?.len() < length {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
@@ -38,9 +38,9 @@ pub(super) fn map_sealed(file: &File, length: u64) -> io::Result<Arc<dyn Buffer>
         return Ok(Arc::new(Vec::new()));
     }
     let length = usize::try_from(length).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
-    // SAFETY: the mapped bytes are those of a sealed file: by the store's protocol no process writes to them or
-    // shortens the file, so the slice never changes while it is borrowed (MAP-1), and it lies within the file
-    // (MAP-2). A foreign program that truncates the file breaks this; docs/durability.md says what happens then.
+    // SAFETY: the mapped bytes belong to a sealed file. By the store's protocol, no process writes to them or shortens
+    // the file, so the slice never changes while it is borrowed (MAP-1). It lies within the file (MAP-2). A foreign
+    // program that truncates the file breaks this; docs/durability.md describes the effect.
     let map = unsafe { memmap2::MmapOptions::new().len(length).map(file)? };
     Ok(Arc::new(Map(map)))
 }

@@ -1,7 +1,6 @@
 //! A disk in memory: for stores that need not outlive the process, and for tests.
 //!
-//! Nothing here is durable, and nothing ever fails for want of a device. Clones share the same files, as two
-//! processes share a folder.
+//! Nothing here is durable, and no device can fail. Clones share the same files, as two processes share a folder.
 //!
 //! # Layer
 //! L1.
@@ -15,7 +14,7 @@ use super::{Access, Disk, DiskFile, LockGuard, check_name, folder_of};
 use crate::bytes::Buffer;
 use crate::threads::{Mutex, RwLock};
 
-/// A folder in memory. Clones are the same folder.
+/// A folder in memory. Clones share the same folder.
 #[derive(Clone)]
 pub struct MemDisk {
     shared: Arc<Shared>,
@@ -27,12 +26,12 @@ struct Shared {
     number: u64,
 }
 
-/// The content is shared with maps until it is written again.
+/// Maps share the content until the next write.
 #[derive(Default)]
 struct Content(RwLock<Arc<Vec<u8>>>);
 
 impl MemDisk {
-    /// An empty folder.
+    /// Creates an empty folder.
     pub fn new() -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -150,7 +149,7 @@ impl Disk for MemDisk {
     }
 
     fn boot_id(&self) -> [u8; 16] {
-        // Memory never outlives the machine's run, so any constant does.
+        // The disk never outlives the machine's run, so any constant works.
         [1; 16]
     }
 
@@ -222,7 +221,7 @@ impl DiskFile for MemFile {
     }
 }
 
-/// The first bytes of a content as it was when it was mapped.
+/// The first bytes of a content at the time of the map.
 struct MemMap {
     content: Arc<Vec<u8>>,
     length: usize,

@@ -1,18 +1,17 @@
 //! The only access to the operating system: the files of one store folder, its lock, and durability.
 //!
-//! A [`Disk`] is a folder. Names are relative to it, with `/` between a subfolder and a file; absolute names and
-//! `..` are refused. Every call says what it makes durable and what not, because the layers above are written
-//! against that contract and not against what one file system happens to do. [`FileDisk`] is the real one,
-//! [`MemDisk`] keeps everything in memory and never fails; the simulated one of the tests forgets, tears and
-//! refuses at will.
+//! A [`Disk`] is a folder. Names are relative to it, with `/` between a subfolder and a file; absolute names and `..`
+//! are refused. Every call states what it makes durable. The layers above rely on that contract and not on the
+//! behaviour of one file system. [`FileDisk`] is the real disk. [`MemDisk`] keeps everything in memory and never fails.
+//! The simulated disk of the tests forgets, tears and refuses on demand.
 //!
 //! # Layer
 //! L1. Knows names, bytes and durability, not the meaning of bytes.
 //!
 //! # Invariants
-//! - DSK-1: a file opened with [`Access::Read`] is never written, truncated or created by this handle.
+//! - DSK-1: a handle opened with [`Access::Read`] never writes, truncates or creates the file.
 //! - DSK-2: a file gets its final name only after its content is durable ([`create_whole`], [`replace`]).
-//! - DSK-3: the lock file is never removed, so that two holders can never hold two files of one name.
+//! - DSK-3: the lock file is never removed, so two processes can never lock two files of one name.
 #![expect(
     clippy::missing_errors_doc,
     reason = "every call gives back what the system said; the trait says so once for all"
@@ -42,20 +41,20 @@ pub enum Access {
     ReadWrite,
 }
 
-/// A folder that holds one store.
+/// The folder of one store.
 ///
-/// Errors are the operating system's; the caller adds what it was doing. Their kinds distinguish `NotFound` and
-/// `AlreadyExists`. A path that is not a regular file, or not a folder where one is needed, has an error of its own:
+/// Errors come from the operating system; the caller adds the operation. Their kinds distinguish `NotFound` and
+/// `AlreadyExists`. A path that is not a regular file, or not a folder where one is needed, has its own error:
 /// [`is_not_regular`].
 pub trait Disk: Send + Sync {
     /// Opens an existing regular file. Changes nothing on disk.
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn DiskFile>>;
 
-    /// Creates an empty file that only its owner may read (0600); refuses an existing name with `AlreadyExists`.
-    /// Neither the name nor the file is durable before [`DiskFile::sync`] and [`Disk::sync_dir`].
+    /// Creates an empty file that only its owner may read (0600); refuses an existing name with `AlreadyExists`. The
+    /// name is durable after [`Disk::sync_dir`], the file after [`DiskFile::sync`].
     fn create(&self, name: &str) -> io::Result<Arc<dyn DiskFile>>;
 
-    /// Creates a subfolder (0700) if it is not there. Durable after `sync_dir("")`.
+    /// Creates a subfolder (0700) if it does not exist. Durable after `sync_dir("")`.
     fn create_dir(&self, name: &str) -> io::Result<()>;
 
     /// Renames a file within its folder, atomically; refuses an existing target with `AlreadyExists`. Durable
@@ -68,13 +67,13 @@ pub trait Disk: Send + Sync {
     /// Removes a name. Open handles keep reading the file. Durable after [`Disk::sync_dir`].
     fn remove(&self, name: &str) -> io::Result<()>;
 
-    /// The names in a folder (`""` is the store's own), sorted; subfolders included.
+    /// Returns the names in a folder (`""` is the store's own), sorted; subfolders included.
     fn list(&self, folder: &str) -> io::Result<Vec<String>>;
 
     /// Makes the names of a folder durable: all creations, renames and removals before this call.
     fn sync_dir(&self, folder: &str) -> io::Result<()>;
 
-    /// Makes the store folder's own name durable in the folder that holds it.
+    /// Makes the store folder's own name durable in its parent folder.
     fn sync_parent(&self) -> io::Result<()>;
 
     /// Takes the lock `name` if it is free; creates its file if it is missing, and writes `holder` into it, for messages
@@ -87,56 +86,56 @@ pub trait Disk: Send + Sync {
         process == self.process()
     }
 
-    /// Leaves a note for the holder of the lock that a process waits for it. A disk may have no place for notes.
+    /// Tells the holder of the lock that a process waits for it. A disk may ignore this.
     fn announce_waiting(&self, name: &str) {
         let _ = name;
     }
 
-    /// Whether another process left such a note since the last call.
+    /// Returns whether another process announced since the last call that it waits.
     fn somebody_waits(&self, name: &str) -> bool {
         let _ = name;
         false
     }
 
-    /// Identifies this run of the machine; zeros if the system gives no identifier.
+    /// Returns an identifier of this run of the machine; zeros if the system has none.
     fn boot_id(&self) -> [u8; 16];
 
-    /// The number of this process: a forked child has another one than the handle it inherited.
+    /// Returns the number of this process: a forked child has another number than the handle that it inherited.
     fn process(&self) -> u32;
 
     /// Fills `bytes` from the secure random source of the system.
     fn random(&self, bytes: &mut [u8]) -> io::Result<()>;
 
-    /// Device and file number of the folder: equal for two paths to one store.
+    /// Returns the device and file number of the folder: equal for two paths to one store.
     fn identity(&self) -> (u64, u64);
 
-    /// Bytes that this user may still write to the disk, where that is known.
+    /// Returns the bytes that this user may still write to the disk, if known.
     fn free_bytes(&self) -> Option<u64> {
         None
     }
 
-    /// Where this is, for messages.
+    /// Returns the location of the folder, for messages.
     fn describe(&self) -> String;
 }
 
-/// An open file. Reads and writes name their offset; there is no position and no appending.
+/// An open file. Reads and writes name their offset; there is no file position and no append mode.
 pub trait DiskFile: Send + Sync {
     /// Reads at most `buffer.len()` bytes from `offset`; fewer only at the end of the file.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
 
-    /// Writes all of `bytes` at `offset`. Nothing of it is durable before [`DiskFile::sync`], and after an error
-    /// any part of it may have been written.
+    /// Writes all of `bytes` at `offset`. They are durable after [`DiskFile::sync`]. After an error, any part of them
+    /// may have been written.
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
-    /// Makes the content and the length durable; not the name. After an error nothing is known about what was
-    /// written since the last success, and calling again proves nothing.
+    /// Makes the content and the length durable, but not the name. After an error, the bytes written since the last
+    /// success are in an unknown state; a second call proves nothing.
     fn sync(&self) -> io::Result<()>;
 
-    /// The length of the file in bytes.
+    /// Returns the length of the file in bytes.
     fn length(&self) -> io::Result<u64>;
 
-    /// The first `length` bytes, shared with the page cache where the system can do that; `None` where it cannot.
-    /// Only for bytes that no process will ever change, in a file that no process will ever shorten.
+    /// Returns the first `length` bytes, shared with the page cache; `None` if the system does not support that. Only
+    /// for bytes that no process will ever change, in a file that no process will ever shorten.
     fn map(&self, length: u64) -> io::Result<Option<Arc<dyn Buffer>>>;
 }
 
@@ -178,12 +177,13 @@ pub fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Whether a call failed because a path of the store is not a regular file, or not a folder where one is needed.
+/// Returns whether a call failed because a path of the store is not a regular file, or not a folder where one is
+/// needed.
 pub fn is_not_regular(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<NotRegular>())
 }
 
-/// Bytes written at a time when a file is filled with zeros.
+/// The zeros of one write when a file is filled with zeros.
 static ZEROS: [u8; 256 * 1024] = [0; 256 * 1024];
 
 /// Creates `name` anew with `content`, then zeros up to `length`, and makes that durable. A file of that name is
@@ -191,7 +191,7 @@ static ZEROS: [u8; 256 * 1024] = [0; 256 * 1024];
 pub fn write_whole(disk: &dyn Disk, name: &str, content: &[u8], length: u64) -> io::Result<()> {
     let written = write_whole_inner(disk, name, content, length);
     if written.is_err() {
-        // A full disk gets its space back; if this fails too, an unused file is left.
+        // Frees the space of a full disk; if this fails too, an unused file is left.
         drop(disk.remove(name));
     }
     written
@@ -217,7 +217,7 @@ fn write_whole_inner(disk: &dyn Disk, name: &str, content: &[u8], length: u64) -
     file.sync()
 }
 
-/// Creates a file that is either there whole or not at all, even after a crash; refuses an existing name.
+/// Creates a file that exists whole or not at all, even after a crash; refuses an existing name.
 ///
 /// # Durability
 /// When this returns, the file and its name are durable.
@@ -226,7 +226,7 @@ pub fn create_whole(disk: &dyn Disk, name: &str, content: &[u8], length: u64) ->
     finish_whole(disk, name)
 }
 
-/// Gives a file that [`write_whole`] wrote under its unfinished name the name `name`; refuses an existing one.
+/// Renames a file that [`write_whole`] wrote under its unfinished name to `name`; refuses an existing name.
 ///
 /// # Durability
 /// When this returns, the name is durable.
@@ -235,7 +235,7 @@ pub fn finish_whole(disk: &dyn Disk, name: &str) -> io::Result<()> {
     disk.sync_dir(folder_of(name))
 }
 
-/// Replaces a file: after a crash it has the old content or the new one.
+/// Replaces a file: after a crash, it has the old or the new content.
 ///
 /// # Durability
 /// When this returns, the new content is durable under its name.
@@ -246,12 +246,12 @@ pub fn replace(disk: &dyn Disk, name: &str, content: &[u8]) -> io::Result<()> {
     disk.sync_dir(folder_of(name))
 }
 
-/// The name that a file has while it is being written.
+/// Returns the name of a file while it is being written.
 pub fn unfinished_name(name: &str) -> String {
     format!("{name}.tmp")
 }
 
-/// The folder part of a name; `""` for the store's own folder.
+/// Returns the folder part of a name; `""` for the store's own folder.
 pub fn folder_of(name: &str) -> &str {
     name.rsplit_once('/').map_or("", |(folder, _)| folder)
 }

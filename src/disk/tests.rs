@@ -20,7 +20,7 @@ fn read(disk: &dyn Disk, name: &str) -> Vec<u8> {
     bytes
 }
 
-/// A disk of each kind.
+/// Returns a disk of each kind.
 fn with_others(file: FileDisk) -> [Arc<dyn Disk>; 3] {
     [
         Arc::new(file),
@@ -104,7 +104,7 @@ fn the_lock_names_its_holder_and_notices_that_its_file_was_replaced() {
         "{holder}"
     );
     let path = folder.path().join("store/lock");
-    // Process 1 lives and holds nothing here; nobody has the other number.
+    // Process 1 lives but holds no lock here; no process has the other number.
     for other in ["process 1 (init)", "process 4194305 (gone)", "nonsense"] {
         let mut text = [0; 256];
         text[..other.len()].copy_from_slice(other.as_bytes());
@@ -130,13 +130,13 @@ fn nobody_starves_while_others_take_the_lock_over_and_over() {
     let end = Instant::now() + Duration::from_millis(1500);
     let workers: Vec<_> = (0..4)
         .map(|_| {
-            // A handle of its own, as another process has.
+            // A separate handle, like that of another process.
             let disk = FileDisk::open(disk.path()).unwrap();
             std::thread::spawn(move || {
                 let mut turns = 0;
                 while Instant::now() < end {
                     let _guard = lock_within(&disk, "lock", Duration::from_secs(20)).unwrap();
-                    // As long as a short commit.
+                    // About the duration of a short commit.
                     std::thread::sleep(Duration::from_micros(300));
                     turns += 1;
                 }

@@ -34,11 +34,11 @@ macro_rules! codes {
 codes! {
     /// The store is open in this process with other options.
     AlreadyOpen = "already_open",
-    /// A prefix or name fits several things.
+    /// A prefix or name matches several candidates.
     Ambiguous = "ambiguous",
     /// The verb is done, but its answer could not be written.
     AnswerLost = "answer_lost",
-    /// Documents cannot be read, and the call allows none to be skipped.
+    /// Documents cannot be read, and the call does not allow skipping any.
     BadDocuments = "bad_documents",
     /// The text is not a valid id here.
     BadId = "bad_id",
@@ -60,9 +60,9 @@ codes! {
     CommandNotAllowed = "command_not_allowed",
     /// The state changed underneath the work.
     Conflict = "conflict",
-    /// Stored bytes are not what was written.
+    /// Stored bytes differ from the written ones.
     Corrupt = "corrupt",
-    /// The version is still in the current state.
+    /// The version is part of the current state.
     Current = "current",
     /// Items would supersede each other in a circle.
     Cycle = "cycle",
@@ -102,7 +102,7 @@ codes! {
     KeyPathTaken = "key_path_taken",
     /// The key already names another item.
     KeyTaken = "key_taken",
-    /// The writer is less trusted than what the change touches.
+    /// The writer is less trusted than an object that the change touches.
     LessTrusted = "less_trusted",
     /// The content was lost in damage and could not be salvaged.
     Lost = "lost",
@@ -110,7 +110,7 @@ codes! {
     NameTaken = "name_taken",
     /// The store lies on a network file system.
     NetworkFileSystem = "network_file_system",
-    /// The call names nothing to select by.
+    /// The call names no criterion to select by.
     NoCriteria = "no_criteria",
     /// The file does not exist.
     NoFile = "no_file",
@@ -120,7 +120,7 @@ codes! {
     NoOffset = "no_offset",
     /// The parent does not exist in the state.
     NoParent = "no_parent",
-    /// The call needs a project, session or agent that is not set.
+    /// The call needs a project, session or agent, and none is set.
     NoPlace = "no_place",
     /// The program to run does not exist.
     NoProgram = "no_program",
@@ -140,11 +140,11 @@ codes! {
     NotAPerson = "not_a_person",
     /// The folder holds something other than a store.
     NotAStore = "not_a_store",
-    /// What was read back differs from what was written.
+    /// The read bytes differ from the written ones.
     NotAsWritten = "not_as_written",
     /// The folder is not empty.
     NotEmpty = "not_empty",
-    /// The objects have no form in this format.
+    /// This format cannot express the objects.
     NotExportable = "not_exportable",
     /// The named thing does not exist.
     NotFound = "not_found",
@@ -152,9 +152,9 @@ codes! {
     NotOwner = "not_owner",
     /// A path of the store is a folder, a link, a pipe, a socket or a device instead of a regular file.
     NotRegularFile = "not_regular_file",
-    /// The import took nothing.
+    /// The import accepted no object.
     NothingTaken = "nothing_taken",
-    /// The input has nothing to import.
+    /// The input contains nothing to import.
     NothingToImport = "nothing_to_import",
     /// The lane has nothing to redo.
     NothingToRedo = "nothing_to_redo",
@@ -166,7 +166,7 @@ codes! {
     OtherParent = "other_parent",
     /// The item belongs to another scope.
     OtherScope = "other_scope",
-    /// The change may be done in spite of the error.
+    /// The change may have succeeded in spite of the error.
     OutcomeUnknown = "outcome_unknown",
     /// A quota or limit is exceeded.
     OverLimit = "over_limit",
@@ -174,7 +174,7 @@ codes! {
     ParentCycle = "parent_cycle",
     /// An earlier write or sync of this handle failed.
     Poisoned = "poisoned",
-    /// The proof does not hold.
+    /// The proof is invalid.
     ProofFailed = "proof_failed",
     /// The change waits in quarantine for a person.
     Quarantined = "quarantined",

@@ -1,31 +1,31 @@
-//! Damage: the one model of what is wrong with the files of a store.
+//! Damage: the only model of faults in the files of a store.
 //!
-//! The log, the checkpoints and the engine name a [`Cause`]; code matches on causes, and only their `Display` makes
-//! sentences of them.
+//! The log, the checkpoints and the engine name a [`Cause`]. Code matches on causes; only `Display` turns them into
+//! sentences.
 
 use std::fmt;
 
-/// Something wrong in a file of a store: where, and why.
+/// A fault in a file of a store: its place and its cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     /// The file, relative to the store.
     pub file: String,
-    /// The first byte concerned; `None` if the cause concerns the file as a whole.
+    /// The first damaged byte; `None` if the cause affects the file as a whole.
     pub offset: Option<u64>,
-    /// Why.
+    /// The reason.
     pub cause: Cause,
 }
 
-/// A finding of `verify`, `doctor` or `salvage`: damage, and how bad it is.
+/// A finding of `verify`, `doctor` or `salvage`: damage and its severity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// Where, and why.
+    /// Its place and its cause.
     pub damage: Damage,
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// Stored memory is damaged.
@@ -34,7 +34,7 @@ pub enum Severity {
     Unsure,
     /// A derived file is damaged or missing; Treering rebuilds it.
     Derived,
-    /// A crash left it, or nothing uses it; nothing is lost.
+    /// A leftover of a crash, or an unused file; nothing is lost.
     Harmless,
 }
 
@@ -44,7 +44,7 @@ pub enum Severity {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum FindingKind {
-    /// The bytes are not those that were written, or are left over.
+    /// The bytes differ from the written ones, or are left over.
     Corrupt,
     /// The file is missing.
     Missing,
@@ -54,7 +54,7 @@ pub enum FindingKind {
     Older,
     /// The file belongs to another store or has the wrong name or type.
     Foreign,
-    /// Nothing tells whether it was ever whole.
+    /// It is unknown whether it was ever whole.
     Unproven,
 }
 
@@ -73,7 +73,7 @@ impl FindingKind {
 }
 
 impl Damage {
-    /// Damage at `offset` of `file`.
+    /// Makes damage at `offset` of `file`.
     pub(crate) fn new(file: impl Into<String>, offset: u64, cause: Cause) -> Self {
         Self {
             file: file.into(),
@@ -91,7 +91,7 @@ impl Finding {
         }
     }
 
-    /// The kind of the finding, for programs.
+    /// Returns the kind of the finding, for programs.
     pub fn kind(&self) -> FindingKind {
         match self.damage.cause {
             Cause::MadeFromLaterLog | Cause::LogWrittenElsewhere | Cause::LogOlderThanCheckpoint => {
@@ -112,10 +112,10 @@ impl Finding {
     }
 }
 
-/// Declares the causes. A plain cause has one sentence, which is its documentation too.
+/// Declares the causes. A plain cause has one sentence, which is also its documentation.
 macro_rules! causes {
     ({ $($plain:ident = $sentence:literal,)* } { $($data:tt)* }) => {
-        /// Why bytes or files of a store are not as they should be.
+        /// The cause of damage to bytes or files of a store.
         #[derive(Clone, Debug, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum Cause {
@@ -124,7 +124,7 @@ macro_rules! causes {
         }
 
         impl Cause {
-            /// The sentence of a plain cause.
+            /// Returns the sentence of a plain cause.
             fn sentence(&self) -> Option<&'static str> {
                 match self {
                     $(Self::$plain => Some($sentence),)*
@@ -210,7 +210,7 @@ causes! {
         // Meaning.
     }
     {
-        /// A path is a folder, a symbolic link, a pipe, a socket or a device.
+        /// A path is a folder, a symlink, a pipe, a socket or a device.
         NotRegular {
         /// Whether the path has to be a folder.
         folder: bool,
@@ -221,53 +221,53 @@ causes! {
         UnknownFlags(u8),
         /// A frame has a kind of a newer version.
         UnknownKind(u8),
-        /// The manifest does not list a segment that held durable batches.
+        /// The manifest does not list a segment that had durable batches.
         NotListed {
         /// The segment.
         segment: u64,
         },
-        /// A durable batch does not end where it did.
+        /// A durable batch does not end at its recorded end.
         BatchGone {
         /// Its number.
         batch: u64,
         },
-        /// Bytes of crashes behind the last batch.
+        /// Bytes that crashes left after the last batch.
         TornTail {
-        /// How many.
+        /// Number of bytes.
         bytes: u64,
-        /// In how many segments.
+        /// Number of segments with such bytes.
         segments: u64,
         /// Whether they were certainly never acknowledged.
         never_acknowledged: bool,
         },
-        /// Bytes behind the last batch that a crash or damage left.
+        /// Bytes after the last batch that a crash or damage left.
         UnprovenTail {
-        /// How many.
+        /// Number of bytes.
         bytes: u64,
         },
         /// All segments that the manifest lists are missing.
         OnlyOlderSegments {
-        /// How many it lists.
+        /// Number of listed segments.
         listed: usize,
         },
-        /// A segment under another name was read by its header.
+        /// Salvage read a segment under another name by its header.
         ReadAs {
         /// Its number.
         segment: u64,
         },
         /// Blocks do not match their checksums.
         BlockChecksums {
-        /// Their bytes.
+        /// Number of bytes in these blocks.
         bytes: u64,
         },
-        /// A state is not that of its commit.
+        /// A state differs from the one that its commit names.
         StateMismatch {
-        /// The number of the commit.
+        /// The seq of the commit.
         seq: u64,
         },
-        /// A record is missing that another one names; says which.
+        /// A record that another one names is missing; the text names the record.
         RecordMissing(String),
-        /// Whole records contradict each other; says how.
+        /// Whole records contradict each other; the text explains how.
         Contradiction(String),
     }
 }
@@ -281,7 +281,7 @@ impl Cause {
         }
     }
 
-    /// Whether a newer version wrote the bytes.
+    /// Returns whether a newer version wrote the bytes.
     pub(crate) fn is_of_newer_version(&self) -> bool {
         matches!(self, Self::UnknownFlags(_) | Self::UnknownKind(_))
     }
@@ -410,7 +410,7 @@ mod answer {
         kind: FindingKind,
         /// The file, relative to the store.
         file: &'a str,
-        /// The first byte concerned.
+        /// The first damaged byte.
         offset: Option<u64>,
         /// The cause.
         what: String,

@@ -1,4 +1,4 @@
-//! Ids for sections that state none, from the path of the document and the titles above, as in
+//! Ids for sections without a stated id, from the path of the document and the titles above, as in
 //! `notes/work.org#projects/treering`.
 //!
 //! # Layer
@@ -13,20 +13,20 @@ use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use crate::digest::{Domain, HashAlgorithm, HashSuite, to_hex};
 
-/// The most bytes of a derived id, without the number that separates equal ones.
+/// The largest length of a derived id in bytes, without the number that distinguishes equal ids.
 const BYTES_MAX: usize = 240;
-/// Bytes kept of a shortened id; a digest of the whole follows.
+/// The number of bytes kept of a shortened id; a digest of the whole id follows.
 const BYTES_KEPT: usize = 200;
-/// Bytes of the digest of a shortened id, before they are written as hexadecimal digits.
+/// The number of digest bytes in a shortened id, before they are written in hexadecimal.
 const DIGEST_BYTES: usize = 8;
-/// The most bytes of a title in an id.
+/// The largest length of a title in an id, in bytes.
 const TITLE_BYTES_MAX: usize = 64;
 
 /// The slug of a title without a letter or digit.
 const UNTITLED: &str = "untitled";
 
-/// A title as part of an id: letters and digits in lower case, a `-` for each run of others. Control
-/// characters are left out.
+/// Returns a title as part of an id: letters and digits in lower case, and a `-` for each run of other characters.
+/// Control characters are dropped.
 pub(super) fn slug(title: &str) -> String {
     let mut slug = String::new();
     for character in normal(title).chars().filter(|character| !character.is_control()) {
@@ -50,13 +50,13 @@ pub(super) fn slug(title: &str) -> String {
     }
 }
 
-/// `base`, `separator` and `part` as one id, shortened where it would be too long.
+/// Joins `base`, `separator` and `part` to an id, and shortens an id that is too long.
 pub(super) fn join(base: &str, separator: char, part: &str) -> String {
     let whole = normal(&format!("{base}{separator}{part}")).into_owned();
     if whole.len() <= BYTES_MAX {
         return whole;
     }
-    // Always the same hash, so that ids do not depend on the store (ING-7).
+    // Always the same hash, so the ids do not depend on the store (ING-7).
     let digest = HashSuite::new(HashAlgorithm::Blake3).hash_bytes(Domain::Text, whole.as_bytes());
     format!(
         "{}~{}",
@@ -65,7 +65,7 @@ pub(super) fn join(base: &str, separator: char, part: &str) -> String {
     )
 }
 
-/// The text in normal form NFC, which most texts have already.
+/// Returns the text in normal form NFC, which most texts already have.
 fn normal(text: &str) -> Cow<'_, str> {
     if is_nfc(text) {
         Cow::Borrowed(text)
@@ -74,7 +74,7 @@ fn normal(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The longest start of `text` of at most `bytes` bytes.
+/// Returns the longest prefix of `text` with at most `bytes` bytes.
 fn start_of(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
 }

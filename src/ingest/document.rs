@@ -45,19 +45,19 @@ pub(super) struct Section {
     pub(super) kind: SectionKind,
     /// Index of the parent in the sections of the document; `None`: the document itself.
     pub(super) parent: Option<usize>,
-    /// The line where it starts, from 1, for messages.
+    /// The number of its first line, from 1, for messages.
     pub(super) line: u64,
-    /// The id that the file states.
+    /// The id, if the file states one.
     pub(super) id: Option<Id>,
     pub(super) attributes: Attributes,
     pub(super) content: Option<String>,
     pub(super) event_time: Option<Time>,
-    /// The fields that the file states beside it.
+    /// The other fields that the file states.
     pub(super) stated: Fields,
 }
 
 impl Section {
-    /// A section without a parent, an id and a text.
+    /// Returns a section without a parent, an id and a text.
     pub(super) fn new(kind: SectionKind, line: u64) -> Self {
         Self {
             kind,
@@ -71,18 +71,18 @@ impl Section {
         }
     }
 
-    /// The kind of its object.
+    /// Returns the kind of its object.
     pub(super) fn kind_name(&self) -> &str {
         self.stated.kind.as_ref().map_or(self.kind.name(), Kind::as_str)
     }
 
-    /// The title of a heading; an entry has none.
+    /// Returns the title of a heading; empty for an entry.
     pub(super) fn title(&self) -> &str {
         title_of(&self.attributes)
     }
 }
 
-/// The text of the attribute `title`, or nothing.
+/// Returns the text of the attribute `title`, or an empty text.
 pub(super) fn title_of(attributes: &Attributes) -> &str {
     attributes
         .get("title")
@@ -90,14 +90,14 @@ pub(super) fn title_of(attributes: &Attributes) -> &str {
         .unwrap_or_default()
 }
 
-/// An object that a JSON Lines file states in full.
+/// An object that a JSON Lines file states with all its fields.
 #[derive(Clone, Debug)]
 pub(super) struct StatedObject {
     pub(super) line: u64,
     pub(super) stated: ObjectLine,
 }
 
-/// A file as objects. Made by [`Document::read`], used by [`plan`](super::plan()).
+/// A file as objects. [`Document::read`] creates it, and [`plan`](super::plan()) uses it.
 #[derive(Clone, Debug)]
 pub struct Document {
     pub(super) path: Id,
@@ -106,14 +106,14 @@ pub struct Document {
     pub(super) is_list: bool,
     pub(super) attributes: Attributes,
     pub(super) content: Option<String>,
-    /// The fields that the file states of the document.
+    /// The fields that the file states for the document.
     pub(super) stated: Fields,
     pub(super) sections: Vec<Section>,
     pub(super) objects: Vec<StatedObject>,
 }
 
 impl Document {
-    /// A document of its format alone.
+    /// Returns a document with only a format.
     pub(super) fn new(path: Id, format: Format) -> Self {
         let mut attributes = Attributes::new();
         attributes.insert("format", format.name());
@@ -129,7 +129,7 @@ impl Document {
         }
     }
 
-    /// Refuses a list of objects with attributes or a text of its own, or with an object that has no id.
+    /// Refuses a list of objects that has attributes or a text itself, or an object without an id.
     pub(super) fn check(&self) -> Result<()> {
         if !self.is_list {
             return Ok(());
@@ -160,7 +160,7 @@ impl Document {
         &self.path
     }
 
-    /// The format of the file.
+    /// Returns the format of the file.
     pub fn format(&self) -> Format {
         self.format
     }
@@ -176,7 +176,7 @@ impl Document {
         error.with_ids(ids)
     }
 
-    /// The ids that the file states for live objects, with their lines.
+    /// Returns the ids that the file states for live objects, with their lines.
     pub(super) fn stated_ids(&self) -> impl Iterator<Item = (&Id, u64)> {
         let sections = self.sections.iter();
         let sections = sections.filter_map(|section| Some((section.id.as_ref()?, section.line)));
@@ -186,7 +186,7 @@ impl Document {
         )
     }
 
-    /// The stated objects, except those for history only.
+    /// Returns the stated objects, except those for history only.
     pub(super) fn live_objects(&self) -> impl Iterator<Item = &StatedObject> {
         self.objects.iter().filter(|object| !object.stated.past)
     }

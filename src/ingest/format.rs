@@ -3,7 +3,7 @@
 //! # Layer
 //! L6, inside `ingest`.
 
-/// A format of files.
+/// A file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Org: headlines with TODO states, tags, planning lines and property drawers.
@@ -15,7 +15,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The name on the command line and in the attribute `format` of a document.
+    /// Returns the name on the command line and in the attribute `format` of a document.
     pub fn name(self) -> &'static str {
         match self {
             Self::Org => "org",
@@ -24,14 +24,14 @@ impl Format {
         }
     }
 
-    /// The format of that name.
+    /// Returns the format with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Org, Self::Markdown, Self::JsonLines]
             .into_iter()
             .find(|format| format.name() == name)
     }
 
-    /// The format of a file by the extension of its name.
+    /// Returns the format of a file by its extension.
     pub fn from_path(path: &str) -> Option<Self> {
         let (_, extension) = path.rsplit(['/', '\\']).next().unwrap_or(path).rsplit_once('.')?;
         match extension.to_ascii_lowercase().as_str() {
@@ -42,7 +42,8 @@ impl Format {
         }
     }
 
-    /// The format by the extension, else by the first line with a mark of a format, else Markdown, which any text is.
+    /// Returns the format by the extension, else by the first line that is typical of a format. The default is
+    /// Markdown, because any text is valid Markdown.
     pub(crate) fn detect(path: &str, text: &str) -> Self {
         Self::from_path(path).unwrap_or_else(|| {
             text.lines()
@@ -53,7 +54,7 @@ impl Format {
     }
 }
 
-/// Lines at the start of a file that detection reads.
+/// The number of lines that detection reads.
 const DETECTION_LINES_MAX: usize = 200;
 
 fn format_of_line(line: &str) -> Option<Format> {

@@ -34,10 +34,11 @@ pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
     Ok(document)
 }
 
-/// The ids of the objects that the file states, sorted, one a line: the content of its document.
+/// Returns the ids of the objects that the file states, sorted, one on each line. This list is the content of its
+/// document.
 ///
-/// The objects may have any kind and parent. This list is the only record of which objects belong to the file, and are
-/// removed with their line.
+/// The objects may have any kind and parent. Only this list records which objects belong to the file, and are removed
+/// with their line.
 fn listing(path: &Id, objects: &[StatedObject]) -> Result<Option<String>> {
     let mut ids: Vec<&str> = objects
         .iter()

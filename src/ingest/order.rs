@@ -1,4 +1,4 @@
-//! Order keys: texts whose bytes sort in the order of the siblings.
+//! Order keys: texts whose byte order is the order of the siblings.
 //!
 //! A key is a number of eight digits of base 36. Many inserts between two keys add digits of a fraction. The first
 //! keys of a list are evenly spaced from the middle, with room in front, between and behind. Existing keys are kept
@@ -14,27 +14,27 @@
 /// The digits, in the order of their bytes.
 const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 const BASE: u64 = 36;
-/// Digits before the fraction.
+/// The number of digits before the fraction.
 const WHOLE: usize = 8;
-/// Digits of a key at most: the longest position an object can have.
+/// The largest number of digits in a key: the longest position of an object.
 const LONGEST: usize = 64;
-/// Numbers that eight digits can write.
+/// The number of values that eight digits can express.
 const NUMBERS: u64 = BASE.pow(8);
-/// The first key of a new list: half of all numbers stay free in front.
+/// The first key of a new list: half of all numbers stay free before it.
 const FIRST: u64 = NUMBERS / 2;
-/// From one new key to the next: room for fifteen halvings, and for thirty million keys behind the first.
+/// The distance between new keys: enough for fifteen halvings, and for thirty million keys after the first.
 const STEP: u64 = BASE.pow(3);
 
-/// Keys for a list of siblings.
+/// The keys for a list of siblings.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Assigned {
     /// A key for each sibling, in order.
     pub(super) keys: Vec<String>,
-    /// Whether every key is new, because there was no room left.
+    /// Whether every key is new, because there was no free number between the old ones.
     pub(super) respaced: bool,
 }
 
-/// Keys for siblings of which some have one already.
+/// Assigns keys to siblings, some of which already have one.
 pub(super) fn assign(existing: &[Option<&str>]) -> Assigned {
     let existing: Vec<Option<&str>> = existing
         .iter()
@@ -62,7 +62,7 @@ pub(super) fn assign(existing: &[Option<&str>]) -> Assigned {
     }
 }
 
-/// Evenly spaced keys for a list that has none.
+/// Returns evenly spaced keys for a list without keys.
 fn fresh(count: usize) -> Vec<String> {
     spaced(
         FIRST,
@@ -77,9 +77,9 @@ fn spaced(first: u64, step: u64, count: usize) -> Vec<String> {
     numbers.map(write_number).collect()
 }
 
-/// The places of the longest strictly rising run of values, in order.
+/// Returns the indexes of the longest strictly rising subsequence of values, in order.
 pub(super) fn longest_rise<T: Ord>(values: &[Option<T>]) -> Vec<usize> {
-    // `ends[n]` is where the run of length n + 1 with the lowest last value ends.
+    // `ends[n]` is the end of the rising subsequence of length n + 1 with the lowest last value.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = vec![None; values.len()];
     for (place, value) in values.iter().enumerate().filter(|(_, value)| value.is_some()) {
@@ -96,7 +96,7 @@ pub(super) fn longest_rise<T: Ord>(values: &[Option<T>]) -> Vec<usize> {
     run
 }
 
-/// Whether `key` has the form of an assigned key. Ingestion replaces others, which were set by hand.
+/// Whether `key` has the form of an assigned key. Ingestion replaces other keys, which a person set.
 fn is_valid(key: &str) -> bool {
     (WHOLE..=LONGEST).contains(&key.len())
         && key
@@ -105,7 +105,7 @@ fn is_valid(key: &str) -> bool {
         && (key.len() == WHOLE || !key.ends_with('0'))
 }
 
-/// `count` keys between two others, or `None` without enough room.
+/// Returns `count` keys between two others, or `None` if there are not enough free keys.
 fn between(low: Option<&str>, high: Option<&str>, count: usize) -> Option<Vec<String>> {
     if count == 0 {
         return Some(Vec::new());
@@ -164,8 +164,8 @@ fn write_digits(digits: &[u8]) -> String {
         .collect()
 }
 
-/// Divides the room between two numbers evenly, with as few digits as possible. No `high` is the end of all
-/// numbers.
+/// Divides the range between two numbers evenly, with as few digits as possible. If `high` is `None`, the range ends
+/// after the largest number.
 fn divide(mut low: Vec<u8>, high: Option<&[u8]>, count: u64) -> Option<Vec<String>> {
     let shortest = WHOLE.max(low.len()).max(high.map_or(0, <[u8]>::len));
     for width in shortest..=LONGEST {
@@ -182,7 +182,8 @@ fn divide(mut low: Vec<u8>, high: Option<&[u8]>, count: u64) -> Option<Vec<Strin
     None
 }
 
-/// `high` minus `low` in the digits of `low`, one more in front (`high` may be the end of all numbers).
+/// Returns `high` minus `low`, with the digits of `low` and one more in front. If `high` is `None`, the end of all
+/// numbers is used.
 fn subtract(high: Option<&[u8]>, low: &[u8]) -> Vec<u8> {
     let mut difference = vec![0; low.len() + 1];
     let mut borrow = 0;
@@ -212,7 +213,7 @@ fn add_part(low: &[u8], difference: &[u8], part: u64, parts: u64) -> Vec<u8> {
     let mut product: Vec<u128> = vec![0; difference.len()];
     for place in (0..difference.len()).rev() {
         let value = u128::from(difference[place]) * part + carry;
-        // The first digit keeps the whole carry, so that nothing of the product is lost.
+        // The first digit keeps the whole carry, so no part of the product is lost.
         (product[place], carry) = if place == 0 {
             (value, 0)
         } else {

@@ -18,12 +18,12 @@ pub(super) struct Outline {
     unquote: fn(&str) -> String,
     /// Level and index of the open headings, outermost first.
     open: Vec<(usize, usize)>,
-    /// Places of the headings with a stated id.
+    /// The indexes of the headings with a stated id.
     places: HashMap<Id, usize>,
 }
 
 impl Outline {
-    /// Starts with the text before the first heading and the fields that the file states of the document.
+    /// Starts with the text before the first heading, and the fields that the file states for the document.
     pub(super) fn new(
         mut document: Document,
         stated: Fields,
@@ -44,7 +44,7 @@ impl Outline {
         }
     }
 
-    /// Adds the next heading of the file, which has `level`, with the text below it and the fields stated of it.
+    /// Adds the next heading of the file at `level`, with the text below it and its stated fields.
     ///
     /// The level is stored only where it does not follow from the depth: a heading is one level below its parent by
     /// default.
@@ -100,10 +100,10 @@ impl Outline {
         Ok(())
     }
 
-    /// The whole document.
+    /// Returns the whole document.
     ///
     /// # Errors
-    /// As [`Document::check`].
+    /// The errors of [`Document::check`].
     pub(super) fn finish(self) -> Result<Document> {
         self.document.check()?;
         Ok(self.document)

@@ -1,7 +1,7 @@
 //! Paths of files as ids of documents.
 //!
 //! # Layer
-//! L6, inside `ingest`. Pure: the disk is not asked.
+//! L6, inside `ingest`. Pure: does not access the disk.
 
 use std::borrow::Cow;
 
@@ -35,7 +35,7 @@ fn slashed(path: &str) -> Cow<'_, str> {
     }
 }
 
-/// A path with `/` between the parts, without `./`, and without each `../` that follows a part.
+/// Returns a path with `/` between the parts, without `./`, and without each `../` that follows a part.
 fn normal_path(path: &str) -> String {
     let path = slashed(path);
     let absolute = path.starts_with('/');
@@ -53,7 +53,7 @@ fn normal_path(path: &str) -> String {
     format!("{}{}", if absolute { "/" } else { "" }, parts.join("/"))
 }
 
-/// The id of the document at `path`.
+/// Returns the id of the document at `path`.
 pub(super) fn document_id(path: &str) -> Result<Id> {
     let normal: String = normal_path(path).nfc().collect();
     if matches!(normal.rsplit('/').next(), None | Some("" | "..")) {

@@ -1,4 +1,4 @@
-//! Stages the objects of a change, sources first. The engine stamps an origin when an object is staged, and counts a
+//! Stages the objects of a change, sources first. The engine stamps an origin when an object is staged, and treats a
 //! missing source as imported.
 //!
 //! # Layer
@@ -29,7 +29,7 @@ pub(super) fn stage(draft: &mut Draft, memory: &Memory, change: &Change) -> Resu
     for place in 0..staging.writes.len() {
         staging.begin(place)?;
     }
-    // The others wait for versions that do not exist. Their origin is that of an import, in any order.
+    // The remaining writes wait for versions that do not exist. They get the origin of an import, in any order.
     for place in 0..staging.writes.len() {
         if staging.missing[place] > 0 {
             staging.missing[place] = 0;
@@ -45,7 +45,7 @@ struct Staging<'a> {
     /// The objects to stage, and whether each is an earlier version.
     writes: Vec<(&'a Write, bool)>,
     staged: HashSet<ObjectDigest>,
-    /// The writes that wait for a version.
+    /// The writes that wait for each version.
     waiting: HashMap<ObjectDigest, Vec<usize>>,
     /// The number of missing sources of each write.
     missing: Vec<usize>,

@@ -14,15 +14,15 @@ use serde_json::Value as Json;
 use super::json::{self, Fields};
 use crate::error::{Error, Result};
 
-/// The property of Org and the word of Markdown comments.
+/// The name of the Org property, and the word in Markdown comments.
 pub(super) const NAME: &str = "TREERING";
-/// The statement that a file is no document, but a list of objects.
+/// The statement that marks a file as a list of objects.
 pub(super) const OBJECTS: &str = "objects";
 
 /// Reads `{...}`; `None` for any other text.
 ///
 /// # Errors
-/// `InvalidInput`: not JSON, a field that is unknown or not of its type.
+/// `InvalidInput`: not JSON, or a field that is unknown or of the wrong type.
 pub(super) fn read(text: &str) -> Result<Option<Fields>> {
     if !(text.starts_with('{') && text.ends_with('}')) {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! From the bytes of a file to text, in UTF-8, with one kind of line end and no byte order mark.
+//! Converts the bytes of a file to text: UTF-8, one kind of line end, no byte order mark.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -12,12 +12,12 @@ use crate::error::{Error, Result};
 
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// An error at one line of a file.
+/// Returns an error at one line of a file.
 pub(super) fn at(path: impl std::fmt::Display, line: u64, message: impl std::fmt::Display) -> Error {
     Error::invalid(format!("{path}:{line}: {message}"))
 }
 
-/// The text of a file, its lines ended by `\n` alone (ING-1).
+/// Returns the text of a file, with `\n` as the only line end (ING-1).
 pub(super) fn decode<'a>(path: &str, bytes: &'a [u8]) -> Result<Cow<'a, str>> {
     let marked = bytes.strip_prefix(UTF8_MARK);
     let text = match std::str::from_utf8(marked.unwrap_or(bytes)) {
@@ -50,7 +50,8 @@ fn not_utf8(path: &str, bytes: &[u8], valid: usize, marked: bool) -> Error {
     .with_hint(hint)
 }
 
-/// Ends lines by `\n`. All `\r` directly before a `\n` are removed, so a second pass changes nothing. Other `\r` stay.
+/// Replaces line ends by `\n`. It removes all `\r` directly before a `\n`, so a second pass changes nothing. Other `\r`
+/// stay.
 fn with_plain_line_ends(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -65,7 +66,7 @@ fn with_plain_line_ends(text: &str) -> String {
     plain
 }
 
-/// The lines of `text` without the blank ones around it, or `None` if there are no others (ING-1).
+/// Returns the lines of `text` without blank lines around them, or `None` if all lines are blank (ING-1).
 ///
 /// Blank lines before the next heading are spacing. If they were kept, a new heading would change the text above it.
 pub(super) fn body(text: &str) -> Option<String> {

@@ -1,7 +1,7 @@
 //! Reads one line of a transcript: role, speaker, time and text of a turn.
 //!
-//! A line is `{"role", "content", "speaker"?, "name"?, "time"?, "timestamp"?, ...}`, or has these in a map
-//! `message` with more fields around it. All other fields become attributes under their names.
+//! A line is `{"role", "content", "speaker"?, "name"?, "time"?, "timestamp"?, ...}`, or has these fields in a map
+//! `message`, with more fields around it. All other fields become attributes with the same names.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -15,9 +15,9 @@ use super::json;
 use crate::error::{Error, Result};
 use crate::object::{Attributes, Value};
 
-/// Fields for the time of an entry, by preference.
+/// The fields for the time of an entry, in order of preference.
 const TIMES: [&str; 4] = ["time", "timestamp", "created_at", "create_time"];
-/// Fields for the name of the speaker, by preference.
+/// The fields for the name of the speaker, in order of preference.
 const SPEAKERS: [&str; 2] = ["speaker", "name"];
 
 /// Reads the entry at `line`.
@@ -95,7 +95,7 @@ fn take_first(
     None
 }
 
-/// The text of the parts, or `None` if none has text.
+/// Returns the joined text of the parts, or `None` if none of them has text.
 fn joined_text(parts: &[Json]) -> Result<Option<String>> {
     let mut texts = Vec::new();
     for part in parts {
@@ -126,7 +126,7 @@ fn is_plain(parts: &[Json]) -> bool {
     }
 }
 
-/// Keeps fields as attributes. Fields whose names are taken go into the map `group`.
+/// Adds fields as attributes. Fields whose names are in use are added to the map `group`.
 fn keep_others(attributes: &mut Attributes, fields: Map<String, Json>, group: &str) -> Result<()> {
     let mut others = BTreeMap::new();
     for (name, value) in fields {

@@ -10,7 +10,7 @@ use crate::engine::{Committed, Limits, Memory, Query, View, Writer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, Kind, NewObject, Object};
 
-/// A state as ingestion reads it.
+/// A state that ingestion reads.
 struct InView<'a> {
     view: &'a View,
     suite: HashSuite,
@@ -42,10 +42,10 @@ impl Existing for InView<'_> {
     }
 }
 
-/// The ids of the documents of a state, in their order.
+/// Returns the ids of the documents of a state, in their order.
 ///
 /// # Errors
-/// As [`View::query`].
+/// The errors of [`View::query`].
 pub(crate) fn documents(view: &View) -> Result<Vec<Id>> {
     let query = Query {
         kind: Some(Kind::new(DOCUMENT_KIND)?),
@@ -59,11 +59,11 @@ pub(crate) fn documents(view: &View) -> Result<Vec<Id>> {
 /// this call: an object counts as unchanged if another process wrote the same meanwhile.
 ///
 /// # Errors
-/// `Denied` (code `less_trusted`): an untrusted writer rewrites or removes a more trusted object. As [`plan`] and
-/// [`Memory::commit`].
+/// `Denied` (code `less_trusted`) if an untrusted writer overwrites or removes a more trusted object. Also the errors
+/// of [`plan`] and [`Memory::commit`].
 ///
 /// # Durability
-/// As [`Memory::commit`].
+/// The errors of [`Memory::commit`].
 pub fn ingest(
     memory: &Memory,
     documents: &[Document],
@@ -94,8 +94,8 @@ pub fn ingest(
     Ok((change, committed))
 }
 
-/// The error with the location of the first of its ids that a document states. The whole change may break a rule that
-/// no object breaks alone, as with a parent that does not exist.
+/// Adds to the error the location of the first of its ids that a document states. Even if each object is valid, the
+/// whole change may break a rule, as with a parent that does not exist.
 fn located(documents: &[Document], error: Error) -> Error {
     let location = |id: &String| {
         documents.iter().find_map(|document| {

@@ -1,10 +1,10 @@
-//! Batches: records that are appended at once and valid as a whole, before and after they are on disk.
+//! Batches: records that are appended together and valid as a whole, before and after they are on disk.
 //!
 //! # Layer
 //! L2.
 //!
 //! # Invariants
-//! - BAT-1: encoding a batch copies each body once, into the buffer that is written and then read from.
+//! - BAT-1: encoding a batch copies each body once, into the buffer that is written and later serves reads.
 
 use super::frame::{self, FrameSeed, RecordKind};
 use super::seal::{Chain, SEAL_BYTES, Seal};
@@ -12,7 +12,7 @@ use crate::bytes::Bytes;
 use crate::digest::{BatchDigest, CommitDigest, Domain, HashSuite, Root};
 use crate::error::{Error, Result};
 
-/// Where a record is: segment and offset in one number.
+/// The place of a record: segment and offset in one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Locator(u64);
 
@@ -26,22 +26,22 @@ impl Locator {
         Self(u64::from(segment) << 32 | u64::from(step))
     }
 
-    /// The locator that [`Locator::to_u64`] gave.
+    /// Returns the locator of a number from [`Locator::to_u64`].
     pub fn from_u64(number: u64) -> Self {
         Self(number)
     }
 
-    /// The locator as one number.
+    /// Returns the locator as one number.
     pub fn to_u64(self) -> u64 {
         self.0
     }
 
-    /// The number of the segment.
+    /// Returns the number of the segment.
     pub fn segment(self) -> u64 {
         self.0 >> 32
     }
 
-    /// The place behind a record here whose body has `body_bytes`.
+    /// Returns the place after a record at this place whose body has `body_bytes` bytes.
     pub(super) fn behind(self, body_bytes: usize) -> Self {
         Self::new(
             self.segment(),
@@ -49,7 +49,7 @@ impl Locator {
         )
     }
 
-    /// The offset of the frame in the segment's file.
+    /// Returns the offset of the frame in the segment's file.
     pub fn offset(self) -> u64 {
         (self.0 & u64::from(u32::MAX)) * frame::FRAME_ALIGNMENT as u64
     }
@@ -58,20 +58,20 @@ impl Locator {
 /// A place between two batches of a log, within one epoch of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// Number of the segment that holds the batch before; 0 if there is none.
+    /// Number of the segment with the batch before; 0 if there is none.
     pub segment: u64,
-    /// Offset of the first byte behind that batch.
+    /// Offset of the first byte after that batch.
     pub offset: u64,
     /// Number of that batch.
     pub batch: u64,
     /// Its digest.
     pub digest: [u8; 32],
-    /// The head after it.
+    /// The head after that batch.
     pub commit: CommitDigest,
 }
 
 impl Position {
-    /// Before the first batch.
+    /// The position before the first batch.
     pub const START: Self = Self {
         segment: 0,
         offset: 0,
@@ -96,9 +96,9 @@ pub struct Record {
     pub kind: RecordKind,
     /// The flags of its frame.
     pub flags: u8,
-    /// Where it is.
+    /// Its place.
     pub locator: Locator,
-    /// The batch it belongs to.
+    /// The number of its batch.
     pub batch: u64,
     /// Its bytes, shared with the log.
     pub body: Bytes,
@@ -114,15 +114,15 @@ impl Record {
 /// A batch that was read, without its seal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// Its number: the first is 1, and each is one more than the one before.
+    /// Its number: the first batch has 1, and each next one is higher by one.
     pub number: u64,
-    /// The head after it.
+    /// The head after that batch.
     pub commit: CommitDigest,
     /// Its digest.
     pub digest: BatchDigest,
     /// Its records, in order.
     pub records: Vec<Record>,
-    /// Records of kinds that this version may ignore: kept, and not understood.
+    /// Records of kinds that this version may ignore: kept without being understood.
     pub ignorable: Vec<Ignorable>,
 }
 
@@ -151,9 +151,9 @@ pub struct HeadMark {
     pub seq: u64,
 }
 
-/// A batch that is being put together.
+/// A batch under construction.
 ///
-/// Bodies are copied once, into the buffer that will be written.
+/// Each body is copied once, into the buffer to be written.
 #[derive(Clone, Debug, Default)]
 pub struct BatchBuilder {
     frames: Vec<u8>,
@@ -162,12 +162,12 @@ pub struct BatchBuilder {
 }
 
 impl BatchBuilder {
-    /// An empty batch.
+    /// Creates an empty batch.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a record. The log refuses the batch when it is appended if the body is over 64 MiB.
+    /// Adds a record. The append refuses the batch if a body is over 64 MiB.
     pub fn add(&mut self, kind: RecordKind, flags: u8, body: &[u8]) {
         self.add_frame(kind as u8, flags, body);
     }
@@ -185,7 +185,7 @@ impl BatchBuilder {
         self.add_frame(record.kind, record.flags, &record.body);
     }
 
-    /// This batch with the records of `next` behind its own.
+    /// Returns this batch with the records of `next` after its own.
     #[must_use]
     pub fn followed_by(mut self, next: Self) -> Self {
         if self.count == 0 {
@@ -197,17 +197,17 @@ impl BatchBuilder {
         self
     }
 
-    /// Whether nothing was added.
+    /// Returns whether nothing was added.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Bytes that the batch will take, with its seal.
+    /// Returns the bytes of the encoded batch, with its seal.
     pub fn encoded_bytes(&self) -> u64 {
         (self.frames.len() + frame::framed_bytes(SEAL_BYTES)) as u64
     }
 
-    /// Checks the limits that `append` holds the batch to.
+    /// Checks the limits of `append`.
     ///
     /// # Errors
     /// `InvalidInput` if a record is too long.
@@ -229,9 +229,9 @@ impl BatchBuilder {
 pub(super) struct Continue {
     pub(super) segment: u64,
     pub(super) seed: FrameSeed,
-    /// Where the group starts; everything before it is durable.
+    /// Offset of the group's start; everything before it is durable.
     pub(super) start: u64,
-    /// The offset that seals state as durable: the group's start, or less in a recovery.
+    /// The offset that the seals declare durable: the group's start, or less in a recovery.
     pub(super) synced_upto: u64,
     pub(super) last_batch: u64,
     pub(super) last_digest: [u8; 32],
@@ -292,7 +292,7 @@ pub(super) fn encode_group(
     Ok((bytes, batches))
 }
 
-/// Where a record is in the buffer of its group.
+/// The place of a record in the buffer of its group.
 struct Placed {
     kind: u8,
     flags: u8,
@@ -301,7 +301,7 @@ struct Placed {
 }
 
 impl Placed {
-    /// `None` for a kind that this version ignores.
+    /// Returns `None` for a kind that this version ignores.
     fn record(&self, bytes: &Bytes, after: Continue, batch: u64) -> Option<Record> {
         let body = self.at + frame::FRAME_HEADER_BYTES;
         Some(Record {
@@ -338,7 +338,7 @@ fn finish_frames(
     Ok(placed)
 }
 
-/// The digest of the records of a batch, wherever it is.
+/// Returns the digest of the records of a batch, independent of its place.
 pub(super) fn content_of(batch: &Batch, suite: HashSuite) -> [u8; 32] {
     let mut hashing = suite.start(Domain::Batch);
     let commit: CommitDigest = batch.commit;

@@ -1,12 +1,13 @@
-//! Catching up: handing out, in order, every whole batch that this handle has not handed out yet.
+//! Catching up: delivering, in order, every whole batch that this handle has not delivered yet.
 //!
 //! # Layer
 //! L2.
 //!
 //! # Invariants
-//! - CAT-1: a batch is handed out once, in order, and only whole.
-//! - CAT-2: in the boot that `live` was written in, nothing beyond it is handed out, unless the log shows that it went back.
-//! - CAT-3: a batch handed out before it was known to be durable is compared when it is met again elsewhere.
+//! - CAT-1: a batch is delivered once, in order, and only whole.
+//! - CAT-2: in the run of the machine that wrote `live`, no batch beyond it is delivered, unless the log proves that
+//!   `live` is outdated.
+//! - CAT-3: a batch that was delivered before it was proven durable is compared when it is read again at another place.
 
 use super::batch::{Batch, Position, content_of};
 use super::files::{cannot_list, damage};
@@ -20,10 +21,10 @@ use super::segment::{FIRST_OFFSET, LOG_FOLDER, parse_segment_name, segment_name}
 use super::walk::{Scanned, Survey, Visit, Window, durable_by};
 use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Result};
 
-/// Times that reading is tried again when it met damage: a writer may have moved on in between.
+/// Maximal number of reads after damage was found: a writer may have moved on in between.
 pub(super) const TRIES: u32 = 3;
 
-/// Bytes behind `live` that are looked at first; as many again as long as they are used to the end.
+/// Bytes after `live` to search first; the amount doubles while batches fill it.
 const BEHIND_BYTES: u64 = 4096;
 
 /// The content of the active segment from a given offset on.
@@ -35,16 +36,16 @@ pub(super) struct ActiveScan {
     /// Offset up to which everything is known to be durable.
     pub(super) durable: u64,
     pub(super) torn_bytes: u64,
-    /// With `degraded`: the damage behind the last whole batch.
+    /// With `degraded`: the damage after the last whole batch.
     pub(super) damage: Option<Error>,
 }
 
 impl Log {
-    /// Hands every whole batch that was not handed out yet to `visit`, in order.
+    /// Delivers every whole batch that was not delivered yet to `visit`, in order.
     ///
-    /// If `live` was written in this run of the machine, reading stops there; otherwise, and if the log proves that `live`
-    /// is older than it was, at the last whole batch, and the tail says that it is not proven. May be called again and
-    /// again to follow a log that others write.
+    /// If `live` was written in this run of the machine, reading stops there. Otherwise, or if the log proves that
+    /// `live` is outdated, it stops after the last whole batch, and the tail is unproven. Repeated calls follow a log
+    /// that other processes write.
     ///
     /// # Errors
     /// `Corrupt`, naming file and offset, if a byte below the durable mark differs from the written one;
@@ -95,7 +96,8 @@ impl Log {
 
     /// Reads `live` and the manifest, in this order, and hands out the new batches of sealed segments.
     pub(super) fn look(&mut self, visit: &mut Visit<'_>) -> Result<Option<Live>> {
-        // The manifest is published before `live` names a segment of it, so read second it knows that segment.
+        // A writer publishes the manifest before `live` names a new segment. So a manifest read after `live` lists that
+        // segment.
         let live = self.read_live()?;
         self.take_listed()?;
         let live = self.place_live(live)?;
@@ -103,7 +105,7 @@ impl Log {
         Ok(live)
     }
 
-    /// Checks that the manifest knows the segment of `live`; a mark in a segment that a rewrite replaced counts for nothing.
+    /// Checks that the manifest knows the segment of `live`. A mark in a segment that a rewrite replaced is ignored.
     pub(super) fn place_live(&self, live: Option<Live>) -> Result<Option<Live>> {
         let Some(mark) = live else { return Ok(None) };
         if let Some(found) = self.misplaced(&mark) {
@@ -112,7 +114,7 @@ impl Log {
         Ok(live.filter(|mark| self.manifest.lists(mark.segment)))
     }
 
-    /// The damage if the log lacks bytes that `live` says are durable.
+    /// Returns the damage if the log lacks bytes that `live` declares durable.
     pub(super) fn misplaced(&self, live: &Live) -> Option<Damage> {
         let active = self.manifest.active().id;
         if live.segment == active {
@@ -126,8 +128,8 @@ impl Log {
                 entry.length,
                 Cause::SealedEarly,
             )),
-            // The active segment is the youngest, so the mark is older than the manifest. A segment leaves that in a
-            // recovery if it never got a batch, and in a rewrite, whatever is in it, if it ends before the cut.
+            // The active segment has the highest number, so the mark is older than the manifest. A recovery drops a
+            // segment that never got a batch. A rewrite drops every segment that ends before the cut.
             None if live.segment < active
                 && (live.offset == FIRST_OFFSET || self.manifest.has_replaced(live.batch)) =>
             {
@@ -140,7 +142,7 @@ impl Log {
         }
     }
 
-    /// The offset in the active segment where a reader stops by `live` (CAT-2).
+    /// Returns the offset in the active segment at which a reader stops because of `live` (CAT-2).
     pub(super) fn live_limit(&self, live: &Live) -> Option<u64> {
         if !live.is_of_boot(self.disk.boot_id()) {
             return None;
@@ -152,9 +154,9 @@ impl Log {
         (live.segment == before.id && live.offset == before.length).then_some(FIRST_OFFSET)
     }
 
-    /// Whether a seal behind `limit`, where `live` ends, states more as durable. A writer writes `live` before such a seal, so
-    /// either it has moved on since `live` was read, or `live` has gone back: to what was last synced, when a file system
-    /// was shut down without the machine.
+    /// Returns whether a seal beyond `limit`, the end of `live`, declares more bytes durable. A writer writes `live`
+    /// before such a seal. So it has moved on since `live` was read, or a file system that was shut down without the
+    /// machine restored an older `live`.
     fn is_overtaken(&self, limit: u64) -> Result<bool> {
         let segment = self.segment(self.manifest.active().id)?;
         let mut count = BEHIND_BYTES;
@@ -173,7 +175,7 @@ impl Log {
         }
     }
 
-    /// Hands out the new batches of sealed segments and places the cursor in the active one.
+    /// Delivers the new batches of sealed segments and places the cursor in the active one.
     fn read_sealed(&mut self, visit: &mut Visit<'_>) -> Result<()> {
         let sealed = self.manifest.sealed().to_vec();
         let active = *self.manifest.active();
@@ -182,7 +184,7 @@ impl Log {
         }
         self.unsynced = None;
         let here = sealed.iter().position(|entry| entry.id == self.cursor.segment);
-        // A segment that left the manifest held nothing durable: go on where its first batch is now.
+        // A segment that is no longer listed had no durable batch. Continues at the new place of its first batch.
         let first =
             here.unwrap_or_else(|| sealed.partition_point(|entry| entry.last_batch <= self.durable_batch()));
         for (index, entry) in sealed.iter().enumerate().skip(first) {
@@ -195,7 +197,7 @@ impl Log {
         Ok(())
     }
 
-    /// The newest batch that is certain to stay where it was found.
+    /// Returns the newest batch that cannot move any more.
     fn durable_batch(&self) -> u64 {
         self.unproven
             .first()
@@ -210,7 +212,7 @@ impl Log {
             digest,
             commit: self.cursor.commit,
         };
-        // The numbers that a rewrite left out count as handed out: no batch will ever have them.
+        // The numbers that a rewrite left out count as delivered: no batch will ever have them.
         self.visited = self.visited.max(self.cursor.batch);
         self.durable = FIRST_OFFSET;
     }
@@ -301,8 +303,8 @@ impl Log {
         Err(damage(&segment.name(), 0, Cause::NotContinued))
     }
 
-    /// Reads the batches of the active segment from `from` on, up to `limit` or to the last whole one, and settles
-    /// what is damage and what a torn tail (LOG-4).
+    /// Reads the batches of the active segment from `from` on, up to `limit` or to the last whole one. Distinguishes
+    /// damage from a torn tail (LOG-4).
     pub(super) fn scan_active(
         &self,
         segment: &SegmentFile,
@@ -316,7 +318,7 @@ impl Log {
                 let window = segment.window(from, limit, self.suite)?;
                 (Vec::new(), (window, Survey::default()))
             }
-            // In this order: the window has to hold everything that the places prove durable.
+            // Reads the places first: the window must contain everything that they prove durable.
             None => (self.durable_places()?, segment.read_to_end(from, self.suite)?),
         };
         let mark = live
@@ -364,7 +366,7 @@ impl Log {
         })
     }
 
-    /// Hands out a batch and moves the cursor behind it (CAT-1).
+    /// Delivers a batch and moves the cursor after it (CAT-1).
     pub(super) fn deliver(&mut self, scanned: Scanned, proven: bool, visit: &mut Visit<'_>) -> Result<()> {
         let batch = scanned.batch;
         let (number, digest, commit) = (batch.number, *batch.digest.as_bytes(), batch.commit);
@@ -376,18 +378,18 @@ impl Log {
         Ok(())
     }
 
-    /// Hands out a batch unless that was done before; then it must be the same one (CAT-3).
+    /// Delivers a batch unless it was delivered before; then it must be the same one (CAT-3).
     pub(super) fn hand_out(&mut self, batch: Batch, proven: bool, visit: &mut Visit<'_>) -> Result<()> {
         let number = batch.number;
         if number <= self.visited {
             let unproven = self.unproven.iter().find(|(unproven, _)| *unproven == number);
-            // A proven batch is the same by LOG-1, and the newest commit vouches for all before it.
+            // A proven batch is the same by LOG-1, and the newest commit confirms all before it.
             let same = match unproven {
                 Some((_, content)) => *content == content_of(&batch, self.suite),
                 None => number < self.visited || batch.commit == self.visited_commit,
             };
             if same {
-                // It is met again only where recovery, this handle's or another's, has written it since.
+                // A batch is read again only if recovery, of this handle or another, has moved it.
                 self.moved = number;
                 return Ok(());
             }
@@ -403,8 +405,8 @@ impl Log {
         Ok(())
     }
 
-    /// Refuses, once a handle, a log whose manifest does not know a segment with batches beyond `newest`, the last
-    /// one of those that it lists.
+    /// Refuses a log with an unlisted segment that has batches after `newest`, the last listed one. Checked once per
+    /// handle.
     pub(super) fn check_unlisted(&mut self, newest: u64) -> Result<()> {
         if self.unlisted_checked {
             return Ok(());
@@ -416,7 +418,7 @@ impl Log {
             .filter(|(_, unfinished)| !unfinished)
         {
             let id = id.0;
-            // A reader that stopped at `live` has not seen all that is listed, so look again before judging.
+            // A reader that stopped at `live` has not seen all listed batches, so this looks again before it decides.
             if self.manifest.lists(id)
                 || self.unlisted(id, newest)? != Unlisted::Newer
                 || self.unlisted(id, self.newest_listed()?)? != Unlisted::Newer
@@ -434,7 +436,7 @@ impl Log {
         Ok(())
     }
 
-    /// Number of the last whole batch in the listed segments, whether it is known to be durable or not.
+    /// Returns the number of the last whole batch in the listed segments, durable or not.
     fn newest_listed(&self) -> Result<u64> {
         let window = self
             .segment(self.manifest.active().id)?

@@ -1,4 +1,4 @@
-//! Checking a whole log from the files, for `verify`.
+//! The check of a whole log from its files, for `verify`.
 //!
 //! The check reads everything from the files, never through a map and never from memory. It continues behind damage, and
 //! reports all damage with file and offset.
@@ -7,8 +7,8 @@
 //! L2.
 //!
 //! # Invariants
-//! - CHK-1: every byte of the store is either covered by a checksum or digest that is checked here, or must be zero, or
-//!   lies behind the end of a segment, where it is reported and harmless.
+//! - CHK-1: every byte of the store is covered by a checksum or digest that is checked here, must be zero, or is after
+//!   the end of a segment. Bytes after the end are reported as harmless.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -32,32 +32,33 @@ use crate::error::{Cause, Damage, Error, ErrorKind, Finding, Result, Severity};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum CheckItem {
-    /// A whole batch. Behind damage, numbers may skip.
+    /// A whole batch. After damage, numbers may skip.
     Batch(Batch),
-    /// Something that is not as it should be.
+    /// A finding.
     Finding(Finding),
 }
 
 /// The counts of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckSummary {
-    /// Whole batches.
+    /// Number of whole batches.
     pub batches: u64,
-    /// Segments listed.
+    /// Number of listed segments.
     pub segments: u64,
     /// Bytes of segments that were read.
     pub bytes: u64,
-    /// Findings of damage.
+    /// Number of findings of damage.
     pub damages: u64,
 }
 
 impl Log {
-    /// Reads the whole store from its files and reports every batch and every finding to `visit`, until that breaks off.
+    /// Reads the whole store from its files and passes every batch and every finding to `visit`, until `visit` ends the
+    /// check.
     ///
-    /// Writers may append meanwhile; the check may leave out batches newer than its start.
+    /// Writers may append meanwhile; the check may miss batches newer than its start.
     ///
     /// # Errors
-    /// `NotFound` and `UnsupportedFormat` as [`Log::open`]; `Io`. Damage is no error but a finding.
+    /// `NotFound` and `UnsupportedFormat` as [`Log::open`]; `Io`. Damage becomes findings.
     pub fn check(
         disk: Arc<dyn Disk>,
         options: LogOptions,
@@ -83,7 +84,7 @@ impl Log {
             }
         };
         log.places = places;
-        // Holds the files of one manifest open, whatever is published meanwhile; damage is reported below.
+        // Keeps the files of one manifest open, even if another one is published meanwhile; damage is reported below.
         match log.take_listed() {
             Err(error) if !error.is_corruption() => return Err(error),
             _ => {}
@@ -94,7 +95,7 @@ impl Log {
 
     fn check_all(&self, report: &mut Report<'_>) -> Result<()> {
         let live = self.check_live(report)?;
-        // In this order: the segments hold at least the batches that the places prove durable.
+        // Reads the places first: the segments contain at least the batches that they prove durable.
         let places = self.durable_places()?;
         let placed = places.iter().map(|place| place.offset).fold(0, u64::max);
         let manifest = &self.manifest;
@@ -118,7 +119,7 @@ impl Log {
         report.torn()?;
         self.check_folder(newest, report)?;
         match live.and_then(|live| self.misplaced(&live)) {
-            // Or else a writer has moved on since the manifest was read.
+            // Otherwise a writer has moved on since the manifest was read.
             Some(damage) if !self.is_outdated()? => report.finding(Severity::Damage, damage),
             _ => Ok(()),
         }
@@ -134,7 +135,7 @@ impl Log {
         Ok(live)
     }
 
-    /// Looks for segments that the manifest does not list and for files that do not belong.
+    /// Finds segments that the manifest does not list, and files that do not belong to the log.
     fn check_folder(&self, newest: u64, report: &mut Report<'_>) -> Result<()> {
         let names = self.disk.list(LOG_FOLDER).map_err(cannot_list)?;
         // The numbers that a rewrite skipped are not missing.
@@ -143,7 +144,8 @@ impl Log {
             let (severity, cause) = match parse_segment_name(&file) {
                 Some((id, _)) if self.manifest.lists(id) => continue,
                 Some((id, false)) => match self.unlisted(id, newest)? {
-                    // Published since the check began: asked for last, for it may have been while the file was read.
+                    // It was published after the check began. Checked last, because that may happen while the file is
+                    // read.
                     _ if id > self.manifest.active().id && self.is_outdated()? => continue,
                     Unlisted::Newer => (Severity::Damage, Cause::UnlistedNewer),
                     Unlisted::Left => (Severity::Harmless, Cause::UnlistedOlder),
@@ -161,14 +163,14 @@ impl Log {
         Ok(())
     }
 
-    /// Whether a file begins as a segment of this store.
+    /// Returns whether a file has the header of a segment of this store.
     fn is_segment(&self, name: &str) -> Result<bool> {
         let segment = match self.disk.open(name, Access::Read) {
             Ok(file) => SegmentFile::with_file(file, false, name),
             Err(error) if error.kind() == io::ErrorKind::NotFound || is_not_regular(&error) => {
                 return Ok(false);
             }
-            // It may be one.
+            // It may be a segment.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(true),
             Err(error) => return Err(Error::io(format!("cannot open {name}"), error)),
         };
@@ -181,7 +183,7 @@ impl Log {
 
 struct Report<'a> {
     visit: &'a mut dyn FnMut(CheckItem) -> Result<ControlFlow<()>>,
-    /// Whether `visit` broke off.
+    /// Whether `visit` ended the check.
     ended: bool,
     summary: CheckSummary,
     torn: Torn,
@@ -192,7 +194,7 @@ struct Report<'a> {
 struct Torn {
     count: u64,
     bytes: u64,
-    /// Where the last one is.
+    /// The file of the last one.
     file: String,
     offset: u64,
 }
@@ -205,7 +207,7 @@ impl Report<'_> {
         self.tell(CheckItem::Finding(Finding { severity, damage }))
     }
 
-    /// Reports the damage that an error carries; returns any other error.
+    /// Reports the damage in an error; returns any other error.
     fn damage(&mut self, error: Error) -> Result<()> {
         match error.damage() {
             Some(damage) if error.kind() != ErrorKind::Io => self.finding(Severity::Damage, damage.clone()),
@@ -241,7 +243,7 @@ struct Walk<'a> {
     entry: &'a SegmentEntry,
     before: Option<SegmentEntry>,
     live: Option<Live>,
-    /// Offset up to which the active segment is known to be durable from elsewhere.
+    /// Offset up to which other evidence proves the active segment durable.
     placed: u64,
 }
 
@@ -262,7 +264,7 @@ impl Walk<'_> {
             report.finding(Severity::Damage, Damage::new(self.name(), 0, Cause::NotContinued))?;
         }
         let (window, mut survey) = segment.read_to_end(FIRST_OFFSET, self.log.suite)?;
-        // The manifest says where a sealed one is durable.
+        // The manifest declares how far a sealed segment is durable.
         let open_from = if self.entry.is_active() {
             FIRST_OFFSET
         } else {
@@ -277,7 +279,7 @@ impl Walk<'_> {
         self.walk(&segment, window, &survey, chain, report)
     }
 
-    /// Offset below which every byte must be right.
+    /// Returns the offset below which every byte must be right.
     fn durable(&self, survey: &Survey) -> u64 {
         if !self.entry.is_active() {
             return self.entry.length;
@@ -323,7 +325,8 @@ impl Walk<'_> {
                     self.report_tail(survey, at, &stop, report)?;
                     return Ok(newest);
                 }
-                // Only zeros follow, so the segment is not damaged; comparing with the checkpoint shows that the end is gone.
+                // Only zeros follow, so the segment is not damaged; the comparison with the checkpoint reports the lost
+                // end.
                 Err(_) if at >= durable && survey.used_from(at) == 0 => return Ok(newest),
                 Err(stop) => {
                     report.finding(Severity::Damage, self.damage(&stop))?;
@@ -342,7 +345,7 @@ impl Walk<'_> {
         Ok(newest)
     }
 
-    /// A sealed segment must end with the batch that the manifest names.
+    /// Checks that a sealed segment ends with the batch that the manifest names.
     fn check_end(&self, at: u64, chain: Chain, report: &mut Report<'_>) -> Result<()> {
         if at == self.entry.length && (chain == self.entry.end_chain() || chain.digest.is_none()) {
             return Ok(());
@@ -369,7 +372,7 @@ impl Walk<'_> {
             (torn.file, torn.offset) = (self.name(), from);
             return Ok(());
         }
-        // A writer of this run writes `live` before it acknowledges, unless the log proves that `live` went back.
+        // A writer of this run writes `live` before it acknowledges, unless the log proves that `live` is outdated.
         let limit = self.live.and_then(|live| self.log.live_limit(&live));
         if limit.is_some_and(|limit| survey.synced_upto <= limit) {
             let cause = Cause::TornTail {
@@ -388,8 +391,8 @@ impl Walk<'_> {
     }
 }
 
-/// Where the next batch starts behind damage at `damaged` in the batch that starts at `batch_start`, and the number of
-/// the one before it: in `window`, or in the first of `windows` that has one.
+/// Returns the start of the next batch after damage at `damaged` in the batch at `batch_start`, and the number of the
+/// batch before it. Searches `window`, then `windows`.
 fn resume(
     window: &mut Window,
     windows: &mut Windows<'_>,

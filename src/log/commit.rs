@@ -1,20 +1,21 @@
 //! A commit, step by step; docs/durability.md numbers the same steps.
 //!
 //! 1. [`Log::lock`] takes the lock.
-//! 2. [`Log::prepare`] catches up: on in place if the log ends where `live` of this run of the machine says, else by recovery.
-//! 3. [`Log::append`] writes the group with one `pwrite`, after a rotation if it does not fit.
+//! 2. [`Log::prepare`] catches up. It continues in place if the log ends where `live` of this run of the machine says,
+//!    otherwise it recovers.
+//! 3. [`Log::append`] writes the group with one `pwrite`, after a rotation if the group does not fit.
 //! 4. It syncs the segment.
 //! 5. It overwrites `live`.
 //! 6. The caller publishes the batches that [`Log::append`] returns.
-//! 7. Dropping the [`WriteLock`] lets the lock go.
+//! 7. Dropping the [`WriteLock`] releases the lock.
 //!
 //! # Layer
 //! L2.
 //!
 //! # Invariants
-//! - APP-1: nothing is written before `prepare` has placed this handle at the end of the log under the same lock.
-//! - APP-2: `live` is written after the sync that it states.
-//! - APP-3: a full segment is followed by a new one before anything of the group is written.
+//! - APP-1: a handle writes only after `prepare` has placed it at the end of the log under the same lock.
+//! - APP-2: `live` is written after the sync that it declares.
+//! - APP-3: if a segment is full, a new one is created before any byte of the group is written.
 
 use std::io;
 use std::time::Duration;
@@ -29,25 +30,25 @@ use super::walk::Visit;
 use crate::disk::{Access, lock_within, read_full};
 use crate::error::{Error, ErrorCode, Result};
 
-/// Bytes behind the end that must be zero for going on in place. A write that was cut off leaves its first bytes
-/// there; a page that a failed sync lost further behind is torn tail, which every scan stops at.
+/// Bytes after the end that must be zero for continuing in place. An interrupted write leaves its first bytes there. A
+/// page that a failed sync lost further on is a torn tail, at which every scan stops.
 const CLEAN_BYTES: usize = 4096;
 
-/// When an appended group becomes durable.
+/// The time at which an appended group becomes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
     /// Before `append` returns.
     Synced,
-    /// At the next synced `append` or `sync`, whichever comes first; until then a loss of power may take it, with
-    /// what was appended after it.
+    /// At the next synced `append` or `sync`, whichever comes first. Until then, a power loss may remove it, with
+    /// everything appended after it.
     Later,
 }
 
 impl Log {
-    /// Takes the writer's lock, waiting for it at most `wait`.
+    /// Takes the writer's lock, waiting at most `wait`.
     ///
     /// # Errors
-    /// `Busy`, naming the holder; `Denied` for a handle that may only read; `Poisoned`; `Io`.
+    /// `Busy`, naming the holder; `Denied` for a read-only handle; `Poisoned`; `Io`.
     pub fn lock(&self, wait: Duration) -> Result<WriteLock> {
         self.check_writable()?;
         let guard = lock_within(&*self.disk, LOCK_NAME, wait)?;
@@ -60,15 +61,14 @@ impl Log {
         })
     }
 
-    /// Brings this handle to the end of the log, as the holder of the lock: hands out what is new, then goes on in
-    /// place if the log ends where `live` of this run of the machine says, or recovers into a new segment.
+    /// Brings this handle to the end of the log, under the lock, and delivers the new batches. Continues in place if
+    /// the log ends where `live` of this run of the machine says; otherwise recovers into a new segment.
     ///
     /// # Errors
     /// As [`Log::catch_up`] and [`Log::append`].
     ///
     /// # Durability
-    /// When this returns, every batch handed out so far is durable, save a group of this handle that waits for
-    /// [`Log::sync`].
+    /// When this returns, every delivered batch is durable, except a group of this handle that waits for [`Log::sync`].
     pub fn prepare(&mut self, lock: &WriteLock, visit: &mut dyn FnMut(Batch) -> Result<()>) -> Result<()> {
         self.check_lock(lock)?;
         lock.check_file()?;
@@ -91,8 +91,8 @@ impl Log {
         Ok(())
     }
 
-    /// Syncs the folders if another process published the manifest: it may have ended between a rename and its sync,
-    /// and what is appended now must not depend on a name that a loss of power takes.
+    /// Syncs the folders if another process published the manifest. That process may have ended between a rename and
+    /// its sync. New batches must not depend on a name that a power loss can remove.
     fn make_names_durable(&mut self) -> Result<()> {
         let generation = self.manifest.generation;
         if self.named_generation == generation {
@@ -113,7 +113,7 @@ impl Log {
         Ok(())
     }
 
-    /// Whether the active segment may be written on. Catches up if so.
+    /// Catches up and returns true if the active segment can be continued.
     fn go_on_in_place(
         &mut self,
         live: Option<&Live>,
@@ -138,7 +138,7 @@ impl Log {
         Ok(true)
     }
 
-    /// Where the next batch begins if the active segment may be written on.
+    /// Returns the offset of the next batch if the active segment can be continued.
     pub(super) fn end_in_place(&self, live: Option<&Live>, segment: &SegmentFile) -> Result<Option<u64>> {
         let Some(limit) = live.and_then(|live| self.live_limit(live)) else {
             return Ok(None);
@@ -152,19 +152,18 @@ impl Log {
         Ok(goes_on.then_some(end))
     }
 
-    /// Appends a group of batches with one write; `head` of each is the head after it. A group of none does nothing.
+    /// Appends a group of batches with one write; each `head` is the head after its batch. An empty group does nothing.
     ///
-    /// With [`Durability::Later`] the group is readable by this handle at once, by others after [`Log::sync`]; sync
-    /// before the lock is let go, or the next writer treats the group as one that a crash left.
+    /// With [`Durability::Later`], this handle can read the group at once, others after [`Log::sync`]. Sync before the
+    /// lock is released, or the next writer treats the group as left by a crash.
     ///
     /// # Errors
-    /// `InvalidInput` for a record or a group over a limit, before anything is written. Any other error leaves it
-    /// unknown whether the group will be found when the store is opened again (whole, if at all), and this handle
-    /// refuses to write from then on with `Poisoned`.
+    /// `InvalidInput` for a record or a group over a limit, before any write. After any other error, reopening the
+    /// store may find the whole group or nothing of it, and this handle refuses further writes with `Poisoned`.
     ///
     /// # Durability
-    /// As asked for. Groups that were not synced count as one: each of their seals states as durable what was
-    /// so before the first of them (LOG-2).
+    /// As requested. Groups that were not synced count as one: their seals declare durable only what was durable before
+    /// the first of them (LOG-2).
     pub fn append(
         &mut self,
         lock: &WriteLock,
@@ -188,7 +187,7 @@ impl Log {
         self.poison_on_error(|log| log.append_group(lock, group, head, needed, durability))
     }
 
-    /// Makes a group that was appended with [`Durability::Later`] durable; does nothing if there is none.
+    /// Makes groups that were appended with [`Durability::Later`] durable, if there are any.
     ///
     /// # Errors
     /// As [`Log::append`].
@@ -217,7 +216,7 @@ impl Log {
         Err(Error::internal("a write before prepare under this lock"))
     }
 
-    /// Runs `work`, which writes; an error leaves the state of the disk unknown (LOG-5).
+    /// Runs `work`, which writes; after an error, the state of the disk is unknown (LOG-5).
     pub(super) fn poison_on_error<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let result = work(self);
         if result.is_err() {
@@ -238,7 +237,7 @@ impl Log {
         let name = segment.name();
         let writing = |error| Error::io(format!("cannot write {name}"), error);
         let mut file = self.disk.open(&name, Access::ReadWrite).map_err(writing)?;
-        // INVARIANT APP-3: the length of the file is what may be written, because a segment never grows (SEG-1).
+        // INVARIANT APP-3: writes must end within the length of the file, because a segment never grows (SEG-1).
         if self.cursor.offset.saturating_add(needed) > file.length().map_err(writing)? {
             self.sync_group()?;
             segment = self.rotate(lock, self.cursor.offset, needed)?;
@@ -287,7 +286,8 @@ impl Log {
         Ok(batches)
     }
 
-    /// Makes earlier appends durable, whose callers have their answers; the caller's own work has not begun.
+    /// Makes earlier appends durable; their callers have their answers already, and the caller's own write has not
+    /// begun.
     pub(super) fn sync_group(&mut self) -> Result<()> {
         let Some(head) = self.unsynced else { return Ok(()) };
         let segment = self.segment(self.cursor.segment)?;
@@ -324,7 +324,7 @@ impl Log {
     }
 }
 
-/// Whether nothing was left behind `end`.
+/// Returns whether the [`CLEAN_BYTES`] after `end` are zero.
 fn is_clean_behind(segment: &SegmentFile, end: u64) -> Result<bool> {
     let mut behind = [0; CLEAN_BYTES];
     let count = read_full(&*segment.file, end, &mut behind)
@@ -332,14 +332,14 @@ fn is_clean_behind(segment: &SegmentFile, end: u64) -> Result<bool> {
     Ok(behind.iter().take(count).all(|byte| *byte == 0))
 }
 
-/// The error of a sync that failed: the bytes are written, and may be found whole by the next writer, or not.
+/// Returns the error of a failed sync: the bytes are written, and the next writer may find them whole or not at all.
 fn outcome_unknown(name: &str, error: io::Error) -> Error {
     Error::io(format!("cannot sync {name}"), error)
         .with_code(ErrorCode::OutcomeUnknown)
         .with_hint("it may be done or not: the next write settles it, so look at `treering log` after one before you do it again")
 }
 
-/// The error of a write before a rewrite: the rewrite did not begin.
+/// Returns the error of a write before a rewrite: the rewrite did not begin.
 pub(crate) fn not_rewritten(error: Error) -> Error {
     if error.code() != ErrorCode::OutcomeUnknown {
         return error;
@@ -349,7 +349,7 @@ pub(crate) fn not_rewritten(error: Error) -> Error {
         .with_hint("nothing was erased or collected: make room, then do it again")
 }
 
-/// The error of a failed write of `live` after the sync: the group is durable.
+/// Returns the error of a failed write of `live` after the sync: the group is durable.
 fn done_untold(error: Error) -> Error {
     error.behind_change("other processes see it after the next write")
 }

@@ -1,7 +1,7 @@
-//! Creating a store: it exists whole, or not at all, whenever the machine stops.
+//! Creating a store: whenever the machine stops, the store exists whole or not at all.
 //!
-//! Creation writes `format.tmp` first and renames it to `format` last. So a folder without `format` holds an unfinished
-//! creation if every other file belongs to the store that `format.tmp` names; the next creation clears it away.
+//! Creation writes `format.tmp` first and renames it to `format` last. So a folder without `format` has an unfinished
+//! creation if every other file belongs to the store that `format.tmp` names. The next creation removes those files.
 //!
 //! # Layer
 //! L2.
@@ -35,14 +35,14 @@ const CREATE_WAIT: Duration = Duration::from_secs(30);
 const FIRST_SEGMENT: u64 = 1;
 
 impl Log {
-    /// Creates a store whose log holds one batch, and opens it for writing.
+    /// Creates a store whose log has one batch, and opens it for writing.
     ///
     /// # Errors
     /// `InvalidInput` with the code `store_exists` for an existing store, and with `exists` if the folder has other
     /// files under names of a store; `Corrupt` if it holds a store without its format file; `Busy`; `Io`.
     ///
     /// # Durability
-    /// When this returns, the store is durable. After a crash before that there is no store, or the whole one.
+    /// When this returns, the store is durable. After an earlier crash, there is no store, or the whole one.
     pub fn create(
         disk: Arc<dyn Disk>,
         hash: HashAlgorithm,
@@ -117,7 +117,7 @@ fn write_store(
     for name in leftovers {
         disk.remove(name)?;
     }
-    // INVARIANT CRE-2: `format.tmp` of the earlier creation goes only after the files that it explains.
+    // INVARIANT CRE-2: `format.tmp` of the earlier creation is removed only after the files that it explains.
     disk.sync_dir(LOG_FOLDER)?;
     disk.sync_dir("")?;
     disk::write_whole(disk, &unfinished_name(FORMAT_NAME), &format.encode(), 0)?;
@@ -129,7 +129,7 @@ fn write_store(
     disk.sync_parent()
 }
 
-/// The error for a folder without a format file: no store, or a damaged one.
+/// Returns the error for a folder without a format file: no store, or a damaged one.
 pub(super) fn no_store(disk: &dyn Disk) -> Error {
     match holds_other_store(disk) {
         Err(error) => error,
@@ -140,7 +140,7 @@ pub(super) fn no_store(disk: &dyn Disk) -> Error {
     }
 }
 
-/// Returns the files that an unfinished creation left, but for `format.tmp`.
+/// Returns the files that an unfinished creation left, without `format.tmp`.
 ///
 /// # Errors
 /// As [`Log::create`].
@@ -186,7 +186,7 @@ fn unfinished_files(disk: &dyn Disk) -> Result<Vec<String>> {
     }
 }
 
-/// Whether a file belongs to a store that no unfinished creation explains.
+/// Returns whether a file belongs to a store that no unfinished creation explains.
 pub(super) fn holds_other_store(disk: &dyn Disk) -> Result<bool> {
     let unfinished = unfinished_instance(disk)?;
     let is_other = |instance| Some(instance) != unfinished;
@@ -213,14 +213,14 @@ pub(super) fn holds_other_store(disk: &dyn Disk) -> Result<bool> {
     Ok(false)
 }
 
-/// The store that an unfinished creation was creating.
+/// Returns the store that an unfinished creation was creating.
 fn unfinished_instance(disk: &dyn Disk) -> Result<Option<[u8; 16]>> {
     let bytes = read_regular(disk, &unfinished_name(FORMAT_NAME), FORMAT_BYTES + 1)?;
     let format = bytes.and_then(|bytes| Format::decode(&bytes, Mode::ReadOnly).ok());
     Ok(format.map(|format| format.instance))
 }
 
-/// As `read_small`; a path that is not a regular file holds nothing of a store.
+/// As `read_small`, but a path that is not a regular file counts as missing.
 fn read_regular(disk: &dyn Disk, name: &str, limit: usize) -> Result<Option<Vec<u8>>> {
     match read_small(disk, name, limit) {
         Err(error) if error.code() == ErrorCode::NotRegularFile => Ok(None),
@@ -228,7 +228,7 @@ fn read_regular(disk: &dyn Disk, name: &str, limit: usize) -> Result<Option<Vec<
     }
 }
 
-/// The names in the folder of the log.
+/// Returns the names in the folder of the log.
 fn log_files(disk: &dyn Disk) -> Result<Vec<String>> {
     match disk.list(LOG_FOLDER) {
         Err(error) if error.kind() == io::ErrorKind::NotFound || is_not_regular(&error) => Ok(Vec::new()),

@@ -1,13 +1,13 @@
-//! Epochs: how often the log was rewritten, and how a handle notices.
+//! Epochs: the number of rewrites of the log, and how a handle detects one.
 //!
-//! A rewrite replaces the segments that hold the oldest batches. A handle that has handed out batches of the earlier epoch
-//! reports this and has to be reopened; those batches stay readable, because the handle holds the old files open.
+//! A rewrite replaces the segments with the oldest batches. A handle that delivered batches of an earlier epoch reports
+//! this and must be reopened. Those batches stay readable, because the handle keeps the old files open.
 //!
 //! # Layer
 //! L2.
 //!
 //! # Invariants
-//! - EPO-1: all batches that a handle hands out between two openings are of one epoch.
+//! - EPO-1: all batches that a handle delivers between two openings belong to one epoch.
 
 use std::sync::Arc;
 
@@ -20,13 +20,13 @@ use crate::digest::CommitDigest;
 use crate::error::{Cause, Error, ErrorCode, ErrorKind, Result};
 
 impl Log {
-    /// How often the log was rewritten: batches, segments and positions of one epoch mean nothing in another.
+    /// Returns how often the log was rewritten. Batch numbers, segments and positions are valid only in their epoch.
     pub fn epoch(&self) -> u32 {
         self.manifest.epoch
     }
 
-    /// Whether recovery wrote batches again that this handle had handed out before: their records can still be read where
-    /// they were, and are not part of the log there any more. [`Log::reopen`] hands them out from where they are now.
+    /// Returns whether recovery moved batches that this handle had delivered. Their records can still be read at the
+    /// old places, which no longer belong to the log. [`Log::reopen`] delivers them from the new places.
     pub fn has_moved(&self) -> bool {
         self.moved > 0
     }
@@ -55,8 +55,8 @@ impl Log {
         Ok(())
     }
 
-    /// Reads the manifest again. A handle that has handed out nothing yet opens all that it lists first, so that no
-    /// rewrite can come in between.
+    /// Reads the manifest again. A handle that has delivered nothing yet first opens every listed segment, so that no
+    /// rewrite can interfere.
     ///
     /// # Errors
     /// As [`Log::take_manifest`]; `Corrupt` if a listed segment is missing or damaged.
@@ -74,16 +74,17 @@ impl Log {
         }
     }
 
-    /// Whether the manifest was replaced since this handle read it.
+    /// Returns whether the manifest was replaced since this handle read it.
     pub(super) fn is_outdated(&self) -> Result<bool> {
         let manifest = read_manifest(&*self.disk, &self.format)?;
         Ok(manifest.generation > self.manifest.generation)
     }
 
-    /// Goes on with a manifest that was read again.
+    /// Continues with a newly read manifest.
     ///
     /// # Errors
-    /// [`ErrorCode::Rewritten`], if what was handed out is of another epoch (EPO-1); `Corrupt` if it is older than the one before.
+    /// [`ErrorCode::Rewritten`] if delivered batches belong to another epoch (EPO-1); `Corrupt` if the manifest is
+    /// older than the one before.
     pub(super) fn take_manifest(&mut self, manifest: Manifest) -> Result<()> {
         if manifest.generation < self.manifest.generation {
             return Err(damage(MANIFEST_NAME, 0, Cause::OlderManifest));
@@ -103,17 +104,17 @@ impl Log {
         }
     }
 
-    /// Opens every listed segment: an open file stays readable after a rewrite unlinks it. Sealed ones are mapped when they
-    /// are first read.
+    /// Opens every listed segment: an open file stays readable after a rewrite unlinks it. Sealed ones are mapped at
+    /// their first read.
     ///
     /// # Errors
-    /// `Corrupt` if one is missing, damaged or shorter than where it was sealed; with `degraded`, such a one is noted and
-    /// met again when it is read. `Io`.
+    /// `Corrupt` if one is missing, damaged or shorter than its sealed length. With `degraded`, such a segment is
+    /// recorded and reported again when it is read. `Io`.
     pub(super) fn open_listed(&mut self) -> Result<()> {
         let mut passed_over = Vec::new();
         for entry in self.manifest.entries() {
             match self.open_entry(entry) {
-                // It may also be gone because a rewrite has replaced it.
+                // It may also be missing because a rewrite has replaced it.
                 Err(error)
                     if self.options.degraded
                         && error.is_corruption()
@@ -146,7 +147,7 @@ impl Log {
     }
 }
 
-/// The error of a handle that has handed out batches of another epoch.
+/// Returns the error of a handle that has delivered batches of another epoch.
 pub(super) fn rewritten() -> Error {
     Error::new(
         ErrorKind::Conflict,

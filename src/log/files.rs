@@ -12,7 +12,7 @@ use crate::codec::DecodeError;
 use crate::disk::{Disk, read_whole};
 use crate::error::{Cause, Damage, Error, ErrorCode, Result};
 
-/// Reads the format file; `None` if there is none.
+/// Reads the format file; returns `None` if it does not exist.
 pub(super) fn read_format(disk: &dyn Disk, mode: Mode) -> Result<Option<Format>> {
     let bytes = read_small(disk, FORMAT_NAME, format_file::FORMAT_BYTES + 1)?;
     bytes.map(|bytes| Format::decode(&bytes, mode)).transpose()
@@ -29,17 +29,17 @@ pub(super) fn read_manifest(disk: &dyn Disk, format: &Format) -> Result<Manifest
     Ok(manifest)
 }
 
-/// The first `limit` bytes of a file; `None` if there is none.
+/// Reads the first `limit` bytes of a file; returns `None` if it does not exist.
 pub(super) fn read_small(disk: &dyn Disk, name: &str, limit: usize) -> Result<Option<Vec<u8>>> {
     read_whole(disk, name, limit).map_err(|error| Error::io(format!("cannot read {name}"), error))
 }
 
-/// The error of damage at `offset` of `file`.
+/// Returns the error of damage at `offset` of `file`.
 pub(super) fn damage(file: &str, offset: u64, cause: Cause) -> Error {
     let hint = if cause.is_of_newer_version() {
         "use a newer version of treering"
     } else if matches!(file, FORMAT_NAME | MANIFEST_NAME) {
-        // Without these two no segment can be found or read, so nothing can be served (docs/decisions/0006).
+        // Without these two files, no segment can be found or read, so the log cannot be opened (docs/decisions/0006).
         "`treering salvage` reads the log without this file and writes a new store"
     } else {
         "`treering doctor` lists all damage; `--degraded` reads the newest state before it, `treering salvage` saves the rest"
@@ -47,7 +47,7 @@ pub(super) fn damage(file: &str, offset: u64, cause: Cause) -> Error {
     Error::damaged(Damage::new(file, offset, cause)).with_hint(hint)
 }
 
-/// The cause of bytes that do not decode.
+/// Returns the cause of bytes that do not decode.
 pub(crate) fn undecodable(error: &DecodeError) -> Cause {
     match error {
         DecodeError::Truncated { .. } => Cause::CutOff,
@@ -55,7 +55,7 @@ pub(crate) fn undecodable(error: &DecodeError) -> Cause {
     }
 }
 
-/// The error of a log folder that cannot be listed.
+/// Returns the error of a log folder that cannot be listed.
 pub(super) fn cannot_list(error: io::Error) -> Error {
     if error.kind() != io::ErrorKind::NotFound {
         return Error::io("cannot list the log", error);

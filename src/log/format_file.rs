@@ -37,13 +37,13 @@ pub enum Mode {
 /// The identity and the format of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
-    /// The format the store is written in.
+    /// The format of the store.
     pub format: u32,
-    /// The hash of all its digests.
+    /// The hash of all digests in the store.
     pub hash: HashAlgorithm,
-    /// Shared by all stores that descend from one by cloning.
+    /// Random bytes that a store shares with its clones.
     pub lineage: [u8; 16],
-    /// Of this store alone; every frame is bound to it.
+    /// Random bytes of this store alone; every frame is bound to them.
     pub instance: [u8; 16],
 }
 
@@ -64,7 +64,7 @@ impl Format {
             .expect("the fields above add up to the length of the file")
     }
 
-    /// Reads the file's bytes for `mode`.
+    /// Decodes the file for `mode`.
     ///
     /// # Errors
     /// `Corrupt`, or `UnsupportedFormat` (FMT-1).

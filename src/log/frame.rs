@@ -1,15 +1,15 @@
 //! Frames: the envelope of one record.
 //!
-//! Both checksums of a frame start from the store's instance, the segment's nonce and the frame's offset, so bytes
-//! of another store, another file or another place do not match. The header has a checksum of its own, so no
-//! length is believed before it was checked.
+//! Both checksums of a frame start from the store's instance, the segment's nonce and the frame's offset. So bytes of
+//! another store, another file or another place do not match. The header has its own checksum, so every length is
+//! checked before it is used.
 //!
 //! # Layer
 //! L2. Knows kinds by number, not the meaning of bodies.
 //!
 //! # Invariants
 //! - FRM-1: frames start on 16-byte boundaries, and the bytes between a body and the next boundary are zero.
-//! - FRM-2: a length counts only after the checksum of the header matched.
+//! - FRM-2: a length is used only after the checksum of the header matched.
 //!
 //! # Format
 //! docs/format.md, "Frame".
@@ -22,7 +22,7 @@ use crate::error::Cause;
 pub(super) const FRAME_HEADER_BYTES: usize = 32;
 /// Frames start at multiples of this.
 pub(super) const FRAME_ALIGNMENT: usize = 16;
-/// Bytes of a body at the most.
+/// Maximal bytes of a body.
 pub const BODY_BYTES_MAX: usize = 64 << 20;
 /// The first kind that a reader may skip without knowing it.
 pub(super) const IGNORABLE_KIND: u8 = 0x80;
@@ -32,11 +32,11 @@ const MAGIC: &[u8; 4] = b"TRf1";
 /// Flag of an object record that does not link its id.
 pub const UNLINKED: u8 = 4;
 
-/// Bytes of an entry of a [`RecordKind::Link`] record: key path, version.
+/// Bytes of an entry of a [`RecordKind::Link`] record: key path and version.
 pub const LINK_BYTES: usize = 64;
 /// Bytes of an entry of a [`RecordKind::Unlink`] record: key path.
 pub const UNLINK_BYTES: usize = 32;
-// A list is cut into records between its entries.
+// Lists are split into records between their entries.
 const _: () =
     assert!(BODY_BYTES_MAX.is_multiple_of(LINK_BYTES) && BODY_BYTES_MAX.is_multiple_of(UNLINK_BYTES));
 
@@ -63,7 +63,7 @@ pub enum RecordKind {
     Seal = 8,
     /// Digests of commits that retention thinned.
     Gap = 9,
-    /// Stands where a record was that was erased.
+    /// The marker that replaces an erased record.
     Erased = 10,
     /// The whole map of a commit, with times.
     Base = 11,
@@ -72,7 +72,7 @@ pub enum RecordKind {
 }
 
 impl RecordKind {
-    /// The word for it.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Object => "object",
@@ -109,7 +109,7 @@ impl RecordKind {
     }
 }
 
-/// The seed of the checksums of a segment's frames.
+/// The initial value of the checksums of a segment's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameSeed(u32);
 
@@ -122,8 +122,8 @@ impl FrameSeed {
         crc32c::crc32c_append(self.0, &offset.to_le_bytes())
     }
 
-    /// The seed under which the frame header at the front of `bytes` has the checksum that it states; every header has one,
-    /// so the body has to confirm it.
+    /// Returns the seed that gives the frame header at the front of `bytes` its stored checksum. Every header has one,
+    /// so the body must confirm it.
     pub(super) fn of_frame(bytes: &[u8], offset: u64) -> Option<Self> {
         let header = bytes.first_chunk::<FRAME_HEADER_BYTES>()?;
         let (covered, rest) = header.split_at(24);
@@ -135,14 +135,14 @@ impl FrameSeed {
     }
 }
 
-/// The crc32c that becomes `crc` when `bytes` are appended: each step of the checksum can be taken back.
+/// Returns the crc32c that becomes `crc` after appending `bytes`: each step of the checksum can be reversed.
 fn crc_before(crc: u32, bytes: &[u8]) -> u32 {
     /// The polynomial, its bits reversed.
     const POLYNOMIAL: u32 = 0x82f6_3b78;
     let mut state = !crc;
     for byte in bytes.iter().rev() {
         for _ in 0..8 {
-            // The highest bit is set only where the polynomial came in.
+            // The highest bit is set only if the step used the polynomial.
             state = if state >> 31 == 1 {
                 (state ^ POLYNOMIAL) << 1 | 1
             } else {
@@ -164,7 +164,7 @@ pub(super) struct FrameHeader {
     body_checksum: u32,
 }
 
-/// Bytes that a body of `length` takes with header and padding.
+/// Returns the bytes of a frame whose body has `length` bytes, with header and padding.
 pub(super) fn framed_bytes(length: usize) -> usize {
     (FRAME_HEADER_BYTES + length).next_multiple_of(FRAME_ALIGNMENT)
 }
@@ -204,17 +204,17 @@ impl FrameHeader {
         })
     }
 
-    /// Whether `body` is the body of this frame at `offset`.
+    /// Returns whether `body` is the body of this frame at `offset`.
     pub(super) fn matches(&self, body: &[u8], seed: FrameSeed, offset: u64) -> bool {
         crc32c::crc32c_append(seed.at(offset), body) == self.body_checksum
     }
 
-    /// Where the body is, counted from the frame's first byte.
+    /// Returns the range of the body, counted from the frame's first byte.
     pub(super) fn body_range(&self) -> Range<usize> {
         FRAME_HEADER_BYTES..FRAME_HEADER_BYTES + self.body_length
     }
 
-    /// Bytes of the whole frame with padding.
+    /// Returns the bytes of the whole frame with padding.
     pub(super) fn framed_bytes(&self) -> usize {
         framed_bytes(self.body_length)
     }
@@ -238,10 +238,10 @@ pub(super) fn parse_frame(bytes: &[u8], seed: FrameSeed, offset: u64) -> Result<
     Ok(header)
 }
 
-/// Appends a frame whose batch number and checksums are still missing; see [`finish_frame`].
+/// Appends a frame without batch number and checksums; [`finish_frame`] sets them.
 ///
 /// # Panics
-/// If the body is longer than a u32 can hold: the caller bounds it.
+/// If the body is longer than a u32 can express: the caller bounds it.
 pub(super) fn put_frame(out: &mut Vec<u8>, kind: u8, flags: u8, body: &[u8]) {
     let length = u32::try_from(body.len())
         .expect("bodies are bounded far below 4 GiB")
@@ -257,7 +257,7 @@ pub(super) fn put_frame(out: &mut Vec<u8>, kind: u8, flags: u8, body: &[u8]) {
     out.resize(end, 0);
 }
 
-/// Gives the frame at the front of `bytes` its batch number and its checksums for `offset`. Returns its kind, its
+/// Sets the batch number and the checksums of the frame at the front of `bytes` for `offset`. Returns its kind, its
 /// flags and the length of its body; `None` if there is no frame.
 pub(super) fn finish_frame(
     bytes: &mut [u8],

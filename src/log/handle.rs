@@ -19,15 +19,15 @@ use crate::digest::{CommitDigest, HashSuite};
 use crate::disk::{Access, Disk, if_there};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 
-/// Says behind which batches a log, in its epoch, was durable when something was derived from it.
+/// Returns the positions in a log's epoch up to which the log was durable when data was derived from it.
 pub type DurablePlaces = dyn Fn(&Log) -> Result<Vec<Position>> + Send + Sync;
 
-/// How a log is read and written.
+/// Options for reading and writing a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogOptions {
-    /// Bytes of the smallest segment that is made.
+    /// Minimal bytes of a new segment.
     pub segment_bytes_min: u64,
-    /// Bytes of the largest segment that is made, unless one batch needs more.
+    /// Maximal bytes of a new segment, unless one batch needs more.
     pub segment_bytes_max: u64,
     /// Whether sealed segments are mapped.
     pub map: bool,
@@ -50,10 +50,10 @@ impl Default for LogOptions {
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Tail {
-    /// Whether all that was read is known to be durable. If not, the newest batches may not have been acknowledged,
-    /// and a loss of power may still take them.
+    /// Whether everything that was read is known to be durable. If not, the newest batches may be unacknowledged, and a
+    /// power loss may still remove them.
     pub proven: bool,
-    /// Bytes after the last whole batch that are not zero: left by a crash, harmless, kept.
+    /// Nonzero bytes after the last whole batch: left by a crash, harmless, kept.
     pub torn_bytes: u64,
     /// With `degraded`: the damage at which reading stopped.
     pub damage: Option<Error>,
@@ -68,37 +68,37 @@ pub struct Log {
     pub(super) suite: HashSuite,
     pub(super) manifest: Manifest,
     pub(super) segments: Arc<Segments>,
-    /// How far the batches were read.
+    /// The position after the last batch that was read.
     pub(super) cursor: Position,
     /// Offset in the cursor's segment up to which everything is known to be durable.
     pub(super) durable: u64,
-    /// Number of the newest batch that was handed out.
+    /// Number of the newest delivered batch.
     pub(super) visited: u64,
     /// The head after that batch.
     pub(super) visited_commit: CommitDigest,
-    /// Batches handed out before they were known to be durable: number and digest of the records.
+    /// Batches delivered before they were proven durable: number and digest of the records.
     pub(super) unproven: Vec<(u64, [u8; 32])>,
-    /// A group that was written and not yet synced.
+    /// The head after the written groups that are not synced yet.
     pub(super) unsynced: Option<HeadMark>,
     pub(super) unlisted_checked: bool,
     /// Whether this handle has removed the leftovers of crashes.
     pub(super) leftovers_removed: bool,
-    /// The newest batch that was handed out and then written again elsewhere; 0 if there is none.
+    /// The newest batch that was delivered and then moved by recovery; 0 if there is none.
     pub(super) moved: u64,
     /// Generation of the manifest whose names this handle made durable; 0 for none.
     pub(super) named_generation: u64,
     pub(super) poisoned: bool,
-    /// Tells durable places that were noted elsewhere.
+    /// Returns positions that other files prove durable.
     pub(super) places: Option<Arc<DurablePlaces>>,
     pub(super) process: u32,
     pub(super) identity: u64,
-    /// The locking that `prepare` was last called under.
+    /// The number of the lock under which `prepare` was last called.
     pub(super) prepared: u64,
     /// With `degraded`: the damage of listed segments that could not be opened whole.
     pub(super) passed_over: Vec<Error>,
 }
 
-/// A number of its own for each handle and lock.
+/// Returns a unique number for a handle or lock.
 pub(super) fn next_number() -> u64 {
     static NUMBERS: AtomicU64 = AtomicU64::new(1);
     NUMBERS.fetch_add(1, Ordering::Relaxed)
@@ -108,8 +108,8 @@ impl Log {
     /// Opens an existing log. Takes no lock and writes nothing; reads only the format file and the manifest.
     ///
     /// # Errors
-    /// `NotFound` if there is no store, or one whose creation was cut off; `UnsupportedFormat` if a newer version
-    /// wrote it; `Corrupt` if a needed file is missing or damaged; `Io`.
+    /// `NotFound` if there is no store, or only an unfinished one; `UnsupportedFormat` if a newer version wrote it;
+    /// `Corrupt` if a needed file is missing or damaged; `Io`.
     pub fn open(disk: Arc<dyn Disk>, mode: Mode, options: LogOptions) -> Result<Self> {
         if options.degraded && mode == Mode::ReadWrite {
             return Err(Error::invalid("a damaged store can only be read"));
@@ -157,34 +157,34 @@ impl Log {
         })
     }
 
-    /// The identity and the format of the store.
+    /// Returns the identity and the format of the store.
     pub fn format(&self) -> &Format {
         &self.format
     }
 
-    /// The purpose that the log was opened for.
+    /// Returns the purpose for which the log was opened.
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// Where the log is, for messages.
+    /// Returns the location of the log, for messages.
     pub fn describe(&self) -> String {
         self.disk.describe()
     }
 
-    /// A reader of the records of every batch that this handle handed out.
+    /// Returns a reader of the records of every batch that this handle delivered.
     pub fn reader(&self) -> LogReader {
         LogReader {
             segments: Arc::clone(&self.segments),
         }
     }
 
-    /// The head after the newest batch that was handed out or appended.
+    /// Returns the head after the newest delivered or appended batch.
     pub fn newest_commit(&self) -> CommitDigest {
         self.cursor.commit
     }
 
-    /// Whether this handle may still write: it is not poisoned, and this process opened it.
+    /// Returns whether this handle may still write: it is not poisoned, and this process opened it.
     pub fn is_usable(&self) -> bool {
         !self.poisoned && self.check_process().is_ok()
     }
@@ -194,8 +194,8 @@ impl Log {
         self.poisoned = true;
     }
 
-    /// Number of the newest batch that was handed out, or that a rewrite left out since; 0 before the first. The next
-    /// batch has one more.
+    /// Returns the number of the newest batch that was delivered, or that a rewrite left out since; 0 before the first.
+    /// The next batch has one more.
     pub fn newest_batch(&self) -> u64 {
         self.visited
     }
@@ -248,7 +248,7 @@ impl Log {
         Ok(())
     }
 
-    /// The segment `id`, opened if it is not.
+    /// Returns the segment `id`; opens it if necessary.
     pub(super) fn segment(&self, id: u64) -> Result<Arc<SegmentFile>> {
         if let Some(segment) = self.segments.find(id) {
             return Ok(segment);

@@ -1,14 +1,14 @@
 //! The files of a log, byte by byte, for people who inspect a store in any state.
 //!
-//! Inspection does not open the log. It reads each file by itself, names its parts and reports damage beside the bytes: a
-//! store without its manifest still shows its frames. It reads by position, never through a map, and memory is bounded by one
-//! record.
+//! Inspection does not open the log. It reads each file separately, names its parts and reports damage with the bytes:
+//! a store without its manifest still shows its frames. It reads by position, never through a map, and uses memory for
+//! one record.
 //!
 //! # Layer
 //! L2. Knows the parts of each file, not the meaning of records.
 //!
 //! # Invariants
-//! - INS-1: inspecting opens files for reading only, and takes no lock.
+//! - INS-1: inspection opens files only for reading, and takes no lock.
 //!
 //! # Format
 //! docs/format.md, from "Files of a store" on; the tables of names here are tested against the encoders.
@@ -43,21 +43,21 @@ pub use parts::{Part, link_parts, seal_parts, unlink_parts};
 pub struct Layout {
     /// The file, relative to the store.
     pub file: String,
-    /// Its parts, in order; empty if there is no such file.
+    /// Its parts, in order; empty if the file does not exist.
     pub parts: Vec<Part>,
-    /// Why it cannot be believed, if so.
+    /// The damage, if the content is invalid.
     pub trouble: Option<Cause>,
 }
 
-/// A file with a layout of its own.
+/// A file with its own layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StoreFile {
-    /// The identity and the format of the store.
+    /// Returns the identity and the format of the store.
     Format,
-    /// How far the log is durable.
+    /// The durable end of the log.
     Live,
-    /// Which segments make up the log.
+    /// The list of the log's segments.
     Manifest,
     /// The header of a segment.
     Segment(u64),
@@ -66,11 +66,11 @@ pub enum StoreFile {
 /// The state of a segment in the manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentStanding {
-    /// It is whole and never written to again.
+    /// The segment is complete and never written again.
     Sealed,
-    /// It is the one that batches are appended to.
+    /// Batches are appended to this segment.
     Active,
-    /// Nothing: only the folder has it.
+    /// The segment is only in the folder; the manifest does not list it.
     Unlisted,
 }
 
@@ -90,13 +90,13 @@ impl SegmentStanding {
 pub struct SegmentState {
     /// Its number.
     pub id: u64,
-    /// Its file, relative to the store.
+    /// The path of its file, relative to the store.
     pub file: String,
     /// The length of the file; `None` if it is missing.
     pub file_bytes: Option<u64>,
     /// Its state in the manifest.
     pub state: SegmentStanding,
-    /// Bytes that count, if it is sealed.
+    /// The sealed length, if it is sealed.
     pub sealed_bytes: Option<u64>,
     /// Number of its first batch, if it is listed.
     pub first_batch: Option<u64>,
@@ -104,12 +104,12 @@ pub struct SegmentState {
     pub last_batch: Option<u64>,
 }
 
-/// The name of a kind of record.
+/// Returns the name of a kind of record.
 pub fn kind_name(kind: u8) -> &'static str {
     RecordKind::from_tag(kind).map_or("unknown", RecordKind::name)
 }
 
-/// The files of a store, to be looked at.
+/// The files of a store, for inspection.
 #[derive(Clone)]
 pub struct Inspection {
     disk: Arc<dyn Disk>,
@@ -117,19 +117,19 @@ pub struct Inspection {
 }
 
 impl Inspection {
-    /// Looks at the store on this disk. Nothing is read yet.
+    /// Makes the inspection of the store on this disk. Reads nothing yet.
     pub fn new(disk: Arc<dyn Disk>) -> Self {
         Self { disk, places: None }
     }
 
-    /// Lets the inspection use `places` to tell damage from a torn tail.
+    /// Lets the inspection use `places` to distinguish damage from a torn tail.
     #[must_use]
     pub fn asking(mut self, places: Arc<DurablePlaces>) -> Self {
         self.places = Some(places);
         self
     }
 
-    /// The files of the store with their lengths, by name.
+    /// Returns the files of the store with their lengths, by name.
     ///
     /// # Errors
     /// `Io` if the folder of the store cannot be listed; paths in it that cannot be opened are left out.
@@ -156,7 +156,7 @@ impl Inspection {
         Ok(files)
     }
 
-    /// Opens a file for reading (INS-1); `None` if there is none.
+    /// Opens a file for reading (INS-1); returns `None` if it does not exist.
     fn open(&self, name: &str) -> Result<Option<Arc<dyn DiskFile>>> {
         if_there(self.disk.open(name, Access::Read))
             .map_err(|error| Error::io(format!("cannot open {name}"), error))
@@ -166,7 +166,7 @@ impl Inspection {
         read_small(&*self.disk, name, limit)
     }
 
-    /// One of the small files, or the header of a segment, part by part.
+    /// Returns one of the small files, or the header of a segment, part by part.
     ///
     /// # Errors
     /// `Io` if the file cannot be read. The answer names its damage.
@@ -214,7 +214,7 @@ impl Inspection {
         })
     }
 
-    /// The segments: those that the manifest lists, then those that only the folder has.
+    /// Returns the segments: those that the manifest lists, then those that are only in the folder.
     ///
     /// # Errors
     /// `Io` if the folder or the manifest cannot be read; a damaged manifest lists nothing.
@@ -262,11 +262,12 @@ impl Inspection {
         })
     }
 
-    /// The frames of a segment from `offset` on (rounded up to a place where a frame may begin), to the end of the file.
+    /// Returns the frames of a segment from `offset` (rounded up to a possible start of a frame) to the end of the
+    /// file.
     ///
     /// # Errors
-    /// `NotFound` if there is no such segment, or it ends before `offset`; `Corrupt` if its header, which the checksums
-    /// of its frames start from, cannot be read; `Io`.
+    /// `NotFound` if there is no such segment, or it ends before `offset`. `Corrupt` if its header, from which the
+    /// checksums of its frames start, cannot be read. `Io`.
     pub fn frames(&self, segment: u64, offset: u64) -> Result<Frames> {
         let name = segment_name(segment);
         let missing =
@@ -284,18 +285,18 @@ impl Inspection {
         Ok(Frames::new(name, file, header.seed(), at..end))
     }
 
-    /// The work of the next writer before it appends, found by reading the same files.
+    /// Determines the work of the next writer before it appends, from the same files.
     ///
     /// # Errors
-    /// `Corrupt` if it would refuse to write, and why; as [`Log::open`].
+    /// `Corrupt` if the writer would refuse, with the reason; as [`Log::open`].
     pub fn next_writer(&self) -> Result<NextWriter> {
         let mut log = Log::open(Arc::clone(&self.disk), Mode::ReadOnly, LogOptions::default())?;
         log.places.clone_from(&self.places);
         log.next_writer()
     }
 
-    /// The whole batches that can be found, in the order of the log, until `visit` breaks off, and how many places are
-    /// damaged up to there.
+    /// Passes the whole batches that can be found to `visit`, in the order of the log, until it ends the walk. Returns
+    /// the number of damaged places up to there.
     ///
     /// # Errors
     /// As [`Log::check`].

@@ -1,14 +1,14 @@
-//! Leftovers: files in the folder of the log that a crash left and that nothing lists.
+//! Leftovers: unlisted files in the folder of the log, left by a crash.
 //!
-//! Readers pass over them. They may hold erased content, so the next writer removes them.
+//! Readers ignore them. They may contain erased content, so the next writer removes them.
 //!
 //! # Layer
 //! L2.
 //!
 //! # Invariants
-//! - LEF-1: a segment that may hold a batch newer than all listed ones is never removed: the manifest may be the one
-//!   that is not the newest.
-//! - LEF-2: files of a rewrite that is under way are not touched.
+//! - LEF-1: a segment that may have a batch newer than all listed ones is never removed, because the manifest may be
+//!   outdated.
+//! - LEF-2: files of a running rewrite are not touched.
 
 use std::time::Duration;
 
@@ -23,16 +23,16 @@ use crate::error::{Error, ErrorKind, Result};
 /// The state of a segment that the manifest does not list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unlisted {
-    /// It holds a batch newer than all listed ones: the manifest is not the newest.
+    /// It has a batch newer than all listed ones: the manifest is outdated.
     Newer,
-    /// It was replaced, or never got a place in the log.
+    /// It was replaced, or was never part of the log.
     Left,
     /// Another program or another log made it.
     Foreign,
 }
 
 impl Log {
-    /// The state of the unlisted segment `id`, if `newest` is the last listed batch.
+    /// Returns the state of the unlisted segment `id`; `newest` is the last listed batch.
     pub(super) fn unlisted(&self, id: u64, newest: u64) -> Result<Unlisted> {
         // Numbers rise (MAN-3), so the manifest is newer than this segment and left it out.
         if id < self.manifest.active().id {
@@ -49,19 +49,19 @@ impl Log {
             Err(error) if !error.is_corruption() => return Err(error),
             _ => return Ok(Unlisted::Foreign),
         };
-        // A segment that was created and never listed is empty, or holds copies of listed batches.
+        // A segment that was created and never listed is empty, or has copies of listed batches.
         let is_newer = segment.survey(self.suite)?.batch > newest;
         Ok(if is_newer { Unlisted::Newer } else { Unlisted::Left })
     }
 
-    /// Removes the leftovers of crashes, as the holder of the writer's lock and at the end of the log; with files of a rewrite
-    /// if none is running: the caller holds `alone`, or nobody does.
+    /// Removes the leftovers of crashes, under the writer's lock and at the end of the log. Includes files of a rewrite
+    /// if no rewrite runs: the caller has `alone`, or no process holds that lock.
     ///
     /// # Durability
-    /// When this returns, the names are gone for good.
+    /// When this returns, the removal is durable.
     pub(super) fn remove_leftovers(&mut self, alone: Option<&CompactionLock>) -> Result<()> {
         let names = self.disk.list(LOG_FOLDER).map_err(cannot_list)?;
-        // INVARIANT LEF-2: a rewrite begins under the writer's lock, so none can begin while this looks.
+        // INVARIANT LEF-2: a rewrite begins under the writer's lock, so none can begin now.
         let has_rewrite = alone.is_none() && names.iter().any(|name| is_rewrite_name(name));
         let guard = if has_rewrite {
             self.nobody_rewrites()?
@@ -98,7 +98,7 @@ impl Log {
         Ok(())
     }
 
-    /// The lock that keeps rewrites apart, unless a process holds it.
+    /// Takes the lock against rewrites; returns `None` if a process holds it.
     fn nobody_rewrites(&self) -> Result<Option<Box<dyn crate::disk::LockGuard>>> {
         match lock_within(&*self.disk, COMPACTION_LOCK_NAME, Duration::ZERO) {
             Ok(guard) => Ok(Some(guard)),

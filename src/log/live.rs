@@ -1,7 +1,7 @@
-//! The `live` file: how far the log is durable, as the last writer left it.
+//! The `live` file: the durable end of the log, as the last writer recorded it.
 //!
-//! It is advisory. The writer overwrites it in place and never syncs it, so after a loss of power it may be old. It is never
-//! ahead of the durable bytes, because the writer syncs first. A damaged one counts as missing.
+//! It is advisory. The writer overwrites it in place and never syncs it, so after a power loss it may be outdated. It
+//! is never ahead of the durable bytes, because the writer syncs first. A damaged file counts as missing.
 //!
 //! # Layer
 //! L2.
@@ -28,7 +28,7 @@ pub(super) const LIVE_NAME: &str = "live";
 
 const MAGIC: &[u8; 8] = b"TRlive01";
 
-/// How far the log is durable.
+/// The durable end of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Live {
     pub(super) lineage: [u8; 16],
@@ -62,7 +62,7 @@ impl Live {
             .expect("the fields above add up to the length of the file")
     }
 
-    /// `None` if the bytes are not a whole, undamaged mark.
+    /// Returns `None` if the bytes are not a complete, undamaged mark.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         if bytes.len() != LIVE_BYTES || !bytes.starts_with(MAGIC) {
             return None;
@@ -91,22 +91,22 @@ impl Live {
             .then_some(live)
     }
 
-    /// Whether the mark is of this run of the machine, so that bytes beyond it were never acknowledged.
+    /// Returns whether the mark is from this run of the machine, so that bytes beyond it were never acknowledged.
     pub(super) fn is_of_boot(&self, boot: [u8; 16]) -> bool {
         boot != [0; 16] && self.boot == boot
     }
 }
 
-/// Times that a torn mark is read again: a writer may be in the middle of overwriting it.
+/// Maximal number of reads of a torn mark: a writer may be overwriting it.
 const READ_TRIES: u32 = 4;
 
-/// Reads the mark of the store `format`; `None` if it is missing, damaged or of another store.
+/// Reads the mark of the store `format`; returns `None` if it is missing, damaged or from another store.
 pub(super) fn read_live(file: &dyn DiskFile, format: &Format) -> Result<Option<Live>> {
     for attempt in 0..READ_TRIES {
         if attempt > 0 {
             sleep(Duration::from_micros(200));
         }
-        // One byte more, to see a file that is too long.
+        // Reads one byte more, to detect a file that is too long.
         let mut bytes = [0; LIVE_BYTES + 1];
         let count = read_full(file, 0, &mut bytes)
             .map_err(|error| Error::io(format!("cannot read {LIVE_NAME}"), error))?;

@@ -1,10 +1,10 @@
-//! The two locks of a log: of writers, and of rewrites.
+//! The two locks of a log: for writers, and for rewrites.
 //!
 //! # Layer
 //! L2.
 //!
 //! # Invariants
-//! - RWR-1: of two rewrites of one store, at most one is under way.
+//! - RWR-1: at most one rewrite of a store runs at a time.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub(crate) const COMPACTION_LOCK_NAME: &str = "compact.lock";
 /// The right to append, held until it is dropped.
 pub struct WriteLock {
     pub(super) guard: Box<dyn LockGuard>,
-    /// Which log it is for and which locking this is.
+    /// The log that it belongs to, and the number of this locking.
     pub(super) log: u64,
     pub(super) number: u64,
     pub(super) process: u32,
@@ -33,13 +33,13 @@ pub struct CompactionLock {
 }
 
 impl WriteLock {
-    /// Refuses to go on when the lock file was replaced: another process may hold the new one.
+    /// Fails if the lock file was replaced: another process may hold the new one.
     pub(super) fn check_file(&self) -> Result<()> {
         check_current(&*self.guard)
     }
 }
 
-/// Refuses a lock whose file is no longer the one of its name.
+/// Refuses a lock whose name no longer leads to its file.
 fn check_current(guard: &dyn LockGuard) -> Result<()> {
     match guard.is_current() {
         Ok(true) => Ok(()),
@@ -52,8 +52,7 @@ fn check_current(guard: &dyn LockGuard) -> Result<()> {
 }
 
 impl CompactionLock {
-    /// Takes the lock that keeps two rewrites of a store apart, waiting for it at most `wait`. Take it before the writer's
-    /// lock.
+    /// Takes the lock against other rewrites of the store, waiting at most `wait`. Take it before the writer's lock.
     ///
     /// # Errors
     /// `Busy`, naming the holder; `Io`.

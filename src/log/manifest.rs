@@ -1,6 +1,6 @@
-//! The `manifest`: which segments make up the log, in which order, and where the sealed ones end.
+//! The `manifest`: the segments of the log in their order, and the ends of the sealed ones.
 //!
-//! It is small and replaced as a whole, so it is always the old one or the new one.
+//! It is small and replaced as a whole, so after a crash it is the old one or the new one.
 //!
 //! # Layer
 //! L2.
@@ -8,7 +8,7 @@
 //! # Invariants
 //! - MAN-1: batch numbers rise by one from segment to segment, starting at 1. Behind rewritten segments they may skip,
 //!   once.
-//! - MAN-2: a segment is listed before anything in it is acknowledged, and its file is durable before it is listed.
+//! - MAN-2: a segment is listed before any batch in it is acknowledged, and its file is durable before it is listed.
 //! - MAN-3: a segment number is used once.
 //!
 //! # Format
@@ -20,14 +20,14 @@ use crate::codec::{DecodeError, Reader};
 
 /// Name of the file.
 pub(super) const MANIFEST_NAME: &str = "manifest";
-/// Bytes of a manifest at the most; bounds the reading of a damaged one.
+/// Maximal bytes of a manifest; limits the reading of a damaged one.
 pub(super) const MANIFEST_BYTES_MAX: usize = HEADER_BYTES + SEGMENTS_MAX * ENTRY_BYTES + CHECKSUM_BYTES;
 
-/// Segments of a log at the most.
+/// Maximal number of segments of a log.
 const SEGMENTS_MAX: usize = 1 << 20;
 
 const MAGIC: &[u8; 8] = b"TRmanif1";
-/// Generations and batches at the most.
+/// Largest generation and batch number.
 const NUMBER_MAX: u64 = u64::MAX / 2;
 const HEADER_BYTES: usize = 40;
 const ENTRY_BYTES: usize = 64;
@@ -37,9 +37,9 @@ const CHECKSUM_BYTES: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SegmentEntry {
     pub(super) id: u64,
-    /// Number of its first batch, also if it has none yet.
+    /// Number of its first batch, even if it has none yet.
     pub(super) first_batch: u64,
-    /// Sealed: the bytes that count. Active: 0.
+    /// The sealed length; 0 if it is active.
     pub(super) length: u64,
     pub(super) last_batch: u64,
     pub(super) last_digest: [u8; 32],
@@ -56,7 +56,7 @@ impl SegmentEntry {
         }
     }
 
-    /// Number of the batch before its first.
+    /// Returns the number of the batch before its first.
     pub(super) fn batch_before(&self) -> u64 {
         self.first_batch.saturating_sub(1)
     }
@@ -65,7 +65,7 @@ impl SegmentEntry {
         self.length == 0
     }
 
-    /// The end of the chain in the segment, if it is sealed.
+    /// Returns the end of the chain in the segment, if it is sealed.
     pub(super) fn end_chain(&self) -> Chain {
         Chain {
             batch: self.last_batch,
@@ -95,7 +95,7 @@ impl SegmentEntry {
 pub(super) struct Manifest {
     pub(super) instance: [u8; 16],
     pub(super) generation: u64,
-    /// How often the log was rewritten.
+    /// Number of rewrites of the log.
     pub(super) epoch: u32,
     sealed: Vec<SegmentEntry>,
     active: SegmentEntry,
@@ -118,7 +118,7 @@ impl Manifest {
         }
     }
 
-    /// The segments in the order of the log, the active one last.
+    /// Iterates the segments in the order of the log, the active one last.
     pub(super) fn entries(&self) -> impl Iterator<Item = &SegmentEntry> {
         self.sealed.iter().chain([&self.active])
     }
@@ -131,12 +131,12 @@ impl Manifest {
         &self.active
     }
 
-    /// Where the segment before the active one ends; all zero if there is none.
+    /// Returns the end of the segment before the active one; all zero if there is none.
     pub(super) fn before_active(&self) -> SegmentEnd {
         self.sealed.last().map(SegmentEntry::end).unwrap_or_default()
     }
 
-    /// The end of the chain before the active segment.
+    /// Returns the end of the chain before the active segment.
     pub(super) fn chain_into_active(&self) -> Chain {
         Chain {
             batch: self.active.batch_before(),
@@ -157,7 +157,7 @@ impl Manifest {
         self.entries().map(|entry| entry.id).fold(0, u64::max)
     }
 
-    /// Whether it lists more segments than are read back.
+    /// Returns whether it lists more segments than a reader accepts.
     pub(super) fn is_over_limit(&self) -> bool {
         self.sealed.len() >= SEGMENTS_MAX
     }
@@ -232,7 +232,7 @@ impl Manifest {
                 "a segment number is out of range or there twice",
             ));
         }
-        // No log counts that far from 1, and counting on from here does not overflow.
+        // No log counts this far from 1, and later numbers do not overflow.
         let mut numbers = self
             .entries()
             .flat_map(|entry| [entry.first_batch, entry.last_batch]);
@@ -242,7 +242,7 @@ impl Manifest {
         {
             return Err(DecodeError::Invalid("one of its numbers is out of range"));
         }
-        // Every rewrite publishes a generation of its own.
+        // Every rewrite publishes a new generation.
         if u64::from(self.epoch) >= self.generation {
             return Err(DecodeError::Invalid("it counts more rewrites than generations"));
         }
@@ -258,7 +258,7 @@ impl Manifest {
                     "a sealed segment does not continue the one before it",
                 ));
             }
-            // The first segment begins with batch 1, so only one behind it may skip.
+            // The first segment begins with batch 1, so only a later one may skip.
             may_skip |= next == 1 && self.epoch > 0;
             next = entry.last_batch + 1;
         }
@@ -276,7 +276,7 @@ impl Manifest {
     }
 }
 
-/// Whether a segment may begin where batch `next` is due; a skip is used up.
+/// Returns whether a segment may begin where batch `next` is due; a skip clears `may_skip`.
 fn follows(entry: &SegmentEntry, next: u64, may_skip: &mut bool) -> bool {
     entry.first_batch == next || entry.first_batch > next && std::mem::take(may_skip)
 }
@@ -317,7 +317,7 @@ mod tests {
         assert!(of(SEGMENTS_MAX as u64 + 1).is_over_limit());
     }
 
-    /// INVARIANT MAN-1: each bound holds on both of its sides.
+    /// INVARIANT MAN-1: each bound is exact on both sides.
     #[test]
     fn a_manifest_is_read_up_to_its_bounds_and_not_beyond() {
         let active = SegmentEntry::active;
@@ -335,7 +335,7 @@ mod tests {
         let far = |last| vec![sealed(1, 1, last)];
         assert!(is_read(2, 0, far(NUMBER_MAX - 1), active(2, NUMBER_MAX)));
         assert!(!is_read(2, 0, far(NUMBER_MAX), active(2, NUMBER_MAX + 1)));
-        // Segments: their numbers, and none twice.
+        // Segment numbers, each used once.
         for (id, is_whole) in [
             (0, false),
             (1, false),
@@ -345,7 +345,7 @@ mod tests {
         ] {
             assert_eq!(is_read(2, 0, three(), active(id, 6)), is_whole, "{id}");
         }
-        // Numbers may skip only behind a rewrite, once, and not before the first segment.
+        // Numbers may skip only after a rewrite, once, and not before the first segment.
         for (epoch, first, is_whole) in [(0, 6, true), (0, 7, false), (1, 7, true), (1, 5, false)] {
             assert_eq!(
                 is_read(3, epoch, vec![sealed(1, 1, 5)], active(2, first)),

@@ -1,21 +1,22 @@
-//! The log: an append-only sequence of batches, shared by many processes of which one at a time writes.
+//! The log: an append-only sequence of batches, which many processes share and one at a time writes.
 //!
-//! A batch is a run of records that is valid whole or not at all. Segments hold the batches: files that are created whole and
-//! never grow. A writer takes the lock, catches up, appends, syncs and only then writes `live`. Readers take no lock and write
-//! nothing. After a crash, the next writer seals the last segment at the durable mark and writes the whole batches behind it
-//! again, into a new segment. No old byte ever changes, so recovery may itself be cut off anywhere.
+//! A batch is a run of records that is valid whole or not at all. Segments contain the batches: files that are created
+//! whole and never grow. A writer takes the lock, catches up, appends, syncs and only then writes `live`. Readers take
+//! no lock and write nothing. After a crash, the next writer seals the last segment at the durable mark. It writes the
+//! whole batches after the mark again, into a new segment. No old byte ever changes, so recovery itself may be
+//! interrupted anywhere.
 //!
-//! `commit.rs` has the steps of a commit, `walk.rs` the one way from bytes to batches.
+//! `commit.rs` has the steps of a commit; `walk.rs` turns bytes into batches.
 //!
 //! # Layer
 //! L2. Knows bytes and the digests of batches, not the meaning of bodies.
 //!
 //! # Limits
-//! - A segment has 64 MiB by default, or the size of one group of batches, below 64 GiB. A store has at most
-//!   1,048,576 segments.
-//! - A handle holds all segments open, and raises the soft limit of open files if it has to. Each crash of a writer
+//! - A segment has 64 MiB by default, or the size of one group of batches below 64 GiB. A store has at most 1,048,576
+//!   segments.
+//! - A handle keeps all segments open, and raises the soft limit of open files if necessary. Each crash of a writer
 //!   leaves a segment; closing the store merges them if there are more than 64 too many.
-//! - On a nearly full disk the next segment is as small as possible. Writing ends when 64 KiB, or the batch, do not
+//! - On a nearly full disk, the next segment is as small as possible. Writes fail when 64 KiB, or the batch, do not
 //!   fit. Acknowledged commits stay.
 //!
 //! # Invariants
@@ -23,11 +24,11 @@
 //! - LOG-2: a seal states as durable only bytes that were synced before its batch was written. All bytes written since
 //!   the last sync are one group.
 //! - LOG-3: `append` with [`Durability::Synced`] returns only after the group is durable.
-//! - LOG-4: the first invalid byte below the durable mark is damage, beyond it a torn tail; damage is never
-//!   taken for an end.
+//! - LOG-4: the first invalid byte below the durable mark is damage, beyond it a torn tail; damage is never mistaken
+//!   for the end.
 //! - LOG-5: after a failed write, sync or rename, the handle writes nothing more.
 //! - LOG-6: reading never creates, locks, writes or shortens anything.
-//! - LOG-7: batch numbers rise by one, also across recoveries; once behind a rewritten part they may skip.
+//! - LOG-7: batch numbers rise by one, also across recoveries; once after a rewritten part they may skip.
 //!
 //! # After a crash
 //! docs/durability.md lists every change of the disk and the result of a crash there.

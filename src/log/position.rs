@@ -24,7 +24,7 @@ use super::segment::{FIRST_OFFSET, SEGMENT_BYTES_LIMIT, segment_name};
 use crate::error::{Cause, Error, Result};
 
 impl Log {
-    /// Lets this handle ask `places` wherever `live` does not prove the log durable (POS-2).
+    /// Lets this handle use `places` wherever `live` does not prove the log durable (POS-2).
     pub fn ask_places(&mut self, places: Arc<DurablePlaces>) {
         self.places = Some(places);
     }
@@ -71,7 +71,7 @@ impl Log {
         if self.cursor.offset != FIRST_OFFSET {
             return self.cursor;
         }
-        // Nothing was read of this segment yet: the batch before ends another one.
+        // No batch of this segment was read yet: the batch before ends another segment.
         let here = |entry: &&SegmentEntry| entry.id == self.cursor.segment;
         let before = self.manifest.entries().take_while(|entry| !here(entry)).last();
         before.map_or(Position::START, |before| Position {
@@ -83,14 +83,14 @@ impl Log {
         })
     }
 
-    /// Makes a log that was just opened go on behind `position`, as if everything before it had been handed out. Reads
-    /// the seal before it and nothing else; with `degraded`, all of the active segment, because the newest state before damage
-    /// there is one before `position`. All that the log lists can then be read, and stays so if a rewrite unlinks it.
+    /// Lets a newly opened log continue after `position`, as if everything before it had been delivered. Reads only the
+    /// seal before it. With `degraded`, reads the whole active segment, because damage there requires an earlier state.
+    /// Every listed segment can then be read, even after a rewrite unlinks it.
     ///
     /// # Errors
-    /// `Corrupt`, naming file and offset, if the log does not hold the batch before `position` where that says: it was
-    /// durable, so the log was cut or replaced by an older one; [`ErrorCode::Rewritten`](crate::ErrorCode::Rewritten) if that happened since
-    /// this handle was opened; `Io`.
+    /// `Corrupt`, naming file and offset, if the log lacks the batch before `position` at that place: it was durable,
+    /// so the log was cut or replaced by an older one. [`ErrorCode::Rewritten`](crate::ErrorCode::Rewritten) if it was
+    /// rewritten since this handle was opened. `Io`.
     pub fn start_at(&mut self, position: &Position) -> Result<()> {
         self.check_process()?;
         if self.cursor != Position::START {
@@ -109,7 +109,7 @@ impl Log {
 
     fn start_at_once(&mut self, position: &Position) -> Result<()> {
         let manifest = read_manifest(&*self.disk, &self.format)?;
-        // Nothing was handed out yet, but the position is of the epoch that this handle was opened in.
+        // Nothing was delivered yet, but the position belongs to the epoch in which this handle was opened.
         if manifest.epoch != self.manifest.epoch {
             return Err(rewritten());
         }
@@ -143,7 +143,7 @@ impl Log {
         Ok(())
     }
 
-    /// Reads the active segment up to where it is known to be durable.
+    /// Reads the durable part of the active segment.
     ///
     /// # Errors
     /// `Corrupt` if a batch there is not whole; `Io`.
@@ -154,16 +154,16 @@ impl Log {
     }
 }
 
-/// Where the frame of the seal starts that ends at `offset`.
+/// Returns the start of the frame of the seal that ends at `offset`.
 fn seal_before(offset: u64) -> u64 {
     offset.saturating_sub(framed_bytes(SEAL_BYTES) as u64)
 }
 
 impl LogReader {
-    /// The place behind the batch that holds the record at `place`.
+    /// Returns the position after the batch of the record at `place`.
     ///
     /// # Errors
-    /// `Corrupt` if the place does not begin whole records up to a seal; `Io`.
+    /// `Corrupt` if whole records up to a seal do not start at the place; `Io`.
     pub fn position_behind(&self, place: Locator) -> Result<Position> {
         let mut at = place;
         loop {
@@ -188,10 +188,10 @@ impl LogReader {
 }
 
 impl SegmentFile {
-    /// Whether the seal before `position` is that of the batch it names.
+    /// Returns whether the seal before `position` belongs to the batch that the position names.
     fn holds_seal_before(&self, position: &Position) -> Result<bool> {
         let at = seal_before(position.offset);
-        // A locator cannot hold every number.
+        // A locator cannot express every number.
         if !(FIRST_OFFSET..SEGMENT_BYTES_LIMIT).contains(&at) || !at.is_multiple_of(FRAME_ALIGNMENT as u64) {
             return Ok(false);
         }

@@ -8,8 +8,8 @@
 //! - PUB-2: no segment is removed before a manifest without it is durable.
 //!
 //! # After a crash
-//! Before the manifest, the new segments are files that nothing lists; after it, the old ones are. Either are removed by
-//! the next writer.
+//! Before the new manifest, the new segments are unlisted files; after it, the old ones are. The next writer removes
+//! unlisted ones.
 
 use super::batch::Locator;
 use super::commit::not_rewritten;
@@ -23,7 +23,7 @@ use super::segment::{FIRST_OFFSET, SegmentEnd, SegmentHeader, segment_name};
 use crate::disk::Access;
 use crate::error::{Error, ErrorCode, Result};
 
-/// A rewrite that has become the log.
+/// A published rewrite.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Published {
     segments: Vec<u64>,
@@ -42,13 +42,12 @@ impl Log {
     /// Batches behind the cut stay. Afterwards this handle is as after [`Log::reopen`].
     ///
     /// # Errors
-    /// `Internal` if the rewrite is of another store, or the log was rewritten since it began, or something was appended
-    /// behind one that moves the head: nothing is changed then.
-    /// Any other error leaves it unknown whether the rewrite is published, and this handle refuses to write from then
-    /// on with `Poisoned`.
+    /// `Internal`, without any change, if the rewrite is of another store or the log was rewritten since it began.
+    /// Likewise if batches were appended after a rewrite that moves the head. After any other error, the rewrite may or
+    /// may not be published, and this handle refuses further writes with `Poisoned`.
     ///
     /// # Durability
-    /// When this returns, the rewrite is durable, and the names of the old segments are gone for good.
+    /// When this returns, the rewrite is durable, and so is the removal of the old segments.
     pub fn publish(&mut self, lock: &WriteLock, rewritten: Rewritten) -> Result<Published> {
         self.check_prepared(lock)?;
         let plan = &rewritten.plan;
@@ -88,7 +87,7 @@ impl Log {
             nonce: new_nonce(&*self.disk)?,
             previous: entries.last().map(SegmentEntry::end).unwrap_or_default(),
         };
-        // Makes the names of the other new segments durable as well.
+        // Its sync makes the names of the other new segments durable too.
         create_segment(&*self.disk, &header, &self.options, 0, 0)?;
         let live = self.read_live()?;
         // INVARIANT PUB-1.
@@ -99,7 +98,7 @@ impl Log {
         let head = rewritten.moved_to;
         let head = head.unwrap_or_else(|| self.head_mark(live.as_ref(), None));
         self.mark_durable(head).map_err(old_files_left)?;
-        // INVARIANT PUB-2: only now.
+        // INVARIANT PUB-2: the new manifest is durable now.
         self.remove_leftovers(Some(&rewritten.plan.alone))
             .and_then(|()| self.reopen())
             .map_err(old_files_left)?;
@@ -107,7 +106,7 @@ impl Log {
         Ok(Published { segments })
     }
 
-    /// Makes a file of a rewrite the segment `id`. Its name is durable after the folder's sync.
+    /// Renames a file of a rewrite to segment `id`. Its name is durable after the folder's sync.
     fn name_file(&self, new: &NewFile, id: u64, previous: SegmentEnd) -> Result<SegmentEntry> {
         let header = SegmentHeader {
             instance: self.format.instance,
@@ -137,15 +136,15 @@ impl Log {
     }
 }
 
-/// The hint while old segments are left, which may hold erased content.
+/// The hint while old segments are left, which may contain erased content.
 const LEFT: &str = "old files are left: the next write removes them";
 
-/// The error of a failure after the new manifest is durable and before the old segments are gone.
+/// Returns the error of a failure after the new manifest is durable and before the old segments are removed.
 fn old_files_left(error: Error) -> Error {
     error.behind_change(LEFT)
 }
 
-/// The error of a manifest that could not be given its name, or whose name could not be made durable.
+/// Returns the error of a manifest whose rename, or the sync of its name, failed.
 fn maybe_done(error: Error) -> Error {
     error.with_code(ErrorCode::OutcomeUnknown).with_hint(format!(
         "it may be done or not: open the store again and look before you do it again; if it is done, {LEFT}"

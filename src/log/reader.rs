@@ -7,7 +7,7 @@
 //! L2.
 //!
 //! # Invariants
-//! - RDR-1: a body is handed out only after its checksum matched at its place.
+//! - RDR-1: a body is returned only after its checksum matched at its place.
 //! - RDR-2: only the sealed length of a segment is ever mapped.
 
 use std::io;
@@ -32,13 +32,13 @@ pub struct LogReader {
     pub(super) segments: Arc<Segments>,
 }
 
-/// A record that was looked at and not read.
+/// A record of which only the header and first bytes were read.
 pub struct Peeked {
     /// Its kind; `None` for a kind that this version ignores.
     pub kind: Option<RecordKind>,
     /// The place of the next record in the segment.
     pub next: Locator,
-    /// The first bytes of its body, not checked.
+    /// The first bytes of its body, unchecked.
     pub start: Vec<u8>,
 }
 
@@ -46,7 +46,7 @@ impl LogReader {
     /// Reads the record at `locator`, which a batch of this log named.
     ///
     /// # Errors
-    /// `Corrupt` if the place holds no whole record; `Io` if it cannot be read.
+    /// `Corrupt` if the place has no whole record; `Io` if it cannot be read.
     pub fn read(&self, locator: Locator) -> Result<Record> {
         self.segment(locator.segment())?.read(locator)
     }
@@ -55,13 +55,13 @@ impl LogReader {
     /// hint at which record to read.
     ///
     /// # Errors
-    /// As [`Self::read`], but for the body.
+    /// As [`Self::read`], except for the body.
     pub fn peek(&self, locator: Locator, count: usize) -> Result<Peeked> {
         self.segment(locator.segment())?.peek(locator, count)
     }
 
-    /// Hands out, in order, the whole batches behind `from` up to the one of number `upto`, which must have been handed
-    /// out by the log before.
+    /// Passes the whole batches after `from` up to number `upto` to `visit`, in order. The log must have delivered them
+    /// before.
     ///
     /// # Errors
     /// `Corrupt`, naming file and offset, for damage there; `Io`; the error of `visit`.
@@ -93,7 +93,7 @@ impl LogReader {
         self.segments.find(id).ok_or_else(|| self.segments.not_open(id))
     }
 
-    /// As [`LogReader::batches`], of one segment.
+    /// As [`LogReader::batches`], for one segment.
     fn batches_of(
         &self,
         entry: &SegmentEntry,
@@ -119,7 +119,7 @@ impl LogReader {
     }
 }
 
-/// The segments that were opened so far, by rising number, and the order in which the manifest lists them.
+/// The segments opened so far, by rising number, and their order in the manifest.
 pub(super) struct Segments {
     list: ArcSwap<Vec<Arc<SegmentFile>>>,
     order: ArcSwap<Vec<SegmentEntry>>,
@@ -147,7 +147,7 @@ impl Segments {
         list.get(index).cloned()
     }
 
-    /// Why a segment is not open: a reader of a damaged log passes over those that it cannot open.
+    /// Returns the reason why a segment is not open: a reader of a damaged log skips segments that it cannot open.
     fn not_open(&self, id: u64) -> Error {
         if self.order.load().iter().any(|entry| entry.id == id) {
             return damage(&segment_name(id), 0, Cause::SegmentUnopened);
@@ -180,13 +180,13 @@ pub(super) struct SegmentFile {
     /// Whether the file still had its unfinished name when it was opened.
     pub(super) unfinished: bool,
     mapped: OnceLock<Bytes>,
-    /// The sealed length, where it is to be mapped when it is first read.
+    /// The sealed length up to which the first read maps the file.
     to_map: OnceLock<u64>,
-    /// By rising start, without overlap.
+    /// The spans by rising start, without overlap.
     spans: RwLock<Vec<Span>>,
 }
 
-/// The error of a listed segment that cannot be opened; a missing folder is one error for all of them.
+/// Returns the error of a listed segment that cannot be opened; a missing folder is one error for all of them.
 fn cannot_open(disk: &dyn Disk, name: &str, error: io::Error) -> Error {
     if error.kind() != io::ErrorKind::NotFound {
         return Error::io(format!("cannot open {name}"), error);
@@ -205,7 +205,7 @@ pub(super) fn read_segment_header(file: &dyn DiskFile, name: &str) -> Result<Seg
 }
 
 impl SegmentFile {
-    /// Opens a listed segment. Only one that a recovery listed and could not name any more has its unfinished name.
+    /// Opens a listed segment. Its name may be unfinished if a recovery listed it and could not rename it.
     pub(super) fn open(disk: &dyn Disk, id: u64, instance: [u8; 16]) -> Result<Self> {
         let name = segment_name(id);
         let (file, unfinished) = match disk.open(&name, Access::Read) {
@@ -234,12 +234,12 @@ impl SegmentFile {
         })
     }
 
-    /// Whether the header continues `before`. Behind a rewritten part it does not: the manifest decides.
+    /// Returns whether the header continues `before`. After a rewritten part it does not: the manifest decides.
     pub(super) fn continues(&self, before: Option<&SegmentEntry>) -> bool {
         self.header.previous == before.map(SegmentEntry::end).unwrap_or_default()
     }
 
-    /// The chain before the first batch of this segment, which `entry` lists behind `before`.
+    /// Returns the chain before the first batch of this segment, which `entry` lists after `before`.
     pub(super) fn chain_from(&self, entry: &SegmentEntry, before: Option<&SegmentEntry>) -> Chain {
         let digest = before.map_or([0; 32], |before| before.last_digest);
         Chain {
@@ -274,7 +274,7 @@ impl SegmentFile {
         Ok(())
     }
 
-    /// Where the bytes end that were kept for reading; the end of the file if none were.
+    /// Returns the end of the bytes kept for reading; the end of the file if none are kept.
     fn kept_end(&self) -> Result<u64> {
         let kept = self
             .spans
@@ -288,7 +288,7 @@ impl SegmentFile {
         segment_name(self.header.id)
     }
 
-    /// The error of the place where a walk stopped.
+    /// Returns the error for the place where a walk stopped.
     pub(super) fn damage(&self, stop: &Stop) -> Error {
         damage(&self.name(), stop.offset, stop.cause.clone())
     }
@@ -305,7 +305,7 @@ impl SegmentFile {
         Error::io(format!("cannot read {}", self.name()), error)
     }
 
-    /// Checks that the file is as long as where it was sealed.
+    /// Checks that the file is at least as long as its sealed length.
     pub(super) fn check_length(&self, sealed: u64) -> Result<()> {
         let length = self.file.length().map_err(|error| self.cannot_read(error))?;
         if length < sealed {
@@ -314,14 +314,14 @@ impl SegmentFile {
         Ok(())
     }
 
-    /// Lets the segment, which is sealed at `length`, be mapped when it is first read: opening a store is not to take longer
-    /// for every segment that it has.
+    /// Lets the first read map the segment, which is sealed at `length`. So opening a store does not take longer for
+    /// each segment.
     pub(super) fn map_later(&self, length: u64) {
         // Another thread set the same value.
         let _ = self.to_map.set(length);
     }
 
-    /// The bytes that count, if they are mapped.
+    /// Returns the bytes up to the sealed length, if they are mapped.
     fn mapped(&self) -> Option<&Bytes> {
         if self.mapped.get().is_none()
             && let Some(&length) = self.to_map.get()
@@ -333,13 +333,13 @@ impl SegmentFile {
         self.mapped.get()
     }
 
-    /// Maps the bytes that count, once the segment is sealed at `length`, and lets go of buffers that hold the same. Without a
-    /// map, every read goes to the file and reports its damage.
+    /// Maps the bytes of a segment sealed at `length`, and drops buffers with the same bytes. Without a map, every read
+    /// goes to the file and reports its damage.
     pub(super) fn seal(&self, length: u64, map: bool) {
         if !map || self.mapped.get().is_some() {
             return;
         }
-        // RDR-2: a writer may have left torn bytes behind this length.
+        // RDR-2: a writer may have left torn bytes after this length.
         if let Ok(Some(bytes)) = self.file.map(length) {
             // Another thread mapped the same bytes.
             drop(self.mapped.set(Bytes::new(bytes)));
@@ -349,7 +349,7 @@ impl SegmentFile {
         }
     }
 
-    /// Keeps bytes that were written or scanned, for reading.
+    /// Keeps written or scanned bytes for reading.
     pub(super) fn keep(&self, start: u64, bytes: Bytes) {
         let mut spans = self.spans.write();
         if spans
@@ -360,7 +360,7 @@ impl SegmentFile {
         }
     }
 
-    /// Keeps bytes that were scanned from the first batch on, unless some are kept already.
+    /// Keeps bytes scanned from the first batch on, unless some are kept already.
     pub(super) fn keep_all(&self, start: u64, bytes: Option<Bytes>) {
         let mut spans = self.spans.write();
         if let Some(bytes) = bytes.filter(|_| spans.is_empty()) {
@@ -389,7 +389,7 @@ impl SegmentFile {
         self.windows(from, u64::MAX, suite)?.here()
     }
 
-    /// As [`SegmentFile::window_to_end`], with a survey of the bytes behind that.
+    /// As [`SegmentFile::window_to_end`], with a survey of the bytes after that.
     pub(super) fn read_to_end(&self, from: u64, suite: HashSuite) -> Result<(Window, Survey)> {
         let mut windows = self.windows(from, u64::MAX, suite)?;
         let (window, mut behind) = (windows.here()?, Survey::default());
@@ -399,7 +399,7 @@ impl SegmentFile {
         Ok((window, behind))
     }
 
-    /// Surveys the seals of the whole file, whatever is around them.
+    /// Surveys the seals of the whole file, valid batch or not.
     pub(super) fn survey(&self, suite: HashSuite) -> Result<Survey> {
         let (window, mut survey) = self.read_to_end(FIRST_OFFSET, suite)?;
         survey.add(&window, window.base);
@@ -430,7 +430,7 @@ impl SegmentFile {
         }
     }
 
-    /// The bytes around this offset that are mapped or kept, and where they start.
+    /// Returns the mapped or kept bytes around this offset, and their start.
     fn in_memory(&self, offset: u64) -> Option<(u64, Bytes)> {
         if let Some(mapped) = self.mapped()
             && offset < mapped.len() as u64

@@ -1,4 +1,4 @@
-//! Recovery: sealing the last segment at the durable mark, and writing whole batches behind it again.
+//! Recovery: sealing the last segment at the durable mark, and writing the whole batches after it again.
 //!
 //! # Layer
 //! L2.
@@ -6,12 +6,11 @@
 //! # Invariants
 //! - REC-1: recovery changes no byte of an existing segment.
 //! - REC-2: nothing beyond the durable mark is ever sealed: whole batches found there are written again.
-//! - REC-3: the manifest lists the new segment only when its content is durable; the segment gets its final name
-//!   after that, so an unlisted segment never holds a batch that the manifest should know.
+//! - REC-3: the manifest lists the new segment only when its content is durable, and the segment gets its final name
+//!   after that. So an unlisted segment never has a batch that the manifest should know.
 //!
 //! # After a crash
-//! Every step leaves either the old manifest, with which recovery simply runs again, or the new one, with which
-//! the log is whole.
+//! Every step leaves the old manifest, and recovery runs again, or the new one, and the log is whole.
 
 use std::sync::Arc;
 
@@ -32,22 +31,22 @@ use crate::error::{Cause, Error, ErrorKind, Result};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NextWriter {
-    /// Go on in the active segment at the mark of `live`, which is of this run of the machine; only zeros follow.
+    /// Continue in the active segment at the mark of `live`, which is from this run of the machine; only zeros follow.
     GoOn {
         /// The segment.
         segment: u64,
-        /// Where the next batch would begin.
+        /// The offset of the next batch.
         offset: u64,
     },
-    /// Seal the active segment and go on in a new one.
+    /// Seal the active segment and continue in a new one.
     Recover {
         /// The segment that would be sealed.
         segment: u64,
-        /// The length it would be sealed at: how far it is known to be durable.
+        /// Its sealed length: the bytes known to be durable.
         sealed_at: u64,
-        /// Numbers of the whole batches behind that, which would be written again.
+        /// Numbers of the whole batches after that, which would be written again.
         again: Vec<u64>,
-        /// Bytes behind the last whole batch, which would stay where they are.
+        /// Bytes after the last whole batch, which would stay unchanged.
         torn_bytes: u64,
     },
 }
@@ -64,10 +63,10 @@ impl Log {
         self.scan_active(segment, self.cursor.offset, chain, live, Some(end))
     }
 
-    /// Scans the active segment: returns the scan with the durable batches, and the batches behind them.
+    /// Scans the active segment: returns the scan with the durable batches, and the batches after them.
     ///
     /// # Errors
-    /// If recovering would lose a batch, or take in one that does not belong.
+    /// If recovery would lose a batch, or include one that does not belong.
     pub(super) fn scan_to_recover(
         &mut self,
         live: Option<&Live>,
@@ -98,7 +97,7 @@ impl Log {
         Ok((scan, beyond))
     }
 
-    /// The work of [`Log::prepare`], found by reading the same files.
+    /// Determines the work of [`Log::prepare`] from the same files.
     ///
     /// # Errors
     /// As [`Log::prepare`].
@@ -125,7 +124,7 @@ impl Log {
         })
     }
 
-    /// Seals the active segment where it is known to be durable and writes the whole batches behind that again.
+    /// Seals the active segment at its durable end and writes the whole batches after that again.
     pub(super) fn recover(
         &mut self,
         live: Option<&Live>,
@@ -210,8 +209,8 @@ impl Log {
         let name = segment_name(header.id);
         let unfinished = unfinished_name(&name);
         let length = next_segment_bytes(&self.options, 0, bytes.len() as u64);
-        // REC-1: a file of its own, and the old segment is only read. REC-2: what is written again here is what the
-        // old segment is not sealed over.
+        // REC-1: writes a new file, and only reads the old segment. REC-2: the sealed part of the old segment ends
+        // before the batches written again here.
         disk::write_whole(&*self.disk, &unfinished, &content, length)
             .and_then(|()| self.disk.sync_dir(LOG_FOLDER))
             .map_err(|error| Error::io(format!("cannot create {name}"), error))?;
@@ -231,7 +230,7 @@ impl Log {
         Ok(batches)
     }
 
-    /// As `mark_durable`; batches handed out before they were durable are still to be compared.
+    /// As `mark_durable`, but batches delivered before they were durable are still to be compared.
     fn mark_durable_keeping_unproven(&mut self, head: HeadMark) -> Result<()> {
         let unproven = std::mem::take(&mut self.unproven);
         self.mark_durable(head)?;
@@ -240,7 +239,7 @@ impl Log {
     }
 }
 
-/// A batch as it was, to be written in another place.
+/// Returns an unchanged batch, to be written at another place.
 fn rebuild(scan: &ActiveScan, scanned: &Scanned) -> BatchBuilder {
     let mut builder = BatchBuilder::new();
     for (kind, flags, body) in scan.window.raw_frames(scanned) {

@@ -1,21 +1,21 @@
-//! Rewriting: new segments that replace all segments that were sealed before.
+//! Rewriting: new segments that replace all segments sealed before.
 //!
-//! A rewrite has a *cut*: the last batch that is sealed when it begins. Nothing up to the cut changes any more, so the new
-//! segments are written without the writer's lock, while other processes append behind the cut. [`Log::publish`] then replaces
-//! the old segments in one step. If nothing was appended behind the cut, a rewrite may end with a new head; the same step
-//! commits it.
+//! A rewrite has a *cut*: the last batch that is sealed at its start. Nothing up to the cut changes any more. So the
+//! new segments are written without the writer's lock, while other processes append after the cut. [`Log::publish`]
+//! then replaces the old segments in one step. If nothing was appended after the cut, a rewrite may end with a new
+//! head, which the same step commits.
 //!
 //! # Layer
 //! L2. Callers choose the new batches; the log checks that they are whole and end with the head of the cut.
 //!
 //! # Invariants
-//! - RWR-2: every published segment was read back from its file and found whole.
+//! - RWR-2: every published segment was read back from its file and found undamaged.
 //! - RWR-3: a rewrite has at most as many batches as it replaces, so the numbers behind the cut still rise.
 //! - RWR-4: an abandoned rewrite leaves no file.
 //!
 //! # After a crash
-//! Files of a rewrite have names that no reader looks at until it is published; [`Log::begin_rewrite`] and the next
-//! writer remove them.
+//! Files of a rewrite have names that readers ignore until it is published; [`Log::begin_rewrite`] and the next writer
+//! remove them.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ use crate::digest::{CommitDigest, HashSuite};
 use crate::disk::{Access, Disk, DiskFile};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 
-/// Bytes that are collected before they are written.
+/// Bytes collected before a write.
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// The place of a record of a rewrite; [`Published::locator`](super::Published::locator) gives its place in the log.
@@ -45,7 +45,7 @@ pub struct NewPlace {
     pub offset: u64,
 }
 
-/// New segments that are being written.
+/// New segments being written.
 pub struct Rewrite {
     pub(super) files: NewFiles,
     pub(super) plan: Plan,
@@ -53,23 +53,23 @@ pub struct Rewrite {
     /// Bytes not yet written, at the end of the last file.
     buffer: Vec<u8>,
     failed: bool,
-    /// The head that it ends with, if that is another than the log has.
+    /// The head at its end, if it differs from that of the log.
     moved_to: Option<HeadMark>,
 }
 
 /// The part of the log that a rewrite replaces.
 pub(super) struct Plan {
     pub(super) epoch: u32,
-    /// The segments in whose place it comes.
+    /// The segments that it replaces.
     pub(super) replaced: Vec<SegmentEntry>,
-    /// Number of the last batch that is replaced, or was left out by the rewrite before.
+    /// Number of the last replaced batch, or of the last that an earlier rewrite left out.
     pub(super) cut: u64,
-    /// The head after that.
+    /// The head after that batch.
     pub(super) commit: CommitDigest,
     pub(super) alone: CompactionLock,
 }
 
-/// The files of a rewrite; removed when this is dropped before they are published (RWR-4).
+/// The files of a rewrite. Dropping them before publication removes them (RWR-4).
 pub(super) struct NewFiles {
     disk: Arc<dyn Disk>,
     suite: HashSuite,
@@ -86,7 +86,7 @@ pub(super) struct NewFile {
     pub(super) nonce: [u8; 16],
     /// Number of its first batch.
     pub(super) first_batch: u64,
-    /// Offset behind its last batch.
+    /// Offset after its last batch.
     pub(super) length: u64,
     pub(super) last_batch: u64,
     pub(super) last_digest: [u8; 32],
@@ -101,14 +101,14 @@ pub struct Rewritten {
 }
 
 impl Log {
-    /// Begins to rewrite everything up to the newest batch, after [`Log::prepare`] under this lock: seals the active
-    /// segment if it holds a batch. The lock may be let go while the rewrite is filled; `alone` is held by it.
+    /// Begins to rewrite everything up to the newest batch, after [`Log::prepare`] under this lock; seals the active
+    /// segment if it has a batch. The lock may be released while the rewrite is filled; the rewrite keeps `alone`.
     ///
     /// # Errors
     /// As [`Log::append`]; the handle is poisoned if sealing failed.
     ///
     /// # Durability
-    /// The content of the log stays as it is.
+    /// The content of the log stays unchanged.
     pub fn begin_rewrite(&mut self, lock: &WriteLock, alone: CompactionLock) -> Result<Rewrite> {
         self.check_prepared(lock)?;
         alone.check(&*self.disk)?;
@@ -147,13 +147,13 @@ impl Log {
 }
 
 impl Rewrite {
-    /// Number of the last batch that is replaced: everything up to it is to be read, with
-    /// [`LogReader::batches`](super::LogReader::batches), and pushed in the form it is to have.
+    /// Returns the number of the last replaced batch. The caller reads everything up to it with
+    /// [`LogReader::batches`](super::LogReader::batches), and pushes it in its new form.
     pub fn cut(&self) -> u64 {
         self.plan.cut
     }
 
-    /// Bytes of segments written so far.
+    /// Returns the bytes of segments written so far.
     pub fn bytes(&self) -> u64 {
         self.files.list.iter().map(|file| file.length).sum()
     }
@@ -161,8 +161,8 @@ impl Rewrite {
     /// Adds the next batch; `commit` is the head after it. Returns the places of its records, in order.
     ///
     /// # Errors
-    /// `InvalidInput` for a batch over a limit or one more than are replaced (RWR-3); `Io`, after which this rewrite
-    /// can only be dropped.
+    /// `InvalidInput` for a batch over a limit, or for more batches than are replaced (RWR-3). `Io`, after which this
+    /// rewrite can only be dropped.
     pub fn push(&mut self, batch: BatchBuilder, commit: CommitDigest) -> Result<Vec<NewPlace>> {
         self.check_whole()?;
         batch.check()?;
@@ -183,8 +183,8 @@ impl Rewrite {
         placed
     }
 
-    /// Says that the last batch moves the head: publishing the rewrite commits it, in the same step. Nothing may be
-    /// appended behind the cut until then.
+    /// Declares that the last batch moves the head: publishing the rewrite commits it in the same step. Until then,
+    /// nothing may be appended after the cut.
     pub fn moves_head(&mut self, head: HeadMark) {
         self.moved_to = Some(head);
     }
@@ -192,8 +192,8 @@ impl Rewrite {
     /// Makes the new segments durable, and reads all of them back.
     ///
     /// # Errors
-    /// `InvalidInput` if nothing was pushed, or if the last batch has another head than the log has at the cut (or than
-    /// [`Self::moves_head`] was told); `Io` if writing failed, or if a file does not read back as it was written.
+    /// `InvalidInput` if nothing was pushed, or if the last batch has another head than the log at the cut (or than
+    /// [`Self::moves_head`] declared). `Io` if writing failed, or if a file differs when read back.
     pub fn finish(mut self) -> Result<Rewritten> {
         self.check_whole()?;
         let last = self.files.list.last().map(|file| file.last_commit);
@@ -244,7 +244,7 @@ impl Rewrite {
             segment: 0,
             seed: FrameSeed::new(&self.files.instance, &file.nonce),
             start: file.length,
-            // As after a recovery: nothing of this file was durable before any of its batches was written.
+            // As after a recovery: no byte of this file was durable when its batches were written.
             synced_upto: FIRST_OFFSET,
             last_batch,
             last_digest,
@@ -308,7 +308,7 @@ impl NewFiles {
         Ok(())
     }
 
-    /// Reads every batch back, through files opened anew.
+    /// Reads every batch back, through newly opened files.
     fn read_back(&self) -> Result<()> {
         let mut chain = Chain {
             batch: 0,
@@ -349,7 +349,7 @@ impl NewFiles {
 
 impl Drop for NewFiles {
     fn drop(&mut self) {
-        // A forked child has the same files, and they are not its own.
+        // A forked child has the same files but does not own them.
         if self.published || self.disk.process() != self.process {
             return;
         }
@@ -360,7 +360,7 @@ impl Drop for NewFiles {
     }
 }
 
-/// The error of a file that does not read back as written: the log itself was not touched.
+/// Returns the error of a file that differs when read back: the log itself was not touched.
 pub(super) fn not_as_written(name: &str, offset: u64) -> Error {
     let message =
         format!("{name} does not read back at byte {offset} as it was written; nothing was changed");

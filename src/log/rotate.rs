@@ -18,26 +18,27 @@ use crate::disk::{self, Disk, if_there, unfinished_name};
 use crate::error::{Error, Result};
 
 impl Log {
-    /// Seals the active segment at the cursor and goes on in a new one, as large as behind one that used `used` bytes.
+    /// Seals the active segment at the cursor and continues in a new one, sized for a predecessor that used `used`
+    /// bytes.
     pub(super) fn rotate(&mut self, lock: &WriteLock, used: u64, needed: u64) -> Result<Arc<SegmentFile>> {
         lock.check_file()?;
         let (sealed, previous) = self.sealed_at_cursor();
         let header = self.new_header(previous)?;
         create_segment(&*self.disk, &header, &self.options, used, needed)?;
-        // MAN-2: the file is durable, and nothing is in it yet.
+        // MAN-2: the file is durable, and empty so far.
         let active = SegmentEntry::active(header.id, self.cursor.batch + 1);
         let is_empty = self.cursor.offset == FIRST_OFFSET;
         self.publish_manifest(self.manifest.epoch, sealed, active)?;
         let segment = self.enter_new(header.id)?;
         if is_empty {
-            // The one before is not listed any more.
+            // The manifest does not list the previous one any more.
             self.remove_leftovers(None)?;
         }
         Ok(segment)
     }
 
-    /// The sealed segments if the active one ends at the cursor, and the end of the last of them. An active segment
-    /// without a batch is left out: there is nothing in it to seal.
+    /// Returns the sealed segments if the active one ends at the cursor, and the end of the last of them. An active
+    /// segment without a batch is left out: it has nothing to seal.
     pub(super) fn sealed_at_cursor(&self) -> (Vec<SegmentEntry>, SegmentEnd) {
         let mut sealed = self.manifest.sealed().to_vec();
         let active = self.manifest.active();
@@ -53,7 +54,7 @@ impl Log {
         (sealed, end)
     }
 
-    /// A header for the next segment, under a number that no file has (MAN-3).
+    /// Makes a header for the next segment, under a new number (MAN-3).
     pub(super) fn new_header(&self, previous: SegmentEnd) -> Result<SegmentHeader> {
         Ok(SegmentHeader {
             instance: self.format.instance,
@@ -63,7 +64,7 @@ impl Log {
         })
     }
 
-    /// The first of `count` segment numbers that no file has (MAN-3).
+    /// Returns the first of `count` unused segment numbers (MAN-3).
     pub(super) fn new_numbers(&self, count: u64) -> Result<u64> {
         let names = self.disk.list(LOG_FOLDER);
         let names = names.map_err(|error| Error::io("cannot list the log", error))?;
@@ -100,7 +101,7 @@ impl Log {
         Ok(())
     }
 
-    /// Moves the cursor to the start of the new active segment and maps the one before.
+    /// Moves the cursor to the start of the new active segment and maps the previous one.
     pub(super) fn enter_new(&mut self, id: u64) -> Result<Arc<SegmentFile>> {
         let before = self.manifest.before_active();
         if before.id != 0 {
@@ -112,7 +113,7 @@ impl Log {
         self.segment(id)
     }
 
-    /// Gives a listed segment its final name; a crash may have come between the manifest and this.
+    /// Renames a listed segment to its final name; a crash may have prevented that after the manifest was published.
     pub(super) fn finish_name(&self, id: u64) -> Result<()> {
         let name = segment_name(id);
         // Another process may have done it before this one had the lock.
@@ -122,7 +123,7 @@ impl Log {
     }
 }
 
-/// A nonce for a new segment (SEG-2).
+/// Makes a nonce for a new segment (SEG-2).
 pub(super) fn new_nonce(disk: &dyn Disk) -> Result<[u8; 16]> {
     let mut nonce = [0; 16];
     disk.random(&mut nonce)
@@ -130,8 +131,8 @@ pub(super) fn new_nonce(disk: &dyn Disk) -> Result<[u8; 16]> {
     Ok(nonce)
 }
 
-/// The size of the next segment: twice the bytes used of the last, between the two limits, and more only if `needed`
-/// bytes of batches do not fit otherwise.
+/// Returns the size of the next segment: twice the used bytes of the last, within the two limits, and more only if
+/// `needed` bytes of batches require it.
 pub(super) fn next_segment_bytes(options: &LogOptions, used: u64, needed: u64) -> u64 {
     let least = options.segment_bytes_min.max(2 * SEGMENT_HEADER_BYTES as u64);
     let wanted = used
@@ -141,8 +142,8 @@ pub(super) fn next_segment_bytes(options: &LogOptions, used: u64, needed: u64) -
     wanted.max(needed).next_multiple_of(SEGMENT_HEADER_BYTES as u64)
 }
 
-/// Creates the file of a new, empty segment with the size of [`next_segment_bytes`]; on a disk without room for that, as small as
-/// possible, which leaves the last of the room for the batches.
+/// Creates the file of a new, empty segment with the size of [`next_segment_bytes`]. If the disk lacks the space, makes
+/// it as small as possible, which leaves the remaining space for batches.
 pub(super) fn create_segment(
     disk: &dyn Disk,
     header: &SegmentHeader,

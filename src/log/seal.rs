@@ -5,7 +5,7 @@
 //!
 //! # Invariants
 //! - SEA-1: a batch is valid whole or not at all: its digest covers the seal's fields and every byte of its frames.
-//! - SEA-2: `synced_upto` never lies beyond the start of its own batch.
+//! - SEA-2: `synced_upto` is never beyond the start of its own batch.
 //!
 //! # Format
 //! docs/format.md, "Batch and seal".
@@ -49,14 +49,14 @@ impl Seal {
         bytes
     }
 
-    /// The digest of the batch that this seal ends, over the bytes of its frames (SEA-1).
+    /// Returns the digest of the batch that this seal ends, over the bytes of its frames (SEA-1).
     pub(super) fn digest(&self, suite: HashSuite, frames: &[u8]) -> BatchDigest {
         let length = (COVERED_BYTES + frames.len()) as u64;
         let parts: [&[u8]; 3] = [&length.to_le_bytes(), &self.encode_covered(), frames];
         BatchDigest::from_bytes(suite.hash_fixed(Domain::Batch, &parts))
     }
 
-    /// The body of the seal's frame.
+    /// Returns the body of the seal's frame.
     pub(super) fn encode(&self, digest: BatchDigest) -> [u8; SEAL_BYTES] {
         let mut bytes = [0; SEAL_BYTES];
         bytes[..COVERED_BYTES].copy_from_slice(&self.encode_covered());
@@ -64,7 +64,7 @@ impl Seal {
         bytes
     }
 
-    /// Reads a seal and the digest it states; `None` if the fields contradict each other.
+    /// Decodes a seal and its digest; returns `None` if the fields contradict each other.
     pub(super) fn decode(body: &[u8]) -> Option<(Self, BatchDigest)> {
         if body.len() != SEAL_BYTES {
             return None;

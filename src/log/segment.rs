@@ -4,7 +4,7 @@
 //! L2.
 //!
 //! # Invariants
-//! - SEG-1: a segment is created whole, filled with zeros; it never grows and is never shortened.
+//! - SEG-1: a segment is created whole, filled with zeros; it never grows or shrinks.
 //! - SEG-2: the nonce of a segment is random, so that no byte of an earlier file can pass as one of its frames.
 //!
 //! # Format
@@ -19,13 +19,13 @@ pub(super) const SEGMENT_HEADER_BYTES: usize = 4096;
 pub(super) const FIRST_OFFSET: u64 = SEGMENT_HEADER_BYTES as u64;
 /// The folder of the segments.
 pub(crate) const LOG_FOLDER: &str = "log";
-/// Bytes of a segment at the most: a locator counts 16-byte steps in 32 bits.
+/// Maximal bytes of a segment: a locator counts 16-byte steps in 32 bits.
 pub(super) const SEGMENT_BYTES_LIMIT: u64 = 16 << 32;
 
 const MAGIC: &[u8; 8] = b"TRsegm01";
 const FORMAT: u32 = 1;
 
-/// Where a sealed segment ends, or, all zero, that there is none.
+/// The end of a sealed segment; all zero means that there is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SegmentEnd {
     pub(super) id: u64,
@@ -86,7 +86,7 @@ impl SegmentHeader {
                 last_digest: reader.array()?,
             },
         };
-        // Compared at once: every segment of a store is opened when that is.
+        // Compares all bytes at once, for speed: opening a store opens every segment.
         let rest = reader.bytes(reader.left())?;
         if rest != &[0; SEGMENT_HEADER_BYTES][..rest.len()] {
             return Err(DecodeError::Invalid("a reserved byte of its header is not zero"));
@@ -94,7 +94,7 @@ impl SegmentHeader {
         Ok(header)
     }
 
-    /// Whether no segment comes before it: the first of a store, or of a rewrite.
+    /// Returns whether no segment comes before it: the first of a store, or of a rewrite.
     pub(super) fn begins_log(&self) -> bool {
         self.previous == SegmentEnd::default()
     }
@@ -104,13 +104,13 @@ impl SegmentHeader {
     }
 }
 
-/// The name of a segment's file, relative to the store.
+/// Returns the name of a segment's file, relative to the store.
 pub fn segment_name(id: u64) -> String {
     format!("{LOG_FOLDER}/{id:08}.seg")
 }
 
-/// The segment number in a file name without its folder; the flag says that the file is unfinished. `None` for other
-/// names.
+/// Parses the segment number in a file name without its folder; the flag marks an unfinished file. Returns `None` for
+/// other names.
 pub(super) fn parse_segment_name(name: &str) -> Option<(u64, bool)> {
     let (finished, unfinished) = match name.strip_suffix(".tmp") {
         Some(finished) => (finished, true),
@@ -121,12 +121,12 @@ pub(super) fn parse_segment_name(name: &str) -> Option<(u64, bool)> {
     (format!("{id:08}") == digits).then_some((id, unfinished))
 }
 
-/// The name of a file of a rewrite that is not published.
+/// Returns the name of a file of an unpublished rewrite.
 pub(super) fn rewrite_name(number: usize) -> String {
     format!("{LOG_FOLDER}/rewrite-{number}.tmp")
 }
 
-/// Whether a file of the log's folder is of a rewrite that is not published.
+/// Returns whether a file in the log's folder belongs to an unpublished rewrite.
 pub(super) fn is_rewrite_name(name: &str) -> bool {
     name.starts_with("rewrite-") && name.strip_suffix(".tmp").is_some()
 }

@@ -1,4 +1,4 @@
-//! Tests of the log. What several of them need is here; each file below is about one kind of trouble.
+//! Tests of the log. This file has the shared helpers; each file below covers one kind of fault.
 
 mod crash;
 mod damage;
@@ -33,7 +33,7 @@ const SMALL: LogOptions = LogOptions {
 
 const NO_WAIT: Duration = Duration::ZERO;
 
-/// The mark of the head after the batch of `number`.
+/// Returns the mark of the head after batch `number`.
 fn mark(number: u64) -> HeadMark {
     let mut bytes = [7; 32];
     bytes[..8].copy_from_slice(&number.to_le_bytes());
@@ -44,7 +44,7 @@ fn mark(number: u64) -> HeadMark {
     }
 }
 
-/// A batch whose records tell `text`.
+/// Makes a batch whose records contain `text`.
 fn batch(text: &str) -> BatchBuilder {
     let mut builder = BatchBuilder::new();
     builder.add(RecordKind::Object, 0, text.as_bytes());
@@ -65,7 +65,7 @@ fn create(disk: &Arc<dyn Disk>, options: LogOptions) -> Log {
     log
 }
 
-/// What the first record of a batch says.
+/// Returns the text of a batch's first record.
 fn text_of(batch: &Batch) -> String {
     batch
         .records
@@ -74,14 +74,14 @@ fn text_of(batch: &Batch) -> String {
         .unwrap_or_default()
 }
 
-/// Opens the store, reads it all and checks that batches are numbered as they must be and that every record reads
-/// back from its place. Returns the texts.
+/// Opens the store and reads it completely. Checks that batches are numbered correctly and that every record reads back
+/// from its place. Returns the texts.
 fn read_all(disk: &Arc<dyn Disk>, mode: Mode, options: LogOptions) -> Result<(Vec<String>, Tail)> {
     let (batches, tail, _) = read_batches(disk, mode, options)?;
     Ok((batches.iter().map(text_of).collect(), tail))
 }
 
-/// As [`read_all`]; returns the batches and the rewrites that the log had.
+/// As [`read_all`]; returns the batches and the number of rewrites.
 fn read_batches(disk: &Arc<dyn Disk>, mode: Mode, options: LogOptions) -> Result<(Vec<Batch>, Tail, u32)> {
     let mut log = Log::open(Arc::clone(disk), mode, options)?;
     let mut batches = Vec::new();

@@ -1,4 +1,4 @@
-//! The walk over a segment: the one way in which bytes of a file become batches.
+//! The walk over a segment: the only code that turns bytes of a file into batches.
 //!
 //! [`Windows`] reads a file in runs without its holes, so memory depends on the content of the file, not on its length. Zeros
 //! within a frame belong to its run; elsewhere a page of zeros ends the run. [`Batches`] reads the batches of a run and stops at
@@ -9,9 +9,9 @@
 //!
 //! # Invariants
 //! - SCN-1: a batch is returned whole or not at all.
-//! - SCN-2: memory taken is bounded by the bytes scanned, whatever they claim.
-//! - RUN-1: the bytes of a whole batch are in one run.
-//! - RUN-2: a run has no more bytes than pages that are not zero, and bodies that whole headers of frames announce.
+//! - SCN-2: memory use is bounded by the scanned bytes, whatever lengths they claim.
+//! - RUN-1: the bytes of a whole batch are in one extent.
+//! - RUN-2: the bytes of an extent are pages that are not zero, and bodies that whole frame headers announce.
 //!
 //! # Format
 //! docs/format.md, "Batch and seal".
@@ -30,10 +30,10 @@ use crate::error::{Cause, Error, Result};
 /// Receives batches.
 pub(super) type Visit<'a> = dyn FnMut(Batch) -> Result<()> + 'a;
 
-/// A segment as its frames know it.
+/// The identity of a segment that its frames are checked against.
 #[derive(Clone, Copy)]
 pub(super) struct Origin {
-    /// The number that its records are found under.
+    /// The segment number in the places of its records.
     pub(super) segment: u64,
     pub(super) seed: FrameSeed,
     pub(super) suite: HashSuite,
@@ -60,7 +60,7 @@ pub(super) struct Scanned {
     pub(super) synced_upto: u64,
 }
 
-/// Where and why a scan stopped.
+/// The place and the cause at which a scan stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stop {
     pub(super) offset: u64,
@@ -68,7 +68,7 @@ pub(super) struct Stop {
 }
 
 impl Scanned {
-    /// The end of the chain behind it.
+    /// Returns the end of the chain after it.
     pub(super) fn chain(&self) -> Chain {
         Chain {
             batch: self.batch.number,
@@ -77,10 +77,10 @@ impl Scanned {
     }
 }
 
-/// The batches of a window, in order; ends behind the first that is not whole.
+/// The batches of a window, in order; ends after the first one that is not whole.
 pub(super) struct Batches<'a> {
     window: &'a Window,
-    /// Where the next batch begins.
+    /// Offset of the next batch.
     pub(super) at: u64,
     end: u64,
     /// The end of the chain that the next batch continues.
@@ -105,7 +105,7 @@ impl Iterator for Batches<'_> {
 }
 
 impl Window {
-    /// Offset of the first byte after the window.
+    /// Returns the offset of the first byte after the window.
     pub(super) fn end(&self) -> u64 {
         self.base + self.bytes.len() as u64
     }
@@ -115,7 +115,7 @@ impl Window {
         self.bytes.get(skip..).unwrap_or_default()
     }
 
-    /// The batches between two offsets, of which the first continues `chain`.
+    /// Iterates the batches between two offsets; the first one continues `chain`.
     pub(super) fn batches(&self, between: Range<u64>, chain: Chain) -> Batches<'_> {
         Batches {
             window: self,
@@ -126,7 +126,7 @@ impl Window {
         }
     }
 
-    /// The batch that starts at `offset` and continues `chain`.
+    /// Reads the batch that starts at `offset` and continues `chain`.
     pub(super) fn batch_at(&self, offset: u64, chain: Chain) -> Result<Scanned, Stop> {
         let number = chain.batch.wrapping_add(1);
         let mut records = Vec::new();
@@ -154,7 +154,7 @@ impl Window {
                 if seal.digest(self.origin.suite, frames) != digest {
                     return Err(stop(Cause::BatchDigest));
                 }
-                // SCN-1: only now, with a seal that covers all of it, is the batch handed out.
+                // SCN-1: a seal that covers the whole batch was checked, so the batch is returned.
                 let batch = Batch {
                     number,
                     commit: seal.commit,
@@ -189,13 +189,14 @@ impl Window {
         }
     }
 
-    /// Every frame from `offset` on that is a valid seal by itself, with its offset, whatever is around it.
+    /// Iterates every frame from `offset` on that is a valid seal by itself, with its offset, regardless of the bytes
+    /// around it.
     pub(super) fn seals_from(&self, offset: u64) -> impl Iterator<Item = (u64, Seal)> + '_ {
         let first = offset.next_multiple_of(FRAME_ALIGNMENT as u64);
         let places = (first..self.end()).step_by(FRAME_ALIGNMENT);
         places.filter_map(|at| {
             let rest = self.rest(at);
-            // Most places are no seal: look at the kind before anything is computed.
+            // Most places have no seal, so this checks the kind before any computation.
             if rest.get(4) != Some(&(RecordKind::Seal as u8)) {
                 return None;
             }
@@ -206,7 +207,7 @@ impl Window {
         })
     }
 
-    /// Every frame of a batch that was found whole, ignorable ones too, without its seal.
+    /// Returns every frame of a whole batch, ignorable ones too, without its seal.
     pub(super) fn raw_frames(&self, scanned: &Scanned) -> Vec<(u8, u8, Bytes)> {
         let mut frames = Vec::new();
         let mut at = scanned.start;
@@ -226,7 +227,7 @@ impl Window {
         frames
     }
 
-    /// Bytes from `offset` to the last one that is not zero.
+    /// Returns the number of bytes from `offset` to the last nonzero byte.
     pub(super) fn used_bytes_from(&self, offset: u64) -> u64 {
         self.rest(offset)
             .iter()
@@ -244,7 +245,7 @@ pub(super) struct Windows<'a> {
 }
 
 impl<'a> Windows<'a> {
-    /// Reads `between` of `file`. Frames begin at multiples of their alignment from its start on.
+    /// Reads `between` of `file`. Frames begin at multiples of their alignment, counted from its start.
     pub(super) fn new(file: &'a dyn DiskFile, name: String, origin: Origin, between: Range<u64>) -> Self {
         Self {
             name,
@@ -254,13 +255,13 @@ impl<'a> Windows<'a> {
         }
     }
 
-    /// The part where reading begins, even if it holds only zeros.
+    /// Returns the part at the start of reading, even if it has only zeros.
     pub(super) fn here(&mut self) -> Result<Window> {
         let bytes = self.runs.here().map_err(|error| self.cannot_read(error))?;
         Ok(self.window(self.from, bytes))
     }
 
-    /// The next part.
+    /// Returns the next part.
     pub(super) fn next(&mut self) -> Result<Option<Window>> {
         let run = self.runs.next().map_err(|error| self.cannot_read(error))?;
         Ok(run.map(|run| self.window(run.base, run.bytes)))
@@ -306,16 +307,16 @@ pub(super) fn frame_in(
 /// A summary of a part of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Survey {
-    /// The highest offset that a seal states to be durable.
+    /// The highest offset that a seal declares durable.
     pub(super) synced_upto: u64,
     /// The highest number of a batch that has a seal.
     pub(super) batch: u64,
-    /// Offset behind the last byte that is not zero.
+    /// Offset after the last nonzero byte.
     pub(super) used: u64,
 }
 
 impl Survey {
-    /// Takes in `window` from `from` on.
+    /// Adds `window` from `from` on.
     pub(super) fn add(&mut self, window: &Window, from: u64) {
         for (_, seal) in window.seals_from(from) {
             self.synced_upto = self.synced_upto.max(seal.synced_upto);
@@ -324,14 +325,14 @@ impl Survey {
         self.used = self.used.max(from + window.used_bytes_from(from));
     }
 
-    /// Bytes from `from` to the last one that is not zero.
+    /// Returns the number of bytes from `from` to the last nonzero byte.
     pub(super) fn used_from(&self, from: u64) -> u64 {
         self.used.saturating_sub(from)
     }
 }
 
-/// Offset up to which `places` prove the scanned batches, which end at `end`, durable. A place that no batch ends at belongs
-/// to another log.
+/// Returns the offset up to which `places` prove the scanned batches, which end at `end`, durable. A place at which no
+/// batch ends belongs to another log.
 pub(super) fn durable_by(places: &[Position], scanned: &[Scanned], end: u64) -> u64 {
     let ends_there = |place: &&Position| {
         let at = scanned.partition_point(|scanned| scanned.end < place.offset);
@@ -345,22 +346,22 @@ pub(super) fn durable_by(places: &[Position], scanned: &[Scanned], end: u64) -> 
         .fold(0, u64::max)
 }
 
-/// Bytes that are zero or not together.
+/// Bytes that are tested together for zeros.
 const PAGE_BYTES: usize = 4096;
 static ZEROS: [u8; PAGE_BYTES] = [0; PAGE_BYTES];
-/// Bytes that are read at a time: whole pages.
+/// Bytes read at a time: whole pages.
 const STEP_BYTES: u64 = 1 << 20;
-/// Zeros behind the last byte that is not one: the end of a seal may consist of them.
+/// Zeros to keep after the last nonzero byte: a seal may end with zeros.
 const ZEROS_AT_END: usize = 512;
 
-/// Bytes that belong together.
+/// A range of bytes read together.
 struct Extent {
-    /// Offset of the first one.
+    /// Offset of the first byte.
     base: u64,
     bytes: Vec<u8>,
 }
 
-/// The runs of a file, in order.
+/// The extents of a file, in order.
 struct Extents<'a> {
     file: &'a dyn DiskFile,
     seed: FrameSeed,
@@ -373,7 +374,7 @@ struct Extents<'a> {
 }
 
 impl<'a> Extents<'a> {
-    /// Nothing is read yet. Frames begin at multiples of their alignment from `from` on.
+    /// Creates the reader without reading yet. Frames begin at multiples of their alignment, counted from `from`.
     fn new(file: &'a dyn DiskFile, seed: FrameSeed, from: u64, end: u64) -> Self {
         Self {
             file,
@@ -385,7 +386,7 @@ impl<'a> Extents<'a> {
         }
     }
 
-    /// The next run behind zeros; `None` if there are only zeros.
+    /// Returns the next extent after zeros; `None` if only zeros are left.
     fn next(&mut self) -> io::Result<Option<Extent>> {
         loop {
             let page = self.page()?;
@@ -402,10 +403,10 @@ impl<'a> Extents<'a> {
         Ok(Some(Extent { base, bytes }))
     }
 
-    /// The run at the next offset; only zeros if there is none.
+    /// Returns the extent at the next offset; only zeros if there is none.
     fn here(&mut self) -> io::Result<Vec<u8>> {
         let (base, mut bytes) = (self.at, Vec::new());
-        // Offset behind the frames that were passed.
+        // Offset after the frames that were skipped.
         let mut passed = 0;
         loop {
             let page = self.page()?;
@@ -432,7 +433,7 @@ impl<'a> Extents<'a> {
         Ok(bytes)
     }
 
-    /// The end of the frames that begin in `bytes` before `upto`, from `at` on; other bytes are passed over.
+    /// Returns the end of the frames that begin in `bytes` before `upto`, from `at` on; skips other bytes.
     fn pass_frames(&self, bytes: &[u8], base: u64, mut at: usize, upto: usize) -> usize {
         while at < upto {
             let rest = bytes.get(at..).unwrap_or_default();
@@ -442,7 +443,7 @@ impl<'a> Extents<'a> {
         at
     }
 
-    /// The page that comes next; empty at the end.
+    /// Returns the next page; empty at the end.
     fn page(&mut self) -> io::Result<&[u8]> {
         if self.at >= self.step_at + self.step.len() as u64 {
             let wanted = STEP_BYTES.min(self.end.saturating_sub(self.at));
@@ -460,6 +461,6 @@ impl<'a> Extents<'a> {
 }
 
 fn is_zero(page: &[u8]) -> bool {
-    // Compared as a whole, which is many times as fast as byte by byte.
+    // A comparison of whole pages is many times as fast as one byte by byte.
     ZEROS.get(..page.len()) == Some(page)
 }

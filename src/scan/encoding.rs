@@ -1,6 +1,6 @@
 //! Decoders for the encodings that hide a payload: base64, hexadecimal, escapes of URLs, HTML and source code.
 //!
-//! No decoder fails: text that does not decode is no payload.
+//! No decoder returns an error: text that does not decode is not a payload.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
@@ -39,7 +39,7 @@ pub(in crate::scan) fn hexadecimal(text: &[u8]) -> Option<Vec<u8>> {
         .collect()
 }
 
-/// Returns the number that at most seven `digits` write.
+/// Returns the number with these digits; `None` for more than seven.
 fn number(digits: &[u8], radix: u32) -> Option<u32> {
     if digits.is_empty() || digits.len() > 7 {
         return None;
@@ -49,7 +49,7 @@ fn number(digits: &[u8], radix: u32) -> Option<u32> {
     })
 }
 
-/// Returns the character of the code that `digits` write; a NUL is none.
+/// Returns the character with the code `digits`; `None` for NUL.
 fn character(digits: &[u8], radix: u32) -> Option<char> {
     number(digits, radix)
         .and_then(char::from_u32)
@@ -60,7 +60,7 @@ fn character(digits: &[u8], radix: u32) -> Option<char> {
 pub(in crate::scan) struct Unescaped {
     pub(in crate::scan) text: String,
     pub(in crate::scan) sources: SourceMap,
-    /// Where in `text` an escape was replaced, ascending.
+    /// The positions in `text` at which an escape was replaced, ascending.
     escapes: Vec<usize>,
 }
 
@@ -118,7 +118,7 @@ pub(in crate::scan) fn unescape(text: &str, least: usize) -> Option<Unescaped> {
         return None;
     }
     let text = String::from_utf8(out).unwrap_or_else(|error| {
-        // One byte for each byte, so that the positions stay true.
+        // Each byte becomes one byte, so that positions stay valid.
         let bytes = error.into_bytes().into_iter();
         bytes
             .map(|byte| if byte.is_ascii() { char::from(byte) } else { '?' })
@@ -173,7 +173,7 @@ fn escape(bytes: &[u8]) -> Option<(Code, usize)> {
                 _ => Some((Code::Char(char::from_u32(u32::from(unit))?), 6)),
             }
         }
-        // An escape that was escaped, as in a string within a string.
+        // An escaped escape, as in a string within a string.
         b'\\' if matches!(bytes.get(2), Some(b'x' | b'u')) => {
             let (code, length) = escape(&bytes[1..])?;
             Some((code, length + 1))
@@ -188,7 +188,7 @@ fn utf16_unit(bytes: &[u8]) -> Option<u16> {
     number(digits, 16).map(|unit| unit as u16)
 }
 
-/// Shortest run of letters and digits that is decoded.
+/// The shortest run of letters and digits that is decoded.
 const RUN_MIN: usize = 20;
 
 /// Returns the runs of base64 letters that are long enough for a payload, with their padding.
@@ -196,7 +196,7 @@ pub(in crate::scan) fn runs(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte);
     let mut at = 0;
     std::iter::from_fn(move || {
-        // A run covers one of every `RUN_MIN` bytes, so only these are probed.
+        // Every run of the minimum length covers a multiple of `RUN_MIN`, so only these positions are probed.
         while at + RUN_MIN <= text.len() {
             let (floor, probe) = (at, at + RUN_MIN - 1);
             let back = text[floor..=probe].iter().rev().position(|byte| !is_part(*byte));
@@ -222,7 +222,7 @@ pub(in crate::scan) fn runs(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Returns the text that a run decodes to, if people could read that text.
+/// Returns the decoded text of a run, if it is readable.
 pub(in crate::scan) fn printable(run: &[u8]) -> Option<String> {
     let is_odd = |char: char| char.is_control() && !matches!(char, '\n' | '\r' | '\t');
     let read = |bytes: Vec<u8>| {

@@ -1,4 +1,4 @@
-//! Findings of the scan: place, category, severity and rule.
+//! Findings of the scan: location, category, severity and rule.
 //!
 //! A finding never contains the text that it is about, so logs and answers can show it without disclosing a secret.
 //!
@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use serde::Deserialize;
 
-/// The subject of a finding. The order is the order of [`Category::ALL`].
+/// The subject of a finding. The variants have the order of [`Category::ALL`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -32,11 +32,11 @@ pub enum Category {
     Exfiltration,
     /// A request for secrets or for the hidden instructions.
     Solicitation,
-    /// An order that lasts for later turns or sessions, or waits for a trigger.
+    /// An order that applies to later turns or sessions, or waits for a trigger.
     Persistence,
-    /// Text that vouches for itself.
+    /// Text that claims its own trustworthiness.
     Reinforcement,
-    /// An order to switch checks off, raise rights, or keep people in the dark.
+    /// An order to switch off checks, raise rights, or hide actions from people.
     Guard,
     /// A payload in another encoding, or an order to decode and obey one.
     Encoded,
@@ -63,7 +63,7 @@ impl Category {
         Self::Markup,
     ];
 
-    /// Returns the name in snake case, as settings and reports write it.
+    /// Returns the name in snake case, as in settings and reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Secret => "secret",
@@ -83,17 +83,17 @@ impl Category {
         }
     }
 
-    /// Returns the category of that name, if there is one.
+    /// Returns the category with this name, if there is one.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|category| category.name() == name)
     }
 }
 
-/// How strongly a finding suggests a hostile text.
+/// The strength of the evidence for a hostile text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Common in honest text; only the score counts it.
+    /// Common in honest text; it only affects the score.
     Low,
     /// Rare in honest text.
     Medium,
@@ -124,9 +124,9 @@ pub struct Finding {
     pub rule: &'static str,
     /// Its severity.
     pub severity: Severity,
-    /// Index of its field: 0 for a single text.
+    /// The index of its field: 0 for a single text.
     pub field: usize,
-    /// The bytes of the field that it covers; both ends are boundaries of characters.
+    /// The byte range in the field; both ends are character boundaries.
     pub span: Range<usize>,
     /// Whether the rule matched only after the text of the span was decoded.
     pub is_decoded: bool,

@@ -5,11 +5,12 @@
 //! markers; [`Scanner::neutralise`] removes invisible characters. The scan is advice, because a plausible statement
 //! passes it. The source of a text, not the scan, decides what the text may do.
 //!
-//! Time is linear in the text and memory bounded by it, for any text. The scan reads no clock, file or random number:
-//! the same text and key give the same answer. The rules are data files; `rules` describes how to add one.
+//! Time is linear in the length of the text, and memory is bounded by it, for any text. The scan reads no clock, file
+//! or random number: the same text and key give the same answer. The rules are data files; `rules` explains how to add
+//! one.
 //!
 //! # Layer
-//! L6. Pure: imports nothing of the crate outside this folder but the keyed digest.
+//! L6. Pure: outside this folder it imports only the keyed digest.
 
 mod encoding;
 mod finding;
@@ -28,20 +29,20 @@ pub(crate) use self::finding::{Category, Finding, Severity};
 pub(crate) use self::unicode::Neutral;
 pub(crate) use self::verdict::{Verdict, VerdictTable};
 
-/// The most findings in a report; it counts the rest.
+/// The largest number of findings in a report; it counts the others.
 pub(crate) const FINDINGS_MAX: usize = 1_000;
 
 /// The answer of the scan to a text or an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub(crate) struct Report {
-    /// The findings, in the order of fields and places.
+    /// The findings, in the order of fields and positions.
     pub findings: Vec<Finding>,
-    /// The strictest verdict on any finding, including those that are left out.
+    /// The strictest verdict on any finding, including omitted ones.
     pub verdict: Verdict,
-    /// 0 to 99: how likely the text is hostile, for sorting. Secrets do not count.
+    /// The likelihood that the text is hostile, 0 to 99, for sorting. Secrets do not count.
     pub score: u8,
-    /// How many findings the list leaves out, the least severe first.
+    /// The number of omitted findings; the least severe ones are omitted first.
     pub omitted: usize,
 }
 
@@ -65,10 +66,10 @@ impl Scanner {
         self.scan_fields([("", text)])
     }
 
-    /// Returns the findings in the fields of an object, given as name and text.
+    /// Returns the findings in the fields of an object, given as pairs of name and text.
     ///
-    /// The value of a field counts as a secret if its name is one such as `password` or `api_key` and the value looks
-    /// like a secret. The content of the object has an empty name.
+    /// A value counts as a secret if it looks like one and the name of its field is one such as `password` or
+    /// `api_key`. The content of the object has an empty name.
     pub(crate) fn scan_fields<'a>(&self, fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> Report {
         let mut findings = Vec::new();
         for (field, (name, text)) in fields.into_iter().enumerate() {
@@ -95,10 +96,10 @@ impl Scanner {
         }
     }
 
-    /// Returns `text` with a marker, `[REDACTED:kind:0123abcd]`, for each secret; borrowed if there is none.
+    /// Returns `text` with a marker, `[REDACTED:kind:0123abcd]`, for each secret; borrowed if it has none.
     ///
-    /// The same secret has the same marker under the same key. The scan finds no secret in the answer, and every secret
-    /// of six bytes and more is replaced wherever it occurs. A text that is nearly all secrets becomes one marker.
+    /// The same secret has the same marker under the same key. A scan of the result finds no secret. Every occurrence
+    /// of a secret with at least six bytes is replaced. A text that is nearly all secrets becomes one marker.
     pub(crate) fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match secrets::redact(text, &self.key) {
             Some(redacted) => Cow::Owned(redacted),
@@ -106,7 +107,7 @@ impl Scanner {
         }
     }
 
-    /// Returns the value of the attribute `name` with its secrets redacted, as [`Scanner::scan_fields`] finds them.
+    /// Returns the value of the attribute `name`. The secrets that [`Scanner::scan_fields`] finds are redacted.
     pub(crate) fn redact_field<'a>(&self, name: &str, value: &'a str) -> Cow<'a, str> {
         let redacted = self.redact(value);
         match secrets::find_named(name, &redacted) {
@@ -115,14 +116,14 @@ impl Scanner {
         }
     }
 
-    /// Returns `text` with its invisible characters removed or shown; borrowed if there is none.
+    /// Returns `text` with its invisible characters removed or made visible; borrowed if it has none.
     pub(crate) fn neutralise<'a>(&self, text: &'a str, how: Neutral) -> Cow<'a, str> {
         unicode::neutral(text, how).map_or(Cow::Borrowed(text), Cow::Owned)
     }
 }
 
 impl std::fmt::Debug for Scanner {
-    /// Leaves the key out.
+    /// Omits the key.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut shown = formatter.debug_struct("Scanner");
         shown.field("settings", &self.settings).finish_non_exhaustive()

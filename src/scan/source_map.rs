@@ -6,7 +6,8 @@
 /// For each byte of a copy, its position in the text.
 #[derive(Default)]
 pub(in crate::scan) struct SourceMap {
-    /// (position in the copy, distance to the source from there on), ascending. The distance wraps below zero.
+    /// Pairs of a position in the copy and the distance to the source from there on, ascending. The distance wraps
+    /// below zero.
     steps: Vec<(usize, usize)>,
     /// The distance of the last step.
     distance: usize,
@@ -30,7 +31,7 @@ impl SourceMap {
         copy.wrapping_add(distance)
     }
 
-    /// Forgets all positions.
+    /// Removes all positions.
     pub(in crate::scan) fn clear(&mut self) {
         self.steps.clear();
         self.distance = 0;

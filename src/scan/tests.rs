@@ -1,4 +1,4 @@
-//! Tests of the whole: verdicts, fields, reports of any text.
+//! Tests of the whole scan: verdicts, fields, reports of any text.
 
 mod attacks;
 mod benign;

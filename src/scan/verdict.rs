@@ -19,7 +19,7 @@ pub enum Verdict {
     Allow,
     /// Store it together with its findings.
     Flag,
-    /// Store it out of reach of recall and envelope, until a person decides.
+    /// Store it hidden from recall and the envelope, until a person decides.
     Quarantine,
     /// Refuse the write.
     Block,
@@ -39,7 +39,7 @@ impl Verdict {
         }
     }
 
-    /// Returns the verdict of that name, if there is one.
+    /// Returns the verdict with this name, if there is one.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|verdict| verdict.name() == name)
     }
@@ -47,8 +47,9 @@ impl Verdict {
 
 /// The verdict for each category and severity.
 ///
-/// The default allows `Low`, flags `Medium` and quarantines `High`, with two exceptions. Commands that fetch and run code
-/// and encoded payloads are sure enough to block the write. Secrets are redacted, so the rest of the text is flagged.
+/// The default allows `Low`, flags `Medium` and quarantines `High`, with two exceptions. Commands that fetch and run
+/// code and encoded payloads are certain enough to block the write. Secrets are redacted, so the rest of the text is
+/// only flagged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerdictTable {
     verdicts: [[Verdict; 3]; Category::ALL.len()],
@@ -70,7 +71,7 @@ impl Default for VerdictTable {
 }
 
 impl VerdictTable {
-    /// Returns settings that flag findings and quarantine or block nothing.
+    /// Returns settings that only flag: medium and high findings are flagged, and no finding is quarantined or blocked.
     pub fn advice() -> Self {
         Self {
             verdicts: [[Verdict::Allow, Verdict::Flag, Verdict::Flag]; Category::ALL.len()],
@@ -112,9 +113,10 @@ impl VerdictTable {
     }
 }
 
-/// Returns a score from 0 to 99 by the distinct rules of `findings`: advice for sorting a review queue, not a boundary.
+/// Returns a score from 0 to 99 by the distinct rules of `findings`: advice for sorting a review queue, not a security
+/// boundary.
 ///
-/// Each rule counts as a chance that the text is hostile, independent of the others.
+/// Each rule counts as an independent probability that the text is hostile.
 pub(in crate::scan) fn score(findings: &[Finding]) -> u8 {
     let mut rules: Vec<(&str, Severity)> = findings
         .iter()

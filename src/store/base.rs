@@ -1,13 +1,14 @@
-//! The log up to the position of a checkpoint: from the checkpoint, or from the log itself once the checkpoint proves damaged.
+//! The log up to the position of a checkpoint: read from the checkpoint, or from the log itself once the checkpoint
+//! proves damaged.
 //!
-//! Each block of a checkpoint is checked when it is first read. Once a block proves damaged, the log is read from its start into
-//! a store of its own, and answers every question from then on: the damage costs only time.
+//! Each block of a checkpoint is checked at its first read. Once a block proves damaged, the log is read from its start
+//! into a separate store. That store gives every answer from then on, so the damage costs only time.
 //!
 //! # Layer
 //! L4.
 //!
 //! # Invariants
-//! - BAS-1: an answer from the log equals the answer of the whole checkpoint: places and positions in the line are the
+//! - BAS-1: an answer from the log equals the answer of an undamaged checkpoint: places and indexes in the line are the
 //!   same.
 
 use std::collections::HashMap;
@@ -24,13 +25,13 @@ use super::Store;
 use super::checkpoint::{Checkpoint, ChildRow, CommitRow, DigestRow, Rows, StateRow, bisect};
 use super::commits::{ChangeCounts, CommitEntry, Gap};
 
-/// Base of the places of nodes that come from the log; no file is so long.
+/// Base of the places of nodes that come from the log; no file is that long.
 const FROM_LOG: u64 = 1 << 63;
 
 /// Reads the log from its start up to the batch with this number, without any checkpoint.
 pub(crate) type Reread = Box<dyn Fn(u64) -> Result<Store> + Send + Sync>;
 
-/// A checkpoint with the log behind it.
+/// A checkpoint, and the log that can replace it.
 pub(super) struct Base {
     checkpoint: Checkpoint,
     reread: Reread,
@@ -38,10 +39,10 @@ pub(super) struct Base {
     reading: Mutex<()>,
 }
 
-/// The log in place of a damaged checkpoint.
+/// The log that replaces a damaged checkpoint.
 struct FromLog {
     store: Store,
-    /// The nodes of all states, and the place of each by its digest.
+    /// The nodes of all states.
     nodes: Vec<Vec<u8>>,
     by_digest: HashMap<[u8; DIGEST_LEN], usize>,
 }
@@ -93,7 +94,7 @@ impl Base {
         self.ask(Checkpoint::history, |log| Ok(log.store.history()))
     }
 
-    /// Returns places that may hold an object record with this digest, or a content or text record.
+    /// Returns the possible places of an object record with this digest, or of a content or text record.
     pub(super) fn places(&self, of_objects: bool, digest: &[u8; DIGEST_LEN]) -> Result<Vec<Locator>> {
         let rows = |checkpoint: &Checkpoint| {
             let rows = if of_objects {
@@ -249,7 +250,7 @@ impl Base {
         Ok((found, self.position().batch))
     }
 
-    /// Objects that may have this parent in the state of the checkpoint; `None` if it does not know.
+    /// Returns the objects that may have this parent in the state of the checkpoint; `None` if that is unknown.
     pub(super) fn children(&self, parent: &KeyPath) -> Result<Option<Vec<KeyPath>>> {
         if self.from_log.get().is_some() {
             return Ok(None);
@@ -267,7 +268,7 @@ impl Base {
         Ok(is_new)
     }
 
-    /// The parents of objects in that state, for the next checkpoint; `None` if it does not know.
+    /// Returns the parents of the objects in that state, for the next checkpoint; `None` if they are unknown.
     pub(super) fn child_rows(&self) -> Option<impl Iterator<Item = Result<ChildRow>> + '_> {
         let is_whole = self.from_log.get().is_none();
         is_whole.then(|| self.checkpoint.child_rows().iter())
@@ -306,7 +307,7 @@ impl Base {
     }
 }
 
-/// The row of a commit in a checkpoint.
+/// Returns the row of a commit for a checkpoint.
 pub(super) fn row_of(entry: &CommitEntry) -> CommitRow {
     CommitRow {
         seq: entry.seq(),
@@ -321,7 +322,7 @@ pub(super) fn row_of(entry: &CommitEntry) -> CommitRow {
     }
 }
 
-/// Returns a number that distinguishes most lanes in a row; the name decides.
+/// Returns a number that distinguishes most lanes in a row; only the name identifies the lane.
 pub(super) fn lane_number(lane: &str) -> u64 {
     let hash = crc32c::crc32c(lane.as_bytes());
     (lane.len() as u64) << 32 | u64::from(hash)

@@ -1,12 +1,12 @@
-//! The catalog of the log: the line of commits, the references, and the first times of ids that left the state.
+//! The catalog of the log: the line of kept commits, the references, and the times of the first writes of ids that left
+//! the state.
 //!
 //! # Layer
 //! L4. Derived: rebuilt from the log at open.
 //!
 //! # Invariants
-//! - CTL-3: `unlinked` and the states in `left` together know every id that some state had and the newest lacks. A
-//!   rollback costs the same at any size, so the next commit that links an object looks up the ids that the rollback
-//!   removed.
+//! - CTL-3: `unlinked` and the states in `left` together know every id that some state had and the newest lacks.
+//!   Rollbacks cost the same at any size: only the next commit that links an object looks up the ids that they removed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(super) struct Catalog {
     pub(super) history: HistoryTree,
     /// Time of the first write of each id that is unlinked now.
     unlinked: HashMap<KeyPath, i64>,
-    /// Commits that a rollback left, each with its rollback. Their ids are not in `unlinked` yet.
+    /// The states that rollbacks replaced, each as its commit with the rollback. Their ids are not in `unlinked` yet.
     left: Vec<(Arc<CommitEntry>, Arc<CommitEntry>)>,
 }
 
@@ -53,12 +53,12 @@ impl Catalog {
             .collect()
     }
 
-    /// Returns the states left by rollbacks that are still to be searched, each with the next one.
+    /// Returns the states replaced by rollbacks that are still to be searched, each with the next one.
     pub(super) fn left(&self) -> Vec<(Arc<CommitEntry>, Arc<CommitEntry>)> {
         self.left.clone()
     }
 
-    /// Notes the ids that those states had and the next ones lack (CTL-3).
+    /// Adds the ids that those states had and the next ones lack (CTL-3).
     pub(super) fn flush(&mut self, gone: Vec<(KeyPath, i64)>) {
         for (key, created) in gone {
             self.note_unlinked(key, created);

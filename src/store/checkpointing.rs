@@ -1,4 +1,4 @@
-//! Makes a checkpoint of the whole store in memory.
+//! Writes a checkpoint of the whole store.
 //!
 //! # Layer
 //! L4.
@@ -16,14 +16,14 @@ use super::Store;
 use super::base::{Base, row_of};
 use super::checkpoint::{self, ChildRow, Contents, FirstWritten, LogId, Source, State};
 
-/// Maximal number of past states in a checkpoint besides the head's. The state of any other commit is near one of them.
+/// Maximal number of past states in a checkpoint besides the head's. Every other commit is near one of them.
 const PAST_STATES: u64 = 24;
-/// Entries of a state with about as many bytes as a commit of one object in the log.
+/// Number of state entries that use about as many bytes as a commit of one object in the log.
 const ENTRIES_A_COMMIT: u64 = 8;
-/// Maximal number of further states, of the newest commits that references name.
+/// Maximal number of additional states: those of the newest commits that references name.
 const NAMED_STATES: usize = 24;
 
-/// The memory of a commit with its own copies of the top branches, in versions.
+/// The memory of a commit with its own copies of the top branches, as a number of versions.
 const VERSIONS_A_COMMIT: usize = 8;
 
 /// A past state for the checkpoint.
@@ -33,7 +33,8 @@ struct Past {
 }
 
 impl Store {
-    /// Writes a checkpoint of the log up to `position`. The store must have applied all of it, and it must be durable.
+    /// Writes a checkpoint of the log up to `position`. The store must have applied the log up to there, and it must be
+    /// durable.
     ///
     /// # Errors
     /// As [`checkpoint::write`].
@@ -131,7 +132,7 @@ impl Store {
         Ok(weight >= many.max(2 * state).max(self.base_len()))
     }
 
-    /// The parents of objects in the newest state: from the checkpoint before, with the changes since.
+    /// Returns the parents of objects in the newest state: from the previous checkpoint, with the changes since.
     fn children_rows(&self) -> Result<Source<'_, ChildRow>> {
         let known = self.base.as_ref().and_then(|base| base.child_rows());
         let before = if known.is_some() {
@@ -169,13 +170,13 @@ impl Store {
         Ok(Box::new(known.chain(newer.into_iter().map(Ok))))
     }
 
-    /// Returns the states to store, by the number of their commit: the head's, those of named commits, and some in
+    /// Returns the states to store, by the seq of their commit: the head's, those of named commits, and some in
     /// between.
     fn past_states(&self, position: Position) -> Result<BTreeMap<u64, Past>> {
         let head = self.head()?;
         let named = self.named_commits()?;
         let state = self.state(&head)?;
-        // A state costs bytes in proportion to its size, and saves reading the commits since the one before.
+        // A state costs bytes in proportion to its size, and saves reading the commits since the previous stored one.
         let apart = (state.len() / ENTRIES_A_COMMIT).max(self.kept() as u64 / PAST_STATES);
         let mut past = BTreeMap::new();
         let mut next = apart;
@@ -211,7 +212,7 @@ impl Store {
         Ok(past)
     }
 
-    /// Returns the numbers of the newest commits that references name.
+    /// Returns the seqs of the newest commits that references name.
     fn named_commits(&self) -> Result<HashSet<u64>> {
         let named: Vec<_> = {
             let references = self.references();

@@ -1,10 +1,11 @@
-//! The kept commits: by place in the line, number, digest and root; and the gaps between them.
+//! The kept commits, by index in their line, seq, digest and root; and the gaps between them.
 //!
 //! # Layer
 //! L4. Derived: rebuilt from the log at open. Knows commits, not objects.
 //!
 //! # Invariants
-//! - CTL-1: kept commits are in the order of seq; between two of them is nothing, or one gap with the thinned commits.
+//! - CTL-1: kept commits are in the order of seq. Two neighbours are consecutive, or one gap with the thinned commits
+//!   is between them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -89,7 +90,7 @@ impl CommitEntry {
 /// A run of thinned commits: one record holds their digests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gap {
-    /// Number of the first.
+    /// The seq of the first one.
     pub(crate) first: u64,
     /// Number of commits.
     pub(crate) count: u64,
@@ -116,7 +117,7 @@ impl Line {
         self.kept.get(index)
     }
 
-    /// Returns the position of commit `seq` in the line, or the position for inserting it.
+    /// Returns the index of commit `seq` in the line, or the index for inserting it.
     pub(super) fn position(&self, seq: u64) -> Result<usize, usize> {
         self.kept.binary_search_by_key(&seq, |entry| entry.seq())
     }
@@ -129,7 +130,7 @@ impl Line {
         self.by_root.get(&root).copied()
     }
 
-    /// Returns the commits whose digest is between `low` and `high`.
+    /// Returns the indexes of the commits whose digest is between `low` and `high`.
     pub(super) fn commits_between(&self, low: CommitDigest, high: CommitDigest) -> Vec<usize> {
         self.by_digest
             .range(low..=high)

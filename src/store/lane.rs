@@ -31,7 +31,7 @@ impl Store {
         })
     }
 
-    /// Returns whether the commit at this place may belong to the lane with this number, without reading it.
+    /// Returns whether the commit at this index may belong to the lane with this number, without reading it.
     fn may_be_of_lane(&self, index: usize, number: u64) -> Result<bool> {
         match self.base.as_ref().filter(|base| index < base.len()) {
             Some(base) => Ok(base.row(index)?.lane == number),
@@ -45,7 +45,7 @@ impl Store {
     /// # Errors
     /// As [`Self::commit_at`].
     pub(crate) fn to_undo(&self, lane: &str) -> Result<Option<Arc<CommitEntry>>> {
-        // An undo or redo met on the way back concerns an earlier commit.
+        // An undo or redo found on the way back applies to an earlier commit.
         let (mut undone, mut redone) = (HashSet::new(), HashSet::new());
         for entry in self.of_lane(lane) {
             let entry = entry?;

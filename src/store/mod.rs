@@ -1,14 +1,14 @@
 //! The store: turns batches of the log into commits, states, references and history.
 //!
-//! [`Store::apply`] is the one way in. Batches read at open, batches of other processes and batches that this process has just
-//! made durable all take it, so memory never contradicts the log.
+//! [`Store::apply`] is the only entry: for batches read at open, for those of other processes, and for those that this
+//! process has just made durable. So memory never contradicts the log.
 //!
 //! # Layer
 //! L4. Knows the meaning of records. Holds no draft, takes no lock file, reads no clock.
 //!
 //! # Invariants
-//! - STO-1: a commit is taken in only if its parent, number, time, history root and root verify.
-//! - STO-2: the log holds all published commits; memory is never ahead of it.
+//! - STO-1: a commit is applied only if its parent, seq, time, history root and root verify.
+//! - STO-2: the log contains all published commits; memory is never ahead of it.
 
 mod base;
 mod catalog;
@@ -122,7 +122,7 @@ impl Store {
     /// Returns the newest commit.
     ///
     /// # Errors
-    /// `Corrupt` if the log holds no commit; every whole store has one.
+    /// `Corrupt` if the log has no commit; every whole store has one.
     pub(crate) fn head(&self) -> Result<Arc<CommitEntry>> {
         self.head
             .load_full()
@@ -139,7 +139,7 @@ impl Store {
         self.base_len() + self.catalog.read_recursive().line.len()
     }
 
-    /// Returns the kept commit at a place in the line, oldest first.
+    /// Returns the kept commit at an index in the line, oldest first.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if its record cannot be read.
@@ -153,7 +153,7 @@ impl Store {
         }
     }
 
-    /// Returns the place of commit `seq` in the line; if it is thinned, that of the next kept one.
+    /// Returns the index of commit `seq` in the line; if it is thinned, that of the next kept one.
     ///
     /// # Errors
     /// As [`Self::commit_at`].
@@ -231,7 +231,7 @@ impl Store {
         self.commit_below(self.first_where(|entry| entry.commit.time > time)?)
     }
 
-    /// Returns the commit of batch `batch`, or of the next batch that holds one.
+    /// Returns the commit of batch `batch`, or of the next batch that has one.
     ///
     /// # Errors
     /// As [`Self::commit_at`].
@@ -240,7 +240,7 @@ impl Store {
         self.commit_at(index)
     }
 
-    /// Returns the place of the first commit for which `holds` is true. It must be true for every later commit too.
+    /// Returns the index of the first commit for which `holds` is true. It must be true for every later commit too.
     ///
     /// # Errors
     /// As [`Self::commit_at`].
@@ -273,7 +273,7 @@ impl Store {
         })))
     }
 
-    /// Returns the places in the line of the kept commits whose digest is between the two.
+    /// Returns the indexes in the line of the kept commits whose digest is between the two.
     ///
     /// # Errors
     /// As [`Self::commit_at`].
@@ -287,7 +287,7 @@ impl Store {
         Ok(found)
     }
 
-    /// Returns the place in the line of the newest commit of each root between the two.
+    /// Returns the index in the line of the newest commit of each root between the two.
     ///
     /// # Errors
     /// As [`Self::commit_at`].
@@ -318,7 +318,7 @@ impl Store {
             .map_or(Ok(None), |base| base.first_written(key))
     }
 
-    /// The first times of ids, as far as known without the checkpoint.
+    /// Returns the times of the first writes of removed ids, as far as known without the checkpoint.
     fn first_written_overlay(&self) -> Vec<(KeyPath, i64)> {
         self.catalog.read_recursive().all_first_written()
     }

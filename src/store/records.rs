@@ -1,11 +1,11 @@
-//! Reads objects, contents and texts back from the log by place or by digest.
+//! Reads objects, contents and texts by place or by digest.
 //!
 //! # Layer
 //! L4. Knows the objects, contents, texts and erased markers in records; does not know states or commits.
 //!
 //! # Invariants
 //! - RCS-1: a record found by digest is hashed before it is returned, and has that digest.
-//! - RCS-2: of a digest that was erased and written again, the present record wins.
+//! - RCS-2: if a digest was erased and written again, the present record wins.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,20 +33,20 @@ pub(crate) struct Records {
     objects: RwLock<DigestIndex>,
     /// Contents and texts, distinguished by the domain of their digest.
     texts: RwLock<DigestIndex>,
-    /// How many of `objects` were erased.
+    /// Number of erased records among `objects`.
     erased: AtomicU64,
-    /// How many of those were lost and could not be salvaged.
+    /// Number of these that were lost and not salvaged.
     lost: AtomicU64,
-    /// The checkpoint, if the store was opened by one.
+    /// The checkpoint, if the store was opened from one.
     base: Option<Arc<Base>>,
-    /// Where the entries of maps are that a rewritten log states, by the place of the first record.
+    /// The parts of maps in a rewritten log, by the place of their first record.
     map_record: Mutex<HashMap<Locator, Arc<MapParts>>>,
 }
 
-/// The records of one map: the first key of each, and where it is.
+/// The records of one map: the first key and the place of each.
 type MapParts = Vec<(KeyPath, Locator)>;
 
-/// Maps of which [`MapParts`] are kept at once.
+/// Maximal number of cached [`MapParts`].
 const MAPS_KEPT: usize = 1_024;
 
 /// A record found by its digest.
@@ -69,7 +69,7 @@ impl Records {
         }
     }
 
-    /// The reader of the log.
+    /// Returns the reader of the log.
     pub(super) fn reader(&self) -> &LogReader {
         &self.reader
     }
@@ -92,7 +92,7 @@ impl Records {
         base + self.erased.load(Ordering::Relaxed)
     }
 
-    /// Returns how many of the [`Self::erased`] after the checkpoint, if any, were lost before a salvage.
+    /// Returns how many of the [`Self::erased`] versions since the checkpoint, if any, were lost before a salvage.
     pub(crate) fn lost_since(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
@@ -106,7 +106,7 @@ impl Records {
         self.table(of_objects).read().candidates(digest).collect()
     }
 
-    /// The rows known without the checkpoint, for the next one.
+    /// Returns the rows known without the checkpoint, for the next one.
     pub(super) fn rows(&self, of_objects: bool) -> Vec<DigestRow> {
         let table = self.table(of_objects).read();
         let row = |(prefix, place): (u64, Locator)| DigestRow {
@@ -141,7 +141,7 @@ impl Records {
     /// Reads the object at `place`, which has `digest`, with its content. Returns a placeholder if it was erased.
     ///
     /// # Errors
-    /// `Corrupt` if the place holds another record or the content is missing.
+    /// `Corrupt` if the place has another record or the content is missing.
     pub(crate) fn object_at(&self, place: u64, digest: ObjectDigest) -> Result<Object> {
         let record = self.reader.read(Locator::from_u64(place))?;
         match record.kind {
@@ -176,14 +176,14 @@ impl Records {
     /// Returns the record of a kind with this digest.
     fn find(&self, kind: RecordKind, digest: &[u8; DIGEST_LEN]) -> Result<Option<Found>> {
         let found = self.search(kind == RecordKind::Object, digest, |record| {
-            // RCS-1: the index holds parts of digests, so the record itself decides.
+            // RCS-1: the index has only parts of digests, so the hash of the record decides.
             let matches = record.kind == kind && digest_of(&record, self.suite) == *digest;
             Ok(matches.then_some(record.body))
         })?;
         Ok(found.map(|(place, body)| Found { place, body }))
     }
 
-    /// The commit that erased this digest, if it was not written again.
+    /// Returns the commit that erased this digest, if it was not written again.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
@@ -228,7 +228,7 @@ impl Records {
         Ok(found.map(|found| found.place))
     }
 
-    /// The place of the version with this digest, or of the marker of its erasure.
+    /// Returns the place of the version with this digest, or of the marker of its erasure.
     ///
     /// # Errors
     /// As [`Self::object_at`].
@@ -257,10 +257,10 @@ impl Records {
         Ok(found.map(|found| found.place))
     }
 
-    /// The commit of a row of a checkpoint, without its state.
+    /// Returns the commit of a row of a checkpoint, without its state.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if its record cannot be read or is that of another commit.
+    /// `Corrupt` or `Io` if its record cannot be read or contains another commit.
     pub(super) fn commit(&self, row: &CommitRow) -> Result<CommitEntry> {
         let place = Locator::from_u64(row.place);
         let record = self.record(place)?;
@@ -284,7 +284,7 @@ impl Records {
         })
     }
 
-    /// The record at a place.
+    /// Returns the record at a place.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if it cannot be read.
@@ -318,7 +318,7 @@ impl Records {
         Ok(self.reader.read(Locator::from_u64(place))?.batch)
     }
 
-    /// The map entry of `key` at a commit of a rewritten log.
+    /// Returns the map entry of `key` at a commit of a rewritten log.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
@@ -328,7 +328,7 @@ impl Records {
         };
         let parts = self.map_parts(first)?;
         let behind = parts.partition_point(|(first, _)| first <= key);
-        // The first keys are unverified: reads both neighbouring records, so that a wrong key cannot hide an entry.
+        // The first keys are unverified. Reading both neighbouring records keeps a wrong key from hiding an entry.
         for (_, place) in parts.iter().take(behind + 1).skip(behind.saturating_sub(1)) {
             let record = self.reader.read(*place)?;
             let found = MapRecord::find(&record.body, key).map_err(|error| unreadable(&record, &error))?;
@@ -339,7 +339,7 @@ impl Records {
         Ok(None)
     }
 
-    /// The records of a map of which this is the first, each with its first key.
+    /// Returns the records of the map that starts at `first`, each with its first key.
     fn map_parts(&self, first: Locator) -> Result<Arc<MapParts>> {
         if let Some(known) = self.map_record.lock().get(&first) {
             return Ok(Arc::clone(known));
@@ -364,7 +364,7 @@ impl Records {
         Ok(parts)
     }
 
-    /// The digests in the gap record at `place`.
+    /// Returns the digests in the gap record at `place`.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the record cannot be read.

@@ -25,7 +25,7 @@ use super::{CommitEntry, Store};
 /// Number of records that justifies a second thread.
 const RECORDS_A_THREAD: usize = 2_048;
 
-/// The writer's knowledge of the batch it has just written.
+/// The writer's data about the batch that it has just written.
 pub(crate) struct StagedState {
     /// The state after the batch, without the places of new records.
     pub(crate) trie: Option<Trie>,
@@ -59,7 +59,7 @@ impl Contents {
         !(self.links_of_objects.is_empty() && self.links.is_empty() && self.unlinks.is_empty())
     }
 
-    /// Checks the rules that do not depend on the state before.
+    /// Checks the rules that do not depend on the previous state.
     fn check(&self) -> Result<()> {
         let rule = if self.commit.is_none() && (self.changes_state() || self.map_record.is_some()) {
             "a batch without a commit changes the state"
@@ -121,7 +121,7 @@ pub(super) fn apply(
         }));
     }
 
-    // All checks passed. Nothing below fails, so memory takes all of the batch or none of it.
+    // All checks passed, and nothing below can fail: memory applies the whole batch or no part of it.
     let mut catalog = store.catalog.write();
     for (key, created) in next.unlinked {
         catalog.note_unlinked(key, created);
@@ -265,7 +265,7 @@ pub(super) fn add_links(
     Ok(())
 }
 
-/// The state before a commit, and those of older commits.
+/// The state before a commit, and access to those of older commits.
 struct Before<'a> {
     /// The state of the kept commit before.
     trie: Trie,
@@ -283,10 +283,10 @@ struct NextState {
     is_kept_one: bool,
 }
 
-/// Returns the states of the commits in a run of batches after the state `trie`, each with the commit's number.
+/// Returns the states of the commits in a run of batches after the state `trie`, each with the commit's seq.
 ///
 /// # Errors
-/// `Corrupt` or `Io` if the log cannot be read, or a root is not that of its commit.
+/// `Corrupt` or `Io` if the log cannot be read, or a root differs from that of its commit.
 pub(super) fn states_behind(
     store: &Store,
     trie: Trie,
@@ -372,7 +372,7 @@ fn state_after(
     Ok(state)
 }
 
-/// Returns the state of the newest kept commit with the commit's root: a rollback record holds only its target.
+/// Returns the state of the newest kept commit with the commit's root: the batch of a rollback has only its target.
 fn state_of_root(before: &Before<'_>, commit: &Commit) -> Result<NextState> {
     let trie = match (before.of_root)(commit.root)? {
         Some(trie) => trie,

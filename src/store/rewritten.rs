@@ -1,4 +1,4 @@
-//! Records that only a rewritten log has: gaps, markers of erased records, and maps with times.
+//! Records that occur only in a rewritten log: gaps, markers of erased records, and maps with times.
 //!
 //! # Layer
 //! L4. Decodes and encodes; no log, no state.
@@ -15,7 +15,7 @@ use super::commits::Gap;
 
 /// Bytes of one entry of a base or delta record.
 pub(crate) const MAP_ENTRY_BYTES: usize = 80;
-/// Bytes of entries in one record at most: all of it is checked when one entry is read.
+/// Maximal bytes of entries in one record: reading one entry checks the whole record.
 const PART_BYTES: usize = 204 * MAP_ENTRY_BYTES;
 
 /// The error for an unreadable record of a map.
@@ -33,7 +33,7 @@ pub(crate) struct Erased {
 }
 
 impl Erased {
-    /// Whether the record was lost and could not be salvaged.
+    /// Returns whether the record was lost and not salvaged.
     pub(crate) fn is_lost(&self) -> bool {
         self.by == CommitDigest::NOBODY
     }
@@ -96,7 +96,7 @@ pub(super) struct MapRecord {
     pub(super) whole: bool,
     /// The place of its first record.
     pub(super) place: Locator,
-    /// By rising key path.
+    /// The entries, by rising key path.
     pub(super) entries: Vec<MapEntry>,
 }
 
@@ -151,7 +151,7 @@ impl MapRecord {
         }
     }
 
-    /// The entry of `key` in one record.
+    /// Returns the entry of `key` in one record.
     pub(super) fn find(body: &[u8], key: &KeyPath) -> Result<Option<MapEntry>, DecodeError> {
         let (entries, rest) = body.as_chunks::<MAP_ENTRY_BYTES>();
         if !rest.is_empty() {
@@ -199,7 +199,7 @@ pub(super) fn decode_gap(record: &Record) -> Result<(Gap, Vec<CommitDigest>), De
     ))
 }
 
-/// The error of a record that does not decode.
+/// Returns the error of a record that does not decode.
 pub(super) fn unreadable(record: &Record, error: &DecodeError) -> Error {
     let name = segment_name(record.locator.segment());
     Error::damaged(Damage::new(name, record.locator.offset(), undecodable(error)))

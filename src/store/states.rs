@@ -1,8 +1,8 @@
-//! The states of commits, and the nodes that they are made of.
+//! The states of commits, and the nodes of their tries.
 //!
 //! The state of a commit after the checkpoint is in memory. The state of an earlier commit comes from the checkpoint,
-//! if it is stored there. Otherwise the log is read from the nearest older stored state on. That also gives the states
-//! of all commits in between, which are cached for a while.
+//! if it is stored there. Otherwise the log is read from the nearest older stored state. That also yields the states of
+//! all commits in between, which are cached for a while.
 //!
 //! # Layer
 //! L4.
@@ -29,7 +29,7 @@ const COMMITS_KEPT: usize = 8_192;
 #[derive(Default)]
 pub(super) struct Loaded {
     commits: HashMap<usize, Arc<CommitEntry>>,
-    /// States by the number of their commit, the last used run first.
+    /// States by the seq of their commit, the last used run first.
     runs: VecDeque<HashMap<u64, Trie>>,
 }
 
@@ -98,7 +98,7 @@ impl Store {
         found.ok_or_else(|| Error::corrupt(format!("commit {seq} is not in the batches up to its own")))
     }
 
-    /// Returns the state of the newest commit below number `before` with this root.
+    /// Returns the state of the newest commit below seq `before` with this root.
     fn older_state(&self, base: &Base, root: Root, before: u64) -> Result<Option<Trie>> {
         let below = base.first_where(|row| row.seq >= before)?;
         let Some(index) = base.by_root(root, below)? else {
@@ -139,9 +139,9 @@ impl Store {
         Ok(counts)
     }
 
-    /// Notes the ids that rollbacks removed: the cost is that of their changes.
+    /// Records the ids that rollbacks removed, at the cost of their changes.
     pub(super) fn flush(&self) -> Result<()> {
-        // Readers go on meanwhile; only the writer gets here, so no rollback comes in between.
+        // Readers continue meanwhile. Only the writer calls this, so no rollback comes in between.
         let left = self.catalog.read_recursive().left();
         if left.is_empty() {
             return Ok(());
@@ -159,7 +159,7 @@ impl Store {
         Ok(())
     }
 
-    /// Returns whether the node is one of this store's.
+    /// Returns whether the node is in this store.
     fn has_node(&self, stored: &StoredNode) -> bool {
         self.base.as_ref().is_some_and(|base| base.has_node(stored))
     }

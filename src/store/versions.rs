@@ -47,7 +47,7 @@ impl DigestIndex {
         self.table.iter().map(|slot| (slot.prefix, slot.place))
     }
 
-    /// Returns the possible places of the digest: nearly always none or one.
+    /// Returns the possible places of the digest: nearly always at most one.
     pub(super) fn candidates(&self, digest: &[u8; DIGEST_LEN]) -> impl Iterator<Item = Locator> + '_ {
         let prefix = prefix(digest);
         self.table

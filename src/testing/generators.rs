@@ -1,8 +1,7 @@
 //! Random names, values, objects, commits and references, all of them valid.
 //!
-//! [`Generator::new`] makes all there is, with text of many scripts. [`Generator::tiny`] draws every text
-//! from a handful of short ones, so that two objects often agree in all but one field, which is where an
-//! ambiguous encoding shows.
+//! [`Generator::new`] makes every kind of value, with text of many scripts. [`Generator::tiny`] draws every text from a
+//! few short ones, so two objects often agree in all but one field. Ambiguous encodings show there.
 //!
 //! # Layer
 //! For tests. Uses `object`.
@@ -46,16 +45,16 @@ const PIECES: [&str; 24] = [
 
 const TINY: [&str; 6] = ["a", "b", "aa", "ab", "ba", "aab"];
 
-/// Makes valid things from a stream of random numbers.
+/// Makes valid values from a stream of random numbers.
 #[derive(Clone, Debug)]
 pub struct Generator {
-    /// The numbers.
+    /// The stream of random numbers.
     pub random: SplitMix64,
     tiny: bool,
 }
 
 impl Generator {
-    /// Makes all there is.
+    /// Creates a generator of every kind of value.
     pub const fn new(seed: u64) -> Self {
         Self {
             random: SplitMix64::new(seed),
@@ -63,7 +62,7 @@ impl Generator {
         }
     }
 
-    /// Makes small things with few different texts.
+    /// Creates a generator of small values with few different texts.
     pub const fn tiny(seed: u64) -> Self {
         Self {
             random: SplitMix64::new(seed),
@@ -71,7 +70,7 @@ impl Generator {
         }
     }
 
-    /// A text of 1 to `bytes_max` bytes in normal form NFC, without control characters.
+    /// Makes a text of 1 to `bytes_max` bytes in normal form NFC, without control characters.
     pub fn text(&mut self, bytes_max: usize) -> String {
         if self.tiny {
             return (*self.random.pick(&TINY)).to_owned();
@@ -81,7 +80,7 @@ impl Generator {
         } else {
             1 + self.random.below(12)
         };
-        // A leading "x" keeps each text non-empty and apart from the part before it.
+        // A leading "x" keeps each text non-empty and separate from the part before it.
         let mut text = String::from("x");
         loop {
             let piece = self.random.pick(&PIECES);
@@ -95,17 +94,17 @@ impl Generator {
         }
     }
 
-    /// An id.
+    /// Makes an id.
     pub fn id(&mut self) -> Id {
         Id::new(&self.text(Id::BYTES_MAX)).expect("generated texts are valid ids")
     }
 
-    /// A kind.
+    /// Makes a kind.
     pub fn kind(&mut self) -> Kind {
         Kind::new(&self.text(Kind::BYTES_MAX)).expect("generated texts are valid kinds")
     }
 
-    /// A scope, often the default one.
+    /// Makes a scope, often the default one.
     pub fn scope(&mut self) -> Scope {
         if self.random.one_in(2) {
             return Scope::default();
@@ -113,12 +112,12 @@ impl Generator {
         Scope::new(&self.text(Scope::BYTES_MAX)).expect("generated texts are valid scopes")
     }
 
-    /// A position.
+    /// Makes a position.
     pub fn position(&mut self) -> Position {
         Position::new(&self.text(Position::BYTES_MAX)).expect("generated texts are valid positions")
     }
 
-    /// A value that nests at most `depth` deep.
+    /// Makes a value that nests at most `depth` deep.
     pub fn value(&mut self, depth: usize) -> Value {
         const FLOATS: [f64; 9] = [
             0.0,
@@ -150,7 +149,7 @@ impl Generator {
         }
     }
 
-    /// Attributes, often none.
+    /// Makes attributes, often an empty map.
     pub fn attributes(&mut self) -> Attributes {
         let depth = if self.tiny { 2 } else { 5 };
         (0..self.random.below(4))
@@ -158,7 +157,7 @@ impl Generator {
             .collect()
     }
 
-    /// A content, which may be empty, hold control characters or be large enough for a record of its own.
+    /// Makes a content. It may be empty, contain control characters or be large enough for a record of its own.
     pub fn content(&mut self) -> String {
         match self.random.below(if self.tiny { 4 } else { 8 }) {
             0 => String::new(),
@@ -192,17 +191,17 @@ impl Generator {
         new
     }
 
-    /// An origin.
+    /// Makes an origin.
     pub fn origin(&mut self) -> Origin {
         *self.random.pick(&Origin::ALL)
     }
 
-    /// A time, from all there are.
+    /// Makes a time, anywhere in the range of times.
     pub fn time(&mut self) -> Time {
         Time::from_micros(self.random.next_u64().cast_signed())
     }
 
-    /// A commit that contradicts no rule; the digests in it name nothing.
+    /// Makes a commit that obeys every rule; its digests are random.
     pub fn commit(&mut self) -> Commit {
         let parents = self.random.below(3);
         Commit {
@@ -238,7 +237,7 @@ impl Generator {
         }
     }
 
-    /// A reference that contradicts no rule; the digests in it name nothing.
+    /// Makes a reference that obeys every rule; its digests are random.
     pub fn reference(&mut self) -> Reference {
         let class = *self.random.pick(&ReferenceClass::ALL);
         let name = ReferenceName::of(class, &self.text(200)).expect("generated texts are valid names");

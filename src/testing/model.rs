@@ -1,6 +1,6 @@
 //! The specification of a memory: maps of objects, a list of commits, lists of snapshots.
 //!
-//! Everything is copied and nothing is clever, so that it can be believed by reading it.
+//! It copies everything and has no optimisations, so a reader can check it by eye.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,15 +23,15 @@ pub type ModelState = BTreeMap<String, ModelObject>;
 pub enum Outcome {
     /// A new commit.
     Committed,
-    /// Nothing changed, no commit.
+    /// Nothing changed, so there is no commit.
     Unchanged,
-    /// Refused with this code.
+    /// The call was refused with this code.
     Refused(ErrorCode),
     /// A reference was written or deleted.
     Referenced,
 }
 
-/// The effect of a commit; other commits are named by their number.
+/// The effect of a commit. A target is named by its seq.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verb {
     Change,
@@ -57,17 +57,17 @@ pub struct ModelLane {
     redo: Vec<usize>,
 }
 
-/// A memory as it should be.
+/// The expected behaviour of a memory.
 #[derive(Clone, Debug)]
 pub struct Model {
     /// All commits, oldest first.
     pub commits: Vec<ModelCommit>,
-    /// Named snapshots: the number of their commit.
+    /// Named snapshots, each with the number of its commit.
     pub named: BTreeMap<String, usize>,
     /// Automatic snapshots of a lane, newest first.
     pub rings: BTreeMap<String, Vec<usize>>,
     lanes: BTreeMap<String, ModelLane>,
-    /// Commits that history has only the digests of.
+    /// Commits whose state was thinned: history has only their digests.
     thinned: BTreeSet<usize>,
 }
 
@@ -107,7 +107,7 @@ fn is_tree(state: &ModelState) -> Result<(), ErrorCode> {
 }
 
 impl Model {
-    /// The newest state.
+    /// Returns the newest state.
     pub fn head(&self) -> &ModelState {
         &self.commits[self.commits.len() - 1].state
     }
@@ -116,7 +116,7 @@ impl Model {
         self.lanes.entry(lane.to_owned()).or_default()
     }
 
-    /// Commits a state that comes from putting and removing.
+    /// Commits a state that puts and removals made.
     pub fn commit(&mut self, lane: &str, state: ModelState) -> Outcome {
         self.commit_as(lane, state, Verb::Change)
     }
@@ -150,7 +150,7 @@ impl Model {
         }
     }
 
-    /// Ingests a document with one object a line, and removes the objects of lines that are gone.
+    /// Ingests a document with one object per line, and removes the objects of missing lines.
     pub fn ingest(&mut self, lane: &str, document: &str, lines: &[(String, String)]) -> Outcome {
         let before = self.commits.len() - 1;
         let mut state = self.head().clone();
@@ -177,7 +177,7 @@ impl Model {
         outcome
     }
 
-    /// Removes one object, or all below it too.
+    /// Removes one object, with everything below it if `recursive`.
     pub fn remove(&mut self, lane: &str, id: &str, recursive: bool) -> Outcome {
         let mut state = self.head().clone();
         if state.remove(id).is_none() {
@@ -207,7 +207,7 @@ impl Model {
         }
     }
 
-    /// Names the head.
+    /// Makes a snapshot of the head.
     pub fn snapshot(&mut self, lane: &str, name: Option<&str>) -> Outcome {
         let seq = self.commits.len() - 1;
         let Some(name) = name else {
@@ -223,7 +223,7 @@ impl Model {
         Outcome::Referenced
     }
 
-    /// Deletes a name.
+    /// Deletes a named snapshot.
     pub fn delete_snapshot(&mut self, name: &str) -> Outcome {
         match self.named.remove(name) {
             Some(_) => Outcome::Referenced,
@@ -231,7 +231,7 @@ impl Model {
         }
     }
 
-    /// Brings back the state of a commit, if the target is known.
+    /// Restores the state of a commit, if the target is known.
     pub fn rollback(&mut self, lane: &str, target: Option<usize>, all: bool) -> Outcome {
         let Some(target) = target else {
             return Outcome::Refused(ErrorCode::NoRevision);
@@ -246,19 +246,19 @@ impl Model {
         self.commit_as(lane, self.commits[target].state.clone(), Verb::Rollback(target))
     }
 
-    /// Thins all commits but those that are `kept`.
+    /// Thins all commits except those in `kept`.
     pub fn thin(&mut self, kept: &BTreeSet<usize>) {
         let all = 0..self.commits.len();
         self.thinned.extend(all.filter(|seq| !kept.contains(seq)));
     }
 
-    /// Commits that are not thinned.
+    /// Returns the commits that are not thinned.
     pub fn kept(&self) -> BTreeSet<usize> {
         let all = 0..self.commits.len();
         all.filter(|seq| !self.thinned.contains(seq)).collect()
     }
 
-    /// The commits to keep with `kept`: the head, and the targets of rollbacks, undos and redos.
+    /// Returns the commits to keep with `kept`: the head, and the targets of rollbacks, undos and redos.
     pub fn targets(&self, kept: &BTreeSet<usize>) -> BTreeSet<usize> {
         let targets = kept.iter().filter_map(|&seq| match self.commits[seq].verb {
             Verb::Change => None,
@@ -270,7 +270,7 @@ impl Model {
     /// Recomputes what a lane may undo and redo after thinning, as if it had made only the kept commits.
     fn recount(&mut self, name: &str) {
         let mut lane = ModelLane::default();
-        // For each undone or redone commit: the newest undo or redo that no later redo reversed.
+        // The undos (true) and redos (false) of each commit, oldest first.
         let mut undone: BTreeMap<usize, Vec<bool>> = BTreeMap::new();
         let mine = self.kept();
         let mine: Vec<_> = mine
@@ -308,7 +308,7 @@ impl Model {
         self.lanes.insert(name.to_owned(), lane);
     }
 
-    /// The newest commit that a lane may undo, or do again.
+    /// Returns the newest commit that a lane may undo or redo.
     fn reversible(&mut self, lane: &str, undo: bool) -> Option<usize> {
         if !self.thinned.is_empty() {
             self.recount(lane);
@@ -375,7 +375,7 @@ impl Model {
         Outcome::Committed
     }
 
-    /// The difference of two commits: each id, and whether each side has it.
+    /// Returns the difference of two commits: each id, and whether each side has it.
     pub fn diff(&self, older: usize, newer: usize) -> Vec<(String, bool, bool)> {
         let (older, newer) = (&self.commits[older].state, &self.commits[newer].state);
         let ids: BTreeSet<_> = older.keys().chain(newer.keys()).collect();

@@ -1,4 +1,4 @@
-//! The engine against the model, operation by operation, on a disk in memory with small segments.
+//! Compares the engine with the model, operation by operation, on a disk in memory with small segments.
 //!
 //! `TREERING_MODEL_CASES=100000 cargo test --release --lib model_test` runs more cases than the default 2,000.
 
@@ -82,7 +82,7 @@ fn object_id(number: usize) -> String {
     format!("o/{number}")
 }
 
-/// The document that is ingested in ever new forms.
+/// The document that the test ingests in changing forms.
 const DOCUMENT: &str = "notes.jsonl";
 
 fn document_lines(lines: &[usize], content: usize) -> Vec<(String, String)> {
@@ -92,7 +92,7 @@ fn document_lines(lines: &[usize], content: usize) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Contents over the limit for inline ones, and long enough that a few of them fill a segment.
+/// Returns a content above the limit for inline contents; a few long ones fill a segment.
 fn content(number: usize, long: bool) -> String {
     if long {
         format!("{number} ").repeat(2_500)
@@ -222,7 +222,7 @@ impl ReferenceStateMachine for Specification {
     }
 }
 
-/// A content that needs a new segment of the smallest size.
+/// Returns a content that needs a new segment of the smallest size.
 fn rotating(number: usize) -> String {
     format!("{number:>6}").repeat(11_000)
 }
@@ -230,7 +230,7 @@ fn rotating(number: usize) -> String {
 struct Engine {
     disk: Arc<dyn Disk>,
     memory: Memory,
-    /// P3: the root that each state was seen with.
+    /// P3: the root of each state that was seen.
     roots: HashMap<ModelState, Root>,
 }
 
@@ -409,7 +409,7 @@ impl StateMachineTest for Engine {
             engine.memory.view().commit().commit.seq as usize + 1,
             model.commits.len()
         );
-        // A snapshot always names the state it was taken of.
+        // A snapshot always names its original state.
         let snapshots = engine.memory.snapshots().unwrap();
         let named: BTreeMap<_, _> = snapshots
             .iter()

@@ -1,6 +1,6 @@
 //! Random numbers that a seed determines: `SplitMix64`.
 //!
-//! A failing test prints its seed and runs again the same way, on every machine.
+//! A failing test prints its seed, and the seed reproduces the failure on every machine.
 //!
 //! # Layer
 //! For tests.
@@ -10,12 +10,12 @@
 pub struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// The stream of `seed`.
+    /// Creates the stream of `seed`.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -23,31 +23,31 @@ impl SplitMix64 {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 to `bound - 1`; 0 if `bound` is 0.
+    /// Returns a number from 0 to `bound - 1`; 0 if `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
-        // The product's high half: every number comes up equally often but for a bias that no test sees.
+        // The high half of the product gives every number equally often, except for a bias that no test notices.
         ((u128::from(self.next_u64()) * bound as u128) >> 64) as usize
     }
 
-    /// True once in `times` calls, on average.
+    /// Returns true once in `times` calls, on average.
     pub fn one_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
-    /// One of `choices`.
+    /// Returns one of `choices`.
     ///
     /// # Panics
-    /// If there are none.
+    /// If `choices` is empty.
     pub fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
         &choices[self.below(choices.len())]
     }
 
-    /// A byte.
+    /// Returns a random byte.
     pub fn byte(&mut self) -> u8 {
         self.next_u64() as u8
     }
 
-    /// 32 bytes.
+    /// Returns 32 random bytes.
     pub fn digest(&mut self) -> [u8; 32] {
         let mut bytes = [0; 32];
         for chunk in bytes.as_chunks_mut::<8>().0 {
@@ -56,7 +56,7 @@ impl SplitMix64 {
         bytes
     }
 
-    /// `count` bytes.
+    /// Returns `count` random bytes.
     pub fn bytes(&mut self, count: usize) -> Vec<u8> {
         (0..count).map(|_| self.byte()).collect()
     }

@@ -1,10 +1,10 @@
-//! Treering beside redb and SQLite: the same work in turns in one run, as a Markdown table of medians.
+//! Compares Treering with redb and SQLite: the same work alternately in one run, as a Markdown table of medians.
 //!
 //! `cargo run --release --manifest-path benches/peers/Cargo.toml [OBJECTS]`
 //!
 //! Every store keeps all versions and a pointer to the current one of each object, and every commit is durable when it
-//! returns. SQLite runs with `journal_mode=WAL` and `synchronous=FULL`. It has no snapshot that outlives a transaction, so
-//! its backup stands in: the snapshot copies the database to a file, the rollback copies it back.
+//! returns. SQLite runs with `journal_mode=WAL` and `synchronous=FULL`. Its snapshots end with their transaction, so
+//! its backup is used instead. The snapshot copies the database to a file, and the rollback copies it back.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -16,13 +16,13 @@ use treering::proof::HashSuite;
 use treering::{HashAlgorithm, Id, Kind, Memory, NewObject, Origin, Value, Writer};
 
 const A_COMMIT: usize = 1_000;
-/// Rounds of the short measures; the median counts.
+/// The number of rounds of the short measurements; the median counts.
 const ROUNDS: usize = 21;
 const VERSIONS: TableDefinition<'_, &[u8; 32], &[u8]> = TableDefinition::new("versions");
 const CURRENT: TableDefinition<'_, &str, &[u8; 32]> = TableDefinition::new("current");
 
 fn object(number: usize, turn: usize) -> NewObject {
-    // Ids in no order, as an agent's are.
+    // Ids without order, like those of an agent.
     let scattered = (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut object = NewObject::new(Id::new(&format!("id-{scattered:016x}")).unwrap(), Kind::new("note").unwrap());
     object.attributes.insert("topic", Value::Text(format!("topic {}", number % 100)));
@@ -31,18 +31,18 @@ fn object(number: usize, turn: usize) -> NewObject {
     object
 }
 
-/// The work asked of each store.
+/// The operations that are measured on each store.
 trait Store {
     fn name(&self) -> &'static str;
     /// Commits these objects durably.
     fn put(&mut self, objects: &[NewObject]);
-    /// Names the present state, durably.
+    /// Names the current state, durably.
     fn snapshot(&mut self);
-    /// Goes back to the last snapshot, durably.
+    /// Restores the last snapshot, durably.
     fn roll_back(&mut self);
     /// Closes the store, opens it again and reads one object.
     fn reopen(&mut self, id: &Id) -> Duration;
-    /// How many objects the current state has.
+    /// Returns the number of objects in the current state.
     fn count(&self) -> usize;
 }
 
@@ -103,7 +103,7 @@ impl Store for Treering {
     }
 }
 
-/// The canonical bytes and the digest of an object: all stores keep the same versions.
+/// Returns the canonical bytes and the digest of an object: all stores keep the same versions.
 fn encoded(object: &NewObject) -> ([u8; 32], Vec<u8>) {
     let suite = HashSuite::new(HashAlgorithm::Blake3);
     let encoded = object.encode(Origin::DirectUser, suite).unwrap();
@@ -282,7 +282,7 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times[times.len() / 2]
 }
 
-/// A time in the unit that fits it.
+/// Formats a time with a suitable unit.
 fn shown(time: Duration) -> String {
     let micros = time.as_secs_f64() * 1e6;
     match micros {

@@ -6,7 +6,7 @@
 use super::id::BlockId;
 use crate::agent::item::Citation;
 
-/// The keys with a meaning; `Block::other` keeps all other ones.
+/// The keys with a meaning. `Block::other` holds all other keys.
 pub(super) const KEYS: [&str; 8] = [
     "id",
     "scope",
@@ -17,7 +17,7 @@ pub(super) const KEYS: [&str; 8] = [
     "citations",
     WHITESPACE,
 ];
-/// The key for white space at the ends of the content: `kept` if it belongs to the content.
+/// The key for white space at the ends of the content: `kept` means that it belongs to the content.
 pub(super) const WHITESPACE: &str = "whitespace";
 pub(super) const KEPT: &str = "kept";
 
@@ -45,7 +45,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// A block with an id and a text.
+    /// Returns a block with an id and a text.
     pub(super) fn new(id: BlockId, content: impl Into<String>) -> Self {
         Self {
             id,
@@ -61,12 +61,12 @@ impl Block {
     }
 }
 
-/// `text` without white space and byte order marks at its ends, which editors add and remove.
+/// Returns `text` without white space and byte order marks at its ends, which editors add and remove.
 pub(super) fn bare(text: &str) -> &str {
     text.trim_matches(|sign: char| sign.is_whitespace() || sign == '\u{FEFF}')
 }
 
-/// A value without quotes around it.
+/// Returns a value without quotes around it.
 pub(super) fn unquoted(value: &str) -> &str {
     let mut value = value;
     loop {

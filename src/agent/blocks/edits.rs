@@ -8,9 +8,9 @@
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - BEX-1: a file changes the block of its id and nothing else, and no object that is no block or out of reach.
-//! - BEX-2: two files with one id change nothing, except the one with the path of the id.
-//! - BEX-3: a block without a file stays, unless the caller prunes; an unreadable file keeps its block.
+//! - BEX-1: a file changes only the block of its id, and only if that block is in reach.
+//! - BEX-2: of two files with one id, only the one at the path of the id counts.
+//! - BEX-3: a block without a file stays, unless the caller prunes. The block of an unreadable file stays.
 //! - BEX-4: no writer edits or prunes a block that is more trusted than the writer.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,28 +46,28 @@ pub(crate) struct FoundFile {
 /// The options of an import.
 #[derive(Clone, Debug)]
 pub(crate) struct TakeBlocks {
-    /// The meaning of `project` in a file.
+    /// The place of the caller, which gives `project` in a file its meaning.
     pub place: Place,
     /// The scopes whose blocks the files may change.
     pub reach: Reach,
-    /// The scope of a new block whose file names none.
+    /// The scope of a new block whose file names no scope.
     pub usual_scope: Scope,
     /// Whether blocks without a file are removed.
     pub prune: bool,
-    /// Whether files are imported even if their blocks changed too, or may have.
+    /// Whether a file is imported even if its block changed too, or may have changed.
     pub force: bool,
-    /// Whether a person declares the edits their own. A new block is then trusted as the writer is, and an edited block
-    /// keeps its trust up to that of the writer. Else both become documents.
+    /// Whether a person declares the edits their own. Then a new block is as trusted as the writer. An edited block
+    /// keeps its trust, up to that of the writer. Otherwise both become documents.
     pub as_me: bool,
 }
 
-/// The outcome of a file.
+/// The outcome for a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Taken {
-    /// A new block.
+    /// The block is new.
     Created,
-    /// A new version of the block.
+    /// The block has a new version.
     Updated,
     /// The file equals the block.
     Unchanged,
@@ -75,7 +75,7 @@ pub(crate) enum Taken {
     Stale,
     /// The file and the block both changed.
     Conflict,
-    /// The scan put the text into quarantine.
+    /// The scan quarantined the text.
     Quarantined,
     /// The file was refused.
     Refused,
@@ -105,10 +105,10 @@ pub(crate) struct TakenFile {
     pub id: Option<String>,
     /// The outcome.
     pub taken: Taken,
-    /// Remarks about its faults.
+    /// Remarks about the faults of the file.
     pub said: Vec<String>,
-    /// The file with the time of its new version, to overwrite it: otherwise the next edit would look like one of an
-    /// older version.
+    /// The file with the time of its new version. The caller should overwrite the file with it; otherwise the next edit
+    /// would look like an edit of an older version.
     #[serde(skip)]
     pub fresh: Option<Vec<u8>>,
 }
@@ -178,7 +178,8 @@ pub(in crate::agent) fn take(
     })
 }
 
-/// Removes the blocks without a file if the caller prunes. Returns those that stay and those that go (BEX-3).
+/// Removes the blocks without a file if the caller prunes. Returns the blocks that stay and those that are removed
+/// (BEX-3).
 fn prune(
     change: &mut Change<'_>,
     view: &View,
@@ -188,7 +189,7 @@ fn prune(
     let (mut missing, mut pruned) = (Vec::new(), Vec::new());
     for object in blocks_in(view, &take.reach)? {
         let object = object?;
-        // A block that no file can hold has no file.
+        // A block that does not fit into a file never has one.
         if kept.contains(object.id()) || text_of(view, &take.place, &object)?.is_err() {
             continue;
         }
@@ -223,7 +224,7 @@ struct Edit<'a, 'c> {
     change: &'a mut Change<'c>,
     view: &'a View,
     take: &'a TakeBlocks,
-    /// Remarks to the owner of the file.
+    /// Remarks for the owner of the file.
     said: Vec<String>,
 }
 
@@ -273,7 +274,7 @@ impl Edit<'_, '_> {
         self.stage(object, block, present.as_ref().map(Object::origin))
     }
 
-    /// The outcome of a file that is not to be applied; `None` if it is.
+    /// Returns the outcome of a file that must not be applied; `None` if it may be applied.
     fn outdated(&mut self, present: &Object, before: &Block, block: &Block) -> Result<Option<Taken>> {
         if say_the_same(before, block) {
             return Ok(Some(Taken::Unchanged));
@@ -362,11 +363,11 @@ impl SortedFiles {
         let mut by_id: BTreeMap<BlockId, Vec<(String, BlockFile, bool)>> = BTreeMap::new();
         for file in files {
             let path_id = id_of_path(&file.path);
-            // The block that has its file here keeps it, whatever the file says now.
+            // The block whose file is here counts as having a file, whatever the file contains now.
             found.kept.extend(path_id.iter().map(ToString::to_string));
             let read = match (&file.bytes, &path_id) {
                 (Err(why), _) => Err(why.clone()),
-                // BLF-2: the content of a file that can be no block is not read.
+                // BLF-2: a file that cannot hold a block is not read.
                 (Ok(_), Err(why)) => Err(why.to_string()),
                 (Ok(bytes), Ok(path_id)) => read_block(bytes, Some(path_id)).map_err(|why| why.to_string()),
             };

@@ -33,11 +33,11 @@ pub(crate) struct BlockText {
 pub(crate) struct BlockTexts {
     /// The files, by path.
     pub files: Vec<BlockText>,
-    /// Blocks that no file can hold, with the reason.
+    /// Blocks that do not fit into a file, with the reason.
     pub left_out: Vec<(String, String)>,
 }
 
-/// The files of the blocks in `reach`.
+/// Returns the files of the blocks in `reach`.
 pub(in crate::agent) fn texts(view: &View, place: &Place, reach: &Reach) -> Result<BlockTexts> {
     let mut texts = BlockTexts::default();
     for object in blocks_in(view, reach)? {
@@ -76,13 +76,13 @@ pub(in crate::agent) fn is_unedited(
     Ok(say_the_same(&written, &file.block) && written.scope == file.block.scope)
 }
 
-/// The block at the time of its file, if history keeps that state.
+/// Returns the block at the time of its file, if history keeps that state.
 pub(super) fn as_written(memory: &Memory, place: &Place, block: &Block) -> Result<Option<Block>> {
     let Some(updated) = block.updated_micros else {
         return Ok(None);
     };
     let time = Revision::Time(Time::from_micros(updated));
-    // History no longer keeps the state.
+    // History does not keep the state any more.
     let Ok(view) = memory.view_at(&time, "") else {
         return Ok(None);
     };
@@ -92,7 +92,7 @@ pub(super) fn as_written(memory: &Memory, place: &Place, block: &Block) -> Resul
     Ok(block.and_then(Result::ok))
 }
 
-/// The blocks of some scopes, by id, expired ones too: their files remain valid.
+/// Iterates the blocks of some scopes, by id, including expired ones, because their files remain valid.
 pub(super) fn blocks_in(view: &View, reach: &Reach) -> Result<impl Iterator<Item = Result<Object>>> {
     let found = view.query(&Query {
         kind: Some(known_kind(kind::BLOCK)),

@@ -1,13 +1,14 @@
-//! The id of a memory block: names in lower case, joined by stops and slashes.
+//! The id of a memory block: names in lower case, joined by dots and slashes.
 //!
 //! A name is letters a to z, digits, `_` and `-`, and begins and ends with a letter or digit. `.` joins names, and `/`
-//! joins the results. Such an id never leaves its folder, names no hidden file, and is no other spelling of another id.
+//! joins the results. An id of this form never leaves its folder, names no hidden file, and is never another spelling
+//! of a second id.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - BID-1: an id has 1 to 256 ASCII characters, with a name between every two joints or ends.
+//! - BID-1: an id has 1 to 256 ASCII characters, and no joint is first, last or next to another joint.
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,7 +24,7 @@ impl BlockId {
     /// Checks an id.
     ///
     /// # Errors
-    /// The first fault, with its byte.
+    /// The first fault, with its byte offset.
     pub(crate) fn new(text: &str) -> Result<Self, BlockIdError> {
         let is_inner = |byte: u8| byte == b'_' || byte == b'-';
         let is_joint = |byte: u8| byte == b'.' || byte == b'/';
@@ -53,7 +54,7 @@ impl BlockId {
         Ok(Self(text.to_owned()))
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
@@ -73,7 +74,7 @@ impl FromStr for BlockId {
     }
 }
 
-/// The fault of a text that is no id of a block.
+/// The reason why a text is not an id of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum BlockIdError {
     /// It is empty.
@@ -83,16 +84,16 @@ pub(crate) enum BlockIdError {
         /// The number of characters.
         chars: usize,
     },
-    /// It holds a character that no id has.
+    /// It holds a character that no id may have.
     Sign {
-        /// The byte of the character.
+        /// The byte offset of the character.
         at: usize,
         /// The character.
         sign: char,
     },
     /// A name is missing, or begins or ends with `_` or `-`.
     Edge {
-        /// The byte before which a letter or digit is missing.
+        /// The byte offset before which a letter or digit is missing.
         at: usize,
     },
 }
@@ -125,16 +126,16 @@ impl std::error::Error for BlockIdError {}
 /// The extension of a block's file.
 const ENDING: &str = ".md";
 
-/// The fault of a path without a block, or of an id without a path.
+/// The reason why a path has no block, or an id has no path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PathReason {
-    /// It does not end in `.md`, such as the leftover of a crashed write.
+    /// It does not end in `.md`, for example a leftover of a crashed write.
     NotMarkdown,
-    /// A part of it begins with a dot: hidden, or upward.
+    /// A part of it begins with a dot, so it is hidden or leads upward.
     Hidden,
-    /// It is absolute, or holds a character that leads elsewhere on some system.
+    /// It is absolute, or holds a character with a special meaning in the paths of some system.
     Outside,
-    /// Its name is no id.
+    /// Its name is not an id.
     NoId(BlockIdError),
     /// One of its folders ends in `.md`, like the file of another block.
     FolderLikeFile,
@@ -171,7 +172,7 @@ pub(crate) fn path_of(id: &BlockId) -> Result<String, PathReason> {
 /// Returns the id of a path below the folder of blocks.
 ///
 /// # Errors
-/// A [`PathReason`] for a path that no block has.
+/// A [`PathReason`] for a path that cannot have a block.
 pub(crate) fn id_of_path(path: &str) -> Result<BlockId, PathReason> {
     // BLF-2.
     if path.starts_with('/') || path.contains(['\\', ':', '\0']) {
@@ -190,7 +191,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The grammar as it is written down, name by name.
+    /// The grammar as documented, checked name by name.
     fn is_id(text: &str) -> bool {
         let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
         let is_name = |name: &str| {

@@ -1,8 +1,8 @@
 //! Memory blocks as Markdown files with front matter, in both directions.
 //!
-//! A file is `---`, lines of `key: value`, `---`, an empty line and the content. People edit such files with editors
-//! that change line ends and add byte order marks. So the reader takes all it can, and reports each fault as a finding.
-//! The line `whitespace: kept` keeps white space at the ends of the content; else the reader trims it.
+//! A file is `---`, lines of `key: value`, `---`, an empty line and the content. People edit these files with editors
+//! that change line ends and add byte order marks. So the reader accepts as much as possible, and reports each fault as
+//! a finding. The line `whitespace: kept` keeps white space at the ends of the content; otherwise the reader trims it.
 //!
 //! # Layer
 //! L7, inside `agent`. Paths are texts with `/`, relative to the folder of blocks; nothing here touches a file.
@@ -12,8 +12,8 @@
 //!   or promotes it.
 //!
 //! # Invariants
-//! - BLF-1: the reader reads a written block back as the same block, without a finding.
-//! - BLF-2: no path of an id, and no path that is read as an id, leaves its folder.
+//! - BLF-1: the reader reads every written block back as the same block, without a finding.
+//! - BLF-2: the path of an id, and a path that is read as an id, never leaves its folder.
 
 mod block;
 mod edits;

@@ -1,7 +1,7 @@
 //! Conversion between a block and an object.
 //!
 //! Tags, citations, expiry and content have lines of their own. Every other attribute is a line under its name, as JSON
-//! if it is not plain text. Attributes that only verbs set (levels of decay, flags, promotions) are in no file.
+//! if it is not plain text. Files omit attributes that only verbs set (levels of decay, flags, promotions).
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -21,15 +21,15 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::ingest::json::{parse_within, value_from_json, value_to_json};
 use crate::object::{Id, NewObject, Object, Origin, Scope, Time, Value};
 
-/// The line of an untrusted block. Another store, or this one after the block was forgotten, has no other source for
-/// it.
+/// The line for the trust of an untrusted block. Another store, or this one after it forgot the block, knows the trust
+/// only from this line.
 const TRUST: &str = "trust";
-/// The deepest JSON of an attribute in a file.
+/// The deepest nesting of JSON in an attribute of a file.
 const DEPTH_MAX: usize = 32;
-/// The word for the current project, in files.
+/// The word for the current project in files.
 const PROJECT: &str = "project";
 
-/// Returns the block of an object; `Err` is the reason why it has none.
+/// Returns the block of an object; `Err` is the reason why it has no block.
 pub(super) fn block_of(view: &View, place: &Place, object: &Object) -> Result<Result<Block, String>> {
     let id = match BlockId::new(object.id()) {
         Ok(id) => id,
@@ -67,7 +67,7 @@ pub(super) fn trust_of(block: &Block) -> Origin {
         .unwrap_or(Origin::DirectUser)
 }
 
-/// Returns the scope of a file; `usual` if it names none.
+/// Returns the scope of a file; `usual` if the file names no scope.
 pub(super) fn scope_of(place: &Place, block: &Block, usual: &Scope) -> Result<Scope> {
     match &block.scope {
         Some(word) => place.scope(word),
@@ -88,7 +88,7 @@ pub(super) fn say_the_same(one: &Block, other: &Block) -> bool {
         && lines(one) == lines(other)
 }
 
-/// Applies the differences of `block` from `before` to an object; without `before`, the whole block.
+/// Applies the differences between `before` and `block` to an object; without `before`, the whole block.
 pub(super) fn apply(object: &mut NewObject, before: Option<&Block>, block: &Block) -> Result<()> {
     object.content = Some(block.content.clone());
     object.expires = block.expires_micros.map(Time::from_micros);
@@ -151,7 +151,7 @@ fn word_of(place: &Place, scope: &str) -> String {
     }
 }
 
-/// A value on a line: as text if that is read back as the same value, else as JSON.
+/// Writes a value on a line: as text if the reader gets the same value back, else as JSON.
 fn shown(value: &Value) -> String {
     match value {
         Value::Text(text) if is_plain(text) => text.clone(),

@@ -16,7 +16,7 @@ use crate::Time;
 use crate::agent::item::Citation;
 use crate::ingest::json::parse_within;
 
-/// The deepest JSON of a line.
+/// The deepest nesting of JSON on a line.
 const DEPTH_MAX: usize = 8;
 
 /// A block and the faults of its file.
@@ -51,9 +51,9 @@ pub(super) enum Fault {
     IdMissing,
     /// The id is invalid; the id of the path counts.
     IdWrong {
-        /// What stands there.
+        /// The text in its place.
         text: String,
-        /// Why it is none.
+        /// The reason why it is invalid.
         error: BlockIdError,
     },
     /// The id differs from the path; the id in the file counts.
@@ -65,24 +65,24 @@ pub(super) enum Fault {
     TimeWrong {
         /// The key.
         key: &'static str,
-        /// What stands there.
+        /// The text in its place.
         text: String,
     },
-    /// The tags are no JSON list; they are read as words between commas.
+    /// The tags are not a JSON list; they are read as words between commas.
     TagsAreWords,
     /// A tag is not text; it is ignored.
     TagWrong {
         /// Its place, from 0.
         place: usize,
     },
-    /// The citations are no JSON list; they are ignored.
+    /// The citations are not a JSON list; they are ignored.
     CitationsWrong,
     /// A citation without a file is ignored.
     CitationWrong {
         /// Its place, from 0.
         place: usize,
     },
-    /// A line of a citation is no whole number above 0, or a note is no text; the field is ignored.
+    /// A line of a citation is not a whole number above 0, or a note is not text; the field is ignored.
     CitationFieldWrong {
         /// Its place, from 0.
         place: usize,
@@ -120,19 +120,19 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Why a file holds no block.
+/// The reason why a file holds no block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum NoBlock {
     /// It is not text in UTF-8.
     NotText {
-        /// The first byte that is not.
+        /// The offset of the first invalid byte.
         offset: usize,
     },
     /// It does not begin with a line of three hyphens.
     NoFrontMatter,
     /// The front matter has no last line of three hyphens.
     OpenFrontMatter,
-    /// Neither the file nor its path says an id.
+    /// Neither the file nor its path gives an id.
     NoId,
 }
 
@@ -147,10 +147,10 @@ impl fmt::Display for NoBlock {
     }
 }
 
-/// Reads a file; `path_id` is the id that its path stands for, if it does.
+/// Reads a file. `path_id` is the id of its path, if the path has one.
 ///
 /// # Errors
-/// A [`NoBlock`] if there is no block in it at all. Everything else is a finding.
+/// A [`NoBlock`] if the file holds no block. Every other fault is a finding.
 pub(super) fn read_block(bytes: &[u8], path_id: Option<&BlockId>) -> Result<BlockFile, NoBlock> {
     let mut reader = Reader::default();
     let text = std::str::from_utf8(bytes).map_err(|error| NoBlock::NotText {
@@ -186,7 +186,7 @@ pub(super) fn read_block(bytes: &[u8], path_id: Option<&BlockId>) -> Result<Bloc
     })
 }
 
-/// The front matter and what follows it.
+/// Splits a file into the front matter and the text after it.
 fn split(text: &str) -> Result<(&str, &str), NoBlock> {
     let mut lines = text.split_inclusive('\n');
     let is_fence = |line: &str| line.trim_end() == "---";
@@ -229,14 +229,14 @@ struct Reader {
 }
 
 impl Reader {
-    /// The text without what editors do to files.
+    /// Returns the text without the marks and line ends that editors add.
     fn plain<'a>(&mut self, text: &'a str) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(text);
         if let Some(rest) = text.strip_prefix('\u{FEFF}') {
             self.faults.push(Fault::ByteOrderMark);
             text = Cow::Owned(rest.to_owned());
         }
-        // The first line tells how the file was saved; line ends inside of a content are its own.
+        // The first line shows how the file was saved. Later line ends may belong to the content.
         if text
             .split_inclusive('\n')
             .next()

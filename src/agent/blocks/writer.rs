@@ -12,7 +12,7 @@ use super::block::{Block, KEPT, KEYS, WHITESPACE, bare, unquoted};
 use crate::agent::item::Citation;
 use crate::calendar::Moment;
 
-/// The fault of a block that a file cannot hold.
+/// The reason why a file cannot hold a block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Unwritable {
     /// A time is outside the years 0000 to 9999.
@@ -25,7 +25,7 @@ pub(super) enum Unwritable {
         /// The key.
         key: String,
     },
-    /// A citation has no file, or a line 0.
+    /// A citation has no file, or its line is 0.
     Citation {
         /// Its place, from 0.
         place: usize,
@@ -119,7 +119,7 @@ pub(super) fn with_updated(bytes: &[u8], micros: i64) -> Option<Vec<u8>> {
                 .split_once(':')
                 .is_some_and(|(key, _)| bare(key) == "updated")
         {
-            // The last of several lines counts: all get the same time.
+            // The last of several lines counts, so all of them get the same time.
             has_line = true;
             out.push_str(&line_of(end)?);
             continue;
@@ -132,7 +132,7 @@ pub(super) fn with_updated(bytes: &[u8], micros: i64) -> Option<Vec<u8>> {
     (!is_front && !out.is_empty()).then(|| out.into_bytes())
 }
 
-/// A time with milliseconds, or with microseconds if there are any; `None` for years without four digits.
+/// Writes a time with milliseconds, or with microseconds if needed; `None` for years without four digits.
 fn time_text(micros: i64) -> Option<String> {
     let at = Moment::of(micros);
     let fraction = if at.micro % 1000 == 0 {

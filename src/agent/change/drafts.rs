@@ -9,7 +9,7 @@ use crate::agent::agent::Agent;
 use crate::engine::{Attempted, Check, Committed, Draft, Refusal, Writer};
 use crate::error::Result;
 
-/// A draft on the newest state, by `writer`.
+/// Begins a draft on the newest state, by `writer`.
 ///
 /// # Errors
 /// As [`admitted`]; `Corrupt` or `Io` if the state cannot be read.
@@ -17,7 +17,7 @@ pub(in crate::agent) fn begin(agent: &Agent, writer: &Writer) -> Result<Draft> {
     Ok(agent.memory().draft(&admitted(agent, writer)?))
 }
 
-/// Opens a draft of this name, by `writer`.
+/// Opens the draft `name`, by `writer`.
 ///
 /// # Errors
 /// As [`admitted`] and [`Memory::open_draft`](crate::Memory::open_draft).
@@ -25,7 +25,7 @@ pub(in crate::agent) fn open(agent: &Agent, name: &str, writer: &Writer) -> Resu
     agent.memory().open_draft(name, &admitted(agent, writer)?)
 }
 
-/// Saves a draft under `drafts/` and a name. The caller has redacted it (GRD-4).
+/// Saves a draft as `drafts/` with a name. The caller has redacted the draft (GRD-4).
 ///
 /// # Errors
 /// As [`Memory::save_draft`](crate::Memory::save_draft).
@@ -41,7 +41,7 @@ pub(in crate::agent) fn delete(agent: &Agent, name: &str, writer: &Writer) -> Re
     agent.memory().delete_draft(name, &admitted(agent, writer)?)
 }
 
-/// Commits an opened draft, by the authorisation of its rule.
+/// Commits an opened draft with the authorisation of its rule.
 ///
 /// # Errors
 /// As [`Memory::commit`](crate::Memory::commit).
@@ -54,7 +54,8 @@ pub(in crate::agent) fn commit(agent: &Agent, mut draft: Draft, rule: &Rule) -> 
     agent.memory().commit(draft, rule.op)
 }
 
-/// Runs a change on a draft, then `check`, and commits it if both pass; else the draft is kept under `rejected/`.
+/// Runs a change on a draft, then `check`, and commits the draft if both pass. Otherwise the draft is kept under
+/// `rejected/`.
 ///
 /// # Errors
 /// As [`Memory::attempt`](crate::Memory::attempt).

@@ -1,8 +1,8 @@
-//! Ids of items that the caller did not name.
+//! Generates ids for items without one.
 //!
 //! An id is `KIND/UUID` in the scope `global` and `NAME/KIND/UUID` in another. NAME is the scope without its class:
-//! `tea/fact/0198...` for `project:tea`. The UUID has version 7, from the time and random bits, or version 8, from an idempotency
-//! key: the same key gives the same id (RFC 9562).
+//! `tea/fact/0198...` for `project:tea`. The UUID has version 7, from the time and random bits, or version 8, from an
+//! idempotency key (RFC 9562). The same key gives the same id.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -17,11 +17,11 @@ use crate::engine::Memory;
 use crate::error::Result;
 use crate::object::{Id, Kind, Scope, Time};
 
-/// Bytes of a UUID as text.
+/// The length of a UUID as text, in bytes.
 const UUID_BYTES: usize = 36;
 /// The number of ids per request for random bytes.
 const RANDOM_IDS: usize = 32;
-/// Bytes of a kind in an id at most; the name of the scope gets the rest.
+/// The most bytes of a kind in an id. The name of the scope gets the rest.
 const KIND_BYTES_MAX: usize = 64;
 
 /// Generates ids, beginning with a time.
@@ -32,7 +32,7 @@ pub(in crate::agent) struct IdGenerator {
 }
 
 impl IdGenerator {
-    /// A generator whose first id has the time `now`.
+    /// Returns a generator whose first id has the time `now`.
     pub(in crate::agent) fn since(now: Time) -> Self {
         Self {
             next: now,
@@ -40,10 +40,10 @@ impl IdGenerator {
         }
     }
 
-    /// A new id. Its time is a microsecond after that of the id before (GID-1).
+    /// Returns a new id. Its time is a microsecond after that of the previous id (GID-1).
     ///
     /// # Errors
-    /// `Io`: the system gives no random bytes.
+    /// `Io`: the system provides no random bytes.
     pub(in crate::agent) fn new_id(&mut self, memory: &Memory, scope: &Scope, kind: &Kind) -> Result<Id> {
         if self.random.is_empty() {
             self.random.resize(8 * RANDOM_IDS, 0);
@@ -55,7 +55,7 @@ impl IdGenerator {
         self.random.truncate(rest);
         let micros = self.next.as_micros().max(0).unsigned_abs();
         self.next = self.next.plus_micros(1);
-        // The part of the millisecond, in 12 bits: a microsecond is four steps.
+        // The fraction of the millisecond, in 12 bits: a microsecond is about four steps.
         let part = micros % 1_000 * 4_096 / 1_000;
         let uuid = u128::from(micros / 1_000) << 80
             | u128::from(part) << 64
@@ -64,10 +64,10 @@ impl IdGenerator {
     }
 }
 
-/// The id that belongs to an idempotency key, in stores with this secret.
+/// Returns the id for an idempotency key, which depends on the secret of the store.
 ///
 /// # Errors
-/// `InvalidInput`: the kind makes no id.
+/// `InvalidInput`: the kind is not valid in an id.
 pub(in crate::agent) fn of_key(secret: &[u8; 32], scope: &Scope, kind: &Kind, key: &str) -> Result<Id> {
     let length = (scope.as_str().len() as u64).to_le_bytes();
     let digest = keyed(
@@ -79,7 +79,7 @@ pub(in crate::agent) fn of_key(secret: &[u8; 32], scope: &Scope, kind: &Kind, ke
     qualified(scope, kind, &text_of(u128::from_le_bytes(bytes), 8))
 }
 
-/// A UUID of this version as text.
+/// Returns a UUID of this version as text.
 fn text_of(uuid: u128, version: u128) -> String {
     let uuid = uuid & !(0xf << 76 | 0x3 << 62) | version << 76 | 0x2 << 62;
     let hex = format!("{uuid:032x}");
@@ -150,7 +150,7 @@ mod tests {
         assert!("89ab".contains(&uuid[..1]), "{uuid}");
         let id = ids.new_id(&memory(), &Scope::default(), &kind("note")).unwrap();
         assert!(id.as_str().starts_with("note/0198"), "{id}");
-        // No such UUID exists before 1970. A clock before 1970 still gives ids.
+        // A UUID of version 7 has no time before 1970, but a clock before 1970 still gives ids.
         let early =
             IdGenerator::since(Time::from_micros(-1)).new_id(&memory(), &Scope::default(), &kind("note"));
         assert!(early.unwrap().as_str().starts_with("note/00000000-0000-7"));

@@ -1,4 +1,4 @@
-//! The one way by which a verb of the agent changes the store.
+//! The only path by which a verb of the agent changes the store.
 //!
 //! A verb names its [`Rule`] and stages items on a [`Change`]. The change reviews every text, reserves quota for every new
 //! item, and holds items that a person must judge. The whole change is one commit, by the authorisation of the rule.
@@ -63,25 +63,26 @@ pub(super) enum Fate {
 pub(super) struct Passed {
     pub(super) fate: Fate,
     pub(super) verdict: Verdict,
-    /// The rules that it met.
+    /// The rules that it matched.
     pub(super) rules: Vec<&'static str>,
 }
 
-/// The answer of a verb with its commit.
+/// The answer of a verb, with its commit.
 pub(super) struct Outcome<T> {
     pub(super) value: T,
     /// The commit, or the head if nothing changed.
     pub(super) committed: Committed,
-    /// The name under `rejected/` of the items that were held back.
+    /// The name under `rejected/` of the quarantined items.
     pub(super) held: Option<String>,
 }
 
-/// Makes a change: `stage` fills it, and `rule` limits it. A rule that retries runs `stage` again on the new head when another
-/// writer changed the same ids.
+/// Makes a change: `stage` fills it, and `rule` limits it. A rule that retries runs `stage` again on the new head if
+/// another writer changed the same ids.
 ///
 /// # Errors
-/// Those of `stage`; `Denied` (code `less_trusted`) if the rule forbids it to the writer, (code `disabled`) if the memory is
-/// switched off, (code `refused`) if the actor or session holds a secret; as [`Memory::commit`](crate::Memory::commit).
+/// The errors of `stage`; `Denied` (code `less_trusted`) if the rule forbids the change to the writer, (code
+/// `disabled`) if the memory is switched off, (code `refused`) if the actor or session holds a secret; as
+/// [`Memory::commit`](crate::Memory::commit).
 pub(super) fn change<T>(
     agent: &Agent,
     writer: &Writer,
@@ -96,7 +97,7 @@ pub(super) fn change<T>(
     }
 }
 
-/// As [`change`], once. `follow` learns of the commit even if the held items could not be kept.
+/// As [`change`], without a retry. `follow` gets the commit even if the quarantined items could not be kept.
 pub(super) fn change_followed<T>(
     agent: &Agent,
     writer: &Writer,
@@ -149,12 +150,12 @@ impl<'a> Change<'a> {
         self.agent
     }
 
-    /// The state that is changed.
+    /// Returns the state to which the change applies.
     pub(super) fn base(&self) -> &View {
         self.draft.base()
     }
 
-    /// The draft, for reading.
+    /// Returns the draft, for reading.
     pub(super) fn draft(&self) -> &Draft {
         &self.draft
     }
@@ -164,7 +165,7 @@ impl<'a> Change<'a> {
         self.draft.writer().trust
     }
 
-    /// The object of an id, with the staged changes.
+    /// Returns the object of an id, with the staged changes.
     pub(super) fn get(&self, id: &Id) -> Result<Option<Object>> {
         self.draft.get(id)
     }
@@ -174,12 +175,12 @@ impl<'a> Change<'a> {
         unless_erased(self.draft.get(id))
     }
 
-    /// The version of an id, with the staged changes.
+    /// Returns the version of an id, with the staged changes.
     pub(super) fn digest(&self, id: &Id) -> Result<Option<ObjectDigest>> {
         self.draft.digest(id)
     }
 
-    /// A new id.
+    /// Returns a new id.
     pub(super) fn new_id(&mut self, scope: &Scope, kind: &Kind) -> Result<Id> {
         self.ids.new_id(self.agent.memory(), scope, kind)
     }
@@ -190,7 +191,7 @@ impl<'a> Change<'a> {
         self.draft.expect(id, version);
     }
 
-    /// Reviews an item and stages it under `id`, with an origin of at most `class`; `place` sets its place in the tree.
+    /// Reviews an item and stages it under `id`, with an origin of at most `class`. `place` sets its place in the tree.
     pub(super) fn put(
         &mut self,
         id: Id,
@@ -203,7 +204,7 @@ impl<'a> Change<'a> {
         self.put_reviewed(id, reviewed, class, place)
     }
 
-    /// As [`Self::put`], for an item after its review.
+    /// As [`Self::put`], for a reviewed item.
     pub(super) fn put_reviewed(
         &mut self,
         id: Id,
@@ -257,14 +258,14 @@ impl<'a> Change<'a> {
             .reserve(self.agent, &mut self.draft, (object, present), origin, room_made)
     }
 
-    /// Sets an object aside after its review, for a reason of the verb.
+    /// Quarantines a reviewed object, for a reason of the verb.
     pub(super) fn hold(&mut self, object: NewObject, class: Origin, reason: String) -> Result<()> {
         self.held.put_at_most(object, class)?;
         add_new(&mut self.reasons, [reason]);
         Ok(())
     }
 
-    /// Drops the staged objects, and keeps the held ones.
+    /// Drops the staged objects, and keeps the quarantined ones.
     pub(super) fn keep_only_held(&mut self) {
         let staged: Vec<Id> = self.draft.changes().into_iter().map(|change| change.id).collect();
         let writer = self.draft.writer().clone();
@@ -274,12 +275,12 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// Stages an earlier version for history, after its review.
+    /// Stages a reviewed earlier version for history.
     pub(super) fn put_past(&mut self, object: &NewObject, class: Origin) -> Result<()> {
         self.draft.put_past(object, class).map(drop)
     }
 
-    /// Stages a version of a reviewed text that decay shortened.
+    /// Stages a version that decay made shorter from a reviewed text.
     pub(super) fn shorten(&mut self, object: NewObject, class: Origin) -> Result<()> {
         self.draft.put_at_most(object, class).map(drop)
     }
@@ -289,13 +290,13 @@ impl<'a> Change<'a> {
         self.draft.put_restated(object)
     }
 
-    /// Stages an object without a text, such as that of a session.
+    /// Stages an object without a text, for example that of a session.
     pub(super) fn put_plain(&mut self, object: NewObject) -> Result<Staged> {
         names::check_names(self.agent, &object)?;
         self.draft.put(object)
     }
 
-    /// As [`Self::put_plain`], but the object keeps its origin if the writer is no less trusted (ORI-3).
+    /// As [`Self::put_plain`], but the object keeps its origin if the writer is at least as trusted (ORI-3).
     pub(super) fn restate_plain(&mut self, object: NewObject) -> Result<Staged> {
         names::check_names(self.agent, &object)?;
         self.draft.put_restated(object)
@@ -311,12 +312,12 @@ impl<'a> Change<'a> {
         self.draft.put_promoted(object).map(drop)
     }
 
-    /// Stages the removal of an id; false if there is none.
+    /// Stages the removal of an id; returns false if the id has no object.
     pub(super) fn remove(&mut self, id: &Id) -> Result<bool> {
         self.draft.remove(id)
     }
 
-    /// Stages an id as an earlier state has it.
+    /// Stages the version of an id in an earlier state.
     pub(super) fn restore(&mut self, id: &Id, from: &View) -> Result<()> {
         self.draft.restore(id, from).map(drop)
     }
@@ -331,7 +332,7 @@ impl<'a> Change<'a> {
         self.is_rehearsal = true;
     }
 
-    /// Commits the staged objects, and keeps the held ones under `rejected/`.
+    /// Commits the staged objects, and keeps the quarantined ones under `rejected/`.
     fn commit(self, rule: &Rule) -> Result<(Committed, Result<Option<String>>)> {
         if self.is_rehearsal {
             self.draft.check_authorisation()?;

@@ -1,6 +1,7 @@
 //! The names that the log keeps unchanged: ids, scopes, kinds, names of attributes, actors and sessions.
 //!
-//! A secret in a text becomes a marker. A name with a marker would be another name, so such a name is refused.
+//! A secret in a text becomes a marker. A name with a marker would be a different name, so a name with a secret is
+//! refused.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -16,7 +17,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::object::{NewObject, Value};
 use crate::scan::{Category, Finding, Report, Scanner, Verdict};
 
-/// The word in refusals for the name of an attribute, or a key within one.
+/// The term in refusals for the name of an attribute, or a key within an attribute.
 const ATTRIBUTE: &str = "the name of an attribute";
 /// From this length on a name may itself be a secret. A shorter one must look like `word=value`.
 const NAME_BYTES_MIN: usize = 20;
@@ -131,7 +132,7 @@ fn is_looked_at(name: &str) -> bool {
     name.len() >= NAME_BYTES_MIN || !name.is_ascii() || gives()
 }
 
-/// Every text of an item with the name of its field; that of the text itself is empty.
+/// Returns every text of an item with the name of its field. The name for the text itself is empty.
 pub(super) fn texts_of_item<'a>(
     item: &'a mut NewItem,
     others: &'a mut BTreeMap<String, Value>,
@@ -156,7 +157,7 @@ pub(super) fn texts_of_item<'a>(
     fields
 }
 
-/// The texts of a value, nested ones included. The engine bounds the depth.
+/// Adds the texts of a value, nested ones included. The engine limits the depth.
 fn add_texts<'a>(name: &str, value: &'a mut Value, fields: &mut Vec<(String, &'a mut String)>) {
     match value {
         Value::Text(text) => fields.push((name.to_owned(), text)),
@@ -170,7 +171,7 @@ fn add_texts<'a>(name: &str, value: &'a mut Value, fields: &mut Vec<(String, &'a
     }
 }
 
-/// Passes every text of an object to `visit`, with the name of its field; that of the content is empty.
+/// Passes every text of an object to `visit`, with the name of its field. The name for the content is empty.
 pub(in crate::agent) fn each_text(object: &mut NewObject, mut visit: impl FnMut(&str, &mut String)) {
     if let Some(content) = &mut object.content {
         visit("", content);
@@ -186,7 +187,7 @@ pub(in crate::agent) fn each_text(object: &mut NewObject, mut visit: impl FnMut(
     object.attributes = attributes.into_iter().collect();
 }
 
-/// Puts markers in place of the secrets of an object; returns whether there were any.
+/// Replaces the secrets of an object by markers. Returns whether there were any.
 pub(in crate::agent) fn redact_object(scanner: &Scanner, object: &mut NewObject) -> bool {
     let mut is_changed = false;
     each_text(object, |name, text| {
@@ -197,7 +198,7 @@ pub(in crate::agent) fn redact_object(scanner: &Scanner, object: &mut NewObject)
     is_changed
 }
 
-/// The names of attributes, and the keys within them.
+/// Returns the names of attributes, and the keys within them.
 pub(in crate::agent) fn keys_of<'a>(
     attributes: impl IntoIterator<Item = (&'a String, &'a Value)>,
 ) -> impl Iterator<Item = &'a str> {

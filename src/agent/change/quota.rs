@@ -30,7 +30,7 @@ use crate::object::{Id, NewObject, Object, Origin, Scope, Time};
 /// The quotas of the scopes of one draft. A scope is counted only when it may be full.
 pub(super) struct Quota {
     items_max: usize,
-    /// New items of the draft, in all scopes.
+    /// The number of new items of the draft, in all scopes.
     reserved: usize,
     /// How many superseded items freed quota.
     superseded: HashMap<Half, usize>,
@@ -38,7 +38,7 @@ pub(super) struct Quota {
     left: HashMap<Half, Left>,
 }
 
-/// A scope, and whether its trusted or its untrusted items are meant (ROO-3).
+/// A scope, and whether this is the half of its trusted or its untrusted items (ROO-3).
 type Half = (Scope, bool);
 
 /// The quota left in a scope.

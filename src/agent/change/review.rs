@@ -1,4 +1,4 @@
-//! The review of every text before it reaches the log: the scan, the redaction of secrets, the quotas.
+//! Reviews every text before it reaches the log: the scan, the redaction of secrets, the quotas.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -20,7 +20,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::object::Value;
 use crate::scan::{Category, Finding, Neutral, Verdict};
 
-/// An item as it may be stored, and the findings in the item as given.
+/// An item in the form for storing, and the findings in its given form.
 #[derive(Clone, Debug)]
 pub(in crate::agent) struct Reviewed {
     /// The item without secrets and invisible characters. The attribute `flags` has the matching rules.
@@ -56,7 +56,7 @@ impl Reviewed {
         found.any(|finding| finding.category == Category::Secret)
     }
 
-    /// The error of a blocked item.
+    /// Returns the error of a blocked item.
     pub(in crate::agent) fn refusal(&self) -> Error {
         match self.bad_name {
             Some(_) => refused(
@@ -84,7 +84,7 @@ fn refused(reason: &str, advice: &str) -> Error {
 /// Scans every text and name of `item`, redacts secrets, removes invisible characters, and returns a verdict.
 ///
 /// # Errors
-/// `InvalidInput` (code `over_limit`): the item is over a quota.
+/// `InvalidInput` (code `over_limit`): the item exceeds a quota.
 pub(in crate::agent) fn review(agent: &Agent, mut item: NewItem) -> Result<Reviewed> {
     check_quotas(&item, &agent.settings().quotas)?;
     let scanner = agent.scanner();
@@ -128,7 +128,7 @@ pub(in crate::agent) fn review(agent: &Agent, mut item: NewItem) -> Result<Revie
 /// The most items that one item may supersede. Each search that finds one of them reads the item.
 const SUPERSEDES_MAX: usize = 64;
 
-/// Refuses an item over the quotas of a single item.
+/// Refuses an item that exceeds a quota of a single item.
 fn check_quotas(item: &NewItem, quotas: &Quotas) -> Result<()> {
     let chars = |text: &str| text.chars().count();
     let longest = |texts: &mut dyn Iterator<Item = &str>| texts.map(chars).max().unwrap_or(0);
@@ -187,7 +187,7 @@ mod tests {
         Agent::new(Memory::in_memory().unwrap(), settings)
     }
 
-    /// A key as a scanner of repositories must not find it here.
+    /// Returns a key, in parts so that a scanner of repositories does not find it here.
     fn key() -> String {
         format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8")
     }
@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(reviewed.verdict, Verdict::Block);
     }
 
-    /// INVARIANT REV-1, in the fields of a commit.
+    /// INVARIANT REV-1: in the fields of a commit.
     #[test]
     fn a_secret_goes_into_no_field_of_a_commit() {
         let agent = agent(Settings::default());

@@ -1,4 +1,4 @@
-//! The rules by which verbs commit: docs/agent/write-path.md as code.
+//! The rules for the commits of verbs: docs/agent/write-path.md as code.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -6,7 +6,7 @@
 use crate::agent::vocabulary::op;
 use crate::engine::Authorisation;
 
-/// How a verb commits.
+/// The rule for the commits of a verb.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::agent) struct Rule {
     /// The operation that the log shows.
@@ -15,7 +15,7 @@ pub(in crate::agent) struct Rule {
     pub(super) authorisation: Authorisation,
     /// Whether the change is repeated on the new head after a conflict with another writer.
     pub(super) retries: bool,
-    /// Whether an automatic snapshot of the state before goes into the writer's ring.
+    /// Whether an automatic snapshot of the state before is added to the writer's ring.
     pub(super) snapshot_before: bool,
 }
 
@@ -23,7 +23,7 @@ impl Rule {
     pub(in crate::agent) const REMEMBER: Self = Self::retried(op::REMEMBER, Authorisation::Everyone);
     pub(in crate::agent) const REMEMBER_ONCE: Self = Self::once(op::REMEMBER, Authorisation::Everyone);
     pub(in crate::agent) const NOTE: Self = Self::retried(op::NOTE, Authorisation::Everyone);
-    /// Notes on a session keep its origin (ORI-4), so every writer may make them.
+    /// A record on a session keeps its origin (ORI-4), so every writer may make one.
     pub(in crate::agent) const APPEND: Self = Self::retried(op::SESSION, Authorisation::Untrusted);
     pub(in crate::agent) const SUMMARISE: Self = Self::retried(op::SESSION, Authorisation::Untrusted);
     pub(in crate::agent) const END_SESSION: Self = Self::retried(op::SESSION, Authorisation::Untrusted);
@@ -36,7 +36,7 @@ impl Rule {
     pub(in crate::agent) const PROMOTE: Self = Self::once(op::PROMOTE, Authorisation::Everyone);
     /// Only a person releases.
     pub(in crate::agent) const RELEASE: Self = Self::guarded(op::RELEASE);
-    /// The policy's check of trust decides.
+    /// The trust check of the policy decides.
     pub(in crate::agent) const GUARD: Self = Self::guarded(op::GUARD);
     pub(in crate::agent) const IMPORT: Self = Self::retried(op::IMPORT, Authorisation::Everyone);
 

@@ -1,4 +1,4 @@
-//! Decay: unused items become shorter, and history keeps the original.
+//! Decay: unused items become shorter, and history keeps the originals.
 //!
 //! # Layer
 //! L7, inside `agent`.

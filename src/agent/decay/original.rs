@@ -1,4 +1,4 @@
-//! The original of a shortened item, and when it was stored.
+//! The original of a shortened item, and the time of its storing.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -9,9 +9,9 @@ use crate::engine::{Memory, View};
 use crate::error::Result;
 use crate::object::{Id, Object, Time};
 
-/// The version with the full text, if the item was shortened and history has that version. The attribute may name any
-/// version, so the version must have the id and scope of the item, must be a source of it, and must be trusted if and
-/// only if the item is.
+/// Returns the version with the full text, if the item was shortened and history has that version. The attribute may
+/// name any version. So the version must have the id and scope of the item, and be one of its sources. Both must be
+/// trusted, or both untrusted.
 pub(in crate::agent) fn original_of(memory: &Memory, item: &Item) -> Result<Option<Object>> {
     let object = item.object();
     let named = item.original().filter(|_| item.level().is_some());
@@ -19,15 +19,15 @@ pub(in crate::agent) fn original_of(memory: &Memory, item: &Item) -> Result<Opti
         return Ok(None);
     };
     let version = memory.version(digest)?;
-    // An untrusted item restores no trusted text, for example after a promotion was undone. A person who promoted a
-    // shortened text has not seen the original.
+    // An untrusted item must not restore a trusted text, for example after a promotion was undone. A person who
+    // promoted a shortened text has not seen the original.
     let is_alike = |version: &Object| object.origin().is_trusted() == version.origin().is_trusted();
     Ok(version.filter(|version| {
         version.id() == object.id() && version.scope() == object.scope() && is_alike(version)
     }))
 }
 
-/// When the text of an item was stored; of a shortened item, when the full text was.
+/// Returns the time when the text of an item was stored; for a shortened item, the time of the full text.
 pub(in crate::agent) fn written(view: &View, item: &Item) -> Result<Time> {
     let noted = integer_of(item.object(), attribute::WRITTEN);
     if let Some(micros) = noted.filter(|_| item.level().is_some()) {

@@ -1,13 +1,13 @@
-//! A pass of decay. Every item that was unused for long enough moves one level down: from its full text to a summary,
-//! to keywords, out of memory.
+//! A pass of decay. Every item that was unused for long enough moves one level down: from the full text to a summary,
+//! then to keywords, then into history only.
 //!
 //! # Layer
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - DEC-1: an item moves one level in a pass, whatever the clock says.
+//! - DEC-1: an item moves at most one level in a pass, whatever the clock shows.
 //! - DEC-2: a pinned item does not move.
-//! - DEC-3: the new version is trusted no more than its source, and names it in `derived_from`.
+//! - DEC-3: the new version is not more trusted than its source, and names it in `derived_from`.
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -27,11 +27,11 @@ use crate::error::Result;
 use crate::object::{Id, NewObject, Object, Origin, Scope, Time, Value};
 use crate::scan::Verdict;
 
-/// Items of one commit.
+/// The most items of one commit.
 const ITEMS_A_COMMIT: usize = 10_000;
-/// A clock that is off by more than a day gets a warning, in microseconds.
+/// The error of the clock from which a pass warns: more than a day, in microseconds.
 const JUMP_MICROS: i64 = DAY_MICROS;
-/// Kinds that decay only on request: verbatim ones, and ones that are short by nature.
+/// Kinds that decay only on request, because their texts are verbatim or short by nature.
 const LASTING: [&str; 6] = [
     kind::BLOCK,
     kind::DECISION,
@@ -51,12 +51,12 @@ pub enum Level {
     Summary,
     /// Some words of the text.
     Keywords,
-    /// Out of memory; history has the item.
+    /// Removed from memory; history keeps the item.
     Gone,
 }
 
 impl Level {
-    /// The name in attributes and answers.
+    /// Returns the name in attributes and answers.
     pub fn name(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -74,7 +74,7 @@ impl Level {
         }
     }
 
-    /// The level below, and the unused time after which an item moves there.
+    /// Returns the level below, and the unused time after which an item moves there.
     fn below(self, settings: &DecaySettings) -> (Self, i64) {
         match self {
             Self::Full => (Self::Summary, settings.summary_after_micros),
@@ -84,21 +84,21 @@ impl Level {
     }
 }
 
-/// A host's summarizer, such as a model.
+/// A summarizer of the host, for example a model.
 pub trait Summarizer: Send + Sync {
-    /// Returns a shorter text for `level`, which is [`Level::Summary`] or [`Level::Keywords`]; `None` for the built-in
-    /// extract. The text passes the scan. A text that does not pass or is not shorter is not used.
+    /// Returns a shorter text for `level`, which is [`Level::Summary`] or [`Level::Keywords`]; `None` requests the
+    /// built-in extract. The text must pass the scan and be shorter; otherwise the extract replaces it.
     fn shorten(&self, item: &Item, level: Level) -> Option<String>;
 }
 
 /// The options of a pass.
 #[derive(Clone, Copy, Default)]
 pub struct Pass<'a> {
-    /// The moment for ages; `None` means now.
+    /// The moment from which ages are computed; `None` means now.
     pub now: Option<Time>,
     /// Whether entries, notes, sessions and summaries decay too.
     pub everything: bool,
-    /// Whether the pass only reports.
+    /// Whether the pass only reports the moves.
     pub dry_run: bool,
     /// The summarizer; `None` for the built-in extract.
     pub summarizer: Option<&'a dyn Summarizer>,
@@ -113,24 +113,24 @@ pub struct Move {
     pub from: Level,
     /// Its level after.
     pub to: Level,
-    /// The version with the full text, which [`Agent::unforget`] brings back.
+    /// The version with the full text, which [`Agent::unforget`] restores.
     pub original: ObjectDigest,
-    /// Characters of its text before.
+    /// The number of characters of its text before.
     pub chars_before: usize,
-    /// Characters of its text after.
+    /// The number of characters of its text after.
     pub chars_after: usize,
 }
 
 /// The outcome of a pass, or of a dry run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Decayed {
-    /// The moment for ages.
+    /// The moment from which ages were computed.
     pub now: Time,
     /// The number of items that were read.
     pub items: u64,
     /// The items that moved.
     pub moves: Vec<Move>,
-    /// Commits, oldest first.
+    /// The commits, oldest first.
     #[serde(serialize_with = "digests")]
     #[schemars(with = "Vec<CommitDigest>")]
     pub commits: Vec<CommitInfo>,
@@ -144,7 +144,7 @@ fn digests<S: Serializer>(commits: &[CommitInfo], serializer: S) -> Result<S::Ok
 }
 
 impl Decayed {
-    /// A pass that did not run, and the reason.
+    /// Returns the outcome of a pass that did not run, with the reason.
     pub(super) fn nothing(now: Time, warning: String) -> Self {
         Self {
             now,
@@ -163,7 +163,7 @@ struct Planned {
     seen: Object,
     /// The new version; `None` removes the item from memory.
     new: Option<NewObject>,
-    /// The highest origin of the new version.
+    /// The most trusted origin that the new version may have.
     origin: Origin,
 }
 
@@ -203,7 +203,7 @@ pub(in crate::agent) fn run(agent: &Agent, pass: &Pass<'_>, writer: &Writer) -> 
     Ok(decayed)
 }
 
-/// A pass under way.
+/// A running pass.
 struct Run<'a> {
     agent: &'a Agent,
     view: &'a View,
@@ -213,7 +213,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// The planned move of an item; `None` if it stays.
+    /// Returns the planned move of an item; `None` if the item stays.
     fn plan(&self, object: Object) -> Result<Option<Planned>> {
         let (view, now) = (self.view, self.now);
         let lasts = !self.pass.everything && LASTING.contains(&object.kind());
@@ -228,7 +228,7 @@ impl Run<'_> {
         // INVARIANT DEC-1.
         let (to, after) = from.below(&self.agent.settings().decay);
         let stored = written(view, &item)?;
-        // The cheaper age comes first.
+        // The age that is cheaper to compute is checked first.
         if age(stored, now) < after || age(last_used(view, &item, stored, now)?, now) < after {
             return Ok(None);
         }
@@ -263,13 +263,13 @@ impl Run<'_> {
         }))
     }
 
-    /// The text of an item at a lower level: never longer than now.
+    /// Returns the text of an item at a lower level, which is never longer than the present one.
     fn shorter(&self, item: &Item, original: Option<&Object>, to: Level) -> Result<Shorter> {
         let length = item.text().chars().count();
         if let Some(text) = self.pass.summarizer.and_then(|host| host.shorten(item, to)) {
             let mut given = NewItem::new(text);
             given.scope = Scope::new(item.object().scope())?;
-            // A text over a quota counts as not shorter.
+            // A text that exceeds a quota is not used.
             let reviewed = review(self.agent, given).ok();
             let fits = reviewed.filter(|one| {
                 one.verdict <= Verdict::Flag
@@ -280,7 +280,7 @@ impl Run<'_> {
                 return Ok(Shorter {
                     flags: reviewed.item.others.get(attribute::FLAGS).cloned(),
                     text: reviewed.item.text,
-                    // The words are a model's, whoever calls it.
+                    // A model may have written the text, whoever calls the summarizer.
                     origin: Origin::Model,
                 });
             }
@@ -297,7 +297,7 @@ impl Run<'_> {
         })
     }
 
-    /// Commits the planned moves, except of items that changed meanwhile: they were used.
+    /// Commits the planned moves. Skips items that changed meanwhile, because they were used.
     fn carry_out(&self, mut planned: Vec<Planned>, decayed: &mut Decayed) -> Result<()> {
         if self.pass.dry_run {
             decayed.moves.extend(planned.into_iter().map(|one| one.moved));
@@ -340,7 +340,7 @@ fn extracted(text: &str, to: Level) -> String {
     }
 }
 
-/// The shorter version of an item.
+/// Returns the shorter version of an item.
 fn shortened(item: &Item, shorter: Shorter, moved: &Move, stored: Time) -> Result<NewObject> {
     let mut new = item.object().to_new()?;
     new.content = Some(shorter.text);
@@ -359,19 +359,20 @@ fn shortened(item: &Item, shorter: Shorter, moved: &Move, stored: Time) -> Resul
     Ok(new)
 }
 
-/// The last use of an item: when it was stored or shown. A use more than a day ahead comes from a broken clock.
+/// Returns the last use of an item: when it was stored or shown. A use more than a day ahead comes from a broken clock
+/// and does not count.
 fn last_used(view: &View, item: &Item, stored: Time, now: Time) -> Result<Time> {
     let used = view.last_used(&Id::new(item.object().id())?)?;
     let used = used.filter(|used| used.as_micros() <= now.as_micros().saturating_add(JUMP_MICROS));
     Ok(used.map_or(stored, |used| used.max(stored)))
 }
 
-/// Microseconds since a moment; never negative.
+/// Returns the microseconds since a moment; never negative.
 fn age(since: Time, now: Time) -> i64 {
     now.as_micros().saturating_sub(since.as_micros()).max(0)
 }
 
-/// The warning about a moment that is far from the clock.
+/// Returns a warning if a moment is far from the clock.
 fn off(clock: Time, now: Time) -> Option<String> {
     let ahead = now.as_micros().saturating_sub(clock.as_micros());
     if ahead.abs() <= JUMP_MICROS {

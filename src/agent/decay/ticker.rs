@@ -7,8 +7,8 @@
 //! - The ticker cannot detect a clock that was wrong before it started.
 //!
 //! # Invariants
-//! - TIC-1: no pass runs after the handle is gone.
-//! - TIC-2: after a jump of the clock by more than a day, no pass runs until the clock was even for a day.
+//! - TIC-1: no pass runs after the handle is dropped.
+//! - TIC-2: after a jump of the clock by more than a day, no pass runs until the clock ran evenly for a day.
 
 use std::io;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::object::Time;
 use crate::threads::Builder;
 
-/// The tolerated jump of the clock, and the time that it must be even after a larger one: a day.
+/// The largest tolerated jump of the clock, and the time that it must run evenly after a larger one: a day.
 const JUMP: Duration = Duration::from_hours(24);
 
 /// Receives the outcome of each pass.
@@ -75,16 +75,16 @@ impl Ticker {
 
 impl Drop for Ticker {
     fn drop(&mut self) {
-        // The channel closes, and the thread wakes up.
+        // This closes the channel, which wakes the thread.
         drop(self.stop.take());
-        // INVARIANT TIC-1. A listener that panicked has ended the thread already.
+        // INVARIANT TIC-1. The join fails only if a listener panicked, which has ended the thread already.
         drop(self.thread.take().map(JoinHandle::join));
     }
 }
 
 /// Detects jumps of the clock.
 struct Watch {
-    /// A moment when the clock was right, and its reading.
+    /// A moment when the clock was right, with the time that it showed.
     since: Instant,
     said: Time,
     /// The moment of the jump, and the error of the clock in microseconds.
@@ -100,7 +100,7 @@ impl Watch {
         }
     }
 
-    /// The reason to distrust the clock's reading `now` at the moment `at`.
+    /// Returns the reason to distrust the time `now` that the clock shows at the moment `at`.
     fn doubt(&mut self, at: Instant, now: Time) -> Option<String> {
         let went_by = i64::try_from(at.duration_since(self.since).as_micros()).unwrap_or(i64::MAX);
         let expected = self.said.as_micros().saturating_add(went_by);
@@ -126,7 +126,7 @@ impl Watch {
     }
 }
 
-/// Whether an error of so many microseconds is no jump.
+/// Whether an error of `off` microseconds is too small for a jump.
 fn is_even(off: i64) -> bool {
     u128::from(off.unsigned_abs()) < JUMP.as_micros()
 }
@@ -141,21 +141,21 @@ mod tests {
         const HOUR: i64 = 3_600_000_000;
         let start = Instant::now();
         let mut watch = Watch::start(start, Time::from_micros(0));
-        // Hours that went by, and hours that the clock says; whether a pass is done.
+        // The hours that passed, the hours that the clock shows, and whether a pass runs.
         for (row, (by, says, is_done)) in [
             (1, 1, true),
             (2, 25, true),
             (3, 26, true),
-            // Ten years ahead, and so for less than a day.
+            // The clock is ten years ahead, for less than a day.
             (4, 87_600, false),
             (5, 87_601, false),
             (26, 87_622, false),
-            // A second jump begins anew.
+            // A second jump restarts the day of waiting.
             (27, 200_000, false),
             (50, 200_023, false),
             (51, 200_024, true),
             (52, 200_025, true),
-            // Back, and right again before the day is over.
+            // The clock jumps back, and is right again before the day is over.
             (53, 53, false),
             (54, 200_027, true),
             (55, 55, false),

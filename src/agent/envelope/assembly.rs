@@ -1,15 +1,15 @@
 //! The verb `envelope`: selects the items for the renderer.
 //!
-//! The state decides, not an earlier recall. The view of the envelope hides expired, superseded and too sensitive
-//! items, and holds no forgotten ones. Every text is scanned again, because the scan may know more than when the text
-//! was written.
+//! The state decides, not an earlier recall. The envelope omits expired, superseded and too sensitive items, and the
+//! state holds no forgotten ones. Every text is scanned again, because the scan may have learned new rules since the
+//! text was written.
 //!
 //! # Layer
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - MKE-1: no secret that the scan knows is shown, however it got into memory.
-//! - MKE-2: an item is hidden as superseded only by an item that is trusted as much, in a scope of the request.
+//! - MKE-1: a secret that the scan knows is never shown, however it came into memory.
+//! - MKE-2: an item is hidden as superseded only by an item of at least equal trust, in a scope of the request.
 //! - MKE-3: every record comes from a scope of the request.
 
 use std::cmp::Reverse;
@@ -35,11 +35,11 @@ use crate::object::{Id, Kind, Object, Scope, Time};
 use crate::recall::tokens;
 use crate::scan::{Category, Scanner, Severity};
 
-/// Candidates of a section: more than a usual budget has room for.
+/// The most candidates of a section: more than fit into a usual budget.
 const CANDIDATES_MAX: usize = 300;
-/// Hits of a query.
+/// The most hits of a query.
 const HITS_MAX: usize = 100;
-/// Rules of the scan in the flags of a record.
+/// The most rules of the scan in the flags of a record.
 const FLAGS_SHOWN: usize = 3;
 
 /// A request for an envelope.
@@ -52,7 +52,7 @@ pub struct EnvelopeRequest {
     pub reach: Reach,
     /// The limit of the whole text, in tokens.
     pub budget_tokens: usize,
-    /// The root session under compaction: its notes are shown.
+    /// The root session under compaction, whose notes are shown.
     pub compaction: Option<String>,
     /// Whether untrusted items are shown, in a section of their own.
     pub with_untrusted: bool,
@@ -63,7 +63,7 @@ pub struct EnvelopeRequest {
 }
 
 impl EnvelopeRequest {
-    /// An envelope for a turn: at most 5,000 tokens, no untrusted items, no credentials.
+    /// Returns a request for a turn: at most 5,000 tokens, no untrusted items, no credentials.
     pub fn new(reach: Reach) -> Self {
         Self {
             query: None,
@@ -78,7 +78,7 @@ impl EnvelopeRequest {
 }
 
 impl EnvelopeRequest {
-    /// Whether the object alone permits showing it.
+    /// Whether the object alone allows showing it.
     fn may_show(&self, object: &Object) -> bool {
         let has_place = match section_of(object) {
             Some(Section::SessionNotes) => self.compaction.is_some(),
@@ -118,10 +118,10 @@ struct Candidate {
     place: Waiting,
 }
 
-/// A candidate before the check for superseding items. It has no text, because there may be very many.
+/// A candidate before the check for superseding items. It has no text, because there may be very many candidates.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Waiting {
-    /// The order within a section: pinned items, then hits in their order.
+    /// The order within a section: pinned items, then hits in the order of recall.
     rank: u32,
     newest: Reverse<Time>,
     id: String,
@@ -193,11 +193,11 @@ pub(in crate::agent) fn assemble(
     })
 }
 
-/// The ids that recall finds among the objects that may be shown, each with its place from 1.
+/// Returns the ids that recall finds among the objects that may be shown, each with its place from 1.
 fn hits(agent: &Agent, view: &View, request: &EnvelopeRequest, query: &str) -> Result<HashMap<String, u32>> {
     let asked = RecallQuery {
         limit: HITS_MAX,
-        // The budget may have no room for most hits: only those that are shown count as used.
+        // The budget may have no room for most hits, so only shown hits count as used.
         touch: false,
         include_superseded: false,
         with_untrusted: request.with_untrusted,
@@ -208,7 +208,7 @@ fn hits(agent: &Agent, view: &View, request: &EnvelopeRequest, query: &str) -> R
     Ok(found.map(|hit| hit.id.to_string()).zip(1..).collect())
 }
 
-/// Counts the hits that are shown as used, for decay.
+/// Counts the shown hits as used, for decay.
 fn touch_shown(memory: &Memory, view: &View, hits: &HashMap<String, u32>, shown: &[Shown]) -> Result<()> {
     if view.root() != memory.view().root() {
         return Ok(());
@@ -222,7 +222,7 @@ fn touch_shown(memory: &Memory, view: &View, hits: &HashMap<String, u32>, shown:
 impl Texts {
     fn of(scanner: &Scanner, candidate: &Candidate) -> Self {
         let item = Item::from(candidate.object.clone());
-        // The scan reads beyond the shown part, to know a secret that the end cuts off.
+        // The scan reads beyond the shown part, to recognise a secret that the limit cuts off.
         let chars = item.text().chars().take(4 * candidate.section.chars_max());
         let text: String = chars.collect();
         let mut rules = Vec::new();
@@ -256,11 +256,11 @@ impl Texts {
     }
 }
 
-/// Visits every item of the scopes, expired ones too (MKE-3), except for kinds that are never shown: most of a memory
-/// may be transcripts.
+/// Visits every item of the scopes, including expired ones (MKE-3). Kinds that are never shown are skipped, because
+/// most of a memory may be transcripts.
 fn each_item(view: &View, reach: &Reach, visit: &mut dyn FnMut(Object) -> Result<()>) -> Result<()> {
     if !view.keeps_indexes() {
-        // Without an index every object is read: once, not once for each scope.
+        // Without an index every object is read. So they are read once, not once for each scope.
         for object in view.objects() {
             let object = object?;
             if !object.is_placeholder() && section_of(&object).is_some() && reach.has(object.scope()) {
@@ -291,7 +291,7 @@ fn each_item(view: &View, reach: &Reach, visit: &mut dyn FnMut(Object) -> Result
 #[derive(Default)]
 struct Candidates {
     sections: HashMap<Section, Vec<Waiting>>,
-    /// Objects that name an id as superseded, by that id.
+    /// The objects that claim to supersede an id, by that id.
     superseded: HashMap<String, Vec<Object>>,
     omitted: Omitted,
 }
@@ -350,7 +350,7 @@ impl Candidates {
         Ok(())
     }
 
-    /// The first candidates of each section that nothing supersedes (MKE-2).
+    /// Returns the first candidates of each section that no item supersedes (MKE-2).
     fn finish(mut self, view: &View) -> Result<(Vec<Candidate>, Omitted)> {
         let mut all = Vec::new();
         for (section, mut waiting) in std::mem::take(&mut self.sections) {

@@ -1,8 +1,8 @@
 //! Invisible characters of a text, which are shown as `\u{..}`.
 //!
 //! By property, these are default ignorables, controls, format characters, private use and unassigned characters.
-//! People need some of them: in emoji of several parts, as joiners in scripts that shape letters by them, as direction
-//! marks after right-to-left letters. Those stay where they do that work.
+//! People need some of them: in emoji of several parts, as joiners in scripts that shape letters by them, and as
+//! direction marks after right-to-left letters. Those stay where they are needed.
 //!
 //! The sets of characters are those of the scan. Fewer characters excuse an invisible one here, because a text must
 //! look the same wherever it is cut.
@@ -11,7 +11,7 @@
 //! L7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - VIS-1: no escaped character decides whether another one stays, so showing twice equals showing once.
+//! - VIS-1: no escaped character decides whether another one stays, so showing a text twice equals showing it once.
 
 use std::sync::LazyLock;
 
@@ -22,14 +22,14 @@ const ZERO_WIDTH_JOINER: char = '\u{200D}';
 const EMOJI_SELECTOR: char = '\u{FE0F}';
 const KEYCAP: char = '\u{20E3}';
 const BLACK_FLAG: char = '\u{1F3F4}';
-/// The ASCII of the three flags that follow the black flag; a cancel tag ends them.
+/// The ASCII letters of the three flags that follow the black flag. A cancel tag ends each of them.
 const REGIONS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
-/// Tags of such a flag, with the one that ends it.
+/// The tags of a flag, including the one that ends it.
 const TAGS: usize = 6;
-/// Characters between a letter and the direction mark that it excuses.
+/// The largest distance between a letter and the direction mark that it excuses, in characters.
 const DIRECTION_REACH: usize = 8;
 
-/// For each character of `chars`, whether to show it as `\u{..}`. Line breaks and tabs stay.
+/// Returns for each character of `chars` whether to show it as `\u{..}`. Line breaks and tabs stay.
 pub(super) fn hidden(chars: &[char]) -> Vec<bool> {
     let is_hidden = |(at, char): (usize, &char)| is_invisible(*char) && !does_its_work(chars, at);
     chars.iter().enumerate().map(is_hidden).collect()
@@ -49,7 +49,7 @@ pub(super) fn extends(char: char) -> bool {
         && (CLASSES.marks.has(char) || CLASSES.modifiers.has(char) || CLASSES.invisible.has(char))
 }
 
-/// Whether people need the invisible character at `at` here.
+/// Whether people need the invisible character at `at` in its context.
 fn does_its_work(chars: &[char], at: usize) -> bool {
     let Some(before) = at.checked_sub(1).map(|before| chars[before]) else {
         return false;
@@ -69,7 +69,7 @@ fn does_its_work(chars: &[char], at: usize) -> bool {
     }
 }
 
-/// Whether the joiner at `at` makes one emoji of two.
+/// Whether the joiner at `at` joins two emoji into one.
 fn joins_emoji(chars: &[char], at: usize) -> bool {
     let is_pictograph = |at: usize| chars.get(at).is_some_and(|char| CLASSES.pictographs.has(*char));
     let has_suffix = chars[at - 1] == EMOJI_SELECTOR || CLASSES.modifiers.has(chars[at - 1]);
@@ -77,14 +77,14 @@ fn joins_emoji(chars: &[char], at: usize) -> bool {
     is_pictograph(base) && is_pictograph(at + 1)
 }
 
-/// Whether a right-to-left letter comes shortly before, with no invisible character between.
+/// Whether a right-to-left letter precedes closely, without an invisible character between.
 fn is_behind_rightward(before: &[char]) -> bool {
     let near = before.iter().rev().take(DIRECTION_REACH);
     let mut seen = near.take_while(|char| !is_invisible(**char));
     seen.any(|char| CLASSES.rightward.has(*char))
 }
 
-/// Whether the tag at `at` is part of a flag in use.
+/// Whether the tag at `at` belongs to a flag in use.
 fn is_in_flag(chars: &[char], at: usize) -> bool {
     let start = (at.saturating_sub(TAGS)..at)
         .rev()
@@ -100,7 +100,7 @@ fn is_in_flag(chars: &[char], at: usize) -> bool {
     })
 }
 
-/// The invisible characters, and those that excuse one. No excusing character is invisible.
+/// The invisible characters, and the characters that excuse an invisible neighbour. No excusing character is invisible.
 struct Classes {
     invisible: Ranges,
     joining: Ranges,
@@ -113,8 +113,8 @@ struct Classes {
     marks: Ranges,
 }
 
-/// Marks that enclose a number are visible format characters. Line separators count as invisible, because a line that
-/// people read as one must be one.
+/// Marks that enclose a number are visible format characters. Line separators count as invisible, because people would
+/// see one line where a program sees two.
 const INVISIBLE: &str = r"[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]--\p{Prepended_Concatenation_Mark}";
 
 static CLASSES: LazyLock<Classes> = LazyLock::new(|| {

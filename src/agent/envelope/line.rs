@@ -11,10 +11,10 @@ use super::invisible::{extends, hidden};
 use super::scrub::without_entries;
 
 const ELLIPSIS: char = '\u{2026}';
-/// Characters after the limit that may decide whether the last ones are hidden.
+/// The characters after the limit that may decide whether the last ones are hidden.
 const LOOK_AHEAD: usize = 8;
 
-/// Characters that a cut keeps together. A longer pile of marks is cut.
+/// The most characters that a cut keeps together. A longer run of marks is cut.
 const TOGETHER_MAX: usize = 32;
 
 /// Whether line breaks stay.
@@ -26,7 +26,7 @@ pub(super) enum Lines {
     Many,
 }
 
-/// Shows the content of a record without transcript entries.
+/// Shows the content of a record, without transcript entries.
 pub(super) fn content(text: &str, chars_max: usize, lines: Lines) -> String {
     line(&without_entries(text), chars_max, lines)
 }
@@ -36,7 +36,7 @@ pub(super) fn line(text: &str, chars_max: usize, lines: Lines) -> String {
     if text.len() <= chars_max && is_plain(text) {
         return text.to_owned();
     }
-    // Each character becomes one or more: no further characters can matter.
+    // Each character becomes at least one, so later characters cannot matter.
     let chars: Vec<char> = match lines {
         Lines::One => one_line(text).take(chars_max + LOOK_AHEAD).collect(),
         Lines::Many => many_lines(text).take(chars_max + LOOK_AHEAD).collect(),
@@ -55,7 +55,7 @@ fn is_plain(text: &str) -> bool {
     is_printable && !text.starts_with(' ') && !text.ends_with(' ') && !text.contains("  ")
 }
 
-/// The characters of `text`, trimmed, with one space for each run of white space.
+/// Iterates the characters of `text`, trimmed, with one space for each run of white space.
 fn one_line(text: &str) -> impl Iterator<Item = char> {
     let words = text
         .split([' ', '\t', '\n', '\r'])
@@ -66,7 +66,7 @@ fn one_line(text: &str) -> impl Iterator<Item = char> {
     separated.flat_map(str::chars)
 }
 
-/// The characters of `text`, trimmed, with `\n` for each line break.
+/// Iterates the characters of `text`, trimmed, with `\n` for each line break.
 fn many_lines(text: &str) -> impl Iterator<Item = char> {
     let text = text.trim_matches([' ', '\t', '\n', '\r']);
     let is_one_break = |at: usize| text[at..].starts_with("\r\n");
@@ -78,7 +78,7 @@ fn many_lines(text: &str) -> impl Iterator<Item = char> {
     text.char_indices().filter_map(breaks)
 }
 
-/// Writes characters, hidden ones as `\u{..}`.
+/// Writes characters, with hidden ones as `\u{..}`.
 fn write(chars: &[char], hidden: &[bool]) -> String {
     let mut out = String::with_capacity(chars.len());
     for (char, is_hidden) in chars.iter().zip(hidden) {
@@ -91,7 +91,7 @@ fn write(chars: &[char], hidden: &[bool]) -> String {
     out
 }
 
-/// Shows the part that has room, with an ellipsis: whole words if they fill half of the room.
+/// Shows the part that fits, with an ellipsis. It ends with a whole word if whole words fill half of the space.
 fn cut(chars: &[char], hidden: &[bool], chars_max: usize) -> String {
     let room = chars_max.saturating_sub(1);
     let width = |at: usize| {
@@ -113,7 +113,7 @@ fn cut(chars: &[char], hidden: &[bool], chars_max: usize) -> String {
     {
         end = space;
     } else {
-        // SHN-2: a character that extends the one before it is cut with it.
+        // SHN-2: a character that extends the one before it is cut together with it.
         let is_inside = |at: usize| {
             (extends(chars[at]) && !hidden[at]) || (extends_next(chars[at - 1]) && !hidden[at - 1])
         };
@@ -124,7 +124,7 @@ fn cut(chars: &[char], hidden: &[bool], chars_max: usize) -> String {
         while end > 0 && chars[end - 1].is_whitespace() {
             end -= 1;
         }
-        // A cut may reveal a character that the rest hid: SHN-1 checks the remaining text alone.
+        // A cut may reveal a character that the rest hid, so the remaining text is checked alone (SHN-1).
         let rest = &chars[..end];
         let mut shown = write(rest, &super::invisible::hidden(rest));
         if shown.chars().count() <= room || end == 0 {

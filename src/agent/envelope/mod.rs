@@ -1,4 +1,4 @@
-//! The renderer of memory into a prompt, and the scrubber of envelopes that come back.
+//! The renderer of memory into a prompt, and the scrubber of envelopes in incoming text.
 //!
 //! [`render`] selects [`Record`]s, writes them as one `<memory version="2">`, and counts the omitted ones. [`scrub`] removes
 //! envelopes from incoming text, so that memory is not remembered again. Both are pure functions of their arguments.
@@ -41,7 +41,7 @@
 //! - ENV-1: a strict reader of a rendered text finds exactly the shown records, whatever they contain.
 //! - ENV-2: a rendered text has at most the tokens of its budget.
 //! - ENV-3: the same records and request give the same bytes, whatever the input order.
-//! - ENV-4: no entry of a transcript is shown, and a note only in a compaction of the root session that owns it.
+//! - ENV-4: an entry of a transcript is never shown, and a note only in a compaction of the root session that owns it.
 //! - ENV-5: untrusted records are shown only on request, in the quarantine.
 //! - ENV-6: an envelope has one text: the strict reader accepts only the text that the writer writes.
 

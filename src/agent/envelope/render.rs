@@ -15,7 +15,7 @@ use crate::object::Origin;
 /// The default budget: 20,000 characters.
 const BUDGET_TOKENS: usize = 5000;
 
-/// What the envelope is for.
+/// The purpose of the envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose<'a> {
     /// A turn of the agent, without notes.
@@ -32,7 +32,7 @@ pub enum Purpose<'a> {
 pub(super) struct Request<'a> {
     /// The root of the state of the records.
     pub root: &'a str,
-    /// What the envelope is for.
+    /// The purpose of the envelope.
     pub purpose: Purpose<'a>,
     /// The limit of the whole text, as [`tokens`](super::tokens) counts.
     pub budget_tokens: usize,
@@ -43,7 +43,7 @@ pub(super) struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// A request for trusted records for a turn: no boundary, at most 5,000 tokens.
+    /// Returns a request for trusted records for a turn: no boundary, at most 5,000 tokens.
     pub(super) fn new(root: &'a str) -> Self {
         Self {
             root,
@@ -72,7 +72,7 @@ impl Boundary {
     }
 }
 
-/// Omitted items, by the first reason.
+/// The numbers of omitted items, by the first reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Omitted {
     /// They are entries of a transcript.
@@ -91,7 +91,7 @@ pub struct Omitted {
     pub duplicates: usize,
     /// They do not fit into the budget.
     pub budget: usize,
-    /// They have expired; counted by the verb, as are the next ones.
+    /// They have expired. The verb counts these and the following ones.
     pub expired: usize,
     /// Another item supersedes them.
     pub superseded: usize,
@@ -102,12 +102,12 @@ pub struct Omitted {
 }
 
 impl Omitted {
-    /// The records without room; the envelope says how many.
+    /// Returns the number of records that did not fit, which the envelope states.
     pub fn skipped(&self) -> usize {
         self.full + self.budget
     }
 
-    /// The sum.
+    /// Returns the sum of all counts.
     pub fn total(&self) -> usize {
         let held_back = self.entries + self.notes + self.untrusted + self.forged;
         let no_candidates = self.expired + self.superseded + self.sensitive + self.beside;
@@ -128,9 +128,9 @@ pub(super) struct Rendered {
 
 /// Renders records into one envelope.
 ///
-/// The renderer takes sections in order of need, and records of a section by rank, newest first. It skips a record that
-/// does not fit and tries the next one. The time is linear in the records and their shown characters, apart from
-/// sorting. Give it the hits of a recall, not a whole store.
+/// The renderer fills sections in order of need, and each section by rank, newest first. It skips a record that does
+/// not fit and tries the next one. The time is linear in the records and their shown characters, apart from sorting.
+/// Pass it the hits of a recall, not a whole store.
 pub(super) fn render(records: &[Record], request: &Request) -> Rendered {
     let (envelope, left_out) = choose(records, request);
     Rendered {
@@ -143,32 +143,32 @@ pub(super) fn render(records: &[Record], request: &Request) -> Rendered {
 /// An item to show. The caller leaves out expired, forgotten and superseded items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Record<'a> {
-    /// Its section. An untrusted record goes to the quarantine instead.
+    /// Its section. An untrusted record is shown in the quarantine instead.
     pub section: Section,
-    /// The time of its creation in microseconds since 1970: the order within a section.
+    /// The time of its creation in microseconds since 1970, which orders the records of a section.
     pub time_us: Option<i64>,
     /// Its id, shown up to 256 characters.
     pub id: &'a str,
     /// Its text, shown up to the limit of its section.
     pub text: &'a str,
-    /// Its kind, such as `fact`. An `entry` is never shown; a `note` only in a compaction.
+    /// Its kind, for example `fact`. An `entry` is never shown; a `note` only in a compaction.
     pub kind: &'a str,
     /// Its class of origin.
     pub trust: Origin,
-    /// Findings of the scan, shown up to 120 characters.
+    /// The findings of the scan, shown up to 120 characters.
     pub flags: &'a str,
-    /// Its source, such as a file or a tool, shown up to 120 characters.
+    /// Its source, for example a file or a tool, shown up to 120 characters.
     pub source: &'a str,
     /// The time of its last change, if that differs from its creation.
     pub updated_us: Option<i64>,
     /// The root session that owns a note.
     pub root_session: &'a str,
-    /// Its priority if not all records have room: low before high, and newest first among equals.
+    /// Its priority if not all records fit: low before high, and newest first among equals.
     pub rank: u32,
 }
 
 impl<'a> Record<'a> {
-    /// A record of the person, without time, source, kind and session.
+    /// Returns a record of the person, without time, source, kind and session.
     pub(super) fn new(section: Section, id: &'a str, text: &'a str) -> Self {
         Self {
             section,
@@ -190,7 +190,7 @@ impl<'a> Record<'a> {
         self.kind == kind::NOTE || self.section == Section::SessionNotes
     }
 
-    /// All fields, for an order that does not depend on the input order.
+    /// Returns all fields, for an order that does not depend on the input order.
     pub(super) fn key(&self) -> impl Ord + use<'a> {
         (
             self.section,
@@ -204,7 +204,7 @@ impl<'a> Record<'a> {
         )
     }
 
-    /// The later of creation and change.
+    /// Returns the later of creation and change.
     pub(super) fn freshness_us(&self) -> Option<i64> {
         self.updated_us.max(self.time_us)
     }

@@ -2,19 +2,18 @@
 //!
 //! A block is `<memory>`, `<session_memory>` or `<persistent_memory>`, in any case and with any attributes, up to its
 //! closing tag. Blocks nest; a closing tag also closes open blocks inside. A block without an end may have been cut
-//! off, or the text may speak about it: its tag is removed and the rest stays. The rest of the text stays byte for
-//! byte.
+//! off, or the text may only mention it, so only its tag is removed. The remaining text stays byte for byte.
 //!
-//! The name is also a word of programs. A tag without an end counts as such a word if it has no attributes and stands
-//! where programs have one, as in `Arc<Memory>`, `#include <memory>`, `<Memory as Store>` or between backquotes. A
-//! closed block of another program, such as libvirt's `<memory unit="KiB">`, counts as an envelope.
+//! The name is also a word of programs. A tag without an end counts as a program's word if it has no attributes and is
+//! in a usual place, as in `Arc<Memory>`, `#include <memory>`, `<Memory as Store>` or between backquotes. A closed
+//! block of another program, for example libvirt's `<memory unit="KiB">`, counts as an envelope.
 //!
 //! # Layer
 //! Pure.
 //!
 //! # Limits
-//! - The text after an unclosed tag stays: a text that was cut off within an envelope keeps the rest of it, and the
-//!   caller gets a finding.
+//! - The text after an unclosed tag stays. A text that was cut off within an envelope keeps the rest of that envelope,
+//!   and the caller gets a finding.
 //!
 //! # Invariants
 //! - SCR-1: a scrubbed text holds no envelope, even where the pieces around a removed block meet.
@@ -25,7 +24,7 @@ use std::ops::Range;
 
 const ENVELOPES: &[&str] = &["memory", "session_memory", "persistent_memory"];
 const ENTRIES: &[&str] = &["entry"];
-/// Bytes before a tag that tell whether it is a word.
+/// The number of bytes before a tag that decide whether it is a word of a program.
 const WORD_CONTEXT: usize = 64;
 
 /// A text without its envelopes.
@@ -70,13 +69,13 @@ struct Tag {
     /// Its index in the list of names.
     name: usize,
     start: usize,
-    /// After its name.
+    /// The offset after its name.
     name_end: usize,
-    /// After its last byte.
+    /// The offset after its last byte.
     end: usize,
 }
 
-/// Returns `text` without the blocks of `names`; `goes` decides about a tag without an end.
+/// Returns `text` without the blocks of `names`. For a tag without an end, `goes` returns whether to remove it.
 fn without<'a>(text: &'a str, names: &[&str], goes: impl Fn(&Tag) -> bool) -> Scrubbed<'a> {
     let (blocks, unclosed) = blocks(text, names, goes);
     let envelopes = blocks.len() - unclosed;
@@ -102,7 +101,7 @@ fn without<'a>(text: &'a str, names: &[&str], goes: impl Fn(&Tag) -> bool) -> Sc
     }
 }
 
-/// The outermost blocks of `names` in order, and how many of them are tags without an end.
+/// Returns the outermost blocks of `names` in order, and how many of them are tags without an end.
 fn blocks(text: &str, names: &[&str], goes: impl Fn(&Tag) -> bool) -> (Vec<Range<usize>>, usize) {
     let tags: Vec<Tag> = text
         .match_indices('<')
@@ -128,7 +127,7 @@ fn blocks(text: &str, names: &[&str], goes: impl Fn(&Tag) -> bool) -> (Vec<Range
     (blocks, unclosed)
 }
 
-/// For each opening tag, the end of its closing tag.
+/// Returns for each opening tag the end of its closing tag.
 fn ends(tags: &[Tag], names: usize) -> Vec<Option<usize>> {
     let mut ends = vec![None; tags.len()];
     let mut open: Vec<usize> = Vec::new();
@@ -154,7 +153,7 @@ fn ends(tags: &[Tag], names: usize) -> Vec<Option<usize>> {
     ends
 }
 
-/// Reads the tag with one of the names at `start`, where `<` is.
+/// Reads the tag at `start`, the offset of a `<`, if it has one of the names.
 fn tag(text: &str, start: usize, names: &[&str]) -> Option<Tag> {
     let bytes = text.as_bytes();
     let (name, name_end, is_closing) = name_at(&bytes[start..], names)?;
@@ -188,7 +187,7 @@ fn tag(text: &str, start: usize, names: &[&str]) -> Option<Tag> {
     })
 }
 
-/// The name of the tag at the start of `bytes`: its index, its end, and whether the tag closes a block.
+/// Reads the name of the tag at the start of `bytes`: its index, its end, and whether the tag closes a block.
 fn name_at(bytes: &[u8], names: &[&str]) -> Option<(usize, usize, bool)> {
     let rest = bytes.strip_prefix(b"<")?;
     let is_closing = rest.first() == Some(&b'/');
@@ -204,9 +203,9 @@ fn name_at(bytes: &[u8], names: &[&str]) -> Option<(usize, usize, bool)> {
     Some((name, 1 + usize::from(is_closing) + names[name].len(), is_closing))
 }
 
-/// Removes from the end of `out` the beginning of a tag that `rest` would complete.
+/// Removes the start of a tag from the end of `out` if `rest` would complete the tag.
 fn drop_fragments(out: &mut String, rest: &str, names: &[&str]) {
-    // The longest beginning of a tag is `</` and the whole name.
+    // The longest incomplete tag is `</` and the whole name.
     let longest = 2 + names.iter().map(|name| name.len()).max().unwrap_or(0);
     loop {
         let window = &out.as_bytes()[out.len().saturating_sub(longest)..];
@@ -221,16 +220,16 @@ fn drop_fragments(out: &mut String, rest: &str, names: &[&str]) {
         if !makes_a_tag {
             return;
         }
-        // SCR-1: half a tag is not kept beside its other half.
+        // SCR-1: half a tag must not meet its other half.
         out.truncate(start);
     }
 }
 
-/// Whether a tag without an end is a word of a program, or the text speaks about it.
+/// Whether a tag without an end is a word of a program, or a name that the text mentions.
 fn is_word(text: &str, tag: &Tag) -> bool {
     let bytes = text.as_bytes();
     let behind = &bytes[tag.name_end..];
-    // A tag that does not end before the next block may become another one without that block.
+    // A tag that does not end before the next block may become another tag when that block is removed.
     let is_ended = tag.end > tag.name_end;
     if is_ended && behind.starts_with(b" as ") {
         return true;

@@ -16,7 +16,7 @@ pub enum Section {
     ProjectRules,
     /// Decisions; at most 5.
     KeyDecisions,
-    /// Facts, blocks and other lasting items; no limit but the budget.
+    /// Facts, blocks and other lasting items; only the budget limits them.
     PersistentMemory,
     /// The summary of a session: one, at most 3,000 characters with line breaks.
     SessionSnapshot,
@@ -30,11 +30,11 @@ pub enum Section {
     ActiveTasks,
     /// Unresolved errors; at most 4.
     UnresolvedErrors,
-    /// State of the repository, such as branch and changes; at most 4.
+    /// State of the repository, for example branch and changes; at most 4.
     GitState,
     /// Untrusted items, on request; at most 10.
     Quarantine,
-    /// The last request of the person; one.
+    /// The last request of the person; at most 1.
     LastRequest,
 }
 
@@ -44,15 +44,15 @@ pub(super) struct Layout {
     pub(super) tag: &'static str,
     /// The element of a record.
     pub(super) item: &'static str,
-    /// The limit of records.
+    /// The most records.
     pub(super) records_max: usize,
-    /// Its turn for the budget: the first section takes what it needs first.
+    /// Its turn in using the budget. The first section takes as much as it needs.
     pub(super) turn: u8,
 }
 
-/// Limit of a record's text, in Unicode scalar values.
+/// The most characters of a record's text, in Unicode scalar values.
 pub(super) const ITEM_CHARS_MAX: usize = 280;
-/// Limit of a session's summary, in Unicode scalar values.
+/// The most characters of a session's summary, in Unicode scalar values.
 pub(super) const SNAPSHOT_CHARS_MAX: usize = 3000;
 
 impl Section {
@@ -72,7 +72,7 @@ impl Section {
         Self::LastRequest,
     ];
 
-    /// The default section of a kind; `None` for entries of a transcript.
+    /// Returns the default section of a kind; `None` for entries of a transcript.
     pub(crate) fn of_kind(kind: &str) -> Option<Self> {
         match kind {
             kind::ENTRY => None,
@@ -95,12 +95,12 @@ impl Section {
         self.layout().tag
     }
 
-    /// The limit of its records.
+    /// Returns the most records of the section.
     pub(crate) fn records_max(self) -> usize {
         self.layout().records_max
     }
 
-    /// The limit of a record's text, in Unicode scalar values.
+    /// Returns the most characters of a record's text, in Unicode scalar values.
     pub(crate) fn chars_max(self) -> usize {
         if self.has_lines() {
             SNAPSHOT_CHARS_MAX

@@ -16,7 +16,7 @@ use super::sections::Section;
 use crate::agent::vocabulary::kind;
 use crate::recall::CHARS_A_TOKEN;
 
-/// Selects from `records`.
+/// Selects records for the envelope, and counts the omitted ones.
 pub(super) fn choose(records: &[Record], request: &Request) -> (Envelope, Omitted) {
     let mut left_out = Omitted::default();
     let mut admitted: Vec<(Section, &Record)> = Vec::with_capacity(records.len());
@@ -61,7 +61,7 @@ pub(super) fn choose(records: &[Record], request: &Request) -> (Envelope, Omitte
 /// The counter of a reason to omit a record.
 type Count = fn(&mut Omitted) -> &mut usize;
 
-/// The section of `record`, or the reason to omit it.
+/// Returns the section of `record`, or the reason to omit it.
 fn admit(record: &Record, request: &Request) -> Result<Section, Count> {
     // ENV-4.
     if record.kind == kind::ENTRY {
@@ -98,7 +98,7 @@ impl<'a> Page<'a> {
     /// Begins a page for up to `records_max` records.
     fn new(root: &str, request: &'a Request, records_max: usize) -> Self {
         let boundary = request.boundary.as_ref().map(Boundary::as_str);
-        // The counts come later: reserve room for the largest.
+        // The counts are only known later, so this reserves space for the largest ones.
         let frame = opening(boundary) + &closing(boundary, root, records_max, records_max);
         let chars_max = request.budget_tokens.saturating_mul(CHARS_A_TOKEN);
         Self {
@@ -151,7 +151,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// The text for the comparison of two records: without case, presentation forms, and differences of white space.
+/// Returns the text for comparing two records: without case, presentation forms, and differences of white space.
 fn normalised(text: &str) -> String {
     let folded: String = if text.is_ascii() {
         text.to_ascii_lowercase()

@@ -5,7 +5,8 @@
 //!
 //! # Invariants
 //! - FGT-1: a pinned item is forgotten only by its id.
-//! - FGT-2: `unforget` restores the forgotten version byte for byte; of a shortened item, the version with the full text.
+//! - FGT-2: `unforget` restores the forgotten version byte for byte. Of a shortened item it restores the version with
+//!   the full text.
 //! - FGT-3: no writer forgets or expires an item that is more trusted than the writer, and an expiry changes no origin.
 
 mod restore;
@@ -27,26 +28,26 @@ use crate::object::{Id, Kind, Time, Value};
 /// The items to forget: those that meet every given condition.
 #[derive(Clone, Debug, Default)]
 pub struct Forgetting {
-    /// One of these ids; empty for any.
+    /// Only items with one of these ids; empty for any.
     pub ids: Vec<Id>,
-    /// All of these tags.
+    /// Only items with all of these tags.
     pub all_tags: Vec<String>,
-    /// One of these tags; empty for any.
+    /// Only items with one of these tags; empty for any.
     pub any_tags: Vec<String>,
-    /// Stored before this moment.
+    /// Only items stored before this time.
     pub before: Option<Time>,
-    /// Said in this session.
+    /// Only items said in this session.
     pub session: Option<String>,
-    /// From this source.
+    /// Only from this source.
     pub source: Option<String>,
-    /// Of this kind.
+    /// Only items of this kind.
     pub kind: Option<Kind>,
-    /// In these scopes; `None` for any.
+    /// Only items in these scopes; `None` for any.
     pub reach: Option<Reach>,
 }
 
 impl Forgetting {
-    /// Whether no condition is given.
+    /// Returns whether no condition is given.
     pub(crate) fn is_empty(&self) -> bool {
         self.ids.is_empty() && self.has_no_condition() && self.reach.is_none()
     }
@@ -108,24 +109,24 @@ impl Forgetting {
 /// The result of [`Agent::forget`], or of its dry run.
 #[derive(Clone, Debug, Default)]
 pub struct Forgot {
-    /// The items, as they were.
+    /// The forgotten items, as they were.
     pub items: Vec<Item>,
-    /// Items that met the conditions and stay, because they are pinned.
+    /// The pinned items that met the conditions and stay.
     pub pinned: Vec<Id>,
-    /// Named items that fail another condition.
+    /// The named items that fail another condition.
     pub others: Vec<Id>,
     /// The commit; `None` if nothing was forgotten.
     pub commit: Option<CommitInfo>,
 }
 
 impl Agent {
-    /// Takes items out of memory, in one commit. History has them, [`Self::forgotten`] lists them and [`Self::unforget`] brings them
-    /// back; `dry_run` changes nothing.
+    /// Removes items from memory in one commit. History keeps them, [`Self::forgotten`] lists them and
+    /// [`Self::unforget`] restores them. `dry_run` changes nothing.
     ///
     /// # Errors
     /// `InvalidInput`: no condition is given (code `no_criteria`), or a child of a forgotten item would stay.
-    /// `NotFound`: there is no item of a given id. `Denied` (code `less_trusted`): one of them is more trusted than the writer.
-    /// Nothing is forgotten then. Else as [`Memory::commit`](crate::Memory::commit).
+    /// `NotFound`: a given id has no item. `Denied` (code `less_trusted`): an item is more trusted than the writer.
+    /// Otherwise as [`Memory::commit`](crate::Memory::commit). After an error nothing is forgotten.
     pub fn forget(&self, what: &Forgetting, writer: &Writer, dry_run: bool) -> Result<Forgot> {
         if what.is_empty() {
             return Err(Error::invalid("no condition says what to forget")
@@ -153,10 +154,11 @@ impl Agent {
         Ok(forgot)
     }
 
-    /// Sets when an item is no longer shown; `None` for never. Returns the commit, if that changed something.
+    /// Sets the time from which an item is no longer shown; `None` means never. Returns the commit, if the call changed
+    /// the item.
     ///
     /// # Errors
-    /// `NotFound` if there is no such item; `Denied` (code `less_trusted`) if it is more trusted than the writer; as
+    /// `NotFound` if the item does not exist; `Denied` (code `less_trusted`) if it is more trusted than the writer; as
     /// [`Memory::commit`](crate::Memory::commit).
     pub fn expire(&self, id: &Id, at: Option<Time>, writer: &Writer) -> Result<Option<CommitInfo>> {
         let done = change(self, writer, &Rule::EXPIRE, |change| {

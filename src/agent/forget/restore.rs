@@ -20,13 +20,13 @@ use crate::object::Id;
 /// An item that was forgotten and not restored.
 #[derive(Clone, Debug)]
 pub struct Forgotten {
-    /// The item, as it was last.
+    /// The last version of the item.
     pub item: Item,
     /// The version that [`Agent::unforget`] restores.
     pub version: ObjectDigest,
     /// The commit that forgot it, with its actor, time and operation.
     pub commit: CommitInfo,
-    /// Why.
+    /// The reason.
     pub reason: Option<String>,
 }
 
@@ -42,8 +42,8 @@ pub struct Restored {
 }
 
 impl Agent {
-    /// The items that were forgotten by the state `view`, by a writer or by decay: newest first, at most `limit`. Erased items are not
-    /// among them, nor items that garbage collection took, a month after they were forgotten at the earliest.
+    /// Returns at most `limit` items that a writer or decay had forgotten by the state `view`, newest first. Erased
+    /// items are omitted. Garbage collection may remove an item a month after it was forgotten.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if history cannot be read.
@@ -81,12 +81,12 @@ impl Agent {
         Ok(list)
     }
 
-    /// Restores forgotten or shortened items in one commit: the same version, with its own origin. An id that memory has whole stays
-    /// unchanged.
+    /// Restores forgotten or shortened items in one commit: the same version, with its own origin. An item that is
+    /// present in full stays unchanged.
     ///
     /// # Errors
-    /// `NotFound` if an id is neither present nor forgotten, or its version was erased: then nothing is restored. Else as
-    /// [`Memory::commit`](crate::Memory::commit).
+    /// `NotFound` if an id is neither present nor forgotten, or its version was erased; then nothing is restored.
+    /// Otherwise as [`Memory::commit`](crate::Memory::commit).
     pub fn unforget(&self, ids: &[Id], writer: &Writer, dry_run: bool) -> Result<Restored> {
         bring_back(self, writer, dry_run, |change, back| {
             let view = change.base().clone();
@@ -131,10 +131,11 @@ impl Agent {
         })
     }
 
-    /// Restores the items that were forgotten or shortened last in these scopes: all that one commit took and that are still missing.
+    /// Restores the items of these scopes that were forgotten or shortened last: all items of that commit that are
+    /// still missing.
     ///
     /// # Errors
-    /// `NotFound` if there is nothing to bring back; else as [`Self::unforget`].
+    /// `NotFound` if there is nothing to restore; otherwise as [`Self::unforget`].
     pub fn unforget_last(&self, reach: &Reach, writer: &Writer, dry_run: bool) -> Result<Restored> {
         let memory = self.memory();
         bring_back(self, writer, dry_run, |change, _| {
@@ -145,7 +146,7 @@ impl Agent {
                     let id = taken.id;
                     let is_so = match taken.new {
                         None => !head.contains(&id)?,
-                        // A note that was replaced was not forgotten.
+                        // A replaced note was not forgotten.
                         Some(new) if info.commit.op.as_str() == op::DECAY && taken.old.is_some() => {
                             kept(&head, &id)?.is_some_and(|item| item.object().digest() == new)
                         }
@@ -165,7 +166,7 @@ impl Agent {
     }
 }
 
-/// Stages the item as it was before it was shortened, else as the state `from` has it (FGT-2).
+/// Stages the full version of a shortened item, else the version in the state `from` (FGT-2).
 fn restore(agent: &Agent, change: &mut Change<'_>, id: &Id, from: &View) -> Result<()> {
     let shortened = from.get(id)?.map(Item::from);
     let original = shortened
@@ -199,7 +200,7 @@ fn bring_back(
     if done.committed.changed {
         back.commit = Some(done.committed.commit);
         let ids = back.items.iter().map(|item| Id::new(item.object().id()));
-        // The version keeps its age. Without this use the next pass of decay would forget it again.
+        // The restored version keeps its age. This use prevents the next pass of decay from forgetting it again.
         let ids = ids.collect::<Result<Vec<_>>>()?;
         agent.memory().touch(&ids, agent.memory().view().now());
     }
@@ -228,7 +229,7 @@ fn removed(memory: &Memory, before: &View, info: &CommitInfo) -> Result<Vec<Id>>
     Ok(removed.map(|change| change.id).collect())
 }
 
-/// The item, unless it was erased since.
+/// Returns the item, unless it was erased since.
 fn kept(view: &View, id: &Id) -> Result<Option<Item>> {
     match view.get(id) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

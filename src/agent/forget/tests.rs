@@ -1,4 +1,4 @@
-//! What is forgotten and what is not, what is told of it, and that what comes back is what was there.
+//! Tests of forgotten and kept items, of the list of forgotten ones, and of exact restoration.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::testing::random::SplitMix64;
 const HOUR: i64 = 3_600_000_000;
 const DAY: i64 = 24 * HOUR;
 
-/// A clock that stands until it is set.
+/// A clock that moves only when a test sets it.
 #[derive(Default)]
 pub(crate) struct Hand(AtomicI64);
 
@@ -42,7 +42,7 @@ pub(crate) fn agent() -> (Agent, Arc<Hand>) {
         .clock(Arc::clone(&clock) as Arc<dyn Clock>)
         .checkpoints(false);
     let memory = Memory::on_disk(Arc::new(MemDisk::new()), options, true, None).unwrap();
-    // So that the next commit has the clock's time.
+    // Gives the next commit the time of the clock.
     clock.add(1_000_000);
     (Agent::new(memory, Settings::default()), clock)
 }
@@ -63,13 +63,13 @@ fn item(text: &str, tags: &[&str]) -> NewItem {
     }
 }
 
-/// What memory has of `name`, byte for byte.
+/// Returns the bytes and the text of `name` in memory.
 pub(crate) fn bytes(agent: &Agent, name: &str) -> Option<(Vec<u8>, Option<String>)> {
     let object = agent.memory().view().get(&id(name)).unwrap()?;
     Some((object.bytes().to_vec(), object.content().map(str::to_owned)))
 }
 
-/// What is forgotten by now.
+/// Returns the items that are forgotten now.
 pub(crate) fn all_forgotten(agent: &Agent, reach: &Reach, limit: usize) -> Result<Vec<Forgotten>> {
     agent.forgotten(&agent.memory().view(), reach, limit)
 }
@@ -306,13 +306,13 @@ fn an_item_cannot_make_another_one_come_back() {
     assert_eq!(bytes(&agent, "x").unwrap().1.unwrap(), "harmless");
 }
 
-/// INVARIANT FGT-2: whatever is forgotten, shortened, replaced and brought back, in any order.
+/// INVARIANT FGT-2: for items that are forgotten, shortened, replaced and restored in any order.
 #[test]
 fn what_comes_back_is_byte_for_byte_what_was_there() {
     for seed in 0..30 {
         let (agent, clock) = agent();
         let mut random = SplitMix64::new(seed);
-        // What each id had last, in full.
+        // The last full version of each id.
         let mut last = BTreeMap::new();
         for step in 0..80 {
             let name = format!("n{}", random.below(8));
@@ -379,7 +379,7 @@ fn what_a_quota_a_folder_or_a_guard_took_is_forgotten_and_comes_back() {
         drop(agent.unforget(&[name], &Writer::user(), false).unwrap());
         assert_eq!(agent.memory().view().root(), root);
     }
-    // What a person removes, or undoes, has its own way back.
+    // An item that a person removed or undid is not listed, because `undo` restores it.
     drop(
         agent
             .memory()

@@ -144,17 +144,17 @@ pub(super) fn touched(
     Failure::about(ids, advice, || why)
 }
 
-/// Whether an object counts among the items of its scope.
+/// Whether an object counts towards the quota of its scope.
 fn counts(object: &Object) -> bool {
     counts_in_quota(object.kind(), object.parent().is_some())
 }
 
-/// Where an object is counted (ROO-3).
+/// Returns the scope and trust under which an object is counted (ROO-3).
 fn place(object: &Object) -> (&str, bool) {
     (object.scope(), object.origin().is_trusted())
 }
 
-/// How many items a scope holds, and how long a text is.
+/// Checks the number of items in each scope and the length of each text.
 pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits) -> Result<Option<Failure>> {
     let quotas = agent.settings().quotas;
     let chars_max = limits.text_chars_max.unwrap_or(quotas.text_chars_max);
@@ -207,7 +207,7 @@ pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits) -> Res
     Ok(None)
 }
 
-/// The pinned items before the change. An untrusted pin does not bind a trusted writer.
+/// Returns the pinned items before the change. An untrusted pin does not bind a trusted writer.
 pub(super) fn pinned(turn: &Turn<'_>) -> Result<BTreeMap<String, Item>> {
     let query = Query {
         attributes: vec![(attribute::PINNED.to_owned(), Value::Bool(true))],
@@ -224,7 +224,7 @@ pub(super) fn pinned(turn: &Turn<'_>) -> Result<BTreeMap<String, Item>> {
     Ok(found)
 }
 
-/// Whether a pinned object is unchanged, apart from the notes of verbs.
+/// Whether a pinned object is unchanged, apart from attributes that only verbs set.
 fn is_kept(old: &Object, new: Option<&Object>) -> Result<bool> {
     let stated = |object: &Object| -> Result<NewObject> {
         let mut stated = object.to_new()?;
@@ -260,7 +260,7 @@ pub(super) fn kept(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -> Result<O
     Ok(Failure::about(ids, advice, || why.to_owned()))
 }
 
-/// New texts against the pinned ones of their scope and of the global one.
+/// Compares new texts with the pinned ones of their scope and of the global scope.
 pub(super) fn contradictions(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -> Option<Failure> {
     let (mut index, mut by_key) = (recall::Index::new(), HashMap::new());
     for (number, (id, item)) in (0_u128..).zip(pinned) {

@@ -1,4 +1,4 @@
-//! A check that another program makes: it gets the change as JSON and answers with its exit code.
+//! A check by another program, which gets the change as JSON and answers with its exit code.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -12,9 +12,9 @@ use crate::agent::command::run;
 use crate::agent::envelope::one_line;
 use crate::error::{Error, Result};
 
-/// Bytes of its output that are kept.
+/// The most bytes of its output that are kept.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
-/// Characters of its output that the report shows.
+/// The most characters of its output that the report shows.
 const OUTPUT_CHARS: usize = 400;
 const ADVICE: &str = "follow the message of the check, then try again";
 

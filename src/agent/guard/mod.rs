@@ -51,7 +51,7 @@ pub struct Checks<'a> {
 }
 
 impl<'a> Checks<'a> {
-    /// The checks of a policy.
+    /// Returns the checks of a policy.
     pub fn new(policy: Policy) -> Self {
         Self {
             policy,
@@ -59,7 +59,7 @@ impl<'a> Checks<'a> {
         }
     }
 
-    /// Adds a check of the caller. Its error is the reason of the refusal.
+    /// Adds a check of the caller. The error of the check is the reason of the refusal.
     #[must_use]
     pub fn and(mut self, name: impl Into<String>, check: impl Fn(&Draft) -> Result<(), String> + 'a) -> Self {
         self.own.push((name.into(), Box::new(check)));
@@ -77,20 +77,20 @@ pub enum Guarded<T> {
         value: T,
         /// The commit.
         committed: Box<Committed>,
-        /// The checks.
+        /// The results of the checks.
         report: Report,
     },
     /// It did not pass, and the state is unchanged.
     Refused {
-        /// The checks.
+        /// The results of the checks.
         report: Report,
-        /// The name of its draft, such as `rejected/17`.
+        /// The name of its draft, for example `rejected/17`.
         kept: Option<String>,
     },
 }
 
 impl<T> Guarded<T> {
-    /// Returns the value and the commit of a change that was kept.
+    /// Returns the value and the commit of an accepted change.
     ///
     /// # Errors
     /// `Denied` (code `rejected`), naming the failed checks and the ids: the change was refused.

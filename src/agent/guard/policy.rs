@@ -1,4 +1,4 @@
-//! The policy of the guard, as a TOML file. A key that the file leaves out has its default.
+//! The policy of the guard, as a TOML file. A key that the file omits has its default.
 //!
 //! ```toml
 //! [change]
@@ -29,24 +29,24 @@ use crate::scan::Verdict;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
-    /// How much of the memory a change may touch.
+    /// Limits on the part of memory that a change may touch.
     pub change: ChangeLimits,
-    /// Limits of the scan's findings.
+    /// Limits for the findings of the scan.
     pub scan: ScanRules,
     /// Quotas of items and texts.
     pub quota: QuotaLimits,
-    /// Rules of pinned items.
+    /// Rules for pinned items.
     pub pinned: PinnedRules,
-    /// Rules of trust.
+    /// Rules for trust.
     pub trust: TrustRules,
-    /// Rules of the objects of a kind.
+    /// Rules for the objects of a kind.
     pub kinds: BTreeMap<String, KindRules>,
     /// Programs that check the change.
     #[serde(rename = "command")]
     pub commands: Vec<CommandCheck>,
 }
 
-/// How much of the memory a change may touch.
+/// Limits on the part of memory that a change may touch.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChangeLimits {
@@ -74,26 +74,26 @@ impl Default for ChangeLimits {
     }
 }
 
-/// Limits of the scan's findings.
+/// Limits for the findings of the scan.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScanRules {
-    /// From this verdict on a change is refused. Quarantine.
+    /// The lowest verdict that refuses a change. Default: quarantine.
     pub refuse: Refuse,
 }
 
-/// From which verdict of the scan on a change is refused.
+/// The lowest verdict of the scan that refuses a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Refuse {
     /// No verdict refuses a change.
     Never,
-    /// From a flag on.
+    /// A flag refuses the change, and so does every stricter verdict.
     Flag,
-    /// From a quarantine on.
+    /// A quarantine refuses the change, and so does a block.
     #[default]
     Quarantine,
-    /// Only from a block on.
+    /// Only a block refuses the change.
     Block,
 }
 
@@ -112,13 +112,13 @@ impl Refuse {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct QuotaLimits {
-    /// Items of a scope.
+    /// The most items of a scope.
     pub items_max: Option<usize>,
-    /// Characters of a text.
+    /// The most characters of a text.
     pub text_chars_max: Option<usize>,
 }
 
-/// Rules of pinned items.
+/// Rules for pinned items.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PinnedRules {
@@ -137,11 +137,11 @@ impl Default for PinnedRules {
     }
 }
 
-/// Rules of trust.
+/// Rules for trust.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrustRules {
-    /// No writer rewrites, removes or supersedes an object that is more trusted. True.
+    /// Whether a writer must not rewrite, remove or supersede a more trusted object. Default: true.
     pub keep_higher: bool,
 }
 
@@ -151,11 +151,11 @@ impl Default for TrustRules {
     }
 }
 
-/// Rules of the objects of a kind.
+/// Rules for the objects of a kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct KindRules {
-    /// Attributes that each must have, with their types.
+    /// The attributes that each object must have, with their types.
     pub required: BTreeMap<String, TypeOfValue>,
     /// The fewest characters of its text.
     pub text_chars_min: Option<usize>,
@@ -233,7 +233,7 @@ impl Policy {
     /// Reads a policy.
     ///
     /// # Errors
-    /// `InvalidInput` (code `bad_policy`), naming the key that is not known or the value that does not fit.
+    /// `InvalidInput` (code `bad_policy`), naming the unknown key or the invalid value.
     pub fn parse(text: &str) -> Result<Self> {
         let read: Self = toml::from_str(text).map_err(|error| {
             let line = error.span().map_or(0, |span| {

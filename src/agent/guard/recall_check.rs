@@ -1,4 +1,4 @@
-//! Compares the answers to fixed questions in two states: the effect of a turn, or of a rollback, on recall.
+//! Compares the answers to fixed questions in two states, to show the effect of a turn or rollback on recall.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -12,7 +12,7 @@ use crate::agent::{Agent, RecallQuery};
 use crate::engine::View;
 use crate::error::Result;
 
-/// How the answer to one question differs between two states.
+/// The difference between the answers of two states to one question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct RecallChange {
     /// The question.
@@ -26,7 +26,7 @@ pub(crate) struct RecallChange {
 }
 
 impl RecallChange {
-    /// Whether both states recall the same, in whatever order.
+    /// Returns whether both states recall the same items, in any order.
     pub(crate) fn is_same(&self) -> bool {
         self.lost.is_empty() && self.gained.is_empty()
     }
@@ -39,7 +39,7 @@ pub(in crate::agent) fn compare_recall(
     newer: &View,
     queries: &[RecallQuery],
 ) -> Result<Vec<RecallChange>> {
-    // One state after the other, so that the index follows to each once.
+    // All questions go to one state, then to the other, so the index follows to each state once.
     let before = answers(agent, older, queries)?;
     let after = answers(agent, newer, queries)?;
     let both = before.into_iter().zip(after).zip(queries);

@@ -1,4 +1,4 @@
-//! The report of the guard on a change: for a person to read, and for a model to act on.
+//! The report of the guard on a change, for people and models.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
@@ -37,13 +37,13 @@ pub struct Checked {
 /// The results of all checks, in the order in which they ran.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// The checks.
+    /// The results of the checks.
     pub checks: Vec<Checked>,
     /// The counts of the change.
     pub counts: ChangeCounts,
 }
 
-/// Why a check refuses a change.
+/// The reason why a check refuses a change.
 #[derive(Default)]
 pub(super) struct Failure {
     why: String,
@@ -57,7 +57,7 @@ impl Failure {
         Self { why, ids, advice }
     }
 
-    /// The failure of a check that objects to these ids; `None` without any.
+    /// The failure of a check with these ids; `None` if there are no ids.
     pub(super) fn about(
         ids: Vec<String>,
         advice: &'static str,

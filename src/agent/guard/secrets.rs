@@ -1,4 +1,4 @@
-//! Redacts the secrets of a guarded change before anything of it is written.
+//! Redacts the secrets of a guarded change before any part of it is written.
 //!
 //! Refused and staged changes are saved drafts, so they reach the log before the last check.
 //!
@@ -23,7 +23,7 @@ use crate::object::Object;
 /// redacted form.
 ///
 /// # Errors
-/// `Denied` (code `refused`): a name holds a secret. `InvalidInput`: with a marker a text is too long.
+/// `Denied` (code `refused`): a name holds a secret. `InvalidInput`: a text with its marker is too long.
 pub(super) fn redact_staged(agent: &Agent, draft: &mut Draft) -> Result<()> {
     let mut replaced: HashMap<ObjectDigest, ObjectDigest> = HashMap::new();
     let mut is_first = true;

@@ -25,7 +25,7 @@ use crate::ingest::json::{self, ObjectLine};
 use crate::object::{Id, Origin};
 use crate::store::ChangeCounts;
 
-/// The class of names of staged changes.
+/// The prefix of the names of staged changes.
 const CLASS: &str = "drafts/";
 
 /// One line of a change.
@@ -41,7 +41,7 @@ impl StagedLine {
     /// Reads a line of JSON: an object as `put --jsonl` reads it, or `{"remove": "ID"}`.
     ///
     /// # Errors
-    /// `InvalidInput`: neither.
+    /// `InvalidInput`: the input has neither form.
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let line = json::parse(text)?;
         let Some(id) = line.get("remove") else {
@@ -61,7 +61,7 @@ impl StagedLine {
 pub(crate) struct StagedChange {
     /// Its name.
     pub name: String,
-    /// Its counts.
+    /// The counts of its changes.
     #[serde(flatten)]
     pub counts: ChangeCounts,
 }
@@ -70,13 +70,13 @@ pub(crate) struct StagedChange {
 pub(crate) type StagedInfo = ReferenceInfo;
 
 impl Agent {
-    /// Stages a change under a name, with markers in place of secrets. Each line comes with its number, for refusals. The trust rules
-    /// apply to this writer now, because another one may commit it.
+    /// Stages a change under a name, with markers in place of secrets. Each line carries its number, for refusals. The
+    /// trust rules apply to this writer now, because another writer may commit the change.
     ///
     /// # Errors
-    /// `Denied` (code `refused`): it may not be rewritten by this writer.
-    /// `InvalidInput`, naming the line: it cannot be staged; code `name_taken`: there is a change of this name; or there is
-    /// nothing to stage. As [`Memory::commit`](crate::Memory::commit).
+    /// `Denied` (code `refused`): this writer may not rewrite an object of the change. `InvalidInput`, naming the line:
+    /// the line cannot be staged; code `name_taken`: another change has this name; or the change is empty. As
+    /// [`Memory::commit`](crate::Memory::commit).
     pub(crate) fn stage(
         &self,
         name: &str,
@@ -110,15 +110,15 @@ impl Agent {
         })
     }
 
-    /// The changes of a staged change, sorted by id.
+    /// Returns the changes of a staged change, sorted by id.
     ///
     /// # Errors
-    /// `NotFound`: there is none of this name, or its base is not kept. `Corrupt` or `Io`.
+    /// `NotFound`: no staged change has this name, or its base is not kept. `Corrupt` or `Io`.
     pub(crate) fn staged_changes(&self, name: &str) -> Result<Vec<ChangedObject>> {
         Ok(Turn::new(&staged_draft(self, name, &Writer::user())?)?.changes)
     }
 
-    /// The changes that wait, newest first; their names without the class.
+    /// Returns the staged changes, newest first. Their names omit the class.
     pub(crate) fn staged(&self) -> Vec<StagedInfo> {
         let references = self.memory().references().into_iter();
         let own = references.filter_map(|mut reference| {
@@ -131,7 +131,8 @@ impl Agent {
     /// Checks a staged change on the head, where its commit would be. Changes nothing.
     ///
     /// # Errors
-    /// `Conflict`, naming the ids: another writer changed the same. As [`Self::staged_changes`] and [`Self::check`].
+    /// `Conflict`, naming the ids: another writer changed the same ids. As [`Self::staged_changes`] and
+    /// [`Self::check`].
     pub(crate) fn check_staged(&self, name: &str, checks: &Checks<'_>, writer: &Writer) -> Result<Report> {
         check(self, &staged_on_head(self, name, writer)?, checks)
     }
@@ -153,8 +154,8 @@ impl Agent {
     /// Drops a staged change.
     ///
     /// # Errors
-    /// `NotFound`: there is none of this name. `Denied` (code `less_trusted`): an untrusted writer drops what somebody trusted
-    /// staged. As [`Memory::commit`](crate::Memory::commit).
+    /// `NotFound`: no staged change has this name. `Denied` (code `less_trusted`): an untrusted writer would drop a
+    /// trusted writer's change. As [`Memory::commit`](crate::Memory::commit).
     pub(crate) fn drop_staged(&self, name: &str, writer: &Writer) -> Result<()> {
         if !writer.trust.is_trusted() {
             let draft = staged_draft(self, name, writer)?;
@@ -183,7 +184,7 @@ fn try_commit_staged(agent: &Agent, name: &str, checks: &Checks<'_>, writer: &Wr
     }
     let committed = drafts::commit(agent, draft, &Rule::GUARD)?;
     match delete_staged(agent, name, writer) {
-        // Another writer has dropped it.
+        // Another writer has dropped the staged change.
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         other => other.map_err(still_staged)?,
     }
@@ -219,7 +220,7 @@ fn stage_line(agent: &Agent, draft: &mut Draft, line: StagedLine) -> Result<()> 
     Ok(())
 }
 
-/// The writer; without a session and an actor, those of the writer who staged the change.
+/// Returns the writer. If it has neither session nor actor, those of the writer who staged the change are used.
 fn with_stager(agent: &Agent, name: &str, writer: &Writer) -> Writer {
     let mut writer = writer.clone();
     if let Some(staged) = agent.staged().into_iter().find(|staged| staged.name == name)
@@ -231,7 +232,7 @@ fn with_stager(agent: &Agent, name: &str, writer: &Writer) -> Writer {
     writer
 }
 
-/// A staged change on the head, where its commit will be (GRD-5).
+/// Returns a staged change on the head, where its commit will be (GRD-5).
 fn staged_on_head(agent: &Agent, name: &str, writer: &Writer) -> Result<Draft> {
     drop(agent.memory().refresh()?);
     let mut draft = staged_draft(agent, name, writer)?;
@@ -244,7 +245,7 @@ fn staged_draft(agent: &Agent, name: &str, writer: &Writer) -> Result<Draft> {
     opened.map_err(|error| not_staged(name, error))
 }
 
-/// The error of a step after the commit.
+/// Returns the error of a step after the commit.
 fn still_staged(error: Error) -> Error {
     error
         .with_code(ErrorCode::OutcomeUnknown)

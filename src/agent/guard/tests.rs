@@ -1,4 +1,4 @@
-//! What the guard lets through and what not, and that what it refuses changes nothing.
+//! Tests of accepted and refused changes, and that a refused change leaves the state unchanged.
 
 mod on_head;
 
@@ -32,7 +32,7 @@ fn pinned(name: &str, text: &str) -> NewObject {
     item.into_object(id(name)).unwrap()
 }
 
-/// The names of the checks that fail for a change by `writer`; nothing of it is kept then.
+/// Returns the names of the checks that fail for a change by `writer`, which must then store nothing.
 fn failed(
     agent: &Agent,
     policy: &str,
@@ -517,7 +517,7 @@ fn no_secret_of_a_guarded_change_reaches_the_disk() {
         drop(object.attributes.insert("password", "hunter2xq7"));
         object
     };
-    // One is made from the other, which is rewritten then: its first version is kept as a source.
+    // One version is derived from the other, which is then rewritten. Its first version is kept as a source.
     let turn = |draft: &mut Draft| {
         draft.put(with_key("a"))?;
         let mut derived = object("b", "fact", "made from it");

@@ -20,9 +20,9 @@ use crate::object::{Id, Object, Origin};
 pub(crate) struct ChangedObject {
     /// Its id.
     pub id: Id,
-    /// The version before; none if it is new, or was erased.
+    /// The version before; `None` if the object is new, or that version was erased.
     pub old: Option<Object>,
-    /// The version after; none if it is removed.
+    /// The version after; `None` if the object is removed.
     pub new: Option<Object>,
 }
 
@@ -36,10 +36,10 @@ impl ChangedObject {
         }
     }
 
-    /// Both versions as JSON Lines have them.
+    /// Returns both versions in the form of JSON Lines.
     ///
     /// # Errors
-    /// If a content was not loaded.
+    /// An error if a content was not loaded.
     pub(crate) fn to_json(&self) -> Result<Json> {
         let line = |object: &Option<Object>| -> Result<Json> {
             let line = object.as_ref().map(|object| stored_object_to_json(object, false));
@@ -76,7 +76,7 @@ impl<'a> Turn<'a> {
         })
     }
 
-    /// The new versions with their ids.
+    /// Iterates the new versions with their ids.
     pub(super) fn written(&self) -> impl Iterator<Item = (&ChangedObject, &Object)> {
         self.changes
             .iter()
@@ -88,7 +88,7 @@ impl<'a> Turn<'a> {
         self.draft.writer().trust
     }
 
-    /// All of it as one document, for a program that looks at it.
+    /// Returns the whole change as one document, for a checking program.
     pub(super) fn to_json(&self) -> Result<Json> {
         let writer = self.draft.writer();
         let base = self.draft.base();

@@ -9,7 +9,7 @@
 //!
 //! # Invariants
 //! - IMP-1: an import is never trusted, and never replaces a trusted object.
-//! - IMP-2: a name of the other system always becomes the same id, and no two names become one id.
+//! - IMP-2: a name of the other system always gives the same id, and two names never give the same id.
 
 pub(crate) mod odek;
 mod server_memory;
@@ -63,14 +63,14 @@ pub(crate) struct Foreign<'a> {
     /// Its content.
     pub bytes: &'a [u8],
     /// The scope of its objects. By default, facts about the person and objects of the published core go to `global`,
-    /// all others to the project.
+    /// and all others to the project.
     pub scope: Option<Scope>,
     /// The current project.
     pub place: Place,
 }
 
 impl Foreign<'_> {
-    /// The scope of its objects, unless they name one.
+    /// Returns the scope of objects that name no scope.
     fn usual_scope(&self) -> Result<Scope> {
         match &self.scope {
             Some(scope) => Ok(scope.clone()),
@@ -79,10 +79,10 @@ impl Foreign<'_> {
     }
 }
 
-/// A part of a file that was not imported, or not unchanged.
+/// A part of a file that was omitted, or imported with changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct ForeignFinding {
-    /// Its place: a line, an entry, a name.
+    /// Its place in the file: a line, an entry or a name.
     pub at: String,
     /// The reason.
     pub what: String,
@@ -91,19 +91,19 @@ pub(crate) struct ForeignFinding {
 /// The outcome of an import.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct ForeignTaken {
-    /// New objects.
+    /// The number of new objects.
     pub created: u64,
-    /// Objects with a new version.
+    /// The number of objects with a new version.
     pub updated: u64,
-    /// Objects that equal the file.
+    /// The number of objects that equal the file.
     pub unchanged: u64,
-    /// Objects that were stored with flags of the scan.
+    /// The number of objects stored with flags of the scan.
     pub flagged: u64,
-    /// Objects in quarantine.
+    /// The number of quarantined objects.
     pub quarantined: u64,
-    /// Refused objects.
+    /// The number of refused objects.
     pub refused: u64,
-    /// Earlier versions in history.
+    /// The number of earlier versions added to history.
     pub past: u64,
     /// Faults of the file.
     pub findings: Vec<ForeignFinding>,
@@ -114,7 +114,7 @@ pub(crate) struct ForeignTaken {
     pub commit: CommitInfo,
 }
 
-/// The attribute of a fact about two things: a map `{from, type, to}`.
+/// The attribute of a relation between two entities: a map `{from, type, to}`.
 const RELATION: &str = "relation";
 /// The prefix of foreign attributes whose names have another meaning in Treering.
 const FOREIGN: &str = "snap.";
@@ -141,7 +141,7 @@ impl Mapped {
         self.findings.push(ForeignFinding { at, what });
     }
 
-    /// Adds an object, or a finding if its name became no id.
+    /// Adds an object, or a finding if its name cannot become an id.
     fn push(
         &mut self,
         at: String,
@@ -164,25 +164,25 @@ impl Mapped {
     }
 }
 
-/// Whether an error concerns one part of a file and no other. A missing project concerns the whole file.
+/// Whether an error concerns only one part of a file. A missing project concerns the whole file.
 fn is_partial(error: &Error) -> bool {
     error.code() == ErrorCode::Erased
         || (error.kind() == ErrorKind::InvalidInput && error.code() != ErrorCode::NoPlace)
 }
 
-/// The error of a file that cannot be read at all.
+/// Returns the error for a file that cannot be read as a whole.
 fn unreadable(why: impl Into<String>) -> Error {
     Error::invalid(why)
         .with_code(ErrorCode::Unreadable)
         .with_hint("--format lists the formats")
 }
 
-/// The mark of a text in an id. The key keeps others than the store's owner from testing guesses.
+/// Returns the mark of a text in an id. The key prevents anybody but the owner of the store from testing guesses.
 fn mark_of(key: &[u8; 32], text: &str) -> String {
     to_hex(&keyed(key, text.as_bytes())[..16])
 }
 
-/// IMP-2: the id of a name: the name itself where an id can hold it, else its mark.
+/// IMP-2: returns the id of a name: the name itself if it is a valid id, else its mark.
 fn id_for(key: &[u8; 32], scope: &Scope, folder: &str, name: &str) -> Result<Id> {
     let scope = scope.as_str();
     let prefix = if scope == Scope::GLOBAL {
@@ -198,7 +198,7 @@ fn id_for(key: &[u8; 32], scope: &Scope, folder: &str, name: &str) -> Result<Id>
     Id::new(&format!("{prefix}{}", mark_of(key, name)))
 }
 
-/// Attributes of the other system, with a prefix where Treering gives a name another meaning.
+/// Returns the attributes of the other system, with a prefix on names that have another meaning in Treering.
 fn other_attributes(
     other: &serde_json::Map<String, serde_json::Value>,
     at: &str,
@@ -331,7 +331,7 @@ fn take_object(change: &mut Change<'_>, object: NewObject) -> Result<(Fate, Opti
     Ok((passed.fate, said))
 }
 
-/// Puts an earlier version into history, unless the scan holds it back.
+/// Adds an earlier version to history, unless the scan stops it.
 fn take_past(change: &mut Change<'_>, object: NewObject) -> Result<bool> {
     let id = object.id.clone();
     let reviewed = review(change.agent(), item_of(object)?)?;

@@ -1,4 +1,4 @@
-//! Fact files of odek: facts in plain text, separated by lines with the section sign (U+00A7) alone.
+//! Fact files of odek: facts in plain text, separated by lines that hold only the section sign (U+00A7).
 //!
 //! `user.md` holds facts about the person, `env.md` facts about the environment.
 //!
@@ -38,7 +38,7 @@ struct FactFile {
     repeated: Vec<usize>,
 }
 
-/// Returns the subject of a file by its name without folders.
+/// Returns the subject of a fact file, given its name without folders.
 pub(crate) fn scope_of_file(name: &str) -> Option<FactScope> {
     match name {
         "user.md" => Some(FactScope::User),
@@ -77,7 +77,7 @@ fn read_facts(text: &str) -> FactFile {
     file
 }
 
-/// Maps a fact file to facts.
+/// Maps a fact file to objects.
 pub(super) fn map(foreign: &Foreign<'_>, about: FactScope, key: &[u8; 32]) -> Result<Mapped> {
     let scope = match (&foreign.scope, about) {
         (None, FactScope::User) => Scope::default(),

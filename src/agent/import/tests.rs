@@ -1,4 +1,4 @@
-//! Tests of memories of other systems on their way in.
+//! Tests of the import of memories from other systems.
 
 use super::*;
 use crate::agent::session::extraction::FactScope;
@@ -66,7 +66,7 @@ fn a_graph_becomes_entities_and_facts() {
         .filter(|object| object.kind() == "fact");
     let facts: Vec<Object> = facts.collect();
     assert_eq!(facts[0].content(), Some("Ada works_at Acme"));
-    // The same file again changes nothing; a longer one changes what it says.
+    // The same file again changes nothing; a longer one changes only its own objects.
     let again = import(agent, ForeignFormat::ServerMemory, GRAPH.as_bytes());
     assert_eq!((again.created, again.updated, again.unchanged), (0, 0, 3));
     assert_eq!(again.commit.digest, taken.commit.digest);
@@ -101,7 +101,7 @@ fn every_name_becomes_an_id_of_its_own() {
     let test = TestMemory::new(Settings::default());
     let agent = &test.agent;
     let long = "x".repeat(300);
-    // Named as the digest of another one.
+    // A name that equals the digest of another name.
     let digest = to_hex(&keyed(agent.names_key(), long.as_bytes())[..16]);
     let names = [
         "cafe\u{301}",
@@ -168,7 +168,7 @@ fn the_published_cores_file_becomes_a_tree_with_its_history() {
     );
     let kid = get(agent, "kid");
     assert_eq!((kid.parent(), kid.scope()), (Some("root"), "project:tea"));
-    // A parent that is not there, and a circle, cost the parent only.
+    // A missing parent or a cycle only loses the parent.
     assert_eq!(get(agent, "lost").parent(), None);
     assert!(get(agent, "one").parent().is_none() != get(agent, "two").parent().is_none());
     let again = import(agent, ForeignFormat::Snap, SNAP.as_bytes());

@@ -1,4 +1,4 @@
-//! Citations: typed, in an attribute, in a file.
+//! Citations: as typed text, as an attribute, and in a file.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
@@ -27,9 +27,9 @@ impl Citation {
     /// Reads `FILE`, `FILE:LINE` or `FILE:LINE:NOTE`.
     ///
     /// # Errors
-    /// `InvalidInput`: it names no file, or line 0.
+    /// `InvalidInput`: the file is missing, or the line is 0.
     pub(crate) fn from_text(text: &str) -> Result<Self> {
-        // A line is digits between colons or before the end: an address may have a port, and a path a colon.
+        // Only digits between colons or at the end are a line, because an address may have a port, and a path a colon.
         let at_line = text.match_indices(':').find_map(|(at, _)| {
             let rest = &text[at + 1..];
             let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -58,7 +58,7 @@ impl Citation {
         })
     }
 
-    /// The citations of an attribute's value; other values are skipped.
+    /// Reads the citations of an attribute's value, and skips other values.
     pub(in crate::agent) fn all_of(value: &Value) -> Vec<Self> {
         let Value::List(list) = value else {
             return Vec::new();
@@ -77,7 +77,7 @@ impl Citation {
     }
 }
 
-/// The attribute's value; `None` for no citation, which is not stored.
+/// Returns the attribute's value; `None` without citations, which stores no attribute.
 pub(in crate::agent) fn citations_value(citations: Vec<Citation>) -> Option<Value> {
     let list: Vec<Value> = citations.into_iter().map(citation_value).collect();
     (!list.is_empty()).then_some(Value::List(list))

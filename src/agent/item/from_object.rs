@@ -1,4 +1,4 @@
-//! Converts an object back to the item that would become it, to change and review it again.
+//! Converts an object back to the item from which it was made, to change and review it again.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
@@ -11,8 +11,8 @@ use crate::agent::vocabulary::attribute;
 use crate::error::Result;
 use crate::object::{Attributes, Id, NewObject, Object, Value};
 
-/// Returns the item of an object. An attribute of the vocabulary that has another type than its own stays among the
-/// others, where [`NewItem::into_object`] refuses it by name.
+/// Returns the item of an object. An attribute of the vocabulary with a wrong type stays among the others.
+/// [`NewItem::into_object`] then refuses it by name.
 pub(in crate::agent) fn item_of(object: NewObject) -> Result<NewItem> {
     let mut item = NewItem::new(object.content.unwrap_or_default());
     item.id = Some(object.id);
@@ -29,7 +29,7 @@ pub(in crate::agent) fn item_of(object: NewObject) -> Result<NewItem> {
     Ok(item)
 }
 
-/// Sets the field of an attribute. Returns the value if its type is not the field's.
+/// Sets the field of an attribute. Returns the value if it has the wrong type for the field.
 fn take(item: &mut NewItem, name: &str, value: Value) -> Result<Option<Value>> {
     let word = match name {
         attribute::SPEAKER => Some(&mut item.speaker),
@@ -73,7 +73,7 @@ fn are_texts(list: &[Value]) -> bool {
     list.iter().all(|value| value.as_text().is_some())
 }
 
-/// The attributes that only verbs set. Files do not give them.
+/// The attributes that only verbs set, and files never do.
 pub(in crate::agent) const MADE_BY_VERBS: [&str; 8] = [
     attribute::LEVEL,
     attribute::ORIGINAL,
@@ -126,7 +126,7 @@ mod tests {
         drop(item.others.insert("colour", "green"));
         let object = item.clone().into_object(id.clone()).unwrap();
         assert_eq!(item_of(object).unwrap(), item);
-        // An attribute of another type than its field is not read as the field.
+        // An attribute with the wrong type for its field does not set the field.
         let mut odd = NewItem::new("x").into_object(id.clone()).unwrap();
         drop(odd.attributes.insert(attribute::PINNED, "yes"));
         assert!(item_of(odd).unwrap().into_object(id).is_err());

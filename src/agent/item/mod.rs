@@ -1,7 +1,7 @@
 //! Items: objects with the fields of the vocabulary.
 //!
-//! An [`Item`] is a typed look at an object and keeps it whole; a [`NewItem`] becomes an object. Attributes that the
-//! vocabulary does not know stay as they are.
+//! An [`Item`] is a typed view of an object and keeps it whole; a [`NewItem`] becomes an object. Attributes outside the
+//! vocabulary stay unchanged.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
@@ -21,25 +21,25 @@ use crate::error::{Error, Result};
 use crate::ingest::shown;
 use crate::object::{Attributes, Id, Kind, NewObject, Object, Scope, Time, Value};
 
-/// The sensitivity of an item, mildest first.
+/// The sensitivity of an item, least sensitive first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sensitivity {
     /// Anybody may see it.
     #[default]
     None,
-    /// It is about a person.
+    /// It is about a person (personal data).
     Pii,
-    /// It is about the inside of an organisation.
+    /// It is about internal matters of an organisation.
     Internal,
     /// It grants access.
     Credentials,
 }
 
 impl Sensitivity {
-    /// All of them, mildest first.
+    /// All of them, least sensitive first.
     pub(crate) const ALL: [Self; 4] = [Self::None, Self::Pii, Self::Internal, Self::Credentials];
 
-    /// Returns the name in attributes and on the command line.
+    /// Returns the name for attributes and the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -54,10 +54,10 @@ impl Sensitivity {
         Self::ALL.into_iter().find(|one| one.name() == name)
     }
 
-    /// As [`Self::from_name`], for typed text.
+    /// As [`Self::from_name`], for text that a person typed.
     ///
     /// # Errors
-    /// `InvalidInput`: there is none of that name; the hint has all names.
+    /// `InvalidInput`: the name is unknown; the hint lists all names.
     pub(crate) fn from_text(name: &str) -> Result<Self> {
         Self::from_name(name).ok_or_else(|| {
             Error::invalid(format!("'{}' is not a sensitivity", shown(name)))
@@ -66,14 +66,14 @@ impl Sensitivity {
     }
 }
 
-/// An item that is to be remembered.
+/// An item to remember.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewItem {
-    /// Its name; `None` makes one.
+    /// Its id; `None` generates one.
     pub id: Option<Id>,
     /// The kind.
     pub kind: Kind,
-    /// Where it belongs.
+    /// The scope that it belongs to.
     pub scope: Scope,
     /// The text.
     pub text: String,
@@ -85,11 +85,11 @@ pub struct NewItem {
     pub subject: Option<String>,
     /// The session it was said in.
     pub session: Option<String>,
-    /// Its place in the session.
+    /// Its position in the session.
     pub order: Option<i64>,
-    /// When the event happened; the commit records when the item was stored.
+    /// The time of the event; the commit records the time of storing.
     pub time: Option<Time>,
-    /// When it stops being shown.
+    /// The time from which it is no longer shown.
     pub expires: Option<Time>,
     /// The places that state it.
     pub citations: Vec<Citation>,
@@ -99,18 +99,18 @@ pub struct NewItem {
     pub sensitivity: Option<Sensitivity>,
     /// Its source.
     pub source: Option<String>,
-    /// Whether it is never shortened and never forgotten by age.
+    /// Whether decay never shortens or forgets it.
     pub is_pinned: bool,
     /// The superseded items.
     pub supersedes: Vec<Id>,
-    /// The versions that it was made from.
+    /// The versions that it was derived from.
     pub derived_from: Vec<ObjectDigest>,
     /// Other attributes.
     pub others: Attributes,
 }
 
 impl NewItem {
-    /// A fact without a name in the scope `global`.
+    /// Returns a fact without an id in the scope `global`.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             id: None,
@@ -135,10 +135,11 @@ impl NewItem {
         }
     }
 
-    /// Returns the object under `id`.
+    /// Returns the object of the item under `id`.
     ///
     /// # Errors
-    /// `InvalidInput`: a confidence outside 0 to 1, a line 0, an attribute of the vocabulary among the others.
+    /// `InvalidInput`: the confidence is outside 0 to 1, a line is 0, or the others contain an attribute of the
+    /// vocabulary.
     pub fn into_object(self, id: Id) -> Result<NewObject> {
         self.check()?;
         let mut object = NewObject::new(id, self.kind);
@@ -230,10 +231,11 @@ pub(in crate::agent) const KNOWN: [&str; 11] = [
     attribute::SUPERSEDES,
 ];
 
-/// The attributes of notes, sessions and summaries that their verbs set, beside those that all verbs may set.
+/// The attributes that only the verbs of notes, sessions and summaries set, in addition to those that every verb may
+/// set.
 const OF_SESSIONS: [&str; 2] = [attribute::OWNER, attribute::GRANULARITY];
 
-/// The kind of a name in the vocabulary.
+/// Returns the kind for a name of the vocabulary.
 pub(in crate::agent) fn known_kind(name: &'static str) -> Kind {
     Kind::new(name).expect("the names of the vocabulary are kinds")
 }
@@ -255,7 +257,7 @@ pub(in crate::agent) fn add_new<T: PartialEq>(list: &mut Vec<T>, more: impl Into
     }
 }
 
-/// A list of texts; `None` for an empty one, which is not stored.
+/// Returns a list of texts; `None` for an empty one, which stores no attribute.
 pub(in crate::agent) fn texts(texts: &[String]) -> Option<Value> {
     let list: Vec<Value> = texts.iter().map(|text| Value::from(text.as_str())).collect();
     (!list.is_empty()).then_some(Value::List(list))
@@ -283,7 +285,7 @@ pub(in crate::agent) fn integer_of(object: &Object, name: &str) -> Option<i64> {
     object.attribute(name)?.as_integer()
 }
 
-/// A look at an object as an item. Attributes of another type than the vocabulary's read as absent.
+/// A view of an object as an item. An attribute with a wrong type reads as absent.
 #[derive(Clone, Debug)]
 pub struct Item {
     object: Object,
@@ -301,7 +303,7 @@ impl Item {
         &self.object
     }
 
-    /// The object, for the caller to keep.
+    /// Returns the object itself, and drops the item.
     pub fn into_object(self) -> Object {
         self.object
     }
@@ -331,7 +333,7 @@ impl Item {
         self.word(attribute::SESSION)
     }
 
-    /// Its place in the session.
+    /// Its position in the session.
     pub(crate) fn order(&self) -> Option<i64> {
         integer_of(&self.object, attribute::ORDER)
     }
@@ -363,7 +365,7 @@ impl Item {
         self.word(attribute::SOURCE)
     }
 
-    /// Whether it is never shortened and never forgotten by age.
+    /// Whether decay never shortens or forgets it.
     pub(crate) fn is_pinned(&self) -> bool {
         self.object.attribute(attribute::PINNED) == Some(Value::Bool(true))
     }
@@ -373,12 +375,12 @@ impl Item {
         self.texts(attribute::SUPERSEDES)
     }
 
-    /// How far decay went: `None` is the full text.
+    /// The level of decay; `None` for a full text.
     pub(crate) fn level(&self) -> Option<String> {
         self.word(attribute::LEVEL)
     }
 
-    /// The digest of the version with the full text, where decay made this one.
+    /// The digest of the version with the full text, if decay shortened this one.
     pub(crate) fn original(&self) -> Option<ObjectDigest> {
         self.word(attribute::ORIGINAL)?.parse().ok()
     }
@@ -393,7 +395,7 @@ impl Item {
         self.texts(attribute::FLAGS)
     }
 
-    /// When the event happened, else when the item was stored.
+    /// Returns the time of the event, else `stored`, the time of storing.
     pub(crate) fn time(&self, stored: Time) -> Time {
         self.object.event_time().unwrap_or(stored)
     }

@@ -1,4 +1,4 @@
-//! Items become objects, and objects items.
+//! Tests of the conversion between items and objects.
 
 use super::*;
 use crate::object::Origin;

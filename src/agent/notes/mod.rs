@@ -13,9 +13,9 @@
 //! - `note` and `remember` check the owner of a note or session (`not_owner`); `put` and a guarded draft do not.
 //!
 //! # Invariants
-//! - NTR-1: reading makes no commit and moves no root, and shows notes of one scope only.
+//! - NTR-1: reading makes no commit, leaves the root unchanged, and shows notes of one scope only.
 //! - NTW-1: a write replaces only a note of this scope and session.
-//! - NTW-2: a note that is replaced keeps its id and the time it was created.
+//! - NTW-2: a replaced note keeps its id and its creation time.
 //! - NTW-3: a write removes or replaces no note that is more trusted than the writer.
 
 pub(crate) mod rank;
@@ -66,29 +66,29 @@ pub struct NoteRead {
     pub item: Item,
     /// The session that it belongs to.
     pub owner: Option<String>,
-    /// When it was written first.
+    /// The time of the first write.
     pub created: Option<Time>,
-    /// When it was written last.
+    /// The time of the last write.
     pub updated: Option<Time>,
     /// When it was last read before, if that is known.
     pub read: Option<Time>,
 }
 
-/// A note that fits a query.
+/// A note that matches a query.
 #[derive(Clone, Debug)]
 pub struct NoteFound {
     /// The note.
     pub note: NoteRead,
-    /// Whether it belongs to the session that asks.
+    /// Whether it belongs to the requesting session.
     pub is_own: bool,
-    /// How well it fits, above 0 and at most 1.
+    /// The score of the match, above 0 and at most 1.
     pub score: f64,
-    /// The part of the text that fits.
+    /// The part of the text that matches.
     pub snippet: String,
 }
 
 impl Agent {
-    /// Returns the note `id` of `scope`; `None` if there is none.
+    /// Returns the note `id` of `scope`; `None` if it does not exist.
     ///
     /// # Errors
     /// As [`View::get`].
@@ -97,8 +97,8 @@ impl Agent {
         found.map(|object| note_read(view, object)).transpose()
     }
 
-    /// The same, and keeps that the note was read now, which lifts it in [`Self::search_notes`]. Nothing is kept of a note
-    /// that is not there.
+    /// As [`Self::find_note`]. It also records the time of the read, which raises the note in [`Self::search_notes`]. A
+    /// read of a missing note is not recorded.
     ///
     /// # Errors
     /// As [`View::get`].
@@ -110,10 +110,10 @@ impl Agent {
         Ok(found)
     }
 
-    /// Returns the notes of `scope`, newest first; only those that belong to the root of `session`, if one is named.
+    /// Returns the notes of `scope`, newest first. If a `session` is given, only notes of its root are returned.
     ///
     /// # Errors
-    /// As [`View::query`].
+    /// The errors of [`View::query`].
     pub fn notes(&self, view: &View, scope: &Scope, session: Option<&str>) -> Result<Vec<NoteRead>> {
         let owner = session.map(|session| root_session(view, session)).transpose()?;
         let mut notes = note_objects(view, scope, owner.as_deref())?
@@ -128,11 +128,11 @@ impl Agent {
         Ok(notes)
     }
 
-    /// Returns at most `limit` notes of `scope` that fit `query`, best first: by words, freshness, and when they were read;
-    /// those of the root of `session` before others with the same score.
+    /// Returns at most `limit` notes of `scope` that match `query`, best first. The score combines words, freshness and
+    /// the last read. At equal scores, notes of the root of `session` come first.
     ///
     /// # Errors
-    /// As [`View::query`].
+    /// The errors of [`View::query`].
     pub fn search_notes(
         &self,
         view: &View,
@@ -169,9 +169,10 @@ impl Agent {
     /// Writes a note.
     ///
     /// # Errors
-    /// `Denied` (code `not_owner`) if the note to be replaced belongs to another session, (`less_trusted`) if a note that would
-    /// go is more trusted than the writer, (`refused`) if the scan refuses the text; `InvalidInput` if the text is empty and nothing is to be replaced, or the id belongs to something
-    /// else (`id_taken`); as a commit.
+    /// `Denied`: the note to replace belongs to another session (code `not_owner`), a note to remove is more trusted
+    /// than the writer (`less_trusted`), or the scan refuses the text (`refused`). `InvalidInput`: the text is empty
+    /// and there is no note to replace, or the id belongs to another kind of object (`id_taken`). Also the errors of a
+    /// commit.
     pub fn write_note(&self, note: &NewNote, writer: &Writer) -> Result<NoteWritten> {
         if note.text.trim().is_empty() && note.replace.is_none() {
             return Err(Error::invalid("the note is empty").with_hint("give it a text"));
@@ -186,11 +187,11 @@ impl Agent {
         })
     }
 
-    /// Deletes the note `id` of `scope`, whichever session wrote it. Answers whether there was one, and the commit.
+    /// Deletes the note `id` of `scope`, whichever session wrote it. Returns whether the note existed, and the commit.
     ///
     /// # Errors
-    /// `InvalidInput` (code `id_taken`) if the id belongs to something that is no note; `Denied` (code `less_trusted`) if it is
-    /// more trusted than the writer; as a commit.
+    /// `InvalidInput` (code `id_taken`) if the id belongs to an object that is not a note; `Denied` (code
+    /// `less_trusted`) if the note is more trusted than the writer; also the errors of a commit.
     pub fn delete_note(&self, id: &Id, scope: &Scope, writer: &Writer) -> Result<(bool, CommitInfo)> {
         let done = change(self, writer, &Rule::NOTE, |change| remove_note(change, id, scope))?;
         Ok((done.value, done.committed.commit))
@@ -213,20 +214,20 @@ fn note_read(view: &View, object: Object) -> Result<NoteRead> {
 /// The notes that a new one replaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replace {
-    /// The note of this id; there may be none.
+    /// The note with this id, if it exists.
     One(Id),
     /// Every note of the same session.
     Own,
 }
 
-/// A note that is to be written.
+/// A note to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewNote {
     /// Its text. An empty text only removes the notes to replace.
     pub text: String,
-    /// Where it belongs: the project.
+    /// The scope that it belongs to: the project.
     pub scope: Scope,
-    /// The session that writes; the note belongs to its root.
+    /// The session that writes. The note belongs to its root.
     pub session: String,
     /// The notes that it replaces.
     pub replace: Option<Replace>,
@@ -238,7 +239,7 @@ pub struct NewNote {
 pub enum NoteAction {
     /// A new note was written.
     Created,
-    /// The note has another text, or replaces others.
+    /// The note has a new text, or replaced others.
     Replaced,
     /// The note has this text already.
     Unchanged,
@@ -249,7 +250,7 @@ pub enum NoteAction {
 }
 
 impl NoteAction {
-    /// The word for it.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -261,7 +262,7 @@ impl NoteAction {
     }
 }
 
-/// A note was written.
+/// The answer to [`Agent::write_note`].
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NoteWritten {
     /// The note; `None` if the write only removed notes.

@@ -91,13 +91,13 @@ fn another_sessions_note_is_deleted_but_not_replaced() {
     );
     assert!(refused.message().contains("'s1'"), "{refused}");
     assert_eq!(texts(agent), ["mine"]);
-    // With an empty text it is a deletion, which any session of the project may do; a miss is no failure.
+    // An empty text deletes the note, which any session of the project may do. A missing note is not an error.
     let gone = note("", "s2", Some(Replace::One(id.clone())));
     let deleted = agent.write_note(&gone, &Writer::user()).unwrap();
     assert_eq!((deleted.action, deleted.cleared), (NoteAction::Deleted, 1));
     assert_eq!(agent.write_note(&gone, &Writer::user()).unwrap().cleared, 0);
     assert!(texts(agent).is_empty());
-    // What was deleted comes back by undo.
+    // Undo restores the deleted note.
     agent.memory().undo(&Writer::user()).unwrap();
     assert_eq!(texts(agent), ["mine"]);
     let (is_there, _) = agent

@@ -7,7 +7,7 @@
 //! L7, inside `agent`. Derived: dropping it costs time only.
 //!
 //! # Invariants
-//! - KNT-1: a found object is in the asked state, scope and kind, and has the same text.
+//! - KNT-1: a found object is in the requested state, scope and kind, and has the same text.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +24,7 @@ use crate::error::{ErrorCode, Result};
 use crate::object::Object;
 use crate::threads::Mutex;
 
-/// The first bytes of a key path, which name an id in indexes.
+/// The first bytes of a key path, which identify an id in indexes.
 pub(super) type Key = [u8; 16];
 
 /// The items of a scope.
@@ -38,7 +38,7 @@ pub(in crate::agent) struct ScopeCount {
 /// The duplicate index of one state.
 pub(in crate::agent) type DuplicateIndex = Followed<Texts>;
 
-/// The texts, as objects contribute to them.
+/// The data of the index; each object adds its share.
 #[derive(Default, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(clippy::struct_field_names, reason = "texts are the main part of the texts")]
 pub(in crate::agent) struct Texts {
@@ -57,7 +57,7 @@ pub(super) fn text_hash(scope: &str, kind: &str, text: &str) -> u64 {
     let mut bytes = Vec::with_capacity(scope.len() + kind.len() + text.len() + 2);
     for name in [scope, kind] {
         bytes.extend_from_slice(name.as_bytes());
-        // No scope or kind holds a control character.
+        // A scope or kind never holds a control character, so 0 separates them.
         bytes.push(0);
     }
     bytes.extend_from_slice(collapsed(text).as_bytes());
@@ -135,7 +135,7 @@ impl DuplicateIndex {
         }
     }
 
-    /// Keeps the index on disk if much changed since it was kept. Returns whether it did.
+    /// Saves the index to disk if much changed since the last save. Returns whether it did.
     ///
     /// # Errors
     /// As [`Followed::keep`].
@@ -148,8 +148,8 @@ impl DuplicateIndex {
         slot.insert(Self::of(Some(known), &memory.view())?).keep(memory)
     }
 
-    /// The trusted or untrusted items of a scope, and the expired ones among them. Of fewer than `enough` items all
-    /// count: only a full scope is checked for expired and superseded items.
+    /// Counts the trusted or untrusted items of a scope, and finds the expired ones. With fewer than `enough` items all
+    /// count, because only a full scope is checked for expired and superseded items.
     ///
     /// # Errors
     /// `Corrupt` or `Io`: an object cannot be read.
@@ -192,7 +192,7 @@ impl DuplicateIndex {
     /// A live item of this scope and kind with the same text, whose hash is `hash`, if `accept` takes it.
     ///
     /// # Errors
-    /// `Corrupt` or `Io`: it cannot be read.
+    /// `Corrupt` or `Io`: the object cannot be read.
     pub(super) fn find(
         &self,
         hash: u64,

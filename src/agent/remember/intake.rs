@@ -23,7 +23,7 @@ pub(super) struct Intake<'c, 'a> {
     pub(super) change: &'c mut Change<'a>,
     /// Items that are superseded here, and freed quota.
     superseded: BTreeSet<Id>,
-    /// The ids of staged items by text hash. The duplicate index has the texts of the state.
+    /// The ids of staged items, by text hash. The duplicate index knows only the texts of the state.
     texts: HashMap<u64, Id>,
 }
 
@@ -36,12 +36,12 @@ impl<'c, 'a> Intake<'c, 'a> {
         }
     }
 
-    /// The state that items are compared with.
+    /// Returns the state with which items are compared.
     pub(super) fn view(&self) -> &View {
         self.change.base()
     }
 
-    /// The id that an item gets: its own, that of its key, or a new one.
+    /// Returns the id for an item: its own, the one derived from its key, or a new one.
     pub(super) fn id_of(&mut self, item: &NewItem, key: Option<&str>) -> Result<Id> {
         match (&item.id, key) {
             (Some(id), _) => Ok(id.clone()),
@@ -76,8 +76,8 @@ impl<'c, 'a> Intake<'c, 'a> {
         self.change.class().is_trusted() && !object.origin().is_trusted()
     }
 
-    /// The object that an item would replace. Refuses one of another scope, of a session (RMB-3), or more trusted than the writer
-    /// (RMB-2).
+    /// Returns the object that an item would replace. Refuses an object of another scope, of a session (RMB-3), or more
+    /// trusted than the writer (RMB-2).
     pub(super) fn check_replaced(&self, id: &Id, item: &NewItem) -> Result<Option<Object>> {
         let Some(object) = self.change.present(id)? else {
             return Ok(None);
@@ -260,7 +260,7 @@ fn hash_of(item: &NewItem) -> u64 {
     text_hash(item.scope.as_str(), item.kind.as_str(), &item.text)
 }
 
-/// The session that owns an object: a note, an object below the session, or the session itself.
+/// Returns the session that owns an object: the owner of a note, the session above an object, or the session itself.
 pub(super) fn owner_of(object: &Object) -> Option<String> {
     let item = Item::from(object.clone());
     let note = item.owner().filter(|_| object.kind() == kind::NOTE);

@@ -1,4 +1,4 @@
-//! An item as a line of JSON.
+//! Reads an item from a line of JSON.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
@@ -16,7 +16,7 @@ use crate::object::{Id, Kind, Value};
 /// has its name.
 ///
 /// # Errors
-/// `InvalidInput`, naming the field that is missing or not of its type.
+/// `InvalidInput`, naming the field that is missing or of the wrong type.
 pub(super) fn item_of(line: &[u8], options: &LinesOptions) -> Result<(NewItem, Vec<String>)> {
     let text = std::str::from_utf8(line).map_err(|_| Error::invalid("it is not UTF-8"))?;
     let json = parse(text)?;
@@ -91,7 +91,7 @@ fn set(item: &mut NewItem, name: &str, value: &Json, options: &LinesOptions) -> 
     Ok(true)
 }
 
-/// A name, which may be a number.
+/// Reads a name, given as a text or a number.
 fn name_of(json: &Json) -> Result<String> {
     match json {
         Json::Number(number) => Ok(number.to_string()),
@@ -99,7 +99,7 @@ fn name_of(json: &Json) -> Result<String> {
     }
 }
 
-/// A map `{file, line?, note?}`, or a text `FILE:LINE:NOTE`.
+/// Reads a citation: a map `{file, line?, note?}`, or a text `FILE:LINE:NOTE`.
 fn citation(json: &Json) -> Result<Citation> {
     if let Some(text) = json.as_str() {
         return Citation::from_text(text);
@@ -159,7 +159,7 @@ mod tests {
             "session":"s1","order":3,"time":"2026-01-31T08:15:00Z","expires":1800000000,"tags":["tea"],
             "citations":[{"file":"a.rs","line":7,"note":"here"},"b.rs:9"],"confidence":0.5,"sensitivity":"pii",
             "source":"chat","pinned":true,"supersedes":["old"],"attributes":{"colour":"green"},"order":3}"#;
-        // The key that stands twice is refused before anything is read.
+        // A repeated key is refused before any field is read.
         assert!(read(line).unwrap_err().message().contains("repeated"));
         let item = read(&line.replace(r#","order":3}"#, "}")).unwrap();
         assert_eq!(item.id.as_ref().unwrap().as_str(), "a");

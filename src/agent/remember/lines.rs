@@ -1,4 +1,4 @@
-//! Many items at once: lines of JSON, in few commits.
+//! Stores many items from lines of JSON, in few commits.
 //!
 //! A refused line is in the answer with its number, and stops no other line. All processors read and scan some thousand lines at
 //! a time. Memory holds one batch.
@@ -28,28 +28,28 @@ use crate::threads::{beside, processors};
 
 /// The default number of lines in a commit.
 const BATCH_LINES: usize = 10_000;
-/// Lines that are read and scanned at once, and their bytes.
+/// The most lines that are read and scanned at once, and the most bytes.
 const READ_LINES: usize = 4_096;
 const READ_BYTES: usize = 8 << 20;
-/// Unknown fields named in an answer.
+/// The most unknown fields that an answer names.
 const UNKNOWN_MAX: usize = 100;
 /// The fewest lines that are worth a thread.
 const THREAD_LINES_MIN: usize = 64;
 
-/// Defaults of the lines, and the size of their commits.
+/// Defaults for fields that a line omits, and the size of commits.
 #[derive(Clone, Debug)]
 pub struct LinesOptions {
     /// The meaning of the words `project`, `session` and `agent`.
     pub place: Place,
-    /// The scope of lines that name none.
+    /// The scope of lines that name no scope.
     pub scope: Scope,
-    /// Their kind.
+    /// The kind of lines that name no kind.
     pub kind: Kind,
-    /// Their session.
+    /// The session of lines that name no session.
     pub session: Option<String>,
-    /// Their source.
+    /// The source of lines that name no source.
     pub source: Option<String>,
-    /// Lines of a commit, at least 1.
+    /// The number of lines per commit, at least 1.
     pub batch_lines: usize,
 }
 
@@ -71,26 +71,26 @@ impl Default for LinesOptions {
 pub struct RefusedLine {
     /// Its number, from 1.
     pub line: u64,
-    /// The id that it gives.
+    /// The id in the line.
     pub id: Option<String>,
     /// `block`, `quarantine`, `denied` or `invalid`.
     pub verdict: &'static str,
-    /// Why, without its text.
+    /// The reason, without the text of the line.
     pub reason: String,
 }
 
 /// The answer to [`Agent::remember_lines`].
 #[derive(Clone, Debug)]
 pub struct LinesRemembered {
-    /// Lines that made a new id or a new version.
+    /// The number of lines that stored a new id or a new version.
     pub stored: u64,
     /// Lines that changed nothing, with [`Self::duplicates`].
     pub unchanged: u64,
-    /// Lines without an id whose text another item has.
+    /// The number of lines without an id whose text another item has.
     pub duplicates: u64,
-    /// Lines that were not stored.
+    /// The lines that were not stored.
     pub refused: Vec<RefusedLine>,
-    /// Lines that were stored with the attribute `flags`.
+    /// The number of lines stored with the attribute `flags`.
     pub flagged: u64,
     /// Unknown fields, which became attributes; at most 100 of them.
     pub unknown: BTreeSet<String>,
@@ -110,7 +110,7 @@ pub struct LinesRemembered {
 pub(crate) struct LinesBatch<'a> {
     /// Its refused lines.
     pub(crate) refused: &'a [RefusedLine],
-    /// How many were stored with the attribute `flags`.
+    /// The number of its lines stored with the attribute `flags`.
     pub(crate) flagged: u64,
     /// The name under `rejected/` of the quarantined lines.
     pub(crate) held: Option<&'a str>,
@@ -167,7 +167,7 @@ pub(in crate::agent) fn follow_lines(
     }
 }
 
-/// Reads and reviews lines, on so many threads.
+/// Reads and reviews lines on `threads` threads.
 fn look_at(agent: &Agent, lines: &[Line], options: &LinesOptions, threads: usize) -> Vec<Looked> {
     if threads < 2 || lines.len() < 2 * THREAD_LINES_MIN {
         return lines.iter().map(|line| look(agent, line, options)).collect();
@@ -221,14 +221,14 @@ fn read_some(lines: &mut impl Iterator<Item = Result<Line>>, most: usize) -> Res
     Ok(read)
 }
 
-/// The lines of one commit after the other.
+/// The current batch, which becomes one commit, and the answer so far.
 struct Batch<T> {
     answer: LinesRemembered,
     progress: T,
-    /// Lines that earlier batches refused and flagged.
+    /// The numbers of lines that earlier batches refused and flagged.
     refused_before: usize,
     flagged_before: u64,
-    /// Whether the lines are at their end.
+    /// Whether all lines have been read.
     is_last: bool,
 }
 
@@ -373,7 +373,7 @@ enum Done {
     Held,
 }
 
-/// The verdict of a refused line. A fault of the store is an error of the whole call.
+/// Returns the verdict of a refused line. A fault of the store fails the whole call.
 fn verdict_of(error: &Error) -> Result<&'static str> {
     match error.kind() {
         ErrorKind::InvalidInput | ErrorKind::NotFound | ErrorKind::Conflict => Ok("invalid"),

@@ -1,7 +1,8 @@
-//! Remembering: one item with its duplicates and contradictions, or many lines of JSON in few commits.
+//! Remembers one item, compared with similar items, or many lines of JSON in few commits.
 //!
-//! Every text passes the review first. A blocked text is refused, a quarantined one waits under `rejected/` for a person, and the
-//! rest becomes one commit. The duplicate index finds an item without an id by its text. The answer lists similar items.
+//! Every text is reviewed first. A blocked text is refused, a quarantined one waits under `rejected/` for a person, and
+//! the rest becomes one commit. The duplicate index finds an item with the same text if the new item has no id. The
+//! answer lists similar items.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -42,7 +43,8 @@ use crate::scan::Verdict;
 use intake::{Intake, says};
 use near::{Near, merged, near};
 
-/// The treatment of an item that certainly repeats another of its scope and kind. Less certain ones are only reported.
+/// The treatment of an item that certainly repeats another one of its scope and kind. Less certain duplicates are only
+/// reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnDuplicate {
     /// Store it, and report the duplicate.
@@ -50,14 +52,14 @@ pub enum OnDuplicate {
     Warn,
     /// Store nothing.
     Skip,
-    /// Merge it into the other one.
+    /// Merge it into the other item.
     Merge,
-    /// Store it, and supersede the other one.
+    /// Store it, and let it supersede the other item.
     Supersede,
 }
 
 impl OnDuplicate {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 4] = [Self::Warn, Self::Skip, Self::Merge, Self::Supersede];
 
     /// Returns the name in lower case.
@@ -71,16 +73,17 @@ impl OnDuplicate {
     }
 }
 
-/// How an item is to be remembered.
+/// The options for remembering an item.
 #[derive(Clone, Debug, Default)]
 pub struct RememberOptions {
     /// The treatment of near duplicates. An item with an id of its own is neither skipped nor merged.
     pub on_duplicate: OnDuplicate,
-    /// Makes the id of an item without one, so that the same key again stores nothing new. At most 256 bytes.
+    /// The key that determines the id of an item without one. A call with the same key stores nothing new. At most 256
+    /// bytes.
     pub key: Option<String>,
     /// Fails with `Conflict` unless the id has this version.
     pub expected: Option<ObjectDigest>,
-    /// Does not look for near duplicates and conflicts.
+    /// Skips the search for near duplicates and conflicts.
     pub is_quick: bool,
 }
 
@@ -98,7 +101,7 @@ pub enum Status {
     Duplicate,
     /// It was merged into another item.
     Merged,
-    /// It is stored and supersedes others, which stay.
+    /// It is stored and supersedes other items, which stay stored.
     Superseded,
     /// It is in quarantine, outside the state.
     Quarantined,
@@ -144,13 +147,13 @@ fn six_digits<S: Serializer>(number: &f32, serializer: S) -> Result<S::Ok, S::Er
 pub struct Remembered {
     /// Its id, or the id of the item with the same text.
     pub id: Id,
-    /// The version of that id; none if it is not in the state.
+    /// The version of that id; `None` if the id is not in the state.
     pub digest: Option<ObjectDigest>,
     /// The commit, or the head if there was nothing to commit.
     pub commit: CommitInfo,
-    /// Its fate.
+    /// The fate of the item.
     pub status: Status,
-    /// Where it belongs.
+    /// The scope that it belongs to.
     pub scope: Scope,
     /// The text as it was stored: without secrets and invisible characters.
     pub text: String,
@@ -204,7 +207,7 @@ pub(in crate::agent) fn remember(
     })
 }
 
-/// The review of an item that a caller gives.
+/// Checks and reviews an item that a caller gives.
 fn reviewed(agent: &Agent, item: NewItem) -> Result<Reviewed> {
     check_given(agent, &item)?;
     let reviewed = review(agent, item)?;
@@ -321,7 +324,7 @@ fn stage_item(
     answer.staged(intake, status_of(staged, status))
 }
 
-/// The fate of a staged item; `status` if it changed something.
+/// Returns the fate of a staged item: `status`, corrected if the item was unchanged or updated.
 fn status_of(staged: Staged, status: Status) -> Status {
     match (staged, status) {
         (Staged::Unchanged, _) => Status::Unchanged,
@@ -358,7 +361,7 @@ impl Remembered {
         self.is_redacted |= reviewed.is_redacted();
     }
 
-    /// Nothing had to be written.
+    /// Completes the answer if nothing had to be written.
     fn at_rest(self, status: Status, digest: ObjectDigest) -> Self {
         Self {
             digest: Some(digest),
@@ -367,7 +370,7 @@ impl Remembered {
         }
     }
 
-    /// Its id has a version of its own now.
+    /// Completes the answer for an item that was staged under its own id.
     fn staged(mut self, intake: &Intake<'_, '_>, status: Status) -> Result<Self> {
         self.status = status;
         self.digest = intake.change.digest(&self.id)?;

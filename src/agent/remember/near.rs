@@ -116,7 +116,7 @@ pub(super) fn merged(agent: &Agent, object: &Object, item: &NewItem) -> Result<O
     (together.tags, together.citations) = (before.tags(), before.citations());
     add_new(&mut together.tags, item.tags.iter().cloned());
     add_new(&mut together.citations, item.citations.iter().cloned());
-    // Two harmless texts may be hostile together.
+    // Two harmless texts may be hostile when joined.
     let reviewed = match review(agent, together) {
         Err(error) if error.code() == ErrorCode::OverLimit => return Ok(None),
         reviewed => reviewed?,

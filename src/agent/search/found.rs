@@ -36,7 +36,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// The hit of an item, before any ranking.
+    /// Returns the hit for an item, without a rank.
     pub(super) fn hit(&self, item: &Item, time: Time) -> Result<RecallHit> {
         let object = item.object();
         let text = self.query.full.then(|| self.full_text(item)).transpose()?;
@@ -60,7 +60,7 @@ impl<'a> Found<'a> {
         })
     }
 
-    /// The text of an item; of an item that decay shortened, the text of the original if history keeps it.
+    /// Returns the text of an item. For a shortened item it is the original text, if history keeps it.
     fn full_text(&self, item: &Item) -> Result<String> {
         let original = original_of(self.memory, item)?;
         let text = original.as_ref().and_then(Object::content);
@@ -78,7 +78,7 @@ impl<'a> Found<'a> {
         format!("{}{}{}", mark(found.cut.0), found.text, mark(found.cut.1))
     }
 
-    /// Adds a hit if the budget has room for it.
+    /// Adds a hit if it fits into the budget.
     pub(super) fn add(&mut self, hit: RecallHit) {
         let sum = self.tokens.saturating_add(hit.tokens);
         if self.query.budget.is_some_and(|budget| sum > budget) {
@@ -108,6 +108,6 @@ pub(super) fn time_of(view: &View, object: &Object) -> Result<Time> {
         return Ok(time);
     }
     let stamps = view.stamps(&Id::new(object.id())?)?;
-    // A damaged store may not know it: then the object is as old as the state.
+    // A damaged store may not know the time. Then the object is as old as the state.
     Ok(stamps.map_or_else(|| view.commit().commit.time, |(created, _)| created))
 }

@@ -7,7 +7,7 @@
 //! - ASK-1: a hit belongs to a scope of the reach and meets every condition of the query.
 //! - ASK-2: a hit never ranks above a hit that supersedes it.
 //! - ASK-3: recall changes no state: the root stays the same.
-//! - ASK-4: an untrusted item is a hit only on request, and the answer counts the untrusted items that it leaves out.
+//! - ASK-4: an untrusted item is a hit only on request. The answer counts the untrusted items that it omits.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -101,17 +101,17 @@ fn search(
     Ok(recalled)
 }
 
-/// A question to one state.
+/// A query on one state.
 struct Search<'a> {
     view: &'a View,
     query: &'a RecallQuery,
-    /// A further condition.
+    /// An additional condition on objects.
     among: Option<&'a dyn Fn(&Object) -> bool>,
     indexed: &'a Indexed,
     now: Time,
     /// Objects that were checked against the conditions, with the outcome.
     accepted: RefCell<HashMap<Key, bool>>,
-    /// Links that were checked, the newer item first, and whether the newer item supersedes the older one.
+    /// Checked pairs, the newer item first, and whether the newer item supersedes the older one.
     links: RefCell<HashMap<(Key, Key), bool>>,
 }
 
@@ -148,7 +148,7 @@ impl Search<'_> {
             || self.leaves_untrusted_out()
     }
 
-    /// Whether the query leaves out untrusted items.
+    /// Whether the query omits untrusted items.
     fn leaves_untrusted_out(&self) -> bool {
         !self.query.with_untrusted && !self.indexed.value().untrusted.is_empty()
     }
@@ -187,7 +187,7 @@ impl Search<'_> {
         (self.query.with_untrusted || !self.indexed.value().untrusted.contains(key)) && self.meets(key)
     }
 
-    /// Whether the item meets every condition except trust. An unreadable item meets none.
+    /// Whether the item meets every condition except trust. An unreadable item meets no condition.
     fn meets(&self, key: &Key) -> bool {
         let expired = || {
             self.indexed

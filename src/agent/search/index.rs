@@ -21,21 +21,21 @@ use crate::threads::Mutex;
 
 /// The most changes that an index takes in place. More changes go to a copy, so that no reader waits.
 const IN_PLACE_MAX: u64 = 500;
-/// Scratches for the next readers.
+/// The most scratches that are kept for the next readers.
 const SCRATCHES_KEPT: usize = 8;
 
 /// The indexes of an agent.
 #[derive(Default)]
 pub(crate) struct RecallIndex {
     slots: Mutex<Slots>,
-    /// Held while an index is made. No embedder runs meanwhile.
+    /// Locked while an index is made. No embedder runs under this lock.
     making: Mutex<()>,
     scratches: Mutex<Vec<Scratch>>,
     vectors: Option<Arc<Vectors>>,
 }
 
 impl RecallIndex {
-    /// Indexes with vectors beside words.
+    /// Returns indexes with vectors in addition to words.
     pub(crate) fn with_vectors(vectors: Vectors) -> Self {
         Self {
             vectors: Some(Arc::new(vectors)),
@@ -50,7 +50,7 @@ impl RecallIndex {
             return Ok((found, Reached::AtHand));
         }
         if is_embedding() {
-            // The embedder itself recalls while it embeds: the answer uses words alone.
+            // The embedder itself recalls while it embeds, so the answer uses words alone.
             let indexed = Indexed::build(view, Content::new(None))?;
             return Ok((Arc::new(indexed), Reached::Built));
         }
@@ -73,7 +73,7 @@ impl RecallIndex {
             .map(|vectors| vectors as &dyn Embedder)
     }
 
-    /// Lends a scratch.
+    /// Lends a scratch to `work`.
     pub(crate) fn lend<T>(&self, work: impl FnOnce(&mut Scratch) -> T) -> T {
         let mut scratch = self.scratches.lock().pop().unwrap_or_default();
         let worked = work(&mut scratch);
@@ -84,16 +84,16 @@ impl RecallIndex {
         worked
     }
 
-    /// Keeps the newest index on disk if much changed since it was kept; with an embedder, the vectors. Returns whether
-    /// it did.
+    /// Saves the newest index, or with an embedder the vectors, if much changed since the last save. Returns whether it
+    /// did.
     ///
     /// # Errors
-    /// `Io` if it cannot be written; with the code `read_only` for a handle that only reads.
+    /// `Io` if it cannot be written, with the code `read_only` for a read-only handle.
     pub(crate) fn keep(&self, memory: &Memory) -> Result<bool> {
         if self.slots.lock().newest.is_none() {
             return Ok(false);
         }
-        // An erased text must not be written: the index follows the head first.
+        // Updates the index to the head first, because the file must not hold an erased text.
         let (indexed, _) = self.of(memory, &memory.view())?;
         if let Some(vectors) = &self.vectors {
             return vectors.keep(memory, &indexed.view, &indexed.value().embedded);
@@ -124,7 +124,7 @@ impl Slots {
 }
 
 impl RecallIndex {
-    /// Makes the index of another state. One thread at a time.
+    /// Makes the index of another state, in one thread at a time.
     fn make(&self, memory: &Memory, view: &View) -> Result<(Arc<Indexed>, Reached)> {
         let empty = || Content::new(self.vectors.clone());
         let seq = |view: &View| view.commit().commit.seq;
@@ -139,8 +139,8 @@ impl RecallIndex {
         let (indexed, reached) = match newest {
             Some(newest) => {
                 if distance(memory, &newest, view)? <= IN_PLACE_MAX {
-                    // Taken out: without other readers it changes in place, and an index that failed half-way does not
-                    // stay.
+                    // The index is taken out: without other readers it changes in place, and an index that failed
+                    // half-way does not stay.
                     self.slots.lock().newest = None;
                 }
                 (
@@ -158,7 +158,7 @@ impl RecallIndex {
         Ok((indexed, reached))
     }
 
-    /// The first index of this process: an earlier one's, or a new one. The file has no vectors.
+    /// Returns the first index of this process: that of an earlier process, or a new one. The file holds no vectors.
     fn first(&self, view: &View, empty: impl FnOnce() -> Content) -> Result<(Indexed, Reached)> {
         if self.vectors.is_none()
             && let Some((loaded, is_same)) = Indexed::load(view, || Content::new(None))?
@@ -180,7 +180,7 @@ fn distance(memory: &Memory, indexed: &Indexed, view: &View) -> Result<u64> {
     Ok(counts.added + counts.changed + counts.removed)
 }
 
-/// Brings the nearest index of `kept` to an older state, or builds one if all are far.
+/// Moves the nearest index of `kept` to an older state, or builds an index if all are far.
 fn reach_past(
     memory: &Memory,
     view: &View,

@@ -24,30 +24,30 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::object::Object;
 use crate::recall::{self, Full, Index, Key};
 
-/// How the index got to the state of a question.
+/// How the index reached the state of a question.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reached {
-    /// It was at this state.
+    /// It was at this state already.
     AtHand,
     /// It followed the changes from another state.
     Followed,
-    /// It was built of all objects.
+    /// It was built from all objects.
     Built,
 }
 
-/// An index and the view that it stands for.
+/// An index with the view of its state.
 pub(crate) type Indexed = Followed<Content>;
 
-/// The index of recall, as objects contribute to it.
+/// The content of the index; each object adds its share.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Content {
     pub(crate) index: Index,
-    /// When the objects expire that do, in microseconds since 1970.
+    /// The expiries of objects that expire, in microseconds since 1970.
     pub(crate) expiries: HashMap<Key, i64>,
     /// The untrusted objects.
     pub(crate) untrusted: HashSet<Key>,
-    /// The maker of vectors, and the texts with vectors.
+    /// The maker of vectors, and the texts that have vectors.
     #[serde(skip)]
     vectors: Option<Arc<Vectors>>,
     #[serde(skip)]
@@ -141,7 +141,7 @@ fn full(_: Full) -> Error {
     Error::invalid("there are more words than the index of recall can hold").with_code(ErrorCode::OverLimit)
 }
 
-/// The name of an id in the recall index.
+/// Returns the key of an id in the recall index.
 pub(in crate::agent) fn key_of(memory: &Memory, id: &str) -> Key {
     key_at(&memory.suite().key_path(id))
 }
@@ -152,7 +152,7 @@ fn key_at(path: &KeyPath) -> Key {
     key
 }
 
-/// The place of an item among those of one time.
+/// The position of an item among those of the same time.
 fn order_of(item: &Item) -> u32 {
     match item.order() {
         Some(order) => u32::try_from(order.max(0)).unwrap_or(u32::MAX),
@@ -160,7 +160,8 @@ fn order_of(item: &Item) -> u32 {
     }
 }
 
-/// The order in an id: the time of a `UUIDv7`, to 17 minutes; else the number at its end.
+/// The order in an id: the low bits of the time of a `UUIDv7`, which repeat after 17 minutes; else the number at its
+/// end.
 pub(super) fn order_in_id(id: &str) -> u32 {
     let name = id.rsplit('/').next().unwrap_or(id);
     let hexadecimal: Vec<u8> = name.bytes().filter(|&byte| byte != b'-').collect();

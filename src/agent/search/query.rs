@@ -17,10 +17,10 @@ use crate::recall::{Reason, five_digits, snippet};
 
 /// The default limit of hits.
 pub(crate) const LIMIT: usize = 10;
-/// Characters of a snippet.
+/// The most characters of a snippet.
 pub(super) const SNIPPET_CHARS: usize = 160;
-/// The default weight of recency. A hit with all words that happened just now gains this share of the best score of
-/// words alone; after a day half of it, after two days a third.
+/// The default weight of recency. A hit with all words and the present time gains this share of the best score of words
+/// alone. After a day it gains half of that, after two days a third.
 pub(super) const RECENCY: f32 = 0.3;
 
 /// A question, and the conditions of its hits. A hit meets all of them.
@@ -212,7 +212,7 @@ pub struct RecallHit {
     pub trust: Origin,
     /// The size of its text in tokens of about four characters.
     pub tokens: usize,
-    /// The reasons in words, most important first.
+    /// The reasons in words, the most important first.
     pub why: Vec<&'static str>,
     /// The ids in reach that supersede it.
     pub superseded_by: Vec<String>,
@@ -238,7 +238,7 @@ pub struct Recalled {
     pub hits: Vec<RecallHit>,
     /// The size of their texts, in tokens.
     pub tokens: usize,
-    /// Ranked hits that did not fit into the budget.
+    /// The number of ranked hits that did not fit into the budget.
     pub skipped: usize,
     /// Untrusted matches that the answer omits, counted up to the limit of hits.
     #[serde(serialize_with = "left_out")]
@@ -249,7 +249,7 @@ pub struct Recalled {
     /// The terms of the question, as the index writes them.
     #[serde(skip)]
     pub terms: Vec<String>,
-    /// How the index got to the state; `None` for summaries, which need no index.
+    /// How the index reached the state; `None` for summaries, which need no index.
     #[serde(skip)]
     pub reached: Option<Reached>,
 }

@@ -62,7 +62,7 @@ fn summaries_of(view: &View, query: &RecallQuery) -> Result<Vec<(Item, Time)>> {
     Ok(summaries)
 }
 
-/// The granularity of a summary; a day if it names none.
+/// The granularity of a summary; a day if the summary does not state it.
 fn granularity_of(item: &Item) -> Granularity {
     let name = text_of(item.object(), attribute::GRANULARITY);
     name.and_then(|name| Granularity::from_name(&name))

@@ -24,7 +24,7 @@ use crate::threads::Mutex;
 /// The name of the derived file, and the version of its content.
 const FILE: &str = "vectors";
 const VERSION: u8 = 1;
-/// The file is written after this many new vectors, and once one in so many is new.
+/// The fewest new vectors for which the file is written, and their smallest share: one in so many.
 const CHANGES_MIN: usize = 500;
 const SHARE: usize = 8;
 /// The longest name of an embedder, in bytes.
@@ -33,7 +33,7 @@ const NAME_BYTES_MAX: usize = 255;
 /// The first half of the digest of a text.
 pub(super) type TextKey = [u8; 16];
 
-/// Vectors of texts outside the index are dropped once there are more of them than of others, and this many.
+/// Vectors of texts outside the index are dropped once they outnumber the vectors of the index by this many.
 const OTHERS_MAX: usize = 1_000;
 
 thread_local! {
@@ -46,7 +46,7 @@ pub(super) fn is_embedding() -> bool {
     EMBEDDING.get()
 }
 
-/// Marks the thread as embedding, until it is dropped.
+/// Marks the thread as embedding until the mark is dropped.
 struct Embedding;
 
 impl Embedding {
@@ -66,9 +66,9 @@ impl Drop for Embedding {
 pub(crate) struct Vectors {
     name: String,
     embedder: Arc<dyn Embedder + Send + Sync>,
-    /// The vectors of texts; empty where the embedder gave none.
+    /// The vectors of texts; empty if the embedder returned no vector.
     known: Mutex<HashMap<TextKey, Box<[i8]>>>,
-    /// Vectors that were made since they were kept on disk.
+    /// The number of vectors made since the last save.
     made: AtomicUsize,
     was_loaded: AtomicBool,
 }
@@ -81,7 +81,7 @@ impl Embedder for Vectors {
 }
 
 impl Vectors {
-    /// The vectors of `embedder` under a name of its own.
+    /// Returns the vectors of `embedder`, which `name` identifies.
     ///
     /// # Errors
     /// `InvalidInput` if the name is empty or longer than 255 bytes.
@@ -104,7 +104,7 @@ impl Vectors {
         key
     }
 
-    /// The vector of a text.
+    /// Returns the vector of a text.
     pub(super) fn vector(&self, key: TextKey, text: &str) -> Vec<f32> {
         if let Some(parts) = self.known.lock().get(&key) {
             return parts.iter().map(|&part| f32::from(part)).collect();
@@ -147,7 +147,7 @@ impl Vectors {
         Ok(())
     }
 
-    /// Drops vectors of texts that are not `in_use`, once they are most of them.
+    /// Drops vectors of texts that are not `in_use`, once they are the majority.
     pub(super) fn forget_others(&self, in_use: &HashMap<Key, TextKey>) {
         let mut known = self.known.lock();
         if known.len() > 2 * in_use.len() + OTHERS_MAX {
@@ -156,7 +156,7 @@ impl Vectors {
         }
     }
 
-    /// Keeps the vectors of the texts `in_use` on disk if much changed since they were kept. Returns whether it did.
+    /// Saves the vectors of the texts `in_use` to disk if much changed since the last save. Returns whether it did.
     pub(super) fn keep(&self, memory: &Memory, view: &View, in_use: &HashMap<Key, TextKey>) -> Result<bool> {
         let made = self.made.load(Ordering::Relaxed);
         if made < CHANGES_MIN || made.saturating_mul(SHARE) < in_use.len() {
@@ -171,7 +171,7 @@ impl Vectors {
         Ok(kept)
     }
 
-    /// The vectors of some texts.
+    /// Returns the vectors of some texts in the form of the file.
     fn rows<'a>(&self, texts: impl Iterator<Item = &'a TextKey>) -> Rows {
         let known = self.known.lock();
         let row = |text: &TextKey| known.get_key_value(text).filter(|(_, parts)| !parts.is_empty());
@@ -202,12 +202,12 @@ impl Vectors {
     }
 }
 
-/// The vectors of one embedder on disk: by the text and not by the state, so any state reads them.
+/// The vectors of one embedder on disk. They are keyed by text, so every state can use them.
 #[derive(Serialize, Deserialize)]
 struct Rows {
     version: u8,
     embedder: String,
-    /// Each part as a share of the largest, 127.
+    /// The components of each vector, scaled to a largest one of 127.
     vectors: HashMap<TextKey, Box<[i8]>>,
 }
 
@@ -243,7 +243,7 @@ mod tests {
         second.add(first.rows([key, key].iter()));
         assert_eq!(second.vector(key, "tea").len(), 3);
         assert_eq!(*counting.0.lock(), 0);
-        // Vectors of another model say nothing here.
+        // Vectors of another embedder are ignored.
         let (other, counting) = vectors("another");
         other.add(first.rows([key].iter()));
         assert_eq!(other.vector(key, "tea").len(), 3);

@@ -4,7 +4,7 @@
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - SMW-2: a summary is trusted at most as the least trusted entry that it is made of.
+//! - SMW-2: a summary is at most as trusted as its least trusted entry.
 
 use super::entries::{arrival_of, arrivals_before};
 use super::lineage::{check_reach, root_session, session_id, session_of};
@@ -19,7 +19,7 @@ use crate::object::{Id, Kind, Object, Origin, Scope, Time};
 
 /// The most characters of the input of a summary. Further entries are counted.
 const INPUT_CHARS_MAX: usize = 400_000;
-/// Characters of one entry in it.
+/// The most characters of one entry among the sources.
 const ENTRY_CHARS_MAX: usize = 4_000;
 /// The most versions that a summary names as its sources. The trust of every entry counts.
 pub(super) const SOURCES_MAX: usize = 1_000;
@@ -29,9 +29,9 @@ pub(super) const SOURCES_MAX: usize = 1_000;
 pub(crate) struct DueSummary {
     /// The time span.
     pub bucket: Bucket,
-    /// The entries, one a line, or the summaries of the days.
+    /// The entries, one per line, or the summaries of the days.
     pub text: String,
-    /// How many entries or days there are.
+    /// The number of entries or days.
     pub entries: usize,
     /// How many of them no summary covers.
     pub unseen: usize,
@@ -132,7 +132,7 @@ fn summary_part(view: &View, root: &str, id: Id, item: &Item) -> Option<(Bucket,
     (has_its_name && watermark < arrivals_before(view)).then_some((bucket, watermark, id))
 }
 
-/// The id of a summary.
+/// Returns the id of a summary.
 pub(super) fn summary_id(root: &str, bucket: Bucket) -> Result<Id> {
     Id::new(&format!("{}/{root}/{bucket}", kind::SUMMARY))
 }
@@ -151,7 +151,8 @@ fn days_of(tree: &Tree) -> Vec<Part> {
     .collect()
 }
 
-/// The due summaries of one granularity. A day is made of entries; a week and a month of the summaries of their days.
+/// Returns the due summaries of one granularity. A day is made of entries; a week or month of the summaries of its
+/// days.
 pub(super) fn due_of(
     view: &View,
     get: impl Fn(&Id) -> Result<Option<Object>>,
@@ -206,7 +207,7 @@ pub(super) fn due_of(
         .collect()
 }
 
-/// An entry as a line.
+/// Formats an entry as one line.
 fn line_of(item: &Item) -> String {
     let text: String = item.text().chars().take(ENTRY_CHARS_MAX).collect();
     match item.speaker() {

@@ -32,7 +32,7 @@ use crate::error::{ErrorCode, Result};
 use crate::object::{Id, Origin, Scope, Value};
 use crate::scan::Verdict;
 
-/// Characters of an episode.
+/// The most characters of an episode.
 const EPISODE_CHARS_MAX: usize = 1_024;
 /// The source of the facts of a session.
 const SOURCE: &str = "session end";
@@ -44,9 +44,9 @@ pub(crate) struct EndPrompt {
     pub prompt: String,
     /// The reason if no facts would be stored.
     pub gate: Option<GateReason>,
-    /// How often the person spoke.
+    /// The number of turns of the person.
     pub turns: usize,
-    /// Entries of the session.
+    /// The number of entries of the session.
     pub entries: u64,
     /// Whether every entry of the session is trusted.
     pub is_trusted: bool,
@@ -68,7 +68,7 @@ pub(crate) enum FactFate {
 }
 
 impl FactFate {
-    /// The word for it.
+    /// Returns its name.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Stored(_) => "stored",
@@ -79,14 +79,14 @@ impl FactFate {
     }
 }
 
-/// A session was ended.
+/// The answer to [`Agent::end_session`].
 #[derive(Clone, Debug)]
 pub(crate) struct Ended {
     /// The reason if the reply changed nothing.
     pub reason: Option<String>,
     /// The episode.
     pub episode: Option<Id>,
-    /// The facts of the reply in their order.
+    /// The facts of the reply, in their order.
     pub facts: Vec<(Fact, FactFate)>,
     /// The parts of the reply that are not facts.
     pub skipped: Vec<SkippedFact>,
@@ -189,7 +189,7 @@ fn stage_end(
     let view = change.base().clone();
     let transcript = read_transcript(&view, reach, session)?;
     let episode = stage_episode(change, session, &transcript, reply.summary)?;
-    // The episode leads to every entry: erasing an entry finds the facts made of it.
+    // The episode is derived from every entry, so erasing an entry also finds the facts.
     let digest = episode.as_ref().map(|id| change.digest(id)).transpose()?;
     let sources = match digest.flatten() {
         Some(digest) => vec![digest],
@@ -276,7 +276,7 @@ fn store_fact(
     let id = change.new_id(&reviewed.item.scope, &reviewed.item.kind)?;
     match change.put_reviewed(id.clone(), reviewed, fact_class(transcript), |_| {}) {
         Ok(_) => Ok(FactFate::Stored(id)),
-        // A fact without room does not cost the episode.
+        // A fact that does not fit must not prevent the episode.
         Err(error) if error.code() == ErrorCode::OverLimit => {
             Ok(FactFate::Refused(error.message().to_owned()))
         }
@@ -358,7 +358,7 @@ fn scope_of(about: FactScope, session: &Scope) -> Scope {
     }
 }
 
-/// The stored facts about the person or the environment, without untrusted ones.
+/// Returns the trusted stored facts about the person or the environment.
 fn present_facts(view: &View, about: FactScope, session: &Scope) -> Result<Vec<Item>> {
     let found = view.query(&Query {
         kind: Some(known_kind(kind::FACT)),

@@ -1,4 +1,4 @@
-//! The transcript of a session: entries that are appended and read back in their order.
+//! The transcript of a session: entries are appended, and read in their order.
 //!
 //! An entry is an object of the kind `entry` below the object of its session. Its position is its arrival: the number of its
 //! commit, and its place in that commit. So appending reads no other entry, and a clock jump moves none. Two processes that
@@ -32,22 +32,22 @@ const PERSON: [&str; 3] = ["user", "human", "person"];
 /// The most entries of one commit: the place of an entry has so many bits.
 const BATCH_MAX: u64 = 1 << 20;
 
-/// An entry that is to be appended.
+/// An entry to append.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NewEntry {
     /// The text.
     pub text: String,
     /// The speaker: `user`, `assistant`, `tool`, `system`, or a name.
     pub speaker: Option<String>,
-    /// When it was said.
+    /// The time when it was said.
     pub time: Option<Time>,
-    /// Its place as the host counts; the arrival if there is none.
+    /// Its position as the host counts; by default its arrival.
     pub order: Option<i64>,
     /// Its origin, if the host knows it; else the speaker decides. The class of the writer is the limit.
     pub origin: Option<Origin>,
 }
 
-/// Entries that are to be appended to a session.
+/// Entries to append to a session.
 #[derive(Clone, Debug, Default)]
 pub struct Append {
     /// The name of the session.
@@ -77,7 +77,7 @@ pub struct NotStored {
     pub rules: Vec<&'static str>,
 }
 
-/// Entries were appended.
+/// The answer to [`Agent::append`].
 #[derive(Clone, Debug)]
 pub struct Appended {
     /// The scope of the session.
@@ -191,7 +191,8 @@ fn stage_append(agent: &Agent, change: &mut Change<'_>, append: &Append) -> Resu
     Ok(answer)
 }
 
-/// The id of a new entry. Its number is predictable, so another writer may have taken it: then the id gets an unpredictable part.
+/// Returns the id of a new entry. Another writer may have taken the predictable id; then the id gets an unpredictable
+/// part.
 fn free_id(agent: &Agent, change: &Change<'_>, text: &str) -> Result<Id> {
     let id = Id::new(text)?;
     if change.digest(&id)?.is_none() {
@@ -246,7 +247,7 @@ fn note_on_line(change: &mut Change<'_>, session: Id, count: usize, class: Origi
     Ok(())
 }
 
-/// Notes the name of the person on the session.
+/// Records the name of the person on the session.
 fn note_user(change: &mut Change<'_>, session: &Id, user: &str) -> Result<()> {
     let class = change.class();
     if !may_name_user(class) {
@@ -272,7 +273,7 @@ fn note_user(change: &mut Change<'_>, session: &Id, user: &str) -> Result<()> {
     Ok(())
 }
 
-/// The object of a session with its place and its notes only.
+/// Returns the object of a session with only its place and records.
 fn noted_anew(known: &Object) -> Result<NewObject> {
     let old = known.to_new()?;
     let mut object = NewObject::new(old.id, old.kind);
@@ -288,12 +289,12 @@ fn noted_anew(known: &Object) -> Result<NewObject> {
     Ok(object)
 }
 
-/// The name under which the person speaks in a session, beside those that always mean the person.
+/// Returns the name under which the person speaks in a session, in addition to the standard names.
 fn user_noted(session: &Object) -> Option<String> {
     text_of(session, attribute::USER).filter(|_| may_name_user(session.origin()))
 }
 
-/// Whether an entry of this session is the person's.
+/// Whether the person said an entry of this session.
 pub(super) fn is_person(item: &Item, session: &Object) -> bool {
     let user = user_noted(session);
     item.object().origin() == Origin::DirectUser
@@ -302,7 +303,7 @@ pub(super) fn is_person(item: &Item, session: &Object) -> bool {
             .is_some_and(|speaker| role_of(Some(&speaker), user.as_deref()) == Some(Origin::DirectUser))
 }
 
-/// The class of the least trusted entry that a session ever had, and of the session itself.
+/// Returns the least class of the session itself and of every entry that it ever had.
 pub(super) fn class_seen(session: &Object) -> Origin {
     Origin::least(class_noted(session), session.origin())
 }
@@ -313,7 +314,7 @@ pub(super) fn class_noted(session: &Object) -> Origin {
         .unwrap_or(Origin::DirectUser)
 }
 
-/// How many entries of a session were not stored.
+/// The number of entries of a session that were not stored.
 pub(super) fn withheld(session: &Object) -> i64 {
     integer_of(session, attribute::WITHHELD).unwrap_or(0)
 }
@@ -329,7 +330,7 @@ fn item_of(entry: &NewEntry, session: &str, scope: &Scope, arrival: u64) -> NewI
     item
 }
 
-/// The place of an entry among all that were ever appended.
+/// The place of an entry among all entries that were ever appended.
 pub(super) fn arrival_of(item: &Item) -> u64 {
     let position = item.object().position();
     position

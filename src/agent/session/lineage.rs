@@ -8,9 +8,9 @@
 //!
 //! # Invariants
 //! - SLN-1: a session has one root, reached in at most `DEPTH_MAX` steps. An unknown session is its own root.
-//! - SLN-2: a verb reads and writes a session only if its reach has the scopes of the session and of its root.
+//! - SLN-2: a verb reads and writes a session only if its reach has the scope of the session and that of its root.
 //! - SLN-3: a session is in the scope of its parent.
-//! - SLN-4: no session is staged with a name that the review would refuse (REV-1, REV-2).
+//! - SLN-4: a session is staged only if its name passes the review (REV-1, REV-2).
 
 use crate::agent::change::Change;
 use crate::agent::item::known_kind;
@@ -20,17 +20,17 @@ use crate::engine::View;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, NewObject, Object, Origin, Scope};
 
-/// Before the name of a session, in the id of its object.
+/// The prefix of the id of a session's object.
 pub(in crate::agent) const SESSION_PREFIX: &str = "session/";
-/// Bytes of the longest name of a session: the ids of its entries must fit.
+/// The longest name of a session, in bytes. The ids of its entries must fit.
 const NAME_BYTES_MAX: usize = 200;
-/// How deep sessions may be below their root.
+/// The greatest depth of a session below its root.
 pub(super) const DEPTH_MAX: usize = 64;
 
 /// Returns the id of the object of a session.
 ///
 /// # Errors
-/// `InvalidInput`: the name is empty, too long, or nothing that an id can hold.
+/// `InvalidInput`: the name is empty, too long, or not valid in an id.
 pub(super) fn session_id(session: &str) -> Result<Id> {
     if session.is_empty() || session.len() > NAME_BYTES_MAX {
         return Err(Error::invalid(format!(
@@ -41,7 +41,7 @@ pub(super) fn session_id(session: &str) -> Result<Id> {
     Id::new(&format!("{SESSION_PREFIX}{session}"))
 }
 
-/// Returns the name of the session that an object stands for; `None` if it stands for none.
+/// Returns the name of the session whose object this is; `None` for other objects.
 pub(crate) fn session_of(object: &Object) -> Option<&str> {
     if object.kind() != kind::SESSION {
         return None;
@@ -117,9 +117,9 @@ pub(super) struct Placement<'a> {
 /// keeps its parent. Returns the scope of the session.
 ///
 /// # Errors
-/// `InvalidInput`: the session or its parent is in another scope (`other_scope`), has another parent (`other_parent`), is
-/// its own ancestor (`cycle`), or is too deep (`over_limit`). `Denied`: a name is what no name may be (`refused`), or the person
-/// or the host made the session, and somebody else gives it a parent (`less_trusted`).
+/// `InvalidInput`: the session or its parent is in another scope (`other_scope`), has another parent (`other_parent`),
+/// is its own ancestor (`cycle`), or is too deep (`over_limit`). `Denied`: a name fails the review (`refused`), or
+/// another writer gives a parent to a session that the person or the host created (`less_trusted`).
 pub(super) fn stage_session(
     change: &mut Change<'_>,
     session: &str,
@@ -141,7 +141,7 @@ pub(super) fn stage_session(
     if placement.scope.is_some_and(|scope| *scope != own) {
         return Err(other_scope(session, own.as_str()));
     }
-    // An untrusted writer does not choose the scope of a session before its trusted entries arrive.
+    // An untrusted writer must not choose the scope for the later entries of a trusted writer.
     let is_foreign = !known.origin().is_trusted() && change.class().is_trusted();
     if placement.scope.is_none() && own != *placement.usual && is_foreign {
         return Err(other_scope(session, own.as_str()));
@@ -254,7 +254,7 @@ fn taken(id: &Id) -> Error {
     .with_hint("choose another name for the session")
 }
 
-/// Refuses to write over an id that belongs to an object of another kind.
+/// Refuses to overwrite an object of another kind.
 ///
 /// # Errors
 /// `InvalidInput` (code `id_taken`).

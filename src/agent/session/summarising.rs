@@ -7,8 +7,8 @@
 //! L7, inside `agent`.
 //!
 //! # Limits
-//! - An entry that is appended during the summary of its stretch of time can get an older place. Then it is in no
-//!   summary until another entry joins that stretch.
+//! - An entry that is appended while its time span is summarised can get an older place. Then no summary covers it
+//!   until another entry joins that time span.
 //!
 //! # Invariants
 //! - SMW-1: the watermark of a summary is the arrival of its newest entry, so a late entry makes the summary due again.
@@ -32,7 +32,7 @@ use crate::engine::{CommitInfo, View, Writer};
 use crate::error::Result;
 use crate::object::{Id, Origin, Scope, Time, Value};
 
-/// Characters of a summary that is made of sentences.
+/// The most characters of a summary that is made of sentences.
 const SUMMARY_CHARS_MAX: usize = 4_000;
 
 /// A summary that was written.
@@ -42,17 +42,17 @@ pub(crate) struct SummaryWritten {
     pub bucket: Bucket,
     /// Its id.
     pub id: Id,
-    /// Whether the text is the host's.
+    /// Whether the host gave the text.
     #[serde(rename = "host")]
     pub is_of_host: bool,
-    /// Whether there is a summary now.
+    /// Whether the summary is stored now.
     #[serde(rename = "stored")]
     pub is_stored: bool,
     /// The rules that stopped the host's text, or both texts.
     pub rules: Vec<&'static str>,
 }
 
-/// Summaries were written.
+/// The answer to [`Agent::summarise`].
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Summarised {
     /// The root of the session.
@@ -73,7 +73,7 @@ pub(crate) struct SummaryRead {
     pub item: Item,
     /// Its time span.
     pub bucket: Bucket,
-    /// How well it fits the query, above 0 and at most 1.
+    /// The score of the match with the query, above 0 and at most 1.
     pub score: f64,
 }
 
@@ -236,7 +236,7 @@ fn summary_item(due: &DueSummary, scope: &Scope, root: &str, text: String) -> Ne
     item
 }
 
-/// The best sentences of a text, as many as a summary has room for.
+/// Returns the best sentences of a text, as many as fit into a summary.
 pub(super) fn sentences(text: &str) -> String {
     let mut text = text.trim().to_owned();
     loop {

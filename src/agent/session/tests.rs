@@ -74,7 +74,7 @@ fn entries_keep_their_order_whatever_the_clock_says() {
         expected.extend(batch);
     }
     assert_eq!(texts(agent, "s1"), expected);
-    // A rollback takes numbers back, and no later entry gets one of them.
+    // A rollback removes entries, and no later entry reuses their numbers.
     let before = agent.memory().view().commit().digest;
     append(agent, "s1", None, vec![said("user", "undone")]);
     agent
@@ -206,7 +206,7 @@ fn the_person_of_a_session_may_have_a_name() {
     assert_eq!(origins[4..], [Origin::Host, Origin::ToolExternal]);
     let prompt = agent.end_prompt(&agent.memory().view(), &Reach::All, "s1", None);
     assert_eq!(prompt.unwrap().turns, 1);
-    // Who may not say it does not by an object either.
+    // A writer who may not name the person cannot do so by writing the object either.
     let mut forged = crate::object::NewObject::new(
         session_id("s2").unwrap(),
         crate::object::Kind::new("session").unwrap(),
@@ -342,7 +342,7 @@ fn a_session_of_another_project_is_neither_read_nor_written() {
         assert_eq!(code(failed), "other_scope");
     }
     assert_eq!(agent.memory().view().root(), before, "nothing was written");
-    // A child that stands elsewhere than its parent, as nobody makes one here.
+    // A child in another scope than its parent, which no verb creates.
     let mut child = crate::object::NewObject::new(
         session_id("child").unwrap(),
         crate::object::Kind::new("session").unwrap(),
@@ -355,7 +355,7 @@ fn a_session_of_another_project_is_neither_read_nor_written() {
         "other_scope"
     );
     assert_eq!(code(from_here("child", None, None).err()), "other_scope");
-    // Naming the scope is a way there; a child is where its parent is.
+    // A call that names the scope gets access. A child is in the scope of its parent.
     from_here("main", None, Some(tea())).unwrap();
     from_here("second", Some("main"), Some(tea())).unwrap();
     assert_eq!(entries(agent, "second")[0].object().scope(), "project:tea");
@@ -424,7 +424,7 @@ fn days_weeks_and_months_are_summarised_when_they_are_over() {
     let done = agent
         .summarise(&Reach::All, "child", &mut host, &Writer::user())
         .unwrap();
-    // The week and the month before are over, those of today are not.
+    // The previous week and month are over; the current ones are not.
     assert_eq!(
         buckets(&done),
         ["2024-09-28", "2024-10-03", "2024-W39", "2024-09"]
@@ -438,7 +438,7 @@ fn days_weeks_and_months_are_summarised_when_they_are_over() {
         again.commit.digest, done.commit.digest,
         "nothing due is no commit"
     );
-    // What comes late makes its day due again, and so its week and month.
+    // A late entry makes its day due again, and so its week and month.
     append(agent, "s1", None, vec![at(19_994, "user", "Late news.")]);
     let late = agent
         .summarise(&Reach::All, "s1", &mut |_| Ok(None), &Writer::user())
@@ -500,7 +500,7 @@ fn a_summary_is_trusted_as_its_least_trusted_entry() {
     assert_eq!(origin("2024-09-24"), Origin::ToolExternal);
     assert_eq!(origin("2024-09-14"), Origin::DirectUser);
     assert_eq!(origin("2024-09"), Origin::ToolExternal);
-    // One of more than a summary names counts as well.
+    // An untrusted entry beyond the listed sources counts as well.
     let mut many: Vec<NewEntry> = (0..1_001)
         .map(|turn| at(19_970, "user", &format!("Turn {turn}.")))
         .collect();
@@ -579,7 +579,7 @@ fn facts_are_learned_only_if_that_is_switched_on() {
         .end_session(&Reach::All, "s1", Some(REPLY), Some(true), &Writer::user())
         .unwrap();
     assert_eq!(fates(&again), ["known", "known"]);
-    // Also where only the person spoke: the words of the reply are a model's.
+    // The same holds where only the person spoke, because a model wrote the reply.
     append(
         agent,
         "s2",
@@ -649,7 +649,7 @@ fn what_a_gate_holds_back_waits_for_a_person() {
             .reason;
         (draft.changes().len(), reason.unwrap())
     };
-    // Something that is not trusted went in, by a child session.
+    // A child session brings in something untrusted.
     append(agent, "s1", None, talk());
     let mut page = said("tool", "A page.");
     page.origin = Some(Origin::ToolExternal);
@@ -671,13 +671,13 @@ fn what_a_gate_holds_back_waits_for_a_person() {
         !episode.origin().is_trusted(),
         "an episode of it is kept and not trusted"
     );
-    // Too few turns.
+    // The session has too few turns.
     append(agent, "short", None, talk()[..2].to_vec());
     let ended = agent
         .end_session(&Reach::All, "short", Some(REPLY), Some(true), &Writer::user())
         .unwrap();
     assert!(held(&ended).1.contains("1 turns"), "{ended:?}");
-    // Words that the person pasted, and did not say.
+    // The person pasted these words and did not say them.
     let mut pasted = talk();
     pasted.push(said(
         "user",

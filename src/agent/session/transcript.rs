@@ -1,4 +1,4 @@
-//! The transcript of a session at its end: its entries, the turns of the person, and the trust of all.
+//! The transcript of a session at its end: its entries, the turns of the person, and the trust of the whole session.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -43,7 +43,7 @@ impl Transcript {
     }
 }
 
-/// Reads a session; of its child sessions only their trust.
+/// Reads a session. Of its child sessions it reads only the trust.
 pub(super) fn read_transcript(view: &View, reach: &Reach, session: &str) -> Result<Transcript> {
     check_reach(view, reach, session)?;
     let id = session_id(session)?;

@@ -44,7 +44,7 @@ enum Profile {
     Blocks,
 }
 
-/// The category that a table of `scan` is about. `None` is `all`, which sorts first: a single category overrides it.
+/// The category of a table of `scan`. `None` is `all`, which sorts first, so a single category overrides it.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Categories(Option<usize>);
 
@@ -72,11 +72,11 @@ struct Verdicts {
 
 impl Settings {
     /// Reads settings from TOML: `profile`, `secrets`, and the tables `quotas`, `scan`, `decay`, `notes`, `facts` and
-    /// `attribution`. Lengths of time are texts such as `"24h"` or `"30d"`.
+    /// `attribution`. Durations are texts like `"24h"` or `"30d"`.
     ///
     /// # Errors
-    /// `InvalidInput` (code `bad_settings`), with the line: it is not TOML, a key is unknown, a value is not of its
-    /// type or range.
+    /// `InvalidInput` (code `bad_settings`), with the line: the text is not TOML, a key is unknown, or a value has the
+    /// wrong type or range.
     pub fn from_toml(text: &str) -> Result<Self> {
         let file: File = toml::from_str(text).map_err(|error| bad(text, &error))?;
         let mut settings = Self {
@@ -122,7 +122,7 @@ fn over_blocks(text: &str) -> std::result::Result<Quotas, toml::de::Error> {
     quotas.try_into()
 }
 
-/// The error of a file, with the line.
+/// Returns the error for a faulty file, with the line.
 fn bad(text: &str, error: &toml::de::Error) -> Error {
     let at = error.span().map_or(0, |span| span.start.min(text.len()));
     let line = text[..at].matches('\n').count() + 1;
@@ -170,7 +170,7 @@ mod tests {
             crate::scan::Scanner::new(scan, [0; 32]).scan(&order).verdict
         };
         assert_eq!(verdict(""), Verdict::Quarantine);
-        // It is more than an order to set others aside.
+        // Another rule still flags the text.
         assert_eq!(verdict("[scan.override]\nhigh = \"allow\""), Verdict::Flag);
         let all = "[scan.all]\nlow = \"allow\"\nmedium = \"allow\"\nhigh = \"allow\"\n";
         assert_eq!(verdict(all), Verdict::Allow);

@@ -21,21 +21,21 @@ const HOUR: i64 = 3_600_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Quotas {
-    /// Characters of a text.
+    /// The most characters of a text.
     pub text_chars_max: usize,
-    /// Items of a scope that have not expired.
+    /// The most items of a scope that have not expired.
     pub items_max: usize,
-    /// Tags of an item.
+    /// The most tags of an item.
     pub tags_max: usize,
-    /// Characters of a tag.
+    /// The most characters of a tag.
     pub tag_chars_max: usize,
-    /// Citations of an item.
+    /// The most citations of an item.
     pub citations_max: usize,
-    /// Characters of the file of a citation.
+    /// The most characters of the file of a citation.
     pub citation_file_chars_max: usize,
-    /// Characters of the note of a citation.
+    /// The most characters of the note of a citation.
     pub citation_note_chars_max: usize,
-    /// Whether given ids must keep to the grammar of [`BlockId`](super::blocks::id::BlockId).
+    /// Whether given ids must follow the grammar of [`BlockId`](super::blocks::id::BlockId).
     #[serde(rename = "strict_ids")]
     pub are_ids_strict: bool,
 }
@@ -80,17 +80,17 @@ pub enum Secrets {
     Refuse,
 }
 
-/// When decay shortens unused items. Times are microseconds since the last use.
+/// The times after which decay shortens unused items, in microseconds since the last use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DecaySettings {
-    /// From a full text to a summary: 24 hours.
+    /// The time until a full text becomes a summary: 24 hours.
     #[serde(rename = "summary_after", deserialize_with = "micros")]
     pub summary_after_micros: i64,
-    /// From a summary to keywords: 7 days.
+    /// The time until a summary becomes keywords: 7 days.
     #[serde(rename = "keywords_after", deserialize_with = "micros")]
     pub keywords_after_micros: i64,
-    /// From keywords out of recall: 30 days.
+    /// The time until keywords are forgotten: 30 days.
     #[serde(rename = "forget_after", deserialize_with = "micros")]
     pub forget_after_micros: i64,
 }
@@ -117,17 +117,17 @@ pub struct Settings {
     pub scan: scan::VerdictTable,
     /// The treatment of secrets.
     pub secrets: Secrets,
-    /// When decay acts.
+    /// The times of decay.
     pub decay: DecaySettings,
-    /// How notes are ranked.
+    /// The parameters for ranking notes.
     pub notes: NoteSettings,
-    /// Facts at the end of a session.
+    /// The limits of facts at the end of a session.
     pub facts: FactSettings,
-    /// Attribution of the words of a turn: own or pasted.
+    /// The limits for the attribution of the words of a turn: own or pasted.
     pub attribution: AttributionSettings,
 }
 
-/// Reads a length of time such as `"24h"` or `"30d"`, in microseconds.
+/// Reads a duration, for example `"24h"` or `"30d"`, in microseconds.
 pub(in crate::agent) fn micros<'de, D: Deserializer<'de>>(input: D) -> Result<i64, D::Error> {
     let text = String::deserialize(input)?;
     let span = text.parse::<Span>().ok();

@@ -7,7 +7,7 @@
 //! L7, inside `agent`.
 //!
 //! # Limits
-//! - A promotion is part of the state: `redo`, `restore` and `rollback` by any trusted writer bring it back.
+//! - A promotion is part of the state, so any trusted writer restores it by `redo`, `restore` or `rollback`.
 //!
 //! # Invariants
 //! - TRU-1: an item is at most as trusted as its least trusted source, through merges, summaries, imports, rollbacks, forks and
@@ -31,9 +31,9 @@ use crate::object::{Id, Origin};
 /// How the caller knows that a person asks. An agent must never create this value from the text of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PersonSays {
-    /// The person said yes at a terminal.
+    /// The person confirmed at a terminal.
     AtTerminal,
-    /// The person gave an option that says so.
+    /// The person gave a confirming option.
     ByOption,
     /// The person acted in a program of the host.
     InHost,
@@ -58,7 +58,7 @@ pub struct Promoted {
     pub from: Origin,
     /// The class of the item now.
     pub to: Origin,
-    /// The commit; the head if the item was trusted as much already.
+    /// The commit; the head if the item was already as trusted.
     pub committed: Committed,
 }
 
@@ -102,10 +102,10 @@ pub(super) fn promote(
     })
 }
 
-/// The writer as a person. The reason of the commit says how the caller knows.
+/// Returns the writer as a person. The reason of the commit records how the caller knows.
 ///
 /// # Errors
-/// `Denied` (code `not_a_person`): the writer is of another class than a person's.
+/// `Denied` (code `not_a_person`): the writer is not of the class of a person.
 fn person(writer: &Writer, says: PersonSays, what: &str) -> Result<Writer> {
     if writer.trust != Origin::DirectUser {
         return Err(Error::denied(

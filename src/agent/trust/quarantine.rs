@@ -7,8 +7,8 @@
 //! L7, inside `agent`.
 //!
 //! # Limits
-//! - The 200 newest rejected changes are kept. A writer with many names can push older ones out before their 7
-//!   days; the reasons of the newer ones name the removed ones.
+//! - The 200 newest rejected changes are kept. A writer with many names can push older ones out before their 7 days.
+//!   The reasons of the newer ones name the removed ones.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -22,29 +22,29 @@ use crate::engine::{Committed, Draft, ReferenceInfo, Writer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, Object, Time};
 
-/// The class of the names.
+/// The prefix of the names of quarantined changes.
 const CLASS: &str = "rejected/";
 /// The most ids of a change in a list.
 const IDS_SHOWN: usize = 20;
-/// Characters of a text that are shown.
+/// The most characters of a text in a preview.
 const PREVIEW_CHARS: usize = 200;
 
 /// A quarantined change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Quarantined {
-    /// Its name, such as `rejected/17`.
+    /// Its name, for example `rejected/17`.
     pub name: String,
     /// Why it was quarantined.
     pub reason: Option<String>,
-    /// When.
+    /// The time of the quarantine.
     pub time: Time,
     /// The writer.
     pub actor: Option<String>,
-    /// In which session.
+    /// The session.
     pub session: Option<String>,
-    /// The ids that it would change in the reach, at most 20.
+    /// The ids within the reach that it would change, at most 20.
     pub ids: Vec<String>,
-    /// How many ids it would have changed, wherever they are.
+    /// The number of ids that it would change, in any scope.
     pub ids_total: usize,
     /// The beginning of the first text: one line, without secrets, with invisible characters escaped.
     pub preview: String,
@@ -57,9 +57,9 @@ pub(crate) struct HeldObject {
     pub id: Id,
     /// Its scope.
     pub scope: String,
-    /// Whether it is removed.
+    /// Whether the change removes it.
     pub is_removed: bool,
-    /// How its text begins, as in [`Quarantined`].
+    /// The beginning of its text, as in [`Quarantined`].
     pub preview: String,
 }
 
@@ -87,7 +87,7 @@ fn described(agent: &Agent, reference: ReferenceInfo, reach: &Reach) -> Result<O
     };
     let objects = match agent.memory().open_draft(&change.name, &Writer::user()) {
         Ok(draft) => objects_of(&draft)?,
-        // Its base is not kept. Only the writer and the reason are left.
+        // The base of the change is not kept, so only the writer and the reason are left.
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(change)),
         Err(error) => return Err(error),
     };
@@ -122,7 +122,7 @@ pub(in crate::agent) fn held_objects(agent: &Agent, name: &str) -> Result<Vec<He
         .collect())
 }
 
-/// The beginning of a text as it may be shown to anybody.
+/// Returns the beginning of a text in a form that anybody may see.
 pub(in crate::agent) fn preview(agent: &Agent, text: &str) -> String {
     one_line(&agent.scanner().redact(text), PREVIEW_CHARS)
 }
@@ -152,7 +152,7 @@ fn opened(agent: &Agent, name: &str, writer: &Writer) -> Result<Draft> {
     drafts::open(agent, name, writer).map_err(|error| not_held(name, error))
 }
 
-/// The ids of a change with their texts, without previews.
+/// Returns the ids of a change with their texts, without previews.
 fn objects_of(draft: &Draft) -> Result<Vec<(HeldObject, String)>> {
     let mut objects = Vec::new();
     for change in draft.changes() {
@@ -187,7 +187,7 @@ fn not_held(name: &str, error: Error) -> Error {
     }
 }
 
-/// The name with its class; a number alone is one of those that were held back.
+/// Returns the name with its class. A number alone means a quarantined change.
 fn full_name(name: &str) -> Result<String> {
     match name.split_once('/') {
         None => Ok(format!("{CLASS}{name}")),

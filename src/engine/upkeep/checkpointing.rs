@@ -1,16 +1,16 @@
-//! Checkpoints: when one is made, and opening a store by the newest.
+//! Checkpoints: when one is written, and opening a store from the newest.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Limits
-//! - A writer makes a checkpoint when the commits behind the newest one reach 131,072 versions (a commit counts as
+//! - A writer writes a checkpoint when the commits after the newest one reach 131,072 versions (a commit counts as
 //!   eight more), twice the objects of the state, and an eighth of all commits.
-//! - Two checkpoints take about 116 bytes for each object, more if snapshots of large states differ much. A state
+//! - Two checkpoints use about 116 bytes for each object, more if snapshots of large states differ much. A state
 //!   outside of checkpoints is built from a part of the log.
 //!
 //! # Invariants
-//! - COV-1: a checkpoint covers only what is durable, and only a handle that may write makes one.
+//! - COV-1: a checkpoint covers only durable batches, and only a writable handle writes one.
 //! - COV-2: a writer keeps the states of a bounded number of its commits in memory. Beyond it, it makes a checkpoint and
 //!   reads them from there.
 
@@ -24,31 +24,32 @@ use crate::store::{self, LogId, Reread, Store};
 use crate::engine::read::source::Source;
 use crate::engine::write::log_handle::LogHandle;
 
-/// Bytes of records behind the newest checkpoint from which on another one is made after a commit.
+/// Bytes of records after the newest checkpoint at which a commit writes another one.
 const DUE_BYTES: u64 = 4 << 20;
-/// The same when the handle is closed.
+/// The same limit for closing the handle.
 const DUE_AT_CLOSE_BYTES: u64 = 256 << 10;
 
-/// Bytes of log from which on garbage is looked for without being asked.
+/// Bytes of the log at which automatic searches for garbage begin.
 const COLLECT_FROM_BYTES: u64 = 8 << 20;
 
-/// Tells a log how far its checkpoints show it to have been durable, also where nothing is opened by them.
+/// Tells a log which positions its checkpoints prove durable, even if the store is not opened from a checkpoint.
 pub(crate) fn places_of(disk: &Arc<dyn Disk>) -> Arc<DurablePlaces> {
     let disk = Arc::clone(disk);
     Arc::new(move |log| store::checkpoint_positions(&*disk, LogId::of(log)))
 }
 
-/// Opens a log that asks its checkpoints.
+/// Opens a log that uses the positions of its checkpoints.
 pub(crate) fn open_log(disk: &Arc<dyn Disk>, mode: Mode, options: LogOptions) -> Result<Log> {
     let mut log = Log::open(Arc::clone(disk), mode, options)?;
     log.ask_places(places_of(disk));
     Ok(log)
 }
 
-/// A store that has the newest checkpoint taken in, with `log` placed behind it; an empty one if there is none.
+/// Opens a store from the newest checkpoint and places `log` after it; returns an empty store if there is no
+/// checkpoint.
 pub(crate) fn newest_store(source: &Source, log: &mut Log) -> Result<Store> {
     let suite = source.opened.store().suite;
-    // Collisions made for a test are in no checkpoint.
+    // Checkpoints do not contain the collisions of a test's suite.
     if !source.opened.settings.checkpoints || source.opened.settings.suite.is_some() {
         return Ok(Store::new(suite, log.reader()));
     }
@@ -61,7 +62,7 @@ pub(crate) fn newest_store(source: &Source, log: &mut Log) -> Result<Store> {
         .start_at(&position)
         .and_then(|()| Store::with_checkpoint(suite, log.reader(), checkpoint, reread));
     match opened {
-        // A recovery that did not know the checkpoint has written the end of the log again elsewhere.
+        // A recovery that did not know the checkpoint has moved the end of the log.
         Err(error) if error.is_corruption() && log.holds(&position)? => {
             log.reopen()?;
             Ok(Store::new(suite, log.reader()))
@@ -78,7 +79,7 @@ pub(crate) fn newest_store(source: &Source, log: &mut Log) -> Result<Store> {
     }
 }
 
-/// How the log is read instead of a checkpoint.
+/// Returns the function that reads the log instead of a damaged checkpoint.
 fn reread(source: &Source, log: &Log) -> Reread {
     let (disk, suite, epoch) = (
         Arc::clone(&source.opened.disk),
@@ -116,7 +117,7 @@ pub(crate) fn checkpoint_if_due(source: &Source, writing: &mut LogHandle, closin
     }
     let (tail, all) = (writing.tail_bytes, writing.log.batch_bytes());
     let covered = all.saturating_sub(tail);
-    // COV-2. A handle that is closed lets go of everything.
+    // COV-2. A closing handle drops all states anyway.
     let settings = &source.opened.settings;
     let many = settings.checkpoint_heavy_versions;
     let heavy = !closing
@@ -141,7 +142,7 @@ pub(crate) fn checkpoint_if_due(source: &Source, writing: &mut LogHandle, closin
         source
             .opened
             .warn(format!("no checkpoint could be made: {error}"));
-        // Not at every commit from now on.
+        // Delays the next attempt, so that not every commit retries.
         writing.tail_bytes = 0;
     }
 }
@@ -171,12 +172,12 @@ fn rest(source: &Source, writing: &LogHandle) -> Result<()> {
     };
     let resting = Store::with_checkpoint(store.suite, log.reader(), checkpoint, reread(source, log))?;
     source.opened.current.store(Arc::new(resting));
-    // They hold on to the one before.
+    // The caches keep the previous store alive.
     source.clear();
     Ok(())
 }
 
-/// Makes a checkpoint, if everything that was taken in is durable; says whether it was.
+/// Writes a checkpoint if everything in memory is durable; returns whether it did.
 pub(crate) fn checkpoint(source: &Source, writing: &mut LogHandle) -> Result<bool> {
     // INVARIANT COV-1.
     if source.opened.settings.read_only || source.opened.settings.suite.is_some() || !writing.is_proven() {
@@ -190,7 +191,7 @@ pub(crate) fn checkpoint(source: &Source, writing: &mut LogHandle) -> Result<boo
     };
     let log = LogId::of(&writing.log);
     let all = writing.log.batch_bytes();
-    // Asked once for each doubling of the log.
+    // Requests a search for garbage once for each doubling of the log.
     let before = std::mem::replace(&mut writing.looked_at_bytes, all);
     writing.collect |= all >= COLLECT_FROM_BYTES && all.ilog2() > before.max(1).ilog2();
     source

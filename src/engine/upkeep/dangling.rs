@@ -1,10 +1,10 @@
-//! Dangling references: contents, texts, commits and versions that records name and the log lacks.
+//! Dangling references: contents, texts, commits and versions that records name but the log lacks.
 //!
 //! # Layer
-//! L5. Part of verify: nothing here is read but by digest.
+//! L5. Part of verify: it only looks up digests.
 //!
 //! # Invariants
-//! - NAM-1: every named record that is neither there nor erased is found, with the record that names it.
+//! - NAM-1: every named record that is neither present nor erased is reported, with the record that names it.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
@@ -15,10 +15,10 @@ use crate::log::{Batch, Locator, Record, RecordKind, segment_name};
 use crate::object::{Commit, Object, Reference, ReferenceName};
 use crate::store::Store;
 
-/// Names without a record so far. The record may follow: a rewrite moves records that several others share.
+/// Named records that were not found so far. They may follow: a rewrite moves records that several others share.
 #[derive(Default)]
 pub(crate) struct Dangling {
-    /// Contents and texts that were found: many records may name one, and reading it takes time.
+    /// Contents and texts that were found. Many records may name one, and each search takes time.
     found: HashSet<[u8; DIGEST_LEN]>,
     contents: Vec<(ContentDigest, Locator)>,
     texts: Vec<(TextDigest, Locator)>,
@@ -26,7 +26,7 @@ pub(crate) struct Dangling {
 }
 
 impl Dangling {
-    /// Takes in a batch that was just applied.
+    /// Adds the names of a batch that was just applied.
     pub(crate) fn add(&mut self, store: &Store, batch: &Batch) -> Result<()> {
         for record in &batch.records {
             match record.kind {
@@ -78,7 +78,7 @@ impl Dangling {
         Ok(())
     }
 
-    /// The missing records, after the last batch (NAM-1).
+    /// Returns the missing records after the last batch (NAM-1).
     pub(crate) fn missing(self, store: &Store) -> Result<Vec<Finding>> {
         let records = &store.records;
         let mut missing = Vec::new();

@@ -11,7 +11,8 @@
 //! - DER-2: no file is kept that was derived from a state before an erasure.
 //!
 //! # After a crash
-//! The file is the old one or the new one. One that had not got its name is left; the next one takes its place.
+//! The file is the old or the new one. An unfinished file stays under its temporary name until the next write replaces
+//! it.
 //!
 //! # Format
 //! docs/format.md, "Derived files".
@@ -36,17 +37,17 @@ use crate::engine::read::state::State;
 /// The folder of derived files.
 pub(crate) const FOLDER: &str = "derived";
 const MAGIC: &[u8; 8] = b"TRderiv1";
-/// The version of the layout. A file of another one is not read.
+/// The version of the layout. Files of other versions are ignored.
 const VERSION: u32 = 1;
-/// The longest name, in bytes.
+/// Maximal bytes of a name.
 const NAME_BYTES: usize = 32;
 /// Bytes of the header.
 pub(crate) const HEADER_BYTES: usize = 76;
 
 #[cfg(feature = "agent")]
 impl<T: Keep> Derived<T> {
-    /// The value that an earlier process kept, at the state of that time; `None` if there is no file of this version and
-    /// store, or its state is not kept any more.
+    /// Returns the value that an earlier process kept, with the state of that time. Returns `None` without a file of
+    /// this version and store, or if its state is no longer kept.
     pub(crate) fn load(view: &impl OfState) -> Option<Self> {
         let bytes = derived_content(view.opened(), T::NAME).ok()??;
         let (version, rest) = bytes.split_first()?;
@@ -93,7 +94,7 @@ pub(crate) fn was_erased_since(opened: &Opened, seq: u64) -> Result<bool> {
     Ok(false)
 }
 
-/// A whole file with its header.
+/// Returns a whole file with its header.
 pub(crate) fn derived(opened: &Opened, name: &str) -> Result<Option<Bytes>> {
     check_name(name)?;
     let path = format!("{FOLDER}/{name}");
@@ -102,7 +103,7 @@ pub(crate) fn derived(opened: &Opened, name: &str) -> Result<Option<Bytes>> {
         return Ok(None);
     };
     let length = file.length().map_err(reading)?;
-    // It never changes: another one takes its place.
+    // The file never changes: a new one replaces it.
     let mapped = if opened.settings.map {
         file.map(length).map_err(reading)?
     } else {
@@ -192,7 +193,7 @@ fn examine(file: &[u8], name: &str, instance: &[u8; 16]) -> std::result::Result<
     Ok(())
 }
 
-/// Looks at every derived file of the store `instance`.
+/// Checks every derived file of the store `instance`.
 pub(crate) fn check(disk: &dyn Disk, instance: &[u8; 16]) -> Result<Vec<Finding>> {
     let failed = |error| Error::io(format!("cannot read {FOLDER}"), error);
     let names = if_there(disk.list(FOLDER)).map_err(failed)?;

@@ -17,10 +17,10 @@ use crate::engine::inner::Inner;
 use crate::engine::read::derived::{Derived, Keep};
 use crate::engine::read::view::View;
 
-/// A file is written once this many objects changed since the last time; fewer are read again faster.
+/// Minimal number of changed objects since the last write that justifies another; a reader applies fewer faster.
 #[cfg(feature = "agent")]
 const CHANGES_MIN: u64 = 500;
-/// And once one in this many contributions changed.
+/// One in this many contributions must also have changed.
 #[cfg(feature = "agent")]
 const SHARE: u64 = 8;
 
@@ -42,8 +42,8 @@ impl Inner {
         Ok(true)
     }
 
-    /// Removes every derived file but the stamps of use, which are written as one, without those of objects that `left` does
-    /// not have.
+    /// Removes every derived file except the last-access times. These are rewritten as one file, without objects that
+    /// `left` lacks.
     pub(crate) fn forget_derived(&self, left: &Trie, store: &Store) -> Result<()> {
         let removing = |error| Error::io(format!("cannot remove a file in {FOLDER}"), error);
         let names = if_there(self.disk().list(FOLDER))
@@ -66,11 +66,11 @@ impl Inner {
 
 #[cfg(feature = "agent")]
 impl Inner {
-    /// Keeps the value of `view` in its file if enough changed since it was last kept; says whether it did.
+    /// Keeps the value of `view` in its file if enough changed since the last write; returns whether it did.
     ///
     /// # Errors
     /// `InvalidInput` if the value is of another state than the view; `Io` if it cannot be written, with the code
-    /// `read_only` for a handle that only reads.
+    /// `read_only` for a read-only handle.
     pub(crate) fn keep<T: Keep>(&self, value: &mut Derived<T>, view: &View) -> Result<bool> {
         if value.root() != view.root() {
             return Err(Error::invalid(

@@ -1,10 +1,10 @@
-//! The doctor: names each problem of a store with the command that helps.
+//! The doctor: names each problem of a store, with its remedy.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Invariants
-//! - DOC-1: the doctor changes nothing, also if the store does not open.
+//! - DOC-1: the doctor changes nothing, even if the store does not open.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::verify::{VerifyDepth, examine};
 use crate::engine::memory::Memory;
 use crate::engine::options::Options;
 
-/// Free bytes below which a store may soon not be able to grow: room for a segment and a checkpoint.
+/// Free bytes below which a store may soon fail to grow: the size of a segment and a checkpoint.
 const LOW_BYTES: u64 = 256 << 20;
 
 /// The folders of a store, its own first.
@@ -33,7 +33,7 @@ const FILES: [&str; 5] = [
     log::COMPACTION_LOCK_NAME,
 ];
 
-/// How much a problem matters.
+/// The severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
@@ -43,7 +43,7 @@ pub enum ProblemSeverity {
     Damage,
     /// Something should be done.
     Warning,
-    /// Nothing need be done.
+    /// No action is needed.
     Notice,
 }
 
@@ -62,25 +62,25 @@ impl ProblemSeverity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remedy {
-    /// None needed: it heals by itself, or is harmless.
+    /// No remedy: the problem heals by itself, or is harmless.
     Nothing,
     /// `treering salvage` into a new folder.
     Salvage,
     /// `treering gc`.
     Gc,
-    /// `chmod`: only the owner may read the folder.
+    /// `chmod`: only the owner gets access to the folder.
     Mode,
-    /// `chown`: the owner of the folder gets its files.
+    /// `chown`: the owner of the folder becomes the owner of its files.
     Owner,
-    /// The path is moved out of the store.
+    /// Moving the path out of the store.
     MoveAway,
     /// A newer version of the program.
     Upgrade,
-    /// A backup or an export: nothing of the store is left.
+    /// A backup or an export: nothing of the store can be saved.
     Backup,
-    /// Waiting until the holder of the lock ends.
+    /// Waiting until the holder of the lock is done.
     Wait,
-    /// Moving the folder to a local disk with room.
+    /// Moving the folder to a local disk with enough space.
     Move,
     /// Setting the clock of the machine.
     Clock,
@@ -89,13 +89,13 @@ pub enum Remedy {
 /// One problem of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// How much it matters.
+    /// Its severity.
     pub severity: ProblemSeverity,
     /// Its stable code.
     pub code: &'static str,
-    /// The file, relative to the store, if it is in one.
+    /// The path of the file, relative to the store; `None` if the problem is not in a file.
     pub file: Option<String>,
-    /// Where in the file.
+    /// The offset in the file.
     pub offset: Option<u64>,
     /// The problem and its meaning.
     pub what: String,
@@ -107,7 +107,7 @@ impl Memory {
     /// Lists the problems of the store in the folder `path`, the worst first. Writes nothing.
     ///
     /// # Errors
-    /// `NotFound` (code `no_store`) if there is no store; `Io` if it cannot be looked at.
+    /// `NotFound` (code `no_store`) if there is no store; `Io` if it cannot be read.
     pub(crate) fn examine_store(path: impl AsRef<Path>, options: &Options) -> Result<Vec<Problem>> {
         let disk = match FileDisk::open(path) {
             Err(error) if error.code() == ErrorCode::NetworkFileSystem => {
@@ -123,7 +123,7 @@ impl Memory {
         match examine_disk(&seam, options, &mut problems) {
             Ok(()) => {}
             Err(error) if error.code() == ErrorCode::NotRegularFile => {}
-            // A file of another user may lock the reader out.
+            // A file of another user may be unreadable.
             Err(error)
                 if error.code() != ErrorCode::NoStore
                     && problems.iter().any(|problem| problem.remedy == Remedy::Owner) =>
@@ -134,7 +134,7 @@ impl Memory {
         }
         look_at_kinds(&*disk, &mut problems);
         if problems.iter().any(is_of_no_format) {
-            // The folder may belong to another program: its owner and mode stay.
+            // The folder may belong to another program, so its owner and mode stay.
             problems.retain(|problem| !matches!(problem.remedy, Remedy::Mode | Remedy::Owner));
         }
         problems.sort_by_key(|problem| problem.severity);
@@ -142,7 +142,7 @@ impl Memory {
     }
 }
 
-/// Whether the format file is damaged.
+/// Returns whether the format file is damaged.
 fn is_of_no_format(problem: &Problem) -> bool {
     problem.severity == ProblemSeverity::Damage && problem.file.as_deref() == Some("format")
 }
@@ -173,10 +173,10 @@ pub(crate) fn examine_disk(
     Ok(())
 }
 
-/// What a cause means for the user: severity, code, remedy, and a sentence.
+/// The meaning of a cause for the user: severity, code, remedy, and a sentence.
 type Row = (ProblemSeverity, &'static str, Remedy, &'static str);
 
-/// The table of causes.
+/// Returns the row of a cause.
 fn row(found: &Finding, is_whole: bool) -> Row {
     use ProblemSeverity::{Damage, Notice, Warning};
     use Remedy::{Backup, Gc, Nothing, Salvage};
@@ -232,7 +232,7 @@ fn row(found: &Finding, is_whole: bool) -> Row {
     }
 }
 
-/// A finding as a problem; a path that is not a regular file is reported by its name instead.
+/// Converts a finding to a problem. `look_at_kinds` reports paths that are not regular files instead.
 fn of_finding(found: &Finding, is_whole: bool) -> Option<Problem> {
     let Damage { file, offset, cause } = &found.damage;
     if matches!(cause, Cause::NotRegular { .. }) {
@@ -271,7 +271,7 @@ pub(crate) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut
         problems.push(plain(ProblemSeverity::Warning, "clock", what, Remedy::Clock));
     }
     let stats = match memory.stats() {
-        // Damaged since it was verified.
+        // The store was damaged after it was verified.
         Err(error) if error.is_corruption() => {
             problems.push(of_error("damaged", &error, Remedy::Salvage));
             return Ok(());
@@ -325,7 +325,7 @@ fn not_regular(error: std::io::Error) -> Option<Problem> {
     Some(problem)
 }
 
-/// Whether the store has a file of this name at some time.
+/// Returns whether a store may have a file of this name.
 fn is_store_file(name: &str) -> bool {
     let finished = name.strip_suffix(".tmp").unwrap_or(name);
     match finished.split_once('/') {

@@ -37,7 +37,7 @@ const SEGMENTS_SMALL_MAX: u64 = 64;
 pub struct GcReport {
     /// Commits that are kept.
     pub kept: u64,
-    /// Commits that were thinned by this.
+    /// Commits that this collection thinned.
     pub thinned: u64,
     /// Versions of objects that history had before.
     pub versions_before: u64,
@@ -49,17 +49,17 @@ pub struct GcReport {
     pub bytes: u64,
 }
 
-/// A log that is to be replaced, as it was when that began.
+/// The state of a log at the start of its replacement.
 pub(crate) struct Cut {
     pub(crate) store: Arc<Store>,
     pub(crate) position: Position,
-    /// How many commits were in the line.
+    /// Number of kept commits.
     pub(crate) commits: usize,
     pub(crate) bytes: u64,
 }
 
 impl Inner {
-    /// The report of a new log with these commits.
+    /// Returns the report of a new log with these commits.
     pub(crate) fn preview(&self, cut: &Cut, kept: &[usize]) -> Result<GcReport> {
         let live = self.mark(&cut.store, kept)?;
         let mut report = cut.report(kept, &live);
@@ -119,7 +119,7 @@ impl Inner {
     fn collect(&self, retention: &Retention) -> Result<()> {
         let store = self.store();
         let now = self.proven_time(&store)?;
-        // Young commits stay, however many there are. Without an old one there is no garbage.
+        // Young commits stay, however many there are. Without an old commit there is no garbage.
         let oldest = store.commit_at(0)?;
         if oldest.is_none_or(|oldest| retention.keeps_young(oldest.commit.time, now)) {
             return Ok(());
@@ -148,7 +148,7 @@ impl Cut {
 }
 
 impl Inner {
-    /// The moment that ages of commits are judged at.
+    /// Returns the time from which ages of commits count.
     pub(crate) fn retention_time(&self, store: &Store, now: Option<Time>) -> Result<Time> {
         if let Some(now) = now {
             return Ok(now);
@@ -283,23 +283,24 @@ impl Inner {
     /// Replaces the log by a new one, then reads it and writes its checkpoint without the lock.
     ///
     /// # Errors
-    /// An error after the new log is in place says that the change is done.
+    /// An error after the new log is in effect says that the change is done.
     pub(crate) fn publish(&self, writing: &mut LogHandle, rewritten: Rewritten) -> Result<()> {
         writing.publish(rewritten)?;
         // They belong to the old log and hold digests of removed records.
         let removed = store::remove_checkpoints(self.disk()).map_err(checkpoints_left);
         removed
             .and_then(|_| self.take_up(writing).map_err(done_anyway))
-            // Memory may still hold places in the log before: a checkpoint must not be made of them.
+            // Memory may still contain places in the old log: no checkpoint may be made from them.
             .inspect_err(|_| writing.log.poison())
     }
 
     fn take_up(&self, writing: &mut LogHandle) -> Result<()> {
         writing.release(self.settings().exclusive);
         writing.load(&self.source)?;
-        // Batches that others appended meanwhile are known to be durable once they are read under the lock (COV-1).
+        // Batches that other processes appended meanwhile are proven durable only by reading them under the lock
+        // (COV-1).
         match writing.begin(&self.source) {
-            // It is done; only the checkpoint has to wait.
+            // The rewrite is done; only the checkpoint has to wait.
             Err(error) if error.kind() == ErrorKind::Busy => Ok(()),
             Err(error) => Err(error),
             Ok(()) => {
@@ -346,7 +347,7 @@ impl Inner {
     }
 }
 
-/// The error of checkpoints of the old log that could not be removed.
+/// Returns the error for checkpoints of the old log that could not be removed.
 fn checkpoints_left(error: Error) -> Error {
     error.behind_change("old files are left: the next write removes them")
 }

@@ -29,34 +29,34 @@ use crate::trie::Trie;
 use super::derived_files::{HEADER_BYTES, derived, nobody_rewrites, write_derived};
 use crate::engine::opened::Opened;
 
-/// The names of the derived files: of all stamps, and of the newest ones.
+/// The names of the derived files: of all times, and of the newest ones.
 pub(crate) const USES: &str = "uses";
 pub(crate) const USES_NEW: &str = "uses-new";
-/// Rows of the small file above which it is merged into the large one.
+/// Rows of the small file above which it is merged into the large file.
 const NEW_MAX: usize = 1_000;
 /// A stamp is written if it is this much later than the written one, in microseconds.
 const NEWS_MICROS: i64 = 10 * 60 * 1_000_000;
 const NAMES: [&str; 2] = [USES, USES_NEW];
-/// The first bytes of a key path: enough to tell objects apart.
+/// The first bytes of a key path: enough to distinguish objects.
 const KEY_BYTES: usize = 16;
 /// Bytes of a row: a key and a time.
 const ROW_BYTES: usize = KEY_BYTES + 8;
 
 type Key = [u8; KEY_BYTES];
 
-/// The stamps that a handle knows.
+/// The last-access times that a handle knows.
 #[derive(Default)]
 pub(crate) struct Stamps {
-    /// Those that are not written yet, in microseconds.
+    /// Unwritten times, in microseconds.
     own: HashMap<Key, i64>,
-    /// The files as they were last read, with their headers: of all, and of the newest.
+    /// The files as last read, with their headers: of all times, and of the newest.
     files: [Option<Bytes>; 2],
     /// Whether the files were read since another process may have written them.
     is_read: bool,
 }
 
 impl Stamps {
-    /// Notes that objects were used at `time`.
+    /// Records that objects were used at `time`.
     pub(crate) fn touch<'a>(&mut self, suite: HashSuite, ids: impl IntoIterator<Item = &'a Id>, time: Time) {
         for id in ids {
             let own = self.own.entry(key_of(suite.key_path(id.as_str()).as_bytes()));
@@ -65,14 +65,14 @@ impl Stamps {
         }
     }
 
-    /// When an object was last used, as far as this handle knows.
+    /// Returns the last-access time of an object, as far as this handle knows.
     pub(crate) fn last_used(&mut self, opened: &Opened, id: &Id) -> Result<Option<Time>> {
         let key = key_of(opened.store().suite.key_path(id.as_str()).as_bytes());
         self.read(opened)?;
         Ok(self.of(&key).map(Time::from_micros))
     }
 
-    /// Another process may have written since.
+    /// Marks the files as unread: another process may have written them since.
     pub(crate) fn may_be_behind(&mut self) {
         self.is_read = false;
     }
@@ -93,7 +93,7 @@ impl Stamps {
         Ok(())
     }
 
-    /// Whether something is not written that should be.
+    /// Returns whether a time is due to be written.
     fn has_news(&mut self, opened: &Opened) -> Result<bool> {
         self.read(opened)?;
         let is_news = |(key, time): (&Key, &i64)| {
@@ -116,14 +116,14 @@ impl Stamps {
         self.written(key).max(self.own.get(key).copied())
     }
 
-    /// All stamps of objects that `state` has, as they are written.
+    /// Returns all times of objects in `state`, encoded as a file.
     pub(crate) fn merged(&mut self, opened: &Opened, state: &Trie, store: &Store) -> Result<Vec<u8>> {
         self.is_read = false;
         self.read(opened)?;
         self.rows_of(&NAMES, state, store)
     }
 
-    /// The stamps of these files, and those that are not written yet.
+    /// Returns the times of these files with the unwritten ones, as rows.
     fn rows_of(&self, names: &[&str], state: &Trie, store: &Store) -> Result<Vec<u8>> {
         let mut all: BTreeMap<Key, i64> = BTreeMap::new();
         let files = NAMES
@@ -148,7 +148,7 @@ impl Stamps {
         Ok(rows)
     }
 
-    /// Forgets the stamps of objects that `state` does not have.
+    /// Drops the times of objects that `state` lacks.
     pub(crate) fn retain(&mut self, state: &Trie, store: &Store) -> Result<()> {
         let mut gone = Vec::new();
         for key in self.own.keys() {
@@ -164,13 +164,13 @@ impl Stamps {
     }
 }
 
-/// The rows of a file.
+/// Returns the rows of a file.
 fn rows(file: Option<&Bytes>) -> &[[u8; ROW_BYTES]] {
     let file: &[u8] = file.map_or(&[], |file| file);
     file.get(HEADER_BYTES..).unwrap_or_default().as_chunks().0
 }
 
-/// Whether the file on disk begins as the one that is known.
+/// Returns whether the file on disk has the header of the known one.
 fn is_of_header(opened: &Opened, name: &str, known: &Bytes) -> bool {
     let mut header = [0; HEADER_BYTES];
     let file = opened.disk.open(&format!("derived/{name}"), Access::Read);
@@ -222,7 +222,7 @@ fn write_stamps(
     let Some(_alone) = nobody_rewrites(opened, patience)? else {
         return Ok(());
     };
-    // Objects of commits that this process has not read yet must keep their stamps.
+    // Objects of commits that this process has not read yet must keep their times.
     if !follow()? {
         return Ok(());
     }

@@ -1,11 +1,11 @@
-//! Which commits stay when history is thinned.
+//! Retention: which commits stay when history is thinned.
 //!
 //! # Layer
-//! L5. Pure but for reading the line of commits.
+//! L5. Pure, except for reading commits.
 //!
 //! # Limits
-//! - The standard policy keeps most versions of a history that was written evenly: nearly each is in the last state
-//!   of some hour, day or week. It thins bursts of work.
+//! - The standard policy keeps most versions of an evenly written history: nearly each is in the last state of some
+//!   hour, day or week. It thins bursts of work.
 //!
 //! # Invariants
 //! - RET-1: these commits stay: the newest one, those that references name, the targets of kept commits, and erasures,
@@ -29,9 +29,9 @@ const DAY: Duration = Duration::from_hours(24);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Retention {
-    /// Every commit younger than this stays, if it is among the `newest`.
+    /// Commits younger than this stay, up to `newest` of them.
     pub all: Duration,
-    /// At most so many commits stay because of `all`.
+    /// Maximal number of commits that stay because of `all`.
     pub newest: u64,
     /// The last commit of each hour stays if it is younger than this.
     pub hourly: Duration,
@@ -46,14 +46,14 @@ pub struct Retention {
 
 /// The operations whose commits remove objects that a user may want to restore.
 const FORGETTING: [&str; 3] = ["forget", "decay", "note"];
-/// The operations whose commits do so now and then: where a quota needs room, a folder has no file any more, or a guarded
-/// change removes something.
+/// The operations whose commits sometimes do so: to make room in a quota, for a deleted file of a folder, or in a
+/// guarded change.
 const MAY_FORGET: [&str; 4] = ["remember", "import", "guard", "release"];
 
 /// Returns whether a commit removes objects that a user may want to restore.
 ///
 /// # Errors
-/// Those of `counts`, which says how much the commit changed.
+/// As `counts`, which returns the counts of the commit's changes.
 pub(crate) fn forgets(op: &str, counts: impl FnOnce() -> Result<ChangeCounts>) -> Result<bool> {
     if FORGETTING.contains(&op) {
         return Ok(true);
@@ -62,8 +62,8 @@ pub(crate) fn forgets(op: &str, counts: impl FnOnce() -> Result<ChangeCounts>) -
 }
 
 impl Default for Retention {
-    /// Everything of 7 days, up to 5,000 commits; then a point an hour for 30 days, a point a day for a year, a point a
-    /// week for ever; what was forgotten in the last 30 days.
+    /// Everything of 7 days, up to 5,000 commits. Then one commit an hour for 30 days, one a day for a year, and one a
+    /// week without limit. Forgotten items of the last 30 days.
     fn default() -> Self {
         Self {
             all: 7 * DAY,
@@ -77,7 +77,8 @@ impl Default for Retention {
 }
 
 impl Retention {
-    /// The retention of automatic collection: as the default, but nothing that is younger than [`Self::all`].
+    /// Returns the retention of automatic collection: the default, without its limit on commits younger than
+    /// [`Self::all`].
     pub fn automatic() -> Self {
         Self {
             newest: u64::MAX,
@@ -97,7 +98,7 @@ impl Retention {
         }
     }
 
-    /// Whether a commit stays for its age alone.
+    /// Returns whether a commit stays because it is young.
     pub(crate) fn keeps_young(&self, time: Time, now: Time) -> bool {
         is_younger(time, now, self.all)
     }
@@ -111,7 +112,8 @@ impl Retention {
         }
     }
 
-    /// The places in the line of the commits that stay, rising, of the first `count` as seen at `now`.
+    /// Chooses the commits that stay, of the first `count`, as seen at `now`. Returns their indexes among the kept
+    /// commits, rising.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a commit cannot be read.
@@ -137,7 +139,7 @@ impl Retention {
             let forgets = is_younger(entry.commit.time, now, self.forgotten) && forgets(op, counts)?;
             let was_before = std::mem::replace(&mut is_before, forgets);
             let young = (kept.len() as u64) < self.newest && self.keeps_young(entry.commit.time, now);
-            // Asked in any case, so that a commit that stays for another reason takes its hour, too.
+            // Called in any case, so that a commit that stays for another reason also uses up its hour.
             let point = points.takes(self, entry.commit.time, now);
             // INVARIANT RET-1. The target of a commit is older than the commit.
             let is_named = wanted.contains(&entry.digest) || op == Op::ERASE;
@@ -151,13 +153,13 @@ impl Retention {
     }
 }
 
-/// Whether less than `age` has gone by since `time`.
+/// Returns whether less than `age` has passed since `time`.
 fn is_younger(time: Time, now: Time, age: Duration) -> bool {
     let since = now.as_micros().saturating_sub(time.as_micros()).max(0);
     u128::from(since.unsigned_abs()) < age.as_micros()
 }
 
-/// The hour, day and week that were last met on the way from the newest commit to the oldest.
+/// The hour, day and week of the last visited commit, from the newest to the oldest.
 #[derive(Default)]
 struct Points {
     hour: Option<i64>,
@@ -166,7 +168,7 @@ struct Points {
 }
 
 impl Points {
-    /// Whether the commit is the last one of an hour, day or week that has a point.
+    /// Returns whether the commit is the last one of an hour, day or week that keeps one.
     fn takes(&mut self, retention: &Retention, time: Time, now: Time) -> bool {
         let mut takes = false;
         for (last, length, age) in [

@@ -1,14 +1,14 @@
-//! Salvage: a new store with everything that still verifies in a damaged one.
+//! Salvage: writes a new store with everything that still verifies in a damaged one.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Limits
-//! - Salvage reads all segments two or three times, and takes about 1 KB of memory for each version and 2 KB for
-//!   each commit. It does not follow links.
+//! - Salvage reads all segments two or three times, and uses about 1 KB of memory for each version and 2 KB for each
+//!   commit. It does not follow symlinks.
 //!
 //! # Invariants
-//! - SLV-1: the damaged store is only read; the new one has its name only once it verifies.
+//! - SLV-1: salvage only reads the damaged store; the new one gets its name only after it verifies.
 //! - SLV-2: salvage removes only unfinished output of a salvage: a folder with its mark, or an empty folder.
 
 use std::path::{Path, PathBuf};
@@ -23,16 +23,16 @@ use crate::store::{self, SalvageReport};
 use super::verify::{VerifyDepth, examine};
 use crate::engine::options::Options;
 
-/// Bytes that are written between two syncs.
+/// Bytes written between two syncs.
 const SYNC_BYTES: u64 = 32 << 20;
 
-/// The file that marks a folder as one that a salvage is writing, and that the salvage holds locked.
+/// The file that marks the folder of a running salvage, which keeps it locked.
 const MARK: &str = "salvage.lock";
 
 /// The end of the name of a new store while salvage writes it.
 const UNFINISHED: &str = ".salvage";
 
-/// The name of the new store while it is written.
+/// Returns the path of the new store until it is finished.
 fn unfinished(to: &Path) -> Result<PathBuf> {
     let name = to.file_name();
     let name = name.ok_or_else(|| Error::invalid(format!("{} is no name for a folder", to.display())))?;
@@ -68,7 +68,7 @@ fn begin(path: &Path) -> Result<(Arc<FileDisk>, Box<dyn LockGuard>)> {
         let disk = disk.ok_or_else(foreign)?;
         let held = lock_within(&disk, MARK, Duration::ZERO)?;
         if path.symlink_metadata().is_err() {
-            // Its salvage finished meanwhile, and the lock made the mark anew in a store that has its name.
+            // The other salvage finished meanwhile, so the lock recreated the mark in a finished store.
             drop(disk.remove(MARK));
         }
         FileDisk::remove_folder(path, MARK)?;
@@ -88,10 +88,10 @@ fn give_name(disk: &FileDisk, unfinished: &Path, to: &Path) -> Result<()> {
     take_mark_off(disk, unfinished, FileDisk::rename_folder(unfinished, to))
 }
 
-/// Takes the mark off a store that has its name, also if only making the name durable failed.
+/// Removes the mark from a renamed store, even if only syncing the name failed.
 fn take_mark_off(disk: &dyn Disk, unfinished: &Path, named: Result<()>) -> Result<()> {
     if unfinished.symlink_metadata().is_err() {
-        // A mark that stays costs nothing: the store is there and whole.
+        // A remaining mark does no harm: the store is complete.
         drop(disk.remove(MARK).and_then(|()| disk.sync_dir("")));
     }
     named
@@ -136,7 +136,7 @@ pub(crate) fn write(damaged: &DamagedLog, disk: &Arc<dyn Disk>, options: &Option
     }
 }
 
-/// The store that is written.
+/// The new store.
 struct Target<'a> {
     disk: Arc<dyn Disk>,
     damaged: &'a DamagedLog,

@@ -1,7 +1,7 @@
 //! Verification: reads everything back from the disk and reports damage.
 //!
-//! Two passes that share no memory with the handle: the files (frames, checksums, seals, chain of segments),
-//! then the meaning (every digest, every root, the chain of commits), rebuilt from nothing.
+//! Two passes that share no memory with the handle. The first checks the files: frames, checksums, seals and the chain
+//! of segments. The second rebuilds everything and checks each digest, each root and the chain of commits.
 //!
 //! # Layer
 //! L5.
@@ -22,7 +22,7 @@ use super::dangling::Dangling;
 use crate::engine::settings::Settings;
 use crate::engine::write::log_handle::body_bytes;
 
-/// How much `verify` reads.
+/// The depth of `verify`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum VerifyDepth {
@@ -32,11 +32,11 @@ pub enum VerifyDepth {
     Full,
 }
 
-/// What `verify` found.
+/// The result of `verify`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct VerifyReport {
-    /// Whether everything that was acknowledged is there and whole.
+    /// Whether everything that was acknowledged is present and whole.
     pub ok: bool,
     /// Commits that verified.
     pub commits: u64,
@@ -46,13 +46,13 @@ pub struct VerifyReport {
     pub bytes: u64,
     /// Erased versions.
     pub erased: u64,
-    /// Versions that were lost and not salvaged: a kept state has their digests.
+    /// Versions that were lost and not salvaged: only their digests are left.
     pub lost: u64,
     /// Thinned commits.
     pub thinned: u64,
-    /// Damage that costs nothing, as far as can be told: derived files, torn tails, left-overs.
+    /// Damage without loss, as far as known: derived files, torn tails, leftovers.
     pub derived: Vec<Finding>,
-    /// Damage to what was acknowledged.
+    /// Damage to acknowledged data.
     pub damage: Vec<Finding>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn examine(
     depth: VerifyDepth,
     known: Option<&CommitEntry>,
 ) -> Result<VerifyReport> {
-    // A store that does not open has no size to fill a bar with.
+    // The size of a store that does not open is unknown, so there is no total.
     let total =
         Log::open(Arc::clone(disk), Mode::ReadOnly, LogOptions::default()).map_or(0, |log| log.size().1);
     let tell = |doing: &'static str, done: u64| options.tell(doing, done, total);
@@ -74,7 +74,7 @@ pub(crate) fn examine(
     if depth == VerifyDepth::Quick {
         return files();
     }
-    // Told of one after the other, though both are done at the same time.
+    // Reports the progress of one pass after the other, though both run at the same time.
     let (files_done, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
     let step = |done| {
         if files_done.load(Ordering::Acquire) {
@@ -107,13 +107,13 @@ impl VerifyReport {
                 self.damage.extend(missing);
                 self.commits = store.kept() as u64;
                 self.versions = store.records.versions();
-                // Replayed from the first batch on, so these are all.
+                // The replay started at the first batch, so this counts all.
                 self.lost = store.records.lost_since();
                 self.erased = store.records.erased() - self.lost;
                 self.thinned = store.gaps().iter().map(|gap| gap.count).sum();
             }
             Err(error) if error.code() == ErrorCode::Interrupted => return Err(error),
-            // Nothing was found out about the store.
+            // The rebuild learned nothing about the store.
             Err(error)
                 if matches!(
                     error.kind(),
@@ -122,7 +122,7 @@ impl VerifyReport {
             {
                 return Err(error);
             }
-            // The files' damage stops the rebuild too; once said is enough.
+            // Damage of the files stops the rebuild too; one report of it is enough.
             Err(error) if self.damage.is_empty() || !error.is_corruption() => {
                 self.damage.push(of_error(&error));
             }
@@ -188,14 +188,14 @@ fn check_derived(disk: &Arc<dyn Disk>, options: &Settings, report: &mut VerifyRe
     let open = || open_log(disk, Mode::ReadOnly, LogOptions::default());
     let known = match open() {
         Ok(log) => LogId::of(&log),
-        // Its damage is in the report already.
+        // The report already has this damage.
         Err(error) if error.is_corruption() => return Ok(()),
         Err(error) => return Err(error),
     };
     let mut step = |_| options.check_stop();
     let found = store::check_checkpoints(&**disk, known, &mut step)?;
     let is_later = |found: &Finding| found.damage.cause == Cause::MadeFromLaterLog;
-    // It may have been rewritten since the checkpoints were listed.
+    // The log may have been rewritten after the checkpoints were listed.
     let is_current = !found.iter().any(is_later) || LogId::of(&open()?) == known;
     let found = found.into_iter().filter(|found| is_current || !is_later(found));
     report.derived.extend(found);
@@ -208,7 +208,7 @@ fn check_derived(disk: &Arc<dyn Disk>, options: &Settings, report: &mut VerifyRe
     };
     let mut log = open()?;
     if LogId::of(&log) != known {
-        // Rewritten meanwhile: the checkpoint is of the log before.
+        // The log was rewritten meanwhile: the checkpoint belongs to the old one.
         return Ok(());
     }
     let started = match log.start_at(&newest.position()) {
@@ -231,13 +231,13 @@ fn check_derived(disk: &Arc<dyn Disk>, options: &Settings, report: &mut VerifyRe
             report.damage.push(found);
             Ok(())
         }
-        // Rewritten meanwhile.
+        // The log was rewritten meanwhile.
         Err(error) if error.code() == ErrorCode::Rewritten => Ok(()),
         other => other.map(drop),
     }
 }
 
-/// The damage that ends a reading, as a finding; without a place it is in the records of the log.
+/// Converts the damage that ends a read to a finding. A finding without a place names the folder of the log.
 fn of_error(error: &Error) -> Finding {
     let damage = error.damage().cloned().unwrap_or_else(|| Damage {
         file: log::LOG_FOLDER.to_owned(),
@@ -250,7 +250,7 @@ fn of_error(error: &Error) -> Finding {
     }
 }
 
-/// Gives an error about the records of a batch the place of the batch.
+/// Adds the place of the batch to an error about its records.
 fn at_batch(error: Error, batch: &Batch) -> Error {
     let Some(first) = batch.records.first() else {
         return error;

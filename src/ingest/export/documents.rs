@@ -16,13 +16,14 @@ use crate::engine::{Memory, View};
 use crate::error::{Error, Result};
 use crate::object::{Id, Object};
 
-/// The most bytes of a part of a path. Every file system accepts it, with room for the ending of a temporary file.
+/// The largest length of a part of a path in bytes. Every file system accepts it, with space for the suffix of a
+/// temporary file.
 const PART_BYTES_MAX: usize = 200;
 
 /// A part of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// A whole document. Its path is relative and stays below any folder that it is put in.
+    /// A whole document. Its path is relative and stays below the target folder.
     Document {
         /// The path.
         path: String,
@@ -41,7 +42,7 @@ pub(crate) enum Piece {
 /// - Erased objects are omitted, and so are objects that a handle of a damaged store cannot read. If other objects are
 ///   below one, an object of the kind `erased` replaces it.
 ///
-/// With `all_in_list` there are no documents.
+/// With `all_in_list`, all objects are in the list and there are no documents.
 ///
 /// # Errors
 /// The errors of `write`; `InvalidInput` for an object that the format cannot express, and for JSON Lines,
@@ -120,14 +121,14 @@ fn syntax_of(format: Format) -> Result<Box<dyn Syntax>> {
     }
 }
 
-/// Whether the root has a file of its own: no other document's path goes through it.
+/// Whether the root has its own file: the path of no other document continues below it.
 fn is_own_file(root: &Object, paths: &BTreeSet<String>) -> bool {
     let folder = format!("{}/", root.id());
     let next = paths.range(folder.clone()..).next();
     paths.contains(root.id()) && !next.is_some_and(|next| next.starts_with(&folder))
 }
 
-/// Whether a path stays below its folder and is no hidden file, which `ingest` would not find.
+/// Whether a path stays below its folder and is not a hidden file, which `ingest` would not find.
 fn is_plain_path(path: &str) -> bool {
     path.split('/').all(|part| {
         !part.is_empty() && !part.starts_with('.') && !part.contains('\\') && part.len() <= PART_BYTES_MAX
@@ -139,7 +140,7 @@ fn is_plain_path(path: &str) -> bool {
 #[derive(Default)]
 struct Lowered {
     found: Vec<(Id, ObjectDigest)>,
-    /// Objects whose sources all are in the state, with these.
+    /// The objects whose sources are all in the state, with these sources.
     others: Vec<(Id, ObjectDigest, Vec<ObjectDigest>)>,
 }
 
@@ -165,7 +166,8 @@ impl Lowered {
         Ok(())
     }
 
-    /// The found ids. An object derived from a lowered one is lowered too, because its source gets another digest.
+    /// Returns the found ids. An object derived from a lowered one is also lowered, because its source gets another
+    /// digest.
     fn finish(mut self) -> Vec<Id> {
         let mut derived: HashMap<ObjectDigest, Vec<usize>> = HashMap::new();
         for (place, (_, _, sources)) in self.others.iter().enumerate() {

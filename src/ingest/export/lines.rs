@@ -10,8 +10,8 @@
 //! L6, inside `ingest`.
 //!
 //! # Invariants
-//! - EXP-1: every object of the state comes once as an object, after its parent and after every version that it is
-//!   derived from and that history keeps.
+//! - EXP-1: every object of the state is written once as an object. It comes after its parent, and after every version
+//!   that it is derived from and that history keeps.
 //! - EXP-4: no version is written more than twice. The visits of a version are bounded by its links as child, parent,
 //!   source and derived object.
 
@@ -22,25 +22,27 @@ use crate::engine::{Memory, View};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object};
 
-/// A version to be exported.
+/// A version to export.
 #[derive(Clone, Debug)]
 pub(crate) struct Version {
     /// The version.
     pub object: Object,
     /// Whether it is for history only: an earlier version, or a version that is written again at its own position.
     pub past: bool,
-    /// Whether its parent is missing: erased, lost or damaged. Another store can hold it only without the parent.
+    /// Whether its parent is missing: erased, lost or damaged. Another store accepts the version only without the
+    /// parent.
     pub is_orphan: bool,
 }
 
-/// Passes every object of `view` to `write`, and the earlier versions that they are derived from. The order is the same
-/// for the same state. Only ids and digests are held in memory, no objects.
+/// Passes every object of `view` to `write`, and the earlier versions from which they are derived. The order is the
+/// same for the same state. Only ids and digests are held in memory, no objects.
 ///
 /// Erased objects are omitted ([`omitted`]), and so are objects that a handle of a damaged store cannot read
-/// ([`Memory::unreadable`]). Objects below them are written like the others.
+/// ([`Memory::unreadable`]). Their children are written like other objects.
 ///
 /// # Errors
-/// The errors of `write`; `Corrupt` or `Io` if an object cannot be read; `Corrupt` if one is below a missing object.
+/// The errors of `write`; `Corrupt` or `Io` if an object cannot be read; `Corrupt` if the parent of an object is
+/// missing.
 pub(crate) fn for_each_version<E: From<Error>>(
     memory: &Memory,
     view: &View,
@@ -88,11 +90,11 @@ pub(crate) fn for_each_version<E: From<Error>>(
 /// The erased or lost parts of a state that an export omits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Omitted {
-    /// Objects.
+    /// The number of omitted objects.
     pub objects: u64,
-    /// Contents of objects that are written without one.
+    /// The number of objects that are written without their content.
     pub contents: u64,
-    /// Missing parents that objects name: the objects are written without a parent.
+    /// The number of missing parents; their children are written without a parent.
     pub parents: u64,
 }
 
@@ -117,8 +119,8 @@ pub(crate) fn omitted(view: &View) -> Result<Omitted, Error> {
     Ok(omitted)
 }
 
-/// The parents that objects name and that cannot be read: erased, lost, or damaged in a damaged store. Salvage may
-/// leave nothing of them but these names.
+/// Returns the parents that objects name and that cannot be read: erased, lost, or damaged. After a salvage these names
+/// may be all that is left of them.
 pub(super) fn missing_parents(view: &View) -> Result<BTreeSet<Id>, Error> {
     let mut parents = BTreeSet::new();
     for object in view.objects() {
@@ -142,14 +144,14 @@ fn missing() -> Error {
     Error::corrupt("an object that the index names is missing").with_hint("run `treering verify`")
 }
 
-/// The progress of a version.
+/// The export state of a version.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Not moved ahead with a source below it, because it waits for a source itself.
+    /// Not yet written: a source below it cannot move ahead, because this version waits for a source itself.
     Waits,
-    /// For history only.
+    /// Written for history only.
     Past,
-    /// As an object.
+    /// Written as an object.
     Written,
 }
 
@@ -157,7 +159,7 @@ struct Out<'a, E> {
     memory: &'a Memory,
     view: &'a View,
     write: &'a mut dyn FnMut(Version) -> Result<(), E>,
-    /// `None` if no object is derived: then the order of the tree is enough.
+    /// `None` if no object is derived: then the order of the tree is sufficient.
     states: Option<HashMap<ObjectDigest, State>>,
     objects: u64,
     /// The objects whose parent is missing.
@@ -181,11 +183,11 @@ impl<E: From<Error>> Out<'_, E> {
 
     /// Writes objects in order, each with its subtree.
     fn put_below(&mut self, mut waiting: Vec<Id>) -> Result<(), E> {
-        // From the last sibling to the first, so that the first is at the end.
+        // Sorted from the last sibling to the first, because the stack is read from its end.
         waiting.sort_unstable_by(|one, two| two.cmp(one));
         while let Some(id) = waiting.pop() {
             let object = match self.view.get(&id) {
-                // A handle of a damaged store skipped it when it counted the objects.
+                // A damaged object, which was also skipped when the objects were counted.
                 Err(error) if error.is_corruption() => continue,
                 found => found?.ok_or_else(missing)?,
             };
@@ -195,7 +197,7 @@ impl<E: From<Error>> Out<'_, E> {
         Ok(())
     }
 
-    /// Writes an object after its sources, unless it came ahead. Its parent is written.
+    /// Writes an object after its sources, unless it was written ahead. Its parent is already written.
     fn put_in_turn(&mut self, object: Object) -> Result<(), E> {
         if self.state(object.digest()) == Some(State::Written) {
             return Ok(());
@@ -206,8 +208,8 @@ impl<E: From<Error>> Out<'_, E> {
         self.put(object, false)
     }
 
-    /// Writes the sources of an object, each after its own sources. There is no circle: a version would have to contain
-    /// its own digest.
+    /// Writes the sources of an object, each after its own sources. A cycle is impossible: a version would have to
+    /// contain its own digest.
     fn put_sources(&mut self, object: &Object) -> Result<(), E> {
         let mut waiting: Vec<(ObjectDigest, bool)> = Vec::new();
         waiting.extend(object.derived_from().map(|source| (source, false)));
@@ -245,7 +247,7 @@ impl<E: From<Error>> Out<'_, E> {
         self.put(source, false)
     }
 
-    /// The unwritten objects above one, from the nearest up; `None` if one of them has to wait.
+    /// Returns the unwritten ancestors of an object, from the nearest up; `None` if one of them has to wait.
     fn above(&mut self, object: &Object) -> Result<Option<Vec<Id>>> {
         let (mut ids, mut digests) = (Vec::new(), Vec::new());
         let mut parent = object.parent().map(Id::new).transpose()?;
@@ -256,7 +258,7 @@ impl<E: From<Error>> Out<'_, E> {
                 Some(State::Written) => return Ok(Some(ids)),
                 None if !self.lacks_source(&above)? => {}
                 _ => {
-                    // Noted, so that the objects below do not walk up again.
+                    // Recorded, so that objects below do not walk up again.
                     for digest in digests {
                         self.states.iter_mut().for_each(|states| {
                             states.entry(digest).or_insert(State::Waits);

@@ -10,7 +10,7 @@ use super::super::statement::{NAME, OBJECTS};
 use super::render::{Heading, Shape, Syntax};
 use crate::object::{Attributes, Value};
 
-/// Markdown.
+/// The syntax of Markdown.
 pub(super) struct Markdown;
 
 impl Syntax for Markdown {
@@ -33,7 +33,7 @@ impl Syntax for Markdown {
     }
 
     fn changes_context(&self, text: &str, _shape: Shape, at_start: bool) -> bool {
-        // A `---` further down would make front matter of the lines between.
+        // A text at the start of a file would become front matter if it begins with `---` and another `---` follows.
         at_start && text.lines().next().is_some_and(|first| first.trim_end() == "---")
     }
 

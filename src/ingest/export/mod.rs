@@ -1,4 +1,4 @@
-//! Objects back into files, which ingestion and `put --jsonl` read as the same objects.
+//! Writes objects to files that ingestion and `put --jsonl` read as the same objects.
 //!
 //! # Layer
 //! L6, inside `ingest`.

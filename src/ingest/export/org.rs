@@ -14,7 +14,7 @@ use crate::object::{Attributes, Value};
 /// The deepest level written as stars. Deeper headings state their parent.
 const LEVELS_MAX: usize = 64;
 
-/// Org, with the TODO states of the file.
+/// The syntax of Org, with the TODO states of the file.
 #[derive(Default)]
 pub(super) struct Org {
     states: Vec<String>,
@@ -42,7 +42,7 @@ impl Syntax for Org {
     }
 
     fn changes_context(&self, text: &str, shape: Shape, _at_start: bool) -> bool {
-        // The lines of a document declare the same states as before.
+        // The text of a document declares its own states. Only in a list would it change the parsing of others.
         let usual = org::todo_states("").len();
         shape == Shape::List && org::todo_states(text).len() > usual
     }
@@ -105,7 +105,7 @@ impl Syntax for Org {
     }
 }
 
-/// Adds a space and the text on one line.
+/// Adds a space, and the text on one line.
 fn put_words(out: &mut String, text: &str) {
     out.push(' ');
     out.push_str(&text.replace('\n', " "));
@@ -126,7 +126,7 @@ fn tags(attributes: &Attributes) -> Option<String> {
     }
 }
 
-/// The texts of a value that is one or a list of them.
+/// Returns the texts of a value, which is one text or a list of texts.
 fn texts(value: &Value) -> Vec<&str> {
     match value {
         Value::Text(text) => vec![text],
@@ -161,7 +161,7 @@ fn put_drawer(out: &mut String, properties: Option<&Value>, id: Option<&str>, st
     out.push_str(":END:\n");
 }
 
-/// Whether a property can be written as lines that are read back as the same.
+/// Whether parsing the property's lines gives the same property.
 fn fits(name: &str, values: &Value) -> bool {
     let is_line =
         |text: &str| !text.contains('\n') && text.trim_matches([' ', '\t']) == text && !text.ends_with('\r');

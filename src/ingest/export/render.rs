@@ -1,7 +1,7 @@
 //! Renders a tree of objects as the text of a file, and checks the text by parsing it.
 //!
 //! Each object is written in the syntax of the format and parsed again. Fields that differ after parsing are stated
-//! beside the object. So the text is as plain as possible, and nothing that the format cannot express is lost.
+//! explicitly in the text. So the text is as plain as possible, and loses nothing that the format cannot express.
 //!
 //! # Layer
 //! L6, inside `ingest`. Pure.
@@ -27,22 +27,22 @@ use crate::object::{Attributes, Id, Object, Origin, Position, Scope, Value};
 /// The syntax of a format.
 pub(super) trait Syntax {
     fn format(&self) -> Format;
-    /// The deepest level of a heading.
+    /// Returns the deepest level of a heading.
     fn levels_max(&self) -> usize;
-    /// The head of a list of objects.
+    /// Returns the head of a list of objects.
     fn list_head(&self) -> String;
-    /// Records the declarations of a text that change how headings anywhere in the file are read.
+    /// Records the declarations in a text that change the parsing of headings anywhere in the file.
     fn set_context(&mut self, text: &str);
-    /// The recorded declarations, as lines.
+    /// Returns the recorded declarations, as lines.
     fn context(&self) -> String;
-    /// Whether a text would change how others are read: the text at the start of a document, or one in a list.
+    /// Whether a text would change the parsing of others: the text at the start of a document, or one in a list.
     fn changes_context(&self, text: &str, shape: Shape, at_start: bool) -> bool;
-    /// The head of a document, before its text.
+    /// Returns the head of a document, before its text.
     fn preamble(&self, attributes: &Attributes, statement: Option<&str>) -> String;
     fn heading(&self, heading: &Heading<'_>) -> String;
-    /// A text as it is.
+    /// Returns a text in plain form.
     fn body(&self, content: &str) -> String;
-    /// A text with marks, so that nothing in it is structure.
+    /// Returns a quoted text, in which the parser finds no structure.
     fn quote(&self, content: &str) -> String;
 }
 
@@ -70,13 +70,13 @@ impl<'a> Heading<'a> {
 /// The kind of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// The root is the document.
+    /// The root represents the file.
     Document,
     /// The root is one of a list of objects.
     List,
 }
 
-/// The text of a tree, without the head of a list.
+/// Returns the text of a tree, without the head of a list.
 pub(super) fn render(tree: &Tree, shape: Shape, syntax: &mut dyn Syntax, suite: HashSuite) -> Result<String> {
     let nodes = &tree.0;
     let levels = levels(nodes, shape, syntax.levels_max());
@@ -117,7 +117,7 @@ pub(super) fn render(tree: &Tree, shape: Shape, syntax: &mut dyn Syntax, suite: 
     }
 }
 
-/// The objects that ingestion makes of the text, in order.
+/// Returns the objects that ingestion makes from the text, in order.
 fn read_back(
     rendering: &Rendering<'_>,
     text: &str,
@@ -146,14 +146,15 @@ fn read_back(
     Ok(put.drain(around / 2..count + around / 2).collect())
 }
 
-/// Ids that no object of the tree has.
+/// Returns four ids that no object of the tree has.
 fn neighbours(nodes: &[Node]) -> Vec<String> {
     let taken: HashSet<&str> = nodes.iter().map(|node| node.object.id.as_str()).collect();
     let free = (1..).map(|number| format!("neighbour-{number}"));
     free.filter(|id| !taken.contains(id.as_str())).take(4).collect()
 }
 
-/// Objects of a list, each one level below the one before, with a scope and an origin that children inherit.
+/// Returns objects of a list as text, each one level below the one before, with a scope and an origin that children
+/// inherit.
 fn headings(ids: &[String], syntax: &dyn Syntax) -> String {
     let mut text = String::new();
     for (level, id) in (1..).zip(ids) {
@@ -171,7 +172,7 @@ fn has_text(write: &Write) -> bool {
     write.object.content.is_some()
 }
 
-/// EXP-2
+/// EXP-2: the objects are the same after parsing.
 fn check(nodes: &[Node], read: &[Write]) -> Result<()> {
     let differs = |(node, write): &(&Node, &Write)| {
         node.object != write.object || node.origin != write.origin.unwrap_or(Origin::DirectUser)
@@ -214,13 +215,13 @@ impl Existing for Nothing {
 /// The form of a content in the file.
 enum Body {
     Plain(String),
-    /// With marks, so that nothing in it is structure.
+    /// Quoted, so that the parser finds no structure in it.
     Quoted(String),
     /// Among the stated fields, because the text of the file cannot express it.
     Stated,
 }
 
-/// The plainest form in which a content is read back as it is.
+/// Returns the plainest form of a content that is parsed as the same content.
 fn body(node: &Node, is_document: bool, shape: Shape, syntax: &dyn Syntax) -> Body {
     let Some(content) = node.object.content.as_deref() else {
         return Body::Plain(String::new());
@@ -238,7 +239,7 @@ fn body(node: &Node, is_document: bool, shape: Shape, syntax: &dyn Syntax) -> Bo
     Body::Stated
 }
 
-/// Whether a written text, with a heading before and after it, is read as the content.
+/// Whether a written text, with a heading before and after it, is parsed as the content.
 fn comes_back(
     content: &str,
     written: &str,
@@ -267,12 +268,12 @@ fn comes_back(
         && found.as_deref() == Some(content)
 }
 
-/// A text as the parser of the format reads it.
+/// Parses a text in the format.
 fn probe(text: &str, syntax: &dyn Syntax) -> Option<Document> {
     Document::read("probe", text.as_bytes(), Some(syntax.format())).ok()
 }
 
-/// The heading at the end of a probe.
+/// Returns the heading at the end of a probe.
 fn end(syntax: &dyn Syntax) -> String {
     syntax.heading(&Heading::plain(&titled("end")))
 }
@@ -285,17 +286,17 @@ fn titled(title: &str) -> Attributes {
 #[derive(Clone, Copy, Default)]
 struct Level {
     number: usize,
-    /// Whether the parent is stated, because there is no deeper level.
+    /// Whether the parent is stated as a field, because the format has no deeper level.
     deep: bool,
-    /// The level that the parser makes an attribute of.
+    /// The level, if the parser stores it as an attribute.
     attribute: Option<i64>,
 }
 
-/// The levels of the objects, where these keep the shape of the tree. The root of a part of a list is always at the
-/// top: a deeper one would be parsed as a child of the object before it (EXP-3).
+/// Returns the levels of the objects, which keep the shape of the tree where possible. The root of a part of a list is
+/// always at the top: a deeper one would be parsed as a child of the object before it (EXP-3).
 fn levels(nodes: &[Node], shape: Shape, levels_max: usize) -> Vec<Level> {
     let mut levels = vec![Level::default(); nodes.len()];
-    // The level of the sibling before, which no later one may exceed.
+    // The level of the previous sibling, which no later sibling may exceed.
     let mut before = vec![usize::MAX; nodes.len()];
     levels[0].number = usize::from(shape == Shape::List);
     for (place, node) in nodes.iter().enumerate().skip(1) {
@@ -334,7 +335,7 @@ struct Rendering<'a> {
     shape: Shape,
     bodies: Vec<Body>,
     levels: Vec<Level>,
-    /// Which ids are stated.
+    /// For each node, whether its id is stated.
     ids: Vec<bool>,
 }
 
@@ -367,7 +368,8 @@ impl Rendering<'_> {
         Ok(text)
     }
 
-    /// Which positions are stated: those of siblings that would get other ones from ingestion.
+    /// Returns for each node whether its position is stated. It is stated for siblings whose positions would change on
+    /// ingestion.
     fn stated_positions(&self) -> Vec<bool> {
         let mut stated = vec![false; self.nodes.len()];
         stated[0] = self.nodes[0].object.position.is_some();
@@ -473,7 +475,7 @@ impl Rendering<'_> {
         if node.origin != above.map_or(Origin::DirectUser, |above| above.origin) {
             put("origin", node.origin.name().into());
         }
-        // The rest is written as a line has it.
+        // The other fields have the same form as in a JSON line.
         let mut whole = json::object_to_json(object, node.origin);
         for name in ["derived_from", "event_time", "expires", "reserved"] {
             if let Some(value) = whole.get_mut(name) {
@@ -510,7 +512,7 @@ fn statement_of(fields: Map<String, Json>) -> Option<String> {
     (!fields.is_empty()).then(|| Json::Object(fields).to_string())
 }
 
-/// Whether a tree can be a document of its own: known by its path, in the format.
+/// Whether a tree can be a document of its own, in the format of its path.
 pub(super) fn is_document(root: &Object, format: Format) -> bool {
     let of_format = root.attribute("format").as_ref().and_then(Value::as_text) == Some(format.name());
     root.kind() == DOCUMENT_KIND

@@ -20,11 +20,11 @@ pub(super) struct Node {
     pub(super) digest: ObjectDigest,
     /// Index of the parent; `None` for the root.
     pub(super) parent: Option<usize>,
-    /// Places of the children, in order.
+    /// The indexes of the children, in order.
     pub(super) children: Vec<usize>,
 }
 
-/// Nodes, each after its parent, a subtree without a gap.
+/// Nodes in preorder: each after its parent, and each subtree without gaps.
 pub(super) struct Tree(pub(super) Vec<Node>);
 
 impl Tree {

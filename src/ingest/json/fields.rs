@@ -1,4 +1,4 @@
-//! The fields of an object as JSON states them: all of it in a line of JSON, or a part of it beside a heading.
+//! The fields of an object in JSON: all of them in a JSON line, or some of them at a heading.
 //!
 //! # Layer
 //! L6, inside `ingest`. Pure.
@@ -30,7 +30,7 @@ impl<T> Stated<T> {
         }
     }
 
-    /// The stated value, if there is one.
+    /// Returns the stated value, if there is one.
     pub(in crate::ingest) fn value(self) -> Option<T> {
         match self {
             Self::As(value) => Some(value),
@@ -55,7 +55,7 @@ pub(in crate::ingest) struct Fields {
     /// Null removes an attribute.
     pub(in crate::ingest) attributes: Vec<(String, Value)>,
     pub(in crate::ingest) content: Stated<String>,
-    /// An earlier version, for history only.
+    /// Whether it is an earlier version, for history only.
     pub(in crate::ingest) past: bool,
     /// The file quotes the content, so that none of it is read as structure.
     pub(in crate::ingest) quoted: bool,
@@ -65,7 +65,7 @@ impl Fields {
     /// Reads a map of fields. A field that is null is absent.
     ///
     /// # Errors
-    /// `InvalidInput`, naming a field that is unknown or not of its type.
+    /// `InvalidInput` with the name of an unknown field, or of a field with the wrong type.
     pub(in crate::ingest) fn read(map: &Map<String, Json>) -> Result<Self> {
         let mut fields = Self::default();
         for (name, value) in map {
@@ -114,7 +114,7 @@ impl Fields {
         object.expires = self.expires.or(object.expires);
     }
 
-    /// Applies the stated attributes and content to those that the file gives.
+    /// Applies the stated attributes and content to those that were parsed from the file.
     pub(in crate::ingest) fn correct(&self, attributes: &mut Attributes, content: &mut Option<String>) {
         for (name, value) in &self.attributes {
             attributes.insert(name, value.clone());

@@ -2,7 +2,7 @@
 //!
 //! An attribute value has its JSON type. A float that JSON cannot express is written as a map whose only key begins
 //! with `$`: `{"$float": "nan"}`, also `"inf"` and `"-inf"`. A map of that form is written as `{"$map": {...}}`.
-//! Integers have 64 bits with a sign; a number with a point or exponent is a float.
+//! Integers are signed with 64 bits; a number with a point or exponent is a float.
 //!
 //! # Layer
 //! L6, inside `ingest`. Pure.
@@ -36,7 +36,7 @@ const MAP: &str = "$map";
 /// Reads a value from JSON.
 ///
 /// # Errors
-/// `InvalidInput`: nested too deep, an integer beyond 64 bits with a sign, a `$float` of another name.
+/// `InvalidInput`: nested too deep, an integer beyond signed 64 bits, an unknown `$float` name.
 pub(crate) fn value_from_json(json: &Json) -> Result<Value> {
     value_at(json, 1)
 }
@@ -77,7 +77,7 @@ fn entries_at(map: &Map<String, Json>, depth: usize) -> Result<BTreeMap<String, 
         .collect()
 }
 
-/// The only entry of a map, if its key begins with `$`.
+/// Returns the only entry of a map, if its key begins with `$`.
 fn marked(map: &Map<String, Json>) -> Option<(&str, &Json)> {
     let (key, value) = map.iter().next()?;
     (map.len() == 1 && key.starts_with('$')).then_some((key, value))
@@ -151,12 +151,12 @@ fn name_of_float(float: f64) -> &'static str {
 /// Reads attributes from a JSON object; null means absent.
 ///
 /// # Errors
-/// `InvalidInput`, naming the attribute; also when `json` is not an object.
+/// `InvalidInput` with the name of the attribute, or if `json` is not an object.
 pub(crate) fn attributes_from_json(json: &Json) -> Result<Attributes> {
     Ok(attribute_list(json)?.into_iter().collect())
 }
 
-/// Reads attributes in the order of a JSON object, those that are null too.
+/// Reads attributes in the order of a JSON object, including null ones.
 fn attribute_list(json: &Json) -> Result<Vec<(String, Value)>> {
     let map = json
         .as_object()

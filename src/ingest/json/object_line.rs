@@ -1,4 +1,4 @@
-//! An object as a line of JSON, as `put --jsonl` reads and `export` writes it.
+//! An object as a line of JSON, in the form that `put --jsonl` reads and `export` writes.
 //!
 //! # Layer
 //! L6, inside `ingest`. Pure.
@@ -17,9 +17,9 @@ use crate::object::{NewObject, Object, Origin, Time};
 pub(crate) struct ObjectLine {
     /// The object.
     pub object: NewObject,
-    /// The claimed origin. It can only lower the origin of the writer.
+    /// The claimed origin. It can only lower the origin that the writer gives.
     pub origin: Option<Origin>,
-    /// Whether the line names a scope; without one the object has the writer's.
+    /// Whether the line names a scope; otherwise the object has the writer's scope.
     pub has_scope: bool,
     /// Whether it is an earlier version, for history only: a source of derived objects.
     pub past: bool,
@@ -29,7 +29,7 @@ pub(crate) struct ObjectLine {
 /// `derived_from`, `event_time`, `expires`, `reserved` and `past`. A field that is null is absent.
 ///
 /// # Errors
-/// `InvalidInput`, naming the field that is missing, unknown or not of its type.
+/// `InvalidInput` with the name of a field that is missing, unknown or of the wrong type.
 pub(crate) fn object_from_json(json: &Json) -> Result<ObjectLine> {
     let map = json
         .as_object()
@@ -63,7 +63,8 @@ pub(crate) fn object_from_json(json: &Json) -> Result<ObjectLine> {
     })
 }
 
-/// Reads a time as [`time_from_json`] does, and also a text without zone (UTC), without seconds, or a date alone.
+/// Reads a time as [`time_from_json`] does. It also accepts a text without a zone (UTC), without seconds, or only a
+/// date.
 ///
 /// # Errors
 /// `InvalidInput`: not a time.
@@ -77,13 +78,13 @@ pub(crate) fn loose_time_from_json(json: &Json) -> Result<Time> {
         .map_or_else(|| time_from_json(json), Ok)
 }
 
-/// Reads a time: RFC 3339 text, or a number of seconds since 1970; a number so large that it cannot be
-/// seconds counts milliseconds, or microseconds.
+/// Reads a time: RFC 3339 text, or a number of seconds since 1970. A number too large for seconds is read as
+/// milliseconds, or microseconds.
 ///
 /// # Errors
-/// `InvalidInput`: neither.
+/// `InvalidInput`: the input has neither form.
 pub(crate) fn time_from_json(json: &Json) -> Result<Time> {
-    // Seconds up to the year 5138, then milliseconds up to the same year.
+    // Numbers up to the year 5138 are seconds; above, they are milliseconds up to the same year.
     const SECONDS_MAX: f64 = 1e11;
     const MILLISECONDS_MAX: f64 = 1e14;
     let wrong = || {
@@ -115,7 +116,7 @@ pub(crate) fn time_to_json(time: Time) -> Json {
     Json::from(time.to_string())
 }
 
-/// Writes an object as one line of JSON, which [`object_from_json`] reads back as the same.
+/// Writes an object as one line of JSON, which [`object_from_json`] reads as the same object.
 pub(crate) fn object_to_json(object: &NewObject, origin: Origin) -> Json {
     let mut map = Map::new();
     let mut put = |name: &str, value: Json| {
@@ -163,10 +164,10 @@ pub(crate) fn object_to_json(object: &NewObject, origin: Origin) -> Json {
     Json::Object(map)
 }
 
-/// Writes a stored version as one line of JSON, with `past` if it is a past one.
+/// Writes a stored version as one line of JSON, with `past` for an earlier version.
 ///
 /// # Errors
-/// If its content was not loaded.
+/// Fails if the content was not loaded.
 pub(crate) fn stored_object_to_json(object: &Object, past: bool) -> Result<Json> {
     let mut json = object_to_json(&object.to_new()?, object.origin());
     if past {

@@ -1,10 +1,10 @@
-//! The one reader of JSON text. It refuses input that a lenient parser would silently change.
+//! The only reader of JSON text. It refuses input that a lenient parser would silently change.
 //!
 //! # Layer
 //! L6, inside `ingest`. Pure.
 //!
 //! # Invariants
-//! - SJS-1: text that is nested deeper than allowed reaches no parser.
+//! - SJS-1: text with deeper nesting than allowed reaches no parser.
 
 use std::fmt;
 
@@ -18,12 +18,12 @@ use crate::ingest::text::shown;
 /// Parses one JSON document.
 ///
 /// # Errors
-/// `InvalidInput`: not JSON (with the column), nested more than 127 deep, the same key twice in a map,
-/// an integer beyond 64 bits with a sign.
+/// `InvalidInput`: not JSON (with the column), nested more than 127 deep, a repeated key in a map, an integer beyond
+/// signed 64 bits.
 pub(crate) fn parse(text: &str) -> Result<Json> {
     check_integers(text)?;
     parse_once(text).map_err(|(error, key_twice)| {
-        // The parser counts lines of its own input, which would mislead beside the line of a file.
+        // The parser counts the lines of its own input, which would be confusing next to the line number of the file.
         let reason = match (key_twice, error.classify()) {
             (Some(key), _) => format!("the key `{}` is repeated", shown(&key)),
             (None, Category::Eof) => "the text ends before the value does".to_owned(),
@@ -36,7 +36,7 @@ pub(crate) fn parse(text: &str) -> Result<Json> {
     })
 }
 
-/// Why a text is not accepted as JSON.
+/// The reason why a text is not accepted as JSON.
 #[cfg(feature = "agent")]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum JsonError {
@@ -51,27 +51,29 @@ pub(crate) enum JsonError {
     KeyTwice(String),
 }
 
-/// Parses one JSON value from outside, of limited depth. An integer beyond 64 bits becomes the nearest float.
+/// Parses one JSON value from an untrusted source, with a limited depth. An integer beyond 64 bits becomes the nearest
+/// float.
 ///
 /// # Errors
 /// The reason why the text is refused.
 #[cfg(feature = "agent")]
 pub(crate) fn parse_within(text: &str, depth_max: usize) -> std::result::Result<Json, JsonError> {
-    // SJS-1.
+    // SJS-1: deep nesting is refused before parsing.
     if brackets(text.as_bytes()).any(|(_, depth)| depth > depth_max) {
         return Err(JsonError::TooDeep { depth_max });
     }
     parse_once(text).map_err(|(_, key_twice)| key_twice.map_or(JsonError::NotJson, JsonError::KeyTwice))
 }
 
-/// The length of the brackets that start `text`, up to the one that closes the first.
+/// Returns the length of `text` up to the bracket that closes its first one.
 #[cfg(feature = "agent")]
 pub(crate) fn balanced_end(text: &[u8]) -> Option<usize> {
     let mut closed = brackets(text).filter(|(_, depth)| *depth == 0);
     closed.next().map(|(end, _)| end)
 }
 
-/// The brackets outside of strings: where each one ends, and how many are open then. All kinds count alike.
+/// Returns the brackets outside of strings: the end of each, and the number of open brackets there. All kinds count
+/// alike.
 #[cfg(feature = "agent")]
 fn brackets(text: &[u8]) -> impl Iterator<Item = (usize, usize)> {
     let mut depth = 0_usize;
@@ -108,7 +110,7 @@ fn parse_once(text: &str) -> std::result::Result<Json, (serde_json::Error, Optio
         .map_err(|error| (error, key_twice))
 }
 
-/// The refusal of the integer `digits`.
+/// Returns the error for the integer `digits`.
 pub(super) fn too_large(digits: impl fmt::Display) -> Error {
     let digits = shown(&digits.to_string());
     Error::invalid(format!(
@@ -119,7 +121,7 @@ pub(super) fn too_large(digits: impl fmt::Display) -> Error {
 
 /// Refuses integers that the parser would turn into the nearest float.
 fn check_integers(text: &str) -> Result<()> {
-    /// Fewer digits than this always fit.
+    /// The number of digits below which every integer fits.
     const DIGITS_MIN: usize = 19;
     let mut end = 0;
     for (at, byte) in outside_strings(text.as_bytes()) {

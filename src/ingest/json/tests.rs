@@ -1,4 +1,4 @@
-//! JSON in both directions, and what is refused.
+//! Tests of JSON in both directions, and of refused input.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -39,7 +39,7 @@ fn any_value() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// ING-5, through text.
+    /// ING-5, with JSON text in between.
     #[test]
     fn a_value_written_is_read_back(value in any_value()) {
         let text = value_to_json(&value).to_string();

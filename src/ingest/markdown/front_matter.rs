@@ -10,7 +10,7 @@ use super::yaml;
 use crate::error::Result;
 use crate::object::{Id, Value};
 
-/// Splits the front matter, without its marks, off `text`.
+/// Separates the front matter, without its marks, from the rest of `text`.
 ///
 /// A `---` before a blank line or without a closing mark is a thematic break.
 pub(super) fn split(text: &str) -> (Option<&str>, &str) {
@@ -42,7 +42,7 @@ pub(super) fn parse(path: &Id, matter: &str) -> Result<BTreeMap<String, Value>> 
                 "write `name: value` lines between the `---` lines, or put a blank line after the first",
             ),
         ),
-        // The first line of the matter is the second of the file.
+        // The front matter starts on the second line of the file.
         Err(error) => Err(at(
             path,
             error.line + 1,

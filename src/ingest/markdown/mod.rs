@@ -1,7 +1,7 @@
 //! Reads Markdown files: headings of both styles and front matter.
 //!
-//! The parser finds the headings, so a `#` in a code block or quotation is not one. Title and text are taken from the
-//! file as written. A comment on the line below a heading may state its id: `<!-- id: projects/treering -->`.
+//! The parser finds the headings, so a `#` in a code block or quotation is not a heading. Title and text are taken from
+//! the file as written. A comment on the line below a heading may state its id: `<!-- id: projects/treering -->`.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -57,18 +57,18 @@ pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
     outline.finish()
 }
 
-/// The text inside a block of code.
+/// Returns the text inside a code block.
 fn unquote(text: &str) -> String {
     let lines: Vec<&str> = text.split('\n').collect();
     lines.get(1..lines.len() - 1).unwrap_or_default().join("\n")
 }
 
-/// Writes front matter, which is read back as the map.
+/// Writes front matter that is parsed as the map.
 pub(super) fn write_matter(map: &BTreeMap<String, Value>) -> String {
     yaml::write(map)
 }
 
-/// The text as a block of code, with marks that do not occur in it.
+/// Returns the text as a code block, with a fence that does not occur in it.
 pub(super) fn quote(text: &str) -> String {
     let mut longest = 2;
     for run in text.split(|character| character != '`') {
@@ -85,7 +85,7 @@ struct Found {
     end: usize,
 }
 
-/// The headings outside of lists, quotations and other blocks.
+/// Finds the headings outside of lists, quotations and other blocks.
 fn find_headings(text: &str) -> Vec<Found> {
     let mut found = Vec::new();
     let mut depth = 0_usize;
@@ -110,8 +110,8 @@ fn find_headings(text: &str) -> Vec<Found> {
 
 const SPACE: [char; 2] = [' ', '\t'];
 
-/// The title of a heading as written, without the marks that make it one. A heading over several lines (the
-/// underlined style) has them joined by a space.
+/// Returns the title of a heading as written, without the heading marks. The lines of an underlined heading are joined
+/// by spaces.
 fn title(heading: &str) -> String {
     let heading = heading.trim_matches([' ', '\t', '\n']);
     match heading.rsplit_once('\n') {
@@ -129,7 +129,7 @@ fn title(heading: &str) -> String {
             let lines: Vec<&str> = text.lines().map(|line| line.trim_matches(SPACE)).collect();
             let title = lines.join(" ");
             let open = title.trim_end_matches('#').len();
-            // An export writes `#` in front, and `#` at the end would be read as closing marks.
+            // An export writes `#` before the title, and `#` at the end would be read as closing marks.
             if open < title.len() && (open == 0 || title[..open].ends_with(SPACE)) {
                 format!("{}\\{}", &title[..open], &title[open..])
             } else {
@@ -139,7 +139,7 @@ fn title(heading: &str) -> String {
     }
 }
 
-/// The text of the comment `<!-- NAME: ... -->` on the first line of `body`, and the rest after that line.
+/// Returns the text of the comment `<!-- NAME: ... -->` on the first line of `body`, and the rest after that line.
 fn first_comment<'a>(body: &'a str, name: &str) -> (Option<&'a str>, &'a str) {
     let start = body.trim_start_matches([' ', '\t', '\n']);
     let (first, rest) = start.split_once('\n').unwrap_or((start, ""));
@@ -155,7 +155,7 @@ fn first_comment<'a>(body: &'a str, name: &str) -> (Option<&'a str>, &'a str) {
     }
 }
 
-/// The id in a comment on the first line of `body`, and the rest after that line.
+/// Returns the id in a comment on the first line of `body`, and the rest after that line.
 fn read_id<'a>(path: &Id, line: u64, body: &'a str) -> Result<(Option<Id>, &'a str)> {
     let (Some(stated), rest) = first_comment(body, "id") else {
         return Ok((None, body));
@@ -169,7 +169,7 @@ fn read_id<'a>(path: &Id, line: u64, body: &'a str) -> Result<(Option<Id>, &'a s
     Ok((Some(id), rest))
 }
 
-/// The fields in a comment on the first line of `body`, and the rest after that line.
+/// Returns the fields in a comment on the first line of `body`, and the rest after that line.
 fn read_statement<'a>(path: &Id, line: u64, body: &'a str) -> Result<(Fields, &'a str)> {
     let (stated, rest) = first_comment(body, NAME);
     let fields = statement::read(stated.unwrap_or_default())

@@ -1,8 +1,8 @@
 //! Reads YAML into values without loss, and writes them.
 //!
-//! Null and truth values are those of YAML 1.2. A plain word is a number only in the form in which the number is
-//! written back: `12`, `0.5`, `.inf`. A postal code `012`, a version `1.10`, `0x1F`, `1e3`, `12:30`, an integer of more
-//! than 64 bits, a date and any quoted word stay text.
+//! Null and truth values are those of YAML 1.2. A plain word is a number only if a number is written in this form:
+//! `12`, `0.5`, `.inf`. A postal code `012`, a version `1.10`, `0x1F`, `1e3`, `12:30`, an integer of more than 64 bits,
+//! a date and any quoted word stay text.
 //!
 //! # Layer
 //! L6, inside `ingest`. Pure.
@@ -13,10 +13,10 @@ use granit_parser::{Event, Parser, ScalarStyle, Span, Tag};
 
 use crate::object::{OBJECT_BYTES_MAX, VALUE_DEPTH_MAX, Value};
 
-/// The reason why a text is refused, and its line.
+/// The reason for refusing a text, and its line.
 #[derive(Debug)]
 pub(super) struct YamlError {
-    /// Counted from 1.
+    /// The line, counted from 1.
     pub(super) line: u64,
     pub(super) message: String,
 }
@@ -26,7 +26,7 @@ fn refused<T>(line: u64, message: impl Into<String>) -> Result<T, YamlError> {
     Err(YamlError { line, message })
 }
 
-/// Reads one YAML document; no document is null.
+/// Reads one YAML document; an empty input is null.
 pub(super) fn parse(text: &str) -> Result<Value, YamlError> {
     let mut builder = Builder::default();
     let mut documents = 0;
@@ -57,10 +57,10 @@ enum Open {
 
 #[derive(Default)]
 struct Builder {
-    /// From the outermost inwards, each with the number of its anchor, 0 without one.
+    /// The open lists and maps from the outermost inwards, each with the number of its anchor, or 0.
     open: Vec<(Open, usize)>,
     anchors: HashMap<usize, Value>,
-    /// Bytes that aliases have added. A few lines of nested aliases could expand without bound.
+    /// The number of bytes that aliases have added. A few lines of nested aliases could expand without bound.
     repeated: usize,
     whole: Option<Value>,
 }
@@ -125,7 +125,7 @@ impl Builder {
     }
 }
 
-/// A key as text, the only kind of key in a map of an object.
+/// Converts a key to text, the only kind of key in a map of an object.
 fn key_text(key: Value) -> Option<String> {
     match key {
         Value::Text(text) => Some(text),
@@ -136,7 +136,7 @@ fn key_text(key: Value) -> Option<String> {
     }
 }
 
-/// The approximate size of a value in bytes.
+/// Returns the approximate size of a value in bytes.
 fn weight(value: &Value) -> usize {
     1 + match value {
         Value::Text(text) => text.len(),
@@ -156,7 +156,7 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
     }
 }
 
-/// The value of a word without quotes.
+/// Returns the value of an unquoted word.
 pub(super) fn plain(word: &str) -> Value {
     match word {
         "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
@@ -167,7 +167,7 @@ pub(super) fn plain(word: &str) -> Value {
         "-.inf" | "-.Inf" | "-.INF" => return Value::Float(f64::NEG_INFINITY),
         _ => {}
     }
-    // Few words are numbers, and those start with a digit or a sign.
+    // Few words are numbers, and numbers start with a digit or a sign.
     if !word.starts_with(|first: char| first.is_ascii_digit() || first == '-') {
         return Value::from(word);
     }
@@ -182,13 +182,13 @@ pub(super) fn plain(word: &str) -> Value {
     }
 }
 
-/// The text of a finite float; zero has no sign.
+/// Returns the text of a finite float; zero has no sign.
 fn float_text(float: f64) -> Option<String> {
     let float = if float == 0.0 { 0.0 } else { float };
     serde_json::Number::from_f64(float).map(|number| number.to_string())
 }
 
-/// Writes a map, an entry a line, that [`parse`] reads as the same. Its values are in flow style.
+/// Writes a map with one entry on each line, which [`parse`] reads as the same map. Its values are in flow style.
 pub(super) fn write(map: &BTreeMap<String, Value>) -> String {
     let lines = map
         .iter()

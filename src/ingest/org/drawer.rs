@@ -11,17 +11,17 @@ use super::super::text::{at, shown};
 use crate::error::Result;
 use crate::object::{Id, Value};
 
-/// Bytes in the name of a property at most: it becomes the key of a map.
+/// The largest length of a property name in bytes: it becomes the key of a map.
 const NAME_BYTES_MAX: usize = 256;
 
 /// The content of a drawer.
 #[derive(Debug, Default)]
 pub(super) struct Properties {
-    /// The id that `:ID:` states.
+    /// The id in `:ID:`.
     pub(super) id: Option<Id>,
-    /// All others, by name as written. A repeated name has a list of its values.
+    /// The other properties, by name as written. The value of a repeated name is a list.
     pub(super) others: BTreeMap<String, Value>,
-    /// The fields that `:TREERING:` states.
+    /// The fields in `:TREERING:`.
     pub(super) stated: Fields,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Property<'a> {
 }
 
 impl Property<'_> {
-    /// The fields that it states, if it is `:TREERING:` with braces.
+    /// Returns the fields that it states, if it is `:TREERING:` with braces.
     pub(super) fn statement(&self, path: &Id) -> Result<Option<Fields>> {
         if !self.name.eq_ignore_ascii_case(NAME) {
             return Ok(None);
@@ -76,7 +76,7 @@ pub(super) fn read<'a>(path: &Id, line: u64, body: &'a str) -> Result<(Propertie
     Ok((read, rest))
 }
 
-/// Adds a property to the values by name.
+/// Adds a property to the values, by name.
 pub(super) fn add(path: &Id, others: &mut BTreeMap<String, Value>, property: &Property<'_>) -> Result<()> {
     let name = property.name;
     if name.len() > NAME_BYTES_MAX || name.chars().any(char::is_control) {
@@ -103,8 +103,8 @@ pub(super) fn add_value(map: &mut BTreeMap<String, Value>, name: &str, value: &s
     }
 }
 
-/// The properties of the drawer at the start of `body`, and the rest. As in Org, an open drawer or one with another
-/// line is not a property drawer.
+/// Returns the properties of the drawer at the start of `body`, and the rest. As in Org, a drawer that is not closed or
+/// contains another kind of line is not a property drawer.
 pub(super) fn split(first_line: u64, body: &str) -> Option<(Vec<Property<'_>>, &str)> {
     let mut lines = body.split_inclusive('\n');
     let mut length = 0;
@@ -128,7 +128,7 @@ pub(super) fn split(first_line: u64, body: &str) -> Option<(Vec<Property<'_>>, &
     None
 }
 
-/// Splits `:NAME: value`. The name ends at the first colon that white space or the end of the line follows.
+/// Splits `:NAME: value`. The name ends at the first colon before white space or the end of the line.
 fn name_and_value(line: &str) -> Option<(&str, &str)> {
     let word = line.split([' ', '\t']).next()?;
     let name = word.strip_prefix(':')?.strip_suffix(':')?;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::object::{Attributes, Value};
 
-/// TODO states that need no `#+TODO:` line.
+/// The TODO states that need no `#+TODO:` line.
 const STATES: [&str; 5] = ["TODO", "NEXT", "WAITING", "DONE", "CANCELLED"];
 
 const PLANNING: [(&str, &str); 3] = [
@@ -18,7 +18,7 @@ const PLANNING: [(&str, &str); 3] = [
 
 const SPACE: [char; 2] = [' ', '\t'];
 
-/// The TODO states of a file: the usual ones and those of its `#+TODO:` lines anywhere in the file.
+/// Returns the TODO states of a file: the default ones, and those of its `#+TODO:` lines anywhere in the file.
 pub(in crate::ingest) fn todo_states(text: &str) -> BTreeSet<&str> {
     let mut states = BTreeSet::from(STATES);
     for line in text.lines() {
@@ -61,7 +61,7 @@ pub(super) fn read(rest: &str, states: &BTreeSet<&str>, attributes: &mut Attribu
     attributes.insert("title", rest);
 }
 
-/// A priority cookie such as `[#A]` or `[#12]`: one capital letter, or a number below 65.
+/// Reads a priority cookie such as `[#A]` or `[#12]`: one capital letter, or a number below 65.
 fn read_priority(text: &str) -> Option<(&str, &str)> {
     let (priority, after) = text.strip_prefix("[#")?.split_once(']')?;
     let letter = priority.len() == 1 && priority.as_bytes()[0].is_ascii_uppercase();
@@ -70,7 +70,7 @@ fn read_priority(text: &str) -> Option<(&str, &str)> {
     (letter || number).then_some((priority, after))
 }
 
-/// Tags such as `:work:urgent:`.
+/// Reads tags such as `:work:urgent:`.
 pub(super) fn read_tags(word: &str) -> Option<Vec<Value>> {
     let tags = word.strip_prefix(':')?.strip_suffix(':')?;
     tags.split(':')
@@ -85,7 +85,7 @@ fn is_tag(tag: &str) -> bool {
             .all(|character| character.is_alphanumeric() || "_@#%".contains(character))
 }
 
-/// Reads the optional planning line below a headline. Returns the rest and its line.
+/// Reads the optional planning line below a headline. Returns the rest and its first line number.
 pub(super) fn read_planning<'a>(body: &'a str, line: u64, attributes: &mut Attributes) -> (&'a str, u64) {
     let end = body.find('\n').map_or(body.len(), |at| at + 1);
     match planning_of(&body[..end]) {
@@ -99,7 +99,7 @@ pub(super) fn read_planning<'a>(body: &'a str, line: u64, attributes: &mut Attri
     }
 }
 
-/// The stamps of a planning line: no other text, each kind at most once.
+/// Returns the time stamps of a planning line, which has no other text and each kind at most once.
 fn planning_of(line: &str) -> Option<Vec<(&'static str, &str)>> {
     let mut rest = line.trim_matches([' ', '\t', '\n']);
     let mut planned: Vec<(&'static str, &str)> = Vec::new();
@@ -117,7 +117,7 @@ fn planning_of(line: &str) -> Option<Vec<(&'static str, &str)>> {
     Some(planned)
 }
 
-/// The length of the time stamp, or range of two, that `text` starts with.
+/// Returns the length of the time stamp, or range of two, at the start of `text`.
 fn stamp_length(text: &str) -> Option<usize> {
     let first = one_stamp_length(text)?;
     let second = text[first..].strip_prefix("--").and_then(one_stamp_length);

@@ -1,7 +1,7 @@
 //! Reads Org files: headlines, planning lines, property drawers and the keywords of the file.
 //!
-//! The parser reads each line once. As in Org itself, a headline counts anywhere, also inside of a block (where a comma
-//! quotes it). All other lines stay text.
+//! The parser reads each line once. As in Org itself, a line that looks like a headline is one, even inside a block
+//! (where a comma quotes it). All other lines stay text.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -56,7 +56,7 @@ pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
     outline.finish()
 }
 
-/// Removes the comma in front of quoted lines.
+/// Removes the comma at the start of quoted lines.
 fn unquote(text: &str) -> String {
     let lines: Vec<&str> = text
         .split('\n')
@@ -65,8 +65,8 @@ fn unquote(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Quotes a text: puts a comma in front of the first line, a blank last line, and lines that begin with a star, a comma
-/// or `#+`.
+/// Quotes a text: puts a comma before the first line, a blank last line, and lines that begin with a star, a comma or
+/// `#+`.
 pub(super) fn quote(text: &str) -> String {
     let count = text.split('\n').count();
     let quoted = text.split('\n').enumerate().map(|(number, line)| {
@@ -77,7 +77,7 @@ pub(super) fn quote(text: &str) -> String {
     quoted.collect::<Vec<_>>().join("\n")
 }
 
-/// The headlines of the file: stars at the start of a line, then a space.
+/// Finds the headlines of the file: stars at the start of a line, then a space.
 fn find_headlines(text: &str) -> Vec<Found<'_>> {
     let mut found = Vec::new();
     let mut start = 0;

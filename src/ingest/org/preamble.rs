@@ -18,7 +18,7 @@ const AFFILIATED: [&str; 15] = [
 ];
 const AFFILIATED_STARTS: [&str; 3] = ["attr_", "begin", "end"];
 
-/// Reads `preamble` into the attributes of the document. Returns the fields that it states and the text left over.
+/// Reads `preamble` into the attributes of the document. Returns the fields that it states and the remaining text.
 pub(super) fn read<'a>(document: &mut Document, preamble: &'a str) -> Result<(Fields, &'a str)> {
     let mut stated = Fields::default();
     let mut rest = text_from(preamble);
@@ -26,7 +26,7 @@ pub(super) fn read<'a>(document: &mut Document, preamble: &'a str) -> Result<(Fi
     if let Some((properties, after)) = drawer::split(line, rest) {
         let mut values = BTreeMap::new();
         for property in &properties {
-            // The document is known by its path, so its `:ID:` is a property like any other.
+            // The path identifies the document, so its `:ID:` is an ordinary property.
             match property.statement(&document.path)? {
                 Some(fields) => stated = fields,
                 None if property.declares_list() => document.is_list = true,
@@ -43,13 +43,13 @@ pub(super) fn read<'a>(document: &mut Document, preamble: &'a str) -> Result<(Fi
     Ok((stated, rest))
 }
 
-/// `text` from its first non-blank line.
+/// Returns `text` from its first non-blank line.
 fn text_from(text: &str) -> &str {
     let first = text.len() - text.trim_start_matches([' ', '\t', '\n']).len();
     &text[text[..first].rfind('\n').map_or(0, |at| at + 1)..]
 }
 
-/// The keyword lines at the start of `text`, with blank lines between them, and the rest.
+/// Returns the keyword lines at the start of `text`, with blank lines between them, and the rest.
 fn split_keywords(text: &str) -> (Vec<(String, &str)>, &str) {
     let mut keywords = Vec::new();
     let mut length = 0;
@@ -67,7 +67,7 @@ fn split_keywords(text: &str) -> (Vec<(String, &str)>, &str) {
     (keywords, rest)
 }
 
-/// Splits `#+NAME: value`; the name in lower case, because Org ignores its case.
+/// Splits `#+NAME: value`. The name is in lower case, because Org ignores its case.
 fn keyword(line: &str) -> Option<(String, &str)> {
     let (name, value) = line.strip_prefix("#+")?.split_once(':')?;
     let name = name.to_ascii_lowercase();
@@ -88,7 +88,7 @@ fn add_keywords(keywords: &[(String, &str)], attributes: &mut Attributes) {
     };
     let titles: Vec<&str> = named("title").collect();
     if !titles.is_empty() {
-        // Org reads several titles as one.
+        // Org joins several titles.
         attributes.insert("title", titles.join(" "));
     }
     // Lines that are not all tags stay keywords.

@@ -7,54 +7,54 @@ use crate::digest::HashSuite;
 use crate::error::Result;
 use crate::object::{Id, NewObject, Object, Origin, Scope};
 
-/// The memory that ingestion plans against.
+/// The memory against which ingestion plans.
 pub(crate) trait Existing {
-    /// The hash of the store.
+    /// Returns the hash of the store.
     fn hash(&self) -> HashSuite;
 
-    /// The live object of that id, with its content.
+    /// Returns the live object with this id, with its content.
     ///
     /// # Errors
-    /// As the memory reads.
+    /// The errors of reading the memory.
     fn get(&self, id: &Id) -> Result<Option<Object>>;
 
-    /// The children of an object in the order of siblings, with their content.
+    /// Returns the children of an object in the order of siblings, with their content.
     ///
     /// # Errors
-    /// As the memory reads.
+    /// The errors of reading the memory.
     fn children(&self, parent: &Id) -> Result<Vec<Object>>;
 
-    /// The ids of all documents.
+    /// Returns the ids of all documents.
     ///
     /// # Errors
-    /// As the memory reads.
+    /// The errors of reading the memory.
     fn documents(&self) -> Result<Vec<Id>>;
 
     /// Checks the limits of the memory.
     ///
     /// # Errors
-    /// `InvalidInput`: it is over a limit of the memory.
+    /// `InvalidInput` if it exceeds a limit of the memory.
     fn check(&self, object: &NewObject) -> Result<()> {
         let _ = object;
         Ok(())
     }
 }
 
-/// How documents are ingested.
+/// The options of an ingestion.
 #[derive(Clone, Debug, Default)]
 pub struct IngestOptions {
-    /// The scope of all their objects. Without one, new objects have the default and others keep theirs.
+    /// The scope of all their objects. Without it, new objects have the default scope and others keep theirs.
     pub scope: Option<Scope>,
-    /// Documents of the memory whose files are gone: they are removed, with all objects that they own.
+    /// Documents of the memory whose files are missing. They are removed, with all objects that they own.
     pub gone: Vec<Id>,
 }
 
-/// An object to be written.
+/// An object to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Write {
     /// The object.
     pub object: NewObject,
-    /// The origin that it had or claims. The engine stamps the lower of this and the writer's.
+    /// The current or claimed origin. The engine stamps the lower of this and the writer's.
     pub origin: Option<Origin>,
 }
 
@@ -69,7 +69,7 @@ pub struct Change {
     pub remove: Vec<Id>,
     /// The ids of the documents, in the order of the call.
     pub roots: Vec<Id>,
-    /// Parents whose children all got new order keys, because there was no room between the old ones.
+    /// Parents whose children all got new order keys, because there was no free key between the old ones.
     pub respaced: Vec<Id>,
     /// The number of new objects.
     pub created: u64,
@@ -82,7 +82,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// Whether there is nothing to do.
+    /// Whether the change is empty.
     pub fn is_empty(&self) -> bool {
         self.put.is_empty() && self.remove.is_empty()
     }

@@ -1,4 +1,5 @@
-//! Compares documents, whose sections have ids, with their known objects: the objects to write and to remove.
+//! Compares documents, whose sections have ids, with their known objects. The result lists the objects to write and to
+//! remove.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -14,7 +15,7 @@ use super::matching::children_by_parent;
 use crate::error::Result;
 use crate::object::{Id, Kind, NewObject, Object, Origin, Position, Scope};
 
-/// Returns the change.
+/// Returns the change that makes the memory hold the documents.
 pub(super) fn changes(
     documents: &[Document],
     known: &Known,
@@ -39,8 +40,8 @@ pub(super) fn changes(
     Ok(writer.change)
 }
 
-/// The positions of siblings, if the file states all of them and in their order. The top of a list of objects has only
-/// stated positions.
+/// Returns the positions of siblings, if the file states all of them and in their order. The top objects of a list have
+/// only stated positions.
 fn stated_positions(
     document: &Document,
     ids: &[Id],
@@ -61,7 +62,7 @@ fn stated_positions(
     (in_order || top_of_list).then_some(stated)
 }
 
-/// Scope and origin as the file states them of an object, or of one above it.
+/// The scope and origin that the file states for an object or its nearest ancestor.
 type Inherited<'a> = (Option<&'a Scope>, Option<Origin>);
 
 /// Collects the change.
@@ -70,7 +71,7 @@ struct Writer<'a> {
     existing: &'a dyn Existing,
     options: &'a IngestOptions,
     change: Change,
-    /// Ids of all objects that the documents state.
+    /// The ids of all objects that the documents state.
     stays: HashSet<Id>,
 }
 
@@ -116,7 +117,7 @@ impl Writer<'_> {
                 continue;
             }
             let parent = parent.map_or(&document.path, |parent| &ids[parent]);
-            // A key is valid only among the siblings that it was made for.
+            // A key is valid only among the siblings for which it was made.
             let old_key = |child: &usize| match &document.sections[*child].stated.position {
                 Stated::As(stated) => Some(stated.as_str()),
                 Stated::Absent => None,
@@ -180,8 +181,8 @@ impl Writer<'_> {
 
     /// Adds an object to the change if it is new or differs from its old version.
     ///
-    /// Fields that a file does not state are kept from the old version; without `stated` a line states the whole
-    /// object.
+    /// Fields that a file does not state are kept from the old version. If `stated` is `None`, the line states the
+    /// whole object.
     fn put(
         &mut self,
         mut object: NewObject,
@@ -207,7 +208,7 @@ impl Writer<'_> {
             self.change.unchanged += 1;
             return Ok(());
         }
-        // Encoded here, so that the error about a broken rule has the line that breaks it.
+        // Encoded here, so that an error names the line that breaks a rule.
         let old_origin = old.map_or(Origin::Document, Object::origin);
         let encoded = self
             .existing
@@ -273,7 +274,7 @@ impl Writer<'_> {
     }
 }
 
-/// The ids of a map from ids to parents: children before parents, else in the order of their bytes.
+/// Returns the ids of a map from ids to parents: children before parents, then in the order of their bytes.
 fn children_first(parents: &HashMap<Id, Option<Id>>) -> Vec<Id> {
     let mut children: HashMap<&Id, usize> = HashMap::new();
     for parent in parents

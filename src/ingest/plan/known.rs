@@ -15,7 +15,7 @@ use crate::object::{Id, Object, Value};
 pub(super) struct KnownObject {
     pub(super) id: Id,
     pub(super) object: Object,
-    /// Places of the headings or entries below it, in order.
+    /// The indexes of the headings or entries below it, in order.
     pub(super) children: Vec<usize>,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct KnownObject {
 pub(super) struct Known {
     pub(super) objects: Vec<KnownObject>,
     by_id: HashMap<Id, usize>,
-    /// Ids of the stated objects of earlier versions of the documents.
+    /// The ids that earlier versions of the documents stated.
     pub(super) listed: Vec<Id>,
 }
 
@@ -106,8 +106,8 @@ impl Known {
     }
 }
 
-/// The ids of the objects that a JSON Lines file stated, from its document. Any writer may put such a document, so a
-/// line that is not an id is skipped.
+/// Returns the ids of the objects that a JSON Lines file stated, from its document. Any writer may put such a document,
+/// so a line that is not an id is skipped.
 pub(super) fn listed_ids(document: &Object) -> Vec<Id> {
     let format = document.attribute("format");
     if format.as_ref().and_then(Value::as_text) != Some(Format::JsonLines.name()) {
@@ -117,7 +117,7 @@ pub(super) fn listed_ids(document: &Object) -> Vec<Id> {
     lines.filter_map(|line| Id::new(line).ok()).collect()
 }
 
-/// The error about an id whose object has another kind.
+/// Returns the error for an id whose object has another kind.
 fn taken(place: &str, object: &Object, wanted: &str) -> Error {
     Error::invalid(format!(
         "{place}: the id `{}` is that of an object of kind `{}`, not of a {wanted}",

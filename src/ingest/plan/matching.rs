@@ -1,7 +1,7 @@
 //! Matches the sections of documents with objects of the memory.
 //!
-//! A stated id decides, wherever its object is. The other children of a matched pair are matched by content: first
-//! equal title and text, then equal title, then similar ones between the same neighbours.
+//! A stated id decides the match, wherever its object is. The other children of a matched pair are matched by content:
+//! first equal title and text, then equal title, then similar ones between the same neighbours.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -17,7 +17,7 @@ use crate::object::{Attributes, Object, Time, Value, hash_content};
 /// For each document the places in [`Known`] of the objects that its sections are.
 pub(super) type Matched = Vec<Vec<Option<usize>>>;
 
-/// Finds the object of each section.
+/// Finds the matching object of each section.
 pub(super) fn match_all(documents: &[Document], known: &Known, suite: HashSuite) -> Matched {
     let mut claimed = vec![false; known.objects.len()];
     let mut matched = Matched::with_capacity(documents.len());
@@ -64,7 +64,7 @@ pub(super) fn match_all(documents: &[Document], known: &Known, suite: HashSuite)
     matched
 }
 
-/// The places of the children of the document and of each section that has any, in order.
+/// Returns the indexes of the children of the document and of each section with children, in order.
 pub(super) fn children_by_parent(document: &Document) -> Vec<(Option<usize>, Vec<usize>)> {
     let mut lists: Vec<(Option<usize>, Vec<usize>)> = Vec::new();
     let mut list_of: HashMap<Option<usize>, usize> = HashMap::new();
@@ -109,7 +109,7 @@ impl Label {
         }
     }
 
-    /// Whether an equal label alone is a match.
+    /// Whether an equal label is enough for a match.
     fn identifies(&self) -> bool {
         match self {
             Self::Title(_) => true,
@@ -141,7 +141,7 @@ impl Marks {
         }
     }
 
-    /// Whether one is probably an edited form of the other.
+    /// Whether one of two objects is probably an edited form of the other.
     fn is_like(&self, other: &Self) -> bool {
         if self.text.is_some() && self.text == other.text {
             return true;
@@ -152,7 +152,7 @@ impl Marks {
         }
     }
 
-    /// Whether one may be an edited form of the other if there is no other candidate.
+    /// Whether one object may be an edited form of the other if there is no other candidate.
     fn may_be(&self, other: &Self) -> bool {
         self.is_like(other) || (self.text.is_none() && other.text.is_none())
     }
@@ -166,14 +166,14 @@ fn share_half_their_words(one: &str, two: &str) -> bool {
     shared > 0 && shared * 2 >= one.len().max(two.len())
 }
 
-/// The sections and objects below one pair, each in order.
+/// The sections and objects below one matched pair, each in order.
 struct Siblings {
     new: Vec<Marks>,
     old: Vec<Marks>,
 }
 
 impl Siblings {
-    /// The matching old one of each new one.
+    /// Returns the index of the matching old object for each new section.
     fn pairs(&self) -> Vec<Option<usize>> {
         let mut pairs = vec![None; self.new.len()];
         let mut free = vec![true; self.old.len()];
@@ -186,7 +186,7 @@ impl Siblings {
         pairs
     }
 
-    /// Pairs equal ones from the start and from the end. After a small edit these are nearly all.
+    /// Pairs equal sections and objects from the start and from the end. After a small edit these are nearly all.
     fn pair_equal_ends(&self, pairs: &mut [Option<usize>], free: &mut [bool]) {
         let (new, old) = (&self.new, &self.old);
         let start = new.iter().zip(old).take_while(|(new, old)| new == old).count();
@@ -199,7 +199,7 @@ impl Siblings {
         }
     }
 
-    /// Pairs the remaining ones with equal keys, in order.
+    /// Pairs the remaining sections and objects with equal keys, in order.
     fn pair_equal<'a, K: std::hash::Hash + Eq + 'a>(
         &'a self,
         pairs: &mut [Option<usize>],
@@ -222,7 +222,7 @@ impl Siblings {
         }
     }
 
-    /// Pairs the remaining ones between the same neighbours.
+    /// Pairs the remaining sections and objects that have the same neighbours.
     fn pair_between(&self, pairs: &mut [Option<usize>], free: &[bool]) {
         let kept = longest_rise(pairs);
         let mut new_start = 0;
@@ -241,10 +241,11 @@ impl Siblings {
         }
     }
 
-    /// Pairs the remaining ones of one gap: a single one with a single one unless their texts differ, else each with
-    /// the next similar one.
+    /// Pairs the remaining sections and objects of one gap. A single section is paired with a single object unless they
+    /// differ too much; otherwise each section is paired with the next similar object.
     fn pair_gap(&self, new: &[usize], old: &[usize]) -> Vec<(usize, usize)> {
-        /// The most old ones compared with a new one, so that a rewritten file does not take quadratic time.
+        /// The number of old objects that are compared with a section. Without a limit, a rewritten file would take
+        /// quadratic time.
         const COMPARED_MAX: usize = 32;
         if let ([new], [old]) = (new, old) {
             return if self.new[*new].may_be(&self.old[*old]) {

@@ -1,8 +1,8 @@
 //! Plans a change: the objects to write and to remove, so that a memory matches some documents.
 //!
-//! The file decides the content of its objects, the memory their ids and order keys: a recognised object keeps both.
-//! Objects that other writers put below a heading do not belong to the file. If their heading is removed, they move up
-//! to the nearest object that stays.
+//! The file decides the content of its objects, and the memory decides their ids and order keys: a recognised object
+//! keeps both. Objects that other writers put below a heading do not belong to the file. If their heading is removed,
+//! they move up to the nearest remaining object.
 //!
 //! # Layer
 //! L6, inside `ingest`. Reads the memory through [`Existing`], writes nothing.
@@ -26,12 +26,12 @@ use crate::error::Result;
 
 /// Plans the change that brings `documents` into the memory.
 ///
-/// All documents of one call are planned together: a heading that moves from one to another keeps its id.
+/// All documents of a call are planned together: a heading that moves between them keeps its id.
 ///
 /// # Errors
-/// `InvalidInput` with file and line: the same id in two places, an id of another document or of an object of another
-/// kind, an object that breaks a rule or limit. The ids of the error are those of the object and the document. Also the
-/// errors of reading the memory.
+/// `InvalidInput` with file and line: a repeated id, an id of another document or of an object of another kind, an
+/// object that breaks a rule or limit. The ids of the error are those of the object and the document. Also the errors
+/// of reading the memory.
 pub(crate) fn plan(
     documents: &[Document],
     existing: &dyn Existing,

@@ -1,4 +1,4 @@
-//! Exports as Org and Markdown: what is ingested again is what there was.
+//! Tests that exports as Org and Markdown give the same objects when they are ingested.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use super::*;
 use crate::engine::{Erasing, Memory as Store, View, Writer};
 use crate::object::{Kind, NewObject, Origin, Position, Scope, Time, Value};
 
-/// The files of an export; the objects without a document are in `objects.org` or `objects.md`.
+/// Returns the files of an export. The objects without a document are in `objects.org` or `objects.md`.
 fn files_of(store: &Store, format: Format, all_in_list: bool) -> (Vec<(String, String)>, Vec<Id>) {
     files_of_view(store, &store.view(), format, all_in_list)
 }
@@ -49,7 +49,8 @@ fn ingest_files(store: &Store, files: &[(String, String)]) {
     ingest(store, &documents, &IngestOptions::default(), &Writer::user()).unwrap();
 }
 
-/// Checks that every object but those answered is the same in a store that the files are ingested into.
+/// Checks that a store with the ingested files holds the same objects, except for lowered origins. Returns the number
+/// of lowered objects.
 fn comes_back(store: &Store, format: Format, all_in_list: bool) -> usize {
     let (files, lowered) = files_of(store, format, all_in_list);
     let copy = Store::in_memory().unwrap();
@@ -67,7 +68,7 @@ fn comes_back(store: &Store, format: Format, all_in_list: bool) -> usize {
             assert!(held.digest() == object.digest(), "{held:?}");
         }
     }
-    // ING-8
+    // ING-8: ingesting the files again changes nothing.
     ingest_files(&copy, &files);
     assert!(copy.view().root() == root);
     lowered.len()
@@ -76,7 +77,7 @@ fn comes_back(store: &Store, format: Format, all_in_list: bool) -> usize {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// EXP-2
+    /// EXP-2: the objects are the same after parsing.
     #[test]
     fn every_store_comes_back_from_org_and_markdown(seed in any::<u64>(), steps in 1..30_usize, all in any::<bool>()) {
         let store = random_store(seed, steps);
@@ -98,7 +99,7 @@ proptest! {
                 continue;
             }
             if moved {
-                // Ids and positions that no new store would give.
+                // A second ingestion makes ids and positions that a new store would not assign.
                 let shorter = pieces.iter().skip(2).copied().collect::<String>();
                 let Ok(document) = Document::read(path, shorter.as_bytes(), None) else { continue };
                 ingest(&store, &[document], &IngestOptions::default(), &Writer::user()).unwrap();
@@ -112,7 +113,7 @@ proptest! {
     }
 }
 
-/// Lines that mean something in one of the forms, and some that only look so.
+/// Lines with a meaning in one of the formats, and lines that only look like them.
 const PIECES: [&str; 44] = [
     "* One\n",
     "** Two :tag:\n",
@@ -317,7 +318,7 @@ fn an_edited_export_is_understood() {
     );
     let (files, _) = files_of(&store, Format::Org, false);
     assert!(files[0].1.contains("\"position\""));
-    // A heading goes from the end to the front, though each states its position.
+    // A heading moves from the end to the front, although each states its position.
     let (front, last) = files[0].1.split_at(files[0].1.find("* B").unwrap());
     let edited = format!("{last}{front}");
     let copy = Store::in_memory().unwrap();

@@ -1,4 +1,4 @@
-//! Files as people and programs write them: the notes beside the tests, the tour, and this project's pages.
+//! Tests with files that people and programs wrote: the notes of the tests, the tour, and the pages of this project.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Input that was made to break a parser: a clear error or a right answer, in linear time.
+//! Tests with input that tries to break a parser. The result is a clear error or a right answer, in linear time.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -78,7 +78,7 @@ fn an_object_over_a_limit_is_refused_with_its_line() {
     );
 }
 
-/// Far from what the machine can do, so that only square time fails.
+/// A generous limit, which only quadratic time exceeds.
 fn in_time(limit: Duration, work: impl FnOnce()) {
     let start = Instant::now();
     work();

@@ -1,4 +1,4 @@
-//! What becomes of the lines of a JSON Lines file.
+//! Tests of each kind of line in a JSON Lines file.
 
 use super::*;
 use crate::object::{Kind, NewObject, Origin, Time, Value};
@@ -203,12 +203,12 @@ fn a_line_takes_no_object_from_another_document() {
             format!("d.jsonl:1: the id `{taken}` belongs to the document `{owner}`")
         );
     }
-    // What no document states is free, and stays with the one that then does.
+    // An object that no document states is free, and belongs to the first document that states it.
     let mine = "{\"id\":\"mine\",\"kind\":\"fact\"}\n";
     memory.ingest(&[("d.jsonl", mine)]);
     assert!(memory.try_ingest(&[("e.jsonl", mine)]).is_err());
     memory.ingest(&[("d.jsonl", ""), ("e.jsonl", mine)]);
-    // Documents and headings may be stated by lines, and again.
+    // Lines may state documents and headings, and state them again.
     let whole = "{\"id\":\"x.org\",\"kind\":\"document\"}\n{\"id\":\"x.org#h\",\"kind\":\"heading\",\"parent\":\"x.org\"}\n";
     memory.ingest(&[("f.jsonl", whole)]);
     memory.ingest(&[("f.jsonl", &format!("{whole}\n"))]);
@@ -224,7 +224,7 @@ fn a_list_that_somebody_put_and_that_holds_no_ids_owns_nothing() {
     let fact = "{\"id\":\"fact\",\"kind\":\"fact\"}\n";
     memory.ingest(&[("a.jsonl", fact)]);
     memory.ingest(&[("by-hand", "{\"role\":\"user\",\"content\":\"hi\"}\n")]);
-    // A line that is an id owns the object of that id.
+    // A line that is an id claims the object with that id.
     let mut document = NewObject::new(id("by-hand-too"), Kind::new(DOCUMENT_KIND).unwrap());
     document.attributes.insert("format", "jsonl");
     document.content = Some("\ntea".to_owned());

@@ -1,4 +1,4 @@
-//! Exports as JSON Lines: whatever a store holds comes back with the same root.
+//! Tests that an export as JSON Lines reproduces the root of any store.
 
 use proptest::prelude::*;
 
@@ -9,7 +9,8 @@ use crate::ingest::json::{object_from_json, parse, stored_object_to_json};
 use crate::object::{Kind, NewObject, Origin, Value};
 use crate::testing::generators::Generator;
 
-/// A store with a past: versions that were replaced, removed and rolled back, and objects derived from all of them.
+/// Returns a store with a history: versions that were replaced, removed and rolled back, and objects derived from all
+/// of them.
 pub(super) fn random_store(seed: u64, steps: usize) -> Store {
     let mut make = Generator::new(seed);
     let store = Store::in_memory().unwrap();
@@ -23,7 +24,7 @@ pub(super) fn random_store(seed: u64, steps: usize) -> Store {
         if make.random.one_in(4) {
             drop(draft.remove_recursive(make.random.pick(&ids)));
         }
-        // A draft whose tree of parents does not hold is refused; what it put never was.
+        // A draft with an invalid tree of parents is refused, and its versions never existed.
         drop(store.commit(draft, "put"));
         if make.random.one_in(6) {
             drop(store.undo(&Writer::user()));
@@ -60,7 +61,7 @@ fn put_random(draft: &mut Draft, make: &mut Generator, ids: &[Id], versions: &mu
     versions.extend(draft.digest(&id).unwrap());
 }
 
-/// Attributes that headings have, on objects of any kind.
+/// Attributes of headings, on objects of any kind.
 fn put_heading_attributes(object: &mut NewObject, make: &mut Generator) {
     let texts: [(&str, &[&str]); 5] = [
         ("title", &["One", "* TODO x :tag:", "", "a\nb"]),
@@ -104,7 +105,7 @@ fn exported(store: &Store) -> Vec<String> {
     lines
 }
 
-/// Puts lines as `put --jsonl` does, `batch` of them in a commit.
+/// Puts lines as `put --jsonl` does, `batch` of them in each commit.
 fn imported(lines: &[String], batch: usize) -> Store {
     let store = Store::in_memory().unwrap();
     let mut draft = store.draft(&Writer::user());
@@ -133,23 +134,23 @@ fn imported(lines: &[String], batch: usize) -> Store {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// EXP-1: one commit or several make no difference to what is in history when an object comes.
+    /// EXP-1: the lines reproduce the store with any size of commits, because each object follows its sources.
     #[test]
     fn every_store_comes_back_from_its_lines(seed in any::<u64>(), steps in 1..40_usize) {
         let store = random_store(seed, steps);
         let lines = exported(&store);
         let copy = imported(&lines, usize::MAX);
         prop_assert_eq!(copy.view().root(), store.view().root());
-        // The copy has all that it was made from, so it can be copied in turn.
+        // The copy also holds the sources of its objects, so its export is the same.
         prop_assert!(exported(&copy) == lines);
     }
 
-    /// Also through a document of such lines, which holds one object more: itself.
+    /// The same with a document of these lines, which adds one object: the document itself.
     #[test]
     fn every_store_comes_back_from_a_document_of_its_lines(seed in any::<u64>(), steps in 1..40_usize) {
         let store = random_store(seed, steps);
         let mut lines = exported(&store);
-        // A document of lines says nothing of the order in which they have to be written.
+        // The order of lines in a document does not matter.
         lines.reverse();
         let document = Document::read("all.jsonl", lines.join("\n").as_bytes(), None).unwrap();
         let copy = Store::in_memory().unwrap();
@@ -157,7 +158,8 @@ proptest! {
         for object in store.view().objects() {
             let object = object.unwrap();
             let held = copy.view().get(&id(object.id())).unwrap().unwrap();
-            // The top objects come below the document, so they are others, and what is derived from them.
+            // The top objects get the document as their parent. They and the objects derived from them therefore
+            // differ.
             let may_differ = object.derived_from().len() > 0 && object.origin().is_trusted();
             if object.parent().is_some() && !may_differ {
                 prop_assert_eq!(held.digest(), object.digest());
@@ -182,7 +184,7 @@ fn what_is_derived_from_a_replaced_version_keeps_its_origin() {
     draft.put(derived("second", &[first])).unwrap();
     let second = draft.digest(&id("second")).unwrap().unwrap();
     draft.put(derived("third", &[second])).unwrap();
-    // DRA-2: both sources are replaced before they were ever committed.
+    // DRA-2: both sources are replaced before they are committed.
     for name in ["first", "second"] {
         let mut other = derived(name, &[]);
         other.content = Some("new".to_owned());
@@ -202,7 +204,7 @@ fn what_is_derived_from_a_replaced_version_keeps_its_origin() {
         );
         assert_eq!(imported(&lines, batch).view().root(), store.view().root());
     }
-    // In whatever order a document has the lines: those below it are as they were.
+    // Objects below others are the same for any order of the lines.
     let mut lines = exported(&store);
     lines.reverse();
     let lines = lines
@@ -230,7 +232,7 @@ fn a_parent_that_is_derived_from_its_child_comes_after_it_and_before_it() {
     other.parent = Some(id("child"));
     draft.put(other).unwrap();
     store.commit(draft, "put").unwrap();
-    // The child comes for history first.
+    // The child is written first for history only.
     let lines = exported(&store);
     assert_eq!(
         lines.iter().filter(|line| line.contains("\"past\":true")).count(),
@@ -259,7 +261,7 @@ fn what_is_derived_from_its_own_version_of_the_same_commit_comes_back() {
     assert_eq!(imported(&lines, 1).view().root(), store.view().root());
 }
 
-/// EXP-4: each layer is derived from the next twice, and all of it from an object below the first.
+/// EXP-4: each layer is derived from the next in two ways, and all layers from an object below the first.
 #[test]
 fn layers_of_sources_below_what_is_derived_from_them_are_written_once() {
     const LAYERS: usize = 60;

@@ -1,4 +1,4 @@
-//! What becomes of each part of a Markdown file.
+//! Tests of each part of a Markdown file.
 
 use super::*;
 use crate::object::Value;

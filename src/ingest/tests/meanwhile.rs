@@ -1,4 +1,4 @@
-//! Two calls that ingest the same files at once: each says what it did itself.
+//! Tests of two simultaneous calls with the same files: each reports only its own changes.
 
 use std::sync::{Arc, OnceLock};
 
@@ -6,7 +6,7 @@ use super::{Document, IngestOptions, read};
 use crate::engine::{Draft, Memory, Options, Verdict, WritePolicy, Writer};
 use crate::ingest::ingest;
 
-/// Lets another writer ingest files after a draft is made and before it is committed.
+/// Ingests files as another writer, after a draft is made and before it is committed.
 #[derive(Default)]
 struct Meanwhile {
     work: OnceLock<(Memory, Vec<Document>)>,

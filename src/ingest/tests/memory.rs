@@ -1,4 +1,4 @@
-//! The plainest memory there is: a map. It checks every change that it applies.
+//! The simplest memory: a map. It checks every change that it applies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,7 +53,7 @@ impl Memory {
         self.ingest_without(files, &[])
     }
 
-    /// Ingests files while others are gone.
+    /// Ingests files while the files of `gone` are missing.
     pub(super) fn ingest_without(&mut self, files: &[(&str, &str)], gone: &[&str]) -> Result<Change> {
         let options = IngestOptions {
             gone: gone.iter().map(|path| super::id(path)).collect(),
@@ -142,7 +142,7 @@ impl Memory {
         children.iter().map(|child| child.id().to_owned()).collect()
     }
 
-    /// Everything there is: equal for two memories exactly if their roots are.
+    /// Returns the whole content: equal for two memories exactly if their roots are equal.
     pub(super) fn state(&self) -> Vec<(String, String)> {
         self.objects
             .iter()
@@ -150,7 +150,7 @@ impl Memory {
             .collect()
     }
 
-    /// Ids whose object or whose children's subtrees differ in `other`: a subtree digest by another name.
+    /// Returns the ids of objects that differ in `other`, or have a differing object below them.
     pub(super) fn changed_subtrees(&self, other: &Self) -> BTreeSet<String> {
         let digest = |memory: &Self, id: &Id| memory.objects.get(id).map(Object::digest);
         let ids = self.objects.keys().chain(other.objects.keys());

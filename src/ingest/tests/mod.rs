@@ -1,5 +1,4 @@
-//! Tests of the module as a whole: what the files say, what a memory then holds, and what the next version
-//! of the files changes.
+//! Tests of the module as a whole: the objects of files, and the changes by the next version of the files.
 
 mod export;
 mod files;

@@ -1,9 +1,9 @@
-//! What becomes of each part of an Org file.
+//! Tests of each part of an Org file.
 
 use super::*;
 use crate::object::Value;
 
-/// The attributes of a heading as JSON, and its text.
+/// Returns the attributes of a heading as JSON, and its text.
 fn heading(document: &Document, place: usize) -> (String, Option<&str>) {
     let section = &document.sections[place];
     (

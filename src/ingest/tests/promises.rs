@@ -1,4 +1,4 @@
-//! What ingestion promises, each by name.
+//! Tests of each documented promise of ingestion.
 
 use super::*;
 use crate::object::{Kind, NewObject, Origin, Scope, Value};
@@ -258,7 +258,7 @@ fn a_headline_moved_out_of_a_removed_one_is_not_removed() {
     assert!(memory.has("keep-1") && memory.has("a.org#a/keep/below"));
 }
 
-/// What `MOVED_FROM` becomes when its headline moves to another file, and that file.
+/// `MOVED_FROM` after its headline moved to another file, and that file.
 const WITHOUT_KEPT: (&str, &str) = ("a.org", "* A\n* B\n");
 const WITH_KEPT: (&str, &str) = (
     "b.org",
@@ -286,10 +286,10 @@ fn an_id_that_belongs_to_another_document_is_refused_naming_both() {
         "b.org:2: the id `keep-1` belongs to the document `a.org`"
     );
     assert_eq!(memory.state(), before);
-    // An id below the stated one, and one that was derived, are just as taken.
+    // An id below the stated one, or a derived one, is also in use.
     let derived = ("b.org", "* Mine\n:PROPERTIES:\n:ID: a.org#a/keep/below\n:END:\n");
     assert!(memory.try_ingest(&[derived]).is_err());
-    // First the file that lost it: then it is nobody's, and its id is free.
+    // After the first file is ingested without it, the id is free.
     memory.ingest(&[WITHOUT_KEPT]);
     assert_eq!(memory.ingest(&[WITH_KEPT]).created, 2);
 }
@@ -383,7 +383,7 @@ fn a_new_id_is_never_one_that_is_in_use() {
         ["a.org#same", "a.org#same~2", "a.org#same~3"]
     );
     assert_eq!(memory.children_of("a.org#same~3"), ["a.org#same~3/in"]);
-    // The id of a headline stays with it when its title goes to another one.
+    // A headline keeps its id when another headline takes its title.
     let mut memory = Memory::default();
     memory.ingest(&[("a.org", "* Plan\nthe old text\n")]);
     memory.ingest(&[("a.org", "* Plan B\nthe old text\n* Plan\nnew\n* Third\n")]);

@@ -11,7 +11,7 @@ use crate::disk::{DiskFile, read_bytes};
 use crate::error::{Cause, Error, Result};
 use crate::log::frame::{FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FrameHeader, FrameSeed};
 
-/// Bytes that are read at a time while looking for the next frame.
+/// Bytes read at a time in the search for the next frame.
 const STEP: usize = 1 << 18;
 
 /// A part of a segment: a frame or a gap.
@@ -19,13 +19,13 @@ const STEP: usize = 1 << 18;
 pub enum Found {
     /// A frame with a valid header.
     Frame(Frame),
-    /// Bytes that are no frame.
+    /// Bytes that are not a frame.
     Gap {
-        /// Where they begin.
+        /// Offset of the first byte.
         offset: u64,
-        /// How many there are.
+        /// Their number.
         bytes: u64,
-        /// Why no frame starts here; `None` where all of them are zero and nothing was written yet.
+        /// The reason why no frame starts here; `None` if all bytes are zero and nothing was written yet.
         trouble: Option<Cause>,
     },
 }
@@ -33,25 +33,25 @@ pub enum Found {
 /// One frame: its header and its body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Where it begins in the file.
+    /// Its offset in the file.
     pub offset: u64,
-    /// Bytes that it takes, with padding.
+    /// Its bytes with padding.
     pub framed_bytes: u64,
     /// The kind of its record, as stored.
     pub kind: u8,
     /// Its flags.
     pub flags: u8,
-    /// The batch it belongs to.
+    /// The number of its batch.
     pub batch: u64,
     /// The header, part by part.
     pub header: Vec<Part>,
-    /// The body, whole.
+    /// The whole body.
     pub body: Vec<u8>,
-    /// Why the body cannot be believed, if so.
+    /// The damage of the body, if there is any.
     pub trouble: Option<Cause>,
 }
 
-/// The frames of a segment; see [`super::Inspection::frames`]. Ends for good after an error.
+/// The frames of a segment; see [`super::Inspection::frames`]. The iterator ends after an error.
 pub struct Frames {
     name: String,
     file: Arc<dyn DiskFile>,
@@ -61,7 +61,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// The frames of a file whose checksums start from `seed`, at these places.
+    /// Iterates the frames of a file in this range; their checksums start from `seed`.
     pub(super) fn new(name: String, file: Arc<dyn DiskFile>, seed: FrameSeed, places: Range<u64>) -> Self {
         Self {
             name,
@@ -116,7 +116,7 @@ impl Frames {
         }))
     }
 
-    /// Goes on to the next place where a frame begins, or to the end of the file.
+    /// Skips to the next frame, or to the end of the file.
     fn gap(&mut self, offset: u64, trouble: Cause) -> Result<Found> {
         let (mut at, mut all_zero) = (offset, true);
         'search: while at < self.end {

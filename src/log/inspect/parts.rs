@@ -8,16 +8,16 @@
 
 use crate::log::frame::{LINK_BYTES, UNLINK_BYTES};
 
-/// Bytes of a file that have a name.
+/// Bytes of a file with a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// Their name.
     pub name: &'static str,
-    /// Where they begin in the file.
+    /// Offset of the first byte in the file.
     pub offset: u64,
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// Whether they may be text: a number or a checksum never is, whatever its bytes spell.
+    /// Whether they may be text. Numbers and checksums never are, whatever their bytes spell.
     pub may_be_text: bool,
 }
 
@@ -96,7 +96,7 @@ const SEAL_PARTS: &[(&str, usize)] = &[
 const LINK_PARTS: &[(&str, usize)] = &[("key path", UNLINK_BYTES), ("version", LINK_BYTES - UNLINK_BYTES)];
 const UNLINK_PARTS: &[(&str, usize)] = &[("key path", UNLINK_BYTES)];
 
-/// Names the bytes from `offset` of a file on; bytes behind the last name are `rest`.
+/// Names the bytes of a file from `offset` on; bytes after the last name are `rest`.
 pub(super) fn name_parts(
     bytes: &[u8],
     offset: u64,
@@ -135,7 +135,7 @@ fn name_entries(bytes: &[u8], offset: u64, names: &[(&'static str, usize)]) -> V
         .collect()
 }
 
-/// The last four bytes are a checksum; unnamed bytes before them are reserved.
+/// Names the parts of a file that ends with a checksum of four bytes; unnamed bytes before it are reserved.
 pub(super) fn with_checksum(bytes: &[u8], names: &[(&'static str, usize)]) -> Vec<Part> {
     let (covered, checksum) = bytes.split_at(bytes.len().saturating_sub(4));
     let mut parts = name_parts(covered, 0, names, "reserved");
@@ -147,22 +147,22 @@ fn checksum_part(checksum: &[u8], offset: usize) -> Vec<Part> {
     name_parts(checksum, offset as u64, &[("checksum", 4)], "rest")
 }
 
-/// The parts of a seal's body, whose frame's body begins at `offset`.
+/// Returns the parts of a seal's body, which begins at `offset`.
 pub fn seal_parts(body: &[u8], offset: u64) -> Vec<Part> {
     name_parts(body, offset, SEAL_PARTS, "rest")
 }
 
-/// The parts of a link record's body, which begins at `offset`.
+/// Returns the parts of a link record's body, which begins at `offset`.
 pub fn link_parts(body: &[u8], offset: u64) -> Vec<Part> {
     name_entries(body, offset, LINK_PARTS)
 }
 
-/// The parts of an unlink record's body, which begins at `offset`.
+/// Returns the parts of an unlink record's body, which begins at `offset`.
 pub fn unlink_parts(body: &[u8], offset: u64) -> Vec<Part> {
     name_entries(body, offset, UNLINK_PARTS)
 }
 
-/// The parts of a manifest: its header, its entries, its checksum.
+/// Returns the parts of a manifest: its header, its entries, its checksum.
 pub(super) fn manifest_parts(bytes: &[u8]) -> Vec<Part> {
     let (covered, checksum) = bytes.split_at(bytes.len().saturating_sub(4));
     let header: usize = MANIFEST_PARTS.iter().map(|(_, length)| length).sum();

@@ -1,4 +1,4 @@
-//! What is named is what was written, and damage is said beside it.
+//! Named parts have the written bytes, and damage is reported with them.
 
 use super::*;
 use crate::digest::{CommitDigest, HashAlgorithm, Root};
@@ -22,7 +22,7 @@ fn batch(bodies: &[&[u8]]) -> BatchBuilder {
     batch
 }
 
-/// A log of two batches on a disk in memory.
+/// Makes a log of two batches on a disk in memory.
 fn written() -> (Arc<dyn Disk>, Inspection) {
     let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
     let options = LogOptions::default();
@@ -193,7 +193,7 @@ fn lists_of_links_are_named_entry_by_entry() {
 fn damage_is_said_and_reading_goes_on_behind_it() {
     let (disk, inspection) = written();
     let file = disk.open("log/00000001.seg", Access::ReadWrite).unwrap();
-    // A bit of the first body, then a bit of the third frame's header.
+    // Flips a bit of the first body, then a bit of the third frame's header.
     let first = FIRST_OFFSET + 32;
     file.write_at(first, b"O").unwrap();
     let found = inspection.frames(1, 0).unwrap().next().unwrap().unwrap();
@@ -232,7 +232,7 @@ fn what_the_next_writer_would_do_is_what_it_does() {
         panic!("the log is clean");
     };
     assert_eq!(segment, 1);
-    // Without the mark the end is not proven: both batches are found whole, the last one not known to be durable.
+    // Without the mark, the end is unproven: both batches are found whole, but the last one is not known to be durable.
     disk.remove(LIVE_NAME).unwrap();
     let plan = inspection.next_writer().unwrap();
     let NextWriter::Recover {
@@ -265,7 +265,7 @@ fn what_the_next_writer_would_do_is_what_it_does() {
         inspection.next_writer().unwrap(),
         NextWriter::GoOn { segment: 2, .. }
     ));
-    // Where the writer refuses, so does the plan.
+    // If the writer refuses, so does the plan.
     let file = disk.open("log/00000001.seg", Access::ReadWrite).unwrap();
     file.write_at(FIRST_OFFSET + 32, b"O").unwrap();
     assert!(inspection.next_writer().unwrap_err().is_corruption());

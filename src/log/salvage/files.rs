@@ -1,4 +1,4 @@
-//! Which files of a damaged log are its segments, which of them count, and where each was sealed.
+//! Finds the segments of a damaged log, decides which of them count, and determines their sealed ends.
 //!
 //! # Layer
 //! L2. Part of salvage/.
@@ -20,15 +20,15 @@ use crate::log::segment::{
 };
 use crate::log::walk::{Origin, Windows};
 
-/// A file that holds batches.
+/// A file with batches.
 pub(super) struct DamagedFile {
     pub(super) name: String,
-    /// The number in its header; without one, that in its name.
+    /// The number in its header; without a header, the number in its name.
     pub(super) id: u64,
     pub(super) file: Arc<dyn DiskFile>,
     pub(super) length: u64,
     pub(super) seed: FrameSeed,
-    /// Whether neither a header nor a frame is in it.
+    /// Whether the file has neither a header nor a frame.
     is_blank: bool,
     pub(super) header: Option<SegmentHeader>,
     /// The offset where it was sealed, and the number of its last batch, if known.
@@ -37,7 +37,7 @@ pub(super) struct DamagedFile {
     pub(super) age: u64,
     /// As [`Piece::chain`].
     pub(super) chain: u64,
-    /// As [`Piece::spare`].
+    /// As [`Piece::orphaned`].
     pub(super) orphaned: bool,
 }
 
@@ -46,7 +46,8 @@ impl DamagedFile {
         damage(&self.name, place.offset(), Cause::Changed)
     }
 
-    /// As `sealed`, if the header says that this is the file that was. A name alone may be another segment's.
+    /// Returns `sealed` if the header confirms that it applies to this file. A name alone may belong to another
+    /// segment.
     pub(super) fn surely_sealed(&self) -> Option<(u64, u64)> {
         self.sealed.filter(|_| self.header.is_some())
     }
@@ -68,7 +69,7 @@ impl DamagedFile {
         Error::io(format!("cannot read {}", self.name), error)
     }
 
-    /// The bytes there; fewer if the file ends before.
+    /// Reads these bytes; fewer if the file ends before.
     pub(super) fn bytes(&self, offset: u64, length: usize) -> Result<Vec<u8>> {
         let left = usize::try_from(self.length.saturating_sub(offset)).unwrap_or(usize::MAX);
         read_bytes(&*self.file, offset, length.min(left)).map_err(|error| self.cannot_read(error))
@@ -81,13 +82,13 @@ pub(super) fn list_files(disk: &dyn Disk, found: &mut Vec<Finding>) -> Result<Ve
         .map_err(cannot_list)?
         .unwrap_or_default();
     let mut files: Vec<DamagedFile> = Vec::new();
-    // Listed segments hold the content of unfinished files of a rewrite.
+    // Skips unfinished files of a rewrite: listed segments have their content.
     for file in names.iter().filter(|file| !is_rewrite_name(file)) {
         let named = parse_segment_name(file).map(|(id, _)| id);
         let name = format!("{LOG_FOLDER}/{file}");
         let opening = |error| Error::io(format!("cannot open {name}"), error);
         let opened = match disk.open(&name, Access::Read) {
-            // A collection may have removed it, and a folder under another name is no segment.
+            // A collection may have removed it, or it is a folder without a segment name.
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(error) if named.is_none() && is_not_regular(&error) => continue,
             opened => opened.map_err(opening)?,
@@ -134,7 +135,7 @@ fn find_seed(file: &DamagedFile) -> Result<Option<FrameSeed>> {
     while let Some(window) = windows.next()? {
         for offset in (window.base..window.end()).step_by(FRAME_ALIGNMENT) {
             let rest = window.rest(offset);
-            // The body's checksum confirms the seed that the header's gives.
+            // The body's checksum confirms the seed derived from the header.
             if let Some(seed) = FrameSeed::of_frame(rest, offset)
                 && parse_frame(rest, seed, offset).is_ok()
             {
@@ -145,7 +146,7 @@ fn find_seed(file: &DamagedFile) -> Result<Option<FrameSeed>> {
     Ok(None)
 }
 
-/// The instance of most bytes of segments.
+/// Returns the instance that most bytes of segments belong to.
 pub(super) fn most_common_instance(files: &[DamagedFile]) -> Option<[u8; 16]> {
     let mut bytes: HashMap<[u8; 16], u64> = HashMap::new();
     for file in files {
@@ -269,9 +270,9 @@ pub(super) fn tell_rewritten_twice(files: &[DamagedFile], found: &mut Vec<Findin
     }
 }
 
-/// Takes the end of each segment from the header of the next; both belong to one chain then.
+/// Sets the end of each segment from the header of the next; both then belong to one chain.
 pub(super) fn use_headers(files: &mut [DamagedFile]) {
-    // The one before has the lower number.
+    // The previous segment has the lower number.
     for index in 0..files.len() {
         let Some((before, [file, ..])) = files.split_at_mut_checked(index) else {
             return;
@@ -279,11 +280,11 @@ pub(super) fn use_headers(files: &mut [DamagedFile]) {
         let Some(end) = file.header.map(|header| header.previous) else {
             continue;
         };
-        // Of several, the first.
+        // If there are several, takes the first.
         let found = before.partition_point(|before| before.id < end.id);
         if let Some(before) = before.get_mut(found).filter(|before| before.id == end.id) {
             before.sealed.get_or_insert((end.length, end.last_batch));
-            // Whatever one manifest lists is of one chain already.
+            // All segments that one manifest lists belong to one chain already.
             if file.chain == file.id {
                 file.chain = before.chain;
             }

@@ -1,4 +1,4 @@
-//! Finding the whole records of a damaged log, also without its manifest and its format file.
+//! Finds the whole records of a damaged log, even without its manifest and its format file.
 //!
 //! Salvage reads every segment file by itself, reports damage and continues behind it. The header of a file names its segment;
 //! without a header, the file name counts. A damaged header loses nothing else: the seed of the checksums follows from the
@@ -8,10 +8,10 @@
 //! L2. Does not know the meaning of bodies.
 //!
 //! # Invariants
-//! - SAL-1: nothing is written, and nothing is handed out whose checksums do not match.
-//! - SAL-2: segments that a rewrite replaced do not come back, where the manifest says so; segments that a rewrite wrote and the
-//!   manifest does not list are marked as orphaned, because the rewrite may not have counted, and never left out.
-//! - SAL-3: memory taken is bounded by the content of a file (RUN-2), not by its length.
+//! - SAL-1: salvage writes nothing to the damaged log, and returns only bytes whose checksums match.
+//! - SAL-2: segments that a rewrite replaced, according to the manifest, are left out. Segments that a rewrite wrote
+//!   and the manifest does not list are marked as orphaned but never left out, because the rewrite may be unpublished.
+//! - SAL-3: memory use is bounded by the content of a file (RUN-2), not by its length.
 
 mod files;
 mod piece;
@@ -39,7 +39,7 @@ use piece::{batch_here, before, broken_piece, whole_piece};
 /// How often salvage lists the files while writers replace the manifest.
 const LISTINGS: u32 = 8;
 
-/// Files that were not looked at, at the most, that an error names.
+/// Maximal number of ignored files that an error names.
 const NAMED_MAX: usize = 5;
 
 /// A damaged log: its readable segments.
@@ -69,11 +69,11 @@ impl Marks {
 }
 
 impl DamagedLog {
-    /// Looks for the segments of a log. Takes no lock and writes nothing.
+    /// Finds the segments of a log. Takes no lock and writes nothing.
     ///
     /// # Errors
-    /// `NotFound` if there is no log; `UnsupportedFormat` if a newer version wrote it; `Corrupt` if no batch of it is whole,
-    /// so that not even its hash is known; `Io`.
+    /// `NotFound` if there is no log; `UnsupportedFormat` if a newer version wrote it; `Corrupt` if no batch is whole,
+    /// so that even its hash is unknown; `Io`.
     pub fn open(disk: Arc<dyn Disk>) -> Result<Self> {
         let (mut marks, mut found) = (Marks::read(&*disk)?, Vec::new());
         let mut files = list_files(&*disk, &mut found)?;
@@ -88,7 +88,7 @@ impl DamagedLog {
         }
         let common = most_common_instance(&files);
         let format = match read_format(&*disk, Mode::ReadOnly) {
-            // Where all segments are of another store, this file is in the wrong place, and not they.
+            // If all segments belong to another store, the format file is in the wrong place.
             Ok(format) => format.filter(|format| {
                 let is_ours = |file: &DamagedFile| {
                     file.header
@@ -103,7 +103,7 @@ impl DamagedLog {
         let manifest = manifest.and_then(|bytes| Manifest::decode(bytes).ok());
         let manifest =
             manifest.filter(|manifest| format.is_none_or(|format| format.instance == manifest.instance));
-        // A manifest that lists none of the files belongs to another time of the log, and does not help.
+        // A manifest that lists none of the files belongs to another state of the log, and does not help.
         let (manifest, other) = match manifest {
             Some(other) if !files.is_empty() && !files.iter().any(|file| other.lists(file.id)) => {
                 (None, Some(other))
@@ -150,7 +150,7 @@ impl DamagedLog {
         }
         let live = marks.live.as_ref().and_then(|bytes| Live::decode(bytes));
         let live = live.filter(|live| instance.is_none_or(|instance| live.instance == instance));
-        // `live` never names a segment of a rewrite that was cut off.
+        // `live` never names a segment of an interrupted rewrite.
         let is_noted = |file: &DamagedFile| file.orphaned && live.is_some_and(|live| live.segment == file.id);
         if files.iter().any(is_noted) {
             for file in &mut files {
@@ -171,45 +171,45 @@ impl DamagedLog {
         Ok(damaged)
     }
 
-    /// Computes the digests of the store.
+    /// Returns the functions that compute the digests of the store.
     pub fn suite(&self) -> HashSuite {
         self.suite
     }
 
-    /// The store's instance, if the header of a segment names it.
+    /// Returns the store's instance, if the header of a segment names it.
     pub fn instance(&self) -> Option<[u8; 16]> {
         self.files.iter().find_map(|file| Some(file.header?.instance))
     }
 
-    /// The files that it is read from.
+    /// Returns the disk with its files.
     pub fn disk(&self) -> &dyn Disk {
         &*self.disk
     }
 
-    /// The head that the last writer noted, with its number.
+    /// Returns the head that the last writer recorded, with its seq.
     pub fn noted_head(&self) -> Option<(CommitDigest, u64)> {
         self.live.map(|live| (live.commit, live.seq))
     }
 
-    /// The segments whose pieces are spare, with the names of their files.
+    /// Returns the orphaned segments, with the names of their files.
     pub fn orphaned_segments(&self) -> impl Iterator<Item = (u64, &str)> {
         let orphaned = self.files.iter().filter(|file| file.orphaned);
         orphaned.map(|file| (file.id, file.name.as_str()))
     }
 
-    /// The number of the last batch of all that the manifest lists as sealed.
+    /// Returns the number of the last batch among the segments that the manifest lists as sealed.
     pub fn newest_sealed(&self) -> Option<u64> {
         let listed = self.files.iter().filter(|file| !file.orphaned);
         listed.filter_map(|file| Some(file.sealed?.1)).max()
     }
 
-    /// Bytes of all segment files.
+    /// Returns the bytes of all segment files.
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.length).sum()
     }
 
-    /// Hands every batch, or its whole records, to `visit`, with the bytes read so far: segment by segment, so numbers may
-    /// fall and come twice. Returns the findings; bytes before one of `places` were durable.
+    /// Passes every batch, or its whole records, to `visit`, with the bytes read so far. The order is by segment, so
+    /// numbers may fall and repeat. Returns the findings; bytes before one of `places` were durable.
     ///
     /// # Errors
     /// `Io`; the error of `visit`.
@@ -227,7 +227,7 @@ impl DamagedLog {
         Ok(found)
     }
 
-    /// A finding if a process has written to the store since [`DamagedLog::open`].
+    /// Returns a finding if a process has written to the store since [`DamagedLog::open`].
     ///
     /// # Errors
     /// `Io`.
@@ -236,7 +236,7 @@ impl DamagedLog {
         Ok((!is_same).then(|| Finding::new(Severity::Unsure, LIVE_NAME, 0, Cause::WrittenMeanwhile)))
     }
 
-    /// The record at a place that a [`Piece`] gave.
+    /// Reads the record at a place from a [`Piece`].
     ///
     /// # Errors
     /// `Corrupt` if the file changed meanwhile; `Io`.
@@ -252,7 +252,7 @@ impl DamagedLog {
         })
     }
 
-    /// The same for a record of a kind that this version may ignore.
+    /// Reads a record of a kind that this version may ignore.
     ///
     /// # Errors
     /// As [`DamagedLog::read`].
@@ -272,7 +272,7 @@ impl DamagedLog {
         Ok((file, header, body))
     }
 
-    /// The hash under which a batch has the digest that its seal states.
+    /// Returns the hash that gives a batch the digest in its seal.
     fn find_hash(&self) -> Result<HashAlgorithm> {
         for (index, file) in self.files.iter().enumerate() {
             let mut windows = file.windows(index, self.suite);
@@ -291,7 +291,7 @@ impl DamagedLog {
         Err(self.nothing("no batch of the log is whole, and the format file is lost"))
     }
 
-    /// The error that nothing can be had, with the files that were not looked at.
+    /// Returns the error that nothing can be saved, with the files that were ignored.
     pub fn nothing(&self, why: &str) -> Error {
         let passed = self.found.iter().map(|found| &found.damage);
         let passed = passed.filter(|damage| damage.cause == Cause::NotASegment);
@@ -310,13 +310,13 @@ impl DamagedLog {
         Error::corrupt(format!("{why}: nothing can be saved{passed}"))
     }
 
-    /// Whether a file is the first with its number. Others are copies, maybe older ones.
+    /// Returns whether a file is the first with its number. Others are copies, maybe older ones.
     fn is_marked(&self, index: usize, file: &DamagedFile) -> bool {
         let before = index.checked_sub(1).and_then(|before| self.files.get(before));
         before.is_none_or(|before| before.id != file.id)
     }
 
-    /// Offset below which every byte of a file must be right.
+    /// Returns the offset below which every byte of a file must be right.
     fn durable(&self, index: usize, file: &DamagedFile, places: &[Position]) -> Result<u64> {
         if let Some((length, _)) = file.surely_sealed() {
             return Ok(length);
@@ -397,7 +397,7 @@ impl DamagedLog {
         Ok(())
     }
 
-    /// Reports the bytes behind the last whole batch of a file, if they may have been acknowledged.
+    /// Reports the bytes after the last whole batch of a file, if they may have been acknowledged.
     fn tail(
         &self,
         index: usize,

@@ -15,20 +15,20 @@ use super::files::DamagedFile;
 pub struct Piece {
     /// The number of the batch.
     pub number: u64,
-    /// Whether all of it is there, under its digest.
+    /// Whether the batch is complete and matches its digest.
     pub whole: bool,
-    /// How new its segment is: a higher age is newer. Those that one manifest lists are of one age, because rewritten ones
-    /// have higher numbers than those that were appended to meanwhile.
+    /// The age of its segment: a higher age is newer. Segments of one manifest share one age, because rewritten ones
+    /// have higher numbers than those appended to meanwhile.
     pub age: u64,
-    /// Which log its segment is of: the numbers of batches count among those of one chain only, because a rewrite numbers
-    /// them anew. Segments are of one chain if one manifest lists them, or if the header of one names the other.
+    /// The log of its segment: batch numbers are comparable only within one chain, because a rewrite numbers batches
+    /// again. Segments are of one chain if one manifest lists them, or if the header of one names the other.
     pub chain: u64,
-    /// Whether a rewrite wrote it that nothing in the log shows to have counted: the manifest does not list its segment, and lists
-    /// another log, all of which is there.
+    /// Whether an unlisted segment contains it, written by a rewrite without evidence of its publication. The manifest
+    /// lists another log, which is complete.
     pub orphaned: bool,
-    /// Its records, in order. Their places count for [`DamagedLog::read`](super::DamagedLog::read) only.
+    /// Its records, in order. Their places are valid only for [`DamagedLog::read`](super::DamagedLog::read).
     pub records: Vec<Record>,
-    /// Where its records are of a kind that this version may ignore, for [`DamagedLog::read_ignorable`](super::DamagedLog::read_ignorable).
+    /// Places of its records of ignorable kinds, for [`DamagedLog::read_ignorable`](super::DamagedLog::read_ignorable).
     pub ignorable: Vec<Locator>,
 }
 
@@ -64,7 +64,7 @@ impl Piece {
     }
 }
 
-/// The chain before a batch of this number, whatever the digest before it is.
+/// Returns the chain before a batch of this number, whatever the digest before it is.
 pub(super) fn before(number: u64) -> Chain {
     Chain {
         batch: number.wrapping_sub(1),
@@ -72,14 +72,14 @@ pub(super) fn before(number: u64) -> Chain {
     }
 }
 
-/// The batch that starts at `at`, whatever its number.
+/// Reads the batch that starts at `at`, whatever its number.
 pub(super) fn batch_here(window: &Window, at: u64) -> Result<Scanned, Stop> {
     let header = FrameHeader::parse(window.rest(at), window.origin.seed, at)
         .map_err(|cause| Stop { offset: at, cause })?;
     window.batch_at(at, before(header.batch))
 }
 
-/// All records of a batch that is whole.
+/// Returns all records of a whole batch.
 pub(super) fn whole_piece(window: &Window, scanned: &Scanned, file: &DamagedFile) -> Piece {
     let mut piece = Piece::of(scanned.batch.number, file);
     piece.whole = true;
@@ -94,7 +94,7 @@ pub(super) fn whole_piece(window: &Window, scanned: &Scanned, file: &DamagedFile
     piece
 }
 
-/// The records that are whole of a damaged batch that starts at or behind `start`, and where to go on.
+/// Returns the whole records of a damaged batch that starts at or after `start`, and the offset at which to continue.
 pub(super) fn broken_piece(window: &Window, start: u64, file: &DamagedFile) -> (Option<Piece>, u64) {
     let mut piece: Option<Piece> = None;
     let mut at = start;

@@ -28,7 +28,7 @@ fn texts(count: usize) -> Vec<String> {
     (1..=count).map(text).collect()
 }
 
-/// A client without any knowledge.
+/// A client that knows nothing.
 const ANY: Ledger = Ledger {
     acked: 0,
     submitted: usize::MAX,
@@ -63,7 +63,7 @@ fn prepare(log: &mut Log, lock: &WriteLock) -> Result<()> {
     }
 }
 
-/// Rewrites the log: three batches become one, which names its rewrite. `meanwhile` writes after the cut.
+/// Rewrites the log: three batches become one, whose text names its rewrite. `meanwhile` writes after the cut.
 fn rewrite(
     log: &mut Log,
     ledger: &mut Ledger,
@@ -348,7 +348,7 @@ fn a_file_system_that_is_shut_down_under_a_running_machine_loses_no_acknowledged
         workload(&disk, &mut ledger).unwrap_err();
         let what = format!("shut down at call {call}, {ledger:?}");
         let image = disk.crash_image(CrashImage::ShutDown);
-        // `live` is older. The log proves a loss in all but the newest group, which may have two batches, and only if
+        // `live` is outdated. The log proves a loss except in the newest group, which may have two batches, and only if
         // another group follows.
         let known = Ledger {
             acked: ledger.acked.saturating_sub(2),
@@ -377,8 +377,7 @@ fn a_crash_inside_recovery_loses_nothing_either() {
         image.reboot();
         ledger.acked = verify_read(&image, ledger, "the first crash");
         seen += crash_again(&image, ledger, &format!("crash at call {call}"));
-        // Batches of a killed process that are only in memory are still not durable when the next process recovers
-        // them.
+        // Batches of a killed process may be only in memory; they are not durable when the next process recovers them.
         let image = disk.crash_image(CrashImage::Killed);
         seen += crash_again(
             &image,
@@ -510,7 +509,7 @@ fn a_handle_that_failed_writes_nothing_more() {
         assert_eq!(refused.kind(), ErrorKind::Poisoned, "LOG-5");
     }
     assert_eq!(disk.calls(), calls);
-    // Readers of this run see nothing of the batch whose sync failed, and lose no part of it.
+    // Readers of this run see no part of the batch whose sync failed, and lose no earlier batch.
     assert_eq!(read_texts(&disk).unwrap(), texts(2));
 }
 
@@ -580,7 +579,7 @@ fn of_groups_that_wait_for_one_sync_any_part_may_be_left() {
     // LOG-2: later batches do not prove that earlier ones were durable.
     let disk = SimDisk::new(1);
     disk.relax();
-    // One segment takes all of them, because a writer syncs before it starts another one.
+    // One segment has space for all of them, because a writer syncs before it starts another one.
     let options = LogOptions {
         segment_bytes_min: 1 << 16,
         ..SMALL

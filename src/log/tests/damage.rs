@@ -100,7 +100,7 @@ fn every_bit_of_a_store_is_right_or_refused_or_unused() {
         let end = used(content).next_multiple_of(512).min(content.len());
         let file = base.open(name, Access::ReadWrite).unwrap();
         for at in (0..end).chain((end..content.len()).step_by(97)) {
-            // One checksum covers the zeros of a segment header, so one bit of each byte is enough.
+            // One checksum covers the zeros of a segment header, so one changed bit per byte is enough.
             let header = name.starts_with("log/") && (128..4088).contains(&at);
             for bit in (0..8).filter(|bit| !(header && *bit != at % 8)) {
                 file.write_at(at as u64, &[content[at] ^ (1 << bit)]).unwrap();
@@ -212,7 +212,7 @@ fn the_newest_batch_alone_is_unproven_without_live_and_below_it_damage_is_refuse
             .iter()
             .all(|finding| finding.severity != Severity::Damage)
     );
-    // The next batch goes into a new segment; the torn bytes stay and are still harmless.
+    // The next batch is written to a new segment; the torn bytes stay and are still harmless.
     let mut log = Log::open(shared(&torn), Mode::ReadWrite, SMALL).unwrap();
     append(&mut log, &[&format!("batch {count}")]).unwrap();
     assert_eq!(read(&torn).unwrap(), expected(count));
@@ -222,7 +222,7 @@ fn the_newest_batch_alone_is_unproven_without_live_and_below_it_damage_is_refuse
             .iter()
             .all(|finding| finding.severity != Severity::Damage)
     );
-    // One batch earlier, the seal of the newest batch proves that the byte was durable.
+    // For a byte one batch earlier, the seal of the newest batch proves that it was durable.
     let damaged = disk.copy();
     damaged.overwrite(&name, |bytes| bytes[4096 + 33] ^= 1);
     assert_corrupt(&damaged, "the last but one batch");
@@ -555,7 +555,7 @@ fn a_record_that_is_damaged_after_it_was_scanned_is_not_handed_out() {
     );
 }
 
-/// What a creation leaves that was cut off before it wrote the files `lost`.
+/// Returns the files of a creation that was interrupted before it wrote the files `lost`.
 fn unfinished(disk: &SimDisk, lost: &[&str]) -> SimDisk {
     let disk = disk.copy();
     disk.put_file("format.tmp", disk.files()["format"].clone());
@@ -598,7 +598,7 @@ fn what_is_left_of_a_store_is_never_taken_for_an_unfinished_creation() {
         assert!(made.err().unwrap().is_corruption(), "CRE-2: without {lost:?}");
         assert!(left.files() == before, "CRE-2: without {lost:?}");
     }
-    // Nor is the store taken for an empty one if foreign files sort before or after the segments.
+    // Foreign files before or after the segments must not make the store look empty.
     for stray in ["log/.DS_Store", "log/#12", "log/00000001.old", "log/~"] {
         for lost in [
             &["format", "live"][..],
@@ -622,7 +622,7 @@ fn what_is_left_of_a_store_is_never_taken_for_an_unfinished_creation() {
         let left = unfinished(&first, lost);
         create(&shared(&left), SMALL);
         assert_eq!(read(&left).unwrap(), expected(1));
-        // Without `format.tmp` the same files are a damaged store.
+        // Without `format.tmp`, the same files are a damaged store.
         assert_corrupt(&without(&first, lost), &format!("no {lost:?}"));
     }
 }
@@ -641,7 +641,7 @@ fn a_folder_that_took_the_place_of_the_manifest_is_told_by_who_replaces_it() {
         let group = vec![(batch(&format!("batch {number}")), mark(number))];
         log.append(&lock, group, Durability::Synced).err()
     };
-    // The first batch that does not fit into the segment needs it.
+    // The first batch that does not fit into the segment needs that segment.
     let refused = (2..200).find_map(&mut write).unwrap();
     let damage = refused.damage().unwrap();
     assert_eq!(

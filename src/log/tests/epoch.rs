@@ -1,4 +1,4 @@
-//! Positions, and handles that meet a rewritten log.
+//! Positions, and handles that find a rewritten log.
 
 use super::*;
 use crate::disk;
@@ -263,7 +263,7 @@ fn a_handle_that_finds_the_log_rewritten_says_so_and_reads_on_when_it_is_reopene
         reader.catch_up(&mut |_| Ok(())).unwrap();
         let mut writer = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();
         append(&mut writer, &[]).unwrap();
-        // Opened, without any read so far.
+        // A handle that was opened and has not read yet.
         let mut fresh = Log::open(shared(&disk), Mode::ReadOnly, SMALL).unwrap();
         let mut started = Log::open(shared(&disk), Mode::ReadOnly, SMALL).unwrap();
         rewrite_by_hand(&disk, replaced, &["first", "second"]);

@@ -1,4 +1,4 @@
-//! The bytes on disk, field by field, against docs/format.md, independent of the writing code.
+//! The bytes on disk, field by field, compared with docs/format.md, independent of the writing code.
 
 use super::*;
 use crate::disk::{Access, read_full};
@@ -167,7 +167,7 @@ fn the_second_segment_names_the_end_of_the_first() {
         (2, last_batch + 1)
     );
     assert_zero(&second_entry[16..]);
-    // The last seal's digest ends where the segment ends.
+    // The last seal's digest ends at the end of the segment.
     assert_eq!(
         files["log/00000001.seg"][length as usize - 32..length as usize],
         first_entry[32..64]

@@ -1,4 +1,4 @@
-//! An old `live` in the same run of the machine: the reader returns as much as the log itself proves.
+//! An outdated `live` in the same run of the machine: the reader returns as much as the log itself proves.
 
 use super::*;
 use crate::testing::sim_disk::{CrashImage, SimDisk};
@@ -128,7 +128,7 @@ fn a_large_batch_behind_a_mark_that_went_back_hides_no_seal() {
     let disk = SimDisk::new(2);
     let mut log = create(&shared(&disk), LogOptions::default());
     let mark = disk.files()["live"].clone();
-    // Larger than the first read, twice.
+    // These are larger than the first read, twice.
     for text in ["l".repeat(6000), "m".repeat(6000), "n".repeat(100)] {
         append(&mut log, &[&text]).unwrap();
     }
@@ -144,7 +144,7 @@ fn a_mark_in_an_earlier_segment_hides_no_batch_behind_the_newest_rotation() {
     let disk = SimDisk::new(2);
     let mut log = create(&shared(&disk), SMALL);
     let mut marks = vec![disk.files()["live"].clone()];
-    // Until the newest segment holds a single batch.
+    // Continues until the newest segment has a single batch.
     while log.size().0 < 3 {
         append(&mut log, &[&format!("batch {}", marks.len() + 1)]).unwrap();
         marks.push(disk.files()["live"].clone());

@@ -138,7 +138,7 @@ fn creating_what_is_there_or_half_made() {
     };
     assert!(fail_everywhere(&disk, make) > 0);
     assert!(fail_everywhere(&half, make) > 2);
-    // Nor is an unreadable store taken for a missing one.
+    // An unreadable store must not look like a missing one.
     let open = |disk: &SimDisk| match Log::open(shared(disk), Mode::ReadOnly, SMALL) {
         Err(error) if error.code() == ErrorCode::NoStore => Ok("none"),
         other => other.map(|_| "one"),
@@ -157,7 +157,7 @@ fn what_was_checked_is_counted() {
     let listed = log.manifest.entries().map(|entry| segment_name(entry.id));
     let bytes: usize = listed.map(|name| disk.files()[&name].len()).sum();
     assert_eq!((summary.batches, summary.damages), (BATCHES, 0));
-    // The rest of the active segment is zeros. The reader reads only as many as prove that no batch follows.
+    // The rest of the active segment is zeros. The reader reads only enough of them to prove that no batch follows.
     assert!(summary.bytes <= bytes as u64, "{} of {bytes}", summary.bytes);
     let (_, used) = log_size(&disk);
     assert!(summary.bytes >= used, "{} of {used}", summary.bytes);

@@ -144,7 +144,7 @@ fn a_rewrite_takes_the_place_of_all_up_to_its_cut_and_keeps_what_came_behind() {
     let now = segments(&disk);
     assert!(old.iter().all(|name| !now.contains(name)), "{old:?} in {now:?}");
     assert_eq!(findings(&disk), []);
-    // A power loss keeps all of it now.
+    // A power loss now keeps everything.
     let lost = disk.crash_image(CrashImage::Nothing);
     assert_eq!((texts(&lost), segments(&lost)), (expected, now));
 }
@@ -272,7 +272,7 @@ fn a_rewrite_of_another_epoch_is_refused_and_changes_nothing() {
     let mut late = begin(&mut log).unwrap();
     fill(&log, &mut late).unwrap();
     let mut late = late.finish().unwrap();
-    // The lock file was removed, so a second rewrite could come first.
+    // As if the lock file had been removed and a second rewrite had come first.
     late.plan.epoch += 1;
     let lock = at_end(&mut log).unwrap();
     let before = disk.files();
@@ -286,7 +286,7 @@ fn a_rewrite_of_another_epoch_is_refused_and_changes_nothing() {
         .collect();
     assert_eq!(now, expected_names);
     assert_eq!(before["manifest"], disk.files()["manifest"]);
-    // And a rewrite whose segments no longer belong to the log.
+    // A rewrite whose segments no longer belong to the log is refused too.
     let mut late = begin(&mut log).unwrap();
     fill(&log, &mut late).unwrap();
     let mut late = late.finish().unwrap();

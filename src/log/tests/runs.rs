@@ -1,4 +1,4 @@
-//! Files with holes: ranges that are read together, and data after a hole.
+//! Files with holes: extents that are read together, and data after a hole.
 
 use super::*;
 use crate::disk::{DiskFile, FileDisk};
@@ -7,7 +7,7 @@ use crate::log::walk::{Origin, Windows};
 
 const SEGMENT: &str = "log/00000001.seg";
 
-/// Returns the bytes of each data range of a file.
+/// Returns the bytes of each extent of a file.
 fn kept(file: &dyn DiskFile) -> Vec<usize> {
     let seed = FrameSeed::new(&[0; 16], &[0; 16]);
     let origin = Origin {

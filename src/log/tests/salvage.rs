@@ -83,7 +83,7 @@ fn whatever_the_segments_are_named_all_of_them_is_found() {
             );
             let damage = found.iter().find(|found| found.severity == Severity::Damage);
             assert_eq!(damage, None, "{order:?} without {lost:?}");
-            // Without its header, a file is identified by its name, and nothing of it is cut off.
+            // Without its header, a file is identified by its name, and its whole content is used.
             let (texts, _, found) = named(&exchanged, lost, Some(1));
             assert_eq!(texts, expected(count), "{order:?} without {lost:?}: {found:?}");
         }
@@ -167,7 +167,7 @@ fn a_segment_that_another_one_was_copied_over_is_named() {
 #[test]
 fn an_older_copy_beside_a_segment_is_no_damage() {
     let (base, mut log, mut count) = log_of(3);
-    // The newest segment: unchanged, with less content, and half copied.
+    // The newest segment: unchanged, shortened, and half copied.
     let (sealed, newest) = (segment_name(3), segment_name(4));
     while log.manifest.entries().count() < 4 {
         count += 1;
@@ -205,7 +205,7 @@ fn an_older_copy_beside_a_segment_is_no_damage() {
             let wrong = found.iter().find(|found| found.severity != Severity::Derived);
             assert_eq!(wrong, None, "without {lost:?}, by {places:?}");
         }
-        // Salvage finds the data that only a copy has.
+        // Salvage finds the data that exists only in a copy.
         let mut damaged = bytes_of(&base, &sealed);
         damaged[4096..].fill(0);
         let whole = bytes_of(&base, &sealed);

@@ -94,7 +94,7 @@ fn readers_in_other_threads_see_only_whole_batches_in_order_with_and_without_liv
         for number in 2..=150 {
             append(&mut log, &[&format!("batch {number}")]).unwrap();
             if !keep_live {
-                // A reader has no mark to stop at now, and meets batches that are being written.
+                // A reader has no mark to stop at now, and sees batches that are being written.
                 drop(std::fs::remove_file(store.join("live")));
             }
             if keep_live && number == 75 {

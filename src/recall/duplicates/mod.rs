@@ -23,21 +23,21 @@ use crate::recall::text::relations::{Relations, relations};
 use crate::recall::text::terms::term_of;
 use words::{Grams, Words, dice, grams, is_number};
 
-/// From this similarity on a pair is reported as a duplicate.
+/// The smallest similarity that is reported as a duplicate.
 pub const REPORT: f32 = 0.37;
-/// From this similarity on a pair may be merged without asking: nine in ten such pairs have the same meaning.
+/// The smallest similarity for a merge without asking: nine in ten such pairs have the same meaning.
 pub const MERGE: f32 = 0.79;
 /// From this cover on, a pair that a gate rejects is reported as a conflict: both texts have the same topic.
 pub const CONFLICT_COVER: f32 = 0.6;
-/// The hits that are compared with a new text.
+/// The number of hits that are compared with a new text.
 const NEAREST: usize = 8;
 
-/// The most words of each text that are paired with each other.
+/// The largest number of words of each text that are paired with each other.
 const PAIRED_MAX: usize = 64;
 
-/// The weight of a related word beside the same word; also of two words with the same beginning.
+/// The weight of a related word, where the same word counts 1; also of two words with the same beginning.
 const RELATED: f32 = 0.8;
-/// Below this share of common n-grams two words are different.
+/// The share of common n-grams below which two words are different.
 const CHARACTERS_MIN: f32 = 0.55;
 
 static RELATIONS: LazyLock<Relations> = LazyLock::new(|| relations(&[SYNONYMS, CAPTION_SYNONYMS]));
@@ -49,14 +49,14 @@ static ANTONYMS: LazyLock<HashSet<(String, String)>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Why two texts contradict each other.
+/// The reason why two texts contradict each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Contradiction {
-    /// One has a negation.
+    /// One text has a negation.
     Negation,
     /// They name opposite directions.
     Direction,
-    /// One has a word, the other its opposite.
+    /// One text has a word, the other its opposite.
     Opposite,
 }
 
@@ -73,9 +73,9 @@ impl fmt::Display for Contradiction {
 /// The comparison of two texts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Similarity {
-    /// How alike they are, 0 to 1, without the gates.
+    /// The likeness of the texts without the gates, 0 to 1.
     pub likeness: f32,
-    /// The share of their words that the other has too, or has a related word for.
+    /// The share of their words that also occur in the other text, or have a related word there.
     pub cover: f32,
     /// The gate that rejects them.
     pub contradiction: Option<Contradiction>,
@@ -84,11 +84,11 @@ pub struct Similarity {
 /// The decision about a pair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Relation {
-    /// Two statements.
+    /// Two different statements.
     Different,
     /// Most likely the same statement.
     Duplicate,
-    /// The same statement, surely enough to merge them.
+    /// The same statement, with enough certainty for a merge.
     Same,
     /// Contradicting statements about the same topic.
     Conflict(Contradiction),
@@ -104,7 +104,7 @@ impl Similarity {
         }
     }
 
-    /// The decision about the pair.
+    /// Returns the decision about the pair.
     pub fn relation(&self) -> Relation {
         match self.contradiction {
             Some(contradiction) if self.cover >= CONFLICT_COVER => Relation::Conflict(contradiction),
@@ -168,7 +168,7 @@ fn contradiction(
     opposite.then_some(Contradiction::Opposite)
 }
 
-/// Related words of two texts, each used once.
+/// The result of pairing related words of two texts; each word is used once.
 struct Paired {
     sum: f32,
     left_one: usize,
@@ -207,7 +207,7 @@ fn pair_up(only_one: &[String], only_two: &[String]) -> Paired {
     paired
 }
 
-/// How near two different terms are.
+/// Returns the similarity of two different terms.
 fn nearness((one, grams_one): &(String, Grams), (two, grams_two): &(String, Grams)) -> f32 {
     if is_number(one) || is_number(two) {
         return 0.0;
@@ -232,7 +232,7 @@ pub struct Near {
     pub key: Key,
     /// The comparison with the text.
     pub similarity: Similarity,
-    /// The decision about the pair.
+    /// Returns the decision about the pair.
     pub relation: Relation,
 }
 

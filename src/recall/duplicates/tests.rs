@@ -1,4 +1,4 @@
-//! Pairs of texts and what is to be done about them.
+//! Pairs of texts, and the expected decision for each.
 
 use std::borrow::Cow;
 

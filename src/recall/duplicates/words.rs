@@ -10,10 +10,10 @@ use std::sync::LazyLock;
 use crate::recall::text::lists;
 use crate::recall::text::terms::{term_of, words};
 
-/// Numbers in words, by their value.
+/// Number words in the order of their values.
 const NUMBERS: &str = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen \
      sixteen seventeen eighteen nineteen twenty";
-/// The most words of a text that are compared.
+/// The largest number of words of a text that are compared.
 const WORDS_MAX: usize = 512;
 
 /// The roles of a word, as bits.
@@ -48,7 +48,7 @@ fn role_of(word: &str) -> Roles {
 
 /// The words of a text.
 pub(crate) struct Words {
-    /// The roles of all its words together.
+    /// The union of the roles of all its words.
     roles: Roles,
     /// The terms without stop words, each once, in order.
     pub(crate) terms: Vec<String>,
@@ -108,7 +108,7 @@ impl Words {
     }
 }
 
-/// The term of a word, a number in words as its digits.
+/// Returns the term of a word; a number word becomes digits.
 fn term(word: &str) -> String {
     match NUMBERS.split_whitespace().position(|number| number == word) {
         Some(value) => value.to_string(),
@@ -133,10 +133,10 @@ fn join_digits(text: &str) -> Cow<'_, str> {
     Cow::Owned(joined.collect())
 }
 
-/// N-grams, packed, in order, each once.
+/// Packed n-grams, sorted and without repeats.
 pub(crate) type Grams = Vec<u128>;
 
-/// The n-grams of `length` characters of a text; `length` is at most six.
+/// Returns the n-grams of `length` characters of a text; `length` is at most six.
 pub(crate) fn grams(text: &str, length: usize) -> Grams {
     // A character has 21 bits.
     let mask = (1u128 << (21 * length)) - 1;
@@ -151,7 +151,7 @@ pub(crate) fn grams(text: &str, length: usize) -> Grams {
     grams
 }
 
-/// Twice the common elements by all elements.
+/// Returns twice the number of common elements, divided by the number of all elements.
 pub(crate) fn dice(one: &Grams, two: &Grams) -> f32 {
     let (mut at, mut common) = (0, 0);
     for gram in one {

@@ -1,11 +1,11 @@
-//! The columns of the documents: everything but their terms.
+//! The columns of the documents: all their fields except the terms.
 //!
 //! # Layer
-//! Knows numbers and keys; neither text nor sessions.
+//! Knows numbers and keys, but neither text nor sessions.
 //!
 //! # Invariants
 //! - COL-1: all columns have one length; a number is an index into each.
-//! - COL-2: a live key has one number; the order of [`Columns::chronology`] is total and depends on no number.
+//! - COL-2: a live key has one number; the order of [`Columns::chronology`] is total and independent of numbers.
 
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, RandomState};
@@ -17,9 +17,9 @@ use super::key::Key;
 use crate::recall::text::calendar::{Day, Span, day_of};
 use crate::recall::text::marks::Marks;
 
-/// The document is in the index; otherwise its number is vacant.
+/// Marks a document that is in the index; without this bit its number is vacant.
 pub(crate) const LIVE: Marks = 64;
-/// The document mentions days, which are in a side table.
+/// Marks a document that mentions days, which are in a side table.
 pub(crate) const HAS_SPANS: Marks = 128;
 
 /// A document with all its columns.
@@ -30,7 +30,7 @@ pub(crate) struct Row {
     pub(crate) order: u32,
     pub(crate) session: u32,
     pub(crate) speaker: u32,
-    /// Its length in terms, in quarters.
+    /// Its number of terms, in quarters.
     pub(crate) length: u32,
     pub(crate) flags: Marks,
 }
@@ -45,19 +45,19 @@ pub(crate) struct Columns {
     pub(crate) speakers: Vec<u32>,
     pub(crate) lengths: Vec<u32>,
     pub(crate) flags: Vec<Marks>,
-    /// Mentioned days, by number.
+    /// The mentioned days, with the numbers of their documents.
     pub(crate) spans: Vec<(u32, Span)>,
     table: HashTable<u32>,
     hasher: RandomState,
 }
 
 impl Columns {
-    /// The number of live and vacant numbers.
+    /// Returns the number of live and vacant numbers.
     pub(crate) fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// The number of a live document.
+    /// Returns the number of a live document.
     pub(crate) fn find(&self, key: &Key) -> Option<u32> {
         let hash = self.hasher.hash_one(key);
         self.table
@@ -111,7 +111,7 @@ impl Columns {
         day_of(self.times[number as usize])
     }
 
-    /// One document with all its columns.
+    /// Returns a document with all its columns.
     pub(crate) fn row(&self, number: u32) -> Row {
         let at = number as usize;
         Row {
@@ -125,7 +125,7 @@ impl Columns {
         }
     }
 
-    /// The days that a document mentions.
+    /// Returns the days that a document mentions.
     pub(crate) fn spans_of(&self, number: u32) -> &[(u32, Span)] {
         if self.flags[number as usize] & HAS_SPANS == 0 {
             return &[];
@@ -135,7 +135,7 @@ impl Columns {
         &self.spans[start..end]
     }
 
-    /// The order of two documents: time, then the given order, then the key.
+    /// Compares two documents by time, then the given order, then the key.
     pub(crate) fn chronology(&self, one: u32, two: u32) -> Ordering {
         let (one, two) = (one as usize, two as usize);
         self.times[one]

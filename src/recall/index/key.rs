@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The key of a document: 16 bytes of the caller, such as the first half of the digest of an id.
+/// The key of a document: 16 bytes that the caller chooses, such as the first half of the digest of an id.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Key(pub [u8; Self::BYTES]);
 

@@ -1,7 +1,7 @@
 //! Links from documents to the documents that they supersede.
 //!
 //! # Layer
-//! Knows keys alone, so a link may come before its document.
+//! Knows only keys, so a link may be added before its document.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ pub(crate) struct Links {
     news: BTreeSet<(Key, Key)>,
 }
 
-/// The second keys of the pairs with the first key `first`, in order.
+/// Returns the second keys of the pairs whose first key is `first`, in order.
 fn seconds(pairs: &BTreeSet<(Key, Key)>, first: Key) -> impl Iterator<Item = Key> {
     let least = Key([0; Key::BYTES]);
     let most = Key([0xFF; Key::BYTES]);
@@ -39,12 +39,12 @@ impl Links {
         }
     }
 
-    /// The keys that `new` supersedes, in order.
+    /// Returns the keys that `new` supersedes, in order.
     pub(crate) fn olds_of(&self, new: Key) -> impl Iterator<Item = Key> {
         seconds(&self.olds, new)
     }
 
-    /// The keys that supersede `old`, in order.
+    /// Returns the keys that supersede `old`, in order.
     pub(crate) fn news_of(&self, old: Key) -> impl Iterator<Item = Key> {
         seconds(&self.news, old)
     }

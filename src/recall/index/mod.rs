@@ -1,16 +1,16 @@
-//! The index of recall, so that a query need not read the documents.
+//! The index of recall. With it a query does not read the documents.
 //!
 //! The index is derived and incremental: a document can be found when [`Index::put`] returns. Answers depend on the
 //! content of the index and not on its history. All scopes share one index. A query of some scopes counts only their
-//! documents, so its scores equal those of an index of these scopes alone. Only time leaks: a query takes longer if
-//! other scopes use its words often.
+//! documents, so its scores equal those of an index of these scopes. Only the time of a query reveals other scopes: it
+//! is longer if they use its words often.
 //!
 //! # Layer
 //! Above `recall::text`; knows neither queries nor the store.
 //!
 //! # Invariants
-//! - IDX-1: after any calls, the index answers like one that was built of its documents.
-//! - IDX-2: at most a quarter of the numbers, and `VACANT_MIN`, are vacant.
+//! - IDX-1: after any calls, the index answers like a new index of the same documents.
+//! - IDX-2: at most `VACANT_MIN` numbers, plus a quarter of all, are vacant.
 
 mod columns;
 mod compact;
@@ -37,7 +37,7 @@ pub(crate) use sessions::Sessions;
 use stored::{Entry, Stored};
 pub(crate) use vectors::{Quantised, Vectors};
 
-/// Fewer vacant numbers are not worth a rewrite.
+/// The number of vacant numbers below which a rewrite is not worthwhile.
 const VACANT_MIN: usize = 256;
 
 /// A document to index.
@@ -47,13 +47,13 @@ pub struct Document<'a> {
     pub key: Key,
     /// Its scope.
     pub scope: &'a str,
-    /// Its session; pauses separate sessions without a name.
+    /// Its session; documents without a session form sessions by pauses.
     pub session: Option<&'a str>,
     /// Its speaker or subject; empty if unknown.
     pub speaker: &'a str,
     /// Its time, in seconds since 1970.
     pub time: i64,
-    /// Its place among documents of one time.
+    /// Its position among documents of the same time.
     pub order: u32,
     /// Its text.
     pub text: &'a str,
@@ -61,7 +61,7 @@ pub struct Document<'a> {
     pub supersedes: &'a [Key],
 }
 
-/// The index is full: it has no more numbers, or no more bytes for postings.
+/// The index is full: it has no free numbers, or no space for postings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Full;
 
@@ -83,17 +83,17 @@ pub struct Index {
     pub(crate) vectors: Vectors,
     links: Links,
     live: usize,
-    /// A buffer of `put`: numbers of terms and their counts.
+    /// A buffer of `put`: the numbers of terms, and their counts.
     terms: Vec<(u32, u32)>,
 }
 
 impl Index {
-    /// The empty index.
+    /// Returns an empty index.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The number of documents.
+    /// Returns the number of documents.
     pub fn len(&self) -> usize {
         self.live
     }
@@ -120,7 +120,7 @@ impl Index {
     /// Adds a document, or replaces the one with its key. Accepts any text.
     ///
     /// # Errors
-    /// [`Full`] after some thousand million postings; the index does not change then.
+    /// [`Full`] after some thousand million postings; the index is unchanged then.
     pub fn put(&mut self, document: &Document<'_>) -> Result<(), Full> {
         if self.postings.is_full() || self.columns.len() >= (u32::MAX - 1) as usize {
             return Err(Full);
@@ -161,7 +161,7 @@ impl Index {
         }
     }
 
-    /// Gives a new entry a number, and adds it to all sums.
+    /// Assigns a number to a new entry, and adds it to all sums.
     fn admit(&mut self, entry: &Entry<'_>) -> u32 {
         let scope = self.people.scope(entry.scope);
         let speaker = self.people.speaker(scope, entry.speaker);
@@ -189,11 +189,11 @@ impl Index {
         number
     }
 
-    /// Adds a document as [`Self::put`] does, with a vector of its text. Ignores a vector without direction, or of
+    /// Adds a document as [`Self::put`] does, with a vector of its text. Ignores a vector without direction, or with
     /// other dimensions than the first one.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// The errors of [`Self::put`].
     pub fn put_with_vector(&mut self, document: &Document<'_>, vector: &[f32]) -> Result<(), Full> {
         self.put(document)?;
         // The new document has the highest number.
@@ -224,7 +224,7 @@ impl Index {
         true
     }
 
-    /// The live documents that supersede the document with this number.
+    /// Returns the live documents that supersede the document with this number.
     pub(crate) fn successors(&self, number: u32) -> impl Iterator<Item = u32> {
         let old = self.columns.keys[number as usize];
         let news = (!self.links.is_empty()).then(|| self.links.news_of(old));
@@ -233,7 +233,7 @@ impl Index {
             .filter_map(|new| self.columns.find(&new))
     }
 
-    /// The keys of the documents that supersede the one with this key, in order.
+    /// Returns the keys of the documents that supersede the one with this key, in order.
     pub fn superseded_by(&self, key: &Key) -> impl Iterator<Item = Key> {
         let news = (!self.links.is_empty()).then(|| self.links.news_of(*key));
         news.into_iter().flatten().filter(|new| self.contains(new))

@@ -1,14 +1,14 @@
 //! Scopes, speakers, and the names in their calls.
 //!
-//! A speaker belongs to one scope: two scopes may each have an Anna. If two speakers share a scope and one keeps
-//! calling a name, the name means the other one. The index counts such calls.
+//! A speaker belongs to one scope: two scopes may each have an Anna. If two speakers share a scope and one of them
+//! often calls a name, the name means the other. The index counts such calls.
 //!
 //! # Layer
 //! Knows names and counts, not documents.
 //!
 //! # Invariants
-//! - PEO-1: counts are of live documents; a scope or speaker without any has no effect.
-//! - PEO-2: the meaning of a name in a scope depends on that scope alone.
+//! - PEO-1: counts include live documents only; a scope or speaker without live documents has no effect.
+//! - PEO-2: the meaning of a name in a scope depends only on that scope.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -40,31 +40,31 @@ pub(crate) struct Speaker {
     pub(crate) documents: u32,
 }
 
-/// A called name, with its callers and their counts.
+/// A called name, and the number of calls by each speaker.
 type Called = (Box<str>, HashMap<u32, u32>);
 
-/// Scopes and speakers by number, and the names.
+/// Scopes, speakers, and the names in calls.
 #[derive(Clone, Default)]
 pub(crate) struct People {
     pub(crate) scopes: Vec<Scope>,
     pub(crate) speakers: Vec<Speaker>,
     scope_numbers: HashMap<Box<str>, u32>,
-    /// Speakers by each word of their names.
+    /// The speakers for each word of their names.
     names: HashMap<Box<str>, Vec<u32>>,
-    /// Called names by number, with their callers and counts.
+    /// The called names, by number.
     callers: Vec<Called>,
     call_numbers: HashMap<Box<str>, u32>,
-    /// The calls of each document, by its number.
+    /// The calls in documents: the number of the document, and that of the name.
     calls: Vec<(u32, u32)>,
 }
 
 impl People {
-    /// The number of a scope.
+    /// Returns the number of a scope.
     pub(crate) fn find_scope(&self, name: &str) -> Option<u32> {
         self.scope_numbers.get(name).copied()
     }
 
-    /// The number of a scope, new or not.
+    /// Returns the number of a scope; adds the scope if it is new.
     pub(crate) fn scope(&mut self, name: &str) -> u32 {
         if let Some(number) = self.find_scope(name) {
             return number;
@@ -78,7 +78,7 @@ impl People {
         number
     }
 
-    /// The number of a speaker of a scope, new or not.
+    /// Returns the number of a speaker of a scope; adds the speaker if it is new.
     pub(crate) fn speaker(&mut self, scope: u32, name: &str) -> u32 {
         let speakers = &mut self.scopes[scope as usize].speakers;
         if let Some(&number) = speakers.get(name) {
@@ -121,7 +121,7 @@ impl People {
         scope.live -= u32::from(speaker.documents == 0);
     }
 
-    /// Adds the calls of a document of `speaker`; numbers of documents rise.
+    /// Adds the calls in a document of `speaker`; the number of the document must exceed those added before.
     pub(crate) fn add_calls(&mut self, document: u32, speaker: u32, calls: &[&str]) {
         for &call in calls {
             let number = match self.call_numbers.get(call) {
@@ -138,7 +138,7 @@ impl People {
         }
     }
 
-    /// The names in the calls of a document.
+    /// Returns the names that a document calls.
     pub(crate) fn calls_of(&self, document: u32) -> impl Iterator<Item = &str> {
         let start = self.calls.partition_point(|&(other, _)| other < document);
         let calls = self.calls[start..]
@@ -147,7 +147,7 @@ impl People {
         calls.map(|&(_, number)| &*self.callers[number as usize].0)
     }
 
-    /// Removes the calls of a document of `speaker`.
+    /// Removes the calls in a document of `speaker`.
     pub(crate) fn remove_calls(&mut self, document: u32, speaker: u32) {
         let start = self.calls.partition_point(|&(other, _)| other < document);
         for &(_, number) in self.calls[start..].iter().take_while(|call| call.0 == document) {
@@ -162,7 +162,7 @@ impl People {
         all.filter(|&number| self.speakers[number as usize].documents > 0)
     }
 
-    /// The speakers that `word` means in the scopes of `admits`, in order of their numbers.
+    /// Returns the speakers that `word` may mean in the scopes that `admits` accepts, in order of their numbers.
     pub(crate) fn meant(&self, word: &str, admits: impl Fn(u32) -> bool) -> Vec<u32> {
         let mut meant: Vec<u32> = Vec::new();
         // The scopes with a speaker of this name.
@@ -194,7 +194,8 @@ impl People {
         meant
     }
 
-    /// The speaker that the called name `call` means in a scope of two speakers, if it has a meaning.
+    /// Returns the speaker that the called name `call` means in a scope with two speakers. `None` if the calls do not
+    /// decide it.
     fn called(&self, scope: u32, call: u32) -> Option<u32> {
         if self.scopes[scope as usize].live != 2 {
             return None;

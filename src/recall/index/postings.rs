@@ -1,8 +1,8 @@
-//! The terms, and the documents of each.
+//! The terms, and the documents that contain each.
 //!
-//! A posting is the distance to the number before it and the count of the term, in quarters. The usual count, once in
-//! prose, takes no room. Numbers only rise, so adding is appending. A removal leaves its postings: readers check which
-//! numbers are live, and `Index` rewrites itself when too many are vacant.
+//! A posting is the distance to the document number before it, and the count of the term, in quarters. The usual count,
+//! once in prose, takes no space. Numbers only rise, so a new posting is appended. A removal leaves its postings in
+//! place: readers check which numbers are live, and `Index` rewrites itself when too many are vacant.
 //!
 //! # Layer
 //! Knows terms and numbers of documents, not documents.
@@ -18,7 +18,7 @@ use hashbrown::HashTable;
 use super::compact::{append, grow};
 use crate::recall::text::analysis::QUARTERS_PROSE;
 
-/// A document of a term, and the count of the term in it, in quarters.
+/// A document that contains a term, and the count of the term in it, in quarters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Posting {
     pub(crate) document: u32,
@@ -71,13 +71,13 @@ impl Bytes {
 
 #[derive(Clone)]
 struct Row {
-    /// The end of the term's text; it starts at the end of the one before.
+    /// The end of the term's text; it starts at the end of the term before.
     text_end: u32,
     last: u32,
     postings: Bytes,
 }
 
-/// The inverted index proper.
+/// The inverted index: the terms and their postings.
 #[derive(Clone, Default)]
 pub(crate) struct Postings {
     rows: Vec<Row>,
@@ -86,7 +86,7 @@ pub(crate) struct Postings {
     hasher: RandomState,
 }
 
-/// Reads a number from the front of `bytes`; a broken one takes all of them.
+/// Reads a number from the front of `bytes`; a damaged number consumes all of them.
 #[inline]
 fn take_varint(bytes: &mut &[u8]) -> u64 {
     let (mut value, mut shift) = (0u64, 0u32);
@@ -102,12 +102,12 @@ fn take_varint(bytes: &mut &[u8]) -> u64 {
 }
 
 impl Postings {
-    /// The number of terms, live or not.
+    /// Returns the number of terms, live or not.
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// The text of the term with this number.
+    /// Returns the text of the term with this number.
     pub(crate) fn term(&self, number: u32) -> &[u8] {
         let at = number as usize;
         let start = at
@@ -116,7 +116,7 @@ impl Postings {
         &self.text[start..self.rows[at].text_end as usize]
     }
 
-    /// The number of a term.
+    /// Returns the number of a term.
     pub(crate) fn find(&self, term: &[u8]) -> Option<u32> {
         let hash = self.hasher.hash_one(term);
         self.table
@@ -124,7 +124,7 @@ impl Postings {
             .copied()
     }
 
-    /// The number of a term, new or not.
+    /// Returns the number of a term; adds the term if it is new.
     pub(crate) fn intern(&mut self, term: &[u8]) -> u32 {
         let hash = self.hasher.hash_one(term);
         if let Some(&number) = self.table.find(hash, |&number| self.term(number) == term) {

@@ -1,7 +1,7 @@
-//! Sessions: the neighbours of each document, and which sessions are conversations.
+//! Sessions: the neighbours of each document, and the sessions that are conversations.
 //!
-//! The caller names a session, or the documents of a scope without one form sessions: each follows the one before
-//! within `GAP_SECONDS`. Members are in the order of time, so a neighbour is the next element.
+//! The caller names a session. Documents without a session name form unnamed sessions within their scope: each follows
+//! the one before within `GAP_SECONDS`. Members are in order of time, so a neighbour is the next element.
 //!
 //! # Layer
 //! Knows columns, not terms.
@@ -9,8 +9,9 @@
 //! # Invariants
 //! - SES-1: the members of a session are live, of one scope, and in chronological order.
 //! - SES-2: sessions and their members depend on the content of the index, not on its history.
-//! - SES-3: two unnamed sessions of a scope are more than `GAP_SECONDS` apart; successive members of one are not.
-//! - SES-4: the counts of a session's speakers are those of its members.
+//! - SES-3: two unnamed sessions of a scope are more than `GAP_SECONDS` apart; successive members of one session are
+//!   not.
+//! - SES-4: the counts of a session's speakers equal those of its members.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -19,14 +20,14 @@ use std::sync::Arc;
 use super::columns::Columns;
 use super::compact::{append, grow};
 
-/// A pause that ends an unnamed session.
+/// The pause that ends an unnamed session.
 pub(crate) const GAP_SECONDS: i64 = 6 * 3600;
 
 /// A session.
 #[derive(Clone, Default)]
 pub(crate) struct Session {
     pub(crate) scope: u32,
-    /// `None` for a session between pauses.
+    /// The name; `None` for an unnamed session.
     pub(crate) name: Option<Arc<str>>,
     pub(crate) members: Vec<u32>,
     /// The total length of its members, in quarters.
@@ -96,7 +97,7 @@ impl Sessions {
         &mut self.scopes[scope as usize]
     }
 
-    /// The number of a named session, new or not.
+    /// Returns the number of a named session; adds the session if it is new.
     pub(crate) fn intern(&mut self, scope: u32, name: &str) -> u32 {
         let number = self.all.len() as u32;
         let named = &mut self.of_scope(scope).named;
@@ -172,7 +173,7 @@ impl Sessions {
         self.vacant.push(after);
     }
 
-    /// The times of the first and the last member.
+    /// Returns the times of the first and the last member.
     fn span(&self, number: u32, columns: &Columns) -> (i64, i64) {
         let members = &self.all[number as usize].members;
         let time = |member: Option<&u32>| member.map_or(i64::MIN, |&member| columns.times[member as usize]);
@@ -255,7 +256,7 @@ impl Sessions {
         scope.live += 1;
     }
 
-    /// The member `offset` places after the one at `place` of a session.
+    /// Returns the member `offset` positions after the one at `place` of a session.
     pub(crate) fn neighbour(&self, session: u32, place: usize, offset: isize) -> Option<u32> {
         let at = place.checked_add_signed(offset)?;
         self.all[session as usize].members.get(at).copied()

@@ -1,13 +1,13 @@
-//! The index as it is kept on disk, beside the documents that it was derived from.
+//! The form of the index on disk, where it is stored next to its documents.
 //!
 //! Documents are in chronological order and terms in the order of their bytes, so equal indexes have equal bytes.
-//! Reading makes the index through the same calls as [`Index::put`]: every sum, session and number is counted again.
+//! Reading builds the index through the same calls as [`Index::put`]: it counts every sum, session and number again.
 //!
 //! # Layer
-//! Knows the layout. The caller chooses the bytes: any format of serde will do.
+//! Knows the layout. The caller chooses the encoding: any format of serde works.
 //!
 //! # Invariants
-//! - ENC-1: an index that was kept and read answers as before, and has the same bytes.
+//! - ENC-1: an index that was written and read again gives the same answers, and has the same bytes.
 //! - ENC-2: no input panics or allocates more than a small multiple of its length.
 
 use serde::de::Error as _;
@@ -22,7 +22,7 @@ use crate::recall::text::calendar::Span;
 use crate::recall::text::marks::{CALLS_MAX, Marks, SPANS_MAX};
 use crate::recall::text::terms::TERM_BYTES_MAX;
 
-/// A term ends at the character that passes `TERM_BYTES_MAX`.
+/// The longest term that is read, in bytes. A term ends at the character that exceeds `TERM_BYTES_MAX`.
 const TERM_BYTES_READ_MAX: usize = TERM_BYTES_MAX + 4;
 
 /// All entries, terms and vectors of an index.
@@ -55,7 +55,7 @@ pub(super) struct Entry<'a> {
 #[derive(Serialize, Deserialize)]
 pub(super) struct StoredTerm<'a> {
     term: &'a str,
-    /// For each document the distance to the one before, and how much the term counts in quarters.
+    /// For each document: the distance to the one before, and the count of the term in quarters.
     postings: Vec<(u32, u32)>,
 }
 
@@ -107,7 +107,7 @@ impl<'a> Stored<'a> {
         }
     }
 
-    /// The index; `None` if a rule of it is broken.
+    /// Returns the index; `None` if the stored form violates a rule.
     pub(super) fn into_index(self) -> Option<Index> {
         let mut index = Index::default();
         for entry in &self.entries {
@@ -145,7 +145,7 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// The terms of live documents, with their postings by the places of the documents.
+/// Returns the terms of live documents. Their postings use the positions of the documents.
 fn terms_of<'a>(index: &'a Index, places: &[Option<u32>]) -> Vec<StoredTerm<'a>> {
     let mut terms = Vec::with_capacity(index.postings.len());
     for number in 0..index.postings.len() as u32 {
@@ -201,7 +201,7 @@ impl<'a> Entry<'a> {
             return None;
         }
         let number = index.admit(self);
-        // In another order the places in sessions would be searched for, each one wholly in the worst case.
+        // Out of order, each position in a session would need a search through the whole session.
         let is_next = number == 0 || index.columns.chronology(number - 1, number).is_lt();
         is_next.then_some(())
     }

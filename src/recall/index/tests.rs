@@ -1,9 +1,9 @@
-//! The index against one that was built anew, against one of a single scope, and against hostile bytes.
+//! Compares the index with a newly built one and with one of a single scope, and reads hostile bytes.
 
 use super::*;
 use crate::recall::{Answer, Query, Scratch};
 
-/// A small generator: the same numbers for the same seed.
+/// A small random generator: the same seed gives the same numbers.
 struct Random(u64);
 
 impl Random {
@@ -114,7 +114,7 @@ impl crate::recall::Embedder for Fixed {
     }
 }
 
-/// All that an index answers, in a form that two answers can be compared in.
+/// Returns all answers of an index, in a form that can be compared.
 fn answers(index: &Index, scopes: Option<&[&str]>) -> Vec<String> {
     let mut scratch = Scratch::default();
     let mut out = Vec::new();
@@ -306,7 +306,7 @@ fn changed_bytes_are_refused_or_mean_what_they_say() {
 
 #[test]
 fn any_text_is_taken_in_and_found() {
-    // RCL-1, TXT-1: nothing below may fail.
+    // RCL-1, TXT-1: no call below may fail.
     let mut index = Index::new();
     let texts = [
         "\u{0}x\u{202E}",

@@ -1,13 +1,13 @@
-//! Vectors of documents in one byte a dimension.
+//! Vectors of documents, with one byte for each dimension.
 //!
-//! A vector is scaled to length one, then so that its largest part fits a byte. The cosine of two vectors is the sum of
-//! products times both scales. The error of a part is at most 1/254 of the largest.
+//! A vector is scaled to length one, then its largest part is scaled to fit a byte. The cosine of two vectors is the
+//! sum of products times both scales. The error of a part is at most 1/254 of the largest part.
 //!
 //! # Layer
 //! Knows numbers of documents, not embedders.
 //!
 //! # Invariants
-//! - VEC-1: all vectors have the dimensions of the first one; others are refused.
+//! - VEC-1: all vectors have the dimensions of the first one; other vectors are refused.
 
 use super::compact::{append, grow};
 
@@ -19,7 +19,7 @@ pub(crate) struct Quantised {
 }
 
 impl Quantised {
-    /// `None` for a vector without a direction: empty, all zero, or not finite.
+    /// Returns `None` for a vector without a direction: empty, all zero, or not finite.
     pub(crate) fn new(vector: &[f32]) -> Option<Self> {
         let norm = vector.iter().map(|part| part * part).sum::<f32>().sqrt();
         let largest = vector
@@ -41,14 +41,14 @@ impl Quantised {
 #[derive(Clone, Default)]
 pub(crate) struct Vectors {
     dimensions: usize,
-    /// Numbers of the documents with a vector, rising.
+    /// The numbers of the documents with a vector, rising.
     numbers: Vec<u32>,
     scales: Vec<f32>,
     parts: Vec<i8>,
 }
 
 impl Vectors {
-    /// Adds the vector of a document with a higher number than all others; true if it was added.
+    /// Adds the vector of a document whose number is the highest so far. Returns whether it was added.
     pub(crate) fn push(&mut self, number: u32, vector: &Quantised) -> bool {
         if self.numbers.is_empty() {
             self.dimensions = vector.parts.len();
@@ -63,7 +63,7 @@ impl Vectors {
         true
     }
 
-    /// The vector of a document.
+    /// Returns the vector of a document.
     pub(crate) fn get(&self, number: u32) -> Option<Quantised> {
         let at = self.numbers.binary_search(&number).ok()?;
         Some(Quantised {

@@ -1,7 +1,7 @@
 //! The base score: BM25 of each document over the terms of a question and their relatives, and of each session.
 //!
 //! # Layer
-//! Knows postings, columns and sessions; not the other signals.
+//! Knows postings, columns and sessions, but not the other signals.
 //!
 //! # Invariants
 //! - BSC-1: a score depends on the admitted documents alone, not on their numbers.
@@ -15,14 +15,14 @@ use crate::recall::index::{Index, Posting};
 /// BM25 of a document: how soon repeats stop counting, and how much length counts.
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
-/// How much length counts for a session.
+/// The weight of length for a session.
 const SESSION_B: f32 = 0.5;
-/// Terms whose presence is kept bit by bit; later ones do not count for the context.
+/// The number of terms whose presence is stored as bits; later terms do not count for the context.
 pub(crate) const MASK_TERMS: usize = 32;
-/// The most terms without a posting for which near terms are looked up. Each lookup visits all terms.
+/// The largest number of unknown terms for which similar terms are looked up. Each lookup visits all terms.
 const UNKNOWN_MAX: usize = 8;
 
-/// Working memory for one question at a time. The caller keeps it for the next one.
+/// Working memory for one question at a time. The caller reuses it for later questions.
 #[derive(Default)]
 pub struct Scratch {
     pub(crate) base: Vec<f32>,
@@ -46,7 +46,7 @@ impl Scratch {
     fn prepare(&mut self, index: &Index) {
         let documents = index.columns.len();
         if self.base.len() < documents {
-            // Fresh zeroed memory is cheaper than copying the old zeros.
+            // Allocating zeroed memory is cheaper than copying the old zeros.
             self.base = vec![0.0; documents + documents / 8];
             self.part = vec![0.0; documents + documents / 8];
             self.mask = vec![0; documents + documents / 8];
@@ -58,7 +58,7 @@ impl Scratch {
         }
     }
 
-    /// Makes all cells zero again.
+    /// Sets all cells to zero again.
     pub(crate) fn clear(&mut self) {
         for &document in &self.touched {
             self.base[document as usize] = 0.0;
@@ -118,7 +118,7 @@ pub(crate) fn score(
     rarities
 }
 
-/// The admitted postings of a term.
+/// Collects the admitted postings of a term.
 fn collect(index: &Index, admission: &Admission, number: u32, into: &mut Vec<Posting>) {
     index.postings.for_each(number, |posting| {
         if admission.has(posting.document) {
@@ -134,7 +134,7 @@ fn bm25(rarity: f32, quarters: u32, b: f32, length: f32) -> f32 {
     rarity * count * (K1 + 1.0) / (count + K1 * (1.0 - b + b * length))
 }
 
-/// One term of the question.
+/// The pass over the postings of one term of the question.
 struct Pass<'a> {
     index: &'a Index,
     admission: &'a Admission,
@@ -204,7 +204,7 @@ impl Pass<'_> {
         scratch.parts_touched.clear();
     }
 
-    /// BM25 of each session as one text, of the term itself alone.
+    /// Adds the BM25 of each session as one text. Only the term itself counts, not its relatives.
     fn add_sessions(&self, own: &[Posting], scratch: &mut Scratch) {
         let mut counted = std::mem::take(&mut scratch.counted);
         counted.clear();
@@ -233,7 +233,7 @@ impl Pass<'_> {
     }
 }
 
-/// Adds to a cell and remembers that it is in use.
+/// Adds to a cell and records that it is in use.
 #[inline]
 fn touch(cells: &mut [f32], touched: &mut Vec<u32>, at: u32, value: f32) {
     let cell = &mut cells[at as usize];

@@ -1,7 +1,7 @@
 //! The confidence that a document answers the question, comparable between questions.
 //!
 //! # Layer
-//! Knows the scores of `base`; nothing of the other signals.
+//! Knows the scores of `base`, but not the other signals.
 
 use std::collections::HashMap;
 
@@ -13,11 +13,11 @@ use crate::recall::index::Index;
 const OFFSET: f32 = -3.8;
 const COVERED: f32 = 5.1;
 const BASE: f32 = 4.3 / 40.0;
-/// The weights of the question's terms in the message before and in the message after.
+/// The weights of a term that occurs in the message before or the message after.
 const PREVIOUS: f32 = 0.7;
 const NEXT: f32 = 0.56;
 
-/// The confidence of each of `numbers`, in order.
+/// Returns the confidence of each of `numbers`, in order.
 pub(crate) fn confidences(
     index: &Index,
     question: &Question,

@@ -1,10 +1,10 @@
 //! Dates in a question, and how well a document fits them.
 //!
-//! "7 May 2023", "May 7th, 2023", "21.01.2024" (day first), "2024-01-21", "May 2023", "May", "2023", and days
-//! relative to now if the caller passes it.
+//! The known forms are "7 May 2023", "May 7th, 2023", "21.01.2024" (day first), "2024-01-21", "May 2023", "May",
+//! "2023", and days relative to now if the caller passes the current time.
 //!
 //! # Layer
-//! Knows the calendar; not the index.
+//! Knows the calendar, but not the index.
 
 use super::phrases::Piece;
 use crate::recall::text::calendar::{Day, Span, date_at, day_at, month_named, month_span, year_span};
@@ -22,11 +22,11 @@ pub(crate) enum Asked {
     MonthOfYear(i32),
     /// A year.
     Year(i32),
-    /// Days counted from now.
+    /// Days relative to now.
     Relative(Span),
 }
 
-/// The date that these parts make.
+/// Returns the date with these parts.
 fn asked(year: Option<i32>, month: i32, day: Option<i32>) -> Option<Asked> {
     if !(1..=12).contains(&month) || day.is_some_and(|day| !(1..=31).contains(&day)) {
         return None;
@@ -42,7 +42,7 @@ fn asked(year: Option<i32>, month: i32, day: Option<i32>) -> Option<Asked> {
     }
 }
 
-/// Reads dates off the pieces of a question; a piece belongs to one date.
+/// Finds dates in the pieces of a question; a piece belongs to one date.
 struct Finder<'a> {
     pieces: &'a [Piece<'a>],
     used: Vec<bool>,
@@ -70,7 +70,7 @@ impl Finder<'_> {
         digits(bare.unwrap_or(piece), 1..=2)
     }
 
-    /// A year at `at`, or after an "of" there; with how many pieces it takes.
+    /// Returns a year at `at`, or after an "of" there, and the number of pieces that it takes.
     fn year(&self, at: usize, gaps: &[&str], of: bool) -> (Option<i32>, usize) {
         if let Some(year) = self.piece(at, gaps).and_then(|piece| digits(piece, 4..=4)) {
             return (Some(year), 1);
@@ -88,7 +88,7 @@ impl Finder<'_> {
         self.found.extend(date);
     }
 
-    /// "7 May 2023", "7th of May".
+    /// Finds "7 May 2023", "7th of May".
     fn day_first(&mut self, at: usize) {
         let Some(day) = self.ordinal(at, &[]) else { return };
         let of = usize::from(self.piece(at + 1, &[" "]) == Some("of"));
@@ -99,7 +99,7 @@ impl Finder<'_> {
         self.take(at, 2 + of + taken, asked(year, month, Some(day)));
     }
 
-    /// "May 7th, 2023".
+    /// Finds "May 7th, 2023".
     fn month_first(&mut self, at: usize) {
         let Some(month) = self.month(at, &[]) else { return };
         let Some(day) = self.ordinal(at + 1, &[" ", ". "]) else {
@@ -109,7 +109,7 @@ impl Finder<'_> {
         self.take(at, 2 + taken, asked(year, month, Some(day)));
     }
 
-    /// "21.01.2024", "2024-01-21".
+    /// Finds "21.01.2024", "2024-01-21".
     fn numeric(&mut self, at: usize) {
         for (gap, digits_of, swap) in [(".", [2, 2, 4], true), ("-", [4, 2, 2], false)] {
             let mut parts = [0; 3];
@@ -138,7 +138,7 @@ impl Finder<'_> {
         }
     }
 
-    /// "May 2023", "May"; a bare "may" is a verb.
+    /// Finds "May 2023", "May"; a bare "may" is a verb.
     fn month_alone(&mut self, at: usize) {
         let Some(month) = self.month(at, &[]) else { return };
         let (year, taken) = self.year(at + 1, &[" ", ", "], true);
@@ -158,13 +158,13 @@ impl Finder<'_> {
     }
 }
 
-/// The number that `piece` writes, if it has as many digits and nothing else.
+/// Returns the number in `piece`, if it consists of digits and has `count` of them.
 fn digits(piece: &str, count: std::ops::RangeInclusive<usize>) -> Option<i32> {
     let all = count.contains(&piece.len()) && piece.bytes().all(|byte| byte.is_ascii_digit());
     if all { piece.parse().ok() } else { None }
 }
 
-/// The dates that a question names.
+/// Returns the dates in a question.
 pub(crate) fn dates(pieces: &[Piece<'_>]) -> Vec<Asked> {
     let mut finder = Finder {
         pieces,
@@ -198,7 +198,7 @@ pub(crate) fn fit(asked: &[Asked], day: Day, spans: &[(u32, Span)]) -> (f32, f32
     (date, event)
 }
 
-/// The fit by distance: people write about an event on its day, soon after, or a little before.
+/// Returns the match by distance. People write about an event on its day, soon after, or a little before.
 fn fit_distance(days: i32) -> f32 {
     match days {
         0 => 1.0,
@@ -225,7 +225,7 @@ fn fit_day(asked: Asked, day: Day) -> f32 {
     }
 }
 
-/// Inside counts 1, some days after .4.
+/// Returns 1 for a day inside the span, and 0.4 for a day up to `after` days later.
 fn fit_within(span: Span, day: Day, after: i32) -> f32 {
     if (span.first..=span.last).contains(&day) {
         1.0

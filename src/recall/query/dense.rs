@@ -1,7 +1,7 @@
 //! Cosines of documents to a question, if the caller has an embedder.
 //!
 //! # Layer
-//! Knows the vectors of the index; not how they were made.
+//! Knows the vectors of the index, but not their origin.
 
 use super::scope::Admission;
 use super::signals::{DENSE_NEXT, DENSE_PREVIOUS};
@@ -9,7 +9,7 @@ use crate::recall::index::{Index, Quantised};
 
 /// Turns texts into vectors. The host may supply one; recall works without.
 pub trait Embedder {
-    /// The vector of a text; any length, the same for all texts.
+    /// Returns the vector of a text. It may have any length, but the same for all texts.
     fn embed(&self, text: &str) -> Vec<f32>;
 }
 

@@ -4,11 +4,11 @@
 //! each is the weighted sum of nineteen signals. A hit explains the share of every signal.
 //!
 //! # Layer
-//! Above `recall::index`; reads it and changes nothing.
+//! Above `recall::index`; reads the index and changes nothing.
 //!
 //! # Invariants
 //! - QRY-1: the same query over the same documents has the same answer, bit for bit, whatever the history of the index.
-//! - QRY-2: a query of some scopes answers as if the index held those scopes alone.
+//! - QRY-2: a query of some scopes answers as if the index held only those scopes.
 
 mod base;
 mod confidence;
@@ -59,18 +59,18 @@ pub struct Query<'a> {
     pub is_successor: Option<IsSuccessor<'a>>,
     /// Makes a vector of the question, where documents have vectors.
     pub embedder: Option<&'a dyn Embedder>,
-    /// The present, in seconds since 1970. "Last week" and recency count from it; without it they have no meaning.
+    /// The current time, in seconds since 1970. "Last week" and recency need it; without it they have no effect.
     pub now: Option<i64>,
     /// The weight of recency.
     pub recency: f32,
-    /// The most hits.
+    /// The largest number of hits.
     pub limit: usize,
     /// Whether the newer of two leading hits comes first if the question asks for a current state.
     pub freshness: bool,
 }
 
 impl<'a> Query<'a> {
-    /// A query of all scopes with the usual settings.
+    /// Returns a query of all scopes with the usual settings.
     pub fn new(text: &'a str) -> Self {
         Self {
             text,
@@ -99,9 +99,9 @@ pub struct Hit {
     pub conversation: bool,
     /// The value of each [`Signal`].
     pub signals: [f32; SIGNALS],
-    /// The cosine with its neighbours', as a share of the best; zero without vectors.
+    /// The cosine with those of the neighbours, as a share of the best; zero without vectors.
     pub dense: f32,
-    /// The reason for a rank above the one of its score.
+    /// The reason for a higher rank than that of its score.
     pub moved: Option<Moved>,
     /// Its base score times its recency; see [`LATELY`].
     pub lately: f32,
@@ -119,7 +119,7 @@ pub struct Reason {
     /// Its value.
     #[serde(serialize_with = "five_digits")]
     pub value: f32,
-    /// Its weight; the score is the sum of values by weights.
+    /// Its weight; the score is the sum of values times weights.
     #[serde(serialize_with = "five_digits")]
     pub weight: f32,
 }
@@ -130,7 +130,7 @@ pub(crate) fn five_digits<S: Serializer>(number: &f32, serializer: S) -> Result<
 }
 
 impl Hit {
-    /// Every signal that adds to the score, or takes from it, with its weight.
+    /// Returns every signal that raises or lowers the score, with its weight.
     pub fn explain(&self) -> Vec<Reason> {
         let is_part = |reason: &Reason| reason.value * reason.weight != 0.0;
         self.reasons().filter(is_part).collect()
@@ -174,7 +174,7 @@ impl Hit {
 /// The age that halves recency: a day, in seconds.
 pub const LATELY: f32 = 86_400.0;
 
-/// Recency: 1 now and in the future, a half at the age [`LATELY`], a third at twice that age.
+/// Returns the recency: 1 now and in the future, a half at the age [`LATELY`], a third at twice that age.
 fn lately(time: i64, now: i64) -> f32 {
     let age = now.saturating_sub(time).max(0) as f32;
     LATELY / (LATELY + age)
@@ -185,7 +185,7 @@ fn lately(time: i64, now: i64) -> f32 {
 pub struct Answer {
     /// The hits, best first.
     pub hits: Vec<Hit>,
-    /// The terms that were asked for, for [`snippet()`].
+    /// The terms of the question, for [`snippet()`].
     pub terms: Vec<String>,
 }
 

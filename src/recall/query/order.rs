@@ -5,12 +5,12 @@
 //!
 //! # Invariants
 //! - ORD-1: a superseded document never ranks above its successor, if the successor is a candidate.
-//! - ORD-2: freshness exchanges two places at most; nothing else moves.
+//! - ORD-2: freshness swaps at most the first two hits; all others keep their rank.
 
 use super::rank::{Candidate, Ranking};
 use std::collections::HashMap;
 
-/// The reason why a hit does not have the rank of its score.
+/// The reason why the rank of a hit differs from that of its score.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Moved {
     /// It is newer than the best hit, nearly as good, and the question asks for a current state.
@@ -19,10 +19,10 @@ pub enum Moved {
     Successor,
 }
 
-/// How clearly the two leaders must lead the third, in a conversation and elsewhere.
+/// The lead over the third hit that the first two need, in a conversation and elsewhere.
 const STANDS_OUT_CONVERSATION: f32 = 1.1;
 const STANDS_OUT: f32 = 0.8;
-/// The least share of the best score that the second must have.
+/// The smallest share of the best score that the second hit needs.
 const SECOND_MIN: f32 = 0.4;
 
 /// Sorts by score and applies both rules.
@@ -78,7 +78,7 @@ fn put_successors_first(ranking: &Ranking<'_>, candidates: Vec<Candidate>) -> Ve
         if std::mem::replace(&mut entered[at], true) {
             continue;
         }
-        // Every entry of the stack waits for the one above it; a circle of links ends where it began.
+        // Every entry of the stack waits for the entry above it. A cycle of links ends at its first entry.
         let mut stack = vec![(at, successors(at))];
         while let Some((top, waits_for)) = stack.last_mut() {
             let top = *top;

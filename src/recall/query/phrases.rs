@@ -1,21 +1,21 @@
 //! The kind of answer that a question asks for, by its phrases. English only.
 //!
 //! # Layer
-//! Knows runs and folding; not the index.
+//! Knows runs and folding, but not the index.
 
 use crate::recall::text::runs::{RunKind, Runs};
 use crate::recall::text::terms::fold;
 
-/// One piece of the question: letters and digits between everything else.
+/// A piece of the question: consecutive letters and digits.
 pub(crate) struct Piece<'a> {
     pub(crate) raw: &'a str,
     pub(crate) folded: String,
-    /// The text between the piece before and this one.
+    /// The text between the previous piece and this one.
     pub(crate) gap: &'a str,
     pub(crate) start: usize,
 }
 
-/// The pieces of a question.
+/// Returns the pieces of a question.
 pub(crate) fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut end = 0;
@@ -46,7 +46,7 @@ pub(crate) struct Asks {
     pub(crate) state: bool,
 }
 
-/// Question words that ask for a state, with the words of which one must follow.
+/// Question words that ask for a state. One of the words next to them must follow.
 const STATE_HEADS: &[(&str, &str)] = &[
     ("what", "is are"),
     ("when", "is are do will"),
@@ -67,7 +67,7 @@ fn is_in(list: &str, word: &str) -> bool {
     list.split(' ').any(|other| other == word)
 }
 
-/// The kinds of answer that `pieces` ask for.
+/// Returns the kinds of answer that a question asks for.
 pub(crate) fn asks(pieces: &[Piece<'_>]) -> Asks {
     let mut asks = Asks::default();
     for (at, piece) in pieces.iter().enumerate() {
@@ -107,7 +107,7 @@ fn follows(pieces: &[Piece<'_>], at: usize, phrase: &[&str]) -> bool {
             .all(|(place, (word, piece))| piece.folded == *word && (place == 0 || piece.gap == " "))
 }
 
-/// "what kind of car is", one to three words between: the verb of a question about a state.
+/// Whether a verb follows after one to three words, as in "what kind of car is".
 fn verb_follows(after: &[Piece<'_>]) -> bool {
     let joined = after.iter().take(4).take_while(|piece| piece.gap == " ");
     joined

@@ -1,10 +1,10 @@
 //! A parsed question: terms with weights, named speakers, dates, kinds of answer.
 //!
 //! # Layer
-//! Knows the names of the index; not its postings.
+//! Knows the names in the index, but not its postings.
 //!
 //! # Invariants
-//! - QST-1: a question has at most `TERMS_MAX` terms, whatever its length.
+//! - QST-1: a question has at most `TERMS_MAX` terms, for any length of its text.
 
 use super::dates::{Asked, dates};
 use super::phrases::{Asks, asks, pieces};
@@ -15,7 +15,7 @@ use crate::recall::text::marks::Marker;
 use crate::recall::text::runs::{RunKind, Runs};
 use crate::recall::text::terms::{Side, facts_of, for_each_sign, is_frame, term_of, word_of};
 
-/// The most terms of a question; the rest of a pasted page is ignored.
+/// The largest number of terms of a question; the rest of a pasted page is ignored.
 pub(crate) const TERMS_MAX: usize = 64;
 /// The weight of a word that frames the question.
 const FRAME_WEIGHT: f32 = 0.2;
@@ -31,11 +31,11 @@ pub(crate) struct Term {
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Question {
     pub(crate) terms: Vec<Term>,
-    /// The speakers that are named, by number, in order.
+    /// The numbers of the named speakers, in order.
     pub(crate) who: Vec<u32>,
     pub(crate) dates: Vec<Asked>,
     pub(crate) asks: Asks,
-    /// The text without names, for the embedder: a name pulls its vector towards greetings.
+    /// The text without names, for the embedder: names move its vector towards greetings.
     pub(crate) nameless: String,
 }
 
@@ -43,7 +43,7 @@ impl Question {
     /// Reads `text` against the names of the admitted scopes; relative days count from `now`.
     pub(crate) fn read(index: &Index, admission: &Admission, text: &str, now: Option<i64>) -> Self {
         let mut question = Self::default();
-        // If the question has capitals at all, a name must begin with one.
+        // If the question contains capitals, a name must begin with one.
         let capitals = text.chars().skip(1).any(char::is_uppercase);
         let mut word = String::new();
         let mut copied = 0;
@@ -92,7 +92,7 @@ impl Question {
     }
 }
 
-/// The days that `text` speaks of, if it was written `now`.
+/// Returns the days that `text` mentions, if it was written `now`.
 fn relative(text: &str, now: i64) -> Vec<Asked> {
     let mut marker = Marker::new(text, day_of(now));
     let mut folded = String::new();

@@ -4,7 +4,7 @@
 //! cost of the signals does not grow with the index.
 //!
 //! # Layer
-//! Knows the index and the scores of `base`; not the order rules that follow.
+//! Knows the index and the scores of `base`, but not the order rules that follow.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -20,11 +20,11 @@ use super::{Filter, Hit, IsSuccessor};
 use crate::recall::index::Index;
 use crate::recall::text::marks::{DIRECTIVE, FIRST_PERSON, NUMBER, QUESTION, SECOND_PERSON, TIME};
 
-/// The candidates that the key selects.
+/// The number of candidates that the key selects.
 pub(crate) const CANDIDATES: usize = 100;
-/// The most candidates to which successors are added.
+/// The number of candidates up to which successors are added.
 const SUCCESSORS_UNTIL: usize = CANDIDATES * 8;
-/// Messages of the context on each side, and the decay of their weight with distance.
+/// The number of context messages on each side, and the decay of their weight with distance.
 const CONTEXT: isize = 5;
 const CONTEXT_DECAY: f32 = 0.7;
 
@@ -47,7 +47,7 @@ pub(crate) struct Ranking<'a> {
     pub(crate) dense: Option<&'a Cosines>,
     base_max: f32,
     session_max: f32,
-    /// For each visited session, whether it has a speaker whom the question does not name.
+    /// For each visited session: whether it has a speaker that the question does not name.
     apart: RefCell<HashMap<u32, bool>>,
 }
 
@@ -107,7 +107,7 @@ impl<'a> Ranking<'a> {
         })
     }
 
-    /// The base score as a share of the best.
+    /// Returns the base score as a share of the best.
     fn base(&self, document: Option<u32>) -> f32 {
         match document {
             Some(document) if self.base_max > 0.0 => self.scratch.base[document as usize] / self.base_max,
@@ -119,7 +119,7 @@ impl<'a> Ranking<'a> {
         self.question.who.binary_search(&speaker).is_ok()
     }
 
-    /// 1 if the question names the speaker, unless it names all speakers of the session.
+    /// Returns 1 if the question names the speaker, unless it names all speakers of the session.
     fn speaker(&self, document: u32) -> f32 {
         let columns = &self.index.columns;
         if self.question.who.is_empty() || !self.is_named(columns.speakers[document as usize]) {
@@ -176,7 +176,7 @@ impl<'a> Ranking<'a> {
         best.into_iter().map(|(_, document)| document).collect()
     }
 
-    /// The numbers of the candidates, each once.
+    /// Returns the numbers of the candidates, each once.
     fn candidate_numbers(&self) -> Vec<u32> {
         let touched = self.scratch.touched.iter().copied();
         let mut numbers = if self.scratch.touched.is_empty() {
@@ -211,7 +211,7 @@ impl<'a> Ranking<'a> {
         numbers
     }
 
-    /// Adds the successors of the candidates, whether their words match or not.
+    /// Adds the successors of the candidates, whether or not their words match.
     fn add_successors(&self, numbers: &mut Vec<u32>) {
         let mut known: HashSet<u32> = numbers.iter().copied().collect();
         let mut at = 0;
@@ -228,7 +228,7 @@ impl<'a> Ranking<'a> {
         }
     }
 
-    /// The candidates with all signals.
+    /// Returns the candidates with all signals.
     pub(crate) fn candidates(&self) -> Vec<Candidate> {
         let mut candidates: Vec<Candidate> = self
             .candidate_numbers()
@@ -306,7 +306,7 @@ impl<'a> Ranking<'a> {
         Candidate { number, hit }
     }
 
-    /// The share of the question in the messages around a place; near messages count more.
+    /// Returns the share of the question in the messages around a position; near messages count more.
     fn context(&self, session: u32, place: usize) -> f32 {
         let mut near = [0.0f32; MASK_TERMS];
         let mut weight = 1.0;
@@ -329,7 +329,7 @@ impl<'a> Ranking<'a> {
             .sum()
     }
 
-    /// The order of candidates with these scores: best first, then the older.
+    /// Compares two candidates: the higher score first, then the older memory.
     pub(crate) fn order(&self, one: (f32, u32), two: (f32, u32)) -> Ordering {
         two.0
             .total_cmp(&one.0)
@@ -337,7 +337,7 @@ impl<'a> Ranking<'a> {
     }
 }
 
-/// Divides one number of each candidate by the largest of them.
+/// Divides one field of each candidate by its largest value.
 fn normalise(candidates: &mut [Candidate], cell: impl Fn(&mut Hit) -> &mut f32) {
     let cells = candidates.iter_mut().map(|candidate| *cell(&mut candidate.hit));
     let max = cells.fold(0.0, f32::max);

@@ -12,14 +12,14 @@ use crate::recall::text::relations::lexicon;
 const NEARLY: f32 = 0.8;
 /// The weight of a term of the lexicon.
 const LEXICON: f32 = 0.7;
-/// Shorter terms have too many neighbours at one letter's distance.
+/// The smallest length of a term with similar terms. Shorter terms have too many neighbours at one letter's distance.
 const NEARLY_LETTERS_MIN: usize = 4;
-/// The first letters, which must be equal.
+/// The number of first letters that must be equal.
 const NEARLY_PREFIX: usize = 3;
 /// Two terms with this many equal first letters are near, whatever their other letters are.
 const NEARLY_FRONT: usize = 5;
 
-/// The related terms of the lexicon that are indexed, with their weights.
+/// Returns the related terms of the lexicon that are indexed, with their weights.
 pub(crate) fn related<'a>(postings: &'a Postings, term: &str) -> impl Iterator<Item = (u32, f32)> + 'a {
     lexicon()
         .get(term)
@@ -28,7 +28,7 @@ pub(crate) fn related<'a>(postings: &'a Postings, term: &str) -> impl Iterator<I
         .filter_map(|(other, weight)| Some((postings.find(other.as_bytes())?, LEXICON * weight)))
 }
 
-/// The indexed terms that are nearly `term`, which is not indexed itself.
+/// Returns the indexed terms that are similar to `term`, which is not indexed itself.
 pub(crate) fn nearly(postings: &Postings, term: &str) -> Vec<(u32, f32)> {
     if term.chars().count() < NEARLY_LETTERS_MIN {
         return Vec::new();
@@ -44,14 +44,14 @@ pub(crate) fn nearly(postings: &Postings, term: &str) -> Vec<(u32, f32)> {
     numbers.map(|number| (number, NEARLY)).collect()
 }
 
-/// Whether one edit (insert, delete, replace, swap neighbours) makes one term of the other, or both begin alike.
+/// Whether two terms differ by one edit (insert, delete, replace, swap neighbours), or begin alike.
 fn is_near(one: &str, two: &str) -> bool {
     let longer = |text: &str| text.chars().nth(NEARLY_FRONT - 1).is_some();
     let begin_alike = longer(one) && longer(two) && front(one, NEARLY_FRONT) == front(two, NEARLY_FRONT);
     begin_alike || osa_distance(one, two) <= 1
 }
 
-/// The bytes of the first `letters` letters.
+/// Returns the bytes of the first `letters` letters.
 fn front(text: &str, letters: usize) -> &[u8] {
     let end = text.char_indices().nth(letters).map_or(text.len(), |(at, _)| at);
     &text.as_bytes()[..end]

@@ -51,7 +51,7 @@ impl Admission {
             bits,
             documents,
             sessions,
-            // A length of zero would divide by zero; it happens only where nothing can be found.
+            // The minimum of one avoids a division by zero; a shorter length occurs only if nothing can be found.
             document_length: (length as f32 / documents.max(1) as f32).max(1.0),
             session_length: (length as f32 / sessions.max(1) as f32).max(1.0),
         }

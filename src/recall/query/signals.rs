@@ -6,23 +6,23 @@
 //! # Layer
 //! Constants and their names.
 
-/// How many signals there are.
+/// The number of signals.
 pub const SIGNALS: usize = 19;
 
 macro_rules! signals {
     ($($constant:ident, $name:literal, $conversation:literal, $other:literal, $what:literal;)*) => {
-        /// The places of the signals.
+        /// The indexes of the signals.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         #[repr(usize)]
         pub enum Signal { $(#[doc = $what] $constant),* }
 
-        /// Their short names, in order.
+        /// The short names of the signals, in order.
         pub const NAMES: [&str; SIGNALS] = [$($name),*];
-        /// What they measure, in order.
+        /// The features that the signals measure, in order.
         pub const MEANINGS: [&str; SIGNALS] = [$($what),*];
-        /// Their weights in a conversation.
+        /// The weights of the signals in a conversation.
         pub(crate) const CONVERSATION: [f32; SIGNALS] = [$($conversation),*];
-        /// Their weights elsewhere.
+        /// The weights of the signals elsewhere.
         pub(crate) const OTHER: [f32; SIGNALS] = [$($other),*];
     };
 }
@@ -53,11 +53,11 @@ signals! {
 /// these weights.
 pub(crate) const DENSE_CONVERSATION: f32 = 0.9;
 pub(crate) const DENSE_OTHER: f32 = 0.5;
-/// The share of the weight of recency that is left outside of conversations.
+/// The factor of recency's weight outside of conversations.
 pub(crate) const RECENCY_OTHER: f32 = 0.3;
 /// The weights of the neighbours' cosines in the cosine of a document.
 pub(crate) const DENSE_PREVIOUS: f32 = 0.2;
 pub(crate) const DENSE_NEXT: f32 = 0.1;
-/// The weights that select candidates, besides the base score.
+/// The weights that select candidates, in addition to the base score.
 pub(crate) const KEY_SPEAKER: f32 = 0.3;
 pub(crate) const KEY_DATE: f32 = 1.0;

@@ -11,23 +11,23 @@ use crate::recall::text::terms::{Side, for_each_sign, term_of, word_of};
 /// A part of a text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Snippet<'a> {
-    /// The part.
+    /// The text of the part.
     pub text: &'a str,
     /// Whether text was cut before and after it.
     pub cut: (bool, bool),
-    /// The matches in it, as ranges of bytes of `text`.
+    /// The matches in it, as byte ranges in `text`.
     pub matches: Vec<Range<usize>>,
 }
 
-/// The characters of a token.
+/// The number of characters in a token.
 pub const CHARS_A_TOKEN: usize = 4;
 
-/// The estimated tokens of a text: one for each four characters, rounded up.
+/// Returns the estimated number of tokens of a text: one for each four characters, rounded up.
 pub fn tokens(text: &str) -> usize {
     text.chars().count().div_ceil(CHARS_A_TOKEN)
 }
 
-/// The `characters_max` characters of `text` with the most different terms, cut between words.
+/// Returns the `characters_max` characters of `text` with the most different terms, cut between words.
 pub fn snippet<'a>(text: &'a str, terms: &[String], characters_max: usize) -> Snippet<'a> {
     let matches = matches(text, terms);
     let range = window(text, &matches, characters_max);
@@ -42,7 +42,7 @@ pub fn snippet<'a>(text: &'a str, terms: &[String], characters_max: usize) -> Sn
     }
 }
 
-/// The places of the terms in the text, with which term it is.
+/// Returns the matches in the text: the index of the term, and the byte range.
 fn matches(text: &str, terms: &[String]) -> Vec<(usize, Range<usize>)> {
     let mut found = Vec::new();
     let mut word = String::new();
@@ -69,8 +69,8 @@ fn matches(text: &str, terms: &[String]) -> Vec<(usize, Range<usize>)> {
     found
 }
 
-/// Whether a word may have one of the terms, by its first letter: this is many times faster than stemming it. A few
-/// irregular forms have another first letter and are not shown.
+/// Whether a word may match one of the terms, by its first letter. This check is many times faster than stemming the
+/// word. A few irregular forms have another first letter and are not highlighted.
 fn begins_alike(word: &str, terms: &[String]) -> bool {
     let first = |text: &str| text.bytes().next().map(|byte| byte.to_ascii_lowercase());
     !word.is_ascii() || terms.iter().any(|term| first(term) == first(word))
@@ -111,7 +111,7 @@ fn window(text: &str, matches: &[(usize, Range<usize>)], characters_max: usize) 
     trim(text, places[start]..places[start + characters_max])
 }
 
-/// Moves the ends of a window in to the next space, if there is one nearby.
+/// Moves each end of a window inwards to the next space, if one is near.
 fn trim(text: &str, window: Range<usize>) -> Range<usize> {
     const NEARBY: usize = 24;
     let part = &text[window.clone()];

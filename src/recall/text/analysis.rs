@@ -8,21 +8,21 @@ use super::marks::{Marker, Marks};
 use super::runs::{RunKind, Runs, is_apostrophe};
 use super::terms::{Side, facts_of, fenced, for_each_sign, word_of};
 
-/// How often a term counts outside of code, in quarters.
+/// The count of a term outside of code, in quarters.
 pub(crate) const QUARTERS_PROSE: u32 = 4;
 /// The count of a term in a code fence: code is long and mentions the topic rarely.
 pub(crate) const QUARTERS_CODE: u32 = 1;
 
-/// The result of the analysis besides the terms.
+/// The result of the analysis, except for the terms.
 pub(crate) struct Analysis {
     pub(crate) marks: Marks,
     pub(crate) spans: Vec<Span>,
     pub(crate) calls: Vec<String>,
 }
 
-/// Calls `found` with each term of `text`, how much it counts in quarters, and whether it adds to the length.
+/// Calls `found` with each term of `text`, its count in quarters, and whether it adds to the length.
 ///
-/// Emoji and single characters do not add to the length: emoji decorate, and single characters repeat the pairs.
+/// Emoji and single characters do not add to the length. Emoji are decoration, and single characters repeat the pairs.
 pub(crate) fn analyse(text: &str, day: Day, mut found: impl FnMut(&str, u32, bool)) -> Analysis {
     let mut marker = Marker::new(text, day);
     let (mut folded, mut term) = (String::new(), String::new());

@@ -1,4 +1,4 @@
-//! Days as the index keeps them, spans of them, and the names of months and weekdays.
+//! Days in the form of the index, spans of days, and the names of months and weekdays.
 //!
 //! # Layer
 //! L6, inside `recall`. Pure: reads no clock.
@@ -19,31 +19,31 @@ pub(crate) struct Span {
     pub(crate) last: Day,
 }
 
-/// The day of the time `seconds` since 1970, clamped to the range of days.
+/// Returns the day of the time `seconds` since 1970, clamped to the range of days.
 pub(crate) fn day_of(seconds: i64) -> Day {
     // A million years before and after 1970: no sum with a day of this range overflows.
     const LIMIT: i64 = 3_650_000_000 / 10;
     seconds.div_euclid(DAY_SECONDS).clamp(-LIMIT, LIMIT) as Day
 }
 
-/// The day of a date. The date need not exist: the 31st of a short month is a day of the next one.
+/// Returns the day of a date. The date need not exist: the 31st of a short month is a day of the next one.
 pub(crate) fn day_at(year: i32, month: i32, day: i32) -> Day {
     let day = crate::calendar::day_of((i64::from(year), i64::from(month), i64::from(day)));
     day.clamp(i64::from(i32::MIN / 4), i64::from(i32::MAX / 4)) as Day
 }
 
-/// Year, month and day of the month of a day.
+/// Returns year, month and day of the month of a day.
 pub(crate) fn date_at(day: Day) -> (i32, i32, i32) {
     let (year, month, day) = date_of(i64::from(day));
     (year as i32, month as i32, day as i32)
 }
 
-/// The day of the week, Monday = 0.
+/// Returns the day of the week, Monday = 0.
 pub(crate) fn weekday(day: Day) -> i32 {
     weekday_of(i64::from(day)) as i32
 }
 
-/// The days of a month.
+/// Returns the days of a month.
 pub(crate) fn month_span(year: i32, month: i32) -> Span {
     Span {
         first: day_at(year, month, 1),
@@ -51,7 +51,7 @@ pub(crate) fn month_span(year: i32, month: i32) -> Span {
     }
 }
 
-/// The days of a year.
+/// Returns the days of a year.
 pub(crate) fn year_span(year: i32) -> Span {
     Span {
         first: day_at(year, 1, 1),
@@ -59,7 +59,7 @@ pub(crate) fn year_span(year: i32) -> Span {
     }
 }
 
-/// The number of a month by its name, its first three letters, or "sept".
+/// Returns the number of a month by its name, its first three letters, or "sept".
 pub(crate) fn month_named(word: &str) -> Option<i32> {
     const NAMES: &str =
         "january february march april may june july august september october november december";
@@ -73,7 +73,7 @@ pub(crate) fn month_named(word: &str) -> Option<i32> {
         .map(|(month, _)| month)
 }
 
-/// The number of a weekday by its whole name, Monday = 0.
+/// Returns the number of a weekday by its whole name, Monday = 0.
 pub(crate) fn weekday_named(word: &str) -> Option<i32> {
     const NAMES: &str = "monday tuesday wednesday thursday friday saturday sunday";
     (0..)

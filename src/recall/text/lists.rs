@@ -20,22 +20,22 @@ pub(crate) const ROLES: &str = include_str!("words/roles.txt");
 pub(crate) const KINDS: &str = include_str!("words/kinds.txt");
 /// Synonyms: the first word of a line and each of the others.
 pub(crate) const SYNONYMS: &str = include_str!("words/synonyms.txt");
-/// Synonyms for the comparison of two texts alone.
+/// Synonyms that only the comparison of two texts uses.
 pub(crate) const CAPTION_SYNONYMS: &str = include_str!("words/caption_synonyms.txt");
 /// Pairs of opposites, as in `above/below`.
 pub(crate) const OPPOSITES: &str = include_str!("words/opposites.txt");
 
-/// The lines of a list.
+/// Returns the lines of a list.
 pub(crate) fn lines(list: &str) -> impl Iterator<Item = &str> {
     list.lines().filter(|line| !line.starts_with('#'))
 }
 
-/// The words of a list.
+/// Returns the words of a list.
 pub(crate) fn words(list: &str) -> impl Iterator<Item = &str> {
     lines(list).flat_map(str::split_whitespace)
 }
 
-/// The lines of a list by their names: each name with its words.
+/// Returns the named lines of a list: each name with its words.
 pub(crate) fn named(list: &str) -> impl Iterator<Item = (&str, std::str::SplitWhitespace<'_>)> {
     let named = lines(list).filter_map(|line| line.split_once(':'));
     named.map(|(name, words)| (name, words.split_whitespace()))

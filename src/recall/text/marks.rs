@@ -1,11 +1,11 @@
-//! Features of a text besides its terms: six marks, the dates that it mentions, and the names that it addresses.
+//! Features of a text other than its terms: six marks, mentioned dates, and addressed names.
 //!
 //! A [`Marker`] reads the alphanumeric pieces of a text in order, with the class of each, and keeps the last three:
-//! every known phrase fits into four pieces. English only. Most marks stay unset for other languages, and ranking
-//! works without them.
+//! every known phrase fits into four pieces. English only. For other languages most marks stay unset, and ranking works
+//! without them.
 //!
 //! # Layer
-//! Knows the calendar; not terms, not the index.
+//! Knows the calendar; knows neither terms nor the index.
 //!
 //! # Invariants
 //! - MRK-1: time and memory are bounded: one pass, at most `SPANS_MAX` spans and `CALLS_MAX` calls.
@@ -16,17 +16,17 @@ use super::terms::{TERM_BYTES_MAX, facts_of, fold};
 
 /// Marks of a document, as bits.
 pub(crate) type Marks = u8;
-/// It is a question.
+/// The text is a question.
 pub(crate) const QUESTION: Marks = 1;
-/// It has an expression of time.
+/// The text has an expression of time.
 pub(crate) const TIME: Marks = 2;
-/// It has a number.
+/// The text has a number.
 pub(crate) const NUMBER: Marks = 4;
-/// It speaks in the first person.
+/// The text is in the first person.
 pub(crate) const FIRST_PERSON: Marks = 8;
-/// It speaks in the second person.
+/// The text is in the second person.
 pub(crate) const SECOND_PERSON: Marks = 16;
-/// It begins with a standing instruction or a preference.
+/// The text begins with a standing instruction or a preference.
 pub(crate) const DIRECTIVE: Marks = 32;
 
 /// The classes of a word, as bits.
@@ -58,37 +58,37 @@ pub(crate) const CLASSES: [(&str, Class); 11] = [
     ("event", EVENT),
 ];
 
-/// The most spans of days kept of a text.
+/// The largest number of day spans kept for a text.
 pub(crate) const SPANS_MAX: usize = 2;
-/// The most addressed names kept of a text.
+/// The largest number of addressed names kept for a text.
 pub(crate) const CALLS_MAX: usize = 2;
 /// A directive begins within this many characters of the start.
 const DIRECTIVE_WITHIN: usize = 200;
 
-/// A piece of the text: letters and digits between everything else, apostrophes too.
+/// A piece of the text: consecutive letters and digits. Apostrophes also separate pieces.
 #[derive(Clone, Copy, Default)]
 struct Piece {
     start: usize,
     end: usize,
 }
 
-/// Reads the marks off a text, piece by piece.
+/// Collects the marks of a text, piece by piece.
 pub(crate) struct Marker<'a> {
     text: &'a str,
     day: Day,
-    /// The pieces before, the nearest first; an empty one is none.
+    /// The pieces before, the nearest first; an empty piece means that there is none.
     before: [Piece; 3],
     directive_end: usize,
-    /// A greeting has just ended: a name may follow.
+    /// Whether a greeting has just ended, so a name may follow.
     greeted: bool,
     pub(crate) marks: Marks,
     pub(crate) spans: Vec<Span>,
-    /// Names addressed in greetings, lower case.
+    /// Names addressed in greetings, in lower case.
     pub(crate) calls: Vec<String>,
 }
 
 impl<'a> Marker<'a> {
-    /// Starts at the front of `text`, which was written on `day`.
+    /// Starts at the beginning of `text`, which was written on `day`.
     pub(crate) fn new(text: &'a str, day: Day) -> Self {
         let directive_end = text
             .char_indices()
@@ -106,7 +106,7 @@ impl<'a> Marker<'a> {
         }
     }
 
-    /// The piece `back` steps before, as it is written.
+    /// Returns the text of the piece `back` steps before.
     fn prior(&self, back: usize) -> &'a str {
         self.before
             .get(back - 1)
@@ -118,7 +118,7 @@ impl<'a> Marker<'a> {
         words.iter().any(|word| prior.eq_ignore_ascii_case(word))
     }
 
-    /// The text between the last piece and a piece that starts at `start`.
+    /// Returns the text between the last piece and a piece that starts at `start`.
     fn gap(&self, start: usize) -> &'a str {
         &self.text[self.before[0].end..start]
     }
@@ -133,7 +133,7 @@ impl<'a> Marker<'a> {
         })
     }
 
-    /// Reads the next piece, which starts at `start`: `folded` is its folded form, `class` its classes.
+    /// Reads the next piece, which starts at `start`. `folded` is its folded form, `class` its classes.
     pub(crate) fn push(&mut self, start: usize, length: usize, folded: &str, class: Class) {
         let end = start + length;
         let called = self.greeted && self.take_call(start, end);
@@ -204,7 +204,7 @@ impl<'a> Marker<'a> {
 
     fn prior_class(&self, back: usize) -> Class {
         let prior = self.prior(back);
-        // The longest word of the classes that callers ask for has eight letters.
+        // The longest word in the classes that callers ask for has eight letters.
         if prior.len() > 8 || !prior.is_ascii() {
             return 0;
         }
@@ -232,7 +232,7 @@ impl<'a> Marker<'a> {
         first == 0 || self.text[..first].trim_end().ends_with(['.', '!', '?', ','])
     }
 
-    /// A name after a greeting: a capital and two letters or more.
+    /// Records a name after a greeting: ASCII letters, at least three, with a capital first.
     fn take_call(&mut self, start: usize, end: usize) -> bool {
         let gap = self.gap(start);
         let name = &self.text[start..end];
@@ -289,7 +289,7 @@ impl<'a> Marker<'a> {
         }
     }
 
-    /// The days around "three weeks ago", the wider the longer ago.
+    /// Returns the days around "three weeks ago". The span grows with the distance.
     fn ago(&self, start: usize) -> Option<Span> {
         const DAYS_MAX: i32 = 20_000;
         if !self.joined(2, start) {
@@ -324,7 +324,7 @@ impl<'a> Marker<'a> {
     }
 }
 
-/// Whether a text ends with a question, notes in brackets at its end aside.
+/// Whether a text ends with a question. Notes in brackets at its end are ignored.
 pub(crate) fn is_question(text: &str) -> bool {
     let mut text = text;
     while let Some(inside) = text.trim_end().strip_suffix(']') {

@@ -9,20 +9,20 @@ use std::sync::LazyLock;
 use super::lists::{KINDS, SYNONYMS, lines, named};
 use super::terms::term_of;
 
-/// The weight of a kind for one of its members.
+/// The weight of a kind as a related term of one of its members.
 const KIND_FOR_MEMBER: f32 = 0.5;
 
-/// For each term its related terms, in order, with their weights.
+/// The related terms of each term, in order, with their weights.
 pub(crate) type Relations = HashMap<String, BTreeMap<String, f32>>;
 
 static LEXICON: LazyLock<Relations> = LazyLock::new(|| relations(&[SYNONYMS]));
 
-/// The relations of the lexicon.
+/// Returns the relations of the lexicon.
 pub(crate) fn lexicon() -> &'static Relations {
     &LEXICON
 }
 
-/// Builds the relations of these lists of synonyms and of the kinds.
+/// Builds the relations of these synonym lists and of the kinds.
 pub(crate) fn relations(synonyms: &[&str]) -> Relations {
     let mut relations = Relations::new();
     let mut add = |from: &str, to: &str, weight: f32| {

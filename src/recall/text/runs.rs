@@ -1,14 +1,14 @@
-//! Cuts text into runs: words, stretches of script written without spaces, and emoji.
+//! Splits text into runs: words, text in scripts without spaces, and emoji.
 //!
-//! A word is letters and digits of any script, joined by apostrophes; everything else separates. A script without
-//! spaces ends a word, so a Latin name in a Japanese sentence is a word of its own. An emoji is one run with its joiners
-//! and without its variation marks and skin tones.
+//! A word consists of letters and digits of any script, joined by apostrophes; all other characters separate words. A
+//! script without spaces ends a word, so a Latin name in a Japanese sentence is a separate word. An emoji is one run
+//! with its joiners and without its variation marks and skin tones.
 //!
 //! `unicode-segmentation` would join words at full stops and underscores, and cut Thai, kana and Han differently. The
-//! ranking was tuned on these rules.
+//! ranking was tuned for these rules.
 //!
 //! # Layer
-//! Pure; knows Unicode, not the meaning of a word.
+//! Pure; knows Unicode, not the meaning of words.
 //!
 //! # Invariants
 //! - TRN-1: runs are slices of the text in rising order that do not overlap; cutting never fails.
@@ -21,7 +21,7 @@ use unicode_normalization::char::is_combining_mark;
 pub(crate) enum RunKind {
     /// Letters and digits, with apostrophes between them.
     Word,
-    /// Characters of a script that puts no space between words.
+    /// Characters of a script without spaces between words.
     Spaceless,
     /// One emoji.
     Emoji,
@@ -32,7 +32,7 @@ pub(crate) enum RunKind {
 pub(crate) struct Run<'a> {
     pub(crate) kind: RunKind,
     pub(crate) text: &'a str,
-    /// Where it starts, in bytes.
+    /// Its start in the text, in bytes.
     pub(crate) start: usize,
 }
 
@@ -50,7 +50,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The runs of a text.
+/// An iterator over the runs of a text.
 pub(crate) struct Runs<'a> {
     text: &'a str,
     at: usize,
@@ -62,7 +62,7 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// The kind of run that `letter` begins, if it begins one.
+/// Returns the kind of run that begins with `letter`, if there is one.
 fn kind_of(letter: char) -> Option<RunKind> {
     if letter.is_ascii() {
         return letter.is_ascii_alphanumeric().then_some(RunKind::Word);
@@ -76,8 +76,8 @@ fn kind_of(letter: char) -> Option<RunKind> {
     }
 }
 
-/// Han, kana, Hangul and bopomofo, and the scripts of South-East Asia that put no space between words.
-/// Korean puts spaces, but attaches endings to its words, so pairs of syllables find more.
+/// Whether a letter is Han, kana, Hangul or bopomofo, or of a South-East Asian script without spaces between words.
+/// Korean has spaces, but attaches endings to its words, so pairs of syllables find more.
 pub(crate) fn is_spaceless(letter: char) -> bool {
     matches!(u32::from(letter),
         0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1100..=0x11FF | 0x1780..=0x17FF | 0x3005..=0x3007
@@ -87,14 +87,14 @@ pub(crate) fn is_spaceless(letter: char) -> bool {
         && (letter.is_alphanumeric() || is_combining_mark(letter))
 }
 
-/// Pictographs and flags.
+/// Whether a letter is a pictograph or part of a flag.
 fn is_emoji(letter: char) -> bool {
     matches!(u32::from(letter),
         0x231A..=0x231B | 0x23E9..=0x23FA | 0x2600..=0x27BF | 0x2B50 | 0x2B55 | 0x1F004 | 0x1F0CF
         | 0x1F18E | 0x1F191..=0x1F19A | 0x1F1E6..=0x1F1FF | 0x1F300..=0x1FAFF)
 }
 
-/// Marks that follow an emoji and do not change its meaning: variation, skin tone, keycap.
+/// Whether a letter is a mark that follows an emoji and keeps its meaning: variation, skin tone, keycap.
 pub(crate) fn is_emoji_mark(letter: char) -> bool {
     matches!(u32::from(letter), 0xFE0E | 0xFE0F | 0x20E3 | 0x1F3FB..=0x1F3FF)
 }
@@ -103,12 +103,12 @@ fn is_flag(letter: char) -> bool {
     matches!(u32::from(letter), 0x1F1E6..=0x1F1FF)
 }
 
-/// The two characters in use as an apostrophe inside a word.
+/// Whether a letter is one of the two apostrophes that occur inside words.
 pub(crate) fn is_apostrophe(letter: char) -> bool {
     matches!(letter, '\'' | '\u{2019}')
 }
 
-/// The end of a word that starts `text`.
+/// Returns the end of the word at the start of `text`.
 fn word_end(text: &str) -> usize {
     let mut end = 0;
     let mut letters = text.char_indices().peekable();
@@ -138,7 +138,7 @@ fn spaceless_end(text: &str) -> usize {
         .map_or(text.len(), |(at, _)| at)
 }
 
-/// The end of the emoji that starts `text`: a flag has two letters, a joined one any number of parts.
+/// Returns the end of the emoji at the start of `text`. A flag has two letters; a joined emoji has any number of parts.
 fn emoji_end(text: &str) -> usize {
     const JOINER: char = '\u{200D}';
     let mut letters = text.char_indices().peekable();

@@ -7,14 +7,13 @@
 //! Pure; imports nothing of the crate.
 //!
 //! # Invariants
-//! - STM-1: the stem of a word is never longer than the word by more than one letter, and never empty unless
-//!   the word is.
+//! - STM-1: a stem has at most one letter more than its word, and is empty only for an empty word.
 
 use std::borrow::Cow;
 
 use frostem::{Algorithm, Stemmer};
 
-/// Replaces `word` by its stem. A word with letters outside ASCII stays as it is: the rules are English.
+/// Replaces `word` by its stem. A word with letters outside ASCII is unchanged: the rules are English.
 pub(crate) fn stem(word: &mut String) {
     let is_english = word
         .bytes()
@@ -31,7 +30,7 @@ pub(crate) fn stem(word: &mut String) {
 mod tests {
     use super::stem;
 
-    /// Words and their stems as the Snowball project publishes them.
+    /// Words and their stems, as the Snowball project publishes them.
     const VECTORS: &[(&str, &str)] = &include!("stem_vectors.in");
 
     #[test]

@@ -1,15 +1,15 @@
 //! Turns text into terms, for the index and for queries.
 //!
 //! The tokeniser folds a word (compatibility forms, case, accents on Latin letters) and removes its possessive or
-//! contraction. It drops stop words, replaces an irregular form by its base, and stems the rest. A stretch without
-//! spaces becomes single characters and pairs of them; an emoji is a term of its own.
+//! contraction. It drops stop words, replaces an irregular form by its base, and stems the rest. Text in a script
+//! without spaces becomes single characters and pairs of them. An emoji is one term.
 //!
 //! # Layer
-//! Knows runs, lists and the stemmer; not the index.
+//! Knows runs, lists and the stemmer, but not the index.
 //!
 //! # Invariants
 //! - TRM-1: a term is never empty, and never longer than `TERM_BYTES_MAX` bytes.
-//! - TRM-2: the terms of a text depend on the text alone.
+//! - TRM-2: the terms of a text depend only on the text.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -23,26 +23,27 @@ use super::marks::{self, Class};
 use super::runs::{Run, RunKind, Runs, is_apostrophe, is_emoji_mark};
 use super::stem::stem;
 
-/// A longer word (a key, an encoded picture) is cut here; a digest in hexadecimal still fits.
+/// The longest term in bytes. A longer word (a key, an encoded picture) is cut here; a digest in hexadecimal still
+/// fits.
 pub(crate) const TERM_BYTES_MAX: usize = 64;
-/// No word of the lists is longer.
+/// No word in the lists is longer, in bytes.
 const FACT_BYTES_MAX: usize = 20;
-/// The mark that begins and ends a stretch of code.
+/// The mark that begins and ends a code block.
 const FENCE: &str = "```";
 
 /// The entry of a word in the lists.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct WordFacts {
-    /// It is a stop word.
+    /// Whether it is a stop word.
     pub(crate) stop: bool,
-    /// The base of this irregular form.
+    /// The base form, if it is an irregular form.
     pub(crate) base: Option<&'static str>,
-    /// The classes of its marks.
+    /// Its classes of marks.
     pub(crate) class: Class,
 }
 
 impl WordFacts {
-    /// Writes the term of `word`, whose entry this is, into `out`.
+    /// Writes the term of `word`, to which this entry belongs, into `out`.
     pub(crate) fn term<'t>(self, word: &str, out: &'t mut String) -> &'t str {
         out.clear();
         out.push_str(self.base.unwrap_or(word));
@@ -51,7 +52,8 @@ impl WordFacts {
     }
 }
 
-/// FNV-1a: fast for short words. Only the lists fill the table, so an attacker cannot choose colliding words.
+/// FNV-1a: fast for short words. Only words of the lists are in the table, so an attacker cannot choose colliding
+/// words.
 struct ShortWords(u64);
 
 impl Default for ShortWords {
@@ -100,9 +102,9 @@ static FRAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
     frames
 });
 
-/// The entry of a folded word.
+/// Returns the entry of a folded word.
 pub(crate) fn facts_of(word: &str) -> WordFacts {
-    // No word of the lists is longer.
+    // No word in the lists is longer, in bytes.
     if word.len() > FACT_BYTES_MAX {
         return WordFacts::default();
     }
@@ -114,14 +116,14 @@ pub(crate) fn is_frame(term: &str) -> bool {
     FRAMES.binary_search_by(|frame| frame.as_str().cmp(term)).is_ok()
 }
 
-/// The term of a folded word, stop word or not.
+/// Returns the term of a folded word, stop word or not.
 pub(crate) fn term_of(word: &str) -> String {
     let mut term = String::new();
     facts_of(word).term(word, &mut term);
     term
 }
 
-/// Writes `raw` folded into `out`: texts that read the same get one form.
+/// Writes the folded form of `raw` into `out`. Texts that look the same get the same form.
 pub(crate) fn fold(raw: &str, out: &mut String) {
     out.clear();
     if raw.is_ascii() {
@@ -156,7 +158,7 @@ pub(crate) fn word_of(raw: &str, out: &mut String) {
     out.truncate(out.floor_char_boundary(TERM_BYTES_MAX));
 }
 
-/// The words of a text as they are, stop words too.
+/// Returns the folded words of a text, stop words included.
 pub(crate) fn words(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     for run in Runs::new(text) {
@@ -174,12 +176,12 @@ pub(crate) fn words(text: &str) -> Vec<String> {
     out
 }
 
-/// Which side of the index terms are made for.
+/// The use of terms: for the index, or for a query.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Side {
-    /// All terms that a query may ask for.
+    /// All terms that a query may use.
     Document,
-    /// Only pairs of a longer stretch: its single characters would find too much.
+    /// Only pairs, unless the run is a single character: single characters would match too much.
     Query,
 }
 
@@ -188,7 +190,7 @@ pub(crate) fn for_each_sign(run: Run<'_>, side: Side, mut found: impl FnMut(&str
     let mut folded = String::new();
     if run.kind == RunKind::Emoji {
         folded.extend(run.text.chars().filter(|&letter| !is_emoji_mark(letter)));
-        // A joined emoji may have any number of parts; the first ones name it.
+        // A joined emoji may have any number of parts; the first parts identify it.
         folded.truncate(folded.floor_char_boundary(TERM_BYTES_MAX));
         if !folded.is_empty() {
             found(&folded);
@@ -212,7 +214,7 @@ pub(crate) fn for_each_sign(run: Run<'_>, side: Side, mut found: impl FnMut(&str
     }
 }
 
-/// The parts of a text outside and inside of code fences, each with whether it is inside.
+/// Returns the parts of a text between code fences, and whether each part is code.
 pub(crate) fn fenced(text: &str) -> impl Iterator<Item = (bool, &str)> {
     text.split(FENCE)
         .enumerate()

@@ -8,7 +8,7 @@
 //! Pure: imports nothing of the crate outside `scan`.
 //!
 //! # Invariants
-//! - SCA-5: memory beside the findings is bounded by a few pieces, whatever the length of the text.
+//! - SCA-5: apart from the findings, memory is bounded by a few pieces, for any length of the text.
 
 mod respell;
 #[cfg(test)]
@@ -23,15 +23,15 @@ use super::finding::{Category, Finding};
 use super::rules::{self, RuleSet};
 use super::secrets::boundaries;
 
-/// Bytes of text that are copied at a time.
+/// The number of bytes of text that are copied at a time.
 const PIECE: usize = 64 << 10;
-/// Bytes that neighbouring pieces share: more than the longest match, so that a piece cuts no match.
+/// The number of bytes that neighbouring pieces share. It exceeds the longest match, so that a piece cuts no match.
 const OVERLAP: usize = 4 << 10;
-/// Matches of one rule in one piece after which the rule stops: the verdict cannot change.
+/// The number of matches in one piece after which a rule stops: more cannot change the verdict.
 const PER_RULE_MAX: usize = 4;
-/// The fewest escapes that make a text worth decoding: a single `%20` hides nothing.
+/// The smallest number of escapes that are decoded: a single `%20` hides nothing.
 const ESCAPES_MIN: usize = 3;
-/// Layers of decoding.
+/// The largest number of decoding layers.
 const DEPTH_MAX: usize = 3;
 
 /// Returns the findings in `text`.
@@ -83,7 +83,7 @@ fn pieces(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The copies of a piece. Their buffers serve all pieces of a text.
+/// The copies of a piece. Their buffers are reused for all pieces of a text.
 #[derive(Default)]
 struct Copies {
     marks: TextCopy,
@@ -91,7 +91,7 @@ struct Copies {
 }
 
 impl Copies {
-    /// Runs all rules over `text`; returns whether the text may have escapes.
+    /// Runs all rules over `text`. Returns whether the text may contain escapes.
     fn find_plain(&mut self, text: &str, found: &mut Vec<Finding>) -> bool {
         let has_escapes = views::marks(text, &mut self.marks);
         views::words(&self.marks.bytes, &mut self.words);
@@ -122,7 +122,7 @@ fn run(rules: &RuleSet, copy: &[u8], text: &str, source: &dyn Fn(usize) -> usize
     });
 }
 
-/// Finds injections behind escapes.
+/// Finds injections that escapes hide.
 fn find_unescaped(text: &str, depth: usize, found: &mut Vec<Finding>) {
     let Some(unescaped) = encoding::unescape(text, ESCAPES_MIN) else {
         return;
@@ -159,7 +159,7 @@ fn find_respelled(text: &str, found: &mut Vec<Finding>) {
     }
 }
 
-/// Finds injections in runs of base64 and hexadecimal. Each run with a finding is an encoded payload as well.
+/// Finds injections in runs of base64 and hexadecimal. Each run with a finding is also reported as an encoded payload.
 fn find_in_runs(text: &str, depth: usize, found: &mut Vec<Finding>) {
     for run in encoding::runs(text.as_bytes()) {
         let Some(decoded) = encoding::printable(&text.as_bytes()[run.clone()]) else {

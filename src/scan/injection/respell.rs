@@ -1,7 +1,7 @@
 //! Respells text that people and models can read but rules cannot.
 //!
-//! Such text has a space after each letter, digits for most letters, tag characters, Latin letters in Cyrillic words, or
-//! lines quoted as in a mail. It is rare, and one pass over the bytes recognises it.
+//! Such text has a space after each letter, digits for most letters, tag characters, Latin letters in Cyrillic words,
+//! or quoted lines as in a mail. It is rare, and one pass over the bytes detects it.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
@@ -11,14 +11,14 @@ use std::ops::Range;
 use super::views::letter_for;
 use crate::scan::unicode::{is_latin, untagged};
 
-/// The fewest single letters in a row that make a spelled-out text.
+/// The smallest number of consecutive single letters in a spelled-out text.
 const SPELLED_MIN: usize = 12;
-/// The fewest words with digits among their letters that make a text leet.
+/// The smallest number of words with digits among their letters in a leet text.
 const LEET_MIN: usize = 4;
-/// At least one word in so many is such a word.
+/// At least one word in this many has digits among its letters.
 const LEET_SHARE: usize = 4;
 
-/// Returns the parts of `text` that need it, each respelled.
+/// Returns the disguised parts of `text`, each respelled.
 pub(super) fn plain(text: &str) -> Vec<(Range<usize>, String)> {
     let mut parts = spelled(text);
     parts.extend(leet(text).map(|plain| (0..text.len(), plain)));
@@ -28,12 +28,12 @@ pub(super) fn plain(text: &str) -> Vec<(Range<usize>, String)> {
     parts
 }
 
-/// Returns runs of single letters with one space between the letters of a word and more white space between words.
+/// Returns runs of single letters, with one space between the letters of a word and more white space between words.
 fn spelled(text: &str) -> Vec<(Range<usize>, String)> {
     let mut parts = Vec::new();
     let bytes = text.as_bytes();
     let mut at = 0;
-    // A spelled-out word has a character between two spaces.
+    // A spelled-out word has a single character between two spaces.
     while let Some(next) = bytes[at..].iter().position(|byte| *byte == b' ') {
         let (before, after) = (at + next, at + next + 1);
         at = after;
@@ -88,7 +88,7 @@ fn start_of_spelling(text: &str, end: usize) -> usize {
     }
 }
 
-/// Returns the text with digits as letters, if many of its words have digits among their letters.
+/// Returns the text with letters in place of digits, if many of its words have digits among their letters.
 fn leet(text: &str) -> Option<String> {
     let is_leet = |byte: u8| byte.is_ascii_digit() && letter_for(byte) != byte;
     let (mut words, mut odd) = (0, 0);
@@ -106,14 +106,14 @@ fn leet(text: &str) -> Option<String> {
     (odd >= LEET_MIN && odd * LEET_SHARE >= words).then(|| text.chars().map(letter).collect())
 }
 
-/// Returns the text with its tag characters as ASCII, if there are any.
+/// Returns the text with its tag characters as ASCII, if it has any.
 fn tags(text: &str) -> Option<String> {
     let is_tagged = !text.is_ascii() && text.contains(|char| untagged(char).is_some());
     let plain = |char| untagged(char).map_or(char, char::from);
     is_tagged.then(|| text.chars().map(plain).collect())
 }
 
-/// Returns the lines with Latin letters in Cyrillic words, with the Cyrillic letters that they look like.
+/// Returns the lines that have Latin letters in Cyrillic words, with Cyrillic letters in their place.
 fn cyrillic(text: &str) -> Vec<(Range<usize>, String)> {
     if text.is_ascii() || is_latin(text) {
         return Vec::new();
@@ -141,7 +141,7 @@ fn cyrillic_letter(char: char) -> char {
     alike.unwrap_or(char)
 }
 
-/// Returns runs of lines quoted as in a mail, without their quote signs and line ends.
+/// Returns runs of lines that are quoted as in a mail, without quote signs and line ends.
 fn quoted(text: &str) -> Vec<(Range<usize>, String)> {
     let mut parts: Vec<(Range<usize>, String)> = Vec::new();
     if !text.contains("\n>") {
@@ -161,7 +161,7 @@ fn quoted(text: &str) -> Vec<(Range<usize>, String)> {
     parts
 }
 
-/// Returns the lines of a text, with their ends.
+/// Returns the lines of a text, including their line ends.
 fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut end = 0;
     text.split_inclusive('\n').map(move |line| {

@@ -1,7 +1,7 @@
 //! The two copies of a text that rules read, with the positions of their bytes in the text.
 //!
-//! - **Marks**: compatible characters, lower case, look-alikes folded, nothing invisible, white space collapsed to one
-//!   space or one line end. Punctuation stays: rules read code, markup and addresses here.
+//! - **Marks**: compatible characters, lower case, look-alikes folded, invisible characters removed, white space
+//!   collapsed to one space or one line end. Punctuation stays: rules read code, markup and addresses here.
 //! - **Words**: made from marks. Only letters and digits, single spaces between words, a full stop at the end of a
 //!   sentence; digits among letters become the letters that they replace, spelled-out words are joined.
 //!
@@ -31,7 +31,7 @@ impl TextCopy {
         self.bytes.push(byte);
     }
 
-    /// Appends one byte of marks, with white space collapsed; a NUL is no byte.
+    /// Appends one byte of marks and collapses white space; a NUL appends nothing.
     #[inline]
     fn push_mark(&mut self, mark: u8, source: usize) {
         match (mark, self.bytes.last_mut()) {
@@ -47,7 +47,7 @@ impl TextCopy {
     }
 }
 
-/// Returns the mark of an ASCII byte: itself in lower case, a space, a line end, or a NUL for none.
+/// Returns the mark of an ASCII byte: the byte in lower case, a space, a line end, or a NUL for no mark.
 const fn mark_of(byte: u8) -> u8 {
     match byte {
         b' ' | b'\t' | 0x0b | 0x0c => b' ',
@@ -57,7 +57,7 @@ const fn mark_of(byte: u8) -> u8 {
     }
 }
 
-/// Makes `out` the marks of `text`; returns whether the text has characters that escapes consist of.
+/// Writes the marks of `text` to `out`. Returns whether the text has characters that begin escapes.
 pub(super) fn marks(text: &str, out: &mut TextCopy) -> bool {
     out.reset(text.len());
     let bytes = text.as_bytes();
@@ -71,7 +71,7 @@ pub(super) fn marks(text: &str, out: &mut TextCopy) -> bool {
             if byte == b'\\'
                 && let Some(next @ (b'n' | b'r' | b'"' | b'\'')) = bytes.get(at + 1)
             {
-                // JSON and source code write line ends and quotation marks so.
+                // JSON and source code write line ends and quotation marks in this form.
                 let mark = if next.is_ascii_alphabetic() { b'\n' } else { *next };
                 out.push_mark(mark, at);
                 at += 2;
@@ -83,7 +83,7 @@ pub(super) fn marks(text: &str, out: &mut TextCopy) -> bool {
                 0
             };
             if escape > 0 {
-                // A written escape stays visible, but is no part of the word after it.
+                // A written escape stays visible, but does not join the word after it.
                 for (index, byte) in bytes.iter().enumerate().skip(at).take(escape) {
                     out.push_mark(mark_of(*byte), index);
                 }
@@ -120,7 +120,8 @@ pub(super) fn marks(text: &str, out: &mut TextCopy) -> bool {
     has_escapes
 }
 
-/// Returns the length of the terminal sequence at the start of `bytes`, real or written, such as ESC `[8m`; 0 for none.
+/// Returns the length of the terminal sequence at the start of `bytes`, raw or escaped, such as ESC `[8m`; 0 if there
+/// is none.
 fn terminal_escape(bytes: &[u8]) -> usize {
     const STARTS: [&[u8]; 6] = [b"\x1b[", b"\\x1b[", b"\\x1B[", b"\\033[", b"\\e[", b"\\u001b["];
     let Some(start) = STARTS.iter().find(|start| bytes.starts_with(start)) else {
@@ -138,17 +139,17 @@ fn terminal_escape(bytes: &[u8]) -> usize {
     }
 }
 
-/// The part of a byte of marks in the words.
+/// The role of a byte of marks when words are made.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sort {
     Letter,
-    /// A digit or sign that people also write for a letter.
+    /// A digit or sign that people also use for a letter.
     Digit,
-    /// Between words.
+    /// A separator between words.
     Gap,
-    /// Ends a sentence if a gap follows.
+    /// The end of a sentence, if a gap follows.
     Stop,
-    /// Part of a word that the copy leaves out.
+    /// A part of a word that the copy omits.
     Silent,
 }
 
@@ -166,7 +167,7 @@ const fn is_letter_or_digit(byte: u8) -> bool {
     matches!(sort_of(byte), Sort::Letter | Sort::Digit)
 }
 
-/// Makes `out` the words of `marks`.
+/// Writes the words of `marks` to `out`.
 pub(super) fn words(marks: &[u8], out: &mut TextCopy) {
     out.reset(marks.len());
     let mut at = 0;
@@ -202,7 +203,7 @@ fn end_of_word(marks: &[u8], start: usize) -> usize {
     start + rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len())
 }
 
-/// Whether `marks` begin with at least four single letters and one byte between each two.
+/// Whether `marks` begin with at least four single letters, separated by one byte each.
 fn begins_spelling(marks: &[u8]) -> bool {
     let Some((window, rest)) = marks.split_at_checked(7) else {
         return false;

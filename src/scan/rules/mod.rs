@@ -1,12 +1,13 @@
-//! The rules of the scan, read from the data files beside this module.
+//! The rules of the scan, read from the data files in this folder.
 //!
-//! A file holds one family: the secrets of one trade, the injections of one category, or those of one language. Every
-//! rule carries examples. `matches` lists texts in which the rule finds something, `passes` lists honest texts in which
-//! it finds nothing. The tests run all examples and check every rule, so the files cannot fail at run time.
+//! A file holds one family: the secrets of one industry, the injections of one category, or those of one language.
+//! Every rule has examples. `matches` lists texts in which the rule finds something, `passes` lists honest texts in
+//! which it finds nothing. The tests run all examples and check every rule, so reading the files cannot fail at run
+//! time.
 //!
 //! # How to add a rule
-//! Append a `[[rule]]` to the file of its family; no Rust changes. A new family is a new file, named in one of the
-//! lists below. A rule has these keys:
+//! To add a rule, append a `[[rule]]` to the file of its family; no Rust changes. A new family is a new file, added to
+//! one of the lists below. A rule has these keys:
 //!
 //! | key | meaning |
 //! |---|---|
@@ -18,10 +19,10 @@
 //! | `check`, `entropy` | for secrets: the test that excludes placeholders, see [`Check`] |
 //! | `matches`, `passes` | the examples, at least one of each |
 //!
-//! In a keyword `^` is a space and `~` a space that the text may lack. In a pattern `<near>` stands for the text of
-//! that name in `vocabulary.toml`. A pattern over words may find a text that lacks some of its spaces. Examples of
-//! secrets are templates: `<a36>` stands for 36 random letters and digits (see `Dice` in the tests). A `~` in such an
-//! example vanishes; it keeps other scanners from taking the file for a leak.
+//! In a keyword `^` is a space and `~` an optional space. In a pattern `<near>` is replaced by the text with this name
+//! in `vocabulary.toml`. A pattern over words also matches a text without some of its spaces. Examples of secrets are
+//! templates: `<a36>` becomes 36 random letters and digits (see `Dice` in the tests). A `~` in such an example is
+//! removed; it prevents other scanners from reporting the file as a leak.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
@@ -41,7 +42,7 @@ use unicode_normalization::UnicodeNormalization;
 pub(in crate::scan) use self::set::RuleSet;
 use super::finding::{Category, Severity};
 
-/// Of two secrets at one place the earlier rule counts, so the general family comes last.
+/// If two secrets cover the same span, the earlier rule wins, so the general family comes last.
 const SECRETS: [&str; 4] = [
     include_str!("secrets/cloud.toml"),
     include_str!("secrets/code.toml"),
@@ -69,14 +70,14 @@ const INJECTIONS: [&str; 17] = [
     include_str!("injection/pt.toml"),
 ];
 
-/// Languages in other scripts. Only texts beyond ASCII are searched for them.
+/// Languages in other scripts. Only texts with characters beyond ASCII are searched for them.
 const OTHER_SCRIPTS: [&str; 3] = [
     include_str!("injection/ja.toml"),
     include_str!("injection/ru.toml"),
     include_str!("injection/zh.toml"),
 ];
 
-/// Names for parts of patterns.
+/// The names of parts of patterns.
 static VOCABULARY: LazyLock<BTreeMap<&str, &str>> =
     LazyLock::new(|| toml::from_str(include_str!("vocabulary.toml")).expect("a test reads the vocabulary"));
 
@@ -111,20 +112,20 @@ pub(in crate::scan) enum View {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::scan) enum Check {
-    /// The characters have the entropy of the rule and are no placeholder.
+    /// The characters have at least the entropy of the rule and are not a placeholder.
     #[default]
     Random,
-    /// As `Random`. The last six characters are a CRC-32 of the characters between them and the prefix.
+    /// Like `Random`, and the last six characters are a CRC-32 of the characters between them and the prefix.
     Crc32,
-    /// As `Random`. The last six characters are a Bech32 checksum.
+    /// Like `Random`, and the last six characters are a Bech32 checksum.
     Bech32,
     /// A JSON Web Token: the first of three parts decodes to a header.
     Jwt,
-    /// A value assigned to a name that is for passwords.
+    /// A value assigned to a name for passwords.
     Password,
     /// A value where only a password is expected.
     Given,
-    /// A value assigned to a name that is for keys and tokens.
+    /// A value assigned to a name for keys and tokens.
     Named,
     /// The body of an armoured key.
     Armour,
@@ -141,7 +142,7 @@ pub(in crate::scan) struct Rule {
     view: View,
     #[serde(default)]
     pub(in crate::scan) check: Check,
-    /// The least entropy of a secret, in bits for each character.
+    /// The smallest entropy of a secret, in bits for each character.
     #[serde(default)]
     pub(in crate::scan) entropy: f64,
     keywords: Vec<Cow<'static, str>>,
@@ -152,7 +153,7 @@ fn secret() -> Category {
     Category::Secret
 }
 
-/// Reads the rules of `files`. Letters are decomposed, as they are in the copies of a text.
+/// Reads the rules of `files`. Letters are decomposed, as in the copies of a text.
 fn read(files: &[&'static str]) -> Vec<Rule> {
     let mut rules: Vec<Rule> = files.iter().flat_map(|file| read_file(file)).collect();
     for rule in &mut rules {

@@ -1,7 +1,7 @@
-//! The pattern of a rule: where its matches may begin, how long they get, and its regex.
+//! The pattern of a rule: the possible starts of its matches, their maximum length, and its regex.
 //!
-//! Most patterns begin with one of a few words. For these the first letters, the anchors, are read off the pattern, and
-//! the regex is tried only at an anchor. A regex is compiled when it is first tried.
+//! Most patterns begin with one of a few words. Their first letters, the anchors, are extracted from the pattern, and
+//! the regex is tried only at an anchor. A regex is compiled on its first use.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
@@ -16,25 +16,25 @@ use regex_syntax::hir::{Hir, Look};
 
 use super::{Rule, View};
 
-/// The suffix of a pattern whose matches end at the boundary of a word.
+/// The suffix of a pattern whose matches end at a word boundary.
 const WORD_END: &str = r"\b";
-/// The most and the fewest letters of an anchor.
+/// The largest and the smallest length of an anchor.
 const ANCHOR_LENGTH: (usize, usize) = (6, 3);
-/// A pattern with more anchors than this is searched without them.
+/// The largest number of anchors; a pattern with more is searched without them.
 const ANCHORS_MAX: usize = 300;
 
-/// A pattern that was read.
+/// A parsed pattern.
 pub(super) struct Pattern {
     text: String,
-    /// Finds the anchors; `None` if they are too many or too short.
+    /// Finds the anchors; `None` if there are too many or they are too short.
     anchors: Option<AhoCorasick>,
-    /// Whether a match begins at the boundary of a word.
+    /// Whether a match begins at a word boundary.
     is_at_word: bool,
     /// Whether words consist of letters and digits alone, so that a match may be next to a `_`.
     is_code: bool,
     /// Whether no letter or digit may follow a match.
     is_to_word_end: bool,
-    /// Length of the longest match.
+    /// The length of the longest match.
     pub(super) longest: usize,
     regex: OnceLock<Regex>,
 }
@@ -60,7 +60,7 @@ impl Pattern {
                 .build(letters)
                 .expect("a few hundred short words fit an automaton")
         });
-        // INVARIANT SCA-1: no pattern repeats without bound.
+        // INVARIANT SCA-1: no pattern has an unbounded repetition.
         let longest = parsed.properties().maximum_len();
         Self {
             anchors,
@@ -73,7 +73,7 @@ impl Pattern {
         }
     }
 
-    /// Whether matches begin in a window, rather than lie in it.
+    /// Whether a match only has to begin in a window, rather than lie inside it.
     pub(super) fn has_anchors(&self) -> bool {
         self.anchors.is_some()
     }
@@ -85,7 +85,7 @@ impl Pattern {
     }
 
     /// Returns the first match in `window`, and the part of it that counts. If the pattern has anchors, the match
-    /// begins in the window, else it lies in it.
+    /// begins in the window, else it lies inside it.
     pub(super) fn first_match(
         &self,
         text: &[u8],
@@ -148,7 +148,7 @@ impl Pattern {
     }
 }
 
-/// Returns the letters that the matches of a pattern begin with, in lower case; `None` if they are too many or too
+/// Returns the first letters of the matches of a pattern, in lower case; `None` if there are too many or they are too
 /// short.
 fn anchors(parsed: &Hir) -> Option<Vec<String>> {
     // The regex runs on a slice that starts at the anchor, where an assertion of the start would always hold.

@@ -1,11 +1,12 @@
-//! Sets of rules and the one way to run them: keywords find the places, patterns search only there.
+//! Sets of rules and the only way to run them: keywords find the windows, and patterns search only there.
 //!
-//! One pass of an Aho-Corasick automaton finds every keyword of every rule. Keywords come in groups, and a match holds
-//! one of each group. Where the groups of a rule meet within the length of its longest match, the rule searches the
-//! window that such a match must lie in. Touching windows are joined, so that a byte is searched once.
+//! One pass of an Aho-Corasick automaton finds every keyword of every rule. Keywords come in groups, and a match
+//! contains one keyword of each group. Keywords of all groups within the length of a rule's longest match open a
+//! window. The rule searches this window, which must contain such a match. Touching windows are joined, so that each
+//! byte is searched once.
 //!
-//! A pattern is read when the keywords of its rule first meet in the process. A program that scans one short text pays
-//! for the keywords alone.
+//! A pattern is parsed when the keywords of its rule first occur together in the process. A program that scans one
+//! short text pays only for the keywords.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
@@ -23,12 +24,12 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use super::pattern::Pattern;
 use super::{Rule, View};
 
-/// The most groups of keywords that a rule may have.
+/// The largest number of keyword groups in a rule.
 pub(super) const GROUPS_MAX: usize = 4;
 
 /// A match of a rule.
 pub(in crate::scan) struct Match<'a> {
-    /// Index of the rule in its set.
+    /// The index of the rule in its set.
     pub(in crate::scan) index: usize,
     pub(in crate::scan) rule: &'a Rule,
     /// The part that counts.
@@ -39,26 +40,26 @@ pub(in crate::scan) struct Match<'a> {
 pub(in crate::scan) struct RuleSet {
     rules: Vec<(Rule, OnceLock<Pattern>)>,
     keywords: AhoCorasick,
-    /// For each keyword its rules, and the group that it has in each.
+    /// For each keyword its rules, and its group in each of them.
     owners: Vec<Vec<(u16, u8)>>,
 }
 
-/// The state of one rule while a text is searched.
+/// The state of one rule during a search.
 #[derive(Clone, Default)]
 struct Progress {
-    /// Where the newest keyword of each group begins.
+    /// The start of the newest keyword of each group.
     starts: [usize; GROUPS_MAX],
-    /// A bit for each group that has had a keyword.
+    /// A bit for each group of which a keyword was found.
     seen: u8,
     has_stopped: bool,
-    /// The joined window that is still to be searched; empty if there is none.
+    /// The joined window that is not yet searched; empty if there is none.
     window: (usize, usize),
 }
 
 impl RuleSet {
     /// Returns the set of `rules`, all of one view.
     ///
-    /// In the text itself keywords are found in upper case too; the other views are in lower case.
+    /// For the view `Text`, keywords also match in upper case; the other views are in lower case.
     pub(super) fn new(rules: Vec<Rule>) -> Self {
         let mut words: BTreeMap<String, Vec<(u16, u8)>> = BTreeMap::new();
         for (index, rule) in rules.iter().enumerate() {
@@ -95,7 +96,7 @@ impl RuleSet {
     ///
     /// Matches of one rule come in order and do not overlap.
     pub(in crate::scan) fn run(&self, text: &[u8], mut found: impl FnMut(Match) -> bool) {
-        // A short text meets few of the rules: the table has two bytes for each rule, and a state for those it meets.
+        // A short text activates few rules. The table has two bytes for each rule, and a state for each active one.
         let mut slots = vec![u16::MAX; self.rules.len()];
         let mut all: Vec<(usize, Progress)> = Vec::new();
         for hit in self.keywords.find_overlapping_iter(text) {
@@ -119,7 +120,8 @@ impl RuleSet {
         }
     }
 
-    /// Takes a keyword of `group`. If the keywords of all groups have met, opens the window of the rule or extends it.
+    /// Records a keyword of `group`. If keywords of all groups are close enough, it opens the window of the rule or
+    /// extends it.
     fn step(
         &self,
         rule: usize,
@@ -144,7 +146,8 @@ impl RuleSet {
         if hit.end.saturating_sub(first) > longest {
             return;
         }
-        // One more byte on each side, for the word boundary. With anchors the window is one of beginnings.
+        // One more byte on each side is for the word boundary. With anchors the window limits only the start of a
+        // match.
         let start = hit.end.saturating_sub(longest + 1);
         let reach = if pattern.has_anchors() { 0 } else { longest };
         let end = (first + reach + 1).min(text.len());
@@ -156,7 +159,7 @@ impl RuleSet {
         }
     }
 
-    /// Calls `found` for the matches of `rule` in `window`; returns whether to continue with the rule.
+    /// Calls `found` for the matches of the rule in a window. Returns whether to continue with the rule.
     fn search(
         &self,
         index: usize,
@@ -182,7 +185,7 @@ impl RuleSet {
         pattern.get_or_init(|| Pattern::new(rule))
     }
 
-    /// How many patterns were read so far, and how many compiled.
+    /// Returns the number of patterns parsed so far, and the number compiled.
     #[cfg(test)]
     pub(super) fn made_ready(&self) -> (usize, usize) {
         let read = self.rules.iter().filter_map(|(_, pattern)| pattern.get());

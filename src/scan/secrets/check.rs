@@ -1,7 +1,7 @@
 //! Distinguishes secrets from other text: entropy, checksums, placeholders, names in code.
 //!
-//! A wrong checksum makes a finding less severe, not void: formats change, and a token with a typing error is still
-//! worth hiding.
+//! A wrong checksum lowers the severity of a finding but does not remove it. Formats change, and a token with a typing
+//! error is still worth hiding.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
@@ -31,8 +31,8 @@ static PLACEHOLDERS: LazyLock<Placeholders> = LazyLock::new(|| {
     toml::from_str(include_str!("../rules/placeholders.toml")).expect("a test reads the placeholders")
 });
 
-/// Returns the severity of the candidate `secret` of `rule`, or `None` if it is no secret; `before` is the text before
-/// it.
+/// Returns the severity of the candidate `secret` of `rule`, or `None` if it is not a secret; `before` is the text
+/// before it.
 pub(super) fn check(rule: &Rule, secret: &[u8], before: &[u8]) -> Option<Severity> {
     let is_secret = match rule.check {
         Check::Armour => true,
@@ -53,7 +53,7 @@ pub(super) fn check(rule: &Rule, secret: &[u8], before: &[u8]) -> Option<Severit
     is_secret.then_some(severity)
 }
 
-/// Returns Shannon's entropy of the bytes, in bits a byte.
+/// Returns Shannon's entropy in bits for each byte.
 pub(super) fn entropy(bytes: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
     for &byte in bytes {
@@ -115,7 +115,7 @@ fn is_web_token(token: &[u8]) -> bool {
     encoding::base64(header).is_some_and(|header| header.starts_with(b"{") && contains(&header, "\"alg\""))
 }
 
-/// Whether the value refers to another: a variable, a template, an expression, a path.
+/// Whether the value refers to another value: a variable, a template, an expression, a path.
 fn is_reference(value: &[u8]) -> bool {
     let lists = &*PLACEHOLDERS;
     let is_name = |name: &[u8]| {
@@ -145,7 +145,7 @@ fn is_given(value: &[u8], before: &[u8]) -> bool {
     !is_placeholder(value) && !before.ends_with(&[value, b":"].concat()) && !contains(&lower, "passw")
 }
 
-/// Whether `value`, assigned to a name that is for passwords, is one.
+/// Whether `value` is a password, given that it is assigned to a name for passwords.
 fn is_password(value: &[u8], before: &[u8]) -> bool {
     if is_placeholder(value) {
         return false;
@@ -158,7 +158,7 @@ fn is_password(value: &[u8], before: &[u8]) -> bool {
     let is_assigned = ends(&["=", "=\"", "='"]);
     let is_quoted = ends(&["\"", "'", "`"]);
     if digit && letter {
-        // A word with a number after it, `pass1`, is a name as often as a password.
+        // A word followed by a number, `pass1`, is a name as often as a password.
         return value.len() >= 6 && !contains(&lower, "password");
     }
     if letter && symbol {
@@ -181,7 +181,7 @@ fn is_passphrase(value: &[u8]) -> bool {
     value.iter().all(is_part) && (4..=8).contains(&value.split(|byte| *byte == b' ').count())
 }
 
-/// Whether `value`, assigned to a name that is for keys and tokens, is one.
+/// Whether `whole` is a secret, given that it is assigned to a name for keys and tokens.
 fn is_named_secret(whole: &[u8]) -> bool {
     let has = |is: fn(&u8) -> bool| whole.iter().any(is);
     if is_reference(whole) || has_filler(whole) || !has(u8::is_ascii_alphabetic) {
@@ -198,7 +198,7 @@ fn is_named_secret(whole: &[u8]) -> bool {
         let is_one_run = value.len() < whole.len() && longest == value.len();
         return (is_mixed || is_one_run) && longest >= 20 && bits >= 3.5;
     }
-    // Shorter words are those of a name, with hyphens and a version number.
+    // Shorter words form a name with hyphens and a version number.
     let is_dense = digits >= 2 && (value.len() >= 16 || has_both_cases || digits >= 3);
     longest >= 8 && bits >= 2.9 && value.len() >= 10 && is_dense
 }

@@ -1,10 +1,10 @@
 //! Markers, which replace secrets.
 //!
 //! # Layer
-//! Pure: imports nothing of the crate outside `scan` but the keyed digest.
+//! Pure: outside `scan` it imports only the keyed digest.
 //!
 //! # Invariants
-//! - SCA-2: a marker depends on the kind, the secret and the key alone; without the key it discloses nothing.
+//! - SCA-2: a marker depends only on the kind, the secret and the key; without the key it discloses nothing.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -15,7 +15,7 @@ use crate::digest::keyed;
 use crate::scan::rules;
 
 const START: &str = "[REDACTED:";
-/// Hexadecimal digits of the keyed digest that a marker shows.
+/// The number of hexadecimal digits of the keyed digest in a marker.
 const DIGITS: usize = 8;
 /// The kind of a marker that replaces a whole text.
 pub(super) const WHOLE: &str = "text";

@@ -1,10 +1,10 @@
 //! Finds credentials in a text and replaces them by keyed markers.
 //!
-//! A marker, `[REDACTED:kind:0123abcd]`, is a wall: the scan reads the text on each side of it on its own. So the text
-//! around a marker never joins to a new secret, and redacting twice equals redacting once.
+//! A marker, `[REDACTED:kind:0123abcd]`, separates the text: the scan reads each side of it independently. So the text
+//! around a marker never forms a new secret, and redacting twice equals redacting once.
 //!
 //! # Layer
-//! Pure: imports nothing of the crate outside `scan` but the keyed digest.
+//! Pure: outside `scan` it imports only the keyed digest.
 
 mod check;
 mod marker;
@@ -24,10 +24,10 @@ use super::unicode;
 pub(in crate::scan) use self::marker::marker;
 pub(in crate::scan) use self::redact::redact;
 
-/// A secret, and the position of its rule: of two secrets at one place the earlier rule counts.
+/// A secret, and the position of its rule. If two secrets cover the same span, the earlier rule wins.
 type Candidate = (usize, Finding);
 
-/// Returns the secrets of `text`, sorted, none inside another.
+/// Returns the secrets of `text`, sorted; no secret is inside another.
 pub(in crate::scan) fn find(text: &str) -> Vec<Finding> {
     let mut found = Vec::new();
     for part in marker::between(text) {
@@ -102,9 +102,9 @@ fn find_decoded(text: &str, found: &mut Vec<Candidate>) {
     }
 }
 
-/// Returns the extent of the secret that a match is in: patterns end early where a secret may be long.
+/// Returns the extent of the secret that contains a match. Patterns may end before a long secret does.
 fn extent(check: Check, text: &[u8], span: Range<usize>) -> Range<usize> {
-    // The end of the characters of a token from `span.end` on, and the end of the span without trailing `closing`.
+    // `token_end` is the end of the token characters after the span; `trimmed` is an end without trailing `closing`.
     let token_end = |others: &[u8]| {
         let mut rest = text[span.end..].iter();
         let end = rest.position(|byte| !byte.is_ascii_alphanumeric() && !others.contains(byte));
@@ -127,14 +127,15 @@ fn extent(check: Check, text: &[u8], span: Range<usize>) -> Range<usize> {
     span.start..end
 }
 
-/// Returns where the body of an armoured key ends whose head ends at `at`.
+/// Returns the end of the body of an armoured key. Its header ends at `at`.
 fn end_of_armour(text: &[u8], at: usize) -> usize {
     const FOOT: &[u8] = b"-----END";
     let rest = &text[at..];
-    // The dashes of the foot, or of the next head, end the search.
+    // The dashes of the footer, or of the next header, end the search.
     let dashes = rest.windows(5).position(|window| window == b"-----");
     let rest = &rest[..dashes.map_or(rest.len(), |dashes| (dashes + 64).min(rest.len()))];
-    // Letters, digits, and the characters of header lines and escaped line ends; the foot begins with hyphens.
+    // The body has letters, digits, and the characters of header lines and escaped line ends; the footer begins with
+    // hyphens.
     let is_body = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=\\ \r\n\t:,.()\"-<>@_".contains(byte);
     let body = rest.iter().position(|byte| !is_body(byte)).unwrap_or(rest.len());
     let foot = rest[..body].windows(FOOT.len()).position(|window| window == FOOT);
@@ -143,7 +144,7 @@ fn end_of_armour(text: &[u8], at: usize) -> usize {
         let close = tail.windows(5).position(|window| window == b"-----");
         return at + foot + FOOT.len() + close.map_or(0, |close| close + 5);
     }
-    // Without a foot the key ends with the last line that looks like base64.
+    // Without a footer the key ends with the last line that looks like base64.
     let mut end = 0;
     for line in rest[..body].split_inclusive(|byte| *byte == b'\n') {
         let word = line.trim_ascii();
@@ -157,12 +158,12 @@ fn end_of_armour(text: &[u8], at: usize) -> usize {
     at + rest[..end].trim_ascii_end().len()
 }
 
-/// Returns the least range of whole characters that covers `span`.
+/// Returns the smallest range of whole characters that covers `span`.
 pub(in crate::scan) fn boundaries(text: &str, span: Range<usize>) -> Range<usize> {
     text.floor_char_boundary(span.start)..text.ceil_char_boundary(span.end)
 }
 
-/// Sorts, and drops secrets inside others; of equal spans the earlier rule stays.
+/// Sorts secrets, and drops those inside others. Of equal spans it keeps the earlier rule.
 fn without_nested(mut found: Vec<Candidate>) -> Vec<Finding> {
     found.sort_by_key(|(rank, secret)| (secret.span.start, Reverse(secret.span.end), *rank));
     let mut kept: Vec<Finding> = Vec::with_capacity(found.len());

@@ -17,9 +17,10 @@ use super::marker::{self, marker};
 use super::{boundaries, find};
 use crate::scan::finding::Finding;
 
-/// Rounds after which a text that still has secrets counts as one secret.
+/// The number of rounds after which a text that still has secrets is replaced as one secret.
 const ROUNDS: usize = 8;
-/// Bytes of different secrets up to which their other occurrences are replaced; above it a text counts as one secret.
+/// The total length of different secrets, in bytes, up to which their other occurrences are replaced. Above it, the
+/// text is replaced as one secret.
 const DISTINCT_BYTES_MAX: usize = 256 << 10;
 /// Shorter secrets are replaced only where a rule matches, because other words may contain them by chance.
 const REPEATED_LENGTH_MIN: usize = 6;
@@ -45,14 +46,15 @@ pub(in crate::scan) fn redact(text: &str, key: &[u8; 32]) -> Option<String> {
     Some(marker(marker::WHOLE, text.as_bytes(), key))
 }
 
-/// A stretch to replace, and the secret that its marker is made from.
+/// A span to replace, and the secret from which its marker is made.
 struct Place {
     span: Range<usize>,
     kind: &'static str,
     secret: Range<usize>,
 }
 
-/// Returns the places to replace in `text`: the secrets, and the same bytes elsewhere. `None` if that is too much.
+/// Returns the spans to replace in `text`: the secrets, and their other occurrences. `None` if the secrets are too long
+/// together.
 fn places(text: &str, found: &[Finding]) -> Option<Vec<Place>> {
     let mut places: Vec<Place> = found
         .iter()
@@ -79,7 +81,7 @@ fn places(text: &str, found: &[Finding]) -> Option<Vec<Place>> {
     Some(merged)
 }
 
-/// Returns the places where the bytes of a secret occur; `None` if the secrets are too long together.
+/// Returns the spans where a secret occurs; `None` if the secrets are too long together.
 fn repeats(text: &str, found: &[Finding]) -> Option<Vec<Place>> {
     let distinct: BTreeSet<(&str, &'static str)> = found
         .iter()

@@ -10,7 +10,7 @@ const KEY: [u8; 32] = [9; 32];
 
 #[test]
 fn the_checksum_of_a_github_token_decides_how_grave_it_is() {
-    // The example of a public description of the format.
+    // The example in the public description of the format.
     let right = format!("gh{}{}{}", "p_zQWBuTSOoRi4A9spHcVY5", "ncnsDkxkJ", "0mLq17");
     let wrong = right.replace("0mLq17", "0mLq18");
     assert_eq!(find(&right)[0].severity.name(), "high");
@@ -93,7 +93,7 @@ fn a_forged_marker_hides_nothing() {
     }
 }
 
-/// Texts made of secrets, pieces of secrets, and the text around secrets.
+/// Generates texts from secrets, pieces of secrets, and the text around secrets.
 fn texts() -> impl Strategy<Value = String> {
     let kinds = secret_examples();
     let part = prop_oneof![
@@ -132,7 +132,7 @@ proptest! {
     }
 }
 
-/// A token that nothing here finds by chance.
+/// Returns a token that no rule finds by chance.
 fn token() -> String {
     format!("ghp_{}", "eEMAzeQqZpoSN7k4XQQrmed5dWQ5P9xosK1n")
 }
@@ -153,7 +153,7 @@ fn a_token_beside_a_letter_or_an_underscore_is_seen() {
         let redacted = redact(&text, &[0; 32]);
         assert!(redacted.is_some_and(|text| !text.contains(&secret)), "{text}");
     }
-    // Where letters or digits go on, it is another word.
+    // If more letters or digits follow, it is another word.
     for text in [format!("X{aws}"), format!("{aws}q"), format!("{aws}7")] {
         assert!(find(&text).is_empty(), "{text}");
     }

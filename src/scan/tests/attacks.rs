@@ -1,12 +1,14 @@
-//! How many attacks the scan sees: seeds written for this test, each in twenty ways.
+//! Measures the share of attacks that the scan detects: seeds written for this test, each in twenty ways.
 //!
 //! The seeds were written before the rules were changed for them, and are split in two halves by a digest of the seed.
-//! Rules are improved with the tune half alone: `--nocapture` shows its misses, and of the held-out half only the
-//! totals. Keep it so: a seed that somebody has read measures nothing any more. New seeds are welcome in both halves, best by
-//! somebody who has not read the rules. The author of these seeds wrote most of the rules, so the held-out figure flatters.
+//! Rules are improved with the tune half only: `--nocapture` prints its misses, but only the totals of the held-out
+//! half. Keep it so: a held-out seed that a rule author has read measures nothing. New seeds are welcome in both
+//! halves, preferably by an author who has not read the rules. The author of these seeds wrote most of the rules, so
+//! the held-out figure is too good.
 //!
-//! A seed is *overt* if it orders something, *proof* if it is a command that fetches and runs, and *covert* if it only
-//! states something: a scan cannot tell those from facts, and nothing is promised for them.
+//! A seed is *overt* if it gives an order, *proof* if it is a command that fetches and runs code, and *covert* if it
+//! only makes a statement. A scan cannot distinguish covert seeds from facts, so no detection rate is promised for
+//! them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,7 +16,7 @@ use std::fmt::Write as _;
 use super::super::{Category, Report, Scanner, Severity, VerdictTable};
 use super::transforms::{self, Piece};
 
-/// Lines `category | sort | text`; a category may be followed by a language, `\n` and `\\` are escapes.
+/// Lines `category | sort | text`. A category may be followed by a language; `\n` and `\\` are escapes.
 const SEEDS: [(&str, &str); 13] = [
     ("override", include_str!("attacks/override.in")),
     ("role", include_str!("attacks/role.in")),
@@ -31,13 +33,15 @@ const SEEDS: [(&str, &str); 13] = [
     ("other languages", include_str!("attacks/languages.in")),
 ];
 
-/// The row of commands that fetch and run: none may be missed, but where digits stand for letters, which no shell runs.
+/// The row of commands that fetch and run code. All must be detected, except with digits for letters, which no shell
+/// runs.
 const PROOFS: &str = "execute, proofs";
 
-/// The least share, in percent, that is seen of one category: half of one is some 18 seeds, so chance plays its part.
+/// The smallest percentage of one category that must be detected. Half of a category has about 18 seeds, so chance has
+/// an influence.
 const LEAST_OF_A_CATEGORY: f64 = 80.0;
 
-/// The promise for a seed.
+/// The expectation for a seed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sort {
     Overt,
@@ -90,17 +94,17 @@ fn seeds() -> Vec<Seed> {
         .collect()
 }
 
-/// The texts of all seeds as they are.
+/// Returns the plain texts of all seeds.
 pub(super) fn texts() -> Vec<String> {
     seeds().into_iter().map(|seed| seed.text).collect()
 }
 
-/// Whether a text belongs to the half that rules are tuned with.
+/// Whether a text belongs to the half that is used to tune rules.
 pub(super) fn is_tune(text: &str) -> bool {
     digest(text).is_multiple_of(2)
 }
 
-/// FNV-1a, folded: the same for ever, which is all that the split needs.
+/// FNV-1a, folded: it never changes, and the split needs nothing else.
 fn digest(text: &str) -> u64 {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -108,7 +112,7 @@ fn digest(text: &str) -> u64 {
     hash ^ hash >> 32
 }
 
-/// Whether a rule for injections found the order in the text. Findings about odd letters do not count.
+/// Whether a rule for injections detected the order in the text. Findings about unusual characters do not count.
 pub(super) fn is_seen(report: &Report) -> bool {
     report.findings.iter().any(|found| {
         found.severity > Severity::Low && !matches!(found.category, Category::Secret | Category::Unicode)
@@ -119,7 +123,7 @@ pub(super) fn scanner() -> Scanner {
     Scanner::new(VerdictTable::default(), [3; 32])
 }
 
-/// How many of how many.
+/// A number of hits, and the number of tries.
 #[derive(Clone, Copy, Default)]
 struct Share(usize, usize);
 
@@ -134,7 +138,7 @@ impl Share {
     }
 }
 
-/// Shares by row and way.
+/// Shares by row and way of writing.
 #[derive(Default)]
 struct Table(BTreeMap<&'static str, Vec<Share>>);
 
@@ -159,7 +163,7 @@ impl Table {
             .unwrap_or_default()
     }
 
-    /// How many of a row were missed in the ways that count.
+    /// Returns the number of misses in a row, for the ways that count.
     fn missed(&self, row: &str, counts: impl Fn(&str) -> bool) -> usize {
         let shares = self.0.get(row).into_iter().flatten();
         let ways = transforms::names().zip(shares).filter(|(way, _)| counts(way));

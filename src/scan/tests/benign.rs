@@ -1,19 +1,19 @@
-//! How often the scan cries wolf: facts of developers from templates, and texts with trigger words written by hand.
+//! Measures false positives: facts of developers from templates, and handwritten texts with trigger words.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::attacks::{is_tune, scanner};
 use crate::scan::Verdict;
 
-/// Facts that the test makes and scans in a release build.
+/// The number of facts that the test generates and scans in a release build.
 const FACTS: usize = 10_000;
 
-/// Texts that use the words of attacks for something else; `\n` and `\\` are escapes.
+/// Returns texts that use the words of attacks for other purposes; `\n` and `\\` are escapes.
 pub(super) fn by_hand() -> impl Iterator<Item = &'static str> {
     include_str!("benign/by_hand.in").lines()
 }
 
-/// Returns distinct facts, drawn from templates in turn; the same for ever.
+/// Returns distinct facts from the templates in turn; always the same ones.
 fn facts(count: usize) -> Vec<String> {
     let vocabulary: BTreeMap<&str, Vec<&str>> = include_str!("benign/vocabulary.in")
         .lines()
@@ -37,7 +37,7 @@ fn facts(count: usize) -> Vec<String> {
     facts
 }
 
-/// Fills the names in braces that the vocabulary knows; other braces are text.
+/// Replaces the names in braces that are in the vocabulary; other braces are text.
 fn filled(template: &str, vocabulary: &BTreeMap<&str, Vec<&str>>, state: &mut u64) -> String {
     let mut out = String::new();
     let mut rest = template;
@@ -63,7 +63,7 @@ fn filled(template: &str, vocabulary: &BTreeMap<&str, Vec<&str>>, state: &mut u6
     out
 }
 
-/// `SplitMix64`.
+/// Returns the next number of `SplitMix64`.
 fn random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut word = *state;
@@ -72,7 +72,7 @@ fn random(state: &mut u64) -> u64 {
     word ^ word >> 31
 }
 
-/// Counts of texts by verdict.
+/// The number of texts for each verdict.
 #[derive(Default, Debug)]
 struct Tally {
     texts: usize,

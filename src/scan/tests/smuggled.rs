@@ -1,9 +1,9 @@
-//! Payloads in characters that nobody sees: six ways to smuggle, each of which `neutralise` has to leave without a trace.
+//! Payloads in invisible characters, in six schemes. `neutralise` must remove each payload without a trace.
 
 use super::attacks::{scanner, texts};
 use crate::scan::{Category, Neutral};
 
-/// A text that can be seen, the payload goes into it.
+/// Visible texts, into which the payload is inserted.
 const COVERS: [&str; 4] = [
     "The build takes four minutes.",
     "Dana owns the gateway; ask in #platform.",
@@ -11,10 +11,10 @@ const COVERS: [&str; 4] = [
     "pool_size = 64",
 ];
 
-/// The name of a scheme, and its text for a byte.
+/// The name of a scheme, and its encoding of a byte.
 type Scheme = (&'static str, fn(u8) -> String);
 
-/// Ways to write bytes in characters that cannot be seen.
+/// Schemes that encode bytes as invisible characters.
 const SCHEMES: [Scheme; 6] = [
     ("tags", |byte| {
         invisible(0xE0000 + u32::from(byte & 0x7f).max(0x20))
@@ -62,7 +62,7 @@ fn smuggled_payloads_are_seen_and_leave_no_trace() {
         for (name, write) in SCHEMES {
             let hidden: String = payload.bytes().map(write).collect();
             for cover in COVERS {
-                // Somewhere inside, another place for each payload.
+                // A position inside the text, different for each payload.
                 let at = cover.ceil_char_boundary(1 + index % (cover.len() - 1));
                 let text = format!("{}{hidden}{}", &cover[..at], &cover[at..]);
                 let is_seen = |text: &str| {
@@ -72,7 +72,7 @@ fn smuggled_payloads_are_seen_and_leave_no_trace() {
                 let stripped = scanner().neutralise(&text, Neutral::Strip).into_owned();
                 let shown = scanner().neutralise(&text, Neutral::Show).into_owned();
                 count += 1;
-                // A report of a thousand characters is slow to make, and says the same of each payload.
+                // A report of a thousand characters is slow, and equal for each payload.
                 let is_wrong =
                     stripped != cover || shown.contains(&hidden) || (index % 16 == 0 && !is_seen(&text));
                 if is_wrong || scanner().neutralise(&shown, Neutral::Show) != shown {

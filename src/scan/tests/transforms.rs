@@ -1,6 +1,6 @@
-//! Twenty ways to write the same order down, each of which a model still reads.
+//! Twenty ways to write the same order; a model can read each of them.
 //!
-//! Ways that work on letters skip the encoded parts of a seed; ways that wrap or encode take the whole seed.
+//! Ways that change letters skip the encoded parts of a seed; ways that wrap or encode take the whole seed.
 
 /// A part of a seed: plain text, or the expansion of a macro.
 pub(super) struct Piece {
@@ -8,7 +8,7 @@ pub(super) struct Piece {
     pub(super) is_coded: bool,
 }
 
-/// A way to write a text down.
+/// A way to write a text.
 enum Way {
     Letters(fn(char, usize) -> String),
     Whole(fn(&str) -> String),
@@ -51,7 +51,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     WAYS.iter().map(|(name, _)| *name)
 }
 
-/// Returns a seed written down in the way of that index.
+/// Returns a seed in the way with this index.
 pub(super) fn apply(way: usize, seed: &[Piece]) -> String {
     match WAYS[way].1 {
         Way::Whole(change) => change(&seed.iter().map(|piece| piece.text.as_str()).collect::<String>()),
@@ -69,7 +69,7 @@ pub(super) fn apply(way: usize, seed: &[Piece]) -> String {
     }
 }
 
-/// Returns a seed with its macros, `{{base64:text}}` and its like, made into pieces.
+/// Returns a seed as pieces, with its macros, such as `{{base64:text}}`, expanded.
 pub(super) fn pieces(seed: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut rest = seed;
@@ -112,7 +112,7 @@ fn pieces_text(seed: &str) -> String {
     pieces(seed).into_iter().map(|piece| piece.text).collect()
 }
 
-/// Returns the length of the macro that `text` begins with.
+/// Returns the length of the macro at the start of `text`.
 fn closing(text: &str) -> usize {
     let (mut depth, mut at) = (0, 0);
     while let Some(pair) = text.as_bytes().get(at..at + 2) {
@@ -135,7 +135,7 @@ fn zero_width(char: char, at: usize) -> String {
     }
 }
 
-/// Latin letters become Cyrillic ones and the other way round, where they look alike.
+/// Swaps Latin and Cyrillic letters that look alike.
 fn look_alike(char: char) -> char {
     const ALIKE: [(char, char); 16] = [
         ('a', 'а'),
@@ -252,7 +252,7 @@ fn hidden(text: &str) -> String {
     )
 }
 
-/// Lines of about 24 letters, quoted as in a mail.
+/// Returns lines of about 24 letters, quoted as in a mail.
 fn wrapped(text: &str) -> String {
     let mut out = String::from(">");
     let mut column = 0;

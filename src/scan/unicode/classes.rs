@@ -10,8 +10,8 @@ use serde::Deserialize;
 
 use crate::scan::finding::Severity;
 
-/// Letters and marks of scripts in which joiners choose the shape of letters: the Arabic family, those of India and its
-/// neighbours, and Mongolia's.
+/// Letters and marks of scripts in which joiners change the shape of letters: the Arabic family, the scripts of India
+/// and neighbouring countries, and the Mongolian script.
 pub(crate) const JOINING: &str = r"[\p{scx=Arab}\p{scx=Syrc}\p{scx=Mand}\p{scx=Nkoo}\p{scx=Mong}\p{scx=Phag}\p{scx=Adlm}\p{scx=Rohg}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}\p{scx=Thai}\p{scx=Laoo}\p{scx=Tibt}\p{scx=Mymr}\p{scx=Khmr}\p{scx=Bali}\p{scx=Java}\p{scx=Sund}\p{scx=Cakm}\p{scx=Brah}\p{scx=Gran}\p{scx=Newa}]&&[\p{L}\p{M}]";
 /// Letters of scripts written from right to left.
 pub(crate) const RIGHTWARD: &str = r"[\p{scx=Hebr}\p{scx=Arab}\p{scx=Syrc}\p{scx=Thaa}\p{scx=Nkoo}\p{scx=Samr}\p{scx=Mand}\p{scx=Adlm}\p{scx=Rohg}]&&\p{L}";
@@ -29,7 +29,7 @@ impl Ranges {
             HirKind::Class(Class::Unicode(class)) => {
                 Self(class.iter().map(|range| (range.start(), range.end())).collect())
             }
-            // A class of one character.
+            // The class has one character.
             HirKind::Literal(one) => {
                 let text = String::from_utf8_lossy(&one.0);
                 Self(text.chars().map(|char| (char, char)).collect())

@@ -1,6 +1,6 @@
 //! Folds look-alikes of Latin letters to these letters, among Latin letters.
 //!
-//! A word all in another script stays as it is, unless each of its letters passes for a Latin one: so the rules of
+//! A word entirely in another script is unchanged, unless each of its letters looks like a Latin one. So the rules of
 //! Russian and Greek can read texts in those languages.
 //!
 //! # Layer
@@ -27,7 +27,7 @@ static LETTERS: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
     letters
 });
 
-/// How many letters ahead decide whether a word is Latin.
+/// The number of following letters that decide whether a word is Latin.
 const AHEAD: usize = 16;
 
 /// Whether `char` is of a script with words of its own, so that its neighbours decide its meaning.
@@ -62,7 +62,7 @@ pub(in crate::scan) fn fold(
     });
 }
 
-/// Whether every letter of `text` from a script with words of its own passes for a Latin letter.
+/// Whether every letter of `text` from a script with its own words looks like a Latin letter.
 pub(in crate::scan) fn is_latin(text: &str) -> bool {
     let mut others = text.chars().filter(|char| has_own_words(*char));
     others.all(passes_for_latin)
@@ -96,7 +96,7 @@ fn is_among_latin(last: Option<char>, rest: &str) -> bool {
     is_start && count >= 2
 }
 
-/// Returns the words that mix Latin letters with look-alikes from scripts that have words of their own.
+/// Returns the words that mix Latin letters with look-alikes from scripts that have their own words.
 pub(in crate::scan) fn disguised(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let bytes = text.as_bytes();
@@ -131,7 +131,8 @@ pub(in crate::scan) fn disguised(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether a word has at least two Latin letters and a look-alike, and no other letter of the look-alike's script.
+/// Whether a word has at least two Latin letters and a look-alike, and no other letter from the script of the
+/// look-alike.
 fn is_disguised(word: &str) -> bool {
     let latin = word.chars().filter(char::is_ascii_alphabetic).count();
     let mut others = word.chars().filter(|char| has_own_words(*char)).peekable();

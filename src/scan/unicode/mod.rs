@@ -63,7 +63,7 @@ pub(in crate::scan) fn stripped(text: &str) -> Option<Stripped> {
     replaced(text, false, |_, _| {})
 }
 
-/// Returns `text` with its suspicious characters removed or shown; `None` if it has none.
+/// Returns `text` with its suspicious characters removed or made visible; `None` if it has none.
 pub(in crate::scan) fn neutral(text: &str, how: Neutral) -> Option<String> {
     let once = |text: &str| {
         let replaced = replaced(text, true, |out, found| {
@@ -74,7 +74,7 @@ pub(in crate::scan) fn neutral(text: &str, how: Neutral) -> Option<String> {
         replaced.map(|replaced| replaced.text)
     };
     let mut clean = once(text)?;
-    // The two sides of a gap may form a new sequence: a selector after the base of another.
+    // The text before and after a removed character may form a new sequence, such as a selector after another base.
     while let Some(next) = once(&clean) {
         clean = next;
     }
@@ -106,7 +106,7 @@ fn replaced(text: &str, hyphenates: bool, write: impl Fn(&mut String, &str)) -> 
 fn each(text: &str, hyphenates: bool, mut found: impl FnMut(Range<usize>, &'static str, Severity)) {
     let bytes = text.as_bytes();
     let mut at = 0;
-    // End of the sequence that excuses the characters in it.
+    // The end of the sequence that excuses its characters.
     let mut excused = 0;
     while at < bytes.len() {
         let byte = bytes[at];
@@ -147,13 +147,13 @@ fn control(byte: u8, next: Option<&u8>) -> (&'static str, Severity) {
     }
 }
 
-/// Whether people write `char` between `before` and `after`.
+/// Whether honest text has `char` between `before` and `after`.
 fn is_excused(char: char, before: &str, after: &str) -> bool {
     let last = before.chars().next_back();
     let next = after.chars().next();
     let is_in = |set: &Ranges, char: Option<char>| char.is_some_and(|char| set.has(char));
     match char {
-        // A mark at the very start names the encoding of the text.
+        // A byte order mark at the start of the text is allowed.
         '\u{FEFF}' => before.is_empty(),
         SOFT_HYPHEN => last.is_some_and(char::is_alphabetic) && next.is_some_and(char::is_alphabetic),
         '\u{200D}' => {
@@ -171,7 +171,7 @@ fn is_excused(char: char, before: &str, after: &str) -> bool {
     }
 }
 
-/// Whether a joiner between `before` and `after` makes one emoji of two.
+/// Whether a joiner between `before` and `after` combines two emoji.
 fn joins_emoji(before: &str, after: &str) -> bool {
     let mut back = before.chars().rev();
     let mut last = back.next();
@@ -216,12 +216,12 @@ fn flag_of_tags(text: &str, before: &str) -> Option<usize> {
         .map(String::len)
 }
 
-/// Whether the copies that rules read leave out `char`.
+/// Whether the copies that rules read omit `char`.
 pub(in crate::scan) fn is_ignored(char: char) -> bool {
     CLASSES.suspicious.has(char) && !matches!(char, '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Returns the ASCII character that models read for a tag character.
+/// Returns the ASCII character that models read in a tag character.
 pub(in crate::scan) fn untagged(char: char) -> Option<u8> {
     matches!(char, '\u{E0020}'..='\u{E007E}').then_some(char as u8 & 0x7f)
 }

@@ -1,4 +1,4 @@
-//! Tests of characters: every code point, what people write, what attackers write.
+//! Tests of characters: every code point, honest text, and attacks.
 
 use proptest::prelude::*;
 

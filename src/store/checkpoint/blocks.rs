@@ -1,4 +1,4 @@
-//! The blocks of a checkpoint file: cut and summed at writing, checked at the first access.
+//! The blocks of a checkpoint file: their checksums are computed at writing and checked at the first access.
 //!
 //! # Layer
 //! L4. Part of checkpoint/. Knows blocks, not their content.
@@ -170,8 +170,8 @@ impl Blocks {
         Ok(bytes)
     }
 
-    /// Reads all blocks from the file, never from the map, and hands `visit` each run of blocks that cannot be read or are
-    /// damaged: its offset and its bytes. `progress` gets the bytes of each piece.
+    /// Reads all blocks from the file, never from the map. Passes each run of unreadable or damaged blocks to `visit`,
+    /// with its offset and its bytes. `progress` receives the bytes of each piece.
     ///
     /// # Errors
     /// The error of `progress`.
@@ -219,7 +219,7 @@ pub(super) struct BlockWriter<'a> {
 }
 
 impl<'a> BlockWriter<'a> {
-    /// A writer behind the header of an empty file; `progress` gets the bytes of each write.
+    /// Creates a writer after the header of an empty file; `progress` receives the bytes of each write.
     pub(super) fn new(file: &'a dyn DiskFile, progress: &'a mut dyn FnMut(u64) -> Result<()>) -> Self {
         Self {
             file,

@@ -30,7 +30,7 @@ pub(crate) fn check(disk: &dyn Disk, log: LogId, progress: &mut Progress<'_>) ->
                 findings.extend(other_log(&checkpoint, log));
                 check_content(&checkpoint, &mut findings, progress)?;
             }
-            // Another process has written newer ones.
+            // Another process has written newer checkpoints and removed this one.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => findings.push(of_error(&file.name, 0, &error)),
         }
@@ -53,10 +53,10 @@ pub(super) fn other_log(checkpoint: &Checkpoint, log: LogId) -> Option<Finding> 
     Some(Finding::new(severity, checkpoint.name(), 0, cause))
 }
 
-/// Reads a new file back, and verifies that it is whole and has this header.
+/// Reads a new file back, and checks that it is whole and has this header.
 ///
 /// # Errors
-/// `Corrupt` if not; `Io`, and the error of `progress`.
+/// `Corrupt` if it is not; `Io`, and the error of `progress`.
 pub(super) fn verify_file(
     disk: &dyn Disk,
     name: &str,
@@ -137,13 +137,13 @@ const CHECKS: [(Section, Check); 10] = [
     (Section::References, check_references),
 ];
 
-/// The error of a section whose blocks are whole and whose rows break a rule.
+/// Returns the error of a section whose blocks are whole and whose rows break a rule.
 fn contradiction(checkpoint: &Checkpoint, section: Section, cause: Cause) -> Error {
     let offset = checkpoint.header().extent(section).offset;
     damaged(checkpoint.name(), offset, cause)
 }
 
-/// CKR-1: keys rise, so no key is there twice.
+/// CKR-1: keys rise, so no key occurs twice.
 fn rising<K: Ord>(
     checkpoint: &Checkpoint,
     section: Section,
@@ -160,7 +160,7 @@ fn rising<K: Ord>(
     Ok(())
 }
 
-/// Numbers, batches and times of commits rise, and the history tree is one.
+/// Checks that seqs, batches and times of commits rise, and that the history tree is valid.
 fn check_commits(checkpoint: &Checkpoint, section: Section) -> Result<()> {
     let rows = || checkpoint.commits().iter();
     rising(checkpoint, section, rows().map(|row| Ok(row?.seq)))?;
@@ -177,7 +177,7 @@ fn check_index(
 ) -> Result<()> {
     let (index, commits) = (checkpoint.rows::<DigestRow>(section), checkpoint.commits());
     rising(checkpoint, section, index.iter())?;
-    // As many rows as commits, all different and each right: every commit has one.
+    // The index has as many rows as there are commits, all different and each correct, so every commit has one.
     let mut is_right = index.len() == commits.len();
     for row in index.iter() {
         let row = row?;
@@ -190,7 +190,7 @@ fn check_index(
     Err(contradiction(checkpoint, section, Cause::IndexMismatch))
 }
 
-/// References fill their section.
+/// Checks that the references fill their section.
 fn check_references(checkpoint: &Checkpoint, section: Section) -> Result<()> {
     let mut bytes = 0;
     for reference in checkpoint.references() {
@@ -202,7 +202,7 @@ fn check_references(checkpoint: &Checkpoint, section: Section) -> Result<()> {
     Err(contradiction(checkpoint, section, Cause::ReferenceSection))
 }
 
-/// Every state has the root of its commit, and every node below it the digest that its parent states.
+/// Checks that every state has the root of its commit, and every node the digest in its parent.
 fn check_states(checkpoint: &Checkpoint, section: Section) -> Result<()> {
     rising(
         checkpoint,

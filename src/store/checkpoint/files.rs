@@ -16,21 +16,21 @@ const KEPT: usize = 2;
 /// A file in the folder of checkpoints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CheckpointFile {
-    /// Its name in the store.
+    /// Its path, relative to the store.
     pub(crate) name: String,
     pub(crate) number: u64,
     /// Whether it has its final name.
     pub(crate) is_finished: bool,
 }
 
-/// The error of damage in a checkpoint.
+/// Returns the error of damage in a checkpoint.
 pub(super) fn damaged(name: &str, offset: u64, cause: Cause) -> Error {
     Error::damaged(Damage::new(name, offset, cause))
         .with_code(ErrorCode::CheckpointDamaged)
         .with_hint("a checkpoint is derived: remove it, and the log is read instead")
 }
 
-/// The finding of an error about a checkpoint, at `offset` if the error has no place.
+/// Converts an error about a checkpoint to a finding, at `offset` if the error has no place.
 pub(super) fn of_error(name: &str, offset: u64, error: &Error) -> Finding {
     let place = error.damage().and_then(|damage| damage.offset);
     Finding::new(Severity::Derived, name, place.unwrap_or(offset), error.cause())
@@ -50,7 +50,7 @@ pub(super) fn file_number(name: &str) -> Option<u64> {
     (file_name(number) == name).then_some(number)
 }
 
-/// The checkpoints of a store, finished or not, the oldest first. Other files in the folder are left out.
+/// Returns the checkpoints of a store, finished or not, oldest first. Other files in the folder are left out.
 ///
 /// # Errors
 /// `Io` if the folder cannot be listed.
@@ -83,7 +83,7 @@ pub(super) fn remove_files(disk: &dyn Disk, files: &[CheckpointFile]) -> Result<
     for file in files {
         match disk.remove(&file.name) {
             Ok(()) => removed += 1,
-            // A folder under the name of a checkpoint holds none.
+            // If the path is not a folder, there are no checkpoints.
             Err(error) if error.kind() == io::ErrorKind::NotFound || is_not_regular(&error) => {}
             Err(error) => failed = Err(Error::io(format!("cannot remove {}", file.name), error)),
         }
@@ -95,7 +95,7 @@ pub(super) fn remove_files(disk: &dyn Disk, files: &[CheckpointFile]) -> Result<
     failed.map(|()| removed)
 }
 
-/// Removes the checkpoints that `newest` makes superfluous. Failures are left for the next one.
+/// Removes the checkpoints that `newest` makes superfluous. The next call retries failures.
 pub(super) fn remove_old(disk: &dyn Disk, newest: u64) {
     let files = list(disk).unwrap_or_default();
     let finished = files.iter().filter(|file| file.is_finished).count();

@@ -27,7 +27,7 @@ const CRC_BYTES: usize = 4;
 pub(crate) struct LogId {
     pub(crate) instance: [u8; 16],
     pub(crate) hash: HashAlgorithm,
-    /// How often the log was rewritten. Places of another epoch are invalid.
+    /// Number of rewrites of the log. Places of another epoch are invalid.
     pub(crate) epoch: u64,
 }
 
@@ -136,17 +136,17 @@ pub(super) struct Header {
     pub(super) versions: u64,
     /// Number of erased versions of objects.
     pub(super) erased: u64,
-    /// The number of the file; the place of each of its nodes contains it.
+    /// The number of the file; the place of each of its nodes contains this number.
     pub(super) number: u64,
     pub(super) sections: [Extent; Section::ALL.len()],
     /// The checksum of the table of checksums.
     pub(super) table_sum: u32,
 }
 
-/// The bits of a node's place that hold its offset in the file.
+/// The bits of a node's place for its offset in the file.
 const OFFSET_BITS: u32 = 40;
-/// The higher bits, which hold the number of the file, so that a node is not looked up in another file. The highest bit
-/// is reserved for other sources of nodes.
+/// The higher bits, for the number of the file, so that a node is not looked up in another file. The highest bit is
+/// reserved for other sources of nodes.
 const NUMBER_MASK: u64 = (1 << (63 - OFFSET_BITS)) - 1;
 
 /// Distinguishes the nodes of different files: file numbers start again after a rewrite.

@@ -1,16 +1,16 @@
 //! Checkpoints: self-contained files that replace reading the log up to a position.
 //!
-//! A checkpoint covers the log up to a position: the nodes of the head's state and of some past ones, the places of records by
-//! digest, the commits and the references. It is derived: it may be deleted at any time, and a reader that meets damage in one
-//! reads the log instead. The two newest are kept. A file is mapped and checked block by block as it is touched, so opening one
-//! does not read it.
+//! A checkpoint covers the log up to a position: the nodes of the head's state and of some past ones, the places of
+//! records by digest, the commits and the references. It is derived: it may be deleted at any time, and a reader that
+//! finds one damaged reads the log instead. The two newest are kept. A file is mapped and checked block by block at the
+//! first access, so opening one does not read all of it.
 //!
 //! # Layer
 //! L4. Knows tries and digests, but neither the catalog nor the records at the places.
 //!
 //! # Invariants
 //! - CKP-1: every read returns the bytes that were written, or an error with the code [`ErrorCode::CheckpointDamaged`].
-//! - CKP-2: a failure to write a checkpoint leaves those that were there as they were.
+//! - CKP-2: a failure to write a checkpoint leaves the existing ones unchanged.
 //!
 //! # After a crash
 //! docs/durability.md; a file counts only under its final name.
@@ -45,11 +45,11 @@ pub(crate) struct Standing {
     pub(crate) bytes: u64,
     /// The covered position of the log and the number of commits in it; `None` if the header cannot be read.
     pub(crate) covers: Option<(Position, u64)>,
-    /// Why it is not used.
+    /// The reason why it is not used.
     pub(crate) unusable: Option<Cause>,
 }
 
-/// Reads the header of every checkpoint, the newest first. `log` is the log that they should be of, if known.
+/// Reads the header of every checkpoint, newest first. `log` is the log to which they should belong, if known.
 ///
 /// # Errors
 /// `Io` if the folder cannot be listed.
@@ -95,7 +95,7 @@ pub(crate) fn open_newest(
                 None => return Ok((Some(checkpoint), findings)),
                 Some(found) => findings.push(found),
             },
-            // Another process has written newer ones.
+            // Another process has written newer checkpoints and removed this one.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => findings.push(of_error(&file.name, 0, &error)),
         }
@@ -103,11 +103,11 @@ pub(crate) fn open_newest(
     Ok((None, findings))
 }
 
-/// Returns the positions up to which the log was durable when its checkpoints were made, from the headers that are
-/// whole.
+/// Returns the positions up to which the log was durable when its checkpoints were made, from the undamaged headers.
 ///
 /// # Errors
-/// `Io` if the folder cannot be listed or a header not be read: it may be needed to tell damage from a torn tail.
+/// `Io` if the folder cannot be listed or a header cannot be read: it may be needed to distinguish damage from a torn
+/// tail.
 pub(crate) fn positions(disk: &dyn Disk, log: LogId) -> Result<Vec<Position>> {
     let mut positions = Vec::new();
     for file in list(disk)?.into_iter().filter(|file| file.is_finished) {
@@ -120,8 +120,8 @@ pub(crate) fn positions(disk: &dyn Disk, log: LogId) -> Result<Vec<Position>> {
     Ok(positions)
 }
 
-/// Opens every readable checkpoint of a store, of any epoch, the newest first. Their states and commit digests are
-/// valid in every epoch; their places are not.
+/// Opens every readable checkpoint of a store, of any epoch, newest first. Their states and commit digests are valid in
+/// every epoch; their places are not.
 ///
 /// # Errors
 /// `Io` if the folder cannot be listed.
@@ -136,7 +136,7 @@ pub(crate) fn open_any(
     Ok(opened.filter(|checkpoint| is_of(checkpoint.log())).collect())
 }
 
-/// Removes all checkpoints, finished or not; returns how many files.
+/// Removes all checkpoints, finished or not; returns the number of files.
 ///
 /// # Errors
 /// `Io` if one cannot be removed; the others are still removed.
@@ -147,8 +147,8 @@ pub(crate) fn remove_all(disk: &dyn Disk) -> Result<usize> {
     remove_files(disk, &list(disk)?)
 }
 
-/// Removes checkpoints of the log before a rewrite that was interrupted, and with them all unfinished ones. Returns the
-/// number of files.
+/// Removes checkpoints from before an interrupted rewrite, and then all unfinished ones too. Returns the number of
+/// files.
 ///
 /// # Errors
 /// `Io` if one cannot be read or removed; the others are still removed.
@@ -171,7 +171,7 @@ pub(crate) fn remove_outdated(disk: &dyn Disk, log: LogId) -> Result<usize> {
     if outdated.is_empty() {
         return failed.map(|()| 0);
     }
-    // An unfinished one does not name its log; its writer, if any, loses only time.
+    // An unfinished file does not name its log; if its writer still runs, it loses only time.
     files.extend(outdated);
     remove_files(disk, &files).and_then(|count| failed.map(|()| count))
 }

@@ -114,12 +114,12 @@ impl Checkpoint {
         self.rows(Section::Commits)
     }
 
-    /// Returns the commit with this number, if it is kept.
+    /// Returns the commit with this seq, if it is kept.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if its row cannot be read.
     pub(crate) fn commit(&self, seq: u64) -> Result<Option<CommitRow>> {
-        // Numbers rise by one except at gaps, so the row with that index is mostly the right one.
+        // Seqs rise by one except at gaps, so the row with that index is mostly the right one.
         if let Some(row) = self.commits().get(seq)?.filter(|row| row.seq == seq) {
             return Ok(Some(row));
         }
@@ -127,7 +127,7 @@ impl Checkpoint {
         Ok(newest.filter(|row| row.seq == seq))
     }
 
-    /// Returns the newest commit whose number is at most `seq`.
+    /// Returns the newest commit whose seq is at most `seq`.
     ///
     /// # Errors
     /// As [`Self::commit`].
@@ -188,7 +188,7 @@ impl Checkpoint {
     pub(crate) fn references(&self) -> impl Iterator<Item = Result<(u64, Vec<u8>)>> + '_ {
         let extent = self.header.extent(Section::References);
         let mut next = Some(extent.offset);
-        // A reference of unknown length hides all later ones.
+        // After a reference of unknown length, the later ones cannot be found.
         (0..extent.rows).map_while(move |_| {
             let at = next?;
             let reference = self.reference(at, extent.end());
@@ -260,7 +260,7 @@ fn open_head(disk: &dyn Disk, name: &str) -> Result<(Arc<dyn DiskFile>, Header)>
     Ok((file, header))
 }
 
-/// The log that a file is derived from, and how far it covers it, from its header alone.
+/// Returns the log that a file is derived from, and the position that it covers, from its header alone.
 ///
 /// # Errors
 /// As [`Checkpoint::open`].

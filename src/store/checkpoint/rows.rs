@@ -38,7 +38,7 @@ pub(crate) trait Row: Copy + 'static {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CommitRow {
     pub(crate) seq: u64,
-    /// The batch that holds it.
+    /// The batch of the commit.
     pub(crate) batch: u64,
     /// Microseconds; rises with `seq`.
     pub(crate) time: i64,
@@ -70,7 +70,7 @@ impl Row for CommitRow {
             .counts
             .map(|counts| [counts.added, counts.changed, counts.removed])
             .and_then(|counts| {
-                // A commit with more changes than fit has an unknown count.
+                // A count that does not fit is stored as unknown.
                 let fits = counts.iter().all(|count| *count < u64::from(NOT_COUNTED));
                 fits.then(|| counts.map(|count| count as u32))
             });
@@ -108,7 +108,7 @@ fn take_counts(reader: &mut Reader<'_>) -> Result<Option<ChangeCounts>, DecodeEr
 /// A state with its nodes in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StateRow {
-    /// The number of its commit.
+    /// The seq of its commit.
     pub(crate) seq: u64,
     pub(crate) root: Root,
     /// Number of ids.
@@ -120,7 +120,7 @@ pub(crate) struct StateRow {
 }
 
 impl StateRow {
-    /// The top node of the state.
+    /// Returns the top node of the state.
     pub(crate) fn top(&self) -> StoredNode {
         StoredNode {
             digest: *self.root.as_bytes(),

@@ -1,10 +1,10 @@
-//! Writes a checkpoint: whole, read back and verified before it gets its name.
+//! Writes a checkpoint, reads it back and verifies it before it gets its name.
 //!
 //! # Layer
 //! L4. Part of checkpoint/.
 //!
 //! # Invariants
-//! - CKW-1: a checkpoint gets its name only after its file was synced, read back and verified whole.
+//! - CKW-1: a checkpoint gets its name only after its file was synced, read back and verified as a whole.
 //!
 //! # After a crash
 //! A file without its final name stays and is never read; the next checkpoint removes it.
@@ -29,7 +29,7 @@ pub(crate) type Source<'a, R> = Box<dyn Iterator<Item = Result<R>> + 'a>;
 
 /// A state to write.
 pub(crate) struct State<'a> {
-    /// The number of its commit.
+    /// The seq of its commit.
     pub(crate) seq: u64,
     /// The trie; an older checkpoint may store it or parts of it.
     pub(crate) trie: &'a Trie,
@@ -46,22 +46,22 @@ pub(crate) struct Contents<'a> {
     pub(crate) versions: u64,
     /// Number of erased versions.
     pub(crate) erased: u64,
-    /// Rising by `seq`, the head's last.
+    /// The states, rising by `seq`, the head's last.
     pub(crate) states: &'a [State<'a>],
-    /// In any order, as `texts` and `first_written` are.
+    /// The rows in any order, like `texts` and `first_written`.
     pub(crate) objects: Source<'a, DigestRow>,
     pub(crate) texts: Source<'a, DigestRow>,
-    /// Rising by `seq`.
+    /// The commits, rising by `seq`.
     pub(crate) commits: Source<'a, CommitRow>,
-    /// Of equal keys, the earliest time wins.
+    /// The first writes; of equal keys, the earliest time wins.
     pub(crate) first_written: Source<'a, FirstWritten>,
-    /// In any order.
+    /// The parents of objects, in any order.
     pub(crate) children: Source<'a, ChildRow>,
-    /// Rising.
+    /// The gaps, in rising order.
     pub(crate) gaps: &'a [Gap],
-    /// Batch and canonical bytes, in the order of the log.
+    /// The references: batch and canonical bytes, in the order of the log.
     pub(crate) references: Source<'a, (u64, Vec<u8>)>,
-    /// Over all commits up to the position.
+    /// The tree over all commits up to the position.
     pub(crate) history: &'a HistoryTree,
 }
 
@@ -70,7 +70,7 @@ pub(crate) type Progress<'a> = dyn FnMut(u64) -> Result<()> + 'a;
 
 /// Writes a checkpoint, and removes all but the two newest.
 ///
-/// `source` has the stored nodes of the states. `progress` gets the bytes of each piece that was written or read
+/// `source` has the stored nodes of the states. `progress` receives the bytes of each piece that was written or read
 /// back.
 ///
 /// # Errors
@@ -171,7 +171,7 @@ struct Sections<'a> {
 }
 
 impl Sections<'_> {
-    /// Writes the next section by `put`, which returns its rows.
+    /// Writes the next section with `put`, which returns the number of its rows.
     fn section(
         &mut self,
         section: Section,

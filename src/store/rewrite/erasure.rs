@@ -1,4 +1,4 @@
-//! The erased digests, found in every record that holds them.
+//! The erased digests, and the markers that replace their records.
 //!
 //! # Layer
 //! L4.
@@ -12,7 +12,7 @@ use crate::object::Object;
 use crate::store::records::digest_of;
 use crate::store::rewritten::Erased;
 
-/// The erased digests, and the commit that erases them.
+/// The digests to erase, each with the erasing commit.
 #[derive(Default)]
 pub(crate) struct Erasure {
     /// Versions, contents and texts.
@@ -20,7 +20,7 @@ pub(crate) struct Erasure {
 }
 
 impl Erasure {
-    /// The marker that replaces an object record, if it is erased.
+    /// Returns the marker that replaces an object record, if it is erased.
     pub(super) fn of_object(&self, suite: HashSuite, body: &Bytes) -> Option<Erased> {
         if self.digests.is_empty() {
             return None;
@@ -31,7 +31,7 @@ impl Erasure {
         Some(erased(Some(suite.key_path(object.id())), digest, by))
     }
 
-    /// The marker that replaces a content or text record, if it is erased.
+    /// Returns the marker that replaces a content or text record, if it is erased.
     pub(super) fn of_text(&self, suite: HashSuite, record: &Record) -> Option<Erased> {
         if self.digests.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! Marks the live records: those that states of kept commits, references and saved drafts need.
+//! Marks the live records: those that the states of kept commits, references and saved drafts need.
 //!
 //! # Layer
 //! L4.
@@ -14,13 +14,13 @@ use crate::store::Store;
 use crate::store::commits::CommitEntry;
 use crate::trie::Trie;
 
-/// The need of a reference or a draft, which does not wait for a commit.
+/// Marks a record that a reference or a draft needs, independent of any commit.
 pub(super) const NO_COMMIT: u32 = u32::MAX;
 
 /// The commits that need a record.
 #[derive(Clone, Copy)]
 struct Need {
-    /// The first kept commit that needs it, counted from 0, or [`NO_COMMIT`].
+    /// The index of the first kept commit that needs it, or [`NO_COMMIT`].
     first: u32,
     /// Whether its sources are marked too. The sources of a source are not.
     with_sources: bool,
@@ -36,7 +36,7 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Keeps every record, each where it is.
+    /// Keeps every record in its batch.
     pub(crate) fn everything() -> Self {
         Self {
             everything: true,
@@ -44,7 +44,8 @@ impl Live {
         }
     }
 
-    /// The first kept commit that needs the record at `place`, counted from 0, or [`NO_COMMIT`]; `None` if none does.
+    /// Returns the index of the first kept commit that needs the record at `place`, or [`NO_COMMIT`]; `None` if nothing
+    /// needs it.
     pub(super) fn first_need(&self, place: Locator) -> Option<u32> {
         let need = self.places.get(&place.to_u64()).map(|need| need.first);
         need.or_else(|| self.everything.then_some(NO_COMMIT))
@@ -57,7 +58,7 @@ impl Live {
 }
 
 impl Store {
-    /// Marks the records for the states of these commits (places in the line), all references and all drafts. Calls
+    /// Marks the records for the states of these commits (indexes in the line), all references and all drafts. Calls
     /// `step` for each object.
     ///
     /// # Errors
@@ -177,7 +178,7 @@ impl Store {
     /// Marks the record of an object, its content, and its sources if `with_sources`.
     fn mark_object(&self, live: &mut Live, place: Locator, need: u32, with_sources: bool) -> Result<()> {
         let known = live.places.get(&place.to_u64()).copied();
-        // A source may be live itself: then its own sources are still to be marked.
+        // A source may be live already, but its own sources are still unmarked.
         if known.is_some_and(|known| known.with_sources || !with_sources) {
             return Ok(());
         }
@@ -208,13 +209,13 @@ impl Store {
     }
 }
 
-/// Marks one record that names no other one.
+/// Marks one record that names no other record.
 fn mark_place(live: &mut Live, place: Locator, first: u32) {
     let need = live.places.entry(place.to_u64()).or_insert(Need {
         first,
         with_sources: false,
     });
-    // A content is written no later than a draft's object that names it, and that object waits for no commit.
+    // A draft's object does not wait for a commit. A content that it names is written no later than the object.
     if first == NO_COMMIT {
         need.first = NO_COMMIT;
     }

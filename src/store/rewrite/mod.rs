@@ -1,16 +1,16 @@
-//! Rewriting the log, batch by batch, without unneeded and without erased records.
+//! Rewriting the log, batch by batch, without unneeded and erased records.
 //!
-//! The rewrite reads the batches in order and writes them in order. A kept commit keeps its batch unchanged if the
-//! commit before it is kept too. After a gap, its batch states the changes since the last kept commit. A record moves
-//! to the first kept commit that needs it, which may be later than before.
+//! The rewrite keeps the order of batches. A kept commit keeps its batch unchanged if the commit before it is kept too.
+//! After a gap, the batch contains the changes since the last kept commit. A record moves to the first kept commit that
+//! needs it, which may be later than before.
 //!
 //! # Layer
 //! L4. Knows records and states; does not know segments or the policy of retention.
 //!
 //! # Invariants
-//! - REW-1: replaying the new log gives the kept commits with their digests, numbers and roots, in their order.
-//! - REW-2: never more batches come out than have gone in, so the new log fits under the numbers of the old one.
-//! - REW-3: no byte of an erased record, and no copy of it, comes out.
+//! - REW-1: replaying the new log gives the kept commits with their digests, seqs and roots, in their order.
+//! - REW-2: a rewrite never has more batches than its source, so the new log fits under the numbers of the old one.
+//! - REW-3: no byte of an erased record, and no copy of it, is written.
 //!
 //! # Format
 //! docs/format.md, "Rewritten logs".
@@ -40,12 +40,12 @@ use mark::NO_COMMIT;
 /// Bytes of moved records that become a batch of their own, if a batch number is free.
 const MOVED_BYTES: u64 = 4 << 20;
 
-/// Takes the batches of the new log, each with the head after it.
+/// Receives the batches of the new log, each with the head after it.
 pub(crate) type Sink<'a> = dyn FnMut(BatchBuilder, CommitDigest) -> Result<()> + 'a;
 
 /// The kept commits and the erased records.
 pub(crate) struct Plan<'a> {
-    /// Places of the kept commits in the line, rising; the newest commit is one of them.
+    /// Indexes of the kept commits in the line, rising; the newest commit is one of them.
     pub(crate) kept: &'a [usize],
     /// The records that the kept commits, the references and the drafts need.
     pub(crate) live: &'a Live,
@@ -175,7 +175,8 @@ impl Rewriter<'_> {
         Ok((entry.batch == batch.number).then_some((index, entry)))
     }
 
-    /// Returns whether the batch of a kept commit can stay unchanged: its basis is written before it.
+    /// Returns whether the batch of a kept commit can stay unchanged: all records that it depends on are written before
+    /// it.
     fn stands_alone(&self, index: usize, entry: &CommitEntry, batch: &Batch) -> Result<bool> {
         let has = |kind| batch.records.iter().any(|record| record.kind == kind);
         if has(RecordKind::Base) {
@@ -183,7 +184,7 @@ impl Rewriter<'_> {
         }
         let before = self.next_kept.checked_sub(1);
         let before = before.and_then(|before| self.plan.kept.get(before).copied());
-        // The record of a linked version may move to this batch. Then the batch must state its time.
+        // The record of a linked version may move to this batch, so the batch must contain its time.
         if before != index.checked_sub(1) || has(RecordKind::Link) || self.brings_back(entry)? {
             return Ok(false);
         }
@@ -198,7 +199,7 @@ impl Rewriter<'_> {
     }
 
     /// Returns whether the commit writes a removed id again. Commits that know the id's first write may be thinned, so
-    /// the batch must state it.
+    /// the batch must contain its time.
     fn brings_back(&self, entry: &CommitEntry) -> Result<bool> {
         let Some(before) = &self.before else {
             return Ok(false);
@@ -254,7 +255,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// The record if a commit needs it, or the marker of its erasure (REW-3).
+    /// Returns the record if a commit needs it, or the marker of its erasure (REW-3).
     fn without_erased(&self, record: &Record) -> Option<Record> {
         let suite = self.store.suite;
         let erased = match record.kind {
@@ -277,7 +278,7 @@ impl Rewriter<'_> {
         let waits_for = (need != NO_COMMIT).then_some(need as usize);
         let stays = match fate {
             Fate::AsItWas | Fate::StatedAnew => waits_for.is_none_or(|kept| kept <= self.next_kept),
-            // The commit that needs it may be written already.
+            // The commit that needs the record may be written already.
             Fate::WithoutCommit => waits_for.is_none_or(|kept| kept < self.next_kept),
             Fate::Thinned => false,
         };
@@ -294,7 +295,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Whether this is the newest reference of its name.
+    /// Returns whether this is the newest reference of its name.
     fn is_current(&self, reference: &Reference, batch: u64) -> bool {
         let references = self.store.references();
         let current = references.get(&reference.name);
@@ -317,7 +318,7 @@ impl Rewriter<'_> {
         self.gap.clear();
     }
 
-    /// Writes the map of a commit: all of it for the first kept one, else the changes since the kept one before.
+    /// Writes the map of a commit: a whole map for the first kept one, else the changes since the kept one before.
     fn state(&self, entry: &CommitEntry, builder: &mut BatchBuilder) -> Result<()> {
         let trie = self.store.state(entry)?;
         let mut bytes = Vec::new();
@@ -360,8 +361,8 @@ impl Rewriter<'_> {
         })
     }
 
-    /// Writes the records that wait for the commit of this batch. They get batches of their own while the numbers
-    /// suffice (REW-2), and else go into this one.
+    /// Writes the records that wait for the commit of this batch. They get separate batches while the numbers suffice
+    /// (REW-2), and else join this one.
     fn put_moved(&mut self, number: u64, builder: &mut BatchBuilder) -> Result<()> {
         for record in self.moved.remove(&self.next_kept).unwrap_or_default() {
             self.waiting.add(record.kind, unlinked(&record), &record.body);
@@ -374,7 +375,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// Hands out a batch with the waiting records; nothing if both are empty.
+    /// Passes on a batch with the waiting records, unless both are empty.
     fn put(&mut self, batch: BatchBuilder) -> Result<()> {
         let batch = std::mem::take(&mut self.waiting).followed_by(batch);
         if batch.is_empty() {

@@ -18,7 +18,7 @@ use super::guess::Left;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SalvageReport {
-    /// Commits that are kept, with their digests.
+    /// Commits that keep their digests.
     pub commits: u64,
     /// Versions of objects that are kept.
     pub versions: u64,
@@ -30,7 +30,7 @@ pub struct SalvageReport {
     pub unsure: Vec<Finding>,
     /// Other findings, which lose nothing.
     pub derived: Vec<Finding>,
-    /// Ids that left the state because their version is lost.
+    /// Ids that left the state because their versions are lost.
     pub lost_ids: Vec<String>,
     /// The key paths of lost objects whose id no remaining version names.
     pub lost_keys: Vec<KeyPath>,
@@ -38,7 +38,7 @@ pub struct SalvageReport {
     pub older_ids: Vec<String>,
     /// Lost commits, without thinned ones.
     pub lost_commits: u64,
-    /// Snapshots and other references whose commit is not kept.
+    /// Snapshots and other references whose commit is lost.
     pub lost_references: Vec<String>,
     /// Ids of the newest state that lost only their content.
     pub lost_contents: Vec<String>,
@@ -220,7 +220,7 @@ impl Salvager<'_> {
             }
             self.output.need_texts(reference.reason)?;
             if reference.lane.is_some() {
-                // Named by its batch, so that no later snapshot has the same name.
+                // The batch number in the name keeps later snapshots from having the same name.
                 reference.name = ReferenceName::of_ring(self.output.batches + 1);
             }
             let mut batch = BatchBuilder::new();

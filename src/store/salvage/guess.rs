@@ -22,7 +22,7 @@ use super::index::Index;
 pub(super) struct Guess<'a> {
     index: &'a Index,
     state: Trie,
-    /// The number of its commit.
+    /// The seq of its commit.
     pub(super) seq: Option<u64>,
     /// The newest whole earlier version of each entry with a lost version.
     earlier: HashMap<KeyPath, Entry>,
@@ -97,7 +97,7 @@ impl<'a> Guess<'a> {
                 left.lost.insert(entry.key);
             }
         }
-        // A proven state has no cycle, so a replaced version closes this one.
+        // A proven state has no cycle, so any cycle contains a replaced version.
         let starts: Vec<KeyPath> = if is_proven {
             left.older.iter().copied().collect()
         } else {
@@ -111,7 +111,7 @@ impl<'a> Guess<'a> {
     /// Removes one object of each cycle of parents that is reached from `starts` (SVN-2): one with an earlier version, and
     /// of several the one written first, because later moves are unknown.
     fn break_cycles(&self, damaged: &DamagedLog, starts: &[KeyPath], left: &mut Left) -> Result<()> {
-        // From where the way up is known to end.
+        // Objects whose chain of parents is known to end.
         let mut ending: HashSet<KeyPath> = HashSet::new();
         for start in starts {
             let (mut way, mut steps) = (Vec::new(), HashMap::new());

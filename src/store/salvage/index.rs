@@ -4,8 +4,8 @@
 //! L4. Part of salvage/. Bodies stay in their files.
 //!
 //! # Invariants
-//! - SVI-1: no record counts that is older than its erasure.
-//! - SVI-2: no number of a commit counts that counting on from it overflows.
+//! - SVI-1: a record older than its erasure does not count.
+//! - SVI-2: no accepted seq of a commit is so large that later ones overflow.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,7 +18,7 @@ use crate::store::records::digest_of;
 use crate::store::replay::add_links;
 use crate::store::rewritten::{Erased, MapRecord, gap_digests};
 
-/// The largest accepted commit number (SVI-2).
+/// The largest accepted seq (SVI-2).
 pub(super) const SEQ_MAX: u64 = u64::MAX / 2;
 
 /// The place of a record.
@@ -32,7 +32,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The same as older than all else: its number is of another log.
+    /// Returns the place marked as older than all others: its batch number belongs to another log.
     pub(super) fn of_orphaned(self) -> Self {
         let (_, number) = self.written;
         Self {
@@ -60,17 +60,17 @@ pub(super) struct PieceEntry {
 /// All pieces of a log, with an index of their records.
 #[derive(Default)]
 pub(super) struct Index {
-    /// The pieces by rising number, one of each.
+    /// The pieces by rising number, one for each number.
     pub(super) pieces: Vec<PieceEntry>,
     pub(super) objects: HashMap<[u8; DIGEST_LEN], Place>,
     /// Contents and texts.
     pub(super) texts: HashMap<[u8; DIGEST_LEN], Place>,
     /// Erased digests, with the commits that erased them and the ages of the segments that record it.
     pub(super) erased: HashMap<[u8; DIGEST_LEN], Vec<(CommitDigest, u64)>>,
-    /// The batch number of each commit, by chain: a rewrite numbers batches anew.
+    /// The batch number of each commit, by chain: a rewrite numbers batches again.
     pub(super) batches: HashMap<(u64, CommitDigest), u64>,
     pub(super) commits: HashMap<CommitDigest, Commit>,
-    /// Thinned commits, by number.
+    /// Thinned commits, by seq.
     pub(super) thinned: BTreeMap<u64, CommitDigest>,
     pub(super) findings: Vec<Finding>,
 }
@@ -224,7 +224,7 @@ pub(super) struct Changes {
     pub(super) links: Vec<(KeyPath, ObjectDigest)>,
     pub(super) unlinks: Vec<KeyPath>,
     pub(super) map_record: Option<MapRecord>,
-    /// How many commits before it were thinned.
+    /// Number of thinned commits before it.
     pub(super) thinned: u64,
 }
 

@@ -1,14 +1,14 @@
 //! Salvage: writes the commits, states and records of a damaged log as the batches of a new store.
 //!
-//! Salvage goes through the batches in order. It keeps a commit if its place in the chain is known and its state has its root:
-//! by its own changes, or because a checkpoint or an older commit has that state. A gap before it holds the digests of the
-//! commits that are not kept. The whole records of those make up the newest known state, in a last commit.
+//! Salvage reads the batches in order. It keeps a commit if its place in the chain is known and its state has its root:
+//! by its own changes, or because a checkpoint or an older commit has that state. A gap before it contains the digests
+//! of lost commits. A last commit gets the newest known state, made from the whole records of these.
 //!
 //! # Layer
 //! L4. Knows the meaning of records, not the place of the new store.
 //!
 //! # Invariants
-//! - SVG-1: every kept commit has its own digest, its own number and a state with its root.
+//! - SVG-1: every kept commit has its own digest, its own seq and a state with its root.
 //!
 //! # Format
 //! docs/format.md, "Rewritten logs".
@@ -52,7 +52,7 @@ struct Salvager<'a> {
     index: &'a Index,
     states: States<'a>,
     output: Output<'a>,
-    /// Digests of commits by number, kept or not.
+    /// Digests of commits by seq, kept or not.
     line: BTreeMap<u64, CommitDigest>,
     history: HistoryTree,
     head: Option<Head>,
@@ -72,7 +72,7 @@ pub(crate) fn salvage(
     step: &mut dyn FnMut(&'static str, u64) -> Result<()>,
 ) -> Result<SalvageReport> {
     let checkpoints = checkpoint::open_any(damaged.disk(), damaged.instance(), damaged.suite().algorithm())?;
-    // No two segments of a store have one number, so a place counts in every epoch.
+    // No two segments of a store share a number, so a place is valid in every epoch.
     let places: Vec<_> = checkpoints.iter().map(Checkpoint::position).collect();
     let index = Index::read(damaged, &places, &mut |done| step("search", done))?;
     run(damaged, &index, &checkpoints, now, sink, step)
@@ -116,7 +116,7 @@ fn run(
     salvager.finish(now)
 }
 
-/// The digest of each commit whose number is known.
+/// Returns the digest of each commit whose seq is known.
 fn line(damaged: &DamagedLog, index: &Index, checkpoints: &[Checkpoint]) -> BTreeMap<u64, CommitDigest> {
     let mut line = BTreeMap::new();
     for row in checkpoints
@@ -142,7 +142,7 @@ fn line(damaged: &DamagedLog, index: &Index, checkpoints: &[Checkpoint]) -> BTre
             newest = Some((*digest, commit));
         }
     }
-    // The ancestors of the newest commit count.
+    // Only the ancestors of the newest commit count.
     while let Some((digest, commit)) = newest {
         line.insert(commit.seq, digest);
         newest = commit.parents.first().and_then(|parent| {
@@ -165,7 +165,7 @@ fn line(damaged: &DamagedLog, index: &Index, checkpoints: &[Checkpoint]) -> BTre
 }
 
 impl Salvager<'_> {
-    /// Takes in the whole records of one batch.
+    /// Processes the whole records of one batch.
     fn take(&mut self, number: u64, commit: Option<CommitDigest>, records: &[Record]) -> Result<()> {
         for record in records
             .iter()
@@ -177,7 +177,7 @@ impl Salvager<'_> {
         }
         let index = self.index;
         let known = commit.and_then(|digest| Some((digest, index.commits.get(&digest)?)));
-        // A commit of the line, or of an abandoned one.
+        // Only a commit of the line counts, not an abandoned one with the same seq.
         let known = known.filter(|(digest, commit)| self.line.get(&commit.seq) == Some(digest));
         let changes = Changes::of(records, self.damaged.suite());
         let Some((digest, commit)) = known.filter(|(_, commit)| commit.seq >= self.history.size()) else {
@@ -213,7 +213,7 @@ impl Salvager<'_> {
         self.output.add_contents(records)
     }
 
-    /// Follows the checkpoints' states of commits between the last one and number `seq`.
+    /// Follows the states in checkpoints of commits between the last one and `seq`.
     fn follow_stored(&mut self, seq: u64) -> Result<()> {
         let missed = self.guess.seq.map_or(0, |seq| seq + 1);
         match self.states.stored_between(missed, seq) {
@@ -222,7 +222,7 @@ impl Salvager<'_> {
         }
     }
 
-    /// The digests between the newest written commit and this one, if its chain is known.
+    /// Returns the digests between the newest written commit and this one, if its chain is known.
     fn chain(&self, commit: &Commit) -> Option<Vec<CommitDigest>> {
         let mut tree = self.history.clone();
         let missed = self.digests(commit.seq)?;
@@ -332,7 +332,7 @@ impl Salvager<'_> {
         }
     }
 
-    /// Writes a map: all of it before the first commit, else the changes since the head.
+    /// Writes a map: a whole map before the first commit, else the changes since the head.
     fn state(&mut self, trie: &Trie, time: Time, batch: &mut BatchBuilder) -> Result<()> {
         let mut bytes = Vec::new();
         let kind = match &self.head {

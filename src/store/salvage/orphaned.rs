@@ -1,15 +1,16 @@
-//! Orphaned segments: a rewrite wrote them and the manifest does not list them. It was cut off, or the manifest is too old.
+//! Orphaned segments: a rewrite wrote them, but the manifest does not list them. The rewrite was interrupted, or the
+//! manifest is too old.
 //!
-//! Both leave the same files. A rewrite holds a copy of the log, and at most the commit of an erasure behind it. Any further
-//! commit was made after the rewrite counted.
+//! Both cases leave the same files. A rewrite contains a copy of the log, and at most the commit of an erasure after
+//! it. Any further commit was made after the rewrite was published.
 //!
 //! # Layer
 //! L4. Part of salvage/.
 //!
 //! # Invariants
-//! - SVR-1: whether it counted or not, every commit and every record that only it has is used, but for an erasure that
-//!   nothing shows to have happened.
-//! - SVR-2: a rewrite that does not count thins and erases nothing.
+//! - SVR-1: in both cases, every commit and record that only the rewrite has is used. The exception is an erasure
+//!   without evidence that it was published.
+//! - SVR-2: an unpublished rewrite thins and erases nothing.
 
 use std::collections::{HashMap, HashSet};
 
@@ -41,7 +42,7 @@ impl Fate {
 }
 
 impl Index {
-    /// Takes in the orphaned pieces, and puts all pieces in order.
+    /// Adds the orphaned pieces, and sorts all pieces.
     pub(super) fn sort_with_orphaned(&mut self, orphaned: Self, damaged: &DamagedLog, places: &[Position]) {
         let known = self.commits.values().map(|commit| commit.seq);
         let newest = known.chain(damaged.noted_head().map(|(_, seq)| seq)).max();
@@ -49,7 +50,7 @@ impl Index {
         let (severity, cause) = fate.finding();
         for (_, name) in damaged.orphaned_segments() {
             if fate != Fate::Counted {
-                // Damage there costs nothing.
+                // Damage in these files loses nothing.
                 self.findings.retain(|found| found.damage.file != name);
             }
             self.findings.push(Finding::new(severity, name, 0, cause.clone()));
@@ -63,7 +64,7 @@ impl Index {
         }
     }
 
-    /// The fate of a rewrite, beside the log whose newest known commit is `newest`.
+    /// Decides the fate of a rewrite, given the log whose newest known commit is `newest`.
     fn fate(&self, orphaned: &Self, newest: Option<u64>, damaged: &DamagedLog, places: &[Position]) -> Fate {
         let is_placed = |id| places.iter().any(|place| place.segment == id);
         let batches = [self.newest_batch(), damaged.newest_sealed()];
@@ -103,8 +104,8 @@ impl Index {
         self.thinned.extend(newer.thinned);
     }
 
-    /// Takes in records and commits that are nowhere else (SVR-1), as older than everything else is (SVR-2).
-    /// Of its commits none is newer than `newest`.
+    /// Adds records and commits that exist nowhere else (SVR-1), as older than all others (SVR-2). None of its commits
+    /// is newer than `newest`.
     fn fall_back_on(&mut self, orphaned: Self, newest: Option<u64>) {
         let add = |known: &mut HashMap<[u8; DIGEST_LEN], Place>, orphaned| {
             for (digest, place) in orphaned {
@@ -125,7 +126,8 @@ impl Index {
         }
     }
 
-    /// Puts a piece of another log behind the damaged piece of the same commit, or before the first of a higher number.
+    /// Inserts a piece of another log after the damaged piece of the same commit, or before the first piece of a higher
+    /// seq.
     fn insert(&mut self, mut piece: PieceEntry, digest: CommitDigest, seq: u64) {
         let of_same = self.pieces.iter().position(|other| other.commit == Some(digest));
         let is_later = |other: &PieceEntry| {

@@ -1,11 +1,11 @@
-//! Writing the saved records: each once, before any record that needs it.
+//! Writing the saved records: each once, and before any record that needs it.
 //!
 //! # Layer
 //! L4. Part of salvage/.
 //!
 //! # Invariants
-//! - SVO-1: every version that a commit links, and every content that a version names, comes out no later than that
-//!   commit: as it was, or as a marker of a lost or erased record.
+//! - SVO-1: every version that a commit links, and every content that a version names, is written no later than that
+//!   commit: unchanged, or as a marker of a lost or erased record.
 
 use std::collections::HashSet;
 
@@ -22,7 +22,7 @@ use super::index::{Index, Place};
 /// Bytes of records that become a batch of their own.
 const BATCH_BYTES: u64 = 4 << 20;
 
-/// Takes the batches of the new store, each with the head after it.
+/// Receives the batches of the new store, each with the head after it.
 pub(crate) type Sink<'a> = dyn FnMut(BatchBuilder, HeadMark) -> Result<()> + 'a;
 
 pub(super) struct Output<'a> {
@@ -60,7 +60,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Hands out the waiting records, and `batch` behind them, in one batch whose head is `head`.
+    /// Passes on the waiting records, followed by `batch`, in one batch whose head is `head`.
     pub(super) fn put(&mut self, batch: BatchBuilder, head: Option<HeadMark>) -> Result<()> {
         self.head = head.unwrap_or(self.head);
         let batch = std::mem::take(&mut self.waiting).followed_by(batch);
@@ -71,7 +71,7 @@ impl<'a> Output<'a> {
         (self.sink)(batch, self.head)
     }
 
-    /// Adds a record of an unknown kind that may be ignored.
+    /// Adds a record of an unknown ignorable kind.
     pub(super) fn add_ignorable(&mut self, record: &Ignorable) {
         self.waiting.add_ignorable(record);
     }
@@ -109,7 +109,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Adds the records of a kept commit to its batch, as they are; markers replace damaged ones.
+    /// Adds the records of a kept commit to its batch unchanged; markers replace damaged ones.
     pub(super) fn add_own(&mut self, records: &[Record], batch: &mut BatchBuilder) -> Result<()> {
         for record in records {
             match record.kind {

@@ -1,4 +1,4 @@
-//! The state after each commit: proven by a root, or put together from the whole records.
+//! The state after each commit: proven by a root, or composed from the whole records.
 //!
 //! # Layer
 //! L4. Part of salvage/.
@@ -17,15 +17,15 @@ use crate::trie::{Entry, NoSource, Shape, Trie};
 
 use super::index::Changes;
 
-/// The known states, and the records to make the next one.
+/// The known states, and the data to compute the next one.
 pub(super) struct States<'a> {
     suite: HashSuite,
-    /// The states whose root several commits name; no other one is requested again.
+    /// The states whose root several commits name; only these are requested again.
     by_root: HashMap<Root, Trie>,
     repeated: HashSet<Root>,
     /// Time of the first write of each id that left the state.
     first_written: HashMap<KeyPath, i64>,
-    /// States in checkpoints, by the number of their commit.
+    /// States in checkpoints, by the seq of their commit.
     stored: BTreeMap<u64, Vec<(&'a Checkpoint, StateRow)>>,
 }
 
@@ -120,7 +120,7 @@ impl<'a> States<'a> {
         by_root.or_else(|| self.stored_at(commit.seq, Some(commit.root)))
     }
 
-    /// Returns the newest stored state of a commit numbered between the two.
+    /// Returns the newest stored state of a commit with a seq between the two.
     pub(super) fn stored_between(&self, from: u64, to: u64) -> Option<Trie> {
         let mut seqs = self.stored.range(from..to.max(from)).rev().map(|(seq, _)| *seq);
         seqs.find_map(|seq| self.stored_at(seq, None))

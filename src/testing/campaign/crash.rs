@@ -1,4 +1,4 @@
-//! Crashes at every call of a workload, and again at every call of going on behind them.
+//! Crashes at every call of a workload, and again at every call of the work after the crash.
 //!
 //! # Layer
 //! For tests; uses the engine.
@@ -16,7 +16,7 @@ use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, SimDisk};
 use crate::threads::Mutex;
 
-/// The client's knowledge, and the counters.
+/// The client's knowledge: the last acknowledged and the last submitted operation; and the counters.
 struct Watch {
     acked: usize,
     submitted: usize,
@@ -25,7 +25,7 @@ struct Watch {
     tally: Tally,
 }
 
-/// Runs the workload of a seed and looks at every image of every call.
+/// Runs the workload of a seed and checks every crash image of every call.
 pub(super) fn crash_everywhere(seed: u64, settings: Settings) -> Tally {
     let expected = Arc::new(Expected::of(seed, settings.operations));
     let watch = Arc::new(Mutex::new(Watch {
@@ -59,7 +59,7 @@ pub(super) fn crash_everywhere(seed: u64, settings: Settings) -> Tally {
     watch.tally
 }
 
-/// The call returned: its effect is durable and equals that of the undisturbed run.
+/// Checks after a call returned that its effect is durable and equals that of the undisturbed run.
 fn acknowledge(run: &mut Run, watch: &Mutex<Watch>, expected: &Expected, event: usize) {
     let unsynced = run.disk.unsynced();
     assert!(
@@ -75,7 +75,7 @@ fn acknowledge(run: &mut Run, watch: &Mutex<Watch>, expected: &Expected, event: 
     watch.lock().acked = event;
 }
 
-/// Looks at the images of one crash.
+/// Checks the images of one crash.
 fn look(frozen: &SimDisk, watch: &mut Watch, expected: &Expected, settings: &Settings) {
     let found = expected.events[watch.acked..=watch.submitted].iter();
     let allowed = Allowed {
@@ -104,7 +104,7 @@ fn look(frozen: &SimDisk, watch: &mut Watch, expected: &Expected, settings: &Set
     watch.seen.forget_contents();
 }
 
-/// The images that are looked at for one crash.
+/// Returns the images to check for one crash.
 fn images(disk: &SimDisk, settings: &Settings, random: &mut SplitMix64) -> Vec<CrashImage> {
     let mut images = vec![CrashImage::Killed, CrashImage::Nothing];
     if disk.is_durable() {
@@ -122,7 +122,7 @@ fn images(disk: &SimDisk, settings: &Settings, random: &mut SplitMix64) -> Vec<C
     if last > 0 && last <= settings.prefixes {
         images.extend((0..last).map(CrashImage::LastWritePrefix));
     } else if last > 0 {
-        // The first and last bytes, the edges of sectors and frames, and bytes in between.
+        // Cuts at the first and last bytes, at the edges of sectors and frames, and in between.
         let ends = [0, 1, 16, 32, 512, last / 2, last.saturating_sub(16), last - 1];
         images.extend(
             ends.into_iter()
@@ -138,8 +138,8 @@ fn images(disk: &SimDisk, settings: &Settings, random: &mut SplitMix64) -> Vec<C
     images
 }
 
-/// The folder as it is found after a crash. A file system that was shut down has put `live` back: readers may not see the newest
-/// group before a writer came, so one has come.
+/// Returns the folder as a process finds it after a crash. A shut-down file system has restored an old `live`, so
+/// readers may miss the newest group until a writer recovers. This runs that writer.
 fn crashed(disk: &SimDisk, choice: CrashImage) -> SimDisk {
     let image = disk.crash_image(choice);
     if choice == CrashImage::ShutDown {
@@ -151,7 +151,7 @@ fn crashed(disk: &SimDisk, choice: CrashImage) -> SimDisk {
     image
 }
 
-/// Takes the lock, which recovers, and changes nothing.
+/// Takes the lock, which recovers the store, and changes nothing.
 fn recover(memory: &Memory) -> Result<()> {
     match memory.delete_snapshot("no-such-name", &Writer::user()) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -169,7 +169,7 @@ fn open_or_create(image: &SimDisk) -> Result<Memory> {
     }
 }
 
-/// Recovers, writes one object, and returns the states before and after.
+/// Recovers and writes one object. Returns the state after the write; `recovered` sees the state before it.
 fn go_on(image: &SimDisk, round: usize, recovered: impl FnOnce(&Memory)) -> Result<Fingerprint> {
     let memory = open_or_create(image)?;
     recover(&memory)?;
@@ -181,20 +181,20 @@ fn go_on(image: &SimDisk, round: usize, recovered: impl FnOnce(&Memory)) -> Resu
     Ok(Fingerprint::of(&memory))
 }
 
-/// All files but checkpoints, which any handle may make.
+/// Returns all files except checkpoints, which any handle may write.
 fn primary(disk: &SimDisk) -> BTreeMap<String, Arc<Vec<u8>>> {
     let mut files = disk.contents();
     files.retain(|name, _| !name.starts_with("checkpoint/"));
     files
 }
 
-/// Continues after a crash: the found state is still there, a second recovery changes nothing, and new acknowledgements
+/// Continues after a crash: the found state is unchanged, a second recovery changes nothing, and new acknowledgements
 /// are durable.
 fn go_on_whole(image: &SimDisk, allowed: &Allowed<'_>, what: &str) {
     let image = image.copy();
     let what = format!("{what}, going on");
     let after = go_on(&image, 0, |memory| {
-        // With no store at all, one was created here.
+        // If the image has no store, `go_on` created one.
         if allowed.found[0].is_some() {
             allowed.position(Some(&Fingerprint::of(memory)), &what);
         }
@@ -220,7 +220,7 @@ fn go_on_whole(image: &SimDisk, allowed: &Allowed<'_>, what: &str) {
     assert!(report.ok, "{what}: {report:?}");
 }
 
-/// Crashes at every call of going on from an image, and in the going on from those.
+/// Crashes at every call of the work after a crash, and again in the work after those crashes.
 fn crash_again(
     image: &SimDisk,
     allowed: &Allowed<'_>,
@@ -234,7 +234,7 @@ fn crash_again(
         let now = Some(Fingerprint::of(memory));
         reachable = match allowed.found[0] {
             Some(_) => allowed.found[..=allowed.position(now.as_ref(), what)].to_vec(),
-            // With no store at all, one is created.
+            // If the image has no store, `go_on` creates one.
             None => vec![None, now],
         };
     });

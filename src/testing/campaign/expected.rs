@@ -1,4 +1,4 @@
-//! The states that a store may hold: those after each operation of an undisturbed run.
+//! The states that a store may have: those after each operation of an undisturbed run.
 //!
 //! # Layer
 //! For tests; uses the engine.
@@ -16,7 +16,7 @@ use crate::testing::model::{ModelState, Outcome};
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, SimDisk};
 
-/// Everything visible of a store from outside. The head's digest stands for every commit and state before it.
+/// Everything visible from outside of a store. The head's digest represents every commit and state before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fingerprint {
     pub(super) head: CommitDigest,
@@ -27,7 +27,8 @@ pub(super) struct Fingerprint {
 impl Fingerprint {
     pub(super) fn of(memory: &Memory) -> Self {
         let commit = memory.view().commit();
-        // An automatic snapshot has its batch's number in its name, and a try that failed may have left a batch that is empty.
+        // The name of an automatic snapshot contains the number of its batch. A failed attempt may have left an empty
+        // batch, so the number is removed.
         let name = |name: String| match name.split_once(':') {
             Some((ring, _)) => ring.to_owned(),
             None => name,
@@ -43,12 +44,12 @@ impl Fingerprint {
     }
 }
 
-/// A store as it is after an operation: `None` before it is created.
+/// The state of a store after an operation; `None` before its creation.
 #[derive(Clone)]
 pub(super) struct Event {
     pub(super) outcome: Outcome,
     pub(super) found: Option<Fingerprint>,
-    /// The folder before the operation, to begin there.
+    /// The folder before the operation, where a run can begin.
     pub(super) before: SimDisk,
 }
 
@@ -57,14 +58,14 @@ pub(super) struct Expected {
     pub(super) operations: Vec<Operation>,
     /// Event 0 is the empty folder, event 1 the new store, event n + 2 the store after operation n.
     pub(super) events: Vec<Event>,
-    /// Each commit and its state, by its number.
+    /// Each commit with its state, indexed by seq.
     pub(super) history: Vec<(CommitDigest, ModelState)>,
-    /// Whether history is thinned on the way.
+    /// Whether the workload thins history.
     pub(super) thins: bool,
 }
 
 impl Expected {
-    /// Runs a seed undisturbed, and holds each step against the model.
+    /// Runs a seed undisturbed, and compares each step with the model.
     pub(super) fn of(seed: u64, count: usize) -> Self {
         let operations = operations(seed, count);
         let mut run = Run::new(SimDisk::new(seed));
@@ -130,7 +131,7 @@ impl Expected {
     }
 }
 
-/// Holds every object of a view against the model. With `erased`, some may have been erased since.
+/// Compares every object of a view with the model. With `erased`, some objects may have been erased since.
 pub(super) fn expect_state(view: &View, wanted: &ModelState, erased: bool, what: &str) {
     let mut seen = 0;
     for (id, wanted) in wanted {
@@ -149,10 +150,10 @@ pub(super) fn expect_state(view: &View, wanted: &ModelState, erased: bool, what:
     assert_eq!(view.len(), seen, "{what}: more than was put is there");
 }
 
-/// The states that a reader may find: one of several, none before a minimum.
+/// The states that a reader may find: one of several, but none older than a minimum.
 #[derive(Clone)]
 pub(super) struct Allowed<'a> {
-    /// Rising; `None` is no store.
+    /// The states in rising order; `None` means that there is no store.
     pub(super) found: Vec<Option<Fingerprint>>,
     pub(super) history: &'a [(CommitDigest, ModelState)],
     /// Whether commits of the past may have been thinned.
@@ -166,7 +167,7 @@ impl Allowed<'_> {
         self.position(found.as_ref(), what)
     }
 
-    /// As [`Self::read`]; a folder that was read before is not read again.
+    /// As [`Self::read`], but skips a folder that was read before.
     pub(super) fn read_once(
         &self,
         disk: &SimDisk,
@@ -201,8 +202,8 @@ impl Allowed<'_> {
         found
     }
 
-    /// The states allowed from now on. A power loss keeps durable states only; readers of a killed process may have
-    /// seen a state that is still lost.
+    /// Returns the states allowed from now on. After a power loss, only durable states remain. Readers of a killed
+    /// process may have seen a state that can still be lost.
     pub(super) fn behind(&self, position: usize, image: CrashImage) -> Self {
         let first = match image {
             CrashImage::Killed | CrashImage::KilledInWrite(_) => 0,
@@ -214,7 +215,7 @@ impl Allowed<'_> {
         }
     }
 
-    /// Which of the allowed states this is.
+    /// Returns which of the allowed states this is.
     pub(super) fn position(&self, found: Option<&Fingerprint>, what: &str) -> usize {
         let position = self.found.iter().position(|allowed| allowed.as_ref() == found);
         position.unwrap_or_else(|| {
@@ -225,7 +226,7 @@ impl Allowed<'_> {
         })
     }
 
-    /// The head, and one of the states before it, object by object.
+    /// Compares the head and one state before it with the model, object by object.
     fn expect_states(&self, memory: &Memory, found: &Fingerprint, random: &mut SplitMix64, what: &str) {
         let past = random.below(self.history.len().min(found.seq as usize).max(1));
         for seq in [found.seq as usize, past] {
@@ -233,7 +234,7 @@ impl Allowed<'_> {
                 Err(error) if self.thins && error.kind() == ErrorKind::NotFound => continue,
                 other => other.unwrap_or_else(|error| panic!("{what}: {error:?}")),
             };
-            // Commits that only a check made are not in the list.
+            // Commits of the checks themselves are not in the list.
             match self.history.get(seq) {
                 Some((digest, state)) if *digest == view.commit().digest => {
                     expect_state(&view, state, self.thins, &format!("{what}, commit {seq}"));
@@ -248,17 +249,17 @@ impl Allowed<'_> {
 #[derive(Default)]
 pub(super) struct Seen {
     found: HashMap<[u8; 32], Option<Fingerprint>>,
-    /// Digests of contents that several images share.
+    /// Digests of contents that several images share, by address.
     contents: HashMap<usize, (Arc<Vec<u8>>, [u8; 32])>,
 }
 
 impl Seen {
-    /// Folders that were read.
+    /// Returns the number of folders that were read.
     pub(super) fn count(&self) -> u64 {
         self.found.len() as u64
     }
 
-    /// Lets go of the contents of one crash.
+    /// Drops the contents of one crash.
     pub(super) fn forget_contents(&mut self) {
         self.contents.clear();
     }

@@ -1,5 +1,5 @@
-//! Faults at every call of a workload: none is swallowed, none loses or invents anything, and the work goes on when the
-//! device does.
+//! Injects faults at every call of a workload. No fault may be swallowed, lose data or invent data. Work continues
+//! after the device recovers.
 //!
 //! # Layer
 //! For tests; uses the engine.
@@ -12,9 +12,9 @@ use crate::error::{ErrorCode, ErrorKind};
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, Fault, ReadFault, SimDisk};
 
-/// Operations before the one with the fault, so that its handle has some age, and after it.
+/// Operations before the faulty one, which give its handle some history, and operations after it.
 const AROUND: usize = 4;
-/// Calls that a lasting fault lasts at least: longer than any operation.
+/// Minimal number of calls that a lasting fault affects: more than any operation makes.
 const LASTING: u64 = 10_000;
 
 /// The fault for one operation.
@@ -24,13 +24,13 @@ enum Trouble {
     Read { read: u64, fault: ReadFault },
 }
 
-/// Lets every call of the workload of a seed fail in every way (or one in `fault_every` of these).
+/// Lets every call of the workload of a seed fail in every way, or one in `fault_every` of these.
 pub(super) fn fail_everywhere(seed: u64, settings: Settings) -> Tally {
     let expected = Expected::of(seed, settings.operations);
     let mut random = SplitMix64::new(seed ^ 0x00fa_0175);
     let mut tally = Tally::default();
     for event in 1..expected.events.len() {
-        // As many calls as the operation makes behind the same beginning.
+        // Counts the calls of the operation after the same beginning.
         let first = event.saturating_sub(random.below(AROUND)).max(1);
         let Some((mut run, _)) = begin(&expected, first, event) else {
             continue;
@@ -55,7 +55,7 @@ pub(super) fn fail_everywhere(seed: u64, settings: Settings) -> Tally {
     tally
 }
 
-/// A run that has done the operations from event `first` to the one before `event`, and that event.
+/// Returns a run that has done the operations from event `first` up to `event`, and the number of that event.
 fn begin(expected: &Expected, first: usize, event: usize) -> Option<(Run, usize)> {
     let mut run = Run::new(expected.events.get(first)?.before.copy());
     for earlier in first..event {
@@ -110,7 +110,7 @@ fn fail(expected: &Expected, first: usize, event: usize, trouble: Trouble, rando
     match attempt(&mut run, expected, event) {
         Ok(right) => {
             assert!(right, "{what}: it came to something else");
-            // The next writer removes what an overtaken collection leaves, unless the collection removed it.
+            // The next writer removes the leftovers of an overtaken collection, unless the collection removed them.
             let is_left = matches!(operation, Some(Operation::GcBeside { .. }));
             let is_told = matches!(trouble, Trouble::Read { .. }) || !run.disk.has_failed() || is_left;
             assert!(is_told, "{what}: an error must not be swallowed");
@@ -123,7 +123,7 @@ fn fail(expected: &Expected, first: usize, event: usize, trouble: Trouble, rando
             refuse_after_failure(&mut run, expected, event, &what);
         }
     }
-    // While it lasts, and in another process, all that was acknowledged can be read.
+    // During the fault, another process can read everything that was acknowledged.
     if event > 1 {
         let reader = run.disk.copy();
         allowed(expected, reached, event).read(&reader, random, &what);
@@ -133,11 +133,11 @@ fn fail(expected: &Expected, first: usize, event: usize, trouble: Trouble, rando
     go_on(&mut run, expected, reached, event, random, &what);
 }
 
-/// A handle that failed to write writes nothing any more; the store is as before or has the whole operation.
+/// Asserts that a handle whose write failed writes nothing more. The store is unchanged or has the whole operation.
 fn refuse_after_failure(run: &mut Run, expected: &Expected, event: usize, what: &str) {
     let calls = run.disk.calls();
     match attempt(run, expected, event) {
-        // A read failed, or the store was only being opened: nothing was written, and trying again is right.
+        // Only a read failed, or the fault hit the opening of the store: nothing was written, and a retry is correct.
         Ok(_) => {}
         Err(error) => {
             let kind = error.kind();
@@ -148,7 +148,7 @@ fn refuse_after_failure(run: &mut Run, expected: &Expected, event: usize, what: 
                 ),
                 "{what}, trying again: {error:?}"
             );
-            // Beside a collection, the other handle may be the poisoned one.
+            // During a concurrent collection, the other handle may be the poisoned one.
             let is_one = !matches!(operation_of(expected, event), Some(Operation::GcBeside { .. }));
             assert!(
                 kind != ErrorKind::Poisoned || run.disk.calls() == calls || !is_one,
@@ -170,7 +170,7 @@ fn go_on(
     let found = run.memory();
     let found = match found {
         Ok(memory) => {
-            // Recovers: from now on the rest of the operation is there whole, or never.
+            // Recovers: from now on the store has the whole operation or no part of it.
             let writer = Writer::user();
             drop(memory.delete_snapshot("no-such-name", &writer));
             Some(Fingerprint::of(&memory))
@@ -180,7 +180,8 @@ fn go_on(
     };
     let list = allowed(expected, acked, submitted);
     let reached = acked + list.position(found.as_ref(), what);
-    // Of a collection with something done beside it, one may be done and not the other: nothing that follows is as it was.
+    // A fault may let either the collection or the concurrent operation finish alone. Later operations then differ from
+    // the undisturbed run.
     let is_cut = acked < submitted
         && matches!(
             operation_of(expected, submitted),

@@ -2,9 +2,9 @@
 //! crashes it again during recovery, and injects every fault. It compares each result with an undisturbed run and with
 //! the model.
 //!
-//! The pass rule: recovery yields a state from the last acknowledged to the last submitted operation, and nothing
-//! between operations. Every acknowledged version can be read. A second recovery changes no byte. Acknowledgements
-//! after a crash are durable. `verify` finds nothing.
+//! The pass rule: recovery yields a state from the last acknowledged to the last submitted operation, never a state
+//! between two operations. Every acknowledged version can be read. A second recovery changes no byte. Acknowledgements
+//! after a crash are durable. `verify` reports no damage.
 //!
 //! # Layer
 //! For tests; uses the engine.
@@ -23,30 +23,31 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// The work done with one seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Crashes at every call, and in recovery.
+    /// Crashes at every call, including those of recovery.
     Crash,
     /// Faults at every call.
     Fault,
 }
 
-/// How much is looked at. Where a field says "one in", 1 is all and the choice follows from the seed.
+/// The extent of the checks. Where a field says "one in", 1 means all, and the seed determines the choice.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Operations of the workload.
+    /// Number of operations of the workload.
     pub operations: usize,
-    /// Random choices of sectors and names for each crash.
+    /// Number of random choices of sectors and names for each crash.
     pub sectors: usize,
-    /// Prefixes of the last write for each crash, besides those at edges; all of them if it has no more bytes.
+    /// Number of prefixes of the last write for each crash, besides those at edges; a shorter write is cut at every
+    /// byte.
     pub prefixes: usize,
-    /// One in so many images is recovered, written to, and verified.
+    /// One image in this many is recovered, written to, and verified.
     pub whole_every: usize,
-    /// One in so many images is crashed again at every call of going on.
+    /// One image in this many is crashed again at every call of the work after it.
     pub double_every: usize,
-    /// One in so many images of a second crash is crashed again.
+    /// One image of a second crash in this many is crashed again.
     pub deeper_every: usize,
-    /// Crashes within recovery at the most.
+    /// Maximal number of nested crashes within recovery.
     pub depth: usize,
-    /// One in so many faults is tried.
+    /// One fault in this many is tried.
     pub fault_every: usize,
 }
 
@@ -62,7 +63,7 @@ impl Settings {
         depth: 4,
         fault_every: 1,
     };
-    /// Less of each seed, for programs that were built without optimisation.
+    /// Fewer checks of each seed, for unoptimised builds.
     pub const QUICK: Self = Self {
         sectors: 2,
         prefixes: 1,
@@ -75,15 +76,15 @@ impl Settings {
 /// Counters of the work done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Images of a first crash that were opened and held against the model.
+    /// Images of a first crash that were opened and compared with the model.
     pub images: u64,
-    /// Images among all of these that differ from each other.
+    /// Number of different images among all of these.
     pub distinct: u64,
-    /// Images of a crash while going on behind another one.
+    /// Images of a crash during the work after another crash.
     pub doubles: u64,
     /// Images that were recovered, written to and verified.
     pub recoveries: u64,
-    /// Calls that failed on demand.
+    /// Calls that failed by an injected fault.
     pub faults: u64,
 }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::{Kind, Settings, Tally, run_seed};
 
-/// Runs each seed in a thread; a failure says how to see it again.
+/// Runs each seed in a thread. A failure prints the command that reproduces it.
 fn run(kind: Kind, seeds: std::ops::Range<u64>, settings: Settings) -> Tally {
     let started = Instant::now();
     let mut sum = Tally::default();
@@ -29,17 +29,17 @@ fn run(kind: Kind, seeds: std::ops::Range<u64>, settings: Settings) -> Tally {
     sum
 }
 
-/// The seed that the environment asks for.
+/// Returns the seed that the environment names.
 fn asked() -> Option<u64> {
     std::env::var("TREERING_SEED").ok()?.parse().ok()
 }
 
-/// The seed of the environment, or these.
+/// Returns the seed of the environment, or else `usual`.
 fn seeds(usual: std::ops::Range<u64>) -> std::ops::Range<u64> {
     asked().map_or(usual, |seed| seed..seed + 1)
 }
 
-/// Without optimisation less is looked at.
+/// Unoptimised builds check less.
 const QUICK: bool = cfg!(debug_assertions);
 
 #[test]

@@ -27,10 +27,10 @@ const NAMES: usize = 4;
 const START: i64 = 1_700_000_000_000_000;
 const BETWEEN: i64 = 1_000_000;
 
-/// Something that is done to a store.
+/// An operation on a store.
 #[derive(Clone, Debug)]
 pub(super) enum Operation {
-    /// Puts one object, derived from the version of another one if that is there.
+    /// Puts one object, derived from the current version of object `from` if that exists.
     Put {
         lane: usize,
         id: usize,
@@ -39,57 +39,57 @@ pub(super) enum Operation {
     },
     /// Removes one object.
     Remove { lane: usize, id: usize },
-    /// Several changes in one commit: contents by id, or removals.
+    /// Changes several objects in one commit: sets contents by id, or removes objects.
     Draft {
         lane: usize,
         changes: BTreeMap<usize, Option<usize>>,
     },
-    /// A document in a new form: the object, its children, and a snapshot of the state before.
+    /// Ingests a document in a new form: the object, its children, and a snapshot of the state before.
     Ingest {
         lane: usize,
         document: usize,
         lines: BTreeSet<usize>,
         form: usize,
     },
-    /// A named or an automatic snapshot.
+    /// Makes a named or an automatic snapshot.
     Snapshot { lane: usize, name: Option<usize> },
-    /// Deletes a named one.
+    /// Deletes a named snapshot.
     DeleteSnapshot { name: usize },
-    /// Back to the commit so many before the head.
+    /// Rolls back to the commit `back` steps before the head.
     Rollback { lane: usize, back: usize, all: bool },
     /// Undoes the lane's newest commit.
     Undo { lane: usize },
-    /// Does it again.
+    /// Redoes the lane's newest undo.
     Redo { lane: usize },
-    /// Saves a draft that is not committed.
+    /// Saves a draft without committing it.
     KeepDraft {
         lane: usize,
         name: usize,
         id: usize,
         length: usize,
     },
-    /// Deletes one.
+    /// Deletes a saved draft.
     DeleteDraft { name: usize },
-    /// Writes the log anew; with a number, only the newest so many commits and those that have names are kept.
+    /// Collects garbage. With `newest`, only that number of newest commits and the named ones are kept.
     Gc { newest: Option<u64> },
-    /// The same, while the other handle acts between the choice of kept commits and the publication.
+    /// Collects garbage while the other handle acts between the choice of kept commits and the publication.
     GcBeside {
         newest: Option<u64>,
         beside: Box<Operation>,
     },
-    /// Erases every version of an object, if it is there.
+    /// Erases every version of an object, if it exists.
     Erase { lane: usize, id: usize },
     /// Drops the handle and opens the store again.
     Reopen,
-    /// Goes on with the other handle.
+    /// Continues with the other handle.
     OtherHandle,
-    /// Reads everything back.
+    /// Verifies the whole store.
     Verify,
-    /// Starts the machine again, in good order.
+    /// Restarts the machine after an orderly shutdown.
     Restart,
 }
 
-/// The operations of a seed.
+/// Returns the operations of a seed.
 pub(super) fn operations(seed: u64, count: usize) -> Vec<Operation> {
     let random = &mut SplitMix64::new(seed);
     (0..count).map(|_| of_seed(seed, operation(random))).collect()
@@ -98,7 +98,7 @@ pub(super) fn operations(seed: u64, count: usize) -> Vec<Operation> {
 /// Returns the operation, or its replacement in this workload.
 fn of_seed(seed: u64, operation: Operation) -> Operation {
     match operation {
-        // The model does not cover a rollback over erased objects.
+        // The model does not cover a rollback across erased objects.
         Operation::Rollback { lane, back, .. } if erases(seed) => Operation::Put {
             lane,
             id: back,
@@ -138,17 +138,17 @@ fn of_seed(seed: u64, operation: Operation) -> Operation {
     }
 }
 
-/// Whether history is thinned in the workload of a seed.
+/// Returns whether the workload of a seed thins history.
 pub(super) fn thins(seed: u64) -> bool {
     seed % 2 == 1
 }
 
-/// Whether objects are erased in it.
+/// Returns whether the workload of a seed erases objects.
 fn erases(seed: u64) -> bool {
     seed % 6 == 3
 }
 
-/// Whether the workload of a seed writes as much as makes checkpoints worth their while.
+/// Returns whether the workload of a seed writes enough to make checkpoints worthwhile.
 fn checkpoints(seed: u64) -> bool {
     seed / 2 % 2 == 1
 }
@@ -162,7 +162,7 @@ fn operation(random: &mut SplitMix64) -> Operation {
             lane,
             id,
             length: length(random),
-            // Never derived from itself: a repeated operation would otherwise derive from its own result.
+            // An object is never derived from itself: a repeated operation would otherwise derive from its own result.
             from: random.one_in(3).then(|| (id + 1 + random.below(IDS - 1)) % IDS),
         },
         40..47 => Operation::Remove { lane, id },
@@ -221,7 +221,7 @@ fn newest(random: &mut SplitMix64) -> Option<u64> {
     (!random.one_in(3)).then(|| 3 + random.next_u64() % 20)
 }
 
-/// Operations that may need an object which a collection is about to drop.
+/// Returns an operation that may need an object which the concurrent collection is about to drop.
 fn beside(random: &mut SplitMix64, lane: usize, id: usize) -> Operation {
     let name = random.below(NAMES);
     match random.below(10) {
@@ -251,7 +251,8 @@ fn beside(random: &mut SplitMix64, lane: usize, id: usize) -> Operation {
     }
 }
 
-/// Mostly a few hundred bytes; now and then a record of its own; rarely more than a segment takes.
+/// Returns a length: mostly a few hundred bytes, sometimes enough for a record of its own, rarely more than fits a
+/// segment.
 fn length(random: &mut SplitMix64) -> usize {
     match random.below(100) {
         0..90 => random.below(500),
@@ -268,7 +269,7 @@ fn document_id(number: usize) -> String {
     format!("d/{number}")
 }
 
-/// A content of about `length` bytes that no other step and no other object has.
+/// Returns a content of about `length` bytes that is unique to the step and the object.
 fn content(step: usize, id: usize, length: usize) -> String {
     let mut text = format!("step {step} of {id}, ");
     while text.len() < length {
@@ -287,7 +288,7 @@ fn document_lines(document: usize, lines: &BTreeSet<usize>, form: usize) -> Vec<
     lines.iter().map(line).collect()
 }
 
-/// A clock that does not move within a step, so that repeating a step yields the same commit.
+/// A clock that does not advance within a step, so that repeating a step yields the same commit.
 #[derive(Default)]
 struct StepClock(AtomicI64);
 
@@ -297,7 +298,7 @@ impl Clock for StepClock {
     }
 }
 
-/// Options of a campaign's stores: small segments, and a clock set to `step`.
+/// Returns the options of a campaign's stores: small segments, and a clock set to `step`.
 pub(super) fn options(step: usize) -> Options {
     let clock = StepClock(AtomicI64::new(
         i64::try_from(step).unwrap_or(i64::MAX / BETWEEN / 2),
@@ -311,7 +312,7 @@ pub(super) struct Run {
     clock: Arc<StepClock>,
     handles: [Option<Memory>; 2],
     turn: usize,
-    /// The outcome of the work beside a collection, by step: a retry does not repeat it.
+    /// The outcome of the operation during a collection, by step: a retry does not repeat the operation.
     beside: Option<(usize, Outcome)>,
 }
 
@@ -346,7 +347,7 @@ impl Run {
         Ok(memory)
     }
 
-    /// Lets all handles go, as when their processes end.
+    /// Drops all handles, as when their processes end.
     pub(super) fn let_go(&mut self) {
         self.handles = [None, None];
         self.beside = None;
@@ -388,7 +389,7 @@ impl Run {
                 return settle(change(&memory, step, operation));
             }
         }
-        // Takes in the other handle's writes before looking.
+        // Reads the other handle's writes first.
         self.memory()?.refresh()?;
         Ok(Outcome::Unchanged)
     }
@@ -423,7 +424,7 @@ impl Run {
         outcome.ok_or_else(|| Error::internal("nothing was done beside a collection"))
     }
 
-    /// Erases an object; when that returned, no file holds its content, nor will one after a loss of power.
+    /// Erases an object. Afterwards no file contains its content, not even after a power loss.
     fn erase(&self, memory: &Memory, lane: &str, name: &str) -> Result<Outcome> {
         let Some(object) = memory.view().get(&Id::new(name)?)? else {
             return Ok(Outcome::Unchanged);
@@ -434,7 +435,7 @@ impl Run {
             ..Erasing::default()
         };
         memory.erase(&erasing, &Writer::user().session(lane))?;
-        // The first bytes tell one content from every other.
+        // The first bytes distinguish one content from all others.
         let start = &secret[..secret.len().min(24)];
         let lost = self.disk.crash_image(CrashImage::Nothing);
         for (name, content) in self.disk.contents().into_iter().chain(lost.contents()) {
@@ -568,7 +569,7 @@ fn change(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome
     })
 }
 
-/// The operations that make no commit.
+/// Applies the operations that make no commit.
 fn refer(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome> {
     let writer = |lane: &usize| Writer::user().session(LANES[*lane]);
     match operation {
@@ -609,16 +610,16 @@ fn refer(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome>
     Ok(Outcome::Referenced)
 }
 
-/// The same on the model.
+/// The same operations on the model.
 #[derive(Default)]
 pub(super) struct Specified {
     pub(super) model: Model,
-    /// Each with the commit that it was made on.
+    /// Saved drafts by name, each with the number of its base commit.
     drafts: BTreeMap<usize, usize>,
 }
 
 impl Specified {
-    /// Takes in which commits a collection kept, which must be all that it has to.
+    /// Records which commits a collection kept, and asserts that it kept all required ones.
     pub(super) fn thin(&mut self, operation: &Operation, kept: &BTreeSet<usize>) {
         let (Operation::Gc { newest } | Operation::GcBeside { newest, .. }) = operation else {
             return;
@@ -630,7 +631,7 @@ impl Specified {
         let named = model.named.values().chain(rings).chain(self.drafts.values());
         let newest = newest.map_or(before.len(), |newest| before.len().min(newest as usize));
         let needed = model.targets(kept).into_iter().chain(named.copied());
-        // One that was committed beside it is not among those that were counted.
+        // A commit made during the collection is not among the counted ones.
         for seq in needed.chain(before.iter().rev().take(newest.max(1)).copied()) {
             assert!(kept.contains(&seq), "commit {seq} was thinned");
         }

@@ -1,38 +1,38 @@
-//! How calls of the simulated disk fail.
+//! The ways in which calls of the simulated disk fail.
 //!
 //! # Layer
 //! For tests.
 
 use std::io;
 
-/// How a changing or syncing call fails.
+/// A failure of a changing or syncing call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The device failed (EIO); nothing was done.
+    /// The device failed (EIO); the call had no effect.
     Device,
-    /// No space (ENOSPC); a write did its first half.
+    /// The disk is full (ENOSPC); a write wrote its first half.
     Full,
-    /// Over the quota (EDQUOT); a write did its first half.
+    /// The quota is exceeded (EDQUOT); a write wrote its first half.
     Quota,
-    /// Interrupted by a signal (EINTR); nothing was done.
+    /// A signal interrupted the call (EINTR); it had no effect.
     Interrupted,
     /// The device failed after the first bytes of a write.
     ShortWrite,
-    /// The system took no byte and said so.
+    /// The system wrote no byte and reported that.
     ZeroWrite,
 }
 
-/// How a reading call fails.
+/// A failure of a reading call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadFault {
     /// The device failed (EIO).
     Device,
-    /// Half of the bytes asked for, and no error; nothing where no bytes are asked for.
+    /// The call returns half of the requested bytes and no error. A call that requests no bytes returns nothing.
     Short,
 }
 
 impl Fault {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 6] = [
         Self::Device,
         Self::Full,
@@ -42,7 +42,7 @@ impl Fault {
         Self::ZeroWrite,
     ];
 
-    /// Bytes of a write of `length` that are written before it fails.
+    /// Returns how many bytes of a write of `length` reach the disk before it fails.
     pub(super) fn written(self, length: usize) -> usize {
         match self {
             Self::Device | Self::Interrupted | Self::ZeroWrite => 0,
@@ -51,7 +51,7 @@ impl Fault {
         }
     }
 
-    /// Whether it lets calls pass that need no space.
+    /// Returns whether calls that need no space succeed despite this fault.
     fn is_of_space(self) -> bool {
         matches!(self, Self::Full | Self::Quota)
     }
@@ -67,7 +67,7 @@ impl Fault {
     }
 }
 
-/// Whether and how far a call takes effect.
+/// The effect of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Done,
@@ -78,11 +78,12 @@ pub(super) enum Outcome {
 /// The calls that fail.
 #[derive(Clone, Default)]
 pub(super) struct Faults {
-    /// The first call that fails, the number of those after it that do too, and how.
+    /// The first call that fails, the number of calls after it that also fail, and the fault.
     call: Option<(u64, u64, Fault)>,
     read: Option<(u64, ReadFault)>,
     met: bool,
-    /// Whether a call failed on anything but checkpoints, derived files and a segment that may be made smaller.
+    /// Whether a failed call must be reported. Checkpoints, derived files, and segments that can be retried smaller are
+    /// exempt.
     pub(super) met_primary: bool,
 }
 
@@ -95,7 +96,7 @@ impl Faults {
         self.read = Some((read, fault));
     }
 
-    /// Nothing fails any more; says whether something did.
+    /// Ends all faults; returns whether one occurred.
     pub(super) fn heal(&mut self) -> bool {
         std::mem::take(self).met
     }
@@ -107,7 +108,7 @@ impl Faults {
                     return Outcome::Done;
                 }
                 self.met = true;
-                // A segment for which there is no room is made smaller.
+                // The writer retries with a smaller segment when space is short.
                 let is_tried_again = fault.is_of_space() && name.ends_with(".seg.tmp");
                 let is_derived = name.starts_with("checkpoint") || name.starts_with("derived");
                 self.met_primary |= !is_derived && !is_tried_again;

@@ -1,18 +1,18 @@
 //! A disk that forgets: it knows which bytes are durable, crashes at a chosen call, and fails on demand.
 //!
 //! An unsynced write may survive a power loss in any subset of its 512-byte sectors. A created, renamed or removed name
-//! survives only after a sync of its folder, independently of contents. A failed sync loses its bytes for good while
+//! survives only after a sync of its folder, independently of contents. A failed sync loses its bytes permanently while
 //! reads still show them, as page caches do.
 //! # Layer
 //! For tests; uses L1 only.
 //!
 //! # Invariants
-//! These are asserted on every call, so every test on this disk checks them:
-//! - SIM-1: no file is renamed while bytes of it are not synced.
-//! - SIM-2: no published segment is written while earlier bytes of it are not synced, unless [`SimDisk::relax`]
-//!   was called.
-//! - SIM-3: no byte of a published segment that is not zero is ever changed.
-//! - SIM-4: no published segment is removed before the manifest that replaces it is durable.
+//! Every call asserts these, so every test on this disk checks them:
+//! - SIM-1: a file is renamed only after all its bytes are synced.
+//! - SIM-2: a published segment is written only after its earlier bytes are synced, unless [`SimDisk::relax`] was
+//!   called.
+//! - SIM-3: only zero bytes of a published segment ever change.
+//! - SIM-4: a published segment is removed only after the manifest that replaces it is durable.
 
 mod fault;
 mod file;
@@ -31,37 +31,37 @@ pub use fault::{Fault, ReadFault};
 use file::{SimFile, SimLock};
 use state::{Inode, NameChange, State};
 
-/// The part of the unsynced bytes that a crash leaves.
+/// The part of the unsynced bytes that survives a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CrashImage {
-    /// The process was killed: everything is there, as far from durable as it was, and the machine runs on.
+    /// The process was killed and the machine runs on: reads still see everything, and unsynced bytes stay unsynced.
     Killed,
-    /// As `Killed`, and only these first bytes of the last write were taken by the system.
+    /// As `Killed`, but the system took only this many first bytes of the last write.
     KilledInWrite(usize),
-    /// Power was lost; nothing of it survived.
+    /// Power was lost; no unsynced byte or name survived.
     Nothing,
-    /// As `Nothing`, and the machine runs on: the file system alone was shut down.
+    /// As `Nothing`, but the machine runs on: only the file system was shut down.
     ShutDown,
-    /// Power was lost; all of it survived.
+    /// Power was lost; everything unsynced survived.
     Everything,
-    /// Power was lost; all of it survived but for the last write, of which these first bytes did.
+    /// Power was lost; everything survived, but only this many first bytes of the last write.
     LastWritePrefix(usize),
-    /// Power was lost; names and lengths survived, and no byte: new parts of files read as zeros.
+    /// Power was lost; names and lengths survived, but no bytes: new parts of files read as zeros.
     ExtentWithoutData,
-    /// Power was lost; names and bytes survived, and no length: files end where they were known to end.
+    /// Power was lost; names and bytes survived, but no lengths: files end at their last durable length.
     DataWithoutExtent,
-    /// Power was lost; names survived, and nothing of the contents.
+    /// Power was lost; names survived, but no contents.
     NamesWithoutContents,
-    /// Power was lost; contents survived, and no name.
+    /// Power was lost; contents survived, but no names.
     ContentsWithoutNames,
     /// Power was lost; a random choice of sectors and names survived.
     Sectors(u64),
 }
 
-/// Is shown the folder as it is in each changing or syncing call, with the effect of the call not yet durable.
+/// Receives the folder during each changing or syncing call, with the effect of the call not yet durable.
 pub type Observer = Arc<dyn Fn(&SimDisk) + Send + Sync>;
 
-/// A simulated folder. Clones are the same folder.
+/// A simulated folder. Clones share the same folder.
 #[derive(Clone)]
 pub struct SimDisk {
     state: Arc<Mutex<State>>,
@@ -104,23 +104,23 @@ impl SimDisk {
         self.state.lock().relaxed = true;
     }
 
-    /// Calls that changed or synced something so far.
+    /// Returns the number of calls so far that changed or synced something.
     pub fn calls(&self) -> u64 {
         self.state.lock().calls
     }
 
-    /// Calls so far that read: bytes, a length, the names in a folder, or that opened or mapped a file.
+    /// Returns the number of reading calls so far: of bytes, lengths or names, and those that opened or mapped a file.
     pub fn reads(&self) -> u64 {
         self.state.lock().reads
     }
 
-    /// Crashes in the `call`-th changing or syncing call (the first is 1): that call may have taken effect or not,
-    /// and it and all later calls fail.
+    /// Crashes in the `call`-th changing or syncing call, counted from 1. That call may take effect; it and all later
+    /// calls fail.
     pub fn crash_at(&self, call: u64) {
         self.state.lock().crash_at = Some(call);
     }
 
-    /// Calls `observer` at every changing or syncing call from now on, with the image that a crash in it would leave.
+    /// Calls `observer` at every changing or syncing call from now on, with the folder that a crash in it would leave.
     pub fn observe(&self, observer: Observer) {
         self.state.lock().observer = Some(observer);
     }
@@ -135,8 +135,8 @@ impl SimDisk {
         self.state.lock().faults.set(call, 0, fault);
     }
 
-    /// Lets the `first` changing or syncing call and the `lasting` ones after it fail. When there is no space, calls
-    /// that need none succeed.
+    /// Lets the `first` changing or syncing call and the `lasting` ones after it fail. Faults of space spare the calls
+    /// that need no space.
     pub fn fail_from(&self, first: u64, lasting: u64, fault: Fault) {
         self.state.lock().faults.set(first, lasting, fault);
     }
@@ -146,22 +146,23 @@ impl SimDisk {
         self.state.lock().faults.set_read(read, fault);
     }
 
-    /// Whether a call failed that may not fail unsaid: not on checkpoints, nor for want of room for a segment that may be smaller.
+    /// Returns whether a call failed whose failure must be reported. Failures of checkpoints are exempt, and so is lack
+    /// of space for a segment that can be smaller.
     pub fn has_failed(&self) -> bool {
         self.state.lock().faults.met_primary
     }
 
-    /// Nothing fails any more: the device works and space came back. Says whether a fault was met.
+    /// Ends all faults: the device works and has space. Returns whether a fault occurred.
     pub fn heal(&self) -> bool {
         self.state.lock().faults.heal()
     }
 
-    /// Whether the crash has come.
+    /// Returns whether the crash has happened.
     pub fn is_crashed(&self) -> bool {
         self.state.lock().crashed
     }
 
-    /// Published files that a power loss may change or remove, without derived files.
+    /// Returns the published files that a power loss may change or remove, without derived files.
     pub fn unsynced(&self) -> Vec<String> {
         self.state.lock().unsynced()
     }
@@ -171,12 +172,12 @@ impl SimDisk {
         self.state.lock().process = process;
     }
 
-    /// Lets the machine start again in good order: everything becomes durable.
+    /// Restarts the machine after an orderly shutdown: everything becomes durable.
     pub fn reboot(&self) {
         self.state.lock().lose_power(CrashImage::Everything);
     }
 
-    /// Bytes of the last write that is not synced; 0 if there is none.
+    /// Returns the bytes of the last unsynced write; 0 if there is none.
     pub fn last_write_bytes(&self) -> usize {
         let state = self.state.lock();
         let inode = state
@@ -185,18 +186,18 @@ impl SimDisk {
         inode.map_or(0, |(_, bytes)| bytes.len())
     }
 
-    /// Whether the call that an observer is shown is a write: only then a kill can cut it.
+    /// Returns whether the observed call is a write: a kill can cut only a write.
     pub fn is_writing(&self) -> bool {
         self.state.lock().is_writing
     }
 
-    /// Whether nothing waits for a sync: then every crash leaves the same.
+    /// Returns whether nothing waits for a sync: then every crash leaves the same folder.
     pub fn is_durable(&self) -> bool {
         let state = self.state.lock();
         state.pending_names.is_empty() && state.inodes.iter().all(|inode| inode.pending.is_empty())
     }
 
-    /// The folder as it may be found after a crash now; independent of this one.
+    /// Returns an independent copy of the folder after a crash now.
     #[must_use]
     pub fn crash_image(&self, image: CrashImage) -> Self {
         let mut state = self.state.lock().clone();
@@ -209,13 +210,13 @@ impl SimDisk {
         Self::of(state)
     }
 
-    /// The folder as it is; independent of this one.
+    /// Returns an independent copy of the folder.
     #[must_use]
     pub fn copy(&self) -> Self {
         self.crash_image(CrashImage::Killed)
     }
 
-    /// Names and contents as reads see them. The contents are shared, not copied.
+    /// Returns names and contents as reads see them. The contents are shared, not copied.
     pub fn contents(&self) -> BTreeMap<String, Arc<Vec<u8>>> {
         let state = self.state.lock();
         let content = |inode: usize| Arc::clone(&state.inodes[inode].current);
@@ -225,13 +226,13 @@ impl SimDisk {
             .collect()
     }
 
-    /// Names and contents as reads see them.
+    /// Returns names and contents as reads see them.
     pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
         let contents = self.contents().into_iter();
         contents.map(|(name, content)| (name, content.to_vec())).collect()
     }
 
-    /// Replaces the content of a file, durably; creates it if it is not there.
+    /// Replaces the content of a file, durably; creates a missing file.
     pub fn put_file(&self, name: &str, content: Vec<u8>) {
         let mut state = self.state.lock();
         let content = Arc::new(content);
@@ -252,7 +253,7 @@ impl SimDisk {
         state.durable_names.remove(name);
     }
 
-    /// Overwrites bytes of a file, durably, behind everybody's back.
+    /// Overwrites bytes of a file durably, unnoticed by open handles.
     pub fn overwrite(&self, name: &str, change: impl FnOnce(&mut Vec<u8>)) {
         let mut state = self.state.lock();
         let inode = state.names[name];

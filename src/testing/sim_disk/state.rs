@@ -38,7 +38,7 @@ impl NameChange {
         folder_of(self.name())
     }
 
-    /// The name that is there, or not there any more, after the change.
+    /// Returns the name that the change sets or removes.
     pub(super) fn name(&self) -> &str {
         match self {
             Self::Set(name, _) | Self::Clear(name) | Self::Move(_, name, _) => name,
@@ -164,7 +164,7 @@ impl State {
         }
     }
 
-    /// New processes, no locks, no faults, and the counting of calls starts anew.
+    /// Starts with new processes, without locks and faults, and with counters at zero.
     pub(super) fn start_again(&mut self) {
         self.locked.clear();
         self.crash_at = None;
@@ -213,7 +213,7 @@ impl State {
         self.boot = self.boot.wrapping_add(1).max(1);
     }
 
-    /// Takes back all but the first `count` bytes of the last write: its process was killed in the middle of it.
+    /// Reverts all but the first `count` bytes of the last write: its process was killed in the middle of it.
     pub(super) fn cut_last_write(&mut self, count: usize) {
         let Some(inode) = self.last_write.and_then(|inode| self.inodes.get_mut(inode)) else {
             return;
@@ -225,7 +225,7 @@ impl State {
         if count > 0 {
             inode.pending.push((offset, bytes[..count].into()));
         }
-        // The bytes before the write: durable ones, and those of earlier writes.
+        // The bytes before the write: durable bytes and those of earlier writes.
         let mut before = Arc::clone(&inode.durable);
         for (offset, bytes) in &inode.pending {
             put(&mut before, *offset, bytes);
@@ -252,7 +252,7 @@ impl State {
         Ok(self.faults.of_call(self.calls, needs_space, name))
     }
 
-    /// Counts a call that reads; returns how it falls short.
+    /// Counts a reading call; returns the fault that shortens it.
     pub(super) fn count_read(&mut self) -> io::Result<Option<ReadFault>> {
         self.check_alive()?;
         self.reads += 1;
@@ -306,8 +306,8 @@ impl State {
         );
     }
 
-    /// Whether the durable manifest has an entry for the number in the name of a segment: 64 bytes each, behind a header
-    /// of 40.
+    /// Returns whether the durable manifest lists the number in the name of a segment. Entries have 64 bytes each,
+    /// after a header of 40.
     fn is_listed(&self, name: &str) -> bool {
         let number = name
             .rsplit('/')
@@ -319,7 +319,7 @@ impl State {
         number.is_some_and(|number: u64| listed.into_iter().any(|entry| entry[..8] == number.to_le_bytes()))
     }
 
-    /// Names of published files whose bytes or names a power loss may take.
+    /// Returns the published files whose bytes or names a power loss may lose.
     pub(super) fn unsynced(&self) -> Vec<String> {
         let counts = |name: &str| {
             let is_derived = matches!(name, "live" | "lock" | "compact.lock")

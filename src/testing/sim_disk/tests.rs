@@ -1,4 +1,4 @@
-//! The simulated disk loses and reports exactly what it promises.
+//! The simulated disk loses and reports exactly the promised bytes and errors.
 
 use super::*;
 
@@ -160,7 +160,7 @@ fn an_observer_sees_each_call_before_it_is_durable() {
     assert_eq!(*seen.lock(), [(0, 1), (0, 1)]);
 }
 
-/// The panic that stops a sequence of calls.
+/// Returns the panic that stops a sequence of calls.
 fn stopped_by(calls: impl FnOnce(&SimDisk) -> io::Result<()>) -> String {
     let disk = SimDisk::new(1);
     disk.put_file("log/1.seg", b"abc".to_vec());

@@ -1,13 +1,13 @@
-//! Recall beside SQLite's FTS5: the same memories and questions, in turns in one run.
+//! Compares recall with SQLite's FTS5: the same memories and questions, alternately in one run.
 //!
 //! `cargo run --release --manifest-path benches/peers/Cargo.toml --bin recall PUBLIC_DIR [MEMORIES...]`
 //!
-//! PUBLIC_DIR is as tests/recall/run.py has it. The memories of its sets are repeated up to each number (17,373 and 104,238
-//! unless others are given), each copy in scopes of its own. FTS5 is contentless, stems (porter), leaves the same words
-//! out, joins the others by OR and gives the best 20 by bm25. Of each query the least of three times counts, of each
-//! building the best of three. The table at the end has what is promised: a query at the 95th percentile in at most a third
-//! of FTS5's time, at most 120 bytes of index a memory, indexing at least half as fast, the nearest duplicate found at least
-//! five times as fast as FTS5 answers one query of the same text.
+//! PUBLIC_DIR is that of tests/recall/run.py. The memories of its sets are repeated up to each number (default: 17,373
+//! and 104,238), each copy in its own scopes. FTS5 is contentless, stems (porter), omits the same words, joins the
+//! others by OR and returns the best 20 by bm25. The best of three times counts for each query and each build. The
+//! table at the end has the promised figures. A query takes at most a third of FTS5's time at the 95th percentile. The
+//! index takes at most 120 bytes for each memory. Indexing is at least half as fast. Finding the nearest duplicate is
+//! at least five times as fast as an FTS5 query with the same text.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -24,12 +24,12 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 
 const SETS: [&str; 3] = ["locomo", "realtalk", "beam"];
 const BEST: usize = 20;
-/// Copies of an index that show how much memory one takes.
+/// The number of copies of an index that measure the size of one.
 const COPIES: usize = 8;
-/// Texts to find the nearest memories of.
+/// The number of texts whose nearest memories are searched.
 const NEAR: usize = 500;
 
-/// The resident memory of this process, in bytes.
+/// Returns the resident memory of this process, in bytes.
 fn resident() -> Outcome<usize> {
     let pages = std::fs::read_to_string("/proc/self/statm")?;
     let resident = pages.split(' ').nth(1).ok_or("statm has no second number")?;
@@ -87,7 +87,7 @@ fn read(public: &str) -> Outcome<(Vec<Line>, Vec<Question>)> {
     Ok((memories, questions))
 }
 
-/// The memories, repeated up to `count`, each copy in scopes of its own.
+/// Returns the memories, repeated up to `count`, each copy in its own scopes.
 fn repeated(memories: &[Line], count: usize) -> Vec<Line> {
     let numbered = memories.iter().cycle().take(count).enumerate();
     let copy = |(number, line): (usize, &Line)| Line {
@@ -120,7 +120,7 @@ fn index_of(memories: &[Line]) -> Outcome<Index> {
     Ok(index)
 }
 
-/// The words that neither side indexes.
+/// Returns the words that neither side indexes.
 fn stop_words() -> Vec<&'static str> {
     let list = include_str!("../../../../src/recall/text/words/stop.txt").lines();
     list.filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace).collect()
@@ -145,7 +145,7 @@ fn fts_of(memories: &[Line]) -> Outcome<Connection> {
     Ok(database)
 }
 
-/// Milliseconds of the quickest of three.
+/// Returns the shortest of three times, in milliseconds.
 fn least(mut work: impl FnMut() -> Outcome<()>) -> Outcome<f64> {
     let mut least = f64::MAX;
     for _ in 0..3 {
@@ -162,7 +162,7 @@ fn told(times: &mut [f64]) -> String {
     format!("p50 {:>7.3} ms  p95 {:>7.3} ms  p99 {:>7.3} ms", at(50), at(95), at(99))
 }
 
-/// The same memories in a store, with the index that follows it.
+/// Returns a store with the same memories, and the index that follows it.
 fn agent_of(memories: &[Line]) -> Outcome<Agent> {
     let memory = Memory::in_memory()?;
     for (number, chunk) in memories.chunks(10_000).enumerate() {
@@ -182,13 +182,13 @@ fn agent_of(memories: &[Line]) -> Outcome<Agent> {
     Ok(Agent::new(memory, Settings::default()))
 }
 
-/// A figure that something is promised of.
+/// A measured figure with a promise.
 struct Figure {
     memories: usize,
     what: &'static str,
     ours: f64,
     theirs: Option<f64>,
-    /// Our figure as a ratio of theirs, or of one.
+    /// Our figure divided by theirs, or by one.
     ratio: f64,
     promised: String,
     is_kept: bool,

@@ -1,4 +1,4 @@
-//! Tests of blocks out of the memory and back.
+//! Tests of the export of blocks and their import.
 
 use super::super::*;
 use crate::agent::test_memory::{DAY, TestMemory};
@@ -101,7 +101,7 @@ fn files_that_nobody_edited_change_nothing() {
         "{taken:?}"
     );
     assert_eq!(agent.memory().view().commit().digest, head);
-    // An edit of the text keeps what every other line says, with its type, and is trusted as a document.
+    // An edit of the text keeps the values and types of all other lines, and is trusted as a document.
     assert_eq!(
         became(agent, &[edited(&found[0], "green", "black")]),
         [("tea.md".to_owned(), "updated")]
@@ -180,7 +180,7 @@ fn a_file_is_edited_and_taken_again_and_again() {
             .unwrap();
         assert_eq!(taken.files[0].taken, Taken::Updated, "{taken:?}");
         let fresh = taken.files[0].fresh.clone().unwrap();
-        // Every other byte is as the person left it.
+        // Every other byte stays as the person wrote it.
         let lines = |bytes: &[u8]| {
             let text = String::from_utf8(bytes.to_vec()).unwrap();
             text.split_inclusive('\n')
@@ -193,7 +193,7 @@ fn a_file_is_edited_and_taken_again_and_again() {
         file.bytes = Ok(fresh);
     }
     assert_eq!(get(agent, "tea").unwrap().content(), Some("none"));
-    // What the block says may be written anew, whatever its file says of the time.
+    // A file that equals its block may be overwritten, whatever its time is.
     let view = agent.memory().view();
     for (text, is_unedited) in [("none", true), ("some", false)] {
         let other = format!(
@@ -353,7 +353,7 @@ fn an_edit_keeps_the_trust_of_its_block_if_a_person_says_it_is_theirs() {
         (Taken::Updated, 0)
     );
     assert_eq!(origin("tea"), Origin::DirectUser);
-    // Nobody vouches for what was there before, nor beyond their own class.
+    // A writer vouches only for their own edit, and only up to their own class.
     let other = edited(&files(agent)[0], "black", "white");
     let taken = agent.take_blocks(&[other], &take(), &Writer::user()).unwrap();
     assert!(taken.files[0].said[0].contains("--as-me"), "{taken:?}");

@@ -1,4 +1,4 @@
-//! What holds for every block, file and path.
+//! Properties of all blocks, files and paths.
 
 use proptest::prelude::*;
 
@@ -60,7 +60,7 @@ proptest! {
         drop(read_block(&bytes, None));
         let path_id = id("p");
         if let Ok(file) = read_block(text.as_bytes(), Some(&path_id)) {
-            // What was read can be written, and then is read without a word.
+            // A block that was read can be written, and is then read without a finding.
             let again = write_block(&file.block).unwrap();
             prop_assert_eq!(read_block(again.as_bytes(), None), Ok(BlockFile { block: file.block, faults: Vec::new() }));
         }

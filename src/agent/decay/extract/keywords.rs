@@ -1,4 +1,4 @@
-//! The keywords of a text, each once, in their order.
+//! The keywords of a text, each once, in the order of the text.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
@@ -9,19 +9,19 @@ use std::collections::HashSet;
 use super::stop_words::is_stop_word;
 use crate::agent::words;
 
-/// The limit of keywords.
+/// The most keywords of a text.
 pub(super) const KEYWORDS_MAX: usize = 20;
 /// The shortest keyword in a script with spaces, in characters.
 const CHARS_MIN: usize = 4;
-/// A longer word, such as a key or an address, is cut into its parts.
+/// The longest word, in characters. A longer one, for example a key or an address, is cut into parts.
 const CHARS_MAX: usize = 64;
 
-/// Chinese particles, which belong to no keyword.
+/// Chinese particles, which never belong to a keyword.
 const HAN_PARTICLES: &str = "\u{7684}\u{4e86}\u{5728}\u{662f}\u{548c}\u{4e0e}\u{8207}\u{53ca}\u{6216}\u{628a}\u{88ab}\
                              \u{5c31}\u{90fd}\u{4e5f}\u{800c}\u{6211}\u{4f60}\u{4ed6}\u{5979}\u{8fd9}\u{9019}\u{90a3}";
 
-/// Returns up to [`KEYWORDS_MAX`] words of `text` in lower case: of four characters or more, and no stop words. In
-/// scripts without spaces, keywords are the stretches between particles and changes of script.
+/// Returns up to [`KEYWORDS_MAX`] words of `text` in lower case. They have four characters or more, and are not stop
+/// words. In scripts without spaces, keywords are the runs between particles and changes of script.
 pub(super) fn keywords(text: &str) -> Vec<String> {
     let mut found = Found::default();
     for field in text.split_whitespace() {
@@ -47,7 +47,7 @@ pub(super) fn keywords(text: &str) -> Vec<String> {
     found.words
 }
 
-/// Returns the keywords of `text` on one line that is no longer than it; without keywords, `text` itself.
+/// Returns the keywords of `text` on one line that is not longer than `text`; without keywords, `text` itself.
 pub(crate) fn keyword_text(text: &str) -> Cow<'_, str> {
     let words = keywords(text);
     let mut line = words.join(", ");
@@ -65,7 +65,7 @@ pub(crate) fn keyword_text(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// EXT-1 for keywords.
+/// EXT-1: whether a line of keywords is not longer than its text.
 fn fits(line: &str, text: &str) -> bool {
     line.len() <= text.len() && line.chars().count() <= text.chars().count()
 }
@@ -108,7 +108,7 @@ fn writing_of(letter: char) -> Writing {
     }
 }
 
-/// Adds the stretches of a run without spaces that are long enough.
+/// Adds the parts of a run without spaces that are long enough.
 fn stretches(run: &str, found: &mut Found) {
     let mut rest = run;
     while let Some(first) = rest.chars().next() {
@@ -130,7 +130,7 @@ fn stretches(run: &str, found: &mut Found) {
     }
 }
 
-/// Adds a stretch, cut into parts of [`CHARS_MAX`] characters.
+/// Adds a run, cut into parts of [`CHARS_MAX`] characters.
 fn in_parts(stretch: &str, chars_min: usize, found: &mut Found) {
     let mut rest = stretch;
     while !rest.is_empty() {

@@ -1,7 +1,7 @@
 //! Extracts of a text for decay: its best sentences, then its keywords.
 //!
-//! An extract adds no words: a summary is whole pieces of the text in their order, keywords are its words in lower
-//! case. There is no model and no randomness. `pieces` defines a piece; code, tables and list items are never cut.
+//! An extract adds no words: a summary is whole pieces of the text in their order, and keywords are its words in lower
+//! case. It uses no model and no randomness. `pieces` defines a piece; code, tables and list items are never cut.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
@@ -23,12 +23,12 @@ use self::keywords::{KEYWORDS_MAX, keywords};
 use self::pieces::{Piece, pieces};
 use crate::agent::words;
 
-/// The share of a text in its summary, in per cent of its characters.
+/// The share of a text that its summary may have, in per cent of its characters.
 pub(crate) const SUMMARY_SHARE_PERCENT: usize = 20;
-/// A shorter text, in characters, is its own summary.
+/// The fewest characters of a text to summarise. A shorter text is its own summary.
 pub(crate) const SUMMARY_CHARS_MIN: usize = 20;
 
-/// Words of importance in lower case: as words, and as signs of scripts without spaces.
+/// Words that mark importance, in lower case: as words, and as signs of scripts without spaces.
 const WEIGHTY_WORDS: [&str; 14] = [
     "important",
     "key",
@@ -72,7 +72,7 @@ pub(crate) fn summary(text: &str) -> Cow<'_, str> {
     let mut order: Vec<(usize, u32)> = (0..pieces.len())
         .map(|at| (at, score(&text[pieces[at].range.clone()], at, pieces.len())))
         .collect();
-    // Best first; the sort is stable, so that the earlier of two equals goes first.
+    // Best first. The sort is stable, so the earlier of two equal pieces comes first.
     order.sort_by_key(|&(_, score)| std::cmp::Reverse(score));
     let mut kept = vec![order[0].0];
     left = left.saturating_sub(lengths[order[0].0]);
@@ -86,8 +86,8 @@ pub(crate) fn summary(text: &str) -> Cow<'_, str> {
     Cow::Owned(joined(text, &pieces, &kept))
 }
 
-/// The score of a piece, in half points: 4 for the first piece, 2 for the last one, 2 for 5 to 25 words, 3 for a word
-/// of importance, 1 for a digit.
+/// Returns the score of a piece, in half points: 4 for the first piece, 2 for the last one, 2 for 5 to 25 words, 3 for
+/// a word of importance, 1 for a digit.
 fn score(piece: &str, at: usize, count: usize) -> u32 {
     let mut score = 0;
     if at == 0 {
@@ -114,8 +114,8 @@ fn is_weighty(piece: &str) -> bool {
         || WEIGHTY_SIGNS.iter().any(|signs| lower.contains(signs))
 }
 
-/// The kept pieces as one text. Neighbours keep the text between them. Elsewhere one character replaces the omitted
-/// text, so the result is never longer (EXT-1).
+/// Joins the kept pieces into one text. Neighbours keep the text between them. Elsewhere one character replaces the
+/// omitted text, so the result is never longer (EXT-1).
 fn joined(text: &str, pieces: &[Piece], kept: &[usize]) -> String {
     let mut out = String::new();
     for (place, &at) in kept.iter().enumerate() {

@@ -7,7 +7,7 @@
 //! L7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - PCE-1: pieces are slices in rising order that do not overlap; only white space is between them.
+//! - PCE-1: pieces are slices in rising order without overlap; only white space is between them.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ pub(super) struct Piece {
     pub(super) range: Range<usize>,
 }
 
-/// The block of the lines so far.
+/// The block to which the last lines belong.
 enum Open {
     Nothing,
     Paragraph,
@@ -102,7 +102,7 @@ impl Cutter<'_> {
             LineKind::Fence(fence) => Open::Fence(fence),
             LineKind::Heading | LineKind::Table | LineKind::Quote => Open::Lines(kind),
             LineKind::Indented => {
-                // The first line keeps its indent: it is code.
+                // The first line keeps its indent, because it is code.
                 self.range.start = start;
                 Open::Lines(kind)
             }

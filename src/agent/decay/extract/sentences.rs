@@ -2,14 +2,13 @@
 //!
 //! A stop before white space ends a sentence, unless it belongs to an abbreviation, an initial or a list number. The
 //! stops of scripts without spaces end a sentence anywhere. Thai and Lao have no stop: a space between two letters of
-//! the script separates phrases. A paragraph without any end is cut at its lines.
+//! the script separates phrases. A paragraph without a stop is cut at its lines.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - SEN-1: sentences are slices in rising order that do not overlap, not empty and trimmed; only white space is
-//!   between them.
+//! - SEN-1: sentences are trimmed, nonempty slices in rising order without overlap; only white space is between them.
 
 use std::ops::Range;
 
@@ -41,7 +40,7 @@ pub(super) fn ends_without_space(text: &str) -> bool {
     bare.ends_with(is_stop_anywhere)
 }
 
-/// The slices between the cuts, without white space at their ends.
+/// Returns the parts between the cuts, without white space at their ends.
 fn cut(part: &str, cuts: &[usize]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -57,7 +56,7 @@ fn cut(part: &str, cuts: &[usize]) -> Vec<Range<usize>> {
     found
 }
 
-/// The offsets after the ends of sentences.
+/// Returns the offsets after the ends of sentences.
 fn ends(part: &str) -> Vec<usize> {
     let mut found = Vec::new();
     let mut letters = part.char_indices().peekable();
@@ -94,7 +93,7 @@ fn ends(part: &str) -> Vec<usize> {
     found
 }
 
-/// The length of the inline code at the start of `text`, if it ends nearby.
+/// Returns the length of the inline code at the start of `text`, if the code ends nearby.
 fn code_end(text: &str) -> Option<usize> {
     const NEARBY: usize = 512;
     let signs = text.bytes().take_while(|&byte| byte == b'`').count();
@@ -110,7 +109,7 @@ fn code_end(text: &str) -> Option<usize> {
     None
 }
 
-/// Whether `before` ends with an abbreviation, an initial or a list number, so that a stop ends no sentence.
+/// Whether `before` ends with an abbreviation, an initial or a list number. Then a stop ends no sentence.
 fn is_abbreviated(before: &str) -> bool {
     let start = before
         .rfind(|letter: char| !letter.is_alphanumeric() && letter != '.')
@@ -118,7 +117,7 @@ fn is_abbreviated(before: &str) -> bool {
     let word = &before[start..];
     let mut letters = word.chars();
     if let (Some(only), None) = (letters.next(), letters.next()) {
-        // "J. Smith", but not the end of "plan b."
+        // An initial as in "J. Smith", but not the end of "plan b."
         if only.is_uppercase() && !before[..start].trim_end().is_empty() {
             return true;
         }
@@ -139,7 +138,7 @@ const STOPS: &str = ".!?\u{2026}\u{61F}\u{6D4}\u{589}\u{203C}\u{2047}\u{2048}\u{
 /// Signs that end a sentence anywhere: of Chinese and Japanese, Devanagari, Ethiopic, Khmer, Burmese.
 const STOPS_ANYWHERE: &str =
     "\u{3002}\u{FF01}\u{FF1F}\u{FF61}\u{FF0E}\u{964}\u{965}\u{1362}\u{1367}\u{17D4}\u{17D5}\u{104B}";
-/// Quotes and brackets that close, and belong to the sentence before them.
+/// Closing quotes and brackets, which belong to the sentence before them.
 const CLOSERS: &str = "\"')]}*_`\u{BB}\u{2019}\u{201C}\u{201D}\u{203A}\u{300D}\u{300F}\u{FF09}\u{3011}";
 
 fn is_stop(letter: char) -> bool {

@@ -1,6 +1,6 @@
 //! Stop words in English and six other languages.
 //!
-//! The words are in `stop_words.txt`, a line each, in the order of their characters. All have four letters or more, since
+//! The words are in `stop_words.txt`, one per line, sorted by their characters. All have four letters or more, because
 //! no shorter word is a keyword.
 //!
 //! # Layer
@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 static STOP_WORDS: LazyLock<HashSet<&str>> =
     LazyLock::new(|| include_str!("stop_words.txt").lines().collect());
 
-/// Whether `word`, in lower case, is one of them.
+/// Whether `word`, in lower case, is a stop word.
 pub(super) fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.contains(word)
 }

@@ -1,4 +1,4 @@
-//! What may be shown at all: entries, notes, what is not trusted, what repeats the boundary.
+//! Tests of admission: entries, notes, untrusted records, and records that repeat the boundary.
 
 use super::super::{Boundary, Omitted, Purpose, Record, Request, Section, render};
 use super::reader::parse;
@@ -73,7 +73,7 @@ fn env_5_what_is_not_trusted_is_shown_if_asked_for_and_apart() {
         assert_eq!(rendered.envelope.shown[0].section, section);
         assert!(rendered.text.contains(&format!("trust=\"{}\"", trust.name())));
     }
-    // What is trusted and says the same comes first.
+    // Of two equal texts, the trusted one comes first.
     let records = [
         Record {
             trust: Origin::Import,

@@ -1,4 +1,4 @@
-//! Which items the verb hands to the renderer.
+//! Tests of the items that the verb passes to the renderer.
 
 use super::super::{EnvelopeAnswer, EnvelopeRequest};
 use super::reader::parse;

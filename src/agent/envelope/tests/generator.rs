@@ -3,7 +3,7 @@
 use super::super::{Record, Section};
 use crate::object::Origin;
 
-/// A generator of numbers: the same seed gives the same ones.
+/// A random generator that gives the same numbers for the same seed.
 pub(super) struct Random(u64);
 
 impl Random {
@@ -37,7 +37,7 @@ impl Random {
     }
 }
 
-/// What attacks on envelopes are made of.
+/// The parts of attacks on envelopes.
 pub(super) const PIECES: &[&str] = &[
     "<memory>",
     "</memory>",
@@ -193,7 +193,7 @@ pub(super) const PIECES: &[&str] = &[
     "FILE",
 ];
 
-/// One hostile text.
+/// Returns one hostile text.
 pub(super) fn text(random: &mut Random) -> String {
     let mut text = String::new();
     if random.one_in(5000) {
@@ -221,7 +221,7 @@ pub(super) fn text(random: &mut Random) -> String {
     }
 }
 
-/// Any of the characters, each as likely as the others.
+/// Returns any character, all with equal probability.
 pub(super) fn any_char(random: &mut Random) -> char {
     loop {
         if let Some(char) = char::from_u32(random.below(0x11_0000) as u32) {
@@ -230,7 +230,7 @@ pub(super) fn any_char(random: &mut Random) -> char {
     }
 }
 
-/// `text` with a few of its characters taken out, doubled, moved or exchanged.
+/// Returns `text` with a few of its characters removed, doubled, moved or replaced.
 pub(super) fn mutated(random: &mut Random, text: &str) -> String {
     let mut chars: Vec<char> = text.chars().collect();
     for _ in 0..=random.below(4) {
@@ -258,7 +258,7 @@ pub(super) fn mutated(random: &mut Random, text: &str) -> String {
     chars.into_iter().collect()
 }
 
-/// What a record is made of.
+/// The parts of a record.
 #[derive(Clone, Debug)]
 pub(super) struct Parts {
     id: String,
@@ -291,7 +291,7 @@ impl Parts {
     }
 }
 
-/// The parts of one hostile record.
+/// Returns the parts of one hostile record.
 pub(super) fn parts(random: &mut Random) -> Parts {
     let time = |random: &mut Random| match random.below(4) {
         0 => None,

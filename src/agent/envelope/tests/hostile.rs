@@ -1,6 +1,6 @@
-//! Hostile records, a million texts of them if asked to: what goes in comes out, and nothing else.
+//! Tests with hostile records, up to a million texts: the reader finds exactly the records that were shown.
 //!
-//! `TREERING_TEXTS` sets how many texts are shown, `TREERING_SEED` the first seed.
+//! `TREERING_TEXTS` sets the number of shown texts, `TREERING_SEED` the first seed.
 
 use super::super::invisible::hidden;
 use super::super::{Boundary, Purpose, Record, Rendered, Request, Section, render, scrub, tokens};
@@ -26,20 +26,20 @@ fn request(random: &mut Random) -> Request<'static> {
     }
 }
 
-/// Checks one rendering against all that is promised of it, without the code that made it where that can be.
+/// Checks one rendering against every invariant, where possible without the code of the renderer.
 fn check(records: &[Record], request: &Request, rendered: &Rendered) {
     let Rendered {
         text,
         envelope,
         left_out,
     } = rendered;
-    // ENV-1: what is read is what was shown, and each of these is one of the records.
+    // ENV-1: the reader finds the shown records, and each of them is one of the given records.
     let read = parse(text).expect("what was rendered is read");
     assert_eq!(read.shown, envelope.shown);
     assert!(text.is_empty() || read == *envelope);
     assert_eq!(envelope.shown.len() + left_out.total(), records.len());
     assert_eq!(envelope.skipped, left_out.skipped());
-    // Only the tags of the records and sections have angles and bare quotes: nothing is outside of them.
+    // Only the tags of records and sections have angle brackets, so no text of a record escapes them.
     let sections = envelope
         .shown
         .chunk_by(|one, next| one.section == next.section)
@@ -86,7 +86,7 @@ fn check(records: &[Record], request: &Request, rendered: &Rendered) {
     assert_eq!(scrub(text), "");
 }
 
-/// Whether `text` holds an envelope, by searching for the two ends of each name in a way that takes any time.
+/// Whether `text` holds an envelope, found by a simple search without regard to its cost.
 fn holds_an_envelope(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let ends_a_name =
@@ -121,7 +121,7 @@ fn check_scrub(dirty: &str) {
     assert_eq!(scrub(&clean), clean, "{dirty:?}");
 }
 
-/// Renders hostile records, and returns how many there were and how many were shown.
+/// Renders hostile records, and returns the number of records and of shown records.
 fn round(seed: u64) -> (u64, u64) {
     let mut random = Random::new(seed);
     let made: Vec<Parts> = (0..=random.below(11)).map(|_| parts(&mut random)).collect();
@@ -137,7 +137,7 @@ fn round(seed: u64) -> (u64, u64) {
     assert_eq!(scrub(&plain), "before  behind");
     let other = text(&mut random);
     check_scrub(&other);
-    // A whole block between any two characters, also of a tag.
+    // Inserts a whole block between any two characters, also inside a tag.
     let mut torn: Vec<char> = other.chars().take(4000).collect();
     for _ in 0..3 {
         let at = random.below(torn.len() + 1);
@@ -146,7 +146,7 @@ fn round(seed: u64) -> (u64, u64) {
     check_scrub(&String::from_iter(torn));
     check_scrub(&format!("{other}{}{}", rendered.text, text(&mut random)));
 
-    // ENV-6: a text that was meddled with is refused, or is another envelope.
+    // ENV-6: a changed text is refused, or is the text of another envelope.
     let meddled = mutated(&mut random, &rendered.text);
     check_scrub(&meddled);
     if let Ok(read) = parse(&meddled) {

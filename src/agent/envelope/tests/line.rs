@@ -1,4 +1,4 @@
-//! What becomes of characters that cannot be seen, and where texts are cut.
+//! Tests of invisible characters, and of the places where texts are cut.
 
 use super::super::invisible::{hidden, is_invisible};
 use super::super::line::{Lines, line};
@@ -112,7 +112,7 @@ fn what_hides_is_shown() {
     }
 }
 
-/// Ranges that are invisible by the published tables of Unicode, written down by hand.
+/// The test compares with hand-written ranges from the published tables of Unicode.
 #[test]
 fn every_invisible_range_is_known() {
     let ranges = [
@@ -213,7 +213,7 @@ fn shn_2_cuts_are_between_words_and_keep_together_what_belongs_together() {
         ("a bcdefghijkl", 8, "a bcdef\u{2026}"),
         ("one    two", 5, "one\u{2026}"),
         ("\u{4e2d}\u{6587}\u{5b57}\u{7b26}", 3, "\u{4e2d}\u{6587}\u{2026}"),
-        // An escape, an emoji of parts, a letter with marks.
+        // An escape, an emoji of several parts, a letter with marks.
         ("abc\u{200b}defghijkl", 11, "abc\u{2026}"),
         ("abc\u{200b}defghijkl", 12, "abc\\u{200b}\u{2026}"),
         ("ab\u{1f468}\u{200d}\u{1f469}cd", 4, "ab\u{2026}"),

@@ -1,6 +1,6 @@
 //! Tests of the envelope.
 //!
-//! `generator` makes hostile texts and records of them from a seed; the tables are hand-made.
+//! `generator` makes hostile texts and records from a seed; the tables are hand-made.
 
 mod admission;
 mod assembly;

@@ -1,4 +1,4 @@
-//! Properties of any text, by proptest.
+//! Properties of random texts, by proptest.
 
 use proptest::prelude::*;
 
@@ -10,7 +10,7 @@ use super::reader::parse;
 use super::reader::unescape;
 use crate::object::Origin;
 
-/// Texts of any characters and of what attacks are made of.
+/// Texts of random characters and of parts of attacks.
 fn texts() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         any::<char>().prop_map(String::from),

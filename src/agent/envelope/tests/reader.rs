@@ -1,6 +1,6 @@
 //! A strict reader of rendered envelopes: the oracle of these tests.
 //!
-//! The reader knows no XML, only the lines of an envelope in their order. Any other text is an error.
+//! The reader does not parse XML. It knows only the lines of an envelope in their order, and refuses any other text.
 
 use super::super::document::{self, Envelope, Shown, USE, moment};
 use super::super::line::{Lines, content, line};
@@ -9,16 +9,16 @@ use super::super::sections::Section;
 use crate::calendar::SECOND_MICROS;
 use crate::object::Origin;
 
-/// Where and why a text is not an envelope.
+/// The place where a text stops being an envelope, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ParseError {
-    /// The byte of the text.
+    /// The byte offset in the text.
     pub(super) at: usize,
-    /// What had to stand there.
+    /// The expected text.
     pub(super) expected: &'static str,
 }
 
-/// The characters that XML gives a meaning, with their escapes.
+/// The five special characters of XML, with their escapes.
 const ESCAPES: [(char, &str); 5] = [
     ('&', "&amp;"),
     ('<', "&lt;"),
@@ -27,10 +27,10 @@ const ESCAPES: [(char, &str); 5] = [
     ('\'', "&apos;"),
 ];
 
-/// Reads an envelope as `render` writes it; the empty text is one without records.
+/// Reads an envelope as `render` writes it. The empty text is an envelope without records.
 ///
 /// # Errors
-/// The first place where the text is something else.
+/// The first place where the text differs from an envelope.
 pub(super) fn parse(text: &str) -> Result<Envelope, ParseError> {
     if text.is_empty() {
         return Ok(Envelope::default());
@@ -48,7 +48,7 @@ pub(super) fn parse(text: &str) -> Result<Envelope, ParseError> {
     Ok(envelope)
 }
 
-/// What is left to be read.
+/// The rest of the text to read.
 struct Reader<'a> {
     text: &'a str,
     at: usize,
@@ -66,7 +66,7 @@ impl<'a> Reader<'a> {
         &self.text[self.at..]
     }
 
-    /// Goes on behind `expected` if it stands here.
+    /// Skips `expected` if the rest begins with it.
     fn skips(&mut self, expected: &str) -> bool {
         let found = self.rest().starts_with(expected);
         if found {
@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads escaped text up to `end`, and goes on behind it.
+    /// Reads escaped text up to `end`, and skips `end`.
     fn escaped(&mut self, end: char) -> Result<String, ParseError> {
         let rest = self.rest();
         let length = rest.find(end).ok_or_else(|| self.error("text that ends"))?;
@@ -95,7 +95,7 @@ impl<'a> Reader<'a> {
         Ok(text)
     }
 
-    /// Reads the attribute `name`, if it stands here, as something of at most `chars_max` characters.
+    /// Reads the attribute `name` of at most `chars_max` characters, if it comes next.
     fn attribute(&mut self, name: &str, chars_max: usize) -> Result<Option<String>, ParseError> {
         let start = self.at;
         if !(self.skips(" ") && self.skips(name) && self.skips("=\"")) {
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads an attribute that is left out where it has nothing to say.
+    /// Reads an attribute that is omitted if it is empty.
     fn optional(&mut self, name: &str, chars_max: usize) -> Result<String, ParseError> {
         let value = self.attribute(name, chars_max)?;
         if value.as_ref().is_some_and(String::is_empty) {
@@ -148,7 +148,7 @@ impl<'a> Reader<'a> {
         Ok(boundary)
     }
 
-    /// Reads `section`, if it stands here.
+    /// Reads `section`, if it comes next.
     fn section(&mut self, section: Section, shown: &mut Vec<Shown>) -> Result<(), ParseError> {
         let (open, close) = document::section_tags(section);
         if !self.skips(&open) {
@@ -226,7 +226,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a number in the one way it is written.
+    /// Reads a number in its only valid form.
     fn number(&mut self, name: &str) -> Result<usize, ParseError> {
         let digits = self.required(name, document::ID_CHARS_MAX, "a count")?;
         let number = digits
@@ -236,7 +236,7 @@ impl<'a> Reader<'a> {
         number.ok_or_else(|| self.error("behind a number"))
     }
 
-    /// Reads what stands behind the sections.
+    /// Reads the text after the sections.
     fn closing(&mut self, boundary: Option<String>, shown: Vec<Shown>) -> Result<Envelope, ParseError> {
         self.skip("<state", "the next section in order, or the state")?;
         if self.boundary()? != boundary {
@@ -257,10 +257,10 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns the text that `escaped` was written for.
+/// Returns the text of which `escaped` is the escaped form.
 ///
 /// # Errors
-/// The byte at which one of the five characters stands bare, or `&` without one of the five names.
+/// The byte offset of an unescaped special character, or of an `&` without one of the five names.
 pub(super) fn unescape(escaped: &str) -> Result<String, usize> {
     let mut text = String::with_capacity(escaped.len());
     let mut rest = escaped;

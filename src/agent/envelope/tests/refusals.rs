@@ -1,4 +1,4 @@
-//! What the reader refuses.
+//! Tests of the texts that the reader refuses.
 
 use super::super::{Boundary, Record, Request, Section, render};
 use super::reader::parse;
@@ -43,7 +43,7 @@ fn env_6_every_other_text_is_refused_or_another_envelope() {
             }
         }
     }
-    // Letters of ids, texts, times and the root may be others; nothing else may.
+    // Only letters of ids, texts, times and the root may differ.
     assert!((2000..8000).contains(&accepted), "{accepted}");
 }
 

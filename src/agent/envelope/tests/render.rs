@@ -1,4 +1,4 @@
-//! What is shown, where, in what order, and within which limits.
+//! Tests of the shown records, their places, order and limits.
 
 use super::super::{Omitted, Purpose, Record, Request, Section, render, tokens};
 use super::reader::parse;
@@ -215,7 +215,7 @@ fn env_2_no_budget_is_exceeded_and_none_is_wasted() {
             },
         );
         assert!(tokens(&rendered.text) <= budget_tokens);
-        // The counts at the end may have had room for a digit more.
+        // The counts at the end may have reserved space for one digit more.
         assert!(rendered.envelope.shown.len() == records.len() || budget_tokens <= everything + 1);
     }
 }
@@ -238,7 +238,7 @@ fn the_same_text_is_shown_once_in_the_section_that_needs_it_most() {
             ..Omitted::default()
         }
     );
-    // What a section has no room for has not been said.
+    // A text that did not fit into one section does not count as a duplicate in another.
     let request = at(Section::LastRequest, "old", "Use tabs.", 0);
     let fuller = [
         records[0].clone(),
@@ -270,7 +270,7 @@ fn a_new_record_or_root_leaves_all_bytes_before_it() {
     }
 }
 
-/// The bytes that two texts begin with alike.
+/// Returns the number of equal bytes at the start of two texts.
 fn common(one: &str, other: &str) -> usize {
     one.bytes()
         .zip(other.bytes())

@@ -1,4 +1,4 @@
-//! What is taken out of input, and what is left.
+//! Tests of the removed and the remaining text.
 
 use super::super::scrub::without_entries;
 use super::super::{scrub, scrubbed};
@@ -29,7 +29,7 @@ fn envelopes_are_taken_out_and_the_rest_is_left() {
         ("a <memory x=\"/>\">secret</memory> b", "a  b"),
         ("a <memory x='\">' y>secret</memory> b", "a  b"),
         ("<memory>1</memory><memory>2</memory>", ""),
-        // Cut off, or spoken about: only the tag goes.
+        // Only the tag is removed if the block was cut off, or the text mentions it.
         ("a <memory version=\"2\"> x", "a  x"),
         ("a\n<memory>\nx", "a\n\nx"),
         ("a <session_memory> x </memory> y", "a  x </memory> y"),
@@ -41,16 +41,16 @@ fn envelopes_are_taken_out_and_the_rest_is_left() {
         ("a <memory", "a "),
         ("a <memory>x</memory", "a "),
         ("<memory>x</memory a b", " a b"),
-        // A closing tag alone says nothing of where its block began.
+        // A closing tag alone does not show where its block began.
         ("a </memory> b", "a </memory> b"),
-        // Other names.
+        // Tags with other names stay.
         (
             "<memory-bank>x</memory-bank> <memory_id>y</memory_id> <memories>",
             "<memory-bank>x</memory-bank> <memory_id>y</memory_id> <memories>",
         ),
         ("< memory>x</ memory>", "< memory>x</ memory>"),
         ("&lt;memory&gt;x&lt;/memory&gt;", "&lt;memory&gt;x&lt;/memory&gt;"),
-        // Words of programs, as long as nothing closes them.
+        // Words of programs stay if no tag closes them.
         (
             "let store: Arc<Memory> = open();",
             "let store: Arc<Memory> = open();",
@@ -71,7 +71,7 @@ fn envelopes_are_taken_out_and_the_rest_is_left() {
             "Arc<Memory> then  end",
         ),
         ("Arc<Memory version=\"2\"> x", "Arc x"),
-        // What is left does not become an envelope.
+        // The remaining text does not form an envelope.
         ("<mem<memory>x</memory>ory>secret</memory>", "ory>secret</memory>"),
         ("<memory<memory>x</memory>>secret", ">secret"),
         ("<m<memory>1</memory>em<memory>2</memory>ory>secret", "ory>secret"),
@@ -131,7 +131,7 @@ fn scr_2_the_time_is_linear() {
         let _ = per_byte(&shape(1000));
         let small = (0..5).map(|_| per_byte(&shape(500))).fold(f64::MAX, f64::min);
         let large = (0..9).map(|_| per_byte(&shape(10_000))).fold(f64::MAX, f64::min);
-        // Twenty times the bytes: quadratic work would show as a factor of twenty.
+        // The text has twenty times the bytes, so quadratic work would show as a factor of twenty.
         assert!(
             large < 7.0 * small + 1e-9,
             "shape {index}: {small:e} and {large:e} seconds a byte"

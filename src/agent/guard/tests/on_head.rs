@@ -1,4 +1,4 @@
-//! That a staged change is checked on the state that its commit makes, and by what trusted people pinned.
+//! Tests that a staged change is checked on the state of its commit, and against the pins of trusted writers.
 
 use super::*;
 
@@ -73,7 +73,7 @@ fn who_commits_while_others_do_is_checked_again() {
     let agent = agent();
     stage(&agent, "q1", &line("q1", "q1"), &Writer::user());
     let busy = std::cell::Cell::new(1);
-    // Somebody else commits while it is checked, twice; the third time it is alone.
+    // Another writer commits during the check, twice. The third check is undisturbed.
     let checks = Checks::default().and("busy", |draft| {
         if busy.get() < 3 {
             put(&agent, object(&format!("other/{}", busy.get()), "fact", "x"));

@@ -1,14 +1,14 @@
 //! The file of the MCP reference server `memory`: a graph of entities and relations in JSON Lines.
 //!
-//! A bad line costs no other line, and a bad field no other field of its entity. Every fault is a finding with its
-//! line.
+//! A bad line does not affect other lines, and a bad field does not affect other fields of its entity. Every fault is a
+//! finding with its line.
 //!
 //! # Layer
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - SMJ-1: every nonempty line is in the graph or in a finding.
-//! - SMJ-2: names of entities are unique; another entity of a name adds its observations to the first.
+//! - SMJ-1: the content of every nonempty line is in the graph or in a finding.
+//! - SMJ-2: names of entities are unique. A second entity with the same name adds its observations to the first.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -31,7 +31,7 @@ const ENTITY: &str = "entity";
 struct Entity {
     /// Its name; not empty.
     name: String,
-    /// Its type, if the file names one.
+    /// Its type, if the file states one.
     entity_type: Option<String>,
     /// Its observations, each once, in order.
     observations: Vec<String>,
@@ -88,18 +88,18 @@ enum GraphFinding {
     NotJson,
     /// The line is nested too deep; it is ignored.
     TooDeep,
-    /// An object has a key twice; the line is ignored.
+    /// A key occurs twice in an object; the line is ignored.
     KeyTwice(String),
     /// The line holds several values; all are read.
     SeveralValues(usize),
-    /// A value is no object; it is ignored.
+    /// A value is not an object; it is ignored.
     NotAnObject,
     /// The field `type` is neither `entity` nor `relation`; the value is ignored.
     UnknownType,
-    /// A text field is missing or no text. An entity without a name and a relation without one of its fields are
+    /// A text field is missing or not text. An entity without a name, or a relation without one of its fields, is
     /// ignored.
     FieldWrong(&'static str),
-    /// An observation is no text; it is ignored.
+    /// An observation is not text; it is ignored.
     ObservationWrong {
         /// Its place, from 0.
         place: usize,
@@ -110,7 +110,7 @@ enum GraphFinding {
     TypesDiffer,
     /// The relation occurs twice.
     RelationTwice,
-    /// A relation names an entity that is not in the file; it is imported.
+    /// A relation names an entity that is not in the file; the relation is imported.
     NoSuchEntity(String),
 }
 
@@ -184,7 +184,7 @@ pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
 
 /// The longest line, in bytes.
 const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// The deepest JSON of a line.
+/// The deepest nesting of JSON on a line.
 const DEPTH_MAX: usize = 64;
 
 /// Reads a file.
@@ -207,7 +207,7 @@ struct Reader {
     line: usize,
     /// The index of each entity by its name.
     places: HashMap<String, usize>,
-    /// The observations of each entity, so that long lists stay linear.
+    /// The observations of each entity, which keep the time linear for long lists.
     observed: Vec<HashSet<String>>,
     related: HashSet<(String, String, String)>,
 }
@@ -235,7 +235,7 @@ impl Reader {
         }
     }
 
-    /// Two concurrent writers leave several values on a line, or the end of one and another.
+    /// Reads a line that two concurrent writers mixed: several values, or the end of one and another whole one.
     fn take_several(&mut self, line: &str) {
         let (mut values, mut rest) = (Vec::new(), line);
         while let Some(length) = balanced_end(rest.as_bytes()).filter(|_| rest.starts_with('{')) {
@@ -356,7 +356,7 @@ impl Reader {
         });
     }
 
-    /// The graph, with findings for relations to missing entities. Entities may follow their relations.
+    /// Returns the graph, with findings for relations to missing entities. Entities may come after their relations.
     fn graph_with_loose_ends(self) -> Graph {
         let Self {
             mut graph, places, ..

@@ -1,4 +1,4 @@
-//! Tests of the graph's file.
+//! Tests of reading the graph file.
 
 use proptest::prelude::*;
 
@@ -22,7 +22,7 @@ fn entities(graph: &Graph) -> Vec<(&str, Option<&str>, Vec<&str>)> {
     all
 }
 
-/// Says as the reference server does which lines it cannot read, with one line of each kind.
+/// One line of each kind; the reference server reports the same unreadable lines.
 const SEED: &str = r#"{"type":"entity","name":"Alice","entityType":"person","observations":["Works at Acme","Prefers email"]}
 {"type":"entity","name":"Bob","entityType":"person","observations":["Allergic to penicillin","Lives in Haifa",null]}
 {"type":"entity","name":"Project X","observations":["Deadline 2026-10-01","Budget 40k"]}
@@ -68,7 +68,7 @@ fn what_can_be_read_of_a_damaged_file_is_taken() {
             (10, UnknownType),
         ]
     );
-    // The same with the line ends and mark of another editor.
+    // The same file with the line ends and byte order mark of another editor.
     assert_eq!(
         read_graph(format!("\u{FEFF}{}", SEED.replace('\n', "\r\n")).as_bytes()),
         graph

@@ -1,13 +1,13 @@
 //! A reader of printed Lisp data.
 //!
 //! The reader knows lists, texts, symbols, keywords, numbers, characters, vectors and structures. It refuses every
-//! reader macro that could run code or build a cycle, and names the byte.
+//! reader macro that could run code or build a cycle, and reports its byte offset.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - SNP-1: the reader evaluates nothing and builds nothing that the file does not spell out.
+//! - SNP-1: the reader evaluates nothing, and builds only data that the file spells out.
 //! - SNP-2: the limits bound depth, number of values and memory.
 
 use std::fmt;
@@ -21,9 +21,9 @@ use serde_json::{Map, Value as Json};
 pub(super) enum Lisp {
     /// A list, a vector, or the fields of a structure `:key value ...`; the empty list is also the symbol `NIL`.
     List(Vec<Lisp>),
-    /// A list that ends in a value: at least one item, and the value after the dot.
+    /// A dotted list: at least one item, and the value after the dot.
     Dotted(Vec<Lisp>, Box<Lisp>),
-    /// A text; or a symbol in lower case, without its package.
+    /// A text, or a symbol in lower case without its package.
     Word(String),
     /// A keyword in lower case, without its colon.
     Keyword(String),
@@ -34,7 +34,7 @@ pub(super) enum Lisp {
 }
 
 impl Lisp {
-    /// Whether this is the empty list, which is also false.
+    /// Whether this is the empty list, which also means false.
     pub(super) fn is_nil(&self) -> bool {
         matches!(self, Self::List(items) if items.is_empty())
     }
@@ -62,7 +62,8 @@ impl Lisp {
         }
     }
 
-    /// The key of a pair and its value: of `(key a b)` the list `(a b)`, as in `(key . (a b))`; of `(key a)` the value `a`.
+    /// Returns the key and value of a pair. The value of `(key a b)` and of `(key . (a b))` is the list `(a b)`; that
+    /// of `(key a)` is `a`.
     pub(super) fn into_pair(self) -> Option<(String, Self)> {
         let (mut rest, tail) = match self {
             Self::Dotted(items, tail) => (items, Some(tail)),
@@ -79,7 +80,7 @@ impl Lisp {
         Some((key, value))
     }
 
-    /// The value as JSON: `T` is true, `NIL` is null, lists `:key value ...` are objects.
+    /// Returns the value as JSON: `T` is true, `NIL` is null, lists `:key value ...` are objects.
     pub(super) fn to_json(&self) -> Json {
         let array = |items: &mut dyn Iterator<Item = &Self>| items.map(Self::to_json).collect();
         match self {
@@ -88,7 +89,7 @@ impl Lisp {
                 let (pairs, _) = items.as_chunks::<2>();
                 let named = |[key, value]: &[Self; 2]| Some((key.name()?.to_owned(), value.to_json()));
                 let object: Map<String, Json> = pairs.iter().filter_map(named).collect();
-                // A key that stands twice makes it a plain list.
+                // A list with a repeated key becomes a plain list.
                 if object.len() == pairs.len() {
                     Json::Object(object)
                 } else {
@@ -111,15 +112,15 @@ fn alternates(items: &[Lisp]) -> bool {
     !pairs.is_empty() && rest.is_empty() && pairs.iter().all(has_key)
 }
 
-/// Limits of reading.
+/// The limits of the reader.
 #[derive(Clone, Copy)]
 #[expect(clippy::struct_field_names, reason = "limits name the largest value allowed")]
 pub(super) struct Limits {
-    /// Bytes of a file.
+    /// The most bytes of a file.
     pub(super) bytes_max: usize,
-    /// Depth of nested lists. The reader recurses: more than 64 needs a larger stack.
+    /// The deepest nesting of lists. The reader recurses, so more than 64 needs a larger stack.
     pub(super) depth_max: usize,
-    /// Values in a file, each list and each part of it counted.
+    /// The most values in a file, where each list and each of its parts counts.
     pub(super) values_max: usize,
 }
 
@@ -130,20 +131,20 @@ pub(super) const LIMITS: Limits = Limits {
     values_max: 4_000_000,
 };
 
-/// Why a file cannot be read.
+/// The reason why a file cannot be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Cause {
     /// It is beyond a limit.
     Limit,
     /// It is not UTF-8.
     NotText,
-    /// It holds a reader macro that could evaluate, or that no printed data needs.
+    /// It holds a reader macro that could evaluate, or that printed data never needs.
     Macro,
     /// It is not printed data.
     Malformed,
 }
 
-/// Why a file cannot be read, and the byte.
+/// The reason why a file cannot be read, and the byte offset.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct LispError {
     pub(super) offset: usize,
@@ -227,7 +228,7 @@ impl<'a> Reader<'a> {
         Ok(None)
     }
 
-    /// Skips a comment in bars, which may hold others.
+    /// Skips a comment in bars, which may contain others.
     fn skip_comment(&mut self) -> Result<()> {
         let (start, mut depth) = (self.at, 0_usize);
         while let Some(pair) = self.text.as_bytes().get(self.at..self.at + 2) {
@@ -245,7 +246,7 @@ impl<'a> Reader<'a> {
         malformed(start, OPEN)
     }
 
-    /// Reads one value; `open` is where the list around it begins.
+    /// Reads one value. `open` is the start of the surrounding list.
     fn value(&mut self, depth: usize, open: usize) -> Result<Lisp> {
         let Some(sign) = self.skip_space()? else {
             return malformed(open, OPEN);
@@ -271,7 +272,7 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    /// Reads a value that begins with a hash sign. SNP-1: everything that is not plain data is refused.
+    /// Reads a value that begins with a hash sign. Everything except plain data is refused (SNP-1).
     fn dispatch(&mut self, depth: usize) -> Result<Lisp> {
         let start = self.at;
         let mut signs = self.rest().chars().skip(1);
@@ -291,7 +292,7 @@ impl<'a> Reader<'a> {
                 _ => malformed(start, "a structure has no name, or a field without a value"),
             },
             (Some('\\'), Some(first)) => {
-                // The first character belongs to the name, even if it would end a token.
+                // The first character belongs to the name, even if it would end a token elsewhere.
                 let name = &self.rest()[2..];
                 let after = &name[first.len_utf8()..];
                 let length = first.len_utf8() + after.find(ends_token).unwrap_or(after.len());
@@ -337,7 +338,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads a list whose first parenthesis is the last of `length` bytes. A list after a dot goes on with the items.
+    /// Reads a list whose opening parenthesis is the last of `length` bytes. A list after a dot continues the items.
     fn list(&mut self, depth: usize, length: usize) -> Result<Lisp> {
         let start = self.at;
         self.enter(depth, length)?;
@@ -375,7 +376,7 @@ impl<'a> Reader<'a> {
     fn token(&mut self) -> Result<Lisp> {
         let (start, rest) = (self.at, self.rest());
         let (mut name, mut is_escaped, mut in_bars) = (String::new(), false, false);
-        // Where the last colon is that nothing escapes.
+        // The position of the last unescaped colon.
         let mut colon = None;
         let mut signs = rest.char_indices();
         self.at = self.text.len();
@@ -421,7 +422,7 @@ impl<'a> Reader<'a> {
         }
         Ok(match colon {
             Some(0) => Lisp::Keyword(name[1..].to_lowercase()),
-            // A package without a name in it names nothing.
+            // A package without a symbol after it is not valid.
             Some(at) if at + 1 == name.len() && !is_escaped => return malformed(start, TOKEN),
             None if !is_escaped && name.eq_ignore_ascii_case("nil") => Lisp::List(Vec::new()),
             None if !is_escaped && name.eq_ignore_ascii_case("t") => Lisp::True,
@@ -438,7 +439,7 @@ fn ends_token(sign: char) -> bool {
     is_space(sign) || matches!(sign, '(' | ')' | '"' | '\'' | ';' | '`' | ',')
 }
 
-/// The character of a printed name, such as `a`, `Space` or `U+20AC`.
+/// Returns the character of a printed name, for example `a`, `Space` or `U+20AC`.
 fn character(name: &str) -> Option<char> {
     let mut signs = name.chars();
     if let (Some(only), None) = (signs.next(), signs.next()) {
@@ -469,7 +470,7 @@ static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(pattern).expect("the pattern is valid")
 });
 
-/// The number that a token without escapes is: as text where JSON has no number for it.
+/// Returns the number of a token without escapes, as text if JSON cannot represent it.
 fn number(text: &str) -> Option<Json> {
     let parts = NUMBER.captures(text)?;
     if let Some(whole) = parts.get(1) {

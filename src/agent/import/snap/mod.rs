@@ -1,7 +1,7 @@
 //! Reads `memory.snap`, the file of the published memory core: data as a Lisp system prints it.
 //!
 //! The file is two tables of objects by name: the live ones in `:memory`, all versions in `:history-store`. A bad entry
-//! costs no other entry.
+//! does not affect the others.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -36,7 +36,7 @@ struct SnapObject {
     content: Option<String>,
     parent: Option<String>,
     children: Vec<String>,
-    /// When this version was made.
+    /// The time when this version was made.
     version: Option<Time>,
     /// The digest in the file, which Treering does not check.
     hash: Option<String>,
@@ -75,7 +75,7 @@ pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
     let depths = depths(&snap.objects, &mut parents, &mut mapped);
     let mut objects: Vec<&SnapObject> = snap.objects.iter().collect();
     objects.retain(|object| ids.contains_key(&object.id));
-    // A parent comes first, so that its children know whether it was taken.
+    // A parent comes first, so its children know whether it was imported.
     objects.sort_by_key(|object| depths.get(object.id.as_str()).copied().unwrap_or(0));
     for object in objects {
         let Some(mut new) = new_object(object, ids[&object.id].clone(), foreign, &mut mapped)? else {
@@ -102,12 +102,12 @@ pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
     Ok(mapped)
 }
 
-/// An id of the published core stays as it is where an id can hold it.
+/// Returns the id of an object of the published core: its name if that is a valid id, else its mark.
 fn snap_id(key: &[u8; 32], name: &str) -> Result<Id> {
     Id::new(name).or_else(|_| id_for(key, &Scope::default(), "snap", name))
 }
 
-/// The object of Treering; `None`, with a finding, if something in it cannot be kept.
+/// Returns the object of Treering; `None`, with a finding, if a part of it cannot be kept.
 fn new_object(
     object: &SnapObject,
     id: Id,
@@ -142,7 +142,7 @@ fn new_object(
     Ok(Some(new))
 }
 
-/// The two tables of a file; `None` if it has no table `:memory`, or a table is not a list.
+/// Returns the two tables of a file; `None` without a table `:memory`, or if a table is not a list.
 fn tables(value: Lisp, mapped: &mut Mapped) -> Option<Snap> {
     let mut pairs = value.into_pairs()?;
     let mut take = |name: &str| {
@@ -159,7 +159,7 @@ fn tables(value: Lisp, mapped: &mut Mapped) -> Option<Snap> {
     })
 }
 
-/// The objects of a table; `None` if it is not a list.
+/// Returns the objects of a table; `None` if the table is not a list.
 fn table(name: &str, value: Lisp, mapped: &mut Mapped) -> Option<Vec<SnapObject>> {
     let Lisp::List(entries) = value else {
         return None;
@@ -174,7 +174,7 @@ fn table(name: &str, value: Lisp, mapped: &mut Mapped) -> Option<Vec<SnapObject>
             say("is not an object under a name and is ignored");
             continue;
         };
-        // The first entry of a name counts, as in a lookup of Lisp.
+        // The first entry for a name counts, as in a lookup of Lisp.
         if !keys.insert(key.clone()) {
             say("has the name of an earlier entry and is ignored");
             continue;
@@ -196,7 +196,7 @@ fn table(name: &str, value: Lisp, mapped: &mut Mapped) -> Option<Vec<SnapObject>
     Some(objects)
 }
 
-/// The object of some fields; `None` if no field is known.
+/// Returns the object of some fields; `None` if no field is known.
 fn object_of(fields: Vec<(String, Lisp)>, say: &mut dyn FnMut(&str)) -> Option<SnapObject> {
     let mut object = SnapObject::default();
     let (mut is_object, mut seen) = (false, HashSet::new());
@@ -216,7 +216,7 @@ fn object_of(fields: Vec<(String, Lisp)>, say: &mut dyn FnMut(&str)) -> Option<S
             "scope" => object.scope = value.name().map(str::to_owned),
             "version" => object.version = time_of(&value, say),
             "last-sync" => drop(time_of(&value, say)),
-            // A vector can be computed again.
+            // A vector can be computed again, so it is dropped.
             "vector" => {}
             "children" => object.children = names_of(&value, say),
             "attributes" => object.attributes = attributes_of(value, say),

@@ -1,4 +1,4 @@
-//! Tests of reading printed data and the objects in it.
+//! Tests of reading printed data and its objects.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -16,7 +16,7 @@ fn value_within(text: &str, limits: Limits) -> std::result::Result<Lisp, (usize,
     read(text.as_bytes(), limits).map_err(|error| (error.offset, error.cause))
 }
 
-/// The objects of a file, and what its entries lack.
+/// Returns the objects of a file, and the findings about its entries.
 fn snap_of(file: &str) -> (Option<Snap>, Vec<(String, String)>) {
     let mut mapped = Mapped::default();
     let snap = read(file.as_bytes(), LIMITS)
@@ -122,7 +122,7 @@ fn snp_1_what_could_evaluate_is_refused_where_it_stands() {
     for (printed, offset) in cases {
         assert_eq!(value(printed), Err((offset, Cause::Macro)), "{printed}");
     }
-    // Inside of texts and names it is nothing.
+    // Inside texts and names these characters have no meaning.
     assert!(value("(\"#.x\" |#.x| a#.x)").is_ok());
     let error = read(b"(#.x)", LIMITS).unwrap_err();
     assert!(error.to_string().starts_with("byte 1: `#.`"));
@@ -272,7 +272,7 @@ fn a_file_without_tables_is_refused() {
     }
 }
 
-/// A value as a Lisp system prints it.
+/// Prints a value as a Lisp system does.
 fn printed(value: &Lisp) -> String {
     let all = |items: &[Lisp]| items.iter().map(printed).collect::<Vec<_>>().join(" ");
     let escaped = |text: &str, sign: char| text.replace('\\', "\\\\").replace(sign, &format!("\\{sign}"));

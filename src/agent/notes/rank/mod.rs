@@ -1,17 +1,17 @@
 //! The rank of a note for a query, by relevance, freshness and last reading.
 //!
-//! `score = relevance * freshness * read boost`, clamped to 0..1. Relevance is lexical; freshness halves in a month and
-//! the boost of a reading in a week, by the settings. Texts are compared in lower case and composed, so that a query
-//! in any script finds by its words.
+//! `score = relevance * freshness * read boost`, clamped to 0..1. Relevance is lexical. By default freshness halves in
+//! a month, and the boost of a read in a week. Texts are compared in lower case and composed, which works for queries
+//! in any script.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure: times come from the caller.
 //!
 //! # Invariants
 //! - NRK-1: relevance and score are in 0..=1, whatever the texts and times.
-//! - NRK-2: the order of hits is total and does not depend on the order in which the notes came.
-//! - NRK-3: a snippet has at most the characters asked for, and is a slice of the composed text with its white
-//!   space collapsed.
+//! - NRK-2: the order of hits is total and does not depend on the order of the input.
+//! - NRK-3: a snippet is a slice of the composed text with collapsed white space, and has at most the requested number
+//!   of characters.
 
 use std::cmp::Ordering;
 
@@ -21,33 +21,34 @@ use crate::agent::settings::{factor, micros};
 use crate::agent::words;
 use crate::calendar::DAY_MICROS;
 
-/// How notes are ranked.
+/// The parameters for ranking notes.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NoteSettings {
-    /// Microseconds after which an unchanged note counts half.
+    /// The half-life of freshness, in microseconds since the last change.
     #[serde(rename = "fresh_half_life", deserialize_with = "micros")]
     pub fresh_half_life_micros: i64,
     /// The boost of a reading at this moment, added to a factor of 1.
     #[serde(deserialize_with = "factor")]
     pub read_boost: f64,
-    /// The largest factor of a reading.
+    /// The largest factor of a read.
     #[serde(deserialize_with = "factor")]
     pub read_factor_max: f64,
-    /// Microseconds after which the boost of a reading counts half.
+    /// The half-life of the boost of a read, in microseconds.
     #[serde(rename = "read_half_life", deserialize_with = "micros")]
     pub read_half_life_micros: i64,
     /// Scores that differ by less count as equal.
     #[serde(deserialize_with = "factor")]
     pub score_step: f64,
-    /// Characters of a snippet, at most.
+    /// The most characters of a snippet.
     pub snippet_chars_max: usize,
-    /// Characters of a snippet before the match.
+    /// The most characters of a snippet before the match.
     pub snippet_chars_before: usize,
 }
 
 impl Default for NoteSettings {
-    /// A month, 0.3 up to 1.3, a week, a billionth, 160 and 40 characters.
+    /// Half-lives of a month and a week; a boost of 0.3 up to a factor of 1.3; a step of a billionth; snippets of 160
+    /// characters, 40 of them before the match.
     fn default() -> Self {
         Self {
             fresh_half_life_micros: 30 * DAY_MICROS,
@@ -68,15 +69,15 @@ pub(crate) struct Note<'a> {
     pub id: &'a str,
     /// Its text.
     pub text: &'a str,
-    /// Whether it belongs to the session that asks; other notes of the project come after it at the same score.
+    /// Whether it belongs to the requesting session. At equal scores, other notes of the project come after it.
     pub is_own: bool,
-    /// When it was written last, in microseconds since 1970; `None` if that cannot be read, which counts as oldest.
+    /// The time of the last write, in microseconds since 1970; `None` if it is unknown, which counts as oldest.
     pub updated_micros: Option<i64>,
-    /// When it was read last.
+    /// The time of the last read.
     pub read_micros: Option<i64>,
 }
 
-/// A note that fits a query.
+/// A note that matches a query.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct NoteHit<'a> {
     /// The note.
@@ -87,9 +88,9 @@ pub(crate) struct NoteHit<'a> {
     pub relevance: f64,
     /// The factor of freshness in the score.
     pub fresh_factor: f64,
-    /// The factor of reading in the score.
+    /// The factor of the last read in the score.
     pub read_factor: f64,
-    /// The part of the text that fits.
+    /// The part of the text that matches.
     pub snippet: String,
 }
 
@@ -130,7 +131,7 @@ pub(crate) fn fresh_factor(updated_micros: Option<i64>, now_micros: i64, setting
     })
 }
 
-/// Returns the factor of the last reading: 1 without one, and at most `read_factor_max`.
+/// Returns the factor of the last read: 1 without a read, and at most `read_factor_max`.
 pub(crate) fn read_factor(read_micros: Option<i64>, now_micros: i64, settings: &NoteSettings) -> f64 {
     read_micros.map_or(1.0, |read| {
         let boost = settings.read_boost * halved(read, now_micros, settings.read_half_life_micros);
@@ -138,7 +139,8 @@ pub(crate) fn read_factor(read_micros: Option<i64>, now_micros: i64, settings: &
     })
 }
 
-/// 0.5 to the power of the age in half-lives; a time in the future has no age, and a half-life of 0 leaves nothing.
+/// Returns 0.5 to the power of the age in half-lives. A time in the future has age 0. With a half-life of 0 the result
+/// is 0, except at age 0.
 fn halved(then_micros: i64, now_micros: i64, half_life_micros: i64) -> f64 {
     let age = now_micros.saturating_sub(then_micros).max(0);
     if age == 0 {
@@ -171,9 +173,10 @@ const INEXACT_MAX: f64 = 0.99;
 
 /// Returns the relevance of `text` for `query`, in 0..=1 with six decimals.
 ///
-/// 1 if they are equal in lower case. Else by the share `c` of the query's words that stand in the text, also inside
-/// longer words: `0.15 + 0.55 c`, 0.2 more if the whole query stands there, and up to 0.1 for a text that is not longer
-/// than the query; 0 if none does. A query without words, such as one sign or an emoji, is looked for as it stands.
+/// The relevance is 1 if they are equal in lower case. Otherwise `c` is the share of the query's words in the text,
+/// also inside longer words. Without any of these words the relevance is 0, else `0.15 + 0.55 c`. It rises by 0.2 if
+/// the text holds the whole query, and by up to 0.1 the shorter the text is. A query without words, like one sign or an
+/// emoji, is searched verbatim.
 pub(crate) fn relevance(query: &str, text: &str) -> f64 {
     let query = words::normalised(query);
     let text = words::normalised(text);
@@ -206,14 +209,14 @@ pub(crate) fn relevance(query: &str, text: &str) -> f64 {
     rounded(relevance.min(INEXACT_MAX))
 }
 
-/// Six decimals, within 0..=1.
+/// Rounds to six decimals and clamps to 0..=1.
 pub(crate) fn rounded(value: f64) -> f64 {
     ((value * 1e6).round() / 1e6).clamp(0.0, 1.0)
 }
 
-/// Returns at most `snippet_chars_max` characters of `text`, white space collapsed, from `snippet_chars_before`
-/// characters before the first match on: of the whole query, else of the first of its words that is there. Without a
-/// match it is the beginning.
+/// Returns at most `snippet_chars_max` characters of `text`, with white space collapsed. The snippet begins
+/// `snippet_chars_before` characters before the match of the whole query, else of its first word in the text. Without a
+/// match it is the beginning of the text.
 pub(crate) fn snippet(text: &str, query: &str, settings: &NoteSettings) -> String {
     let shown: Vec<char> = words::collapsed(text).chars().collect();
     let found = place_of_match(&shown, query).unwrap_or(0);

@@ -25,7 +25,7 @@ fn ids<'a>(query: &str, notes: &[Note<'a>]) -> Vec<&'a str> {
 #[test]
 fn relevance_follows_the_formula() {
     let cases = [
-        // Equal but for case and white space.
+        // Equal except for case and white space.
         ("Deploy  Plan", " deploy plan\n", 1.0),
         // Both words, together: .15 + .55 + .2 + .1 * 11/22.
         ("deploy plan", "the deploy plan is old", 0.95),
@@ -35,9 +35,9 @@ fn relevance_follows_the_formula() {
         ("plan xray", "the planner is", 0.489_286),
         // None.
         ("zebra", "the planner", 0.0),
-        // A text shorter than the query cannot hold more than all of it: .15 + .275 + .1.
+        // A text shorter than the query gets the full bonus for length: .15 + .275 + .1.
         ("alpha beta", "alpha", 0.525),
-        // No words: as it stands, .8 + 1/4/5.
+        // A query without words is searched verbatim: .8 + 1/4/5.
         ("?", "why?", 0.85),
         ("?", "what", 0.0),
         ("x", "x y z", 0.84),
@@ -60,7 +60,7 @@ fn relevance_follows_the_formula() {
 
 #[test]
 fn queries_in_any_script_find_by_their_words() {
-    // With words alone each of these texts would need the query as it stands.
+    // A search by ASCII words alone would find each of these texts only by the verbatim query.
     for (query, text) in [
         ("сервер пароль", "пароль от сервера"),
         ("größe ändern", "Wir ÄNDERN die Größe"),
@@ -109,12 +109,12 @@ fn ties_are_broken_by_place_time_and_id() {
         ),
         ["a", "b", "c", "d"]
     );
-    // The newer one, where age makes no difference: both lie in the future.
+    // Both times lie in the future, so age makes no difference and the newer note comes first.
     assert_eq!(
         ids("plan", &[note("a", same, true, -1), note("b", same, true, -2)]),
         ["b", "a"]
     );
-    // A better score goes before one's own.
+    // A better score counts more than ownership.
     assert_eq!(
         ids(
             "plan",
@@ -159,7 +159,7 @@ fn a_reading_lifts_a_note_but_not_above_one() {
         ..note("z", text, true, 3)
     };
     assert_eq!(ids("plan", &[note("a", text, true, 3), read]), ["z", "a"]);
-    // A perfect fresh match shows no boost.
+    // The boost does not raise a perfect, fresh match, because the score is already 1.
     let perfect = Note {
         read_micros: Some(NOW),
         ..note("z", "plan", true, 0)
@@ -182,7 +182,7 @@ fn snippets_start_a_little_before_the_match() {
         snippet(&text, "needle", &settings),
         format!("{}needle", "İ".repeat(40))
     );
-    // The first word that is there, if the whole is not.
+    // The snippet shows the first word in the text, if the whole query is not there.
     assert!(
         snippet(
             &format!("{} x пароль y", "слово ".repeat(50)),

@@ -1,4 +1,4 @@
-//! What somebody untrusted wrote before, and that it stands in nobody's way.
+//! Tests that earlier items of an untrusted writer do not hinder a trusted writer.
 
 use super::room::small;
 use super::*;
@@ -19,12 +19,12 @@ fn who_says_what_a_tool_said_under_an_id_is_believed() {
         (said.status, origin(&agent, "sq")),
         (Status::Updated, Origin::DirectUser)
     );
-    // Nobody who is trusted as much says more by saying it again; and a tool takes nothing back.
+    // A repetition with equal trust changes nothing, and a tool cannot lower the trust again.
     let again = agent.remember(same(), &plain, &user()).unwrap();
     assert_eq!(again.status, Status::Unchanged);
     assert!(agent.remember(same(), &plain, &tool()).is_err());
     assert_eq!(origin(&agent, "sq"), Origin::DirectUser);
-    // What is made from something untrusted stays so, whoever says it.
+    // An item derived from an untrusted one stays untrusted, whoever writes it.
     let mut made = named("made", "from a page");
     agent.remember(named("page", "a page"), &plain, &tool()).unwrap();
     let page = agent.memory().view().get(&id("page")).unwrap().unwrap();
@@ -32,7 +32,7 @@ fn who_says_what_a_tool_said_under_an_id_is_believed() {
     agent.remember(made.clone(), &plain, &tool()).unwrap();
     agent.remember(made, &plain, &user()).unwrap();
     assert_eq!(origin(&agent, "made"), Origin::ToolExternal);
-    // In a batch, too.
+    // The same holds in a batch.
     agent.remember(named("b", "in a batch"), &plain, &tool()).unwrap();
     let stored = lines(&agent, r#"{"id":"b","text":"in a batch"}"#);
     assert_eq!((stored.stored, stored.unchanged), (1, 0));
@@ -79,10 +79,10 @@ fn what_is_not_trusted_takes_no_room_from_what_is() {
     assert!(!agent.memory().view().contains(&id("old")).unwrap());
     let full = agent.remember(named("c", "c"), &quick, &user()).unwrap_err();
     assert_eq!(full.code(), "over_limit");
-    // Who is believed from now on needs room among those who are.
+    // An item that becomes trusted needs room among the trusted items.
     let raised = agent.remember(named("t1", "t1"), &quick, &user()).unwrap_err();
     assert_eq!(raised.code(), "over_limit");
-    // Superseding a tool's item gives a tool's place.
+    // Superseding a tool's item makes room only among untrusted items.
     let mut over = named("d", "d");
     over.supersedes = vec![id("t1")];
     assert_eq!(

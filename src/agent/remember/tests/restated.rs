@@ -1,4 +1,4 @@
-//! What is asked of an item besides its text when the text is there already, and what a new text does not take away.
+//! Tests of the fields that a repeated text changes, and of the restrictions that a new text keeps.
 
 use super::*;
 use crate::agent::Sensitivity;
@@ -28,7 +28,7 @@ fn what_is_to_last_longer_or_to_be_kept_closer_is_so_though_the_text_is_there() 
         assert_eq!(done.id, first.id);
         done.status
     };
-    // A tool asks nothing of what the person said.
+    // A tool that repeats a person's item changes nothing.
     assert_eq!(
         agent.remember(with(&|_| ()), &plain, &tool()).unwrap().status,
         Status::Duplicate
@@ -81,7 +81,7 @@ fn a_new_text_is_as_sensitive_as_the_one_that_it_replaces() {
     assert_eq!(sensitivity("alarm2"), Sensitivity::Credentials);
     assert_eq!(lines(&agent, r#"{"id":"alarm2","text":"nine"}"#).stored, 1);
     assert_eq!(sensitivity("alarm2"), Sensitivity::Credentials);
-    // Who says otherwise is heard.
+    // An explicit sensitivity replaces the inherited one.
     let mut open = named("alarm2", "There is no alarm any more");
     open.sensitivity = Some(Sensitivity::None);
     agent.remember(open, &plain, &user()).unwrap();

@@ -1,4 +1,4 @@
-//! Tests of what a scope has room for, of what belongs to sessions, and of a memory that is switched off.
+//! Tests of quotas, of objects that belong to sessions, and of a memory that is switched off.
 
 use super::*;
 
@@ -91,7 +91,7 @@ fn one_place_is_given_once_in_a_batch_too() {
     let all: Vec<String> = (0..5).map(|at| line(&format!("n{at}"), r#"["a","a"]"#)).collect();
     let answer = lines(&agent, &all.join("\n"));
     assert_eq!((answer.stored, answer.refused.len()), (1, 4), "{answer:?}");
-    // Nor is it given by what stays as it was.
+    // An item that only replaces itself makes no room.
     let answer = lines(
         &agent,
         &[line("b", r#"["n0"]"#), line("c", "[]"), line("d", "[]")].join("\n"),
@@ -113,7 +113,7 @@ fn what_expired_and_is_written_again_needs_its_room_again() {
     );
     assert_eq!((answer.stored, answer.refused.len()), (2, 1), "{answer:?}");
     assert_eq!(text_of(&agent, &id("old")).as_deref(), Some("back"));
-    // In a scope that is full without it, as one with children or from elsewhere is.
+    // Here the scope is full even without the expired item, as it can be after an import.
     let agent = small(2);
     for name in ["a", "b"] {
         agent.remember(named(name, name), &quick, &user()).unwrap();
@@ -166,7 +166,7 @@ fn what_is_held_back_needs_no_room_and_makes_none() {
 fn a_scope_has_room_for_items_and_no_verb_brings_more() {
     let agent = small(2);
     let say = |name: &str| agent.remember(named(name, name), &RememberOptions::default(), &user());
-    // What is written of sessions takes none.
+    // Objects of a session take no room.
     let entry = crate::agent::session::NewEntry {
         text: "hello there".to_owned(),
         ..Default::default()
@@ -253,7 +253,7 @@ fn what_belongs_to_a_session_is_not_written_over() {
         assert_eq!(lines(&agent, &line).refused.len(), 1, "{name}");
     }
     assert_eq!(agent.memory().view().root(), before);
-    // A note that nobody owns is anybody's.
+    // Any writer may replace a note without an owner.
     let mut free = named("nt/2", "free");
     free.kind = Kind::new("note").unwrap();
     for text in ["free", "freer"] {

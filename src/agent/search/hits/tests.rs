@@ -52,7 +52,7 @@ fn sorted_ids(agent: &Agent, query: &RecallQuery) -> Vec<String> {
     ids
 }
 
-/// Three items about tea that differ in everything a query can ask for.
+/// Three items about tea that differ in every condition of a query.
 fn tea() -> Agent {
     let agent = agent();
     let at = |hours: i64| Some(Time::from_micros(hours * HOUR));
@@ -146,13 +146,13 @@ fn what_is_not_trusted_is_left_out_and_counted() {
     );
     let found = recall(&agent, &asked("tea in the morning"));
     assert_eq!((found.hits.len(), found.left_out), (3, 0));
-    // Other conditions hold for what is counted.
+    // The other conditions also apply to the counted items.
     let mut narrow = query("tea in the morning");
     narrow.speaker = Some("ada".to_owned());
     assert_eq!(recall(&agent, &narrow).left_out, 0);
     narrow.speaker = Some("bo".to_owned());
     assert_eq!(recall(&agent, &narrow).left_out, 1);
-    // The scores of what is shown are those of a memory without it, but for how rare words are.
+    // A promoted item is a hit, and no longer counted as omitted.
     let seen = agent.memory().view().get(&id("c")).unwrap().unwrap().digest();
     let says = crate::agent::trust::PersonSays::InHost;
     agent.promote(&id("c"), seen, says, &Writer::user()).unwrap();
@@ -446,7 +446,7 @@ fn what_is_recalled_counts_as_used_and_what_is_only_looked_at_does_not() {
     drop(agent.recall(&view, &query).unwrap());
     assert_eq!(used("a"), Some(Time::from_micros(300 * HOUR)));
     assert_eq!(used("c"), None);
-    // Who reads the past uses nothing of today.
+    // A recall on a past state counts no item of today as used.
     put(&agent, "later", NewItem::new("one more"));
     query.limit = 10;
     drop(agent.recall(&view, &query).unwrap());

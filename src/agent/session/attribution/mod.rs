@@ -19,7 +19,7 @@ use serde::Deserialize;
 use crate::agent::markdown::{Fence, INDENT, columns, is_item};
 use crate::agent::words;
 
-/// When a stretch counts as pasted. Characters are Unicode scalar values.
+/// The sizes from which text counts as pasted. Characters are Unicode scalar values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AttributionSettings {
@@ -57,13 +57,13 @@ pub(crate) enum SpanKind {
     Code,
     /// Lines after `>`, or a long quotation.
     Quote,
-    /// A long stretch that looks pasted.
+    /// A long run of text that looks pasted.
     Paste,
 }
 
 #[cfg(test)]
 impl SpanKind {
-    /// The word for it.
+    /// Returns its name.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Own => "own",
@@ -74,7 +74,7 @@ impl SpanKind {
     }
 }
 
-/// A stretch of a turn.
+/// A span of a turn.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Span {
     /// Its range, in bytes.
@@ -107,7 +107,7 @@ pub(crate) fn spans(text: &str, settings: &AttributionSettings) -> Vec<Span> {
     merged(found)
 }
 
-/// ATB-1: neighbours of the same kind are one.
+/// ATB-1: joins neighbours of the same kind.
 fn merged(spans: Vec<Span>) -> Vec<Span> {
     let mut out: Vec<Span> = Vec::new();
     for span in spans {
@@ -119,7 +119,7 @@ fn merged(spans: Vec<Span>) -> Vec<Span> {
     out
 }
 
-/// The kind of a line by itself.
+/// The kind of a single line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LineKind {
     Blank,
@@ -134,7 +134,8 @@ struct Line {
     kind: LineKind,
 }
 
-/// Returns blocks of lines that cover the text: of one foreign kind, or of the person's own between empty lines.
+/// Returns blocks of lines that cover the text. A block is of one foreign kind, or holds the person's own lines between
+/// empty ones.
 fn blocks(text: &str, settings: &AttributionSettings) -> Vec<Span> {
     let lines = lines(text);
     let mut found = Vec::new();
@@ -160,7 +161,7 @@ fn run(lines: &[Line], at: usize, is_wanted: impl Fn(LineKind) -> bool) -> usize
     at + rest.count()
 }
 
-/// Indented lines, also with empty ones between them; a paste if there are many.
+/// Reads indented lines, with empty lines between them. Many of them count as a paste.
 fn indented(lines: &[Line], at: usize, settings: &AttributionSettings) -> (usize, SpanKind) {
     let mut end = run(lines, at, |kind| {
         matches!(kind, LineKind::Indented | LineKind::Blank)
@@ -202,7 +203,7 @@ fn own(text: &str, lines: &[Line], at: usize, settings: &AttributionSettings) ->
     }
 }
 
-/// The lines of the text with their ends.
+/// Splits the text into lines, with their line ends.
 fn lines(text: &str) -> Vec<Line> {
     let mut found = Vec::new();
     let mut fence: Option<Fence> = None;
@@ -310,8 +311,8 @@ pub(crate) enum Backing {
     Nobody,
 }
 
-/// Attributes the words of `fact`, by the turns of a session with their spans. Words of up to three Latin letters
-/// do not count, unless there are no others.
+/// Attributes the words of `fact`, by the turns of a session with their spans. Words of up to three Latin letters count
+/// only if there are no others.
 pub(crate) fn backing(fact: &str, turns: &[(&str, &[Span])]) -> Backing {
     let (mut own, mut foreign) = (HashSet::new(), HashSet::new());
     for (text, spans) in turns {

@@ -8,15 +8,15 @@ use std::fmt;
 
 use super::{FactScope, FactSettings};
 
-/// The separator of two facts in a fact file: a line with the section sign.
+/// The characters of the separator of two facts in a fact file: a line with the section sign.
 const SEPARATOR_CHARS: usize = 3;
 
-/// The input of the gates.
+/// The state of a session: the input of the gates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SessionState {
     /// Whether every entry of the session is trusted.
     pub is_trusted: bool,
-    /// How often the person spoke.
+    /// The number of turns of the person.
     pub turns: usize,
 }
 
@@ -29,9 +29,9 @@ pub(crate) enum GateReason {
     Untrusted,
     /// The session is too short.
     TooFewTurns {
-        /// The turns it has.
+        /// The number of turns that it has.
         turns: usize,
-        /// The turns it needs.
+        /// The number of turns that it needs.
         turns_min: usize,
     },
 }
@@ -55,14 +55,14 @@ pub(crate) enum HoldReason {
     Gate(GateReason),
     /// The session has stored its limit of facts.
     TooMany {
-        /// The most there may be.
+        /// The largest allowed number.
         facts_max: usize,
     },
     /// The facts of its scope would exceed their limit.
     ScopeFull {
         /// The scope.
         scope: FactScope,
-        /// The most characters there may be.
+        /// The largest allowed number of characters.
         chars_max: usize,
     },
 }
@@ -97,9 +97,9 @@ pub(crate) enum Admission {
 /// The facts that are stored already.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct PresentFacts<'a> {
-    /// About the person.
+    /// The facts about the person.
     pub user: &'a [&'a str],
-    /// About the environment.
+    /// The facts about the environment.
     pub env: &'a [&'a str],
 }
 
@@ -123,7 +123,7 @@ pub(crate) fn gate(session: &SessionState, settings: &FactSettings) -> Result<()
     }
 }
 
-/// The gates that the facts of one session pass, one after the other.
+/// The gates that each fact of one session passes in turn.
 pub(crate) struct Gates {
     gate: Result<(), GateReason>,
     scopes: [Room; 2],
@@ -132,7 +132,7 @@ pub(crate) struct Gates {
 }
 
 impl Gates {
-    /// The gates of a session beside the facts that are stored already.
+    /// Returns the gates of a session, given the facts that are already stored.
     pub(crate) fn new(session: &SessionState, present: &PresentFacts<'_>, settings: &FactSettings) -> Self {
         Self {
             gate: gate(session, settings),
@@ -190,7 +190,7 @@ impl Room {
 
     /// Adds a text if there is room for it.
     fn takes(&mut self, text: &str) -> bool {
-        // Every present fact has its separator after it, so that the new one needs none.
+        // Each present fact counts with its separator, so the new one needs no separator.
         let chars = self.chars + text.chars().count();
         let fits = chars <= self.chars_max;
         if fits {

@@ -31,32 +31,32 @@ pub(crate) use self::reply::{Fact, FactScope, Reply, SkippedFact, read_reply};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FactSettings {
-    /// Whether facts are extracted at all.
+    /// Whether facts are extracted.
     #[serde(rename = "enabled")]
     pub is_enabled: bool,
-    /// Turns of the person that a session needs.
+    /// The fewest turns of the person that a session needs.
     pub turns_min: usize,
     /// Facts stored of one session, at most; known facts do not count.
     pub facts_max: usize,
-    /// Characters of one fact, at most.
+    /// The most characters of one fact.
     pub fact_chars_max: usize,
-    /// Characters of all facts about the person.
+    /// The most characters of all facts about the person.
     pub user_chars_max: usize,
-    /// Characters of all facts about the environment.
+    /// The most characters of all facts about the environment.
     pub env_chars_max: usize,
-    /// Bytes of a reply, at most.
+    /// The most bytes of a reply.
     pub reply_bytes_max: usize,
-    /// How deep the JSON of a reply may be nested.
+    /// The deepest nesting of the JSON of a reply.
     pub depth_max: usize,
     /// The most facts of a reply that are read.
     pub items_max: usize,
-    /// Characters of the session's text that a prompt holds, newest first.
+    /// The most characters of the session's text in a prompt, which keeps the newest.
     pub prompt_chars_max: usize,
 }
 
 impl Default for FactSettings {
-    /// Off; 3 turns, 5 facts of 500 characters, 4,000 and 8,000 in all; replies of 64 KiB, 16 deep, 100 facts looked
-    /// at; 24,000 characters of the session.
+    /// Off; 3 turns, 5 facts of 500 characters, 4,000 and 8,000 in all; replies of 64 KiB, 16 deep, 100 facts examined;
+    /// 24,000 characters of the session.
     fn default() -> Self {
         Self {
             is_enabled: false,
@@ -73,23 +73,23 @@ impl Default for FactSettings {
     }
 }
 
-/// Why a reply holds no facts.
+/// The reason why a reply holds no facts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum ReplyReason {
     /// It is empty.
     Empty,
     /// It has more bytes than allowed.
     TooLong {
-        /// Its bytes.
+        /// Its size in bytes.
         bytes: usize,
-        /// The most there may be.
+        /// The largest allowed number.
         bytes_max: usize,
     },
     /// No JSON was found in it.
     NotJson,
     /// Its JSON is nested too deep.
     TooDeep {
-        /// The most there may be.
+        /// The largest allowed number.
         depth_max: usize,
     },
     /// An object has a key twice, so two readers could see two different facts.
@@ -154,7 +154,7 @@ pub(crate) fn prompt(turns: &[Turn<'_>], settings: &FactSettings) -> String {
     out
 }
 
-/// The lines of the newest turns, newest first, and how many turns there are before them.
+/// Returns the lines of the newest turns, newest first, and the number of older turns.
 fn transcript(turns: &[Turn<'_>], chars_max: usize) -> (Vec<String>, usize) {
     let mut lines = Vec::new();
     let mut left = chars_max;

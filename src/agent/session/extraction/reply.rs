@@ -1,4 +1,4 @@
-//! From a model's reply to facts.
+//! Reads facts from a model's reply.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
@@ -14,7 +14,7 @@ use super::{FactSettings, ReplyReason};
 use crate::ingest::json::{balanced_end, parse_within};
 use crate::ingest::shown;
 
-/// Names under which replies give the text of a fact, best first.
+/// The keys that may hold the text of a fact, best first.
 const TEXT_KEYS: [&str; 3] = ["fact", "text", "content"];
 
 /// The subject of a fact.
@@ -28,10 +28,10 @@ pub(crate) enum FactScope {
 }
 
 impl FactScope {
-    /// Both.
+    /// Both scopes.
     pub(crate) const ALL: [Self; 2] = [Self::User, Self::Env];
 
-    /// The word for it.
+    /// Returns its name.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -47,7 +47,7 @@ impl FactScope {
     }
 }
 
-/// A fact that a reply states.
+/// A fact in a reply.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Fact {
     /// Its subject.
@@ -61,7 +61,7 @@ pub(crate) struct Fact {
 pub(crate) enum SkipReason {
     /// It is neither an object nor in a list of a scope.
     NotAnObject,
-    /// It has no text, or one that is empty or not text.
+    /// Its text is missing, empty, or not a JSON string.
     NoText,
     /// It has no scope.
     NoScope,
@@ -69,9 +69,9 @@ pub(crate) enum SkipReason {
     UnknownScope(String),
     /// It has more characters than allowed.
     TooLong {
-        /// Its characters.
+        /// Its number of characters.
         chars: usize,
-        /// The most there may be.
+        /// The largest allowed number.
         chars_max: usize,
     },
     /// It repeats an earlier fact.
@@ -120,7 +120,7 @@ pub(crate) struct Reply {
 /// `{"facts": [...], "summary"?}`, or `{"user": [texts], "env": [texts]}`.
 ///
 /// # Errors
-/// A [`ReplyReason`] if there is no JSON of these forms in it. An empty list is no error.
+/// A [`ReplyReason`] if the reply has no JSON of these forms. An empty list is not an error.
 pub(crate) fn read_reply(reply: &str, settings: &FactSettings) -> Result<Reply, ReplyReason> {
     if reply.len() > settings.reply_bytes_max {
         return Err(ReplyReason::TooLong {
@@ -146,7 +146,7 @@ pub(crate) fn read_reply(reply: &str, settings: &FactSettings) -> Result<Reply, 
     without_facts.ok_or(reason)
 }
 
-/// The facts of a JSON value.
+/// Reads the facts of a JSON value.
 fn reply_of(json: &Json, settings: &FactSettings) -> Result<Reply, ReplyReason> {
     let mut reader = Reader {
         settings,

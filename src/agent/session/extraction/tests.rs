@@ -82,7 +82,7 @@ fn what_is_no_facts_has_a_reason() {
         ("[1, 2]", ReplyReason::NotFacts),
         (r#"{"facts": "tabs"}"#, ReplyReason::NotFacts),
         (r#"{"name": "x"}"#, ReplyReason::NotFacts),
-        // Cut off by the limit of the model: nothing of it is taken.
+        // The limit of the model cut this reply off, so no fact is taken.
         (
             r#"[{"scope":"user","fact":"whole"},{"scope":"us"#,
             ReplyReason::NotJson,
@@ -127,7 +127,7 @@ fn what_is_no_facts_has_a_reason() {
         read_reply(&"[{".repeat(1_000_000), &roomy),
         Err(ReplyReason::TooDeep { depth_max: 16 })
     );
-    // Brackets inside of a text are no depth.
+    // Brackets inside a text do not count as depth.
     assert_eq!(
         texts(&format!(r#"[{{"scope":"env","fact":"{}"}}]"#, "[".repeat(40))).len(),
         1
@@ -253,7 +253,7 @@ fn fct_3_only_what_is_stored_counts() {
         admit(&facts, &GOOD, &present, &ON),
         [Known, Store, Store, Known, Store, Store, Store, too_many, Known]
     );
-    // The same text about the person is another fact.
+    // The same text about the person is a different fact.
     assert_eq!(
         admit(&[fact(FactScope::User, "known")], &GOOD, &present, &ON),
         [Store]
@@ -292,7 +292,7 @@ fn scopes_have_caps_that_count_separators() {
         (two("6789"), two("56789")),
         (vec![Store, Store], vec![Store, full])
     );
-    // A longer one that does not fit does not stop a shorter one.
+    // A longer fact that does not fit does not stop a shorter one.
     let facts = [
         fact(FactScope::User, "0123456789a"),
         fact(FactScope::User, "short"),

@@ -22,16 +22,16 @@ use crate::agent::notes::rank::rounded;
 use crate::agent::words;
 use crate::calendar::{DAY_MICROS, date_of, day_of, weekday_of};
 
-/// An entry of a transcript, or a summary that is summarised further.
+/// An entry of a transcript, or a summary as the source of another summary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct EntryTime {
-    /// When it happened, in microseconds since 1970.
+    /// The time when it happened, in microseconds since 1970.
     pub time_micros: i64,
-    /// The number of its arrival, rising with every entry that is appended.
+    /// The number of its arrival, which rises with every appended entry.
     pub arrival: u64,
 }
 
-/// The watermarks: for each bucket the arrival of the last entry that its summary covers.
+/// The watermark of each bucket: the arrival of the last entry that its summary covers.
 pub(crate) type Watermarks = BTreeMap<Bucket, u64>;
 
 /// A due bucket, for its first or another summary.
@@ -39,7 +39,7 @@ pub(crate) type Watermarks = BTreeMap<Bucket, u64>;
 pub(crate) struct DueBucket {
     /// The bucket.
     pub bucket: Bucket,
-    /// Places in the given entries of all that belong to it, by time, then arrival.
+    /// The indexes of all its entries in the given list, by time, then arrival.
     pub entries: Vec<usize>,
     /// How many of them no summary covers.
     pub unseen: usize,
@@ -47,8 +47,9 @@ pub(crate) struct DueBucket {
     pub watermark: u64,
 }
 
-/// Returns the buckets of `granularity` that are over at `now_micros` and hold an entry above their watermark, in
-/// order of time. The caller gives all entries of a bucket, not only the new ones, since the summary is made anew.
+/// Returns the buckets of `granularity` that are over at `now_micros` and hold an entry above their watermark, in order
+/// of time. The caller must give all entries of a bucket, not only the new ones, because the whole summary is made
+/// again.
 pub(crate) fn due_buckets(
     entries: &[EntryTime],
     granularity: Granularity,
@@ -93,7 +94,7 @@ fn due(
     })
 }
 
-/// How long a bucket is.
+/// The length of a bucket.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Granularity {
@@ -101,7 +102,7 @@ pub(crate) enum Granularity {
     Day,
     /// From Monday to Monday.
     Week,
-    /// From the first to the first.
+    /// From the first of a month to the first of the next.
     Month,
 }
 
@@ -109,7 +110,7 @@ impl Granularity {
     /// All of them, shortest first.
     pub(crate) const ALL: [Self; 3] = [Self::Day, Self::Week, Self::Month];
 
-    /// The word for it.
+    /// Returns its name.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Day => "day",
@@ -135,7 +136,7 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
-    /// The bucket that `time_micros` is in.
+    /// Returns the bucket that contains `time_micros`.
     pub(crate) fn of(granularity: Granularity, time_micros: i64) -> Self {
         let day = time_micros.div_euclid(DAY_MICROS);
         let start_day = match granularity {
@@ -152,17 +153,17 @@ impl Bucket {
         }
     }
 
-    /// How long it is.
+    /// Returns its granularity.
     pub(crate) fn granularity(self) -> Granularity {
         self.granularity
     }
 
-    /// Its first microsecond, or the first one there is.
+    /// Returns its first microsecond, limited to the range of `i64`.
     pub(crate) fn start_micros(self) -> i64 {
         self.start_day.saturating_mul(DAY_MICROS)
     }
 
-    /// The first microsecond after it, or the last one there is.
+    /// Returns the first microsecond after it, limited to the range of `i64`.
     pub(crate) fn end_micros(self) -> i64 {
         let end_day = match self.granularity {
             Granularity::Day => self.start_day + 1,
@@ -197,7 +198,7 @@ impl JsonSchema for Bucket {
 }
 
 impl fmt::Display for Bucket {
-    /// `2026-04-21`, `2026-W17` or `2026-04`. A week has the year that its Thursday is in.
+    /// Writes `2026-04-21`, `2026-W17` or `2026-04`. A week belongs to the year of its Thursday.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (year, month, day) = date_of(self.start_day);
         match self.granularity {
@@ -213,14 +214,14 @@ impl fmt::Display for Bucket {
     }
 }
 
-/// A summary to choose from.
+/// A candidate summary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SummaryText<'a> {
     /// Its id, the last of the tie-breaks.
     pub id: &'a str,
     /// Its granularity.
     pub granularity: Granularity,
-    /// The time that it stands for, in microseconds since 1970.
+    /// The time of the summary, in microseconds since 1970.
     pub time_micros: i64,
     /// Its text.
     pub text: &'a str,

@@ -1,4 +1,4 @@
-//! Tests of buckets, what is due, and what lies around a time.
+//! Tests of buckets, due buckets, and the summaries around a time.
 
 use proptest::prelude::*;
 
@@ -28,7 +28,7 @@ fn buckets_are_days_iso_weeks_and_months() {
         names("2026-04-21T23:59:59.999999Z"),
         ["2026-04-21", "2026-W17", "2026-04"]
     );
-    // Weeks at the turn of the year, as ISO 8601 counts them.
+    // Weeks at the turn of the year, as in ISO 8601.
     for (day, week) in [
         ("2021-01-03", "2020-W53"),
         ("2021-01-04", "2021-W01"),
@@ -82,7 +82,7 @@ fn a_late_entry_makes_its_bucket_due_again_and_no_other_is_lost() {
     for due in due_buckets(&given, Granularity::Day, &seen, at("2026-04-22T12:00:00Z")) {
         seen.insert(due.bucket, due.watermark);
     }
-    // On the second day something of the first comes in, with a higher number than what the second day has.
+    // On the second day an entry of the first day arrives, with a higher number than any entry of the second day.
     given.push(EntryTime {
         time_micros: at("2026-04-21T11:00:00Z"),
         arrival: 3,
@@ -155,7 +155,7 @@ fn the_nearest_before_all_exact_and_the_nearest_after_are_chosen() {
     assert_eq!(found("2026-04-22T12:00:00Z", ""), ["day", "after1"]);
     assert_eq!(found("2020-01-01T00:00:00Z", ""), ["month"]);
     assert_eq!(found("2030-01-01T00:00:00Z", ""), ["after2"]);
-    // What does not fit the query is not there when the nearest is looked for.
+    // A summary that does not match the query is ignored in the search for the nearest one.
     assert_eq!(
         found("2026-04-22T00:00:00Z", "parser"),
         ["month", "week", "day", "after2"]

@@ -1,8 +1,8 @@
-//! Tests of what a session is trusted, whoever writes of it, and of what it may be called.
+//! Tests of the trust of a session for every writer, and of its names.
 
 use super::*;
 
-/// Puts the object of a session by hand, as an untrusted writer does who wants to be believed.
+/// Forges the object of a session, as an untrusted writer would.
 fn forge(agent: &Agent, session: &str) {
     let kind = crate::object::Kind::new("session").unwrap();
     let mut forged = crate::object::NewObject::new(session_id(session).unwrap(), kind);
@@ -18,7 +18,7 @@ fn is_trusted(agent: &Agent, session: &str) -> bool {
     prompt.unwrap().is_trusted
 }
 
-/// What is appended to a session, with more to say of it.
+/// Returns an append to a session, after `change`.
 fn to(session: &str, entries: Vec<NewEntry>, change: impl FnOnce(&mut Append)) -> Append {
     let mut append = Append {
         session: session.to_owned(),
@@ -123,11 +123,11 @@ fn an_outsider_puts_nothing_over_what_a_trusted_session_left() {
     assert_eq!(summarise(&outside).unwrap_err().code(), "less_trusted");
     assert_eq!(end(&outside).unwrap_err().code(), "less_trusted");
     assert_eq!(agent.memory().view().root(), before);
-    // A model does: what it leaves is still found.
+    // A model may summarise and end the session, because recall still finds its texts.
     let model = Writer::of(Origin::Model);
     assert!(!summarise(&model).unwrap().written.is_empty());
     drop(end(&model).unwrap());
-    // And its own, an outsider may.
+    // An untrusted writer may end its own session.
     append(agent, "s2", None, vec![said("browser", "a page")]);
     for _ in 0..2 {
         drop(
@@ -173,12 +173,12 @@ fn what_a_session_has_seen_is_not_forgotten_with_its_child() {
         );
         assert!(!is_trusted(agent, root), "{root}");
     }
-    // A child that comes late brings what it has seen.
+    // A child that is attached later brings its trust with it.
     append(agent, "late", None, vec![said("browser", "a page")]);
     append(agent, "late", Some("three"), Vec::new());
     gone("late");
     assert!(!is_trusted(agent, "three"));
-    // Who may not say what a session has seen does not by an object either.
+    // An untrusted writer cannot raise the trust of a session by writing its object either.
     forge(agent, "four");
     assert!(!is_trusted(agent, "four"));
     append(agent, "five", None, talk());
@@ -254,7 +254,7 @@ fn nobody_untrusted_opens_a_session_for_others_to_read() {
     };
     let refused = agent.append(&mine(None), &Writer::user()).unwrap_err();
     assert_eq!(refused.code(), "other_scope");
-    // Who says that scope means it.
+    // A call that names the scope is allowed.
     drop(
         agent
             .append(&mine(Some(Scope::default())), &Writer::user())

@@ -1,7 +1,7 @@
-//! Random graphs of derivation: whatever is done with them, nothing is trusted more than what it was made from.
+//! Random graphs of derivation: no operation makes an item more trusted than its sources.
 //!
-//! The oracle knows of each text the most that it may be trusted: what its writer is, what its sources may be. It knows
-//! nothing of how the engine finds that out. Only a promotion raises.
+//! The oracle knows for each text the most trusted class that it may have, from its writer and its sources. It does not
+//! use the rules of the engine. Only a promotion raises the class.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use crate::testing::opening::memory_on;
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::SimDisk;
 
-/// Graphs in all, and how many share their stores.
+/// The number of graphs, and how many of them share their stores.
 const GRAPHS: usize = 10_000;
 const GRAPHS_A_WORLD: usize = 25;
-/// What is done with each.
+/// The number of operations on each graph.
 const STEPS: usize = 6;
 
-/// A store, and the disk that it is on.
+/// A store, and its disk.
 struct Place {
     agent: Agent,
     disk: SimDisk,
@@ -45,16 +45,16 @@ impl Place {
     }
 }
 
-/// Stores that exchange what they have, and what the oracle knows.
+/// Stores that exchange their contents, and the knowledge of the oracle.
 struct World {
     random: SplitMix64,
     places: Vec<Place>,
-    /// The most that each text may be trusted.
+    /// The most trusted class that each text may have.
     allowed: HashMap<String, Origin>,
     texts: usize,
-    /// Versions that came in for history only, by the store they are in.
+    /// Versions that were imported for history only, with the store that holds them.
     past: Vec<(usize, ObjectDigest)>,
-    /// How often each thing was done.
+    /// How often each operation ran.
     done: HashMap<&'static str, usize>,
     graph: usize,
 }
@@ -81,7 +81,7 @@ impl World {
         format!("g{}/{}", self.graph, self.random.below(4))
     }
 
-    /// Some objects of this graph, or what only history has.
+    /// Returns some objects of this graph, or a version that only history has.
     fn sources(&mut self, place: usize, most: usize) -> Vec<Object> {
         let memory = self.places[place].memory().clone();
         let view = memory.view();
@@ -99,15 +99,15 @@ impl World {
         found
     }
 
-    /// An object of this graph, if there is one of a name.
+    /// Returns the object of a random name of this graph, if there is one.
     fn current(&mut self, place: usize) -> Option<Object> {
         let name = self.name();
         self.places[place].memory().view().get(&id(&name)).unwrap()
     }
 
-    /// Writes a text made from `sources`, or from nothing.
+    /// Writes a text derived from `sources`.
     fn derive(&mut self, draft: &mut Draft, sources: &[Object]) -> ObjectDigest {
-        // As `put` does: an untrusted writer may write over a more trusted version.
+        // Like `put`, this lets an untrusted writer overwrite a more trusted version.
         draft.authorise(Authorisation::Removals);
         self.texts += 1;
         let (name, text) = (self.name(), format!("text {}", self.texts));
@@ -179,7 +179,7 @@ impl World {
         *self.done.entry(what).or_default() += 1;
     }
 
-    /// A text, a second made from it, and the first again, in one commit: the first is a source that no state has.
+    /// Writes a text, a second one derived from it, and the first again, in one commit. So the source is in no state.
     fn summarise_in_one_draft(&mut self, place: usize, writer: Writer) -> &'static str {
         let memory = self.places[place].memory().clone();
         let sources = self.sources(place, 2);
@@ -196,7 +196,7 @@ impl World {
         "summary"
     }
 
-    /// Everything that one store has, as JSON Lines, into another, some of it without its sources.
+    /// Imports all objects of one store into another as JSON Lines, some of them without their sources.
     fn import(&mut self, from: usize, writer: Writer) -> &'static str {
         let to = self.random.below(self.places.len());
         let (source, target) = (
@@ -226,13 +226,13 @@ impl World {
                 past.push((to, draft.put_past(&line.object, origin).unwrap()));
                 continue;
             }
-            // What stands there already with this meaning stays as trusted as it is.
+            // An object that is already there with the same meaning keeps its trust.
             let there = draft.get(&name).unwrap();
             let is_there =
                 there.is_some_and(|there| there.same_meaning(&line.object, target.suite()).unwrap());
             draft.put_at_most(line.object, origin).unwrap();
-            // Who imports a text may only lower it. In its own store it may still be trusted as before, so that the bound of
-            // the text stays, and the narrower one is checked at once.
+            // The importer may only lower the trust of a text. The original store may still trust it as before. So the
+            // bound of the text stays, and the narrower bound is checked here.
             let staged = draft.get(&name).unwrap().unwrap();
             let allowed = Origin::least(class, self.allowed[&label(&staged)]);
             assert!(
@@ -266,7 +266,7 @@ impl World {
         what
     }
 
-    /// What the objects of this graph are trusted.
+    /// Returns the origins of the objects of this graph.
     fn origins(&self, place: usize) -> HashMap<String, Origin> {
         let view = self.places[place].memory().view();
         let names = (0..4).map(|number| format!("g{}/{number}", self.graph));
@@ -302,7 +302,7 @@ impl World {
         "expire"
     }
 
-    /// A session with a page in it that somebody forgets or ends before the end of the session.
+    /// Ends a session that had a page in it, which a random writer forgets or ends before.
     fn end_a_session(&mut self, place: usize) -> &'static str {
         self.texts += 1;
         let (session, page, hand) = (format!("t{}", self.texts), self.class(), self.class());
@@ -367,7 +367,7 @@ impl World {
         let name = format!("d{}", self.texts);
         memory.save_draft(&draft, &name).unwrap();
         let full = format!("drafts/{name}");
-        // Somebody who is trusted more goes on with it.
+        // A more trusted writer continues the draft.
         let opened = memory.open_draft(&full, &Writer::user()).unwrap();
         drop(memory.commit(opened, "put").unwrap());
         memory.delete_draft(&full, &Writer::user()).unwrap();
@@ -390,7 +390,7 @@ impl World {
                 .promote(&name, object.digest(), PersonSays::InHost, &Writer::user())
                 .unwrap();
             assert_eq!((promoted.from, promoted.to), (class, Origin::DirectUser));
-            // The version is vouched for from now on.
+            // A person vouches for the version from now on.
             let now = agent.memory().view().get(&name).unwrap().unwrap();
             self.allowed.insert(label(&now), Origin::DirectUser);
         }
@@ -415,7 +415,7 @@ impl World {
         "restore"
     }
 
-    /// No object of this graph, in no store, is trusted more than the oracle allows.
+    /// Checks in every store that no object of this graph is more trusted than the oracle allows.
     fn check(&self) -> usize {
         let mut checked = 0;
         for place in &self.places {
@@ -439,7 +439,7 @@ impl World {
     }
 }
 
-/// What the oracle knows a version by: its text, and whether it was promoted.
+/// Returns the label of a version for the oracle: its text, and whether it was promoted.
 fn label(object: &Object) -> String {
     let text = object.content().unwrap();
     match object.attribute("promoted") {

@@ -1,4 +1,4 @@
-//! That trust only falls, what a person may do about it, and what waits for a person.
+//! Tests that trust only falls, of the acts of a person, and of the quarantine.
 
 mod lineage;
 mod outsiders;
@@ -27,7 +27,7 @@ fn outside() -> Writer {
     Writer::of(Origin::ToolExternal)
 }
 
-/// Holds one fact back with a reason, as a gate does.
+/// Quarantines one fact with a reason, as a gate does.
 fn hold_back(agent: &Agent, object: NewObject, reason: &str) {
     let mut draft = agent.memory().draft(&outside().session("s1"));
     draft.put(object).unwrap();
@@ -116,7 +116,7 @@ fn an_untrusted_source_does_not_hold_a_promotion_down() {
     );
 }
 
-/// INVARIANT STN-1: of redo, restore, rollback, undo and what takes away.
+/// INVARIANT STN-1: for redo, restore, rollback, undo and removals.
 #[test]
 fn what_a_person_took_back_stays_so_and_an_outsider_takes_nothing_away() {
     let agent = agent();
@@ -166,7 +166,7 @@ fn what_a_person_took_back_stays_so_and_an_outsider_takes_nothing_away() {
     drop(restore(Origin::DirectUser).unwrap());
     assert_eq!(origin("w"), Some(Origin::DirectUser));
 
-    // What the person said, an outsider neither forgets nor ends nor writes over.
+    // An untrusted writer cannot forget, expire or overwrite a person's item.
     drop(memory.put(fact("mine", "green tea"), &Writer::user()).unwrap());
     let before = memory.view().root();
     let mine = crate::agent::forget::Forgetting {

@@ -1,4 +1,5 @@
-//! What a writer of an untrusted class may not do: bring back what a person took back, and take away what others decide.
+//! Tests that an untrusted writer cannot restore a withdrawn promotion, nor remove the items, snapshots and evidence of
+//! others.
 
 use super::*;
 use crate::agent::decay::Pass;

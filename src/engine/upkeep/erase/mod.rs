@@ -30,16 +30,16 @@ use crate::engine::write::log_handle::LogHandle;
 use crate::engine::write::writer::Writer;
 use survey::Gone;
 
-/// The targets of an erasure.
+/// The targets and options of an erasure.
 #[derive(Clone, Debug, Default)]
 pub struct Erasing {
     /// Ids, to erase every version of them. Digests, or at least their first 8 digits, to erase single versions, contents,
     /// reasons and sources.
     pub targets: Vec<String>,
-    /// Also contents that other objects share, which lose theirs, and earlier versions of other objects that name an
-    /// erased id as their parent.
+    /// Whether to erase contents that other objects share, and earlier versions of other objects that name an erased id
+    /// as their parent.
     pub everywhere: bool,
-    /// Also every version that was derived from an erased one, however far.
+    /// Whether to erase every version derived from an erased one, directly or indirectly.
     pub derived: bool,
 }
 
@@ -73,11 +73,11 @@ impl ErasedKind {
 pub struct ErasedRecord {
     /// Its kind.
     pub kind: ErasedKind,
-    /// Its digest, which stays.
+    /// Its digest, which stays known.
     pub digest: [u8; DIGEST_LEN],
-    /// The id of the object, for a version.
+    /// The id of the object, if the record is a version.
     pub id: Option<String>,
-    /// How many bytes it had.
+    /// Number of its bytes.
     pub bytes: u64,
 }
 
@@ -89,19 +89,19 @@ pub struct ErasedReport {
     pub records: Vec<ErasedRecord>,
     /// Ids that left the state at the head.
     pub unlinked: Vec<Id>,
-    /// Objects that are not erased themselves and lost their content, or an earlier version.
+    /// Other objects, which lost their content or an earlier version.
     pub holders: Vec<Id>,
     /// The commit; `None` for a preview.
     pub commit: Option<CommitInfo>,
 }
 
 impl ErasedReport {
-    /// How many bytes the erased records had.
+    /// Returns the number of erased bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.records.iter().map(|record| record.bytes).sum()
     }
 
-    /// How many versions of objects were erased.
+    /// Returns how many versions of objects were erased.
     pub(crate) fn versions(&self) -> u64 {
         let is_version = |record: &&ErasedRecord| record.kind == ErasedKind::Version;
         self.records.iter().filter(is_version).count() as u64
@@ -119,7 +119,7 @@ impl Inner {
     ) -> Result<ErasedReport> {
         let store = self.store();
         let head = store.head()?;
-        // One batch that holds nothing: the new log has room for the commit under the numbers of the old one.
+        // Writes an empty batch first, so that the new log can use its number for the commit.
         self.write_references(writing, BatchBuilder::new(), &head)
             .map_err(not_rewritten)?;
         let mut tip = Tip::of(&store, &head, writing)?;
@@ -182,7 +182,7 @@ impl Inner {
 }
 
 impl Gone {
-    /// The same, for the rewrite of the log.
+    /// Converts the records for the rewrite of the log.
     fn erasure(&self, by: CommitDigest) -> Erasure {
         Erasure {
             digests: self.records().map(|record| (record.digest, by)).collect(),

@@ -19,7 +19,7 @@ use crate::engine::read::state::State;
 use crate::engine::upkeep::gc::Cut;
 use crate::engine::write::tree::{Placement, Tree};
 
-/// How many ids a refusal names.
+/// Maximal number of ids that a refusal names.
 const NAMED: usize = 10;
 
 type Digest = [u8; DIGEST_LEN];
@@ -37,12 +37,12 @@ impl Gone {
         self.records.values()
     }
 
-    /// Ids of the head that leave it.
+    /// Returns the ids that leave the state of the head.
     pub(super) fn unlinked(&self) -> &[Id] {
         &self.unlinked
     }
 
-    /// Objects that stay and lose something.
+    /// Returns the objects that stay but lose a content or an earlier version.
     pub(super) fn holders(&self) -> Vec<Id> {
         let ids = self.holders.iter().filter_map(|id| Id::new(id).ok());
         ids.collect()
@@ -80,13 +80,13 @@ struct Survey<'a> {
     cut: &'a Cut,
     erasing: &'a Erasing,
     gone: Gone,
-    /// The versions that go, by digest.
+    /// The versions to erase, by digest.
     versions: HashMap<Digest, Version>,
     /// Digests that the targets name.
     given: HashSet<Digest>,
     /// Ids to erase with every version.
     ids: BTreeSet<String>,
-    /// Contents that go, and those of them that were asked for.
+    /// The contents to erase, including those that the targets name.
     contents: HashSet<Digest>,
 }
 
@@ -119,7 +119,7 @@ impl Survey<'_> {
         &self.cut.store
     }
 
-    /// Shows every object, content, text and mark of an erasure in the log.
+    /// Passes every object, content, text and erasure mark of the log to `visit`.
     fn read(&self, visit: &mut dyn FnMut(&Record) -> Result<()>) -> Result<()> {
         let (mut done, total) = (0, self.cut.bytes);
         self.store().read_log(self.cut.position.batch, &mut |batch| {
@@ -174,7 +174,7 @@ impl Survey<'_> {
         Ok(())
     }
 
-    /// Decides what one target means.
+    /// Resolves one target to an id or a digest.
     fn resolve(&mut self, target: &Target, texts: &mut HashMap<Digest, ErasedRecord>) -> Result<()> {
         let text = target.text.as_str();
         match (target.is_id, target.digests.len()) {
@@ -351,7 +351,7 @@ impl Survey<'_> {
         Ok(())
     }
 
-    /// Lists the records of the versions and contents that go.
+    /// Lists the records of the versions and contents to erase.
     fn take_records(&mut self) -> Result<()> {
         let store = &self.cut.store;
         for content in &self.contents {

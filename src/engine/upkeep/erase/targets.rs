@@ -1,4 +1,4 @@
-//! The targets of an erasure, and a fast lookup of the targets that a record meets.
+//! The targets of an erasure, and a fast lookup of the targets that match a record.
 //!
 //! # Layer
 //! L5.
@@ -17,7 +17,7 @@ use crate::engine::read::revision::digest_range;
 
 type Digest = [u8; DIGEST_LEN];
 
-/// The least and the most digits of a digest that a target may be.
+/// The permitted number of digits in a target.
 const DIGITS: std::ops::RangeInclusive<usize> = 8..=2 * DIGEST_LEN;
 
 /// A target as it was typed, and its possible meanings.
@@ -29,20 +29,20 @@ pub(super) struct Target {
     pub(super) erased_by: Option<CommitDigest>,
 }
 
-/// All targets, each text once.
+/// All targets, without duplicates.
 pub(super) struct Targets {
     all: Vec<Target>,
     by_text: HashMap<String, usize>,
     by_key: HashMap<KeyPath, usize>,
-    /// By how many digits were given and the lowest digest that starts with them.
+    /// Targets by the number of their digits and the lowest digest that starts with these.
     by_digits: HashMap<(usize, Digest), usize>,
-    /// The numbers of digits that were given.
+    /// The different numbers of digits in the targets.
     lengths: BTreeSet<usize>,
 }
 
 impl Targets {
     /// # Errors
-    /// `InvalidInput`: there is none.
+    /// `InvalidInput` if there is no target.
     pub(super) fn of(erasing: &Erasing, suite: HashSuite) -> Result<Self> {
         if erasing.targets.is_empty() {
             return Err(Error::invalid("nothing to erase was named"));
@@ -84,7 +84,7 @@ impl Targets {
         self.all.iter()
     }
 
-    /// Notes a record of this digest, and this id if it is an object. Answers whether some target means it.
+    /// Records that a record has this digest, and for an object this id. Returns whether a target names it.
     pub(super) fn note(&mut self, digest: &Digest, id: Option<&str>) -> bool {
         let mut is_wanted = false;
         for number in self.fitting(digest) {
@@ -110,9 +110,9 @@ impl Targets {
         }
     }
 
-    /// The targets that this digest starts with.
+    /// Returns the targets that are prefixes of this digest.
     fn fitting(&self, digest: &Digest) -> Vec<usize> {
-        // TGT-1: one look for each number of digits, of which there are 57 at most.
+        // TGT-1: one lookup for each length, of which there are at most 57.
         let numbers = self.lengths.iter().filter_map(|length| {
             let number = self.by_digits.get(&(*length, start_of(digest, *length)));
             number.copied()
@@ -121,7 +121,7 @@ impl Targets {
     }
 }
 
-/// The lowest digest that has these first `digits`.
+/// Returns the lowest digest with the same first `digits` digits.
 fn start_of(digest: &Digest, digits: usize) -> Digest {
     let mut start = [0; DIGEST_LEN];
     let whole = digits / 2;
@@ -146,7 +146,7 @@ mod tests {
         Targets::of(&erasing, HashSuite::new(HashAlgorithm::Blake3)).unwrap()
     }
 
-    /// INVARIANT TGT-1: the index finds what a look at each target finds.
+    /// INVARIANT TGT-1: the index finds the same targets as a comparison with each.
     #[test]
     fn a_digest_fits_the_targets_that_are_its_first_digits() {
         let digest: Digest = std::array::from_fn(|at| (at * 37 + 11) as u8);

@@ -1,4 +1,4 @@
-//! Leftovers of an interrupted rewrite and their removal; old and new files in each other's place.
+//! Leftovers of an interrupted rewrite and their removal; old and new files exchanged.
 
 use super::*;
 use crate::log::leftovers::Unlisted;
@@ -218,13 +218,13 @@ fn old_and_new_files_in_each_others_place_are_damage() {
             "{what}"
         );
     };
-    // An old segment under the name of a new one.
+    // An old segment with the name of a new one.
     for id in &entries {
         let changed = disk.copy();
         changed.put_file(&segment_name(*id), old["log/00000001.seg"].clone());
         refuses(&changed, &segment_name(*id), "an old segment");
     }
-    // Two new ones swapped.
+    // Two new segments exchanged.
     let changed = disk.copy();
     let (first, second) = (segment_name(entries[0]), segment_name(entries[1]));
     changed.put_file(&first, new[&second].clone());
@@ -239,20 +239,20 @@ fn old_and_new_files_in_each_others_place_are_damage() {
         }
         let what = if keep_live { "manifest" } else { "log/0000000" };
         refuses(&changed, what, "an old manifest");
-        // Also if the old segments are present again.
+        // The result is the same if the old segments are present again.
         for (name, content) in old.iter().filter(|(name, _)| name.starts_with("log/")) {
             changed.put_file(name, content.clone());
         }
         refuses(&changed, "manifest", "an old manifest and all segments");
     }
-    // An old `live` counts as none.
+    // An outdated `live` counts as missing.
     let changed = disk.copy();
     changed.put_file("live", old["live"].clone());
     assert_eq!(texts(&changed), texts(&disk));
     let mut log = Log::open(shared(&changed), Mode::ReadWrite, SMALL).unwrap();
     append(&mut log, &["on"]).unwrap();
     assert_eq!(texts(&changed).last().unwrap(), "on");
-    // An old `live` that names a dropped segment with later batches than the rewrite took over is refused.
+    // An outdated `live` that names a dropped segment with later batches than the rewrite copied is refused.
     let changed = disk.copy();
     changed.overwrite("live", |bytes| {
         bytes[56..64].copy_from_slice(&1_u64.to_le_bytes());
@@ -313,7 +313,7 @@ fn the_highest_number_that_a_name_can_have_stops_no_writer() {
     while log.size().0 <= segments + 1 {
         append(&mut log, &["more"]).unwrap();
     }
-    // The log continues from the number below it; then none is left.
+    // The log continues from the number below it; after that, no number is left.
     disk.put_file(&format!("log/{:08}.seg", u32::MAX - 1), vec![7; 5000]);
     let before = texts(&disk).len();
     let mut appended = 0;
@@ -327,7 +327,7 @@ fn the_highest_number_that_a_name_can_have_stops_no_writer() {
     assert_eq!(texts(&disk).len(), before + appended);
 }
 
-/// INVARIANT RWR-4 concerns the process that rewrites.
+/// INVARIANT RWR-4 applies only to the process that rewrites.
 #[test]
 fn a_forked_child_that_drops_a_rewrite_takes_no_file_of_its_parent() {
     let (disk, mut log) = store();

@@ -1,4 +1,4 @@
-//! Time grows with what is indexed, not with its square, whatever is in it.
+//! Tests that time grows linearly with the number of memories, and not with its square, for any content.
 //!
 //! Each case is run once with many documents, and as many times more often with as many times fewer. What grows in line
 //! takes about as long both ways, what grows by the square eight times as long the first way; the bound lies between.
@@ -12,10 +12,10 @@ use crate::recall::index::People;
 /// Documents of the small case, and how many times more the large one has.
 const SMALL: usize = 2_000;
 const TIMES: usize = 8;
-/// How many times longer the large case may take.
+/// The largest ratio between the times of the large and the small case.
 const GROWTH_MAX: f64 = 3.5;
 
-/// Runs `work` on what `make` makes of both sizes; fails if it grows by the square.
+/// Runs `work` on values of both sizes from `make`; fails if the time grows quadratically.
 fn check_growth<T>(make: impl Fn(usize) -> T, work: impl Fn(&T, usize)) {
     let (small, large) = (make(SMALL), make(SMALL * TIMES));
     let timed = |made: &T, size: usize, times: usize| {
@@ -53,7 +53,7 @@ fn a_session_of_one_speaker_is_asked_about() {
     });
 }
 
-/// Speakers of a few scopes, each called as the word of a name that all of them bear, or that nobody does.
+/// Returns speakers in a few scopes. Each of them calls "bob", which is a word of every name or of none.
 fn people(size: usize, name: &str) -> People {
     let mut people = People::default();
     for at in 0..size {
@@ -77,7 +77,7 @@ fn everybody_calls_the_same_name() {
 fn everybody_bears_the_name_that_is_called() {
     let make = |size| {
         let mut people = people(size, "Bob");
-        // Those who are gone stand first.
+        // Speakers without memories come first.
         (0..size as u32 / 2).for_each(|speaker| people.remove_document(speaker, 1));
         people
     };

@@ -1,4 +1,4 @@
-//! Every signal by hand.
+//! Tests of each signal with values computed by hand.
 
 mod growth;
 mod rules;
@@ -6,7 +6,7 @@ mod rules;
 use super::*;
 use crate::recall::index::Document;
 
-/// A line of a store: scope, session, speaker, day, text.
+/// A memory of a test: scope, session, speaker, day, text.
 type Said<'a> = (&'a str, &'a str, &'a str, i64, &'a str);
 
 fn key(at: usize) -> Key {
@@ -138,7 +138,7 @@ fn each_signal_has_the_value_of_its_rule() {
             "{kind:?} of {at} for {question:?}: {found}, not {wanted}"
         );
     }
-    // Distances 2, 1 and 1: .7, 1 and 1 of a term; the most is at the message with three of them around.
+    // The distances 2, 1 and 1 count .7, 1 and 1 of a term. The message with three matches around it scores highest.
     let context = |near: f32| near / (near + 1.0);
     let found = signal(&index, about, 2, Signal::Context) / signal(&index, about, 1, Signal::Context);
     assert!((found - context(1.7) / context(2.7)).abs() < 1e-5, "{found}");

@@ -1,4 +1,4 @@
-//! The rules of order, filters, vectors, and what any question may hold.
+//! Tests of the order rules, filters and vectors, and of questions with any content.
 
 use super::*;
 

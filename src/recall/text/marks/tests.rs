@@ -1,10 +1,10 @@
-//! Tables of the marks: each expression and what is read off it.
+//! Tables of the marks: each expression and its expected marks.
 
 use super::*;
 use crate::recall::text::analysis::analyse;
 
 fn read(text: &str) -> (Marks, Vec<Span>, Vec<String>) {
-    // A Wednesday.
+    // This day is a Wednesday.
     let analysis = analyse(text, day_at(2023, 5, 10), |_, _, _| {});
     (analysis.marks, analysis.spans, analysis.calls)
 }

@@ -69,7 +69,7 @@ fn ckw_1_a_crash_leaves_checkpoints_that_are_whole() {
             let what = format!("crash at call {call}, {image:?}");
             let after = disk.crash_image(image);
             let number = assert_usable(&after, &answers, &what);
-            // The old ones stay until the new one is durable.
+            // The old checkpoints stay until the new one is durable.
             assert!(number == 3 || call < calls - 1, "{what}");
             outcomes.insert(number);
             // The next write succeeds and leaves no extra file.
@@ -153,10 +153,10 @@ fn reading_back_that_fails_or_falls_short_is_no_success() {
         }
         let reads = *unsaid.last().unwrap();
         match fault {
-            // Three reads are optional: the look for the folder, the map of a readable file, and the look for older
+            // Three reads are optional: the search for the folder, the map of a readable file, and the search for older
             // files.
             ReadFault::Device => assert_eq!(unsaid, [1, reads - 2, reads]),
-            // A short read is no error: the reader requests the rest.
+            // A short read is not an error: the reader requests the rest.
             ReadFault::Short => assert_eq!(unsaid.len() as u64, reads),
         }
         assert!(reads > 5, "{reads}");
@@ -197,7 +197,7 @@ fn ckw_1_another_file_in_the_place_of_the_one_that_was_written_is_caught() {
     let (disk, fixtures, answers) = prepared();
     let shared = disk.clone();
     disk.observe(Arc::new(move |seen| {
-        // Whole and of the same log, but with other content.
+        // A whole file of the same log, but with other content.
         let files = seen.files();
         if files
             .get(UNFINISHED)
@@ -231,7 +231,7 @@ fn what_was_removed_does_not_come_back() {
 #[test]
 fn two_writers_do_not_take_each_others_number() {
     let (disk, fixtures, _) = prepared();
-    // The other process writes the whole number 3 during this write.
+    // The other process writes all of number 3 during this write.
     let shared = disk.clone();
     disk.observe(Arc::new(move |seen| {
         let written = seen.contents().get("checkpoint/00000003.ckpt.tmp").cloned();

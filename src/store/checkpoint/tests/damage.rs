@@ -8,7 +8,7 @@ use crate::testing::sim_disk::SimDisk;
 
 const NAME: &str = "checkpoint/00000001.ckpt";
 
-/// Opens `bytes`, mapped and unmapped. Returns the smaller number of refused questions; `None` if it does not open.
+/// Opens `bytes`, mapped and unmapped. Returns the smaller number of refused queries; `None` if it does not open.
 fn judge(bytes: &[u8], expected: &[String], what: &str) -> Option<usize> {
     let disk = disk_with(NAME, bytes);
     let mut refused = Vec::new();
@@ -80,7 +80,7 @@ fn ckp_1_a_file_of_another_length_does_not_open() {
 fn ckp_1_blocks_of_zeros_and_of_other_checkpoints_are_told() {
     let large = |seed| {
         let mut fixture = Fixture::new(seed, 400, 20);
-        // With the same layout, so each block fits into the other file.
+        // Both files have the same layout, so each block fits into the other file.
         fixture.gaps.clear();
         let disk = MemDisk::new();
         fixture.write(&disk, &NoSource).unwrap();
@@ -201,7 +201,7 @@ fn lengths_that_lead_out_of_a_section_are_refused() {
         assert_eq!(found[0].damage.offset, Some(references.offset));
         assert_eq!(found[0].damage.cause, Cause::BeyondSection);
     }
-    // Too few bytes, so that the next reference starts inside this one, or some bytes are left over.
+    // The length is too small, so the next reference starts inside this one, or bytes are left over.
     let at = references.offset as usize + 8;
     let found = findings_of_changed(&good, &header, |bytes| bytes[at] -= 1);
     assert_eq!(found.len(), 1, "{found:?}");
@@ -251,7 +251,7 @@ fn ckh_1_headers_that_lead_astray_are_refused_even_under_their_checksum() {
             let found = Header::decode(&bad, length);
             let of_rows = at.checked_sub(sections_at).map(|at| (at / 24, at % 24 / 8));
             match of_rows {
-                // The bytes of nodes, references and peaks do not show their number.
+                // The number of these rows cannot be derived from the bytes of nodes, references and peaks.
                 Some((section, 2)) if Section::ALL[section].row_bytes().is_none() => {}
                 // The end of the last section within the last block is checked when it is read.
                 Some((11, 1)) if found.is_ok() => {}
@@ -308,7 +308,7 @@ fn the_older_one_is_opened_where_the_newest_is_damaged() {
     assert_eq!(found.unwrap().number(), 1);
     assert_eq!(findings.len(), 1);
     assert_eq!(findings[0].damage.file, "checkpoint/00000002.ckpt");
-    // Damage beyond the header is found when it is touched, and by a check.
+    // Damage after the header is found at the first access, and by a check.
     disk.overwrite("checkpoint/00000001.ckpt", |bytes| {
         bytes[4096 + 5] ^= 1;
         bytes[2 * 4096 + 5] ^= 1;

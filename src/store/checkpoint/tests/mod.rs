@@ -93,7 +93,7 @@ fn states_of(tries: &[(u64, Trie, Position)]) -> Vec<State<'_>> {
 }
 
 impl Fixture {
-    /// Makes a store of at most `size` ids in `commits` commits, of which every second one keeps its state.
+    /// Makes a store of at most `size` ids in `commits` commits; every second commit keeps its state.
     fn new(seed: u64, size: usize, commits: usize) -> Self {
         let mut random = SplitMix64::new(seed);
         let mut fixture = Self {
@@ -238,7 +238,7 @@ fn all<T: std::fmt::Debug>(rows: impl Iterator<Item = Result<T>>) -> Result<Stri
     shown(rows.collect::<Result<Vec<T>>>())
 }
 
-/// Asks a checkpoint every question.
+/// Sends every query to a checkpoint.
 fn ask_all(checkpoint: &Checkpoint) -> Vec<Result<String>> {
     let mut answers = vec![
         shown(Ok((

@@ -266,7 +266,7 @@ fn only_the_two_newest_stay_and_numbers_are_not_given_twice() {
     let write = || fixture.write(&disk, &NoSource).unwrap().number;
     let names = || -> Vec<String> { list(&disk).unwrap().into_iter().map(|file| file.name).collect() };
     assert_eq!([write(), write(), write()], [1, 2, 3]);
-    // Another process is writing, or was.
+    // Another process is writing, or was interrupted.
     disk.create("checkpoint/00000004.ckpt.tmp").unwrap();
     disk.create("checkpoint/notes.txt").unwrap();
     disk.create("checkpoint/9.ckpt").unwrap();

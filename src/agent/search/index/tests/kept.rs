@@ -105,7 +105,7 @@ fn what_was_erased_is_not_kept() {
     assert!(!holds());
 }
 
-/// Counts what it is asked to embed.
+/// Counts the texts that it has to embed.
 #[derive(Default)]
 struct Counting(AtomicUsize);
 

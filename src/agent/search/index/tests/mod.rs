@@ -1,4 +1,4 @@
-//! Tests of the index that follows the states: any history, the past, readers beside writers.
+//! Tests of the index that follows the states: any history, the past, concurrent readers and writers.
 
 mod kept;
 
@@ -11,7 +11,7 @@ use crate::object::{Id, Time};
 use crate::recall::{Index, Key, Query};
 use crate::testing::random::SplitMix64;
 
-/// An index with a history has the bytes of one that was built.
+/// Returns the bytes of an index, which must not depend on its history.
 pub(super) fn kept_bytes(indexed: &Indexed) -> Vec<u8> {
     postcard::to_allocvec(&indexed.value().index).unwrap()
 }
@@ -50,7 +50,7 @@ fn what_is_put_is_found_at_once_and_what_is_removed_is_not() {
     assert_eq!(found(&agent, &with_tea, "tea"), [key_of(agent.memory(), "a")]);
     drop(agent.memory().remove(&id("a"), &Writer::user()).unwrap());
     assert!(found(&agent, &agent.memory().view(), "tea").is_empty());
-    // The past is asked as it was.
+    // The past state still answers as it did.
     assert_eq!(found(&agent, &with_tea, "tea"), [key_of(agent.memory(), "a")]);
 }
 
@@ -181,7 +181,7 @@ fn what_was_erased_is_in_no_index() {
     };
     drop(agent.memory().erase(&erasing, &Writer::user()).unwrap());
     assert!(!found(&agent, &agent.memory().view(), "tangerine").contains(&gone));
-    // Asked anew by who opened the past state after that.
+    // Another agent that opens the past state after the erasure does not find the text either.
     let again = past.commit().digest.to_hex().parse().unwrap();
     let past = agent.memory().view_at(&again, "").unwrap();
     let fresh = Agent::new(agent.memory().clone(), Settings::default());
@@ -238,7 +238,7 @@ fn within_a_minute<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static)
         .expect("nobody waits for ever")
 }
 
-/// Asks the agent that it embeds for.
+/// An embedder that recalls from the agent for which it embeds.
 #[derive(Default)]
 struct Asking {
     agent: std::sync::OnceLock<std::sync::Weak<Agent>>,
@@ -269,11 +269,11 @@ fn an_embedder_may_recall() {
         agent.recall(&agent.memory().view(), &query).unwrap().hits.len()
     });
     assert_ne!(hits, 0);
-    // Both texts and the question.
+    // It embedded both texts and the question.
     assert_eq!(asking.asked.load(std::sync::atomic::Ordering::Relaxed), 3);
 }
 
-/// Embeds what is called slow when it is told to.
+/// An embedder that waits for a signal before it embeds a text with `slow`.
 struct Slow(Mutex<std::sync::mpsc::Receiver<()>>);
 
 impl Embedder for Slow {
