@@ -52,10 +52,15 @@
 //!
 //! Every error is an [`Error`]: its [`ErrorKind`] says what to do, its [`ErrorCode`] names the case.
 
-// Some parts are public for the feature `testing` alone.
+// The program and the feature `testing` use more than the library alone exports.
 #![cfg_attr(
-    not(feature = "testing"),
-    allow(unreachable_pub, dead_code, reason = "the feature `testing` exports more")
+    not(all(feature = "cli", feature = "agent", feature = "testing")),
+    allow(
+        dead_code,
+        unreachable_pub,
+        unused_imports,
+        reason = "checked with all features"
+    )
 )]
 
 #[cfg(feature = "agent")]

@@ -212,7 +212,8 @@ impl Object {
     }
 
     /// Returns whether the content is a record of its own that is still to be added ([`Self::with_content`]).
-    pub(crate) fn lacks_content(&self) -> bool {
+    #[doc(hidden)]
+    pub fn lacks_content(&self) -> bool {
         self.content.is_none() && self.field(tag::CONTENT_DIGEST).is_some()
     }
 
