@@ -1,9 +1,10 @@
-//! Recall with vectors from another program: asks a store the questions of standard input, as `treering recall --queries`.
+//! Recall with vectors from another program: answers the questions on standard input, like `treering recall --queries`.
 //!
 //! `cargo run --release --example embedded STORE PROGRAM [ARGUMENT]... < queries.jsonl`
 //!
-//! The program gets a text a line, as a JSON string, and answers with its vector, a JSON array of numbers. Questions are
-//! lines `{"qid","query","scope"?,"now"?}`, now in RFC 3339; answers `{"qid","hits":[{"id","confidence"}],"ms"}`.
+//! The program gets one text on each line, as a JSON string, and answers with its vector, a JSON array of numbers.
+//! Questions are lines `{"qid","query","scope"?,"now"?}`, with `now` in RFC 3339. Answers are lines
+//! `{"qid","hits":[{"id","confidence"}],"ms"}`.
 #![expect(clippy::print_stdout, reason = "a program that answers on standard output")]
 
 use std::error::Error;
@@ -17,10 +18,10 @@ use treering::agent::{Agent, Reach, RecallQuery, Settings};
 use treering::testing::recall::Embedder;
 use treering::{Options, Scope, Time};
 
-/// Hits of a question.
+/// The number of hits for a question.
 const LIMIT: usize = 100;
 
-/// A program that embeds, a line at a time.
+/// A running program that embeds one text for each line.
 struct Program(Mutex<(ChildStdin, BufReader<ChildStdout>)>);
 
 impl Program {
@@ -48,7 +49,7 @@ impl Program {
 }
 
 impl Embedder for Program {
-    /// A text that cannot be embedded has no vector, and is found by its words.
+    /// A text that cannot be embedded has an empty vector, and its words still find it.
     fn embed(&self, text: &str) -> Vec<f32> {
         self.ask(text).unwrap_or_default()
     }
@@ -63,7 +64,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let memory = Options::new().read_only(true).open(store)?;
     let agent = Agent::new(memory, Settings::default()).with_embedder(program, Arc::new(embedder))?;
     let view = agent.memory().view();
-    // Loads the index first, so that the first question does not pay for it.
+    // Loads the index first, so that the first question is not slower.
     drop(agent.recall(&view, &RecallQuery::new("warm", Reach::All).without_touch())?);
     for line in std::io::stdin().lock().lines() {
         let asked: Value = serde_json::from_str(&line?)?;

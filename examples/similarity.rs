@@ -1,5 +1,5 @@
-//! How alike two texts are, as `remember` sees it: reads JSON Lines `{"id","a","b"}` from standard input and writes
-//! `{"id","score","verdict"}`.
+//! The similarity of two texts, as `remember` computes it: reads JSON Lines `{"id","a","b"}` from standard input and
+//! writes `{"id","score","verdict"}`.
 //!
 //! `cargo run --release --example similarity < pairs.jsonl`
 #![expect(clippy::print_stdout, reason = "a program that answers on standard output")]

@@ -89,7 +89,7 @@ impl Moment {
         }
     }
 
-    /// Returns whether its year is from 0000 to 9999, the range of RFC 3339.
+    /// Returns whether the year is from 0000 to 9999, the range of RFC 3339.
     pub(crate) fn has_plain_year(self) -> bool {
         (0..=9999).contains(&self.date.0)
     }

@@ -1,8 +1,8 @@
 //! Digests: their domains, their padding, and one type for each meaning.
 //!
 //! A digest covers a preimage, zero-padded to a multiple of 64 bytes, under the context of its [`Domain`]. So a digest
-//! of one domain can never pass as one of another. Padding is injective because a preimage either has a fixed length or
-//! starts with its own length ([`HashSuite::hash_bytes`]).
+//! of one domain can never pass as a digest of another. Padding is injective because a preimage either has a fixed
+//! length or starts with its own length ([`HashSuite::hash_bytes`]).
 //!
 //! # Layer
 //! L0. The only file that names blake3 and sha2.
@@ -104,7 +104,7 @@ impl Domain {
 pub enum HashAlgorithm {
     /// BLAKE3 in key derivation mode: the default.
     Blake3,
-    /// SHA-256 with a block for the domain in front. No performance promise.
+    /// SHA-256 with a block for the domain in front. Its speed is not a promise.
     Sha256,
 }
 
@@ -158,7 +158,7 @@ fn blake3_hasher(domain: Domain) -> blake3::Hasher {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HashSuite {
     algorithm: HashAlgorithm,
-    /// Number of leading bits of a key path; fewer than 256 only in tests of collisions and depth.
+    /// Number of leading bits of a key path. Only tests of collisions and depth use fewer than 256.
     key_bits: u16,
 }
 
@@ -188,7 +188,7 @@ impl HashSuite {
     /// Returns the digest of a preimage of fixed length, given in parts.
     pub fn hash_fixed(self, domain: Domain, parts: &[&[u8]]) -> [u8; DIGEST_LEN] {
         if self.algorithm == HashAlgorithm::Blake3 {
-            // The buffer is on the stack: most preimages are far smaller than the 2 KiB state of the hasher.
+            // Keeps the buffer on the stack: most preimages are far smaller than the 2 KiB state of the hasher.
             let mut hasher = blake3_hasher(domain);
             let mut length = 0;
             for part in parts {
@@ -338,7 +338,7 @@ macro_rules! digest_type {
         pub struct $name([u8; DIGEST_LEN]);
 
         impl $name {
-            /// Wraps the 32 bytes of such a digest.
+            /// Wraps the 32 bytes of a digest.
             pub const fn from_bytes(bytes: [u8; DIGEST_LEN]) -> Self {
                 Self(bytes)
             }
@@ -454,8 +454,8 @@ impl KeyPath {
 #[cfg(test)]
 mod tests;
 
-/// Returns the BLAKE3 digest of `bytes` under `key`; without the key, it reveals nothing about them. Used to show a
-/// fingerprint of a secret. Not part of the format.
+/// Returns the BLAKE3 digest of `bytes` under `key`. Without the key, the digest reveals nothing about the bytes. Shown
+/// as the fingerprint of a secret; not part of the format.
 #[cfg(feature = "agent")]
 pub(crate) fn keyed(key: &[u8; 32], bytes: &[u8]) -> [u8; 32] {
     *blake3::keyed_hash(key, bytes).as_bytes()

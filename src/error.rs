@@ -111,7 +111,7 @@ impl Error {
         error
     }
 
-    /// Names the place of records that contradict each other, if the error names none.
+    /// Adds the place of contradictory records to an error without a place.
     #[must_use]
     pub(crate) fn at_record(mut self, file: String, offset: u64) -> Self {
         if self.is_corruption() && self.0.damage.is_none() {
@@ -131,19 +131,19 @@ impl Error {
             let damage = found.damage();
             let mut error = Self::new(ErrorKind::Io, damage.to_string())
                 .with_code(ErrorCode::NotRegularFile)
-                .with_hint("move it out of the store and put the original back; then `treering doctor` says what is missing");
+                .with_hint("move it out of the store and restore the original; then `treering doctor` lists missing files");
             error.0.damage = Some(damage);
             return error;
         }
         let error = Self::new(ErrorKind::Io, format!("{doing}: {source}"));
         let hint = match source.kind() {
-            Kind::PermissionDenied => "permission denied for this user: see `ls -ld` and `id`",
-            Kind::ReadOnlyFilesystem => "reading works; to write, copy it to a place that is not read-only",
+            Kind::PermissionDenied => "this user has no permission: check with `ls -ld` and `id`",
+            Kind::ReadOnlyFilesystem => "reads work; to write, copy the store to a writable disk",
             Kind::StorageFull | Kind::QuotaExceeded => {
-                "acknowledged changes are kept: make room, then try again"
+                "acknowledged changes are safe: free some space, then try again"
             }
             _ if source.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) => {
-                "this process has too many open files: raise the limit (`ulimit -n`); `treering gc` merges many small segments into few"
+                "this process has too many open files: raise the limit (`ulimit -n`), or run `treering gc`, which merges small segments"
             }
             _ => return error.with_source(source),
         };
@@ -169,7 +169,7 @@ impl Error {
     pub(crate) fn behind_change(mut self, rest: &'static str) -> Self {
         self.0.behind = Some(rest);
         self.with_code(ErrorCode::OutcomeUnknown)
-            .with_hint(format!("the change is done: do not do it again; {rest}"))
+            .with_hint(format!("the change is committed: do not repeat it; {rest}"))
     }
 
     /// Returns the step that is still due after a change that is done; `None` if the change may not be done.
@@ -200,7 +200,7 @@ impl Error {
         self
     }
 
-    /// Replaces the message by one that may be shown.
+    /// Replaces the message by a safe one.
     #[cfg(feature = "agent")]
     #[must_use]
     pub(crate) fn reworded(mut self, message: String) -> Self {
@@ -249,7 +249,7 @@ impl Error {
         &self.0.ids
     }
 
-    /// The place and the cause of the damage, for errors that damage causes.
+    /// Returns the place and the cause of the damage, for errors that damage causes.
     pub(crate) fn damage(&self) -> Option<&Damage> {
         self.0.damage.as_ref()
     }
@@ -262,7 +262,7 @@ impl Error {
         }
     }
 
-    /// Whether stored bytes were found damaged (and not merely absent, busy or refused).
+    /// Returns whether stored bytes were found damaged, rather than absent, busy or refused.
     pub fn is_corruption(&self) -> bool {
         self.0.kind == ErrorKind::Corrupt
     }

@@ -1,7 +1,8 @@
 //! Treering: the memory of a long-running AI agent.
 //!
-//! A store holds **objects**: an id, a kind, a scope, attributes and a text. The objects of one moment are a **state**, named
-//! by a Merkle root. Every change is a **commit** in a hash chain, so any past state can be read, compared and brought back.
+//! A store holds **objects**: an id, a kind, a scope, attributes and a text. The objects of one moment are a **state**,
+//! named by a Merkle root. Every change is a **commit** in a hash chain, so any past state can be read, compared and
+//! restored.
 //!
 //! ```
 //! use treering::{Id, Kind, Memory, NewObject, Query, Writer};

@@ -1,7 +1,7 @@
 //! Primitives of threads: locks, a swappable pointer, parallel work and sleeping.
 //!
-//! Below the program, only this file names them. In the package `schedules/` (`cargo schedules`), stand-ins replace
-//! them. The stand-ins let one thread run at a time, and a scheduler chooses the next thread at each of their calls.
+//! Only this file and the program name them. In the package `schedules/` (`cargo schedules`), stand-ins replace them.
+//! The stand-ins let one thread run at a time, and a scheduler chooses the next thread at each of their calls.
 //!
 //! # Layer
 //! L0.
@@ -49,7 +49,7 @@ pub(crate) fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() 
     })
 }
 
-/// Runs them one after the other: parallel work in this crate shares nothing whose order matters.
+/// Runs the closures one after the other: parallel work in this crate shares nothing whose order matters.
 #[cfg(shuttle)]
 pub(crate) fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() -> B + Send) -> (A, B) {
     (here(), there())
@@ -57,7 +57,7 @@ pub(crate) fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() 
 
 /// Returns how many threads can run at the same time.
 pub(crate) fn processors() -> usize {
-    // Computed once: the system generates the files behind the answer at each call.
+    // Computed once: at each call, the system would generate the files that contain the number.
     static PROCESSORS: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
     *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
 }
@@ -137,7 +137,8 @@ mod chosen {
             self.0.read()
         }
 
-        /// Returns a thread that holds the lock for reading may call this, so no writer may wait in the queue.
+        /// Takes the lock for reading. A thread that already reads may call this, so a waiting writer must not block
+        /// it.
         pub(crate) fn read_recursive(&self) -> RwLockReadGuard<'_, T> {
             self.0.read()
         }
@@ -168,7 +169,7 @@ mod tests {
     fn both_are_done_at_the_same_time() {
         let (ask, asked) = channel();
         let (answer, answered) = channel();
-        // Each closure waits for the other: run one after the other, they would never end.
+        // Each closure waits for the other, so running one after the other would never end.
         let found = beside(
             || {
                 ask.send(20).unwrap();

@@ -12,10 +12,10 @@ use crate::error::Result;
 use crate::object::Id;
 use crate::store::ChangeCounts;
 
-/// What a verb did to objects, by how they were before.
+/// The number of objects that a verb created, updated, left unchanged or removed.
 #[derive(Clone, Copy, Default, Serialize, JsonSchema)]
 pub(crate) struct Tally {
-    /// The objects of the store afterwards.
+    /// The number of objects in the store afterwards.
     pub(crate) objects: u64,
     pub(crate) created: u64,
     pub(crate) updated: u64,
@@ -56,18 +56,18 @@ pub(crate) struct Ingested {
     #[serde(flatten)]
     pub(crate) commit: CommitInfo,
     pub(crate) documents: usize,
-    /// Documents that stay although their files are gone.
+    /// Documents that are kept although their files are missing.
     pub(crate) missing: Vec<String>,
     /// Documents that `--prune` removed.
     pub(crate) pruned: Vec<String>,
-    /// Files that `--skip-bad` left out.
+    /// Files that `--skip-bad` skipped.
     pub(crate) skipped: Vec<SkippedFile>,
     /// Whether there is a new commit.
     #[serde(skip)]
     pub(crate) changed: bool,
 }
 
-/// A file that `ingest --skip-bad` left out.
+/// A file that `ingest --skip-bad` skipped.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SkippedFile {
     pub(crate) path: String,
@@ -83,7 +83,7 @@ pub(crate) struct Removed {
     pub(crate) commit: CommitInfo,
 }
 
-/// A commit and what it changed, as `rollback`, `restore`, `undo` and `redo` answer.
+/// A commit and its changes, as the answer of `rollback`, `restore`, `undo` and `redo`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Moved {
     pub(crate) root: Root,
@@ -91,14 +91,14 @@ pub(crate) struct Moved {
     pub(crate) seq: u64,
     #[serde(flatten)]
     pub(crate) counts: ChangeCounts,
-    /// What was done; null where the state is that one already.
+    /// The operation; null if the state is already the requested one.
     pub(crate) op: Option<String>,
-    /// The commit that a rollback, undo or redo is about.
+    /// Returns the seq of the commit that a rollback, undo or redo refers to.
     pub(crate) target: Option<CommitDigest>,
 }
 
 impl Moved {
-    /// What a commit changed; the head and no change where there is no new commit.
+    /// Returns the changes of a commit. If there is no new commit, it returns the head and no changes.
     pub(crate) fn of(memory: &Memory, committed: &Committed) -> Result<Self> {
         let info = &committed.commit;
         let moved = committed.changed.then_some(&info.commit);
@@ -113,7 +113,7 @@ impl Moved {
     }
 }
 
-/// How much a verb changed: nothing if it made no commit.
+/// Returns the number of changes by a verb: zero if it made no commit.
 pub(crate) fn counts(memory: &Memory, committed: &Committed) -> Result<ChangeCounts> {
     if committed.changed {
         memory.commit_counts(&committed.commit)
@@ -122,39 +122,39 @@ pub(crate) fn counts(memory: &Memory, committed: &Committed) -> Result<ChangeCou
     }
 }
 
-/// What `rollback --dry-run` would do.
+/// The answer of `rollback --dry-run`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct RollbackPreview {
-    /// The root that the state would have.
+    /// The root of the state after the rollback.
     pub(crate) root: Root,
-    /// The head.
+    /// The current head.
     pub(crate) commit: CommitDigest,
     pub(crate) seq: u64,
     #[serde(flatten)]
     pub(crate) counts: ChangeCounts,
-    /// The commit whose state would come back.
+    /// The commit whose state would be restored.
     pub(crate) target: CommitDigest,
     pub(crate) dry_run: bool,
-    /// The option without which the rollback is refused.
+    /// The option that the rollback requires.
     pub(crate) needs: Option<&'static str>,
     /// The commits of other lanes that it would reverse.
     pub(crate) other_lanes: Vec<String>,
-    /// The number of the target.
+    /// The seq of the target.
     #[serde(skip)]
     pub(crate) target_seq: u64,
-    /// Why it is refused without that option.
+    /// The reason why it is refused without this option.
     #[serde(skip)]
     pub(crate) refusal: Option<String>,
 }
 
-/// What `restore --dry-run` would do.
+/// The answer of `restore --dry-run`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct RestorePreview {
     #[serde(flatten)]
     pub(crate) counts: ChangeCounts,
     pub(crate) ids: Vec<String>,
     pub(crate) dry_run: bool,
-    /// A word for what would happen to each id.
+    /// The kind of change for each id, as a word.
     #[serde(skip)]
     pub(crate) kinds: Vec<&'static str>,
 }
@@ -167,7 +167,7 @@ pub(crate) struct Collected {
     pub(crate) dry_run: bool,
 }
 
-/// Something that `erase` takes out of every file.
+/// A record that `erase` removes from every file.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ErasedRecord {
     pub(crate) kind: ErasedKind,
@@ -176,10 +176,10 @@ pub(crate) struct ErasedRecord {
     pub(crate) bytes: u64,
 }
 
-/// What `erase` takes out, and where it was.
+/// The records that `erase` removes, and their former locations.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ErasedParts {
-    /// The versions among the records; where there are none, all records.
+    /// The number of versions among the records; if there are none, the number of all records.
     pub(crate) erased: u64,
     pub(crate) bytes: u64,
     pub(crate) holders: Vec<String>,
@@ -221,12 +221,12 @@ pub(crate) struct Erased {
     pub(crate) commit: CommitInfo,
 }
 
-/// What `erase` would take out.
+/// The answer of `erase` without `--yes`, or with `--dry-run`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ErasePreview {
     #[serde(flatten)]
     pub(crate) parts: ErasedParts,
     pub(crate) dry_run: bool,
-    /// The option that this would need, and why.
+    /// The option that this erasure requires, with the reason.
     pub(crate) needs: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! States and changes, as the verbs that look back answer with them.
+//! States and changes, as the answers of verbs that read the history.
 //!
 //! # Layer
 //! L8, part of answers.
@@ -22,7 +22,7 @@ pub(crate) struct LogLine {
     pub(crate) root: Root,
     pub(crate) time: Time,
     pub(crate) op: String,
-    /// The commit that a rollback, undo or redo is about.
+    /// Returns the seq of the commit that a rollback, undo or redo refers to.
     pub(crate) target: Option<CommitDigest>,
     pub(crate) actor: Option<String>,
     pub(crate) session: Option<String>,
@@ -41,22 +41,22 @@ pub(crate) struct LogLine {
     pub(crate) shown: LogGraph,
 }
 
-/// What people see of a commit in the log.
+/// The fields of a log line for people.
 #[derive(Default)]
 pub(crate) struct LogGraph {
-    /// The columns that draw the lanes.
+    /// The row of the drawing that shows lanes and rollbacks.
     pub(crate) graph: String,
     pub(crate) lane: String,
     pub(crate) op: String,
-    /// The snapshots of its state, as they are typed.
+    /// The snapshots of its state, as the user types them.
     pub(crate) snapshots: String,
     pub(crate) reason: Option<String>,
-    /// Thinned commits between it and the next older one in the list.
+    /// The number of thinned commits between it and the next older one in the list.
     pub(crate) thinned_below: u64,
 }
 
 impl LogLine {
-    /// A commit of a memory.
+    /// Returns the line of a commit.
     pub(crate) fn of(memory: &Memory, info: &CommitInfo) -> Result<Self> {
         let commit = &info.commit;
         let source = RecordedText::of(memory, commit.source)?;
@@ -86,10 +86,10 @@ impl LogLine {
     }
 }
 
-/// A reason or source that a commit names.
+/// The reason or source of a commit.
 #[derive(PartialEq, Eq)]
 pub(crate) enum RecordedText {
-    /// The commit names none.
+    /// The commit has none.
     Absent,
     Kept(String),
     Erased,
@@ -97,10 +97,10 @@ pub(crate) enum RecordedText {
 }
 
 impl RecordedText {
-    /// Reads the text of a digest.
+    /// Reads the text with a digest.
     ///
     /// # Errors
-    /// Where the text cannot be read for another reason than that it is gone.
+    /// Fails if the text cannot be read for a reason other than its loss or erasure.
     pub(crate) fn of(memory: &Memory, digest: Option<TextDigest>) -> Result<Self> {
         let Some(digest) = digest else {
             return Ok(Self::Absent);
@@ -120,7 +120,7 @@ impl RecordedText {
         }
     }
 
-    /// The text, if it is kept.
+    /// Returns the text, if it is kept.
     pub(crate) fn into_text(self) -> Option<String> {
         match self {
             Self::Kept(text) => Some(text),
@@ -128,7 +128,7 @@ impl RecordedText {
         }
     }
 
-    /// For people, who read why a text is not there.
+    /// Returns the text for people, or the reason why it is missing.
     pub(crate) fn into_shown(self) -> Option<String> {
         match self {
             Self::Erased => Some("(erased)".to_owned()),
@@ -152,7 +152,7 @@ pub(crate) struct HistoryLine {
     pub(crate) commit: CommitDigest,
     pub(crate) seq: u64,
     pub(crate) time: Time,
-    /// Null where the commit that made the change was thinned, as are the fields below.
+    /// The operation. This field and those below are null if the commit of the change was thinned.
     pub(crate) op: Option<String>,
     pub(crate) actor: Option<String>,
     pub(crate) session: Option<String>,
@@ -166,7 +166,7 @@ pub(crate) struct HistoryLine {
 }
 
 impl HistoryLine {
-    /// A change with what its commit records.
+    /// Returns the line of a change, with the records of its commit.
     pub(crate) fn of(memory: &Memory, entry: HistoryEntry) -> Result<Self> {
         let maker = entry.maker().map(|maker| &maker.commit);
         let text = |digest| RecordedText::of(memory, digest).map(RecordedText::into_text);
@@ -189,10 +189,10 @@ impl HistoryLine {
     }
 }
 
-/// How an object differs between two states, as a line of `diff`.
+/// The difference of one object between two states, as a line of `diff`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ChangeLine {
-    /// The id; of an erased object `erased:` and its key path.
+    /// The id; for an erased object, `erased:` and its key path.
     pub(crate) id: String,
     pub(crate) change: ChangeKind,
     pub(crate) old: Option<ObjectDigest>,
@@ -215,7 +215,7 @@ impl From<&Change> for ChangeLine {
 /// A snapshot, as a line of `snapshots`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SnapshotLine {
-    /// Its place in the ring of its lane; null for one with a name.
+    /// Its index in the ring of its lane; null for a named snapshot.
     pub(crate) index: Option<usize>,
     pub(crate) name: Option<String>,
     pub(crate) root: Root,
@@ -229,7 +229,7 @@ pub(crate) struct SnapshotLine {
 }
 
 impl SnapshotLine {
-    /// How the snapshot is typed.
+    /// Returns the revision of the snapshot, as the user types it.
     pub(crate) fn revision(&self) -> String {
         match self.index {
             Some(index) => format!("snap:{index}"),

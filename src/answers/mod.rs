@@ -1,6 +1,6 @@
-//! The answers of the verbs as typed values: the program prints them, and servers send them.
+//! The answers of the verbs as typed values, which the program prints and servers send.
 //!
-//! A field is what programs read. A field that JSON leaves out (`serde(skip)`) is for people alone.
+//! Programs read the fields. A field that JSON omits (`serde(skip)`) is for people only.
 //!
 //! # Layer
 //! L8. Knows the engine and the verbs of an agent. Does not know the terminal.

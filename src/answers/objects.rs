@@ -1,4 +1,4 @@
-//! Objects, as `get` and `list` answer with them.
+//! Objects, as the answers of `get` and `list`.
 //!
 //! # Layer
 //! L8, part of answers.
@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::ingest::json::value_to_json;
 use crate::object::{Id, Object, Origin, Time};
 
-/// Children that an object names.
+/// The number of children that an answer lists.
 const CHILDREN_LISTED: usize = 1_000;
 
 /// An object without content, children and subtree digest.
@@ -43,7 +43,7 @@ pub(crate) struct Listed {
 }
 
 impl Listed {
-    /// An object of a state.
+    /// Returns the answer for an object of a state.
     pub(crate) fn of(view: &View, object: Object) -> Result<Self> {
         let stamps = view.stamps(&Id::new(object.id())?)?;
         let attributes = object.attributes();
@@ -69,7 +69,7 @@ impl Listed {
     }
 }
 
-/// A version as `export` writes it and `put --jsonl` reads it.
+/// A version in the form that `export` writes and `put --jsonl` reads.
 #[derive(Serialize)]
 #[serde(transparent)]
 pub(crate) struct StoredLine(pub(crate) Json);
@@ -96,7 +96,7 @@ impl JsonSchema for StoredLine {
     }
 }
 
-/// An object with everything that belongs to it.
+/// An object with all its fields.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Whole {
     #[serde(flatten)]
@@ -105,16 +105,17 @@ pub(crate) struct Whole {
     pub(crate) children: Vec<String>,
     pub(crate) children_total: u64,
     pub(crate) content: Option<String>,
-    /// The commit that erased the content; 64 zeros where damage took it.
+    /// The commit that erased the content; 64 zeros if the content was lost to damage.
     pub(crate) content_erased_by: Option<CommitDigest>,
     pub(crate) subtree_digest: Option<SubtreeDigest>,
-    /// The moment that its ages count from.
+    /// The time from which its ages are counted.
     #[serde(skip)]
     pub(crate) now: Time,
 }
 
 impl Whole {
-    /// A version of an object, whatever a state has: its children and times are those of a state.
+    /// Returns the answer for a version that need not be in a state. It has no children and times, which belong to a
+    /// state.
     pub(crate) fn of_version(view: &View, object: Object) -> Result<Self> {
         let mut version = Self::of(view, object)?;
         let held = view.get(&Id::new(&version.listed.id)?)?;
@@ -125,7 +126,7 @@ impl Whole {
         Ok(version)
     }
 
-    /// An object of a state.
+    /// Returns the answer for an object of a state.
     pub(crate) fn of(view: &View, object: Object) -> Result<Self> {
         let id = Id::new(object.id())?;
         let children = view.children(&id, Some(CHILDREN_LISTED))?;

@@ -1,4 +1,4 @@
-//! What the program answers about itself, and what it writes into files.
+//! Answers about the program itself, and about the files that it writes.
 //!
 //! # Layer
 //! L8, part of answers.
@@ -66,34 +66,34 @@ pub(crate) struct BlockLeftOut {
     pub(crate) why: String,
 }
 
-/// A refusal, on standard error.
+/// An error document, on standard error.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Refusal {
     pub(crate) error: Refused,
-    /// What the verb noted before it failed.
+    /// The notes of the verb before the failure.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) notes: Vec<String>,
 }
 
-/// Why a verb failed.
+/// The reason why a verb failed.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Refused {
-    /// Stable, for programs.
+    /// The stable code, for programs.
     pub(crate) code: &'static str,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
-    /// The objects, commits or files that are in the way.
+    /// The objects, commits or files that caused the error.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) ids: Vec<String>,
 }
 
-/// A note beside an answer, on standard error.
+/// A note, on standard error.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Noted {
     pub(crate) note: Note,
 }
 
-/// What a note says.
+/// The code and text of a note.
 #[derive(Clone, Serialize, JsonSchema)]
 pub(crate) struct Note {
     pub(crate) code: &'static str,

@@ -1,13 +1,13 @@
-//! Proof documents: what can be shown to somebody who does not trust the store.
+//! Proof documents, for a reader who does not trust the store.
 //!
-//! A proof document holds nothing that is not checked: a field that the checker does not know is refused, so
-//! nobody can smuggle a claim into a document that "holds".
+//! Every field of a proof document is checked. The checker refuses unknown fields, so a document that "holds" cannot
+//! contain an unchecked claim.
 //!
 //! # Layer
-//! L8, part of answers. Pure, but for [`ProofDocument::of`].
+//! L8, part of answers. Pure, except for [`ProofDocument::of`].
 //!
 //! # Invariants
-//! - CLI-6: a document that `check-proof` accepts says nothing that was not checked.
+//! - CLI-6: a document that `check-proof` accepts contains nothing unchecked.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,21 +22,21 @@ use crate::trie::{Proof, ProofLevel, Proven, Terminal, verify_proof};
 /// The version of the document.
 const VERSION: u32 = 1;
 
-/// The answer of `check-proof` where the proof holds.
+/// The answer of `check-proof` if the proof holds.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ProofHolds {
     pub(crate) ok: bool,
     pub(crate) id: String,
     pub(crate) root: String,
-    /// The digest of the object; null where it proves that there is none.
+    /// The digest of the object; null if the proof shows that the object is absent.
     pub(crate) object: Option<String>,
     pub(crate) present: bool,
-    /// Whether the caller named the root.
+    /// Whether the caller passed the root.
     #[serde(skip)]
     pub(crate) names_root: bool,
 }
 
-/// The answer of `check-proof` where the proof does not hold.
+/// The answer of `check-proof` if the proof does not hold.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ProofFails {
     pub(crate) ok: bool,
@@ -52,7 +52,7 @@ pub(crate) struct ProofDocument {
     root: String,
     pub(crate) id: String,
     key_path: String,
-    /// The object's digest; null when the proof is that there is none.
+    /// The digest of the object; null if the proof shows that it is absent.
     pub(crate) object: Option<String>,
     levels: Vec<LevelDocument>,
     terminal: TerminalDocument,
@@ -75,16 +75,16 @@ pub(crate) enum TerminalDocument {
 }
 
 impl ProofDocument {
-    /// A proof about `id` in the state of `view`.
+    /// Returns a proof about `id` in the state of `view`.
     pub(crate) fn of(memory: &Memory, view: &View, id: &Id) -> Result<Self> {
         Self::new(&memory.prove(id, view)?, memory.suite(), &view.root(), id)
     }
 
-    /// The document of a proof about `id` that holds against `root`.
+    /// Returns the document of a proof about `id` that holds against `root`.
     fn new(proof: &Proof, suite: HashSuite, root: &Root, id: &Id) -> Result<Self> {
         let key = suite.key_path(id.as_str());
         let proven = verify_proof(proof, suite, root, &key)
-            .map_err(|error| Error::internal(format!("a proof that was just made does not hold: {error}")))?;
+            .map_err(|error| Error::internal(format!("the new proof does not verify: {error}")))?;
         Ok(Self {
             version: VERSION,
             hash: suite.algorithm().name().to_owned(),
@@ -100,7 +100,7 @@ impl ProofDocument {
         })
     }
 
-    /// Checks everything that the document says. Returns the reason where it does not hold.
+    /// Checks every field of the document. The error is the reason why the proof does not hold.
     fn check(&self) -> Result<(), String> {
         if self.version != VERSION {
             return Err(format!(
@@ -128,13 +128,13 @@ impl ProofDocument {
             (Proven::Present(proven), Some(stated)) if proven == stated => Ok(()),
             (Proven::Absent, None) => Ok(()),
             (Proven::Present(_), None) => {
-                Err("it says that the object is absent, but proves it present".to_owned())
+                Err("it claims that the object is absent, but proves that it is present".to_owned())
             }
             (Proven::Absent, Some(_)) => {
-                Err("it says that the object is present, but proves it absent".to_owned())
+                Err("it claims that the object is present, but proves that it is absent".to_owned())
             }
             (Proven::Present(_), Some(_)) => {
-                Err("it proves another version of the object than it says".to_owned())
+                Err("it proves another version of the object than it claims".to_owned())
             }
         }
     }
@@ -201,7 +201,7 @@ impl TerminalDocument {
     }
 }
 
-/// Reads a digest in its one written form, 64 lower-case digits.
+/// Reads a digest in its only written form, 64 lower-case digits.
 fn digest(text: &str, what: &str) -> Result<[u8; 32], String> {
     from_hex(text)
         .filter(|bytes| to_hex(bytes) == text)
@@ -209,14 +209,14 @@ fn digest(text: &str, what: &str) -> Result<[u8; 32], String> {
         .ok_or_else(|| format!("its {what} is not a digest of 64 lower-case hexadecimal digits"))
 }
 
-/// Reads a proof document and checks all of it. Returns the reason where it does not hold.
+/// Reads a proof document and checks all of it. The error is the reason why the proof does not hold.
 pub(crate) fn check(text: &str) -> Result<ProofHolds, String> {
     let read = lines::parse(text).map_err(|error| format!("it cannot be read: {error}"))?;
     let document =
         ProofDocument::deserialize(&read).map_err(|error| format!("it cannot be read: {error}"))?;
-    // A document has one form: lists in the place of maps, or a field that is implied, would be another.
+    // A document has one form. Lists in place of maps, or a missing optional field, would be a second form.
     if serde_json::to_value(&document).ok().as_ref() != Some(&read) {
-        return Err("it is not written as a proof document is".to_owned());
+        return Err("it is not a proof document".to_owned());
     }
     document.check()?;
     Ok(ProofHolds {

@@ -1,4 +1,4 @@
-//! The store as a whole.
+//! Answers about the store as a whole.
 //!
 //! # Layer
 //! L8, part of answers.
@@ -40,21 +40,21 @@ pub(crate) struct Head {
     pub(crate) commit: CommitDigest,
     pub(crate) seq: u64,
     pub(crate) objects: u64,
-    /// Versions that are kept.
+    /// The number of versions that are kept.
     pub(crate) history: u64,
     pub(crate) hash: HashAlgorithm,
     pub(crate) time: Time,
     pub(crate) store: Option<String>,
 }
 
-/// The answer of `stats`. What is null is not known of a past state, or without `--space`.
+/// The answer of `stats`. A null field is unknown for a past state, or without `--space`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Statistics {
     pub(crate) objects: u64,
     pub(crate) history: Option<u64>,
-    /// Commits that were ever made.
+    /// The number of commits ever made.
     pub(crate) commits: u64,
-    /// Commits that are no longer kept.
+    /// The number of commits that are no longer kept.
     pub(crate) thinned: Option<u64>,
     pub(crate) gaps: Option<u64>,
     pub(crate) erased: Option<u64>,
@@ -73,13 +73,13 @@ pub(crate) struct Statistics {
     pub(crate) hash: HashAlgorithm,
     pub(crate) format: u32,
     pub(crate) store: Option<String>,
-    /// What records of each kind take.
+    /// The space of the records of each kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) space: Option<Vec<KindSpace>>,
 }
 
 impl Statistics {
-    /// The counts of a state; sizes only with `stats` and `space`, which are those of the whole store.
+    /// Returns the counts of a state. The sizes are those of the whole store, and need `stats` and `space`.
     pub(crate) fn of(
         memory: &Memory,
         view: &View,
@@ -125,7 +125,7 @@ pub(crate) struct Verified {
     pub(crate) at: Option<StateAt>,
 }
 
-/// The state that `--at` names.
+/// The state of `--at`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StateAt {
     pub(crate) seq: u64,
@@ -140,7 +140,7 @@ pub(crate) struct Examined {
     pub(crate) problems: Vec<Diagnosis>,
 }
 
-/// A problem of the store, with the command that mends it.
+/// A problem of the store, with the command that fixes it.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Diagnosis {
     pub(crate) severity: ProblemSeverity,
@@ -148,7 +148,7 @@ pub(crate) struct Diagnosis {
     pub(crate) file: Option<String>,
     pub(crate) offset: Option<u64>,
     pub(crate) what: String,
-    /// Null where nothing has to be done, or no command can do it.
+    /// The command; null if nothing has to be done, or no command can do it.
     pub(crate) command: Option<String>,
     #[serde(skip)]
     pub(crate) problem: Problem,
@@ -177,7 +177,7 @@ pub(crate) struct Salvaged {
 }
 
 impl Salvaged {
-    /// What was saved into a store.
+    /// Returns the answer for a report about this new store.
     pub(crate) fn of(report: SalvageReport, store: String) -> Self {
         Self {
             is_whole: report.is_whole(),

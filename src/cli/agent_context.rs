@@ -1,4 +1,4 @@
-//! The agent that a verb works with: its settings, its place, and the scopes that it reads.
+//! The agent of a verb: its settings, its place, and the scopes that it reads.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -23,14 +23,14 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::object::Scope;
 use crate::scan;
 
-/// The name of the file of settings, in the folder that the store is in.
+/// The name of the settings file, in the folder that holds the store.
 const SETTINGS_FILE: &str = "treering.toml";
 
-/// The scopes that a verb reads.
+/// The options that select the scopes to read.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ScopeOptions {
-    /// Only this scope: global, project, session, agent, or a name such as project:tea; may be repeated
-    /// [default: global and those at work here]
+    /// Only this scope: global, project, session, agent, or a name such as project:tea; may be repeated [default:
+    /// global and the current project, session and agent]
     #[arg(long = "scope", value_name = "SCOPE")]
     pub(crate) scopes: Vec<String>,
     /// Every scope of the store
@@ -39,7 +39,7 @@ pub(crate) struct ScopeOptions {
 }
 
 impl Context {
-    /// The verbs of an agent over the store, for reading.
+    /// Opens the store for reading and returns its agent.
     pub(crate) fn agent_to_read(&mut self) -> Result<Agent> {
         if let Some(switched_off) = self.switched_off()? {
             return Ok(switched_off);
@@ -48,7 +48,7 @@ impl Context {
         Ok(Agent::new(self.open_to_read()?, settings))
     }
 
-    /// The verbs of an agent over the store, for writing; it must be there.
+    /// Opens an existing store for writing and returns its agent.
     pub(crate) fn agent_to_write(&mut self) -> Result<Agent> {
         if let Some(switched_off) = self.switched_off()? {
             return Ok(switched_off);
@@ -76,12 +76,12 @@ impl Context {
         Ok(Agent::new(memory, settings))
     }
 
-    /// The verbs over an empty memory in RAM, if `TREERING_DISABLE` is set.
+    /// Returns an agent over an empty memory in RAM if `TREERING_DISABLE` is set.
     fn switched_off(&mut self) -> Result<Option<Agent>> {
         if !is_switched_off() {
             return Ok(None);
         }
-        let text = "TREERING_DISABLE is set: the memory answers as if it were empty, and stores nothing";
+        let text = "TREERING_DISABLE is set: the memory answers as if it were empty and stores nothing";
         self.output.note("disabled", text);
         let settings = Settings {
             is_disabled: true,
@@ -90,8 +90,8 @@ impl Context {
         Ok(Some(Agent::new(Memory::in_memory()?, settings)))
     }
 
-    /// Reads the settings of the agent: the named file, else the one beside the store. Anybody may have put the latter there, so it
-    /// makes the scan stricter but never milder.
+    /// Reads the settings of the agent from the named file, else from the file next to the store. Anyone may have
+    /// written that second file, so it can make the scan stricter but never milder.
     pub(crate) fn settings(&self) -> Result<Settings> {
         Ok(self.settings_and_ignored()?.0)
     }
@@ -100,8 +100,7 @@ impl Context {
         let (settings, ignored) = self.settings_and_ignored()?;
         if let Some((category, severity)) = ignored.first() {
             let text = format!(
-                "{SETTINGS_FILE} was found, not named, and so makes the scan no milder: {} of its verdicts are ignored, such as \
-                 scan.{}.{}; --settings FILE takes them",
+                "{SETTINGS_FILE} was found, not named with --settings, so it cannot weaken the scan: {} of its verdicts are ignored, such as scan.{}.{}",
                 ignored.len(),
                 category.name(),
                 severity.name()
@@ -134,15 +133,16 @@ impl Context {
             Err(error) if named.is_none() && error.kind() == io::ErrorKind::NotFound => {
                 Ok((Settings::default(), Vec::new()))
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Err(Error::not_found(format!("there is no file {}", shown(&path)))
-                    .with_code(ErrorCode::NoFile))
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Error::not_found(format!(
+                "the file {} does not exist",
+                shown(&path)
+            ))
+            .with_code(ErrorCode::NoFile)),
             Err(error) => Err(Error::io(format_args!("reading {}", shown(&path)), error)),
         }
     }
 
-    /// Where the agent works: the project of the current folder, and the session and actor that were named.
+    /// Returns the place where the agent works: the project of the current folder, and the named session and actor.
     pub(crate) fn place(&self) -> Place {
         let folder = env::current_dir().unwrap_or_default();
         let LaneOptions { session, actor } = self.lane_options();
@@ -153,7 +153,7 @@ impl Context {
         }
     }
 
-    /// The scope that an option names, or that of the place.
+    /// Returns the scope of the option, else the usual scope of the place.
     pub(crate) fn scope(&self, named: Option<&str>) -> Result<Scope> {
         match named {
             Some(word) => self.place().scope(word),
@@ -166,7 +166,7 @@ impl Context {
         let Some(held) = held else { return };
         let why = agent.held_reason(held).map(|why| format!(": {why}"));
         let why = printable(&why.unwrap_or_default());
-        let text = format!("kept as {held} for a person to look at{why}");
+        let text = format!("quarantined as {held} for a person to review{why}");
         self.output.note("quarantined", text);
     }
 
@@ -177,7 +177,7 @@ impl Context {
         }
     }
 
-    /// The scopes that a verb reads: all, those that were named, or those at work here.
+    /// Returns the scopes that a verb reads: all of them, the named ones, or those of the agent's place.
     pub(crate) fn reach(&self, named: &ScopeOptions) -> Result<Reach> {
         let place = self.place();
         if named.all_scopes {
@@ -199,7 +199,7 @@ pub(crate) fn is_switched_off() -> bool {
 /// The answer for people where `TREERING_DISABLE` is set.
 pub(crate) const DISABLED: &str = "nothing was done: TREERING_DISABLE switches the memory off";
 
-/// The answer of a verb that would write, and does nothing.
+/// The answer of a writing verb while the memory is switched off.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Disabled {
     status: &'static str,

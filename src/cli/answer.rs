@@ -1,4 +1,4 @@
-//! How an answer is written: as JSON out of its fields, or as its type shows it to people.
+//! Output of answers: as JSON from their fields, or as text for people.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -14,16 +14,16 @@ use super::time;
 use crate::error::Result;
 use crate::object::Time;
 
-/// The one answer of a verb.
+/// The answer of a verb that gives a single answer.
 pub(crate) trait Answer: Serialize + JsonSchema {
-    /// Writes it for people, or for a language model.
+    /// Prints the answer for people, or for a language model.
     ///
     /// # Errors
-    /// Where the output cannot be written to, or the store cannot be read.
+    /// Fails if writing the output or reading the store fails.
     fn show(&self, context: &mut Context) -> Result<(), Failure>;
 }
 
-/// One answer of many: a line of JSON, or a row of a table.
+/// One of many answers: a line of JSON, or a row of a table.
 pub(crate) trait Row: Serialize + JsonSchema {
     /// The names of the columns.
     const COLUMNS: &'static [&'static str];
@@ -50,7 +50,7 @@ impl<R: Row> Row for &R {
 }
 
 impl Context {
-    /// Writes an answer in the way that was asked for.
+    /// Prints an answer in the requested form.
     pub(crate) fn answer(&mut self, answer: &impl Answer) -> Done {
         if !self.output.json(answer)? {
             answer.show(self)?;
@@ -80,7 +80,7 @@ impl Context {
         Ok(count)
     }
 
-    /// A moment in a column.
+    /// Formats a time for a column.
     pub(crate) fn when(&self, at: Time) -> Cell {
         coloured(
             Meaning::Quiet,

@@ -25,10 +25,10 @@ pub(crate) struct SharedOptions {
     /// The folder of the store
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
-    /// Print JSON: one document, or a line each for streams
+    /// Print JSON: one document, or one line for each answer of a stream
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Print for a language model: few tokens, no colours, columns that stay
+    /// Print for a language model: few tokens, no colours, fixed columns
     #[arg(long, global = true, conflicts_with = "json")]
     pub(crate) agent: bool,
     /// Read the past: @-3, snap:0, a snapshot's name, seq:7, a digest, a time
@@ -37,7 +37,7 @@ pub(crate) struct SharedOptions {
     /// Read a damaged store at the newest state before the damage
     #[arg(long, global = true)]
     pub(crate) degraded: bool,
-    /// What the verbs of an agent are allowed; without it, a file beside the store
+    /// The settings file of an agent's verbs [default: treering.toml in the folder that holds the store]
     #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
     pub(crate) settings: Option<PathBuf>,
     #[command(flatten)]
@@ -46,30 +46,30 @@ pub(crate) struct SharedOptions {
     pub(crate) commit: CommitOptions,
 }
 
-/// Who is at work: the lane of snapshots and undo.
+/// The options that select the lane of snapshots and undo.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct LaneOptions {
-    /// Who is at work: the lane where no session is named
+    /// The actor; it names the lane if no session is given
     #[arg(long, global = true, value_name = "A")]
     pub(crate) actor: Option<String>,
-    /// The session at work; it, else the actor, is the lane that undo and snap:N count in
+    /// The session; it names the lane of undo and snap:N, else the actor does
     #[arg(long, global = true, value_name = "S")]
     pub(crate) session: Option<String>,
 }
 
-/// What a commit records about itself.
+/// The options that a commit records.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct CommitOptions {
-    /// Where this comes from
+    /// The source of the written objects
     #[arg(long, global = true, value_name = "SRC")]
     pub(crate) source: Option<String>,
-    /// Mark what is written as not to be trusted; nothing here raises trust
+    /// Mark the written objects as untrusted; no option raises trust
     #[arg(long, global = true, value_name = "untrusted", hide_possible_values = true)]
     pub(crate) trust: Option<Trust>,
-    /// How long to wait for another writer: 30s, 500ms, 0 [default: 30s]
+    /// The time to wait for another writer: 30s, 500ms, 0 [default: 30s]
     #[arg(long, global = true, value_name = "DURATION", value_parser = time::duration)]
     pub(crate) wait: Option<Duration>,
-    /// Why
+    /// The reason for the change
     #[arg(short = 'm', long, global = true, value_name = "REASON")]
     pub(crate) reason: Option<String>,
 }
@@ -80,22 +80,22 @@ pub(crate) enum Trust {
     Untrusted,
 }
 
-/// The shared options of a verb that reads a store.
+/// Returns the shared options of a verb that reads a store.
 pub(crate) fn reads() -> Vec<Arg> {
     shared(&["at", "degraded"])
 }
 
-/// The shared options of a verb that commits.
+/// Returns the shared options of a verb that commits.
 pub(crate) fn writes() -> Vec<Arg> {
     shared(&["source", "trust", "wait", "reason"])
 }
 
-/// The shared options of a verb that writes without a commit.
+/// Returns the shared options of a verb that writes without a commit.
 pub(crate) fn waits() -> Vec<Arg> {
     shared(&["wait"])
 }
 
-/// The shared options of a verb that reads, and commits if it is allowed to.
+/// Returns the shared options of a verb that reads, and commits where it may.
 pub(crate) fn reads_and_writes() -> Vec<Arg> {
     shared(&["at", "degraded", "source", "trust", "wait", "reason"])
 }

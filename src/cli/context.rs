@@ -1,14 +1,14 @@
-//! Which store a verb works on, and how it is opened.
+//! The store of a run, and how it is opened.
 //!
-//! A store is named by `--store`, else by `TREERING_STORE`, else it is the nearest `.treering` folder above the
-//! current one, else the one in the XDG data folder. A verb that reads never makes a store, so a wrong path is
-//! an error and not an empty memory.
+//! `--store` names the store, else `TREERING_STORE`. Without either, it is the nearest `.treering` folder at or above
+//! the current one, else the one in the XDG data folder. A verb that reads never creates a store, so a wrong path is an
+//! error and not an empty memory.
 //!
 //! # Layer
 //! L10, part of cli.
 //!
 //! # Invariants
-//! - CLI-4: a folder that holds anything else is never turned into a store.
+//! - CLI-4: a folder with any other content never becomes a store.
 
 use std::env;
 use std::fs;
@@ -50,15 +50,15 @@ pub(crate) struct Context {
     pub(crate) output: Output,
     /// The verbs of the program.
     pub(crate) verbs: Groups,
-    /// Set when the person at a shell stops the command.
+    /// Set when the user of a shell stops the command.
     pub(crate) stop: Option<Arc<AtomicBool>>,
-    /// Whether standard input is taken already: a shell reads its commands there.
+    /// Whether standard input is in use because a shell reads its commands from it.
     pub(crate) input_is_taken: bool,
     /// The store that the debug shell keeps open, with the defaults of its commands.
     pub(crate) kept: Option<OpenStore>,
     /// The memory that the verb opened.
     opened: Option<Memory>,
-    /// Whether the verb opened it to write.
+    /// Whether the verb opened it for writing.
     is_written: bool,
 }
 
@@ -91,7 +91,7 @@ impl Context {
         }
     }
 
-    /// The session and the actor at work: those of the command, else the defaults of the shell.
+    /// Returns the session and the actor of the command, else the defaults of the shell.
     pub(crate) fn lane_options(&self) -> LaneOptions {
         let own = self.options.lane.clone();
         match &self.kept {
@@ -100,13 +100,13 @@ impl Context {
         }
     }
 
-    /// The revision to read: that of the command, else the default of the shell.
+    /// Returns the revision to read: that of the command, else the default of the shell.
     pub(crate) fn at(&self) -> Option<&str> {
         let default = self.kept.as_ref().and_then(|kept| kept.at.as_deref());
         self.options.at.as_deref().or(default)
     }
 
-    /// Makes the commit that a revision names now the default of the shell; `@` makes it the head again.
+    /// Makes the commit of a revision the default of the shell; `@` makes it the head again.
     pub(crate) fn pin(&mut self, revision: &str) -> Result<()> {
         let memory = self.open_to_read()?;
         let seq = self.view_of(&memory, revision)?.commit().commit.seq;
@@ -116,18 +116,18 @@ impl Context {
         Ok(())
     }
 
-    /// The lane of snapshots and undo.
+    /// Returns the lane of snapshots and undo.
     pub(crate) fn lane(&self) -> String {
         self.writer().lane().to_owned()
     }
 
-    /// The folder of the store.
+    /// Returns the folder of the store.
     pub(crate) fn store(&self) -> Result<PathBuf> {
         let found = self.named_store().or_else(project_store).or_else(user_store);
         found.ok_or_else(|| no_home().with_hint("name the store with --store DIR"))
     }
 
-    /// The folder that `init` makes a store in.
+    /// Returns the folder in which `init` creates a store.
     pub(crate) fn new_store(&self) -> PathBuf {
         self.named_store()
             .unwrap_or_else(|| PathBuf::from(PROJECT_FOLDER))
@@ -142,7 +142,7 @@ impl Context {
         self.options.store.clone().or_else(from_environment)
     }
 
-    /// The engine's options that a run shares, whatever it does.
+    /// Returns the engine's options that every verb uses.
     pub(crate) fn engine_options(&self) -> Options {
         let mut options = Options::new().indexes(false);
         if let Some(wait) = self.options.commit.wait {
@@ -157,7 +157,7 @@ impl Context {
         }
     }
 
-    /// The engine's options for reading.
+    /// Returns the engine's options for reading.
     pub(crate) fn reading_options(&self) -> Options {
         self.engine_options()
             .read_only(true)
@@ -184,7 +184,7 @@ impl Context {
         Ok(self.opened(memory))
     }
 
-    /// Opens the store for writing; it must be there.
+    /// Opens an existing store for writing.
     pub(crate) fn open_to_write(&mut self) -> Result<Memory> {
         self.is_written = true;
         if let Some(kept) = &self.kept {
@@ -200,8 +200,8 @@ impl Context {
         Ok(self.opened(memory))
     }
 
-    /// Opens the store for writing, and makes it if there is none. Before a store is made, `rehearse` does the
-    /// work on an empty memory: a write that is refused leaves no empty store behind.
+    /// Opens the store for writing, and creates a missing one. Before it creates a store, `rehearse` does the work on
+    /// an empty memory. A refused write therefore leaves no empty store behind.
     pub(crate) fn open_or_create(&mut self, rehearse: impl FnOnce(&Memory) -> Result<()>) -> Result<Memory> {
         self.is_written = true;
         if let Some(kept) = &self.kept {
@@ -242,13 +242,13 @@ impl Context {
         }
     }
 
-    /// The moment that ages count from.
+    /// Returns the time from which ages are counted.
     pub(crate) fn now(&self) -> Time {
         let opened = self.opened.as_ref();
         opened.map_or(Time::from_micros(0), |memory| memory.view().now())
     }
 
-    /// The first digits of a commit's digest or a root: as many as name it in the memory that is open.
+    /// Returns the first digits of a commit's digest or a root: as many as identify it in the open memory.
     pub(crate) fn short(&self, digest: &[u8; 32]) -> String {
         match &self.opened {
             Some(memory) => short_in(memory, digest),
@@ -256,7 +256,7 @@ impl Context {
         }
     }
 
-    /// A check for long work that prints nothing: it fails once the person stops the command.
+    /// Returns a check for long work without output. The check fails once the user stops the command.
     pub(crate) fn stopper(&self) -> impl Fn() -> Result<()> + use<> {
         let stop = self.stop.clone();
         move || match &stop {
@@ -265,20 +265,20 @@ impl Context {
         }
     }
 
-    /// A state in a line, as every verb that writes ends with it.
+    /// Describes a state in the form with which every writing verb ends.
     pub(crate) fn state_line(&self, seq: u64, root: Root) -> String {
         let root = self.output.paint(Meaning::Name, self.short(root.as_bytes()));
         format!("seq {seq}, root {root}")
     }
 
-    /// The commit that a typed revision names in the memory that is open.
+    /// Returns the commit of a typed revision in the open memory.
     pub(crate) fn resolve_opened(&self, text: &str) -> Result<CommitInfo> {
         let opened = self.opened.as_ref();
         let memory = opened.ok_or_else(|| Error::internal("a revision without a store"))?;
         self.resolve(memory, text)
     }
 
-    /// Makes a store; there must be none.
+    /// Creates a store; fails if there is one.
     pub(crate) fn create(&mut self, path: &Path, hash: HashAlgorithm) -> Result<Memory> {
         if let Some(kept) = &self.kept {
             kept.check_writable()?;
@@ -293,13 +293,13 @@ impl Context {
             Err(why) if why.is_corruption() && looks_like_store(path) => {
                 let store = quoted(path);
                 return Err(exists(format!(
-                    "it is damaged: {why}; treering doctor --store {store} names what mends it"
+                    "it is damaged: {why}; treering doctor --store {store} names the repair"
                 )));
             }
             Err(why) if why.kind() == ErrorKind::UnsupportedFormat => {
                 return Err(exists(format!("it does not open: {why}")));
             }
-            // Nothing is there yet, or what creating it fails for as well.
+            // There is no store yet, or `create` fails with the same error.
             Err(_) => {}
         }
         refuse_other_folder(path)?;
@@ -307,7 +307,7 @@ impl Context {
         created.map_err(|error| explain(error, path))
     }
 
-    /// The state that `--at` names, or the head.
+    /// Returns the state of `--at`, or the head.
     pub(crate) fn view(&self, memory: &Memory) -> Result<View> {
         match self.at() {
             None => Ok(memory.view()),
@@ -315,12 +315,12 @@ impl Context {
         }
     }
 
-    /// The commit that a typed revision names.
+    /// Returns the commit of a typed revision.
     pub(crate) fn resolve(&self, memory: &Memory, text: &str) -> Result<CommitInfo> {
         memory.resolve(&revision::parse(text)?, &self.lane())
     }
 
-    /// The state that a typed revision names.
+    /// Returns the state of a typed revision.
     pub(crate) fn view_of(&self, memory: &Memory, text: &str) -> Result<View> {
         match revision::parse(text)? {
             Revision::Head => Ok(memory.view()),
@@ -333,7 +333,7 @@ impl Context {
         let count = memory.unreadable() as u64;
         if count > 0 {
             let text = format!(
-                "left out: {}, whose records are damaged; `treering salvage` saves what there is of earlier versions",
+                "omitted: {}, whose records are damaged; `treering salvage` recovers earlier versions",
                 counted(count, "object")
             );
             self.output.warn("degraded", &text);
@@ -347,7 +347,7 @@ impl Context {
     }
 }
 
-/// The nearest `.treering` at or above the current folder.
+/// Returns the nearest `.treering` at or above the current folder.
 fn project_store() -> Option<PathBuf> {
     let here = env::current_dir().ok()?;
     here.ancestors()
@@ -355,7 +355,7 @@ fn project_store() -> Option<PathBuf> {
         .find(|folder| folder.is_dir())
 }
 
-/// The store of the user, in the XDG data folder.
+/// Returns the store of the user, in the XDG data folder.
 fn user_store() -> Option<PathBuf> {
     let absolute = |name| {
         env::var_os(name)
@@ -370,12 +370,12 @@ fn no_home() -> Error {
     Error::not_found("there is no store here, and no HOME to look for one in").with_code(ErrorCode::NoStore)
 }
 
-/// Whether a folder holds what only a store does, whatever else is wrong with it.
+/// Whether a folder has at least two of the names of a store, even if the store is damaged.
 pub(crate) fn looks_like_store(path: &Path) -> bool {
     STORE_NAMES.iter().filter(|name| path.join(name).exists()).count() >= 2
 }
 
-/// Refuses to scatter the files of a store among others (CLI-4).
+/// Refuses to put the files of a store among other files (CLI-4).
 fn refuse_other_folder(path: &Path) -> Result<()> {
     let entries = match fs::read_dir(path) {
         Ok(entries) => entries,
@@ -392,7 +392,7 @@ fn refuse_other_folder(path: &Path) -> Result<()> {
             STORE_NAMES.iter().any(|known| name == *known) || name.to_string_lossy().ends_with(".tmp");
         if !belongs {
             return Err(Error::invalid(format!(
-                "{} is a folder with other things in it, and no store",
+                "{} is a folder with other files and not a store",
                 shown(path)
             ))
             .with_code(ErrorCode::NotAStore)
@@ -420,10 +420,10 @@ pub(crate) fn explain(error: Error, path: &Path) -> Error {
     if inside.is_dir() {
         return error.with_hint(format!("did you mean --store {}?", shown(&inside)));
     }
-    error.with_hint("make one with treering init, or name it with --store DIR or TREERING_STORE")
+    error.with_hint("create one with treering init, or name it with --store DIR or TREERING_STORE")
 }
 
-/// The path as a shell takes it.
+/// Quotes a path for a shell.
 pub(crate) fn quoted(path: &Path) -> String {
     let text = path.to_string_lossy();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,".contains(c);
@@ -433,7 +433,7 @@ pub(crate) fn quoted(path: &Path) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// A path in a message.
+/// Formats a path for a message.
 pub(crate) fn shown(path: &Path) -> String {
     path.display().to_string()
 }

@@ -4,7 +4,7 @@
 //! L10, part of cli.
 //!
 //! # Invariants
-//! - CLI-1: an exit code is a function of the kind of the error alone, so a script can act on the code.
+//! - CLI-1: an exit code depends only on the kind of the error, so a script can act on the code.
 
 use std::io;
 use std::path::Path;
@@ -13,25 +13,25 @@ use serde_json::{Value, json};
 
 use crate::error::{Error, ErrorCode, ErrorKind};
 
-/// Exit code: done.
+/// Exit code: success.
 pub(crate) const DONE: u8 = 0;
-/// Exit code: no, by way of an answer (`contains`, `diff --exit-code`).
+/// Exit code: the answer is no (`contains`, `diff --exit-code`).
 pub(crate) const NO: u8 = 1;
-/// Exit code: the command line cannot be understood.
+/// Exit code: the command line is invalid.
 pub(crate) const USAGE: u8 = 2;
 /// Exit code: the store is damaged, or not all of it could be saved.
 pub(crate) const DAMAGED: u8 = 5;
 /// Exit code: a bug.
 pub(crate) const BUG: u8 = 70;
 
-/// Why a verb failed.
+/// The reason why a verb failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The engine, or the program itself, refused or failed.
     Error(Error),
-    /// The command line cannot be understood.
+    /// The command line is invalid.
     Usage { message: String, hint: Option<String> },
-    /// The reader closed the pipe. That is success.
+    /// The reader closed the pipe. This counts as success.
     ClosedPipe,
 }
 
@@ -44,14 +44,14 @@ impl From<Error> for Failure {
     }
 }
 
-/// The kind of an error of the operating system.
+/// Returns the kind of an operating system error.
 pub(crate) fn system_kind(error: &Error) -> Option<io::ErrorKind> {
     let source = std::error::Error::source(error)?;
     source.downcast_ref::<io::Error>().map(io::Error::kind)
 }
 
 impl Failure {
-    /// A command line that clap accepts and the verb does not.
+    /// Returns the failure for a command line that clap accepts and the verb refuses.
     pub(crate) fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Usage {
             message: message.into(),
@@ -59,11 +59,11 @@ impl Failure {
         }
     }
 
-    /// Two ways to write one answer.
+    /// Returns the failure for `--json` with another output mode.
     pub(crate) fn two_modes(other: &str) -> Self {
         Self::usage(
-            format!("--json and {other} say how to write the same answer"),
-            "give one of them",
+            format!("--json and {other} contradict each other"),
+            "give only one of them",
         )
     }
 
@@ -91,7 +91,7 @@ impl Failure {
         }
     }
 
-    /// The same failure, with the place of the command that failed.
+    /// Returns the same failure, with the location of the failed command.
     pub(crate) fn at(self, place: &str) -> Self {
         match self {
             Self::Error(error) => Self::Error(error.context(place)),
@@ -108,13 +108,13 @@ impl Failure {
         if error.kind() == io::ErrorKind::BrokenPipe {
             Self::ClosedPipe
         } else {
-            let hint = "only the answer is lost or cut off: what the verb changes is done, and treering log shows it";
+            let hint = "only the output is lost: the verb's change is committed, and treering log shows it";
             let error = Error::io("writing the output", error).with_code(ErrorCode::AnswerLost);
             Self::Error(error.with_hint(hint))
         }
     }
 
-    /// The exit code.
+    /// Returns the exit code.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Error(error) => exit_code(error.kind()),
@@ -123,7 +123,7 @@ impl Failure {
         }
     }
 
-    /// The document for programs, without notes.
+    /// Returns the document for programs, without notes.
     pub(crate) fn document(&self) -> Value {
         let (code, message, hint) = match self {
             Self::Error(error) => (
@@ -144,7 +144,7 @@ impl Failure {
     }
 }
 
-/// The exit code of a kind of error (CLI-1).
+/// Returns the exit code for a kind of error (CLI-1).
 pub(crate) fn exit_code(kind: ErrorKind) -> u8 {
     match kind {
         ErrorKind::NotFound | ErrorKind::InvalidInput | ErrorKind::UnsupportedFormat => 1,
@@ -156,12 +156,12 @@ pub(crate) fn exit_code(kind: ErrorKind) -> u8 {
     }
 }
 
-/// The error of a file that cannot be read. A missing file is the caller's mistake.
+/// Returns the error for an unreadable file. A missing file is a mistake of the caller.
 pub(crate) fn input_error(file: &Path, error: io::Error) -> Error {
     let file = file.display();
     match error.kind() {
         io::ErrorKind::NotFound => {
-            Error::not_found(format!("there is no file {file}")).with_code(ErrorCode::NoFile)
+            Error::not_found(format!("the file {file} does not exist")).with_code(ErrorCode::NoFile)
         }
         _ => Error::io(format_args!("reading {file}"), error),
     }
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn every_kind_has_the_promised_exit_code() {
-        // INVARIANT CLI-1: the table of the contract.
+        // INVARIANT CLI-1: the exit codes are those of the contract.
         let table = [
             (ErrorKind::NotFound, 1),
             (ErrorKind::InvalidInput, 1),

@@ -18,39 +18,39 @@ use crate::engine::{CommitInfo, HistoryEntry, Memory, Revision};
 use crate::ingest::json::value_to_json;
 use crate::object::{Object, Value};
 
-/// Digits of a digest that are enough to type it back, where they are unique.
+/// The smallest number of digits of a short digest.
 const DIGITS_LEAST: usize = 8;
-/// Digits of a version's digest that people see.
+/// The number of digits of a version's digest that people see.
 const SHORT_DIGITS: usize = 12;
-/// Spaces between two columns.
+/// The number of spaces between two columns.
 const GAP: usize = 2;
-/// The narrowest that a column of text is made.
+/// The smallest width of a text column.
 const COLUMN_MIN: usize = 8;
-/// The widest that a column is padded to; what is longer pushes the rest of its own line only.
+/// The largest width that a column is padded to; a longer text shifts the rest of its own line only.
 const COLUMN_MAX: usize = 40;
 /// Rows that set the widths of a table before its first line is written.
 pub(crate) const ROWS_ALIGNED: usize = 256;
 
-/// The first digits of a commit's digest or a root: as many as name it in this store, and eight at least.
+/// Returns the first digits of a commit's digest or a root: as many as identify it in this store, and at least eight.
 pub(crate) fn short_in(memory: &Memory, digest: &[u8; 32]) -> String {
     let digits = to_hex(digest);
     let names_it = |length: &usize| {
         let found = memory.resolve(&Revision::Prefix(digits[..*length].to_owned()), "");
         found.is_ok_and(|info| info.digest.as_bytes() == digest || info.commit.root.as_bytes() == digest)
     };
-    // A digest that is not kept has no shorter name.
+    // A digest that is not kept has no shorter form.
     let length = (DIGITS_LEAST..64).find(names_it).unwrap_or(64);
     digits[..length].to_owned()
 }
 
-/// The first digits of a version's digest.
+/// Returns the first digits of a version's digest.
 pub(crate) fn short(digest: &[u8; 32]) -> String {
     let mut digits = to_hex(digest);
     digits.truncate(SHORT_DIGITS);
     digits
 }
 
-/// The first digits of a digest that is written out already.
+/// Returns the first digits of a digest that is already in hex.
 pub(crate) fn short_hex(digits: &str) -> &str {
     digits.get(..SHORT_DIGITS).unwrap_or(digits)
 }
@@ -60,13 +60,13 @@ pub(crate) struct Cell {
     text: String,
     meaning: Option<Meaning>,
     right: bool,
-    /// Left out, with its column, where a line is too narrow for all.
+    /// Whether its column may be omitted if a line is too narrow.
     minor: bool,
     /// A diagram of the other columns.
     drawing: bool,
 }
 
-/// A cell without a colour.
+/// Returns a cell without a colour.
 pub(crate) fn plain(text: impl AsRef<str>) -> Cell {
     Cell {
         text: one_line(text.as_ref()),
@@ -77,7 +77,7 @@ pub(crate) fn plain(text: impl AsRef<str>) -> Cell {
     }
 }
 
-/// A diagram of what the other columns say, for people only.
+/// Returns a cell with a diagram of the other columns, for people only.
 pub(crate) fn drawing(text: impl AsRef<str>) -> Cell {
     Cell {
         drawing: true,
@@ -85,12 +85,12 @@ pub(crate) fn drawing(text: impl AsRef<str>) -> Cell {
     }
 }
 
-/// The cell, which may be left out on a narrow terminal.
+/// Makes a cell omissible on a narrow terminal.
 pub(crate) fn minor(cell: Cell) -> Cell {
     Cell { minor: true, ..cell }
 }
 
-/// A cell in the colour of its meaning.
+/// Returns a cell in the colour of its meaning.
 pub(crate) fn coloured(meaning: Meaning, text: impl AsRef<str>) -> Cell {
     Cell {
         meaning: Some(meaning),
@@ -98,12 +98,12 @@ pub(crate) fn coloured(meaning: Meaning, text: impl AsRef<str>) -> Cell {
     }
 }
 
-/// A number, aligned to the right.
+/// Returns a cell with a number, aligned to the right.
 pub(crate) fn number(number: u64) -> Cell {
     right(number.to_string())
 }
 
-/// The number of the commit that made a change; of a thinned one, that of the first kept one behind it.
+/// Returns a cell with the seq of the commit that made a change; for a thinned commit, that of the next kept one.
 pub(crate) fn made_at(entry: &HistoryEntry) -> Cell {
     let seq = entry.commit.commit.seq;
     right(if entry.thinned {
@@ -120,7 +120,7 @@ pub(crate) fn made_by(entry: &HistoryEntry) -> [&str; 2] {
         .map_or(["thinned", "-"], |made| [made.commit.op.as_str(), made.lane()])
 }
 
-/// A cell that is aligned to the right.
+/// Returns a cell that is aligned to the right.
 pub(crate) fn right(text: impl AsRef<str>) -> Cell {
     Cell {
         right: true,
@@ -128,7 +128,7 @@ pub(crate) fn right(text: impl AsRef<str>) -> Cell {
     }
 }
 
-/// Rows with aligned columns. The first rows set the widths, so that a long stream is not held back.
+/// Rows with aligned columns. The first rows set the widths, so a long stream is printed as it arrives.
 pub(crate) struct Table {
     headings: &'static [&'static str],
     rows: Vec<Vec<Cell>>,
@@ -137,7 +137,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table whose columns have these names, which are shown where the output has headings.
+    /// Returns a table with these column names. They are printed if the output has headings.
     pub(crate) fn new(headings: &'static [&'static str]) -> Self {
         Self {
             headings,
@@ -147,7 +147,7 @@ impl Table {
         }
     }
 
-    /// Adds a row; writes what is waiting when enough of it is there to align.
+    /// Adds a row. Writes the waiting rows once there are enough to align.
     pub(crate) fn row(&mut self, output: &mut Output, cells: Vec<Cell>) -> Result<(), Failure> {
         self.rows.push(cells);
         if self.rows.len() >= ROWS_ALIGNED {
@@ -205,7 +205,7 @@ impl Table {
         Ok(())
     }
 
-    /// Columns between tabs, named in the first line; none is cut or left out.
+    /// Writes tab-separated columns with their names in the first line. No column is cut or omitted.
     fn write_tabs(&mut self, output: &mut Output) -> Result<(), Failure> {
         for row in std::mem::take(&mut self.rows) {
             if self.written == 0 {
@@ -236,8 +236,8 @@ impl Table {
     }
 }
 
-/// Widths of columns that fit into `room` together, 0 for those left out: first the minor columns go, then
-/// the widest of text are made narrower.
+/// Returns the widths of columns that fit into `room` together, 0 for omitted ones. It first omits the minor columns,
+/// then narrows the widest text columns.
 fn fitted(widths: &[usize], row: &[Cell], room: usize) -> Vec<usize> {
     let mut widths = widths.to_vec();
     let total = |widths: &[usize]| {
@@ -293,7 +293,7 @@ fn laid_out(output: &Output, row: &[Cell], widths: &[usize]) -> String {
     line
 }
 
-/// The text on one line, safe for a terminal.
+/// Returns the text on one line, safe for a terminal.
 pub(crate) fn one_line(text: &str) -> String {
     if text
         .chars()
@@ -305,7 +305,7 @@ pub(crate) fn one_line(text: &str) -> String {
     }
 }
 
-/// The first `most` characters, with a mark where something is missing.
+/// Returns the first `most` characters, with a mark if the text was cut.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
@@ -316,7 +316,7 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     start
 }
 
-/// An attribute's value on one line, safe for a terminal: text as it is, the rest as JSON.
+/// Formats an attribute's value on one line, safe for a terminal: text as it is, other values as JSON.
 pub(crate) fn value(value: &Value) -> String {
     match value {
         Value::Text(text) => one_line(text),
@@ -342,7 +342,7 @@ pub(crate) fn bytes(bytes: u64) -> String {
     format!("{amount:.1} {unit}")
 }
 
-/// `1 object`, `2 objects`.
+/// Formats a number with its noun: `1 object`, `2 objects`.
 pub(crate) fn counted(number: u64, what: &str) -> String {
     let hisses = ["s", "x", "z", "ch", "sh"].iter().any(|end| what.ends_with(end));
     let plural = match number {
@@ -353,7 +353,7 @@ pub(crate) fn counted(number: u64, what: &str) -> String {
     format!("{number} {what}{plural}")
 }
 
-/// A commit in a few words: `seq:3 put by tuesday`.
+/// Describes a commit in a few words: `seq:3 put by tuesday`.
 pub(crate) fn heading(info: &CommitInfo) -> String {
     let commit = &info.commit;
     format!("seq:{} {} by {}", commit.seq, commit.op.as_str(), info.lane())

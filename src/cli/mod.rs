@@ -4,7 +4,7 @@
 //! its result. A command reads and writes through the engine only, and prints through `output.rs`.
 //!
 //! # Layer
-//! L10. Sees everything below; nothing sees it.
+//! L10. Depends on all lower layers; no other module depends on it.
 
 #[cfg(feature = "agent")]
 mod agent_context;
@@ -37,9 +37,9 @@ use context::Context;
 use output::Output;
 use parse::Parsed;
 
-/// Runs the program on a command line, the first argument being the program's name.
+/// Runs the program on a command line, whose first argument is the program's name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    // A file at the limit of its size is an error of the write that met it, not the end of the process.
+    // A write that exceeds the file size limit fails with an error, and does not end the process.
     drop(signal_hook::flag::register(SIGXFSZ, Arc::default()));
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let json = output::wants_json(arguments.iter().skip(1).cloned());
@@ -60,7 +60,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     context.output.finish(done)
 }
 
-/// Makes a panic one line on standard error and exit code 70, instead of a backtrace.
+/// Makes a panic print one line on standard error and exit with code 70, instead of a backtrace.
 pub fn report_bugs_in_one_line() {
     output::report_bugs_in_one_line();
 }

@@ -4,7 +4,7 @@
 //! L10, part of cli.
 //!
 //! # Invariants
-//! - DBG-1: without `--write` the store is opened read-only, and no command may ask for it to write.
+//! - DBG-1: without `--write` the store is opened read-only, and no command may open it for writing.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -39,18 +39,18 @@ impl OpenStore {
         }
     }
 
-    /// The open store.
+    /// Returns the open store.
     ///
     /// # Errors
-    /// Why no state can be read.
+    /// The reason why no state can be read.
     pub(crate) fn memory(&self) -> Result<&Memory> {
         self.memory.as_ref().map_err(Error::again)
     }
 
-    /// The open store, for a command that writes (DBG-1).
+    /// Returns the open store, for a command that writes (DBG-1).
     ///
     /// # Errors
-    /// `Denied` in a read-only shell; why no state can be read.
+    /// `Denied` in a read-only shell; else the reason why no state can be read.
     pub(crate) fn memory_to_write(&self) -> Result<&Memory> {
         self.check_writable()?;
         self.memory()
@@ -61,12 +61,11 @@ impl OpenStore {
         if self.writable {
             return Ok(());
         }
-        Err(Error::new(
-            ErrorKind::Denied,
-            "this shell is read-only, and the command writes",
+        Err(
+            Error::new(ErrorKind::Denied, "this shell is read-only, and the verb writes")
+                .with_code(ErrorCode::ReadOnly)
+                .with_hint("start it with treering debug --write, or add --dry-run where the verb takes it"),
         )
-        .with_code(ErrorCode::ReadOnly)
-        .with_hint("start it with treering debug --write, or add --dry-run where the verb takes it"))
     }
 
     /// Whether commands may change the store.
@@ -77,7 +76,7 @@ impl OpenStore {
     /// Reads the commits that other processes made since the last command.
     ///
     /// # Errors
-    /// `NotFound` if the store was moved; as [`Memory::refresh`].
+    /// `NotFound` if the store was moved; otherwise the errors of [`Memory::refresh`].
     pub(crate) fn catch_up(&self) -> Result<()> {
         let Ok(memory) = &self.memory else {
             return Ok(());
@@ -87,15 +86,15 @@ impl OpenStore {
     }
 }
 
-/// The folder of an open store. A reader keeps its files open after a move, but never sees a new commit there.
+/// The folder of an open store. If the folder is moved, a reader keeps its files open but never sees a new commit.
 pub(crate) struct StoreFolder {
     path: PathBuf,
-    /// Device and inode; `None` if the folder could not be asked.
+    /// Device and inode; `None` if reading them failed.
     identity: Option<(u64, u64)>,
 }
 
 impl StoreFolder {
-    /// Remembers which folder has this path now.
+    /// Records the folder that has this path now.
     pub(crate) fn new(path: PathBuf) -> Self {
         let identity = identity(&path);
         Self { path, identity }
@@ -113,11 +112,11 @@ impl StoreFolder {
         let path = self.path.display();
         let message = match now {
             Some(_) => format!("{path} was replaced by another folder"),
-            None => format!("{path} is no longer there"),
+            None => format!("{path} no longer exists"),
         };
         Err(Error::not_found(message)
             .with_code(ErrorCode::StoreMoved)
-            .with_hint("start again with the folder that holds the store now"))
+            .with_hint("restart with the present folder of the store"))
     }
 }
 

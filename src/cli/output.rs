@@ -1,7 +1,7 @@
-//! Everything that leaves the program: answers on standard output, notes and errors on standard error.
+//! All output of the program: answers on standard output, notes and errors on standard error.
 //!
-//! With `--json` standard output carries documents only. Notes then wait until the end of the run. Each follows a
-//! success as a line of its own; a failure has them in its document. Standard error never mixes the two.
+//! With `--json` standard output carries documents only, and notes wait until the end of the run. After a success, each
+//! note is a line of its own; after a failure, the error document contains them. Standard error never mixes the two.
 //!
 //! # Layer
 //! L10, part of cli. The only file of the crate that writes to standard output or standard error.
@@ -33,29 +33,29 @@ use crate::error::{Error, ErrorCode, ErrorKind};
 
 /// The width of a line without a terminal.
 const WIDTH: usize = 100;
-/// The narrowest line that anything is laid out for.
+/// The smallest line width for layouts.
 const WIDTH_LEAST: usize = 40;
-/// Work that is done before this needs no bar.
+/// The time after which long work shows a progress bar.
 const BAR_AFTER: Duration = Duration::from_millis(300);
 
-/// Fewer steps than this need no bar either.
+/// The number of steps below which no progress bar is shown.
 const STEPS_LEAST: usize = 50;
 
-/// Bytes of lines that wait for their fence.
+/// The largest number of bytes that wait for their Markdown fence.
 const FENCED_MAX: usize = 4 << 20;
-/// Characters of a message that people see.
+/// The largest number of characters of a message that people see.
 const MESSAGE_MAX: usize = 4_000;
 
-/// How answers are written.
+/// The output mode of answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Mode {
     /// For people: aligned columns.
     Table,
-    /// For programs: one document, or a line each for streams.
+    /// For programs: one document, or one line for each answer of a stream.
     Json,
     /// For language models: few tokens, tabs between columns, nothing cut or coloured.
     Agent,
-    /// For pages: tables of Markdown, everything else in fences.
+    /// For pages: Markdown tables, and fences for all other output.
     Markdown,
 }
 
@@ -63,7 +63,7 @@ pub(crate) enum Mode {
 #[derive(Clone)]
 struct Wait {
     bar: ProgressBar,
-    /// When the wait began; `None` while a line is typed, or the answer is there.
+    /// The start of the wait; `None` while the user types, or once the answer is printed.
     since: Arc<Mutex<Option<Instant>>>,
 }
 
@@ -87,9 +87,9 @@ impl Wait {
 
     /// Shows the progress, unless the answer may be there at once. One bar serves all the work of an answer.
     fn show(&self, progress: &Progress) {
-        // Held while the bar is drawn: another thread may end the wait.
+        // The lock is held while the bar is drawn, because another thread may end the wait.
         let since = self.since.lock();
-        // Without a total there is nothing to fill.
+        // Without a total the bar cannot show progress.
         if progress.total == 0 || since.is_none_or(|since| since.elapsed() < BAR_AFTER) {
             return;
         }
@@ -122,23 +122,23 @@ impl io::Write for Screen {
 /// The output of one run.
 pub(crate) struct Output {
     mode: Mode,
-    /// Whether tables begin with a line that names their columns, as in the shell.
+    /// Whether tables begin with a line of column names, as in the shell.
     headings: bool,
     coloured: bool,
     width: Option<usize>,
     out: BufWriter<Box<dyn io::Write>>,
-    /// Lines that wait for the fence of Markdown around them, which depends on what they hold.
+    /// Lines that wait for their Markdown fence, whose length depends on the text.
     fenced: String,
     /// Set when the user interrupts the answer.
     stop: Option<Arc<AtomicBool>>,
     wait: Wait,
-    /// Whether answers go to a pager, which has the screen.
+    /// Whether answers are sent to a pager, which uses the screen.
     paged: bool,
     notes: Vec<(&'static str, String)>,
 }
 
 impl Output {
-    /// The output of a run; `json` as `--json` says.
+    /// Returns the output of a run; `json` is the value of `--json`.
     pub(crate) fn new(json: bool) -> Self {
         let stdout = io::stdout();
         let coloured = !json && AutoStream::choice(&stdout) != ColorChoice::Never;
@@ -191,7 +191,7 @@ impl Output {
     /// Refuses to write another form to an output that promises JSON.
     pub(crate) fn check_form(&self) -> Result<(), Error> {
         if self.is_json() {
-            return Err(Error::invalid("this form is no JSON document")
+            return Err(Error::invalid("this format is not a JSON document")
                 .with_code(ErrorCode::UnsupportedFormat)
                 .with_hint("name a file to write it to, or leave --json out"));
         }
@@ -203,29 +203,29 @@ impl Output {
         !self.is_json() && io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
-    /// Whether every token counts.
+    /// Whether the output must use few tokens.
     pub(crate) fn is_compact(&self) -> bool {
         self.mode == Mode::Agent
     }
 
-    /// How answers are written.
+    /// The output mode of answers.
     pub(crate) fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// Writes what follows in another way. Colours are for people at a terminal only.
+    /// Sets the output mode from now on. Only people at a terminal get colours.
     pub(crate) fn set_mode(&mut self, mode: Mode) {
         self.mode = mode;
         self.width = if mode == Mode::Agent { None } else { line_width() };
         self.coloured = mode == Mode::Table && AutoStream::choice(&io::stdout()) != ColorChoice::Never;
     }
 
-    /// Whether tables begin with a line that names their columns.
+    /// Whether tables begin with a line of column names.
     pub(crate) fn has_headings(&self) -> bool {
         self.headings || matches!(self.mode, Mode::Markdown | Mode::Agent)
     }
 
-    /// Lets tables begin with a line that names their columns.
+    /// Makes tables begin with a line of column names.
     pub(crate) fn show_headings(&mut self) {
         self.headings = true;
     }
@@ -243,20 +243,20 @@ impl Output {
         }
     }
 
-    /// Standard output, for a pager to write to.
+    /// Returns standard output, for a pager to write to.
     pub(crate) fn screen(&self) -> Screen {
         Screen {
             wait: self.wait.clone(),
         }
     }
 
-    /// Sends what follows to a pager, or, with `None`, to standard output again.
+    /// Sends the output from now on to a pager, or to standard output if `None`.
     pub(crate) fn redirect(&mut self, pager: Option<Box<dyn io::Write>>) -> Result<(), Failure> {
         let flushed = self.flush();
         self.paged = pager.is_some();
         let out = pager.unwrap_or_else(|| Box::new(self.screen()));
         let old = std::mem::replace(&mut self.out, BufWriter::with_capacity(1 << 16, out));
-        // A reader closed the pipe: dropping the buffer must not write to it again.
+        // If a reader closed the pipe, dropping the buffer must not write to it again.
         drop(old.into_parts());
         flushed
     }
@@ -279,7 +279,7 @@ impl Output {
         flushed
     }
 
-    /// Prints on standard error why a command of a shell failed.
+    /// Prints the reason why a command of a shell failed, on standard error.
     pub(crate) fn print_failure(&mut self, failure: &Failure) {
         // The end of the run reports a closed pipe.
         drop(self.flush());
@@ -287,7 +287,7 @@ impl Output {
         report(failure, self.is_json(), &notes);
     }
 
-    /// Writes a line: in Markdown it waits for its fence.
+    /// Writes a line. In Markdown mode the line waits for its fence.
     fn write_line(&mut self, text: impl Display) -> Result<(), Failure> {
         self.check_stop()?;
         if self.mode != Mode::Markdown {
@@ -300,7 +300,7 @@ impl Output {
         Ok(())
     }
 
-    /// Writes the buffered lines in a fence that no line of them ends.
+    /// Writes the buffered lines in a fence that none of the lines can close.
     fn close_fence(&mut self) -> Result<(), Failure> {
         let lines = std::mem::take(&mut self.fenced);
         if lines.is_empty() {
@@ -321,12 +321,12 @@ impl Output {
         writeln!(self.out, "{row}").map_err(Failure::from_output)
     }
 
-    /// The width of a line; `None` without a terminal, where nothing is cut.
+    /// Returns the width of a line; `None` without a terminal, because no text is cut then.
     pub(crate) fn width(&self) -> Option<usize> {
         self.width
     }
 
-    /// How lines for people are written.
+    /// The style of lines for people.
     pub(crate) fn style(&self) -> human::Style {
         human::Style {
             coloured: self.coloured,
@@ -334,7 +334,7 @@ impl Output {
         }
     }
 
-    /// The text in the colour of its meaning, if colours are wanted.
+    /// Returns the text in the colour of its meaning, if colours are enabled.
     pub(crate) fn paint(&self, meaning: Meaning, text: impl Display) -> String {
         paint(self.coloured, meaning, text)
     }
@@ -352,7 +352,7 @@ impl Output {
             .map_err(Failure::from_output)
     }
 
-    /// Writes a text that is whole lines.
+    /// Writes a text of whole lines.
     pub(crate) fn text(&mut self, text: &str) -> Result<(), Failure> {
         self.check_stop()?;
         self.out.write_all(text.as_bytes()).map_err(Failure::from_output)
@@ -363,7 +363,7 @@ impl Output {
         self.write_line(text)
     }
 
-    /// Writes a label in the colour of its meaning and a text, in as many lines as the terminal needs.
+    /// Writes a label in the colour of its meaning, and a text that is wrapped for the terminal.
     pub(crate) fn labelled(&mut self, meaning: Meaning, label: &str, text: &str) -> Result<(), Failure> {
         let margin = label.chars().count() + 2;
         let room = self
@@ -380,7 +380,7 @@ impl Output {
         Ok(())
     }
 
-    /// Writes the name of something and what it is, the name in a column of this width behind a margin.
+    /// Writes a name and its value. The name is in a column of this width after a margin.
     pub(crate) fn field(
         &mut self,
         margin: usize,
@@ -395,33 +395,33 @@ impl Output {
         self.line(format_args!("{:margin$}{name}{value}", ""))
     }
 
-    /// Hands what was written so far to the reader.
+    /// Flushes the buffered output to the reader.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         self.close_fence()?;
         self.out.flush().map_err(Failure::from_output)
     }
 
-    /// Prints a note beside the answer, on standard error.
+    /// Prints a note on standard error.
     pub(crate) fn note(&mut self, code: &'static str, message: impl Into<String>) {
         let message = message.into();
         if self.mode == Mode::Agent && matches!(code, "undo" | "next") {
-            // A model knows its verbs; naming them after each answer costs more tokens than the answer.
+            // A model knows the verbs; naming them after each answer costs more tokens than the answer.
             return;
         }
         if self.is_json() {
             self.notes.push((code, message));
         } else if self.paged {
             let text = paint(self.coloured, Meaning::Quiet, printable(&message));
-            // The end of the run reports a pager that was left.
+            // If the user exited the pager, the end of the run reports it.
             drop(writeln!(self.out, "{text}"));
         } else {
-            // Earlier lines come first. The end of the run reports a closed pipe.
+            // Buffered lines are printed first. The end of the run reports a closed pipe.
             drop(self.out.flush());
             to_stderr(&paint(coloured_errors(), Meaning::Quiet, printable(&message)));
         }
     }
 
-    /// As [`Self::note`], for warnings: people see the code in front of the message.
+    /// Prints a warning as [`Self::note`] does, with the code before the message for people.
     pub(crate) fn warn(&mut self, code: &'static str, message: &str) {
         if self.is_json() {
             self.note(code, message);
@@ -430,12 +430,12 @@ impl Output {
         }
     }
 
-    /// Prints for people that an answer is empty; programs see an empty stream.
+    /// Prints a message for an empty answer, for people only; programs see an empty stream.
     pub(crate) fn nothing_found(&mut self) {
         self.note_for_people("nothing_found", "nothing found");
     }
 
-    /// A bar on standard error that shows how far long work has come; nothing without a terminal.
+    /// Returns a progress bar for long work, on standard error; `None` without a terminal.
     pub(crate) fn progress(&self) -> Option<Arc<dyn Fn(Progress) + Send + Sync>> {
         if self.is_json() || !io::stderr().is_terminal() {
             return None;
@@ -447,7 +447,7 @@ impl Output {
         Some(Arc::new(move |progress: Progress| wait.show(&progress)))
     }
 
-    /// A bar over `total` steps on standard error; invisible without a terminal.
+    /// Returns a bar of `total` steps on standard error; invisible without a terminal.
     pub(crate) fn steps(&self, total: usize, doing: &'static str) -> ProgressBar {
         if self.is_json() || total < STEPS_LEAST || !io::stderr().is_terminal() {
             return ProgressBar::hidden();
@@ -482,7 +482,7 @@ impl Output {
     }
 }
 
-/// The end of a command that the user stopped.
+/// Returns the error of a command that the user stopped.
 pub(crate) fn interrupted() -> Error {
     Error::new(ErrorKind::Io, "stopped").with_code(ErrorCode::Interrupted)
 }
@@ -525,7 +525,7 @@ fn report(failure: &Failure, json: bool, notes: &[(&'static str, String)]) {
     to_stderr(&text);
 }
 
-/// Answers a command line that clap refused, or that asked for help.
+/// Prints the outcome of a command line that clap refused, or that asked for help.
 pub(crate) fn answer_of_clap(error: &clap::Error, json: bool) -> ExitCode {
     use clap::error::ErrorKind as Clap;
     match error.kind() {
@@ -540,7 +540,7 @@ pub(crate) fn answer_of_clap(error: &clap::Error, json: bool) -> ExitCode {
                 .map(|()| DONE);
             output.finish(text)
         }
-        // Help is for people, with --json too.
+        // Help is for people, even with --json.
         Clap::DisplayHelp | Clap::DisplayVersion => match error.print().and_then(|()| io::stdout().flush()) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => ExitCode::from(Failure::from_output(error).exit_code()),
@@ -557,7 +557,7 @@ pub(crate) fn answer_of_clap(error: &clap::Error, json: bool) -> ExitCode {
     }
 }
 
-/// Makes a panic, which is a bug, one line on standard error and exit code 70.
+/// Makes a panic, which is a bug, print one line on standard error and exit with code 70.
 pub(crate) fn report_bugs_in_one_line() {
     std::panic::set_hook(Box::new(|panic| {
         let payload = panic.payload();
@@ -588,7 +588,7 @@ pub(crate) fn wants_json(mut arguments: impl Iterator<Item = std::ffi::OsString>
         .any(|argument| argument == "--json")
 }
 
-/// A fence of Markdown that is longer than any run of its characters in `text`.
+/// Returns a Markdown fence that is longer than any run of backticks in `text`.
 fn fence_around(text: &str) -> String {
     let runs = text.split(|character| character != '`').map(str::len);
     "`".repeat(runs.max().map_or(3, |longest| longest.max(2) + 1))
@@ -598,14 +598,14 @@ fn coloured_errors() -> bool {
     AutoStream::choice(&io::stderr()) != ColorChoice::Never
 }
 
-/// The width of a line; `None` without a terminal, where nothing is cut.
+/// Returns the width of a line; `None` without a terminal, because no text is cut then.
 fn line_width() -> Option<usize> {
     io::stdout()
         .is_terminal()
         .then(|| terminal_width().unwrap_or(WIDTH))
 }
 
-/// The width of a help page, also where it goes to a file.
+/// Returns the width of a help page, even if the output is a file.
 pub(crate) fn help_width() -> usize {
     terminal_width().unwrap_or(WIDTH)
 }

@@ -1,4 +1,4 @@
-//! The page that `treering --help` shows, laid out for the width of the terminal.
+//! The page of `treering --help`, laid out for the width of the terminal.
 //!
 //! # Layer
 //! L10, part of cli. Pure.
@@ -8,13 +8,13 @@ use clap::Command;
 use super::human::wrapped;
 use super::verb::{Entry, Groups};
 
-/// The options that every verb knows, and what they do.
+/// The options of every verb, and their meaning.
 const OPTIONS: [(&str, &str); 8] = [
     (
         "--store DIR",
         "the store [else TREERING_STORE, the nearest .treering/ above, the XDG data folder]",
     ),
-    ("--json", "one JSON document, or a line each for streams"),
+    ("--json", "one JSON document, or one per line for streams"),
     (
         "--agent",
         "for a language model: few tokens, tabs between columns",
@@ -29,7 +29,7 @@ const OPTIONS: [(&str, &str); 8] = [
     ),
     (
         "--actor A  --session S",
-        "who is at work; each lane has its own undo and snap:N",
+        "the writer; each lane has its own undo and snap:N",
     ),
     (
         "--source SRC  --trust untrusted  --wait 30s  -m REASON",
@@ -46,15 +46,15 @@ const START: [&str; 2] = [
     "treering remember 'the build needs Rust 1.95', then treering recall what does the build need",
 ];
 
-/// Width from which on two verbs stand side by side.
+/// The smallest width for two verbs side by side.
 const TWO_COLUMNS: usize = 92;
-/// Width of the name of a group, and of a verb.
+/// The widths of the name of a group, and of a verb.
 const GROUP: usize = 7;
 const VERB: usize = 12;
-/// Width of what a verb is about.
+/// The width of a verb's summary.
 const ABOUT: usize = 35;
 
-/// The page for lines of at most `width` characters.
+/// Returns the page with lines of at most `width` characters.
 pub(crate) fn overview(verbs: Groups, width: usize) -> String {
     let mut lines = Vec::new();
     let title = concat!(
@@ -99,7 +99,7 @@ pub(crate) fn overview(verbs: Groups, width: usize) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The line, with what does not fit below it, further in.
+/// Wraps a line, with the rest indented below it.
 fn hanging(line: &str, indent: usize, width: usize) -> Vec<String> {
     let indent = indent.min(width / 2);
     let mut parts = wrapped(line, width).into_iter();

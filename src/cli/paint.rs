@@ -7,24 +7,24 @@ use std::fmt::{Display, Write as _};
 
 use anstyle::{AnsiColor, Style};
 
-/// What a coloured piece of text means.
+/// The meaning of a coloured piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
-    /// A name that can be typed back: an id, a digest, a revision.
+    /// A name that can be typed: an id, a digest, a revision.
     Name,
-    /// Something good, or something new.
+    /// A success, or a new object.
     Good,
-    /// Something that changed or deserves a look.
+    /// A change, or something to check.
     Changed,
-    /// Something gone, or wrong.
+    /// A removal, or an error.
     Bad,
-    /// Beside the point: times, hints.
+    /// Less important text: times, hints.
     Quiet,
     /// A heading.
     Heading,
 }
 
-/// The text with every character that could steer a terminal or reverse the order of reading written out.
+/// Returns the text with escapes for characters that could control a terminal or change the reading direction.
 pub(crate) fn printable(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
@@ -38,7 +38,7 @@ pub(crate) fn printable(text: &str) -> String {
     safe
 }
 
-/// The text in the colour of its meaning, if colours are wanted.
+/// Returns the text in the colour of its meaning, if colours are enabled.
 pub(crate) fn paint(coloured: bool, meaning: Meaning, text: impl Display) -> String {
     if !coloured {
         return text.to_string();

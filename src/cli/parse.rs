@@ -1,6 +1,6 @@
-//! The command line: the verbs of the table with the options that they share.
+//! The command line: the table's verbs, with their shared options.
 //!
-//! An option that a verb does not take is refused by name instead of being ignored.
+//! An option that a verb does not take causes an error that names it.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -20,17 +20,17 @@ use super::human;
 use super::verb::{self, Entry, Groups};
 use crate::error::Error;
 
-/// The shared options that only some verbs take, and which.
+/// The shared options that only some verbs take, with the reason for the error.
 const TAKEN_BY_SOME: [(&str, &str); 6] = [
-    ("at", "only verbs that read a store take it"),
-    ("degraded", "only verbs that read a store take it"),
-    ("source", "only verbs that commit take it"),
-    ("trust", "only verbs that commit take it"),
-    ("reason", "only verbs that commit take it"),
-    ("wait", "only verbs that write take it"),
+    ("at", "only verbs that read a store accept it"),
+    ("degraded", "only verbs that read a store accept it"),
+    ("source", "only verbs that commit accept it"),
+    ("trust", "only verbs that commit accept it"),
+    ("reason", "only verbs that commit accept it"),
+    ("wait", "only verbs that write accept it"),
 ];
 
-/// The definition of the command line.
+/// Returns the definition of the command line.
 pub(crate) fn definition(verbs: Groups) -> Command {
     let options = SharedOptions::augment_args(Command::new("treering"));
     let refused: Vec<Arg> = TAKEN_BY_SOME
@@ -50,7 +50,7 @@ pub(crate) fn definition(verbs: Groups) -> Command {
         .subcommands(verbs)
 }
 
-/// The verb, and the verbs within it, with each option hidden that it does not take.
+/// Adds the missing shared options to a verb and its subcommands as hidden ones.
 fn without(refused: &[Arg], verb: Command) -> Command {
     let missing = refused.iter().filter(|option| {
         verb.get_arguments()
@@ -67,7 +67,7 @@ fn without(refused: &[Arg], verb: Command) -> Command {
     })
 }
 
-/// The definition without the verbs that are not for people.
+/// Returns the definition without the hidden verbs.
 pub(crate) fn definition_shown(verbs: Groups) -> Command {
     let whole = definition(verbs);
     let verbs = whole.get_subcommands().filter(|verb| !verb.is_hide_set());
@@ -79,7 +79,7 @@ pub(crate) fn definition_shown(verbs: Groups) -> Command {
         .subcommands(verbs)
 }
 
-/// A command line that was understood.
+/// A valid command line.
 pub(crate) struct Parsed {
     pub(crate) options: SharedOptions,
     verb: &'static Entry,
@@ -88,7 +88,7 @@ pub(crate) struct Parsed {
 }
 
 impl Parsed {
-    /// Reads a command line, the first argument being the program's name, by a definition.
+    /// Parses a command line, whose first argument is the program's name.
     ///
     /// # Errors
     /// Output of clap: a refusal, the help of a verb, or the version.
@@ -102,7 +102,7 @@ impl Parsed {
         Ok(Self::of(verbs, definition, options, &matches))
     }
 
-    /// The verb that was typed, unless an option has no meaning for it.
+    /// Returns the typed verb, or a failure if it does not take an option.
     fn of(
         verbs: Groups,
         definition: &Command,
@@ -133,7 +133,7 @@ impl Parsed {
                 ));
             }
         }
-        // Where both stand on one side of the verb, clap refuses them.
+        // If both are on the same side of the verb, clap refuses them.
         if options.json && options.agent {
             return Err(Failure::two_modes("--agent"));
         }
@@ -145,7 +145,7 @@ impl Parsed {
         })
     }
 
-    /// The name of the verb.
+    /// Returns the name of the verb.
     #[cfg(test)]
     pub(crate) fn name(&self) -> &'static str {
         self.verb.name
@@ -189,7 +189,8 @@ pub(crate) fn in_our_words(verbs: Groups, error: &clap::Error, arguments: &[OsSt
     ))
 }
 
-/// The refusal of a text that begins with a dash, such as an item of a list; the message does not repeat the text.
+/// Returns the error for a text that begins with a dash, such as an item of a list. The message does not repeat the
+/// text.
 fn dashed(error: &clap::Error) -> Option<Failure> {
     let unknown = (error.kind() == ErrorKind::UnknownArgument)
         .then(|| error.get(ContextKind::InvalidArg))
@@ -197,15 +198,15 @@ fn dashed(error: &clap::Error) -> Option<Failure> {
     match unknown {
         Some(ContextValue::String(text)) if text.starts_with('-') && text.contains(char::is_whitespace) => {
             Some(Failure::usage(
-                "a text that begins with a dash is taken for an option",
-                "say -- before it, or give it on standard input where a lone - is taken",
+                "a text that begins with a dash is parsed as an option",
+                "write -- before it, or pass it on standard input where a lone - is accepted",
             ))
         }
         _ => None,
     }
 }
 
-/// The refusal of a very long word, of which the message repeats the start only.
+/// Returns the error for a very long word. The message repeats only its start.
 fn shortened(error: &clap::Error) -> Option<Failure> {
     const CHARACTERS: usize = 100;
     let kinds = [

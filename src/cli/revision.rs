@@ -1,4 +1,4 @@
-//! A revision as typed: a time first, then every form that the engine reads.
+//! A typed revision: read as a time if possible, else in one of the forms of the engine.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -10,7 +10,7 @@ use crate::object::Time;
 /// Reads a revision. A text with a colon may be a time: no snapshot name holds a colon.
 ///
 /// # Errors
-/// `InvalidInput` when the text has none of the forms.
+/// `InvalidInput` if the text has none of the forms.
 pub(crate) fn parse(text: &str) -> Result<Revision> {
     if text.contains(':')
         && let Ok(at) = text.parse::<Time>()

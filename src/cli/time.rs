@@ -1,7 +1,7 @@
-//! Durations as typed, and ages as people read them. [`Time`] itself reads and writes times.
+//! Durations as typed, and ages for people. [`Time`] itself reads and writes times.
 //!
 //! # Layer
-//! L10, part of cli. Converts only: what is "now" comes from the engine.
+//! L10, part of cli. Converts only: the engine supplies the current time.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::object::Time;
 /// Reads a duration for `--wait`: `30s`, `500ms`, `2m`, or a number of seconds.
 pub(crate) fn duration(text: &str) -> Result<Duration> {
     let refused = || {
-        Error::invalid(format!("'{text}' is no duration"))
+        Error::invalid(format!("'{text}' is not a duration"))
             .with_hint("write 500ms, 30s, 2m or a number of seconds")
     };
     if let Ok(seconds) = text.parse::<f64>() {
@@ -25,7 +25,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration> {
     Duration::try_from(signed).map_err(|_| refused())
 }
 
-/// Reads a length of time for `gc`: as [`duration`], or `30d`, `8w`, `2y` (of 365 days), or `forever`.
+/// Reads a length of time for `gc`: a [`duration`], or `30d`, `8w`, `2y` (of 365 days), or `forever`.
 pub(crate) fn span(text: &str) -> Result<Duration> {
     if text == "forever" {
         return Ok(Duration::MAX);
@@ -39,17 +39,17 @@ pub(crate) fn span(text: &str) -> Result<Duration> {
         }
     }
     let hint = "write 12h, 30d, 8w, 2y, 0 or forever";
-    // A bare number would mean seconds, which nobody keeps history for.
+    // A bare number would mean seconds, which is too short for history.
     if text.parse::<f64>().is_ok_and(|count| count != 0.0) {
         return Err(Error::invalid(format!("'{text}' has no unit")).with_hint(hint));
     }
     duration(text).map_err(|error| error.with_hint(hint))
 }
 
-/// Reads a moment: an RFC 3339 time, a date (its first moment in UTC), or how long before `now`: `90s`, `2h`, `3d`.
+/// Reads a time: an RFC 3339 time, a date (its start in UTC), or an age before `now`: `90s`, `2h`, `3d`.
 pub(crate) fn moment(text: &str, now: Time) -> Result<Time> {
     let refused = || {
-        Error::invalid(format!("'{text}' is no time"))
+        Error::invalid(format!("'{text}' is not a time"))
             .with_hint("write 2026-01-31T08:15:00Z, 2026-01-31, or how long ago: 90s, 2h, 3d")
     };
     let is_date = text.len() == 10 && text.as_bytes()[4] == b'-';
@@ -66,7 +66,7 @@ pub(crate) fn moment(text: &str, now: Time) -> Result<Time> {
     Ok(Time::from_micros(now.as_micros().saturating_sub(before)))
 }
 
-/// How long before `now` a time was, in words.
+/// Formats the age of a time in words.
 pub(crate) fn ago(time: Time, now: Time) -> String {
     let seconds = now.as_micros().saturating_sub(time.as_micros()) / 1_000_000;
     let (number, unit) = match seconds {
@@ -81,7 +81,7 @@ pub(crate) fn ago(time: Time, now: Time) -> String {
     format!("{number} {unit}{plural} ago")
 }
 
-/// A time on a line of its own: with its age, unless every token counts.
+/// Formats a time for its own line: with its age, unless the output must use few tokens.
 pub(crate) fn with_age(time: Time, now: Time, output: &Output) -> String {
     if output.is_compact() {
         return in_column(time, now, output.style());
@@ -89,7 +89,7 @@ pub(crate) fn with_age(time: Time, now: Time, output: &Output) -> String {
     format!("{time}  ({})", ago(time, now))
 }
 
-/// A time in a column: its age on a terminal, the time itself elsewhere.
+/// Formats a time for a column: its age on a terminal, the time itself elsewhere.
 pub(crate) fn in_column(time: Time, now: Time, style: Style) -> String {
     if style.width.is_some() {
         return ago(time, now);

@@ -1,4 +1,4 @@
-//! A verb: its arguments, the forms of its answer, and what it does, in one type.
+//! A verb: its arguments, the forms of its answer, and its code, in one type.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -12,9 +12,9 @@ use super::errors::{Done, Failure};
 
 /// A verb of the program. Its fields are its arguments.
 pub(crate) trait Verb: Args {
-    /// The name as typed.
+    /// The name that the user types.
     const NAME: &'static str;
-    /// Each form that its answer has with `--json`.
+    /// Each form of its answer with `--json`.
     const ANSWERS: &'static [Form] = &[];
 
     /// Runs the verb.
@@ -28,7 +28,7 @@ pub(crate) struct Form {
     pub(crate) schema: fn(&mut SchemaGenerator) -> Schema,
 }
 
-/// The form that a type gives an answer.
+/// Returns the form of an answer of this type.
 pub(crate) const fn form<A: JsonSchema>(when: &'static str) -> Form {
     Form {
         when,
@@ -36,30 +36,30 @@ pub(crate) const fn form<A: JsonSchema>(when: &'static str) -> Form {
     }
 }
 
-/// A verb in the table of all.
+/// A verb in the table of verbs.
 pub(crate) struct Entry {
     pub(crate) name: &'static str,
     pub(crate) answers: &'static [Form],
-    /// Whether `TREERING_DISABLE` keeps it from committing.
+    /// Whether `TREERING_DISABLE` stops it from committing.
     pub(crate) is_switchable: bool,
     define: fn(Command) -> Command,
     run: fn(&ArgMatches, &mut Context) -> Done,
 }
 
-/// The verbs by what they are for.
+/// The verbs in groups by purpose.
 pub(crate) type Groups = &'static [(&'static str, &'static [Entry])];
 
-/// Every verb of the groups.
+/// Returns every verb of the groups.
 pub(crate) fn all(groups: Groups) -> impl Iterator<Item = &'static Entry> {
     groups.iter().flat_map(|(_, verbs)| verbs.iter())
 }
 
-/// The verb of this name.
+/// Returns the verb with this name.
 pub(crate) fn find(groups: Groups, name: &str) -> Option<&'static Entry> {
     all(groups).find(|verb| verb.name == name)
 }
 
-/// The entry of a verb.
+/// Returns the entry of a verb.
 pub(crate) const fn entry<V: Verb>() -> Entry {
     Entry {
         name: V::NAME,
@@ -74,7 +74,7 @@ pub(crate) const fn entry<V: Verb>() -> Entry {
 }
 
 impl Entry {
-    /// The same verb, which does nothing where `TREERING_DISABLE` is set and it would commit.
+    /// Returns the same entry, but `TREERING_DISABLE` stops the verb from committing.
     pub(crate) const fn switchable(mut self) -> Self {
         self.is_switchable = true;
         self
@@ -85,7 +85,7 @@ impl Entry {
         with_help((self.define)(Command::new(self.name)))
     }
 
-    /// Runs the verb with the arguments that were typed.
+    /// Runs the verb with the typed arguments.
     pub(crate) fn run(&self, matches: &ArgMatches, context: &mut Context) -> Done {
         (self.run)(matches, context)
     }

@@ -44,7 +44,7 @@ impl FileDisk {
         let path = path.as_ref();
         let opening = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound => {
-                Error::not_found(format!("there is no folder {}", path.display())).with_source(error)
+                Error::not_found(format!("the folder {} does not exist", path.display())).with_source(error)
             }
             _ => Error::io(format!("cannot open {}", path.display()), error),
         };
@@ -566,18 +566,18 @@ const NETWORK: [(u32, &str); 12] = [
 fn refuse_network(folder: &OwnedFd, path: &Path) -> Result<()> {
     let found = rustix::fs::fstatfs(folder).map_err(|error| {
         Error::io(
-            format!("cannot tell the file system of {}", path.display()),
+            format!("cannot determine the file system of {}", path.display()),
             error.into(),
         )
     })?;
     network_name(u32::try_from(found.f_type & 0xffff_ffff).unwrap_or_default()).map_or(Ok(()), |name| {
         let message = format!(
-            "{} is on a network file system ({name}), which cannot keep a store",
+            "{} is on a network file system ({name}), which is not safe for a store",
             path.display()
         );
         Err(Error::new(ErrorKind::Io, message)
             .with_code(ErrorCode::NetworkFileSystem)
-            .with_hint("copy it to a local disk, whole and while nobody writes, and use it there"))
+            .with_hint("copy the whole store to a local disk while no process writes, and use the copy"))
     })
 }
 

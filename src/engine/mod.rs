@@ -1,23 +1,23 @@
-//! The one mutable place: a memory with its views, drafts, commits, snapshots and ways back.
+//! The engine, the one mutable place: a memory with its views, drafts, commits, snapshots, rollback and restore.
 //!
-//! Reading takes a [`View`] and sees one state for ever. Writing stages a [`Draft`] and commits it; every
-//! other verb that changes something is a commit or a reference too.
+//! A reader takes a [`View`], which always sees one state. A writer stages a [`Draft`] and commits it. Every other verb
+//! that changes the state is also a commit or a reference.
 //!
 //! # When the disk changes
 //! 1. Creating a store.
 //! 2. Appending a batch: a commit, a snapshot, a kept draft.
-//! 3. Recovery by a writer that finds a tail it cannot trust.
+//! 3. Recovery by a writer that finds an unproven tail.
 //! 4. Rotation to a new segment.
-//! 5. Making a checkpoint, after a commit or when a handle is closed.
-//! 6. Writing the log anew: garbage collection and erasure.
-//! 7. Salvage, which writes a store of its own.
-//! 8. Keeping a derived file, and the stamps of use when a handle is synced or closed.
+//! 5. Writing a checkpoint, after a commit or when a handle is closed.
+//! 6. Rewriting the log: garbage collection and erasure.
+//! 7. Salvage, which writes a new store.
+//! 8. Keeping a derived file, and writing the last-access times when a handle is synced or closed.
 //!
-//! All of it is the log's work; what a crash leaves after each step is in docs/durability.md. Reading, refreshing
+//! The log does the writing; docs/durability.md describes the result of a crash after each step. Reading, refreshing
 //! and verifying change nothing.
 //!
 //! # Layer
-//! L5. Nothing below reads the clock; nothing above touches the log.
+//! L5. No layer below reads the clock; no layer above accesses the log.
 
 mod inner;
 mod memory;

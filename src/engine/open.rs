@@ -4,8 +4,8 @@
 //! L5.
 //!
 //! # Limits
-//! - In one process a store that is open for writing is one memory. Opening it again with another policy, other
-//!   limits or another durability is refused (`already_open`).
+//! - In one process, a store open for writing is one memory. Opening it again with another policy, other limits or
+//!   another durability is refused (`already_open`).
 //!
 //! # Invariants
 //! - MEM-1: within a process, one store opened twice for writing is one memory.
@@ -56,17 +56,17 @@ impl Memory {
         Options::new().create(path)
     }
 
-    /// A memory that lives in this process only, for tests and for work that need not last.
+    /// Creates a memory that lives only in this process, for tests and temporary work.
     ///
     /// # Errors
-    /// `Io` if the operating system has no random bytes to give.
+    /// `Io` if the operating system provides no random bytes.
     pub fn in_memory() -> Result<Self> {
         // No other handle can open it.
         let options = Options::new().checkpoints(false);
         Self::on_disk(Arc::new(MemDisk::new()), options, true, None)
     }
 
-    /// A memory in this process whose ids collide at will.
+    /// Creates a memory in this process with a given suite, such as one whose ids collide.
     #[cfg(test)]
     pub(crate) fn in_memory_with_suite(suite: HashSuite) -> Result<Self> {
         let options = Options {
@@ -86,7 +86,7 @@ impl Memory {
             return Self::on_disk(Arc::new(disk), options, false, Some(path));
         }
         let mut opened = OPENED.lock();
-        // A poisoned one, and one that was inherited by a fork, is of no use any more.
+        // A poisoned memory, or one inherited by a fork, is unusable.
         let usable = |inner: &Arc<Inner>| {
             let log = inner.log.try_lock();
             log.is_none_or(|handle| handle.log.is_usable())
@@ -115,7 +115,7 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Opens or creates a memory on any disk: tests hand in a simulated one.
+    /// Opens or creates a memory on any disk, such as the simulated one of tests.
     ///
     /// # Errors
     /// As [`Options::open`] and [`Options::create`].
@@ -127,7 +127,7 @@ impl Memory {
     ) -> Result<Self> {
         let Options { mut settings, policy } = options;
         settings.read_only |= settings.degraded;
-        // An index is of all objects or none.
+        // An index covers all objects or none.
         settings.indexes &= !settings.degraded;
         let log_options = LogOptions {
             segment_bytes_max: u64::from(settings.segment_bytes_max),
@@ -181,12 +181,12 @@ fn no_store(path: &Path, error: Error) -> Error {
     if error.kind() != ErrorKind::NotFound {
         return error;
     }
-    Error::not_found(format!("there is no store in {}", path.display()))
+    Error::not_found(format!("{} contains no store", path.display()))
         .with_code(ErrorCode::NoStore)
-        .with_hint("`treering init` creates one; --store or TREERING_STORE name another folder")
+        .with_hint("`treering init` creates one; --store or TREERING_STORE chooses another folder")
 }
 
-/// The commit seq 0 over the empty state.
+/// Returns the batch of commit seq 0, over the empty state.
 fn first_batch(settings: &Settings) -> Result<(BatchBuilder, HeadMark)> {
     let suite = HashSuite::new(settings.hash);
     let root: Root = Trie::new().root(suite, Shape::State, &NoSource)?;
@@ -219,7 +219,7 @@ fn first_batch(settings: &Settings) -> Result<(BatchBuilder, HeadMark)> {
     ))
 }
 
-/// Syncs what waits every `interval` (at least a millisecond), until the memory is gone.
+/// Syncs written batches every `interval` (at least a millisecond), until the memory is closed.
 fn sync_every(inner: &Arc<Inner>, interval: Duration) -> Result<()> {
     let interval = interval.max(Duration::from_millis(1));
     let inner = Arc::downgrade(inner);
@@ -229,7 +229,7 @@ fn sync_every(inner: &Arc<Inner>, interval: Duration) -> Result<()> {
             let Some(inner) = inner.upgrade() else { return };
             let mut log = inner.log.lock();
             if log.is_unsynced() {
-                // A failed sync poisons the handle, and the next commit says so.
+                // A failed sync poisons the handle, and the next commit reports that.
                 drop(log.sync());
                 log.release(inner.settings().exclusive);
             }

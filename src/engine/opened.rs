@@ -1,7 +1,7 @@
-//! An opened store as reading needs it: what was read of the log, the settings, and what was noticed.
+//! An opened store for readers: the part of the log that was read, the settings, and the warnings.
 //!
 //! # Layer
-//! L5. Takes no lock of the writer.
+//! L5. Never takes the writer's lock.
 
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
@@ -18,19 +18,19 @@ use super::watch::{HeadMoved, Watchers};
 
 /// The state that all views and writers of an opened store share.
 pub(crate) struct Opened {
-    /// Random bytes that the store and its copies have in common.
+    /// Random bytes that the store and its copies share.
     pub(crate) lineage: [u8; 16],
     /// Random bytes of this store alone.
     pub(crate) instance: [u8; 16],
     pub(crate) settings: Settings,
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) watchers: Watchers,
-    /// The log as far as it was read. A rewrite of the log replaces it.
+    /// The store: the log as far as it was read. A rewrite of the log replaces it.
     pub(crate) current: ArcSwap<Store>,
-    /// Where reading stopped, if the handle reads a damaged store.
+    /// The damage at which reading stopped, if the handle reads a damaged store.
     pub(crate) damage: OnceLock<String>,
     warnings: Mutex<Vec<String>>,
-    /// Objects that a handle of a damaged store could not read and passed over.
+    /// Damaged objects that a degraded handle skipped.
     unreadable: Mutex<HashSet<KeyPath>>,
 }
 
@@ -54,12 +54,12 @@ impl Opened {
         }
     }
 
-    /// The log as far as it was read.
+    /// Returns the store: the log as far as it was read.
     pub(crate) fn store(&self) -> Arc<Store> {
         self.current.load_full()
     }
 
-    /// Passes over the object at `key` if it is damaged and the handle reads a damaged store; elsewhere that is an error.
+    /// Skips the damaged object at `key` if the handle reads a damaged store; otherwise returns the error.
     pub(crate) fn or_passed_over(&self, key: KeyPath, loaded: Result<Object>) -> Result<Option<Object>> {
         match loaded {
             Err(error) if self.settings.degraded && error.kind() == ErrorKind::Corrupt => {
@@ -70,12 +70,12 @@ impl Opened {
         }
     }
 
-    /// How many objects were passed over.
+    /// Returns how many objects were skipped.
     pub(crate) fn unreadable(&self) -> usize {
         self.unreadable.lock().len()
     }
 
-    /// Refuses to write by a handle that only reads.
+    /// Refuses to write through a read-only handle.
     pub(crate) fn check_writable(&self) -> Result<()> {
         if self.settings.read_only {
             let message = "this handle was opened for reading only";
@@ -84,7 +84,7 @@ impl Opened {
         Ok(())
     }
 
-    /// Notes something that the owner should know, once.
+    /// Records a warning for the owner, once.
     pub(crate) fn warn(&self, text: String) {
         let mut warnings = self.warnings.lock();
         if !warnings.contains(&text) {
@@ -92,12 +92,12 @@ impl Opened {
         }
     }
 
-    /// Warnings for the owner.
+    /// Returns the warnings for the owner.
     pub(crate) fn warnings(&self) -> Vec<String> {
         self.warnings.lock().clone()
     }
 
-    /// Tells the watchers that the head is another commit now.
+    /// Notifies the watchers of a new head.
     pub(crate) fn notify(&self, entry: &CommitEntry) {
         self.watchers.send(|| HeadMoved {
             commit: entry.digest,
@@ -107,30 +107,30 @@ impl Opened {
         });
     }
 
-    /// Notes the damage at which reading stopped.
+    /// Records the damage at which reading stopped.
     pub(crate) fn stop_at(&self, damage: &Error) {
         if self.damage.set(damage.to_string()).is_ok() {
             self.warn(format!("reading stopped at damage: {damage}"));
         }
     }
 
-    /// Why there is no commit at all: the damage, if reading stopped at some.
+    /// Returns why there is no commit: the damage, if reading stopped at some, else `error`.
     pub(crate) fn because_of_damage(&self, error: Error) -> Error {
         let Some(damage) = self.damage.get() else {
             return error;
         };
-        Error::corrupt(format!("no commit before the damage is whole: {damage}"))
-            .with_hint("`treering salvage` saves what is behind it")
+        Error::corrupt(format!("no commit before the damage is complete: {damage}"))
+            .with_hint("`treering salvage` recovers the commits after it")
     }
 
-    /// A reason, if it is still kept.
+    /// Returns the text of a reason, if it is still kept.
     pub(crate) fn reason(&self, digest: Option<TextDigest>) -> Option<String> {
         let text = self.store().records.find_text(digest?).ok().flatten()?;
         Some(String::from_utf8_lossy(&text).into_owned())
     }
 }
 
-/// The error of a step that follows a change which is done.
+/// Returns the error of a step that follows a finished change.
 pub(crate) fn done_anyway(error: Error) -> Error {
     error.behind_change("open the store again to go on")
 }

@@ -1,4 +1,4 @@
-//! The settings of an open store: what every part of the engine reads.
+//! The settings of an open store, which every part of the engine reads.
 //!
 //! # Layer
 //! L5.
@@ -13,15 +13,14 @@ use crate::object::{NewObject, Time};
 
 use super::upkeep::retention::Retention;
 
-/// How far a clock may be off before it is not believed: a day.
+/// Maximal plausible error of a clock: a day.
 pub(crate) const CLOCK_OFF_MICROS_MAX: i64 = crate::calendar::DAY_MICROS;
-/// The warning about a store whose newest commit is further ahead than that.
-pub(crate) const CLOCK_AHEAD: &str = "the newest commit is more than a day ahead of this machine's clock: until the clock gets there, each commit \
-     is a microsecond later than the one before; expiry goes by the clock";
+/// The warning about a store whose newest commit is further ahead than [`CLOCK_OFF_MICROS_MAX`].
+pub(crate) const CLOCK_AHEAD: &str = "the newest commit is more than a day ahead of this machine's clock: until the clock catches up, each commit is one microsecond after the one before; expiry follows the clock";
 
-/// Where the engine takes the time from.
+/// The source of the engine's time.
 pub trait Clock: Send + Sync {
-    /// The wall clock now.
+    /// Returns the present time.
     fn now(&self) -> Time;
 }
 
@@ -36,7 +35,7 @@ impl Clock for SystemClock {
 }
 
 impl From<SystemTime> for Time {
-    /// The same moment, to the microsecond; the first or the last time there is if it lies beyond them.
+    /// Returns the same moment to the microsecond, limited to the range of [`Time`].
     fn from(moment: SystemTime) -> Self {
         let micros = |span: Duration| i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
         Self::from_micros(match moment.duration_since(UNIX_EPOCH) {
@@ -46,39 +45,39 @@ impl From<SystemTime> for Time {
     }
 }
 
-/// When a commit is acknowledged.
+/// Determines when a commit is acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Durability {
-    /// When it is durable: it survives a power loss. The default.
+    /// A commit is acknowledged when it is durable: it survives a power loss. The default.
     #[default]
     Sync,
-    /// When it is written; a sync follows within this time, at `sync` and at `close`. A loss of power may take the
-    /// commits since the last sync, all or a newest part of them; nothing else. Until it is synced, the
-    /// handle keeps the store's lock and other processes do not see it.
+    /// A commit is acknowledged when it is written; a sync follows within this time, at `sync` and at `close`. A power
+    /// loss may lose all commits since the last sync, or the newest of them, and nothing else. Until the sync, the
+    /// handle keeps the store's lock and other processes do not see the commits.
     Interval(Duration),
 }
 
-/// How far long work is.
+/// The progress of long work.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Progress {
     /// The name of the work.
     pub doing: &'static str,
-    /// Bytes done.
+    /// Bytes done, or another unit.
     pub done: u64,
-    /// Bytes in all, as far as known.
+    /// Bytes in total, as far as known.
     pub total: u64,
 }
 
-/// Told about the progress of long work.
+/// Receives the progress of long work.
 pub type ProgressListener = Arc<dyn Fn(Progress) + Send + Sync>;
 
-/// Limits that this handle enforces on what it writes.
+/// Limits that a handle enforces on the objects that it writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The longest content of an object, in bytes. Default: 1 MiB.
+    /// The maximal length of a content, in bytes. Default: 1 MiB.
     pub content_bytes_max: usize,
 }
 
@@ -91,7 +90,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Limits with another longest content, in bytes.
+    /// Sets the maximal length of a content, in bytes.
     #[cfg(test)]
     #[must_use]
     pub(crate) fn with_content_bytes_max(mut self, bytes: usize) -> Self {
@@ -99,16 +98,16 @@ impl Limits {
         self
     }
 
-    /// Whether an object keeps them.
+    /// Checks that an object is within the limits.
     ///
     /// # Errors
-    /// `InvalidInput` (code `over_limit`): it does not.
+    /// `InvalidInput` (code `over_limit`) if it exceeds one.
     pub(crate) fn check(self, object: &NewObject) -> Result<()> {
         let length = object.content.as_ref().map_or(0, String::len);
         if length > self.content_bytes_max {
             let limit = self.content_bytes_max;
             return Err(Error::invalid(format!(
-                "the content of {} has {length} bytes, {limit} are allowed",
+                "the content of {} has {length} bytes; at most {limit} are allowed",
                 object.id
             ))
             .with_code(ErrorCode::OverLimit)
@@ -119,7 +118,7 @@ impl Limits {
     }
 }
 
-/// How a store is opened, without the policy of its writers.
+/// The settings of an open store, without the policy of its writers.
 #[derive(Clone)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -140,14 +139,14 @@ pub(crate) struct Settings {
     pub(crate) stop: Option<Arc<AtomicBool>>,
     pub(crate) segment_bytes_max: u32,
     pub(crate) checkpoints: bool,
-    /// Bytes of records behind the newest checkpoint from which on a handle whose states take much memory makes one.
+    /// Bytes of records after the newest checkpoint at which a handle with large states writes a checkpoint.
     pub(crate) checkpoint_heavy_bytes: u64,
     /// Versions behind the newest checkpoint from which on states take much memory.
     pub(crate) checkpoint_heavy_versions: usize,
     pub(crate) automatic_gc: Option<Retention>,
-    /// Matches that a query without an index holds at once.
+    /// Number of matches that a query without an index keeps in memory.
     pub(crate) scan_window: usize,
-    /// Another suite than the store's hash gives, for tests of collisions.
+    /// A suite that replaces the one of the store's hash, for tests of collisions.
     pub(crate) suite: Option<HashSuite>,
 }
 
@@ -178,7 +177,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Tells the listener how far work is.
+    /// Reports the progress of work to the listener.
     pub(crate) fn tell(&self, doing: &'static str, done: u64, total: u64) {
         if let Some(progress) = &self.progress {
             let done = done.min(total);
@@ -186,7 +185,7 @@ impl Settings {
         }
     }
 
-    /// Tells how far work over `total` things has come, now and then, and ends it if that is wanted.
+    /// Reports the progress of work over `total` units at intervals, and ends the work if the host requests it.
     pub(crate) fn step(&self, doing: &'static str, done: u64, total: u64) -> Result<()> {
         const EVERY: u64 = 1024;
         if done.is_multiple_of(EVERY) || done == total {

@@ -462,7 +462,7 @@ fn relaxed_durability_loses_only_a_newest_part_to_a_loss_of_power() -> Result<()
     for number in 10..20 {
         put(&memory, &number.to_string(), "text");
     }
-    // A power loss here keeps the synced batches, and of the others a whole prefix.
+    // After a power loss here, the synced batches survive, and a whole prefix of the others.
     for seed in 0..50 {
         for image in [
             CrashImage::Nothing,

@@ -1,4 +1,4 @@
-//! Tells hosts that the head moved, so that they refresh what they made from it.
+//! Notifies hosts that the head moved, so that they can update derived data.
 //!
 //! # Layer
 //! L5.
@@ -8,15 +8,15 @@ use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use crate::digest::{CommitDigest, Root};
 use crate::threads::Mutex;
 
-/// Moves that wait in a channel before newer ones are dropped.
+/// Maximal number of moves waiting in a channel; newer ones are dropped.
 const WAITING_MAX: usize = 256;
 
-/// The head is another commit now.
+/// A move of the head to another commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeadMoved {
     /// The new head.
     pub commit: CommitDigest,
-    /// Its state.
+    /// The root of its state.
     pub root: Root,
     /// Its number.
     pub seq: u64,

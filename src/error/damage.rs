@@ -141,7 +141,7 @@ causes! {
         Missing = "it is missing",
         OtherStore = "it belongs to another store",
         Foreign = "it belongs to another store or another place in the log",
-        Changed = "it changed during the reading",
+        Changed = "it changed while it was read",
         // Frames and batches.
         CutOff = "the file ends within a frame",
         NoFrame = "no frame starts here",
@@ -150,60 +150,60 @@ causes! {
         BodyChecksum = "a record does not match its checksum",
         Padding = "the padding of a frame is not zero",
         OtherBatch = "a frame belongs to another batch",
-        SealMismatch = "a seal does not fit its batch",
+        SealMismatch = "a seal does not match its batch",
         BrokenChain = "a batch does not continue the batch before it",
         BatchDigest = "a batch does not match its digest",
         // Segments and the manifest.
-        SegmentMissing = "the manifest lists it and it is missing",
-        SegmentUnopened = "the manifest lists it and it could not be opened",
-        Shorter = "the file is shorter than the manifest says",
-        LastBatch = "its last batch is not the one in the manifest",
+        SegmentMissing = "the manifest lists it, but it is missing",
+        SegmentUnopened = "the manifest lists it, but it cannot be opened",
+        Shorter = "the file is shorter than its length in the manifest",
+        LastBatch = "its last batch differs from the one in the manifest",
         NotContinued = "its header does not continue the segment before it in the manifest",
-        OlderManifest = "it is older than it was",
-        SealedEarly = "it was sealed before bytes that were durable",
+        OlderManifest = "it is older than when it was last read",
+        SealedEarly = "it was sealed too short: durable bytes follow the seal",
         MarkWithinBatch = "the durable mark is not at the end of a batch",
         Zeros = "zeros have overwritten a batch",
         EndLost = "durable batches at its end are missing",
-        FormatMissing = "it is missing, and the folder holds a log",
+        FormatMissing = "it is missing, but the folder contains a log",
         // Files that crashes leave, and tails.
         NoMark = "it is damaged or belongs to another store; the log is read without it",
-        UnlistedNewer = "the manifest does not list it, and it holds newer batches",
-        UnlistedOlder = "the manifest does not list it, and it holds nothing that is missing; the next writer removes it",
+        UnlistedNewer = "the manifest does not list it, but it contains newer batches",
+        UnlistedOlder = "the manifest does not list it, and the log does not need it; the next writer removes it",
         UnlistedForeign = "the manifest does not list it, and this log did not write it",
         Unfinished = "a crash left it unfinished, or a process is writing it",
-        RewriteFile = "a running rewrite writes it, or a crash left it; the next writer removes it then",
+        RewriteFile = "a running rewrite writes it, or a crash left it; in that case the next writer removes it",
         Misnamed = "it is a segment of this store under another name, so only salvage reads it",
         Stray = "it does not belong to the log",
         // Salvage.
-        ReadWithout = "it is damaged; the segments were read without it",
-        NotASegment = "it has neither the name nor the header of a segment, so it was not read",
-        HeaderDamaged = "its header is damaged; its batches were read without it",
+        ReadWithout = "it is damaged; salvage read the segments without it",
+        NotASegment = "it has neither the name nor the header of a segment, so salvage did not read it",
+        HeaderDamaged = "its header is damaged; salvage read its batches without it",
         Unreadable = "nothing in it can be read",
-        UnlistedHeaderless = "the manifest does not list it and its header is damaged: it was left out",
-        RewrittenTwice = "gc or erase rewrote the log from here, and only the manifest says whether they finished: taken as finished",
-        WrittenMeanwhile = "a process wrote to the store during the salvage, so new commits may be missing and moved ones called lost; stop the writers and salvage again",
-        RewriteCounted = "the manifest is older than it and does not list it; it was read as the newer log",
-        RewriteCutOff = "a rewrite wrote it and was cut off; the log before the rewrite was read",
-        ErasureUnsure = "an erasure wrote it and was cut off, or the manifest is older; taken as cut off, so what it would have erased was read",
+        UnlistedHeaderless = "the manifest does not list it and its header is damaged: salvage omitted it",
+        RewrittenTwice = "gc or erase rewrote the log from here; without the manifest, it is unknown whether they finished; salvage treats them as finished",
+        WrittenMeanwhile = "a process wrote to the store during the salvage: new commits may be missing, and moved ones may be reported as lost; stop the writers and salvage again",
+        RewriteCounted = "the manifest is too old to list it; salvage read it as the newer log",
+        RewriteCutOff = "an interrupted rewrite wrote it; salvage read the log before the rewrite",
+        ErasureUnsure = "an erasure wrote it and was interrupted, or the manifest is too old; salvage treats it as interrupted and keeps the records that it would have erased",
         // Checkpoints.
         TableChecksum = "the table of checksums does not match its checksum",
         BlockChecksum = "a block does not match its checksum",
         OutsideBlocks = "a row points outside the file",
-        OtherHeader = "its header is not the one that was written",
-        NodeOutside = "the place of a node is outside the nodes",
+        OtherHeader = "its header differs from the written one",
+        NodeOutside = "the place of a node is outside the section of nodes",
         BeyondSection = "a row reaches beyond its section",
-        NoHistory = "it holds no history tree",
+        NoHistory = "it contains no history tree",
         RowMissing = "a row is missing",
         RowOrder = "its rows are not in order",
-        IndexMismatch = "the rows of an index are not those of the commits",
+        IndexMismatch = "the rows of an index do not match the commits",
         ReferenceSection = "its references do not fill their section",
         MadeFromOtherLog = "it was made from another log",
-        MadeFromLaterLog = "it was made from a later state of this log: an older copy of the log was put back",
+        MadeFromLaterLog = "it was made from a later state of this log: the log was replaced by an older copy",
         MadeBeforeRewrite = "it was made before the log was rewritten",
         LogWrittenElsewhere = "recovery moved the end of the log since it was made; the log is read instead",
         LogOlderThanCheckpoint = "the log is older than a checkpoint of it",
         // Derived files.
-        DerivedCut = "its length is not the one that was written",
+        DerivedCut = "its length differs from the written one",
         DerivedForeign = "it was written under another name or for another store",
         DerivedVersion = "another version of the program wrote it",
         DerivedChecksum = "it does not match its checksum",
@@ -320,7 +320,7 @@ impl fmt::Display for Cause {
             Self::NotListed { segment } => {
                 write!(
                     f,
-                    "it does not list segment {segment}, which holds durable batches"
+                    "it does not list segment {segment}, which contains durable batches"
                 )
             }
             Self::BatchGone { batch } => write!(f, "the durable batch {batch} does not end here"),
@@ -330,38 +330,38 @@ impl fmt::Display for Cause {
                 never_acknowledged,
             } => {
                 match segments {
-                    0 | 1 => write!(f, "a crash left {bytes} bytes behind the last batch")?,
+                    0 | 1 => write!(f, "a crash left {bytes} bytes after the last batch")?,
                     _ => write!(
                         f,
-                        "crashes left {bytes} bytes behind the last batches of {segments} segments"
+                        "crashes left {bytes} bytes after the last batches of {segments} segments"
                     )?,
                 }
                 f.write_str(if *never_acknowledged {
                     "; they were never acknowledged"
                 } else {
-                    "; the next segment holds whole batches of them"
+                    "; the next segment contains the complete batches of them"
                 })
             }
             Self::UnprovenTail { bytes } => {
                 write!(
                     f,
-                    "{bytes} bytes behind the last whole commit: a crash or damage left them"
+                    "a crash or damage left {bytes} bytes after the last complete commit"
                 )
             }
             Self::OnlyOlderSegments { listed } => write!(
                 f,
-                "the {listed} segments in it are missing; salvage read older ones, of which some may have been collected or \
-                 erased since"
+                "the {listed} segments in it are missing; salvage read older ones, and some of these may have been \
+                 collected or erased since"
             ),
             Self::ReadAs { segment } => write!(
                 f,
-                "its header says segment {segment}, and salvage read it as that"
+                "its header has the number {segment}, and salvage read it as that segment"
             ),
             Self::BlockChecksums { bytes } => write!(f, "{bytes} bytes do not match their checksums"),
             Self::StateMismatch { seq } => {
                 write!(
                     f,
-                    "the state of commit {seq} is not the one that the commit names"
+                    "the state of commit {seq} differs from the one that the commit names"
                 )
             }
             // A plain cause.

@@ -32,7 +32,7 @@ pub(super) fn read(text: &str) -> Result<Option<Fields>> {
     };
     let fields = Fields::read(&map)?;
     if fields.past {
-        return Err(Error::invalid("the field `past` has no meaning here"));
+        return Err(Error::invalid("the field `past` is not allowed here"));
     }
     Ok(Some(fields))
 }

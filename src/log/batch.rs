@@ -214,7 +214,7 @@ impl BatchBuilder {
     pub fn check(&self) -> Result<()> {
         if self.longest > frame::BODY_BYTES_MAX {
             let message = format!(
-                "a record of {} bytes is over the limit of {} bytes",
+                "a record of {} bytes exceeds the limit of {} bytes",
                 self.longest,
                 frame::BODY_BYTES_MAX
             );

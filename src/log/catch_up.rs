@@ -393,7 +393,7 @@ impl Log {
                 self.moved = number;
                 return Ok(());
             }
-            let message = format!("batch {number}, which was read before it was durable, is gone");
+            let message = format!("batch {number} was read before it was durable, and is now lost");
             return Err(Error::new(ErrorKind::Poisoned, message).with_hint("open the store again"));
         }
         let commit = batch.commit;

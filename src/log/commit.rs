@@ -181,7 +181,7 @@ impl Log {
         }
         if needed > SEGMENT_BYTES_LIMIT - 2 * FIRST_OFFSET {
             return Err(Error::invalid(format!(
-                "a group of {needed} bytes is over the limit of a segment"
+                "a group of {needed} bytes exceeds the limit of a segment"
             )));
         }
         self.poison_on_error(|log| log.append_group(lock, group, head, needed, durability))
@@ -201,9 +201,7 @@ impl Log {
         }
         self.check_prepared(lock)?;
         self.poison_on_error(Self::sync_group).map_err(|error| {
-            error.with_hint(
-                "what was acknowledged since the last sync may be lost: open the store again and look",
-            )
+            error.with_hint("commits since the last sync may be lost: open the store again and check")
         })
     }
 
@@ -336,7 +334,7 @@ fn is_clean_behind(segment: &SegmentFile, end: u64) -> Result<bool> {
 fn outcome_unknown(name: &str, error: io::Error) -> Error {
     Error::io(format!("cannot sync {name}"), error)
         .with_code(ErrorCode::OutcomeUnknown)
-        .with_hint("it may be done or not: the next write settles it, so look at `treering log` after one before you do it again")
+        .with_hint("the change may or may not be done: make another write, then check `treering log` before you repeat it")
 }
 
 /// Returns the error of a write before a rewrite: the rewrite did not begin.
@@ -346,10 +344,10 @@ pub(crate) fn not_rewritten(error: Error) -> Error {
     }
     error
         .with_code(ErrorCode::Io)
-        .with_hint("nothing was erased or collected: make room, then do it again")
+        .with_hint("nothing was erased or collected: free some space, then try again")
 }
 
 /// Returns the error of a failed write of `live` after the sync: the group is durable.
 fn done_untold(error: Error) -> Error {
-    error.behind_change("other processes see it after the next write")
+    error.behind_change("other processes see the change after the next write")
 }

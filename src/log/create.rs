@@ -177,11 +177,11 @@ fn unfinished_files(disk: &dyn Disk) -> Result<Vec<String>> {
     }
     match found.first() {
         Some(name) if !is_unfinished => Err(Error::invalid(format!(
-            "{} has {name} in it, which belongs to no store",
+            "{} contains {name}, which does not belong to a store",
             disk.describe()
         ))
         .with_code(ErrorCode::Exists)
-        .with_hint("name another folder, or move that away")),
+        .with_hint("choose another folder, or move this file away")),
         _ => Ok(found),
     }
 }

@@ -37,12 +37,12 @@ pub(super) fn read_small(disk: &dyn Disk, name: &str, limit: usize) -> Result<Op
 /// Returns the error of damage at `offset` of `file`.
 pub(super) fn damage(file: &str, offset: u64, cause: Cause) -> Error {
     let hint = if cause.is_of_newer_version() {
-        "use a newer version of treering"
+        "upgrade treering"
     } else if matches!(file, FORMAT_NAME | MANIFEST_NAME) {
         // Without these two files, no segment can be found or read, so the log cannot be opened (docs/decisions/0006).
         "`treering salvage` reads the log without this file and writes a new store"
     } else {
-        "`treering doctor` lists all damage; `--degraded` reads the newest state before it, `treering salvage` saves the rest"
+        "`treering doctor` lists all damage; `--degraded` reads the newest state before it; `treering salvage` saves the rest"
     };
     Error::damaged(Damage::new(file, offset, cause)).with_hint(hint)
 }
@@ -62,5 +62,5 @@ pub(super) fn cannot_list(error: io::Error) -> Error {
     }
     damage(LOG_FOLDER, 0, Cause::Missing)
         .with_code(ErrorCode::NoLog)
-        .with_hint("only a backup of the store or an export can replace the log")
+        .with_hint("restore the log from a backup of the store, or import an export")
 }

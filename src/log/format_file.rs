@@ -75,7 +75,7 @@ impl Format {
             .first_chunk::<FORMAT_BYTES>()
             .ok_or_else(|| damaged(Cause::CutOff))?;
         if !fixed.starts_with(MAGIC) {
-            return Err(undecodable("it does not start like a format file"));
+            return Err(undecodable("its first bytes are not those of a format file"));
         }
         let (covered, stored) = fixed.split_at(FORMAT_BYTES - 4);
         if crc32c::crc32c(covered).to_le_bytes() != *stored {
@@ -95,12 +95,12 @@ impl Format {
         let incompatible = reader.u64().map_err(broken)?;
         if min_reader > FORMAT {
             return Err(too_new(&format!(
-                "needs a reader of format {min_reader}; this is one of format {FORMAT}"
+                "needs a reader of format {min_reader}; this version reads format {FORMAT}"
             )));
         }
         if incompatible != 0 {
             return Err(too_new(&format!(
-                "has features ({incompatible:#x}) that this version does not know"
+                "has features ({incompatible:#x}) that this version does not support"
             )));
         }
         if mode == Mode::ReadWrite && read_only_compatible != 0 {
@@ -110,9 +110,11 @@ impl Format {
         }
         let [hash, cipher, zeros @ ..] = reader.array::<8>().map_err(broken)?;
         let hash = HashAlgorithm::from_tag(hash)
-            .ok_or_else(|| too_new("uses a hash that this version does not know"))?;
+            .ok_or_else(|| too_new("uses a hash that this version does not support"))?;
         if cipher != 0 {
-            return Err(too_new("is encrypted in a way that this version does not know"));
+            return Err(too_new(
+                "is encrypted in a way that this version does not support",
+            ));
         }
         let lineage = reader.array().map_err(broken)?;
         let instance = reader.array().map_err(broken)?;
@@ -137,5 +139,5 @@ impl Format {
 
 fn too_new(what: &str) -> Error {
     Error::new(ErrorKind::UnsupportedFormat, format!("the store {what}"))
-        .with_hint("use a newer version of treering; nothing was changed")
+        .with_hint("upgrade treering; nothing was changed")
 }

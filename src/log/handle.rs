@@ -221,7 +221,7 @@ impl Log {
         if self.disk.process() == self.process {
             return Ok(());
         }
-        let message = "the store was opened before this process was forked off";
+        let message = "the store was opened before this process was forked";
         Err(Error::new(ErrorKind::Poisoned, message).with_hint("open the store again in the new process"))
     }
 
@@ -234,7 +234,7 @@ impl Log {
             );
         }
         if self.poisoned {
-            let message = "an earlier write failed, so this handle does not know what is on disk";
+            let message = "an earlier write failed, so the state of the disk is unknown to this handle";
             return Err(Error::new(ErrorKind::Poisoned, message).with_hint("open the store again"));
         }
         Ok(())
@@ -243,7 +243,7 @@ impl Log {
     pub(super) fn check_lock(&self, lock: &WriteLock) -> Result<()> {
         self.check_writable()?;
         if lock.log != self.identity || lock.process != self.process {
-            return Err(Error::internal("a lock of another handle was given"));
+            return Err(Error::internal("the lock belongs to another handle"));
         }
         Ok(())
     }

@@ -135,7 +135,7 @@ impl Inspection {
     /// `Io` if the folder of the store cannot be listed; paths in it that cannot be opened are left out.
     pub fn files(&self) -> Result<Vec<(String, u64)>> {
         let listed = self.disk.list("");
-        let names = listed.map_err(|error| Error::io("listing the files of the store", error))?;
+        let names = listed.map_err(|error| Error::io("cannot list the files of the store", error))?;
         let mut files = Vec::new();
         for name in names {
             // A path that can be listed is a folder; a store has no deeper ones.
@@ -271,7 +271,7 @@ impl Inspection {
     pub fn frames(&self, segment: u64, offset: u64) -> Result<Frames> {
         let name = segment_name(segment);
         let missing =
-            || Error::not_found(format!("there is no segment {segment}")).with_code(ErrorCode::NoSegment);
+            || Error::not_found(format!("segment {segment} does not exist")).with_code(ErrorCode::NoSegment);
         let file = self.open(&name)?.ok_or_else(missing)?;
         let header = read_segment_header(&*file, &name)?;
         let end = file

@@ -58,7 +58,7 @@ impl CompactionLock {
     /// `Busy`, naming the holder; `Io`.
     pub fn take(disk: &dyn Disk, wait: Duration) -> Result<Self> {
         let guard = lock_within(disk, COMPACTION_LOCK_NAME, wait).map_err(|error| match error.kind() {
-            ErrorKind::Busy => error.context("another rewrite is under way"),
+            ErrorKind::Busy => error.context("another rewrite is running"),
             _ => error,
         })?;
         Ok(Self {
@@ -70,7 +70,7 @@ impl CompactionLock {
     /// Refuses a lock of another store, and one whose file was replaced (RWR-1).
     pub(super) fn check(&self, disk: &dyn Disk) -> Result<()> {
         if self.store != disk.identity() {
-            return Err(Error::internal("a rewrite of another store was given"));
+            return Err(Error::internal("the rewrite belongs to another store"));
         }
         check_current(&*self.guard)
     }

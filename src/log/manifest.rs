@@ -188,7 +188,9 @@ impl Manifest {
         }
         let mut reader = Reader::new(covered);
         if reader.bytes(MAGIC.len())? != MAGIC {
-            return Err(DecodeError::Invalid("it does not start as a manifest does"));
+            return Err(DecodeError::Invalid(
+                "its first bytes are not those of a manifest",
+            ));
         }
         let instance = reader.array()?;
         let generation = reader.u64()?;
@@ -229,7 +231,7 @@ impl Manifest {
             || ids.windows(2).any(|pair| pair[0] == pair[1])
         {
             return Err(DecodeError::Invalid(
-                "a segment number is out of range or there twice",
+                "a segment number is out of range or occurs twice",
             ));
         }
         // No log counts this far from 1, and later numbers do not overflow.
@@ -240,7 +242,7 @@ impl Manifest {
             || self.epoch > u32::MAX / 2
             || numbers.any(|number| number > NUMBER_MAX)
         {
-            return Err(DecodeError::Invalid("one of its numbers is out of range"));
+            return Err(DecodeError::Invalid("a number in it is out of range"));
         }
         // Every rewrite publishes a new generation.
         if u64::from(self.epoch) >= self.generation {

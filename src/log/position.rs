@@ -94,7 +94,9 @@ impl Log {
     pub fn start_at(&mut self, position: &Position) -> Result<()> {
         self.check_process()?;
         if self.cursor != Position::START {
-            return Err(Error::internal("start_at was called on a log that was read from"));
+            return Err(Error::internal(
+                "start_at was called on a log that was already read",
+            ));
         }
         let mut result = self.start_at_once(position);
         for _ in 1..TRIES {

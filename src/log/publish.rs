@@ -60,7 +60,7 @@ impl Log {
             self.manifest.sealed().len() > plan.replaced.len() || self.cursor.offset > FIRST_OFFSET;
         if rewritten.moved_to.is_some() && is_behind {
             return Err(Error::internal(
-                "something was appended behind a rewrite that moves the head",
+                "batches were appended after a rewrite that moves the head",
             ));
         }
         self.poison_on_error(|log| log.publish_files(lock, rewritten))
@@ -115,7 +115,7 @@ impl Log {
             previous,
         };
         let name = segment_name(id);
-        let naming = |error| Error::io(format!("cannot make {} the segment {name}", new.name), error);
+        let naming = |error| Error::io(format!("cannot rename {} to the segment {name}", new.name), error);
         let file = self.disk.open(&new.name, Access::ReadWrite).map_err(naming)?;
         file.write_at(0, &header.encode())
             .and_then(|()| file.sync())
@@ -137,7 +137,7 @@ impl Log {
 }
 
 /// The hint while old segments are left, which may contain erased content.
-const LEFT: &str = "old files are left: the next write removes them";
+const LEFT: &str = "old files remain until the next write removes them";
 
 /// Returns the error of a failure after the new manifest is durable and before the old segments are removed.
 fn old_files_left(error: Error) -> Error {
@@ -147,6 +147,6 @@ fn old_files_left(error: Error) -> Error {
 /// Returns the error of a manifest whose rename, or the sync of its name, failed.
 fn maybe_done(error: Error) -> Error {
     error.with_code(ErrorCode::OutcomeUnknown).with_hint(format!(
-        "it may be done or not: open the store again and look before you do it again; if it is done, {LEFT}"
+        "the change may or may not be done: open the store again and check before you repeat it; if it is done, {LEFT}"
     ))
 }

@@ -152,7 +152,7 @@ impl Segments {
         if self.order.load().iter().any(|entry| entry.id == id) {
             return damage(&segment_name(id), 0, Cause::SegmentUnopened);
         }
-        Error::internal(format!("segment {id} was asked for and is not open"))
+        Error::internal(format!("segment {id} is not open"))
     }
 
     pub(super) fn insert(&self, segment: &Arc<SegmentFile>) {
@@ -488,7 +488,7 @@ impl SegmentFile {
 
     fn record(header: FrameHeader, body: Bytes, locator: Locator) -> Result<Record> {
         let kind = RecordKind::from_tag(header.kind)
-            .ok_or_else(|| Error::internal("a record that this version ignores was asked for"))?;
+            .ok_or_else(|| Error::internal("the record has a kind that this version ignores"))?;
         Ok(Record {
             kind,
             flags: header.flags,

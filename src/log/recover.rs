@@ -89,7 +89,7 @@ impl Log {
         self.check_unlisted(newest)?;
         if newest < self.visited {
             let message = format!(
-                "batch {}, which was read before it was durable, is gone",
+                "batch {} was read before it was durable, and is now lost",
                 self.visited
             );
             return Err(Error::new(ErrorKind::Poisoned, message).with_hint("open the store again"));

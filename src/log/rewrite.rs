@@ -169,12 +169,12 @@ impl Rewrite {
         let needed = batch.encoded_bytes();
         if needed > SEGMENT_BYTES_LIMIT - FIRST_OFFSET {
             return Err(Error::invalid(format!(
-                "a batch of {needed} bytes is over the limit of a segment"
+                "a batch of {needed} bytes exceeds the limit of a segment"
             )));
         }
         if self.files.last_batch() >= self.plan.cut {
             return Err(Error::invalid(format!(
-                "a rewrite of {} batches cannot have more of them",
+                "a rewrite of {} batches may not have more batches than these",
                 self.plan.cut
             )));
         }
@@ -199,7 +199,7 @@ impl Rewrite {
         let last = self.files.list.last().map(|file| file.last_commit);
         if last != Some(self.moved_to.map_or(self.plan.commit, |head| head.commit)) {
             return Err(Error::invalid(
-                "a rewrite must end with the head that it began with, or with the one that it moves to",
+                "a rewrite must end with the head of the log, or with the head that it moves to",
             ));
         }
         self.write_buffer()?;
@@ -223,7 +223,7 @@ impl Rewrite {
         }
         Err(
             Error::new(ErrorKind::Poisoned, "an earlier write of this rewrite failed")
-                .with_hint("begin it anew"),
+                .with_hint("start the rewrite again"),
         )
     }
 
@@ -239,7 +239,7 @@ impl Rewrite {
             .files
             .list
             .last_mut()
-            .ok_or_else(|| Error::internal("a rewrite without a file"))?;
+            .ok_or_else(|| Error::internal("a rewrite has no file"))?;
         let after = Continue {
             segment: 0,
             seed: FrameSeed::new(&self.files.instance, &file.nonce),
@@ -362,9 +362,8 @@ impl Drop for NewFiles {
 
 /// Returns the error of a file that differs when read back: the log itself was not touched.
 pub(super) fn not_as_written(name: &str, offset: u64) -> Error {
-    let message =
-        format!("{name} does not read back at byte {offset} as it was written; nothing was changed");
+    let message = format!("{name} differs at byte {offset} from the written bytes; nothing was changed");
     Error::new(ErrorKind::Io, message)
         .with_code(ErrorCode::NotAsWritten)
-        .with_hint("the memory or the disk of this machine may be failing")
+        .with_hint("the memory or the disk of this machine may be faulty")
 }

@@ -76,7 +76,7 @@ impl Log {
             .filter(|id| *id < u64::from(u32::MAX))
             .fold(self.manifest.highest_id(), u64::max);
         if highest.saturating_add(count) >= u64::from(u32::MAX) {
-            return Err(Error::invalid("the log has used up its segment numbers"));
+            return Err(Error::invalid("the log has no segment numbers left"));
         }
         Ok(highest + 1)
     }
@@ -91,7 +91,7 @@ impl Log {
         let generation = self.manifest.generation + 1;
         let manifest = Manifest::new(self.format.instance, generation, epoch, sealed, active);
         if manifest.is_over_limit() {
-            return Err(Error::invalid("the log has as many segments as it may have")
+            return Err(Error::invalid("the log has the maximal number of segments")
                 .with_hint("`treering gc` merges many small segments into few"));
         }
         disk::replace(&*self.disk, MANIFEST_NAME, &manifest.encode())
@@ -119,7 +119,12 @@ impl Log {
         // Another process may have done it before this one had the lock.
         if_there(self.disk.rename_new(&unfinished_name(&name), &name))
             .and_then(|_| self.disk.sync_dir(LOG_FOLDER))
-            .map_err(|error| Error::io(format!("cannot name {name}, which {MANIFEST_NAME} lists"), error))
+            .map_err(|error| {
+                Error::io(
+                    format!("cannot rename {name}, which {MANIFEST_NAME} lists"),
+                    error,
+                )
+            })
     }
 }
 

@@ -67,7 +67,7 @@ impl SegmentHeader {
         let stored = whole.u32()?;
         let mut reader = Reader::new(covered);
         if reader.bytes(MAGIC.len())? != MAGIC {
-            return Err(DecodeError::Invalid("it does not start as a segment does"));
+            return Err(DecodeError::Invalid("its first bytes are not those of a segment"));
         }
         if crc32c::crc32c(covered) != stored {
             return Err(DecodeError::Invalid("the checksum of its header does not match"));

@@ -1,7 +1,7 @@
 //! Commits: the records of changes to the state, chained by digest.
 //!
-//! A commit holds no place and no list of changes. Moving records never changes its digest. Its changes are the
-//! difference between its parent's root and its own.
+//! A commit contains neither file positions nor a list of changes, so moving records never changes its digest. Its
+//! changes are the difference between its parent's root and its own.
 //!
 //! # Layer
 //! L3, inside `object`.
@@ -72,13 +72,13 @@ impl Op {
     pub const BYTES_MAX: usize = 32;
     /// The first commit of a store.
     pub const INIT: &str = "init";
-    /// A commit restored an earlier state.
+    /// The commit restored an earlier state.
     pub const ROLLBACK: &str = "rollback";
-    /// A commit was reversed.
+    /// The commit reversed an earlier commit.
     pub const UNDO: &str = "undo";
-    /// An undo was reversed.
+    /// The commit reversed an undo.
     pub const REDO: &str = "redo";
-    /// A commit erased content from every file.
+    /// The commit erased content from every file.
     pub const ERASE: &str = "erase";
     /// Salvage wrote the readable rest of a damaged store as a new one.
     pub const SALVAGE: &str = "salvage";
@@ -239,7 +239,7 @@ impl Commit {
     /// Decodes canonical bytes strictly.
     ///
     /// # Errors
-    /// The first broken rule.
+    /// The first rule that the bytes break.
     #[doc(hidden)]
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut parts = Parts::default();

@@ -11,7 +11,7 @@ use crate::digest::{ContentDigest, Domain, HashSuite, TextDigest};
 
 /// Maximal bytes of inline content; a longer content is a record of its own (OBJ-5).
 ///
-/// A constant of the format, so that an object has one digest.
+/// The format fixes this limit, so that an object has one digest.
 pub const CONTENT_INLINE_MAX: usize = 4096;
 
 /// Maximal bytes of content: 16 MiB.

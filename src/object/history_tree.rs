@@ -16,7 +16,7 @@ use crate::digest::{CommitDigest, DIGEST_LEN, Domain, HashSuite, HistoryRoot};
 
 type Node = [u8; DIGEST_LEN];
 
-/// The hash of the leaves and nodes of a tree.
+/// Computes the hashes of the leaves and inner nodes of a tree.
 trait TreeHasher {
     fn empty(&self) -> Node;
     fn leaf(&self, data: &[u8]) -> Node;
@@ -34,7 +34,7 @@ struct CompactRange<H> {
 impl<H: TreeHasher> CompactRange<H> {
     fn append(&mut self, data: &[u8]) {
         let mut node = self.hasher.leaf(data);
-        // Each low bit set in the old size is a subtree as large as the node so far: its left sibling.
+        // Each low bit set in the old size is a subtree as large as `node`: its left sibling.
         for _ in 0..self.size.trailing_ones() {
             let left = self
                 .peaks

@@ -11,6 +11,6 @@ use super::names::{name_type, rule};
 name_type! {
     /// The permanent name of an object: 1 to 256 bytes of UTF-8 in normal form NFC without control characters.
     ///
-    /// An id is never used as a path, whatever characters it holds.
+    /// The store never uses an id as a path, whatever characters the id contains.
     Id, rule!("an id", 256, nfc: true)
 }

@@ -209,7 +209,7 @@ name_type! {
 }
 
 impl Scope {
-    /// The scope of an object that names none.
+    /// The scope of an object without an explicit scope.
     pub const GLOBAL: &'static str = "global";
 }
 

@@ -40,7 +40,7 @@ pub(super) mod tag {
     pub(in super::super) const ATTRIBUTES: u16 = 0x0006;
     pub(in super::super) const CONTENT: u16 = 0x0007;
     pub(in super::super) const CONTENT_DIGEST: u16 = 0x0008;
-    // 0x0009 is reserved for content_chunks, which format 1 refuses like any unknown tag.
+    // 0x0009 is reserved for `content_chunks`. Format 1 refuses it, like any unknown tag.
     pub(in super::super) const ORIGIN: u16 = 0x000a;
     pub(in super::super) const DERIVED_FROM: u16 = 0x000b;
     pub(in super::super) const EVENT_TIME: u16 = 0x000c;
@@ -83,7 +83,7 @@ impl Object {
     /// Checks `bytes` against every rule of the format and computes their digest.
     ///
     /// # Errors
-    /// The first broken rule.
+    /// The first rule that the bytes break.
     #[doc(hidden)]
     pub fn decode(bytes: Bytes, suite: HashSuite) -> Result<Self, DecodeError> {
         check(&bytes)?;
@@ -206,7 +206,7 @@ impl Object {
         Self::content_digest_in(&self.bytes)
     }
 
-    /// Does the same for bytes that were checked before.
+    /// Does the same as [`Self::content_digest`] for object bytes that were checked before.
     pub(crate) fn content_digest_in(bytes: &[u8]) -> Option<(ContentDigest, u64)> {
         read_content_digest(field_in(bytes, tag::CONTENT_DIGEST)?).ok()
     }
@@ -335,7 +335,7 @@ fn field_in(bytes: &[u8], wanted: u16) -> Option<&[u8]> {
 }
 
 impl PartialEq for Object {
-    /// Returns two objects are equal if their bytes are, with or without the content record.
+    /// Two objects are equal if their bytes are equal, with or without the content record.
     fn eq(&self, other: &Self) -> bool {
         self.bytes == other.bytes
     }

@@ -4,8 +4,8 @@
 //! L3, inside `object`.
 //!
 //! # Invariants
-//! - REF-1: a reference without a commit deletes its name and holds no data about a commit.
-//! - REF-2: only drafts and rejected drafts hold a root and changes, and changes only with a root.
+//! - REF-1: a reference without a commit deletes its name and contains no data about a commit.
+//! - REF-2: only drafts and rejected drafts have a root and changes, and changes require a root.
 //! - REF-3: only a snapshot is in a lane's ring.
 //!
 //! # Format
@@ -282,7 +282,7 @@ impl Reference {
     /// Decodes canonical bytes strictly.
     ///
     /// # Errors
-    /// The first broken rule.
+    /// The first rule that the bytes break.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut fields = Fields::new(bytes, VERSION)?;
         let (mut name, mut time) = (None, None);
@@ -404,13 +404,13 @@ pub fn check_snapshot_name(name: &str) -> Result<()> {
     }
     if bytes.len() >= 8 && bytes.iter().all(u8::is_ascii_hexdigit) {
         return refuse(
-            format!("the snapshot name \"{name}\" could be a digest"),
+            format!("the snapshot name \"{name}\" looks like a digest"),
             "use fewer than 8 characters, or one character that is not a hexadecimal digit",
         );
     }
     if starts_like_a_time(bytes) {
         return refuse(
-            format!("the snapshot name \"{name}\" could be a time"),
+            format!("the snapshot name \"{name}\" looks like a time"),
             "start it with a letter, such as v2026-01-31",
         );
     }

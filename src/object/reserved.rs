@@ -25,7 +25,7 @@ pub enum ReservedTag {
     Links = 0x8003,
     /// The schema of the attributes.
     Schema = 0x8004,
-    /// How far the object may be shared.
+    /// The permitted extent of sharing the object.
     Sensitivity = 0x8005,
     /// A signature over the object.
     Signature = 0x8006,

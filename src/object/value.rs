@@ -224,7 +224,7 @@ pub(super) fn put_entries<'a>(
     Ok(())
 }
 
-/// Whether a decoder builds the values or only checks them, without allocating.
+/// Chooses whether a decoder builds the values or only checks them, without allocating.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keep {
     Value,

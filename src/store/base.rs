@@ -124,7 +124,7 @@ impl Base {
     }
 
     pub(super) fn row(&self, index: usize) -> Result<CommitRow> {
-        let missing = || Error::internal(format!("there is no row {index} in the line of commits"));
+        let missing = || Error::internal(format!("row {index} of the commits does not exist"));
         self.ask(
             |checkpoint| checkpoint.commits().get(index as u64)?.ok_or_else(missing),
             |log| {
@@ -359,7 +359,8 @@ impl FromLog {
             .by_digest
             .get(digest)
             .and_then(|index| self.nodes.get(*index));
-        node.cloned()
-            .ok_or_else(|| Error::corrupt("a node of a damaged checkpoint is in no state of the log"))
+        node.cloned().ok_or_else(|| {
+            Error::corrupt("a node of a damaged checkpoint is missing from every state of the log")
+        })
     }
 }

@@ -126,7 +126,7 @@ impl Store {
     pub(crate) fn head(&self) -> Result<Arc<CommitEntry>> {
         self.head
             .load_full()
-            .ok_or_else(|| Error::corrupt("the log holds no commit"))
+            .ok_or_else(|| Error::corrupt("the log contains no commit"))
     }
 
     /// Returns the tree over all commits up to the head.

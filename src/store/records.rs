@@ -269,7 +269,7 @@ impl Records {
         if digest != row.digest {
             let (seq, wanted) = (row.seq, row.digest);
             return Err(Error::corrupt(format!(
-                "commit {seq} is not {wanted} but {digest}"
+                "commit {seq} should be {wanted} but is {digest}"
             )));
         }
         Ok(CommitEntry {

@@ -66,7 +66,7 @@ impl Contents {
         } else if self.commit.is_none() && !self.gaps.is_empty() {
             "a gap is not followed by a commit"
         } else if self.map_record.is_some() && self.changes_state() {
-            "a batch states a map and changes it too"
+            "a batch contains a map and also changes of it"
         } else {
             return Ok(());
         };
@@ -164,7 +164,7 @@ fn decode(
             RecordKind::Object => {
                 let next = objects.next().copied();
                 let (key, digest) =
-                    next.ok_or_else(|| Error::internal("a batch has more objects than were staged"))?;
+                    next.ok_or_else(|| Error::internal("a batch has more objects than the staged ones"))?;
                 if register {
                     store.records.add_object(digest, record.locator)?;
                 }
@@ -207,7 +207,7 @@ fn decode(
                     place,
                 };
                 if contents.commit.replace(found).is_some() {
-                    return Err(Error::corrupt("a batch holds two commits"));
+                    return Err(Error::corrupt("a batch contains two commits"));
                 }
             }
             RecordKind::Reference => {
@@ -335,16 +335,16 @@ fn check_chain(
         parent = digests.last().copied();
     }
     let rule = match parent {
-        _ if !in_order => "the gap before it does not start at the end of the line of commits",
+        _ if !in_order => "the gap before it does not start after the newest commit",
         None if !commit.parents.is_empty() => "the first commit has a parent",
         Some(parent) if commit.parents.first() != Some(&parent) => "its parent is not the commit before it",
-        _ if commit.seq != history.size() => "its number does not follow its parent's",
+        _ if commit.seq != history.size() => "its seq does not follow its parent's",
         _ if head.is_some_and(|head| commit.time <= head.commit.time) => "its time is not after its parent's",
-        _ if commit.history_root != history.root() => "its history root does not fit the chain",
+        _ if commit.history_root != history.root() => "its history root does not match the chain",
         _ => return Ok(history),
     };
     Err(Error::corrupt(format!(
-        "commit {} does not belong here: {rule}",
+        "commit {} does not continue the log: {rule}",
         commit.seq
     )))
 }
@@ -380,7 +380,7 @@ fn state_of_root(before: &Before<'_>, commit: &Commit) -> Result<NextState> {
         None => {
             let (seq, root) = (commit.seq, commit.root);
             return Err(Error::corrupt(format!(
-                "commit {seq} takes root {root}, which no commit has"
+                "commit {seq} reuses the root {root}, which no commit has"
             )));
         }
     };
@@ -393,7 +393,7 @@ fn state_of_root(before: &Before<'_>, commit: &Commit) -> Result<NextState> {
 
 fn place_of(store: &Store, digest: ObjectDigest) -> Result<u64> {
     let place = store.records.find_trace(digest)?;
-    let place = place.ok_or_else(|| Error::corrupt(format!("version {digest} is linked but not kept")))?;
+    let place = place.ok_or_else(|| Error::corrupt(format!("version {digest} is linked but missing")))?;
     Ok(place.to_u64())
 }
 

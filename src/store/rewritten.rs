@@ -111,7 +111,7 @@ impl MapRecord {
         });
         if map_record.whole != whole {
             return Err(DecodeError::Invalid(
-                "a batch states a whole map and a difference",
+                "a batch contains a whole map and a difference",
             ));
         }
         for bytes in codec::as_arrays::<MAP_ENTRY_BYTES>(&record.body)? {
@@ -121,10 +121,12 @@ impl MapRecord {
                 .last()
                 .is_some_and(|last| last.key >= entry.key)
             {
-                return Err(DecodeError::Invalid("the key paths do not rise"));
+                return Err(DecodeError::Invalid("the key paths are not in order"));
             }
             if whole && entry.digest.is_none() {
-                return Err(DecodeError::Invalid("a whole map holds an id without a version"));
+                return Err(DecodeError::Invalid(
+                    "a whole map contains an id without a version",
+                ));
             }
             map_record.entries.push(entry);
         }

@@ -56,14 +56,15 @@ impl Store {
             return Ok(trie.clone());
         }
         let base = self.base.as_ref();
-        let base = base.ok_or_else(|| Error::internal("a commit without a state, and no checkpoint"))?;
+        let base =
+            base.ok_or_else(|| Error::internal("a commit has no state, and there is no checkpoint"))?;
         let trie = self.covered_state(base, entry.seq())?;
         if *trie.root(self.suite, crate::trie::Shape::State, self)?.as_bytes()
             != *entry.commit.root.as_bytes()
         {
             let seq = entry.seq();
             return Err(Error::corrupt(format!(
-                "the state of commit {seq} has another root than the commit"
+                "the root of the state of commit {seq} differs from the root in the commit"
             )));
         }
         Ok(entry.trie.get_or_init(|| trie).clone())
@@ -95,7 +96,7 @@ impl Store {
         let mut loaded = self.loaded.lock();
         loaded.runs.push_front(run);
         loaded.runs.truncate(RUNS_KEPT);
-        found.ok_or_else(|| Error::corrupt(format!("commit {seq} is not in the batches up to its own")))
+        found.ok_or_else(|| Error::corrupt(format!("commit {seq} is missing from the batches up to its own")))
     }
 
     /// Returns the state of the newest commit below seq `before` with this root.

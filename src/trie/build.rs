@@ -1,4 +1,4 @@
-//! Builds a trie from many entries at once: sorts them, then makes each node in its final size.
+//! Builds a trie from many entries at once: sorts them, then creates each node in its final size.
 //!
 //! # Layer
 //! L3. Part of trie/.

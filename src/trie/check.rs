@@ -17,13 +17,13 @@ use crate::digest::DIGEST_LEN;
 use crate::error::Result;
 use crate::threads::beside;
 
-/// Entries that justify another thread.
+/// Number of entries that justify another thread.
 const ENTRIES_A_THREAD: u64 = 1 << 14;
 
 /// The children of the top nodes, by digit.
 type ByDigit = [Vec<StoredNode>; 16];
 
-/// Verifies every node below `tops` on at most `threads` threads, and keeps none of them in memory.
+/// Verifies every node below `tops` on at most `threads` threads, and keeps no node in memory.
 ///
 /// # Errors
 /// `Corrupt`, or the error of the source, if a node cannot be loaded or differs from the one that its parent names.

@@ -8,7 +8,7 @@
 //! L3. Part of trie/.
 //!
 //! # Invariants
-//! Changes come in the order of their key paths. The stack holds at most sixteen pairs a level.
+//! Changes come in the order of their key paths. The stack has at most sixteen pairs a level.
 //!
 //! # Format
 //! None.
@@ -94,7 +94,7 @@ impl<'a> Diff<'a> {
             let (old, new) = (entry_of(pair.old.as_ref()), entry_of(pair.new.as_ref()));
             match (old, new) {
                 (Some(one), Some(two)) if one.key != two.key => {
-                    // Two leaves at one position with different keys: a removal and an addition.
+                    // Two leaves at one position with different keys are a removal and an addition.
                     let removed = Pair {
                         old: pair.old,
                         new: None,
@@ -134,8 +134,8 @@ impl<'a> Diff<'a> {
         Ok(None)
     }
 
-    /// Pushes the children of a pair onto the stack. At least one of the pair is a branch. A leaf beside a branch goes
-    /// where its key path leads.
+    /// Pushes the children of a pair onto the stack. At least one of the pair is a branch. A leaf paired with a branch
+    /// joins the child on its key path.
     fn open(&mut self, pair: &Pair) -> Result<()> {
         let Pair { old, new, level } = pair;
         let old_branch = self.branch(old.as_ref(), *level)?;

@@ -78,8 +78,8 @@ fn insert_into_branch(
     Ok(None)
 }
 
-/// Replaces a leaf by the branches that two leaves need: one at the level where their keys part, and one with a single
-/// child at each level above it.
+/// Replaces a leaf by the branches that two leaves need. One branch is at the level where their keys differ. Each level
+/// above it gets a branch with a single child.
 fn split(old: Child, old_entry: &Entry, new: Entry, level: usize) -> Child {
     let parting = parting(old_entry, &new, level);
     let (old_nibble, new_nibble) = (old_entry.key.nibble(parting), new.key.nibble(parting));

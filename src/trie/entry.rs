@@ -15,7 +15,7 @@ pub struct Entry {
     pub key: KeyPath,
     /// The digest of the object's canonical bytes (or of a subtree, for [`Shape::Subtree`]).
     pub digest: [u8; 32],
-    /// Where the object's record is. Kept for the caller; no digest covers it.
+    /// The place of the object's record. Kept for the caller; no digest covers it.
     pub place: u64,
     /// Time of the first write of the id, in microseconds. Kept for the caller; no digest covers it.
     pub created: i64,

@@ -173,7 +173,7 @@ impl Trie {
         Diff::new(self.top.as_ref(), newer.top.as_ref(), source)
     }
 
-    /// Proves that this state holds an object at `key`, or that it holds none.
+    /// Proves that this state has an object at `key`, or that it has none.
     ///
     /// # Errors
     /// As [`Self::get`].

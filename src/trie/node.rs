@@ -11,7 +11,7 @@
 //! TRI-1 to TRI-3; see trie/mod.rs.
 //!
 //! # Format
-//! None: storage uses another layout.
+//! No format: storage uses another layout.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
@@ -83,8 +83,8 @@ impl Child {
         }
     }
 
-    /// Reads a word of the node, to prefetch it while its siblings are read too. Nodes are scattered in memory. Without
-    /// this, an operation on siblings, one after the other, waits for each of them.
+    /// Reads a word of the node, to prefetch it while its siblings are read too. Nodes are scattered in memory, so an
+    /// operation on one sibling after the other would wait for each.
     #[inline]
     pub(super) fn touch(&self) {
         std::hint::black_box(ArcUnion::strong_count(self.union()));
@@ -95,8 +95,8 @@ impl Child {
         self.union().as_second().as_ref().map(ArcBorrow::clone_arc)
     }
 
-    /// Takes the branch out, so that an unshared branch can be edited in place. The caller puts a child back before it
-    /// returns. For a leaf, it takes nothing and returns `None`.
+    /// Removes the branch from its slot, so that an unshared branch can be edited in place. The caller puts a child
+    /// back before it returns. Returns `None` for a leaf.
     pub(super) fn take_branch(&mut self) -> Option<Arc<Branch>> {
         let branch = self.share_branch()?;
         self.0 = None;
@@ -193,7 +193,7 @@ impl Branch {
         &self.children
     }
 
-    /// Returns the children in rising order of their bits. A stored branch shows none until it is loaded.
+    /// Returns the children in rising order of their bits; empty for a stored branch that is not loaded.
     #[inline]
     pub(super) fn slots(&self) -> &[Child] {
         match &self.children {
@@ -269,7 +269,7 @@ impl Branch {
         )
     }
 
-    /// Takes the child of `nibble` out.
+    /// Removes the child of `nibble`.
     pub(super) fn cut(&mut self, nibble: usize) {
         let (position, present) = self.position(nibble);
         debug_assert!(present);
@@ -340,7 +340,7 @@ impl Clone for Branch {
     }
 }
 
-/// Returns the first level, from `level` on, at which two different keys part.
+/// Returns the first level, from `level` on, at which two different keys differ.
 pub(super) fn parting(one: &Entry, two: &Entry, level: usize) -> usize {
     (level..LEVELS)
         .find(|&level| one.key.nibble(level) != two.key.nibble(level))

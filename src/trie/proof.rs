@@ -1,8 +1,8 @@
 //! The parts of a proof, its bytes, and its construction from a trie.
 //!
-//! A proof shows the content of a state with a known root at one key path: an object digest, or nothing. It repeats the
-//! branches on the path and the digests of all children beside the path. From them, a verifier computes the root again.
-//! It needs no object and no id.
+//! A proof shows the content of a state with a known root at one key path: an object digest, or nothing. It contains
+//! the branches on the path and the digests of all children next to the path. From these parts, a verifier computes the
+//! root again. It needs neither an object nor an id.
 //!
 //! # Layer
 //! L3. Part of trie/.

@@ -1,7 +1,7 @@
 //! Copies tries into a storage, and writes each shared node once.
 //!
-//! Nodes come from memory or from the storage that holds them so far, one path at a time. A copy of a wholly stored
-//! trie keeps none of it in memory.
+//! Nodes come from memory or from the storage that holds them so far, one path at a time. A copy of a trie that is
+//! wholly stored keeps no node in memory.
 //!
 //! # Layer
 //! L3. Part of trie/. Writes bytes; the caller decides where.
@@ -95,7 +95,7 @@ impl<'a> Saver<'a> {
             return Ok(StoredNode { place, ..old });
         }
         let digest = child_digest(child, level, self.hasher, self.source)?;
-        // A node with one owner is met once, unless the caller saves its trie again.
+        // The walk meets a node with one owner once, unless the caller saves its trie again.
         let place = if level == 0 || child.is_shared() {
             self.shared(branch, level)?
         } else {

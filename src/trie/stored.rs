@@ -231,7 +231,7 @@ fn compare(node: &StoredNode, digest: &[u8; DIGEST_LEN], count: u64) -> Result<(
     Ok(())
 }
 
-/// Loads a branch, verifies it, and returns the branches directly below it (TRI-4). Keeps none of it in memory.
+/// Loads a branch, verifies it, and returns the branches directly below it (TRI-4). Keeps no node in memory.
 pub(super) fn verify_branch(
     node: &StoredNode,
     level: usize,
@@ -276,7 +276,7 @@ fn take_entry(reader: &mut Reader<'_>) -> Result<Entry, DecodeError> {
     })
 }
 
-/// Computes the digest of a node from its bytes in storage; returns `None` if they are no node.
+/// Computes the digest of a node from its bytes in storage; returns `None` if the bytes are not a node.
 pub fn stored_digest(bytes: &[u8], suite: HashSuite) -> Option<[u8; DIGEST_LEN]> {
     // A branch repeats its level; only its parent knows the right one.
     let level = bytes.get(1).copied().unwrap_or_default();

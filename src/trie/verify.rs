@@ -4,9 +4,9 @@
 //! cannot disagree by pretending another shape. *Counts*: each branch counts as many leaves as its parts allow.
 //! *Digests*: the digests from the end of the path upward give the root.
 //!
-//! The digest of a branch binds its own count. The preimages of its siblings bind theirs. So a proof shows the number
-//! of leaves that the maker of the root claimed, and that the branches on the path agree with it. It does not count the
-//! leaves of siblings.
+//! The digest of a branch binds its own count, and the preimages of its siblings bind theirs. So a proof shows the
+//! number of leaves that the maker of the root claimed, and that the branches on the path agree with it. It does not
+//! count the leaves of siblings.
 //!
 //! # Layer
 //! L3. Part of trie/; uses only the proof and the node digests.
@@ -27,9 +27,9 @@ use crate::digest::{HashSuite, KeyPath, Root};
 /// The statement of a valid proof.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Proven {
-    /// The state holds the object with this digest at the key.
+    /// The state has the object with this digest at the key.
     Present([u8; 32]),
-    /// The state holds nothing at the key.
+    /// The state has no object at the key.
     Absent,
 }
 
@@ -38,7 +38,7 @@ pub enum Proven {
 pub enum ProofError {
     /// The proof uses another hash.
     Algorithm,
-    /// The path is too long, has branches in an empty state, or has none before an empty slot.
+    /// The path is too long, has branches in an empty state, or has no branch before an empty slot.
     Length,
     /// The branch at this level lacks the child on the key's path, or has a child where the path ends.
     Slot {
@@ -138,9 +138,9 @@ fn check_shape(proof: &Proof, key: &KeyPath) -> Result<(), ProofError> {
     Ok(())
 }
 
-/// Checks the counts from the end upward. The leaves beside the path fit into the siblings; each sibling has at least
-/// one, and at most as many as the levels below allow. A branch has two or more leaves. A branch whose only child is a
-/// leaf is superfluous.
+/// Checks the counts from the end upward. The leaves outside the path fit into the siblings: each sibling has at least
+/// one leaf, and at most the capacity of the levels below it. A branch has two or more leaves. A branch whose only
+/// child is a leaf is superfluous.
 fn check_counts(proof: &Proof) -> Result<(), ProofError> {
     let mut below = match proof.terminal {
         Terminal::Leaf { .. } => 1,

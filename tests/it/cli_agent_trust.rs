@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::program::{Folder, text};
 
-/// A store with a pinned rule and a fact from outside.
+/// Returns a store with a pinned rule and an untrusted fact.
 fn store() -> Folder {
     let folder = Folder::new();
     for line in [
@@ -228,7 +228,7 @@ fn a_block_from_outside_comes_back_from_its_file_as_what_it_was() {
     let origin = |id: &str| text(&folder.json(&["get", id])["origin"]);
     assert_eq!(origin("blocks/tone"), "tool_external");
     assert_eq!(origin("blocks/mine"), "direct_user");
-    // An import that took nothing is a failure.
+    // An import that imported nothing is a failure.
     folder.write("bad/other.md", "no header");
     assert_eq!(folder.run(&["import", "bad"]).code, 1);
     folder.write("bad/good.md", "---\n---\n\nSay no\n");
@@ -288,7 +288,7 @@ fn a_transcript_that_breaks_off_says_what_was_kept() {
     );
     assert_eq!(broken.code, 1, "{broken:?}");
     let told: Value = serde_json::from_str(&broken.err).unwrap();
-    let kept = "kept the batches before it: 2 lines, up to seq 1; send the lines from 3 on again";
+    let kept = "the batches before it are stored: 2 lines, up to seq 1; send the lines from 3 on again";
     assert_eq!(told["notes"][0], kept, "{told}");
     assert!(text(&told["error"]["message"]).starts_with("line 4"), "{told}");
     assert_eq!(folder.stream(&["list", "--kind", "entry"]).len(), 2);

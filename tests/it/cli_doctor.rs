@@ -21,7 +21,7 @@ fn store() -> Folder {
     folder
 }
 
-/// What `doctor` tells of one file: everything, and only that.
+/// Returns all problems that `doctor` reports for one file.
 fn told(folder: &Folder, file: &str) -> Vec<Value> {
     let found = folder.run(&["doctor", "--json"]).documents();
     let problems = found[0]["problems"].as_array().unwrap().iter();
@@ -31,7 +31,7 @@ fn told(folder: &Folder, file: &str) -> Vec<Value> {
         .collect()
 }
 
-/// Runs a command as a person would who has it from `doctor`.
+/// Runs a command of `doctor`, as a person would.
 fn obey(command: &Value) {
     let ran = Command::new("sh").args(["-c", &text(command)]).status();
     assert!(ran.unwrap().success(), "{command}");
@@ -60,7 +60,7 @@ fn creation_takes_nothing_over_that_no_creation_left() {
         );
         assert_eq!(bytes_below(&folder.store()), before, "{name}");
     }
-    // A folder of something else that has one of that name is no damaged store, and becomes none.
+    // Another program's folder with one of these names is not a damaged store, and does not become a store.
     let folder = Folder::new();
     folder.write(".treering/log/lost+found/#12", "rescued");
     let before = bytes_below(&folder.store());
@@ -76,7 +76,7 @@ fn creation_takes_nothing_over_that_no_creation_left() {
 
 #[test]
 fn what_somebody_put_beside_a_damaged_store_does_not_make_it_none() {
-    // One sorts before the segments, one behind them.
+    // One name sorts before the segments, the other after them.
     for stray in [".DS_Store", "notes"] {
         let folder = store();
         folder.write(&format!(".treering/log/{stray}"), "");
@@ -146,7 +146,7 @@ fn make(folder: &Folder, kind: Kind, place: &Path) {
         Kind::Link => symlink(folder.path("aside"), place).unwrap(),
         Kind::Pipe => assert!(Command::new("mkfifo").arg(place).status().unwrap().success()),
         Kind::Socket => {
-            // The path of a socket is short: it is made elsewhere and moved.
+            // The path of a socket must be short, so it is created elsewhere and moved.
             let made = std::env::temp_dir().join(format!("treering-{}.sock", std::process::id()));
             drop(fs::remove_file(&made));
             drop(UnixListener::bind(&made).unwrap());

@@ -1,4 +1,4 @@
-//! Every exit code: usage, conflict, damage, the operating system, a store of the future.
+//! Every exit code: usage, conflict, damage, the operating system, a store with a future format.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
@@ -105,7 +105,7 @@ fn nothing_at_all_shows_the_help() {
     assert!(ran.err.contains("treering tour"), "{ran:?}");
 }
 
-/// Holds the lock of the store as another process does; the lock goes with the returned child.
+/// Holds the lock of the store as another process does; the lock is released with the returned child.
 struct Holder(std::process::Child);
 
 impl Drop for Holder {
@@ -152,7 +152,7 @@ fn a_held_lock_is_busy_for_writers_and_nothing_for_readers() {
     assert_eq!(folder.json(&["verify"])["ok"], true);
 }
 
-/// Flips a bit of the body of an object's record.
+/// Flips a bit in the body of an object's record.
 fn damage(store: &Path, content: &str) {
     let find = |bytes: &[u8]| {
         bytes
@@ -227,13 +227,13 @@ fn a_damaged_store_is_read_at_its_last_good_root() {
 
 #[test]
 fn what_can_be_read_of_a_damaged_store_is_exported_in_every_form() {
-    // The one above, and the one below.
+    // First the parent is damaged, then the child.
     for (broken, whole) in [(30, 31), (31, 30)] {
         export_without(broken, whole);
     }
 }
 
-/// Object 31 is a child of object 30.
+/// Exports a store in which one object is damaged; object 31 is a child of object 30.
 fn export_without(broken: usize, whole: usize) {
     let folder = Folder::with_store();
     let content = |number: usize| format!("content {number:02} ").repeat(900);
@@ -383,7 +383,7 @@ fn a_store_of_the_future_is_refused_and_not_touched() {
     let path = folder.store().join("format");
     let mut format = fs::read(&path).unwrap();
     assert_eq!(format.len(), 128);
-    // min_reader follows magic and format; the checksum covers everything before it.
+    // `min_reader` follows magic and format; the checksum covers all bytes before it.
     format[12..16].copy_from_slice(&2_u32.to_le_bytes());
     let checksum = crc32c::crc32c(&format[..124]);
     format[124..].copy_from_slice(&checksum.to_le_bytes());
@@ -425,7 +425,7 @@ fn a_full_device_is_an_output_error_and_a_closed_pipe_is_none() {
     } else {
         println!("skipped: there is no /dev/full here");
     }
-    // CLI-3.
+    // CLI-3: a closed pipe is a success.
     for arguments in [
         &["list", "--json"][..],
         &["list"],

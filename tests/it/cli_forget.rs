@@ -1,4 +1,4 @@
-//! `forget`, `forgotten`, `unforget`, `expire` and `decay`: from one process to the next.
+//! `forget`, `forgotten`, `unforget`, `expire` and `decay`, across processes.
 
 use serde_json::Value;
 

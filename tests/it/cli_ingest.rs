@@ -1,4 +1,4 @@
-//! `ingest`: its answers, and the input that it takes or refuses.
+//! `ingest`: its answers, and accepted and refused input.
 
 use crate::program::{Folder, check_fields, column, text};
 
@@ -173,7 +173,7 @@ fn one_file_is_one_document_however_its_path_is_given() {
         assert_eq!(done["roots"], serde_json::json!(["in/notes.org"]), "{path}");
         assert_eq!(done["objects"], 4, "{path}");
     }
-    // Beyond the current folder a path is known in full, whichever form is given.
+    // Outside the current folder, a document has an absolute path for any given form of it.
     let other = tempfile::tempdir().unwrap();
     let outside = other.path().canonicalize().unwrap().join("far.md");
     std::fs::write(&outside, "# Far\n").unwrap();
@@ -201,7 +201,7 @@ fn documents_whose_files_are_gone_are_told_and_removed_on_demand() {
     let root = folder.root();
     let told = folder.json(&["ingest", "in/c.md"]);
     assert_eq!(told["missing"], serde_json::json!([]), "no folder was given");
-    // A document that exists and was not read is not missing.
+    // A document that exists but was not read is not missing.
     let told = folder.json(&["ingest", "--format", "org", "in"]);
     assert_eq!(told["missing"], serde_json::json!(["in/a.org", "in/sub/b.md"]));
     assert_eq!((&told["removed"], folder.root()), (&serde_json::json!(0), root));
@@ -224,7 +224,7 @@ fn documents_whose_files_are_gone_are_told_and_removed_on_demand() {
     let ran = folder.run(&["ingest", ".", "--prune", "."]);
     assert!(
         ran.err
-            .contains("removed, as there are no files for 1 document in /"),
+            .contains("removed, because their files are missing: 1 document in /"),
         "{ran:?}"
     );
     assert!(ran.err.contains(": inner.md"), "{ran:?}");
@@ -306,7 +306,7 @@ fn what_the_memory_does_not_take_is_named_and_can_be_left_out() {
     let error = folder.refused(1, &["ingest", "in"]);
     assert!(text(&error["hint"]).contains("--skip-bad"), "{error}");
     assert!(!folder.store().exists(), "a refused first write makes no store");
-    // Into a store that is made for it, and into one that is there.
+    // Once into a new store, and once into an existing one.
     for _ in 0..2 {
         let answer = folder.json(&["ingest", "in", "--skip-bad"]);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! `put`, `get`, `list`, `history`, `remove`: their documents against the contract.
+//! `put`, `get`, `list`, `history`, `remove`: compares their documents with the contract.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Output for people (help, colours, tables), and that programs never see it.
+//! Output for people (help, colours, tables), which programs never see.
 
 use crate::program::{Folder, Ran};
 
@@ -92,7 +92,7 @@ fn tables_are_aligned() {
     assert_eq!(columns, [18, 18], "{}", ran.out);
 }
 
-/// The screen of a terminal of this width; `None` without the program `script`.
+/// Returns the screen of a terminal with this width; `None` without the program `script`.
 fn on_terminal(folder: &Folder, columns: usize, arguments: &str) -> Option<String> {
     let program = env!("CARGO_BIN_EXE_treering");
     let line = format!("stty cols {columns}; {program} {arguments}");

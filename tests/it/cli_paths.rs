@@ -1,7 +1,7 @@
-//! Ids that want to be paths: whatever an id says, no verb makes or changes a file outside of the folder that it was given.
+//! Ids that look like paths: for any id, no verb creates or changes a file outside the given folder.
 //!
-//! The ids are made here, in the manner of the lists that traversal scanners bring: depths, spellings of the way up, targets. With
-//! `TREERING_PATHS=FILE:FILE` the lines of such lists are tried as well.
+//! The ids are generated like the lists of traversal scanners: depths, spellings of the parent folder, targets. With
+//! `TREERING_PATHS=FILE:FILE` the lines of such lists are also tried.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use crate::program::{Folder, bytes_below};
 
-/// Spellings of the way up: plain, doubled, percent-encoded once and twice, overlong, with characters that look alike or end a text.
+/// Spellings of the parent folder: plain, doubled, percent-encoded once and twice, overlong, with look-alike characters
+/// or text terminators.
 const UP: [&str; 22] = [
     "../",
     "..\\",
@@ -36,7 +37,7 @@ const UP: [&str; 22] = [
     ".../",
     "/..",
 ];
-/// The targets of the links.
+/// The paths that an id tries to reach.
 const TARGETS: [&str; 9] = [
     "etc/passwd",
     "etc/passwd%00.md",
@@ -48,7 +49,7 @@ const TARGETS: [&str; 9] = [
     ".git/hooks/post-commit",
     "escaped.md",
 ];
-/// Ids that are a trap by themselves.
+/// Ids that are dangerous by themselves.
 const ALONE: [&str; 24] = [
     "/etc/passwd",
     "/",
@@ -76,7 +77,7 @@ const ALONE: [&str; 24] = [
     ".treering/manifest",
 ];
 
-/// Every id that is tried, once.
+/// Returns every id to try, once.
 fn ids() -> BTreeSet<String> {
     let mut ids: BTreeSet<String> = ALONE.map(str::to_owned).into();
     ids.insert("notes/plain".to_owned());
@@ -100,7 +101,7 @@ fn ids() -> BTreeSet<String> {
     ids
 }
 
-/// Names and times of files that every machine has and this user cannot change.
+/// Returns names and times of files that every machine has and this user cannot change.
 fn surroundings() -> Vec<(String, std::time::SystemTime)> {
     let listed = ["/", "/etc", "/boot", "/root"]
         .into_iter()
@@ -124,7 +125,7 @@ fn lines(lines: impl Iterator<Item = Value>) -> String {
     lines.map(|line| format!("{line}\n")).collect()
 }
 
-/// The folders of `folder` that hold files, other than the store and the home.
+/// Returns the folders of `folder` that hold files, except for the store and the home.
 fn places(folder: &Folder) -> BTreeSet<String> {
     let root = folder.path("");
     let files = bytes_below(&root).into_iter().map(|(path, _)| {
@@ -150,7 +151,7 @@ fn a1_no_id_leads_out_of_the_folder_that_a_verb_was_given() {
     let out = "deep/er/out";
     fs::create_dir_all(folder.path("deep/er")).unwrap();
 
-    // As ids of items, of sessions, and of staged changes.
+    // The ids as those of items, sessions, and staged changes.
     let items = lines(
         ids.iter()
             .map(|id| json!({"id": id, "text": format!("text of {id}"), "kind": "block", "scope": "global"})),
@@ -182,7 +183,7 @@ fn a1_no_id_leads_out_of_the_folder_that_a_verb_was_given() {
         "nothing but the store was written"
     );
 
-    // As names of files.
+    // The ids as names of files.
     for (form, to) in [
         ("blocks", out),
         ("markdown", "deep/er/md"),
@@ -206,7 +207,7 @@ fn a1_no_id_leads_out_of_the_folder_that_a_verb_was_given() {
         "most of these are no names for files: {blocks}"
     );
 
-    // As fields of a file.
+    // The ids as fields of a file.
     let hostile = folder.path("hostile");
     fs::create_dir(&hostile).unwrap();
     for (number, id) in ids.iter().enumerate().step_by(7) {

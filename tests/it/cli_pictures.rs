@@ -1,4 +1,4 @@
-//! `export --format dot|svg|html`: the diagrams it writes, and the calls it refuses.
+//! `export --format dot|svg|html`: the diagrams that it writes, and the calls that it refuses.
 
 use crate::program::Folder;
 

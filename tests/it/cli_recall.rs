@@ -1,10 +1,10 @@
-//! `recall` from outside: hits, omissions, and the answers to a file of queries.
+//! `recall` as a program: hits, omissions, and the answers to a file of queries.
 
 use serde_json::Value;
 
 use crate::program::{Folder, text};
 
-/// Three items of two scopes and two times.
+/// Returns a store with three items in two scopes and at two times.
 fn tea() -> Folder {
     let folder = Folder::new();
     folder.json(&["init"]);
@@ -89,13 +89,13 @@ fn a_file_of_queries_is_answered_line_by_line_in_order() {
     let answers = ran.documents();
     assert_eq!(answers.len(), 2);
     assert_eq!([text(&answers[0]["qid"]), text(&answers[1]["qid"])], ["1", "2"]);
-    // Without a scope of their own they are asked where `recall` asks.
+    // Queries without a scope search the usual scopes of `recall`.
     assert_eq!(ids(&answers[0]), ids(&folder.json(&["recall", "tea"])));
     let all = folder.feed(&["recall", "--queries", "-", "--all-scopes", "--json"], lines);
     assert_eq!(ids(&all.documents()[0]), ["a", "b", "c"]);
     assert_eq!(ids(&answers[1]), ["b"]);
     assert!(answers[0]["ms"].as_f64().is_some());
-    // The item may be in another scope.
+    // The hint would name --all-scopes only if another scope might hold the item.
     assert!(!ran.err.contains("--all-scopes"), "{}", ran.err);
     let none = "{\"qid\":\"1\",\"query\":\"zeppelin\"}\n{\"qid\":\"2\",\"query\":\"zeppelin\",\"scope\":\"project:cafe\"}\n";
     let told = folder.feed(&["recall", "--queries", "-", "--json"], none).err;

@@ -1,10 +1,10 @@
-//! `gc` and `erase`: what they remove, what they keep, and their answers.
+//! `gc` and `erase`: the data that they remove and keep, and their answers.
 
 use serde_json::Value;
 
 use crate::program::{Folder, check_fields};
 
-/// The options of `gc` that leave no commit for its age.
+/// The options of `gc` that keep no commit for its age.
 pub(crate) const THIN: [&str; 8] = [
     "--keep-all",
     "0",
@@ -25,7 +25,7 @@ fn names(value: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// Whether any file of the store holds a text.
+/// Whether any file of the store contains a text.
 fn stands_in_files(folder: &Folder, text: &str) -> bool {
     let mut folders = vec![folder.path(".treering")];
     while let Some(next) = folders.pop() {
@@ -355,7 +355,7 @@ fn gc_asks_before_a_policy_that_keeps_less_than_the_standard_one() {
         );
         assert_eq!(log(), 6);
     }
-    // What keeps as much as the standard policy, or thins nothing, need not be asked for twice.
+    // A policy that keeps as much as the standard one, or thins nothing, needs no --yes.
     for harmless in [
         &["gc"][..],
         &["gc", "--keep-all", "forever"],
@@ -474,7 +474,7 @@ fn what_should_be_nowhere_is_found_wherever_history_has_it() {
         "swordfish",
     ]);
     folder.json(&["snapshot", "swordfish-1", "-m", "after swordfish"]);
-    // In the fields that are no attribute, of versions that no state has any more.
+    // In fields other than attributes, of versions that no state holds any more.
     folder.json(&["put", "swordfish", "--kind", "k"]);
     for (field, value) in [
         ("kind", "swordfish"),
@@ -530,7 +530,7 @@ fn what_should_be_nowhere_is_found_wherever_history_has_it() {
             "reference snapshots/swordfish-1 name"
         ]
     );
-    // A name goes with what it names: the snapshot, and the commit, which retention thins.
+    // A name is removed with its owner: the snapshot, and the commit, which retention thins.
     folder.json(&["snapshot", "--delete", "swordfish-1"]);
     folder.put("d", "later");
     folder.json(&[
@@ -555,7 +555,7 @@ fn an_undo_to_what_somebody_else_erased_says_so() {
         refused["code"] == "erased" && hint.contains("by two") && hint.contains("`restore REV ID`"),
         "{refused}"
     );
-    // Beside what others changed, as a note.
+    // If another lane also changed the object, the refusal is a conflict that names it.
     folder.json(&[
         "put",
         "a",
@@ -568,7 +568,7 @@ fn an_undo_to_what_somebody_else_erased_says_so() {
     ]);
     let refused = folder.refused(3, &["undo", "--session", "one"]);
     assert_eq!(names(&refused["ids"]), ["a"]);
-    // An id that is gone is as the undo of its first version wants it.
+    // The undo of the first version of an id removes it, so it needs no change after an erasure.
     folder.json(&["put", "b", "--kind", "k", "--session", "one"]);
     folder.json(&["erase", "b", "--yes", "--session", "two"]);
     assert_eq!(folder.json(&["undo", "--session", "one"])["removed"], 0);

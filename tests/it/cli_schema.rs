@@ -1,4 +1,4 @@
-//! Schemas that the real output matches, completions, and man pages.
+//! Tests of schemas against the real output, of completions, and of man pages.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::program::{Folder, text};
 
-/// Violations of a schema by a document, for the keywords that the schemas use.
+/// Returns the violations of a schema by a document, for the keywords that the schemas use.
 fn wrong(schema: &Value, found: &Value, at: &str) -> Vec<String> {
     let known = [
         "$schema",
@@ -298,7 +298,7 @@ fn every_verb_answers_as_its_schema_says() {
     assert_eq!(seen, stated, "every schema is held against real output");
 }
 
-/// Holds two facts back, as a gate does; answers their names.
+/// Quarantines two facts, as a gate does, and returns their names.
 fn hold_back_twice(folder: &Folder) -> Vec<String> {
     let memory = treering::Memory::open(folder.path(".treering")).unwrap();
     let hold = |name: &str| {
@@ -361,7 +361,7 @@ fn every_verb_is_listed_once_among_those_that_have_schemas() {
     let refused = Folder::new().refused(1, &["schema", "nothing"]);
     let hint = text(&refused["hint"]);
     let listed: Vec<&str> = hint
-        .strip_prefix("there are schemas of ")
+        .strip_prefix("these verbs have schemas: ")
         .unwrap()
         .split(", ")
         .collect();

@@ -1,5 +1,5 @@
-//! Lines that are committed in batches, while one call of the system fails: what is told of them is so, and who does as told
-//! has all of them in the store (CLI-8).
+//! Lines committed in batches while one system call fails. The messages about them are true, and a user who follows
+//! them has all lines in the store (CLI-8).
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use crate::program::{Folder, Ran, text};
 
-/// Lines of an input, four batches of them.
+/// The number of lines in the input: four batches.
 const LINES: usize = 12;
 
-/// A verb that takes lines.
+/// A verb that reads lines.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Verb {
     Put,
@@ -31,7 +31,7 @@ impl Verb {
         [verb, &["--jsonl", file, "--batch", "3", "--json"]].concat()
     }
 
-    /// The lines that are never stored: one that the scan blocks, and one that it holds back.
+    /// Returns the lines that are never stored: one that the scan blocks, and one that it quarantines.
     fn refused(self) -> BTreeSet<usize> {
         match self {
             Self::Put => BTreeSet::new(),
@@ -56,22 +56,22 @@ impl Verb {
         }
     }
 
-    /// How many of the first `lines` are stored once they were sent.
+    /// Returns how many of the first `lines` are stored after they were sent.
     fn stored_of(self, lines: usize) -> usize {
         lines - self.refused().range(..=lines).count()
     }
 
-    /// How many lines the store has.
+    /// Returns the number of lines in the store.
     fn stored(self, folder: &Folder) -> usize {
         let is_sent = |object: &&Value| match self {
-            // A session is an object too, and no line.
+            // A session is also an object, but not a line.
             Self::Session => object["kind"] == "entry",
             _ => object["id"] != "next",
         };
         folder.stream(&["list"]).iter().filter(is_sent).count()
     }
 
-    /// The lines that an answer says are not stored, where line 1 was line `first` of the input.
+    /// Returns the lines that an answer reports as not stored. Line 1 of this run was line `first` of the input.
     fn refused_in(self, answer: &Value, first: usize) -> BTreeSet<usize> {
         let (list, number, base) = match self {
             Self::Session => ("not_stored", "place", 0),
@@ -83,14 +83,14 @@ impl Verb {
     }
 }
 
-/// The number behind these words.
+/// Returns the number after these words.
 fn number_after(text: &str, words: &str) -> Option<usize> {
     let digits = text.split_once(words)?.1;
     let end = digits.find(|c: char| !c.is_ascii_digit());
     digits[..end.unwrap_or(digits.len())].parse().ok()
 }
 
-/// Runs the program with `input` from a pipe while the call `when` of `calls` fails; nothing if there is no strace.
+/// Runs the program with `input` from a pipe while the call `when` of `calls` fails; `None` without strace.
 fn run_failing(
     folder: &Folder,
     arguments: &[&str],
@@ -105,7 +105,7 @@ fn run_failing(
         .arg(program.get_program())
         .args(program.get_args())
         .current_dir(folder.path("."))
-        // Where cargo says to look for libraries, the loader opens a file in each place.
+        // Cargo sets library paths, and the loader would open a file in each of them.
         .env_clear()
         .env("PATH", "/usr/bin:/bin")
         .env("HOME", folder.path("home"))
@@ -113,12 +113,12 @@ fn run_failing(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let mut child = traced.spawn().ok()?;
-    // A program that fails early does not read it.
+    // A program that fails early does not read its input.
     drop(child.stdin.take()?.write_all(input.as_bytes()));
     Some(Ran::of(&child.wait_with_output().ok()?))
 }
 
-/// How many lines are to be taken for sent: the ones that may be, as the hint and the notes say.
+/// Returns the possible numbers of lines that were sent, by the hint and the notes.
 fn sent_as_told(said: &str) -> Vec<usize> {
     let from = number_after(said, "send the lines from ").map(|from| from - 1);
     let unsure = number_after(said, "those from ").or(number_after(said, "the lines from 1 to ").map(|_| 1));
@@ -130,15 +130,15 @@ fn sent_as_told(said: &str) -> Vec<usize> {
     }
 }
 
-/// Sends all lines in batches of 3 while one call of the system fails, and does with the rest as it is told. Answers what was
-/// told; `None` if nothing failed.
+/// Sends all lines in batches of 3 while one system call fails, and then sends the rest as the messages require.
+/// Returns the messages; `None` if nothing failed.
 fn fail_and_send_rest(verb: Verb, calls: &str, when: usize) -> Option<String> {
     let folder = Folder::with_store();
     let lines: Vec<String> = (1..=LINES).map(|number| verb.line(number)).collect();
     folder.write("lines.jsonl", lines.concat());
     let ran = run_failing(&folder, &verb.arguments("lines.jsonl"), (calls, when), "")?;
     if ran.code == 127 && ran.err.contains("shared librar") {
-        // The program was not even loaded.
+        // The program was not loaded.
         return None;
     }
     assert!([0, 6].contains(&ran.code), "{verb:?}, {calls} {when}: {ran:?}");
@@ -173,8 +173,8 @@ fn fail_and_send_rest(verb: Verb, calls: &str, when: usize) -> Option<String> {
     Some(said)
 }
 
-/// Fails each of these calls in turn; at least so many runs must fail, and one of them say `words`. The ranges leave out the calls
-/// before the first batch, which are many and all alike.
+/// Fails each of these calls in turn. At least `least` runs must fail, and one message must contain `words`. The ranges
+/// omit the calls before the first batch, which are many and alike.
 fn sweep(verb: Verb, calls: &str, range: RangeInclusive<usize>, least: usize, words: &str) {
     if !has_strace() {
         return;
@@ -189,7 +189,7 @@ fn sweep(verb: Verb, calls: &str, range: RangeInclusive<usize>, least: usize, wo
     );
 }
 
-/// Whether the calls of a program can be made to fail here.
+/// Whether system calls can be made to fail here.
 #[expect(clippy::print_stdout, reason = "what a test leaves out is told")]
 fn has_strace() -> bool {
     let put = ["put", "a", "--kind", "note", "--content", "x"];
@@ -204,39 +204,40 @@ fn has_strace() -> bool {
 #[test]
 fn a_put_that_failed_says_which_lines_are_in_and_which_to_send_again() {
     let done =
-        "6 lines of the input are in: do not send them again; the rest is not: send the lines from 7 on";
+        "6 lines of the input are stored: do not send them again; the rest is not: send the lines from 7 on";
     sweep(Verb::Put, "pwrite64", 4..=9, 4, done);
-    let unsure = "3 lines of the input are in: do not send them again; those from 4 to 6 are in too, or none";
+    let unsure =
+        "3 lines of the input are stored: do not send them again; those from 4 to 6 are in too, or none";
     sweep(Verb::Put, "fdatasync", 1..=4, 4, unsure);
 }
 
 #[test]
 fn a_session_that_failed_names_the_entries_that_are_not_in() {
     let done =
-        "4 lines of the input are in: do not send them again; the rest is not: send the lines from 7 on";
+        "4 lines of the input are stored: do not send them again; the rest is not: send the lines from 7 on";
     sweep(Verb::Session, "pwrite64", 4..=10, 4, done);
-    let unsure = "the lines from 1 to 3 are in, or none of them: the next write settles it";
+    let unsure = "the lines from 1 to 3 are stored, or none of them: the next write settles it";
     sweep(Verb::Session, "fdatasync", 1..=2, 2, unsure);
 }
 
 #[test]
 fn lines_that_could_not_be_written_and_those_that_are_not_stored_are_told_apart() {
-    let not_held = "the rest is not: send the lines from 7 on again; what the scan held back may not be kept";
+    let not_held = "the rest is not: send the lines from 7 on again; quarantined content may not be kept";
     sweep(Verb::Remember, "pwrite64", 4..=12, 5, not_held);
-    let whole = "7 lines of the input are in: do not send them again; those from 10 to 12 are in too, or none of them: the next \
+    let whole = "7 lines of the input are stored: do not send them again; those from 10 to 12 are stored too, or none of them: the next \
                  write settles it, so look at `treering log` after one before you send those again\" line 2";
     sweep(Verb::Remember, "fdatasync", 4..=5, 2, whole);
 }
 
 #[test]
 fn a_batch_that_is_in_is_in_though_the_next_one_cannot_be_begun() {
-    let kept = "kept the batches before it: 2 lines, up to seq 1; send the lines from 4 on again";
+    let kept = "the batches before it are stored: 2 lines, up to seq 1; send the lines from 4 on again";
     sweep(Verb::Remember, "pread64", 20..=34, 10, kept);
 }
 
 #[test]
 fn a_batch_that_is_in_is_in_though_no_file_can_be_opened_for_the_next_one() {
-    let kept = "kept the batches before it: 2 lines, up to seq 1; send the lines from 4 on again";
+    let kept = "the batches before it are stored: 2 lines, up to seq 1; send the lines from 4 on again";
     sweep(Verb::Remember, "openat", 38..=54, 8, kept);
 }
 
@@ -266,7 +267,7 @@ fn who_sends_through_a_pipe_hears_that_there_may_be_more() {
     );
     let told = hint(3, "lines.jsonl");
     assert!(
-        told.starts_with("the change is done: do not do it again; "),
+        told.starts_with("the change is committed: do not repeat it; "),
         "{told}"
     );
 }

@@ -1,4 +1,4 @@
-//! Which store is meant; `init`, `head`, `stats`, `verify`.
+//! The choice of the store; `init`, `head`, `stats`, `verify`.
 
 use std::fs;
 
@@ -25,7 +25,7 @@ fn init_makes_a_store_once() {
     assert!(folder.path("other/place/format").exists());
 }
 
-/// A store that everything which makes files has passed over: writers, a checkpoint, a collection, an erasure.
+/// Returns a store with every kind of file: after writes, a checkpoint, a garbage collection and an erasure.
 fn store_with_all_its_files() -> Folder {
     let folder = Folder::with_store();
     let line = |number| {

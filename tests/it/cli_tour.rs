@@ -1,4 +1,4 @@
-//! `tour`: the main job, told and checked.
+//! `tour`: its output and its results.
 
 use std::fs;
 

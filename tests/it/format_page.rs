@@ -1,4 +1,4 @@
-//! The hex examples of docs/format.md, decoded: the page cannot drift from the code.
+//! Decodes the hex examples of docs/format.md, so that the page cannot drift from the code.
 //!
 //! An example is a fenced block with the info string `hex` and a name. In its lines `;` starts a comment, and `00*24`
 //! means 24 bytes of 00. A test here decodes every block of the page.
@@ -34,7 +34,7 @@ fn page() -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/format.md")).unwrap()
 }
 
-/// The name and bytes of every example, in the order of the page.
+/// Returns the name and bytes of every example, in the order of the page.
 fn examples(page: &str) -> Vec<(String, Vec<u8>)> {
     let mut examples = Vec::new();
     let mut lines = page.lines();
@@ -49,7 +49,7 @@ fn examples(page: &str) -> Vec<(String, Vec<u8>)> {
     examples
 }
 
-/// The byte of a word, repeated for `*` and a number.
+/// Returns the byte of a word, repeated by the number after `*`.
 fn bytes_of(word: &str) -> Vec<u8> {
     let (byte, count) = word.split_once('*').unwrap_or((word, "1"));
     from_hex(byte)
@@ -179,7 +179,7 @@ fn the_reference_is_what_its_comments_say() {
     }
 }
 
-/// The store of the page, with byte `damage` of the example `damaged` changed.
+/// Returns the store of the page; with `damaged`, one byte of this example is changed.
 fn example_store(damaged: Option<(&str, usize)>) -> Arc<dyn Disk> {
     let disk = MemDisk::new();
     let file = |name: &str, parts: &[&str], length: usize| {
@@ -203,7 +203,7 @@ fn example_store(damaged: Option<(&str, usize)>) -> Arc<dyn Disk> {
     Arc::new(disk)
 }
 
-/// The findings of a check, or the error that refuses the store.
+/// Returns the findings of a check, or the error that refuses the store.
 fn findings(disk: Arc<dyn Disk>) -> Vec<String> {
     let mut findings = Vec::new();
     let result = Log::check(disk, LogOptions::default(), None, &mut |item| {
@@ -248,7 +248,7 @@ fn the_files_of_a_store_are_read_as_their_comments_say() {
     assert_eq!(log.size(), (1, 4304));
 }
 
-/// So the test above would have seen a wrong byte in any example, whatever a reader makes of it.
+/// Shows that the test above detects a wrong byte in any example.
 #[test]
 fn a_wrong_byte_in_any_file_is_found() {
     for name in ["format", "live", "manifest", "segment", "frame", "seal"] {

@@ -1,4 +1,4 @@
-//! The stores in tests/fixtures/stores, which every version must be able to read and to go on with.
+//! The stores in tests/fixtures/stores, which every version must be able to read and to extend.
 
 use std::fs;
 use std::path::{Path, PathBuf};

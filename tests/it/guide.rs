@@ -16,7 +16,7 @@ struct Step {
     shown: Vec<String>,
 }
 
-/// A page as text between steps.
+/// A part of a page: a step, or the text between steps.
 enum Part {
     Text(String),
     Step(Step),
@@ -47,7 +47,7 @@ fn parts(page: &str) -> Vec<Part> {
     parts
 }
 
-/// The page with other outputs.
+/// Returns the page with new outputs.
 fn page_of(parts: &[Part]) -> String {
     let mut page = String::new();
     for part in parts {

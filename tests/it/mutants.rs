@@ -1,8 +1,9 @@
-//! The tests of durability must be able to fail: changes of the source that break a promise, and the tests that see it.
+//! Checks that the tests of durability can fail: changes of the source that break a promise, and the tests that detect
+//! them.
 //!
 //! Every run checks that each change still fits the source. `cargo durability-mutants` applies all of them to a copy of
-//! the tree, each behind a switch so that one build serves for all, and runs the tests against each. Nothing of this is in
-//! the crate itself.
+//! the tree and runs the tests for each. A switch for each change makes one build enough. The crate itself contains no
+//! such code.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,13 +14,13 @@ use std::process::Command;
 struct Mutant {
     what: &'static str,
     file: &'static str,
-    /// A text that the file has once and that locates the change; it contains `from`.
+    /// A text that occurs once in the file and locates the change; it contains `from`.
     place: &'static str,
-    /// Whole statements, or a whole expression.
+    /// The text to replace: whole statements, or a whole expression.
     from: &'static str,
     /// The replacement, of the same type.
     to: &'static str,
-    /// The tests of which one is to fail.
+    /// The tests, at least one of which must fail.
     caught_by: &'static str,
 }
 
@@ -43,7 +44,7 @@ const CRASH: &str = "log::tests::crash";
 const DAMAGE: &str = "log::tests::damage";
 const CAMPAIGN: &str = "campaign";
 
-/// The changes.
+/// The mutants: changes of the source that the tests must detect.
 const MUTANTS: [Mutant; 31] = [
     mutant(
         "skip fdatasync",
@@ -351,7 +352,7 @@ fn every_mutant_fits_the_source() {
     }
 }
 
-/// The tree with every mutant in it, each behind a switch.
+/// Writes a copy of the tree with every mutant in it, each with a switch.
 fn mutated(folder: &Path) {
     for part in [
         "src",
@@ -378,7 +379,7 @@ fn mutated(folder: &Path) {
         let text = files
             .entry(mutant.file)
             .or_insert_with(|| fs::read_to_string(root().join(mutant.file)).unwrap());
-        // A place that an earlier mutant changed still holds the source, in the branch behind its switch.
+        // If an earlier mutant changed this place, the source is still in the `else` branch of its switch.
         let Mutant { place, from, to, .. } = mutant;
         let (open, close) = if from.ends_with(';') || from.starts_with("//") {
             ("{", "}")

@@ -1,9 +1,9 @@
-//! The page of bugs of others names tests that exist.
+//! Checks that the page about bugs of other systems names existing tests.
 
 use std::fs;
 use std::path::Path;
 
-/// The tests that a page names: `path::name` in backticks.
+/// Returns the tests that a page names: `path::name` in backticks.
 fn named(page: &str) -> Vec<(&str, &str)> {
     let codes = page.split('`').skip(1).step_by(2);
     codes
@@ -16,7 +16,7 @@ fn named(page: &str) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// Those of them that `read` does not find in their file.
+/// Returns the tests whose file, as `read` returns it, does not contain them.
 fn missing(page: &str, read: impl Fn(&str) -> Option<String>) -> Vec<String> {
     let is_there =
         |path: &str, name: &str| read(path).is_some_and(|text| text.contains(&format!("fn {name}(")));

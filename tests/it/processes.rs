@@ -1,5 +1,6 @@
-//! Several processes on one store: writers take turns and lose nothing, however they end; readers see whole commits
-//! and never write; one process holds the lock. The rounds are in `tests/soak/rounds.rs`; here is their quick tier.
+//! Several processes on one store. Writers take turns and lose nothing, even if they are killed; readers see whole
+//! commits and never write; one process holds the lock. The rounds are in `tests/soak/rounds.rs`; these tests are the
+//! short version.
 
 #[path = "../soak/rounds.rs"]
 mod rounds;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use treering::upkeep::VerifyDepth;
 use treering::{ErrorKind, Id, Kind, Memory, NewObject, Options, Writer};
 
-/// How this binary is started as a child.
+/// The arguments that start this binary as a child.
 const CHILD: [&str; 3] = ["processes::child_process", "--exact", "--nocapture"];
 
 /// The role of a child process. Without a role it does nothing.
@@ -62,7 +63,7 @@ fn impatient() -> Options {
     Options::new().wait(Duration::from_millis(30))
 }
 
-/// A new store in a folder of its own.
+/// Returns a new store in its own folder.
 fn store() -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
@@ -97,7 +98,7 @@ fn one_process_holds_the_lock_until_it_ends_however_it_ends() {
 #[test]
 fn a_holder_text_with_the_number_of_another_process_holds_nothing() {
     let (_folder, store) = store();
-    // As after a crash and a start of the machine: the number now belongs to a process that lives, this one.
+    // As after a crash and a reboot: the number now belongs to a living process, this one.
     let mut text = fs::read(store.join("lock")).unwrap();
     let holder = format!("process {}", std::process::id());
     text.resize(text.len().max(256), 0);
@@ -117,7 +118,7 @@ fn a_lock_file_that_is_replaced_lets_no_second_holder_write() {
     first.put(note("a"), &Writer::user()).unwrap();
     fs::remove_file(store.join("lock")).unwrap();
     fs::write(store.join("lock"), "").unwrap();
-    // The holder of the old file notices before it writes; nothing that was acknowledged is touched.
+    // The holder of the old file detects the change before it writes; acknowledged commits are intact.
     let second = rounds::holder(&CHILD, &store, 1);
     let refused = first.put(note("b"), &Writer::user()).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Poisoned, "{refused:?}");
@@ -193,7 +194,7 @@ fn a_busy_store_says_who_holds_it() {
     let first = Options::new().exclusive(true).create(&store).unwrap();
     first.put(note("a"), &Writer::user()).unwrap();
     let before = fs::read(store.join("log/00000001.seg")).unwrap();
-    // Another process: the same binary as a writer with no patience would do the same; the lock file is enough.
+    // The lock file is enough for this check; another process without waiting time would do the same.
     let lock = fs::File::open(store.join("lock")).unwrap();
     assert!(matches!(lock.try_lock(), Err(fs::TryLockError::WouldBlock)));
     assert_eq!(fs::read(store.join("log/00000001.seg")).unwrap(), before);

@@ -1,4 +1,4 @@
-//! Runs the built program in a folder of its own and looks at everything that comes out.
+//! Runs the built program in its own folder and checks all of its output.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A folder with nothing in it, no store above it and a home of its own.
+/// An empty folder with its own home, and no store above it.
 pub(crate) struct Folder {
     folder: TempDir,
 }
@@ -23,21 +23,21 @@ pub(crate) struct Ran {
 }
 
 impl Folder {
-    /// An empty folder.
+    /// Creates an empty folder.
     pub(crate) fn new() -> Self {
         Self {
             folder: tempfile::tempdir().unwrap(),
         }
     }
 
-    /// A folder with a store in `.treering`.
+    /// Creates a folder with a store in `.treering`.
     pub(crate) fn with_store() -> Self {
         let folder = Self::new();
         folder.json(&["init"]);
         folder
     }
 
-    /// A path in the folder.
+    /// Returns a path in the folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -49,7 +49,7 @@ impl Folder {
         fs::write(path, text).unwrap();
     }
 
-    /// The program, about to run in the folder.
+    /// Returns the program as a command that is ready to run in the folder.
     pub(crate) fn command<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_treering"));
         command
@@ -63,12 +63,12 @@ impl Folder {
         command
     }
 
-    /// Runs the program, whatever comes out.
+    /// Runs the program, with any outcome.
     pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Ran {
         Ran::of(&self.command(arguments).output().unwrap())
     }
 
-    /// Runs the program with something on its standard input.
+    /// Runs the program with this standard input.
     pub(crate) fn feed(&self, arguments: &[&str], input: impl AsRef<[u8]>) -> Ran {
         let mut command = self.command(arguments);
         let mut child = command
@@ -79,7 +79,7 @@ impl Folder {
             .unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let input = input.as_ref().to_owned();
-        // A program that refuses early does not read all of it.
+        // A program that refuses early does not read all of its input.
         let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
         let output = child.wait_with_output().unwrap();
         writer.join().unwrap();
@@ -93,7 +93,7 @@ impl Folder {
         documents.remove(0)
     }
 
-    /// Runs the program with `--json`; it must succeed with documents, a line each.
+    /// Runs the program with `--json`; it must succeed with one document on each line.
     pub(crate) fn stream(&self, arguments: &[&str]) -> Vec<Value> {
         let ran = self.run(&with_json(arguments));
         assert_eq!(ran.code, 0, "{arguments:?}: {ran:?}");
@@ -110,17 +110,17 @@ impl Folder {
         self.json(&["put", id, "--kind", "note", "--content", content])
     }
 
-    /// The root of the head.
+    /// Returns the root of the head.
     pub(crate) fn root(&self) -> String {
         text(&self.json(&["head"])["root"])
     }
 
-    /// The number of the head's commit.
+    /// Returns the seq of the head.
     pub(crate) fn seq(&self) -> u64 {
         self.json(&["head"])["seq"].as_u64().unwrap()
     }
 
-    /// The folder of the store.
+    /// Returns the folder of the store.
     pub(crate) fn store(&self) -> PathBuf {
         self.path(".treering")
     }
@@ -128,7 +128,7 @@ impl Folder {
 
 fn with_json<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
     let mut arguments = arguments.to_vec();
-    // Before a `--`, which ends the options.
+    // The option is inserted before a `--`, which ends the options.
     let at = arguments
         .iter()
         .position(|argument| *argument == "--")
@@ -147,13 +147,13 @@ impl Ran {
         }
     }
 
-    /// The documents on standard output; every line must be one (CLI-2).
+    /// Returns the documents on standard output; every line must be one (CLI-2).
     pub(crate) fn documents(&self) -> Vec<Value> {
         let parse = |line: &str| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}"));
         self.out.lines().map(parse).collect()
     }
 
-    /// The error on standard error, which must be the only thing there.
+    /// Returns the error on standard error, which must have no other output.
     pub(crate) fn refusal(&self, code: i32) -> Value {
         assert_eq!(self.code, code, "{self:?}");
         self.documents();
@@ -169,7 +169,7 @@ impl Ran {
     }
 }
 
-/// The text of a JSON string.
+/// Returns the text of a JSON string.
 pub(crate) fn text(value: &Value) -> String {
     value
         .as_str()
@@ -177,13 +177,13 @@ pub(crate) fn text(value: &Value) -> String {
         .to_owned()
 }
 
-/// The texts of a field in a stream.
+/// Returns the texts of a field in a stream.
 pub(crate) fn column(documents: &[Value], field: &str) -> Vec<String> {
     documents.iter().map(|document| text(&document[field])).collect()
 }
 
-/// Checks that a document has exactly these fields of the contract with these types, and maybe more:
-/// `d` digest, `s` text, `n` number, `t` time, `l` list, `m` map, `b` boolean; `?` behind it allows null.
+/// Checks that a document has at least these fields of the contract, with these types: `d` digest, `s` text, `n`
+/// number, `t` time, `l` list, `m` map, `b` boolean; a `?` after the type allows null.
 pub(crate) fn check_fields(document: &Value, fields: &[(&str, &str)]) {
     let map = document
         .as_object()
@@ -213,7 +213,7 @@ fn is_digest(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// RFC 3339 in UTC with six digits.
+/// Whether a text is an RFC 3339 time in UTC with six decimal places.
 fn is_time(text: &str) -> bool {
     let pattern = "dddd-dd-ddTdd:dd:dd.ddddddZ";
     let fits = |(found, wanted): (char, char)| {
@@ -226,7 +226,7 @@ fn is_time(text: &str) -> bool {
     text.len() == pattern.len() && text.chars().zip(pattern.chars()).all(fits)
 }
 
-/// The files below a folder with their bytes, to see that nothing was touched.
+/// Returns the files below a folder with their bytes, to check that nothing was changed.
 pub(crate) fn bytes_below(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     let mut waiting = vec![folder.to_owned()];

@@ -1,4 +1,4 @@
-//! Results of the long runs, one a line: kind, number, source commit, counts, seconds.
+//! The results of the long runs, one on each line: kind, number, source commit, counts, seconds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::{Map, Value, json};
 
-/// One piece of work.
+/// The result of one piece of work.
 pub(crate) struct Entry {
     what: String,
     number: u64,
@@ -41,7 +41,7 @@ impl Entry {
         }
     }
 
-    /// As a line for people.
+    /// Returns the entry as a line for people.
     pub(crate) fn line(&self) -> String {
         let counts: String = self
             .counts
@@ -52,16 +52,16 @@ impl Entry {
     }
 }
 
-/// The file of all pieces.
+/// The file with all entries.
 pub(crate) struct Ledger {
     path: String,
-    /// The commit of the sources, to keep figures of different sources apart.
+    /// The commit of the sources, to separate results of different sources.
     sources: String,
     entries: Vec<Value>,
     done: BTreeSet<(String, u64)>,
 }
 
-/// The sum over the pieces of one kind.
+/// The sum over the entries of one kind.
 #[derive(Default)]
 struct Sum<'a> {
     pieces: u64,
@@ -91,7 +91,7 @@ impl Ledger {
     pub(crate) fn open(path: String) -> Self {
         let sources = sources();
         let text = std::fs::read_to_string(&path).unwrap_or_default();
-        // A line that was cut off when the machine stopped is left out.
+        // A line that was cut off when the machine stopped is skipped.
         let entries: Vec<Value> = text
             .lines()
             .filter_map(|line| serde_json::from_str(line).ok())
@@ -110,7 +110,7 @@ impl Ledger {
         }
     }
 
-    /// Whether these sources have done it.
+    /// Whether these sources have already done this piece of work.
     pub(crate) fn has(&self, what: &str, number: u64) -> bool {
         self.done.contains(&(what.to_owned(), number))
     }
@@ -130,7 +130,7 @@ impl Ledger {
         self.entries.push(line);
     }
 
-    /// Sums by kind of work.
+    /// Returns the sums by kind of work.
     pub(crate) fn report(&self) -> String {
         let mut sums: BTreeMap<&str, Sum<'_>> = BTreeMap::new();
         let mut all_sources = BTreeSet::new();

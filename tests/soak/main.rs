@@ -1,7 +1,7 @@
 //! The long runs: `cargo soak crash|fault|kills|puts|readers|report`, see docs/testing.md.
 //!
-//! Each piece of work adds a line to a ledger (JSON lines), so that runs can be stopped at any time, go on where they
-//! stopped, be cut into shards, and be added up over days.
+//! Each piece of work adds a line to a ledger (JSON Lines). Runs can therefore be stopped at any time, resumed, split
+//! into shards, and summed over days.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -76,7 +76,7 @@ fn parse() -> Result<Asked, String> {
     })
 }
 
-/// Does one seed or round.
+/// Runs one seed or round.
 fn work(what: &str, number: u64) -> Result<Entry, String> {
     let started = Instant::now();
     let mut entry = Entry::of(what, number);
@@ -92,7 +92,7 @@ fn work(what: &str, number: u64) -> Result<Entry, String> {
         }
         _ => {
             let round = std::panic::catch_unwind(|| match what {
-                // A store lives for 25 rounds, so they are one piece.
+                // A store is used for 25 rounds, so they are one piece of work.
                 "kills" => {
                     let killed = rounds::kill_rounds(&[], number * 25..(number + 1) * 25);
                     vec![

@@ -1,7 +1,8 @@
-//! Real processes on a real folder: killed at random times, writing side by side, racing to create, reading meanwhile.
+//! Real processes on a real folder: killed at random times, writing concurrently, racing to create, reading during
+//! writes.
 //!
 //! A child is the same binary, and the environment names its role. A client logs its calls to a file outside the store,
-//! which outlives its process: `s ID` before a put, `a ID SEQ ROOT` when it returned.
+//! which outlives its process. The log has `s ID` before a put, and `a ID SEQ ROOT` after it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,16 +19,16 @@ const ROLE: &str = "TREERING_TEST_ROLE";
 const STORE: &str = "TREERING_TEST_STORE";
 const NUMBER: &str = "TREERING_TEST_NUMBER";
 
-/// Clients that write at the same time and are killed.
+/// The number of clients that write at the same time and are killed.
 const CLIENTS: usize = 4;
-/// Rounds on one store.
+/// The number of rounds on one store.
 const ROUNDS_A_STORE: u64 = 25;
-/// A segment of the children's stores: small, so that they rotate.
+/// The segment size of the children's stores; small, so that segments rotate.
 const SEGMENT_BYTES: u32 = 64 << 10;
-/// Ids that the writers under readers write over and over.
+/// The number of ids that the writers overwrite while readers run.
 const READ_IDS: usize = 500;
 
-/// Starts this binary again in a role. `arguments` lead to [`play`], if more than the role does.
+/// Starts this binary again in a role. `arguments` lead to [`play`], if the role is not enough.
 fn start(arguments: &[&str], role: &str, store: &Path, number: usize) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(arguments)
@@ -70,7 +71,7 @@ fn note(id: &str, content: String) -> NewObject {
     object
 }
 
-/// A content that its id determines, from a few bytes to a record of its own.
+/// Returns a content that depends on its id, from a few bytes to a separate content record.
 fn content_of(id: &str) -> String {
     let length = id.bytes().fold(7_usize, |sum, byte| {
         sum.wrapping_mul(31).wrapping_add(usize::from(byte))
@@ -83,7 +84,7 @@ fn content_of(id: &str) -> String {
     format!("{id} {}", "x".repeat(length))
 }
 
-/// The folder beside a store for the logs of its clients.
+/// Returns the folder for the logs of a store's clients.
 fn acks(store: &Path) -> PathBuf {
     store.with_file_name("acks")
 }
@@ -95,7 +96,7 @@ fn spread(seed: &mut u64, bound: u64) -> u64 {
     (*seed >> 33) % bound.max(1)
 }
 
-// Roles of children.
+// The roles of child processes.
 
 fn be_killed(store: &Path, number: usize) {
     let (memory, _) = options().open_or_create(store).unwrap();
@@ -107,7 +108,7 @@ fn be_killed(store: &Path, number: usize) {
         .append(true)
         .open(&name)
         .unwrap();
-    // The kill before may have cut a line: that one is ended, and an empty one follows.
+    // The kill before may have cut a line. This ends the line, and adds an empty one.
     file.write_all(b"\n\n").unwrap();
     for count in first.. {
         let id = format!("k/{number}/{count}");
@@ -124,9 +125,9 @@ fn be_killed(store: &Path, number: usize) {
     }
 }
 
-/// Puts of each of the sixteen writers.
+/// The number of puts by each of the sixteen writers.
 pub(crate) const PUTS: usize = 250;
-/// Processes that put, or race to create, at the same time.
+/// The number of processes that put, or race to create, at the same time.
 pub(crate) const PROCESSES: usize = 16;
 
 fn put_many(store: &Path, number: usize) {
@@ -141,7 +142,7 @@ fn put_many(store: &Path, number: usize) {
     }
 }
 
-/// Reads until every put is there; the number of commits never falls and every state is whole.
+/// Reads until every put is stored. The number of commits never falls and every state is complete.
 fn follow(store: &Path) {
     let memory = Options::new().read_only(true).open(store).unwrap();
     let (mut seen, goal) = (0, (PROCESSES * PUTS) as u64);
@@ -159,7 +160,7 @@ fn follow(store: &Path) {
 }
 
 fn create_and_put(store: &Path, number: usize) {
-    // All of them start when the last one is there.
+    // All processes start once the last one is ready.
     let ready = store.with_file_name("ready");
     fs::write(ready.join(number.to_string()), "").unwrap();
     let started = Instant::now();
@@ -179,7 +180,7 @@ fn rewrite(store: &Path, number: usize) {
     let mut seed = u64::from(std::process::id());
     for count in 1_u64.. {
         if count.is_multiple_of(200) {
-            // The other one may be at it.
+            // The other writer may be collecting at the same time.
             if let Err(error) = memory.gc(&Retention::everything(), None) {
                 assert_eq!(error.kind(), ErrorKind::Busy, "{error:?}");
             }
@@ -194,7 +195,7 @@ fn stop_file(store: &Path) -> PathBuf {
     store.with_file_name("stop")
 }
 
-/// Proves what it reads until it must stop, then logs the states that it saw.
+/// Proves the objects that it reads until it must stop, then logs the states that it saw.
 fn read_proofs(store: &Path) {
     let memory = Options::new().read_only(true).open(store).unwrap();
     let mut seed = u64::from(std::process::id());
@@ -231,7 +232,7 @@ fn prove_one(view: &View, memory: &Memory, name: &str) {
     }
 }
 
-/// Takes the free lock for ever; several processes try at the same time.
+/// Takes the free lock permanently; several processes try at the same time.
 fn claim(store: &Path, number: usize) {
     let ready = store.with_file_name("ready");
     fs::write(ready.join(number.to_string()), "").unwrap();
@@ -257,7 +258,7 @@ fn claim(store: &Path, number: usize) {
     }
 }
 
-// Work of the parent.
+// The functions of the parent process.
 
 fn finish(child: Child, what: &str) {
     let output = child.wait_with_output().unwrap();
@@ -274,7 +275,7 @@ pub(crate) fn end(mut child: Child) {
     child.wait().unwrap();
 }
 
-/// Counters of kill rounds.
+/// The counters of kill rounds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Killed {
     pub(crate) rounds: u64,
@@ -282,7 +283,7 @@ pub(crate) struct Killed {
     pub(crate) acked: u64,
 }
 
-/// Kills clients at random times, round after round, and checks that every acknowledged put is there.
+/// Kills clients at random times, round after round, and checks that every acknowledged put is stored.
 pub(crate) fn kill_rounds(arguments: &[&str], rounds: std::ops::Range<u64>) -> Killed {
     let mut sum = Killed::default();
     let mut folder = tempfile::tempdir().unwrap();
@@ -322,14 +323,15 @@ fn told(client: Child) -> String {
     format!("a client ended: {}", String::from_utf8_lossy(&output.stderr))
 }
 
-/// All that was acknowledged is there, at its place in the chain, and nothing that was not sent; returns how many.
+/// Checks that every acknowledged put is stored, at its position in the chain, and that only sent puts are stored.
+/// Returns their number.
 fn check_acks(store: &Path, what: &str, whole: bool) -> u64 {
     let (mut sent, mut acked) = (BTreeSet::new(), BTreeMap::new());
     for entry in fs::read_dir(acks(store)).unwrap() {
         let text = fs::read_to_string(entry.unwrap().path()).unwrap();
         let mut lines = text.split('\n').peekable();
         while let Some(line) = lines.next() {
-            // A kill may cut a line: the last one before an empty one, with which every client begins.
+            // A kill may cut a line: the last line before an empty one, with which every client begins.
             let may_be_cut = lines.peek().is_none_or(|next| next.is_empty());
             match line.split(' ').collect::<Vec<_>>()[..] {
                 [""] => {}
@@ -391,7 +393,7 @@ fn check_acks(store: &Path, what: &str, whole: bool) -> u64 {
     acked.len() as u64
 }
 
-/// Sixteen processes put 250 objects each; returns how many objects are there, each once and in one chain.
+/// Runs sixteen processes that put 250 objects each. Returns how many objects are stored, each once and in one chain.
 pub(crate) fn put_round(arguments: &[&str]) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
@@ -425,7 +427,7 @@ pub(crate) fn put_round(arguments: &[&str]) -> u64 {
     view.len()
 }
 
-/// Sixteen processes race to create one store: one does, and all of them write to it.
+/// Runs sixteen processes that race to create one store: one of them creates it, and all of them write to it.
 pub(crate) fn create_round(arguments: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
@@ -447,7 +449,7 @@ pub(crate) fn create_round(arguments: &[&str]) {
     assert!(memory.verify(VerifyDepth::Full).unwrap().ok);
 }
 
-/// Runs readers that prove their reads while writers are killed and restarted; returns the number of proofs.
+/// Runs readers that prove their reads while writers are killed and restarted. Returns the number of proofs.
 pub(crate) fn read_round(arguments: &[&str], readers: usize, time: Duration) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
@@ -511,7 +513,7 @@ fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
     }
 }
 
-/// Lets `count` processes claim the lock of a store at once; returns the one that has it, the only one.
+/// Lets `count` processes claim the lock of a store at once. Returns the only process that gets it.
 pub(crate) fn holder(arguments: &[&str], store: &Path, count: usize) -> Child {
     let (acks, ready) = (acks(store), store.with_file_name("ready"));
     for folder in [&acks, &ready] {
@@ -537,7 +539,7 @@ pub(crate) fn holder(arguments: &[&str], store: &Path, count: usize) -> Child {
     held
 }
 
-/// One round of sixteen that claim the lock.
+/// Runs one round in which sixteen processes claim the lock.
 pub(crate) fn claim_round(arguments: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");

@@ -251,7 +251,7 @@ impl Edit<'_, '_> {
             }
             Some(present) => {
                 if present.kind() != kind::BLOCK || !self.take.reach.has(present.scope()) {
-                    return Ok(self.refuse("the id belongs to an object that is no block of these scopes"));
+                    return Ok(self.refuse("the id belongs to an object that is not a block of these scopes"));
                 }
                 if block.scope.is_some() && present.scope() != scope.as_str() {
                     let why = "which a file does not change";
@@ -294,7 +294,7 @@ impl Edit<'_, '_> {
                 )
             } else {
                 (
-                    "the block changed after the file was written; the file is unedited",
+                    "the block changed after the file was written, and nobody edited the file",
                     Taken::Stale,
                 )
             };
@@ -385,8 +385,8 @@ impl SortedFiles {
             let chosen = home.or_else(|| (same.len() == 1).then_some(0));
             let chosen = chosen.map(|chosen| same.remove(chosen));
             let why = match &chosen {
-                Some((path, ..)) => format!("{path} has the same id, and the path of that id"),
-                None => "another file has the same id, and neither has its path".to_owned(),
+                Some((path, ..)) => format!("{path} has the same id and the matching path"),
+                None => "another file has the same id, and neither path matches it".to_owned(),
             };
             found.read.extend(chosen.map(|(path, file, _)| (path, file)));
             found.kept.insert(id.to_string());

@@ -147,7 +147,7 @@ impl fmt::Display for PathReason {
             Self::NotMarkdown => f.write_str("the path does not end in `.md`"),
             Self::Hidden => f.write_str("a part of the path begins with `.`"),
             Self::Outside => f.write_str("the path leads out of the folder"),
-            Self::NoId(error) => write!(f, "the path is no id: {error}"),
+            Self::NoId(error) => write!(f, "the path is not a valid id: {error}"),
             Self::FolderLikeFile => f.write_str("a folder of the path has the name of a block file"),
         }
     }

@@ -93,14 +93,17 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ByteOrderMark => f.write_str("the byte order mark is ignored"),
-            Self::WindowsLines => f.write_str("the lines have Windows ends"),
+            Self::WindowsLines => f.write_str("the file has Windows line endings"),
             Self::KeyTwice { key, line } => {
                 write!(f, "the key `{key}` occurs more than once; line {line} counts")
             }
             Self::NotAPair { line } => write!(f, "line {line} is not `key: value` and is ignored"),
             Self::IdMissing => f.write_str("the id is missing; the id of the path counts"),
             Self::IdWrong { text, error } => {
-                write!(f, "`{text}` is no id: {error}; the id of the path counts")
+                write!(
+                    f,
+                    "`{text}` is not a valid id: {error}; the id of the path counts"
+                )
             }
             Self::IdNotOfPath { path_id } => {
                 write!(
@@ -108,10 +111,10 @@ impl fmt::Display for Fault {
                     "the id differs from the path `{path_id}`; the id in the file counts"
                 )
             }
-            Self::TimeWrong { key, text } => write!(f, "`{text}` in `{key}` is no time and is ignored"),
-            Self::TagsAreWords => f.write_str("the tags are not a list in JSON; they are read as words"),
+            Self::TimeWrong { key, text } => write!(f, "`{text}` in `{key}` is not a time and is ignored"),
+            Self::TagsAreWords => f.write_str("the tags are not a JSON list; they are read as words"),
             Self::TagWrong { place } => write!(f, "tag {place} is not text and is ignored"),
-            Self::CitationsWrong => f.write_str("the citations are not a list in JSON and are left out"),
+            Self::CitationsWrong => f.write_str("the citations are not a JSON list and are left out"),
             Self::CitationWrong { place } => write!(f, "citation {place} has no file and is ignored"),
             Self::CitationFieldWrong { place } => {
                 write!(f, "the line or note of citation {place} is wrong and is ignored")

@@ -361,7 +361,7 @@ impl<'a> Change<'a> {
 /// The error of keeping the held items. After a commit it adds that the rest is stored.
 fn not_held(committed: &Committed, error: Error) -> Error {
     if committed.changed {
-        error.behind_change("what the scan held back may not be kept")
+        error.behind_change("quarantined content may not be kept")
     } else {
         error
     }

@@ -54,7 +54,7 @@ pub(in crate::agent) fn refuse_secret(scanner: &Scanner, what: &str, name: &str)
     }
     Err(Error::denied(
         ErrorCode::Refused,
-        format!("{what} holds what looks like a secret"),
+        format!("{what} contains what looks like a secret"),
     )
     .with_hint("nothing was stored; the log keeps names unchanged, so choose another name"))
 }
@@ -104,7 +104,7 @@ pub(super) fn review_names(
     ];
     names.extend(item.id.iter().map(|id| ("the id", id.as_str())));
     let superseded = item.supersedes.iter();
-    names.extend(superseded.map(|id| ("an id that it supersedes", id.as_str())));
+    names.extend(superseded.map(|id| ("the id of a superseded item", id.as_str())));
     names.extend(keys_of(others).map(|key| (ATTRIBUTE, key)));
     let mut bad = None;
     for (what, name) in names.into_iter().filter(|(_, name)| is_looked_at(name)) {

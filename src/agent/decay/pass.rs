@@ -380,7 +380,7 @@ fn off(clock: Time, now: Time) -> Option<String> {
     }
     let side = if ahead > 0 { "ahead of" } else { "behind" };
     Some(format!(
-        "this is more than a day {side} the clock; an item moves at most one level in a pass"
+        "the given time is more than a day {side} the clock; an item moves at most one level per pass"
     ))
 }
 

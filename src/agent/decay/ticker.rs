@@ -119,7 +119,7 @@ impl Watch {
         }
         let days = off / JUMP.as_micros() as i64;
         Some(format!(
-            "the clock jumped {} days {}; nothing decays until it was even for a day",
+            "the clock jumped {} days {}; decay pauses until the clock was steady for a day",
             days.unsigned_abs(),
             if days < 0 { "back" } else { "ahead" }
         ))

@@ -207,7 +207,7 @@ fn named(view: &View, what: &Forgetting) -> Result<Forgot> {
 
 fn missing(ids: &[Id]) -> Error {
     let names: Vec<String> = ids.iter().map(|id| format!("'{id}'")).collect();
-    Error::not_found(format!("there is no item {}", names.join(", ")))
+    Error::not_found(format!("no item has the id {}", names.join(", ")))
         .with_ids(ids.iter().map(Id::to_string).collect())
         .with_hint("`list` shows the items, `forgotten` the forgotten ones")
 }

@@ -28,7 +28,7 @@ pub(super) fn kinds(turn: &Turn<'_>, kinds: &BTreeMap<String, KindRules>) -> Opt
         let rules = kinds.get(object.kind());
         if let Some(broken) = rules.and_then(|rules| broken_rule(object, rules)) {
             if ids.is_empty() {
-                first = format!("'{}' of the kind {} {broken}", changed.id, object.kind());
+                first = format!("'{}' of kind {} {broken}", changed.id, object.kind());
             }
             ids.push(changed.id.to_string());
         }
@@ -45,7 +45,10 @@ fn broken_rule(object: &Object, rules: &KindRules) -> Option<String> {
         match object.attribute(name) {
             None => return Some(format!("lacks the attribute '{name}' ({})", wanted.name())),
             Some(value) if !wanted.fits(&value) => {
-                return Some(format!("has an attribute '{name}' that is no {}", wanted.name()));
+                return Some(format!(
+                    "has an attribute '{name}' that is not a {}",
+                    wanted.name()
+                ));
             }
             Some(_) => {}
         }
@@ -81,7 +84,7 @@ pub(super) fn trust(turn: &Turn<'_>) -> Result<Option<Failure>> {
     }
     ids.sort_unstable();
     ids.dedup();
-    let advice = "write a new object beside it, or let somebody of that class do it";
+    let advice = "write a new object instead, or let a writer of that class change it";
     let why = || {
         format!(
             "a writer of class {} would rewrite more trusted objects",
@@ -132,9 +135,9 @@ pub(super) fn touched(
     let count = ids.len() as u64;
     let share = count as f64 / before.max(1) as f64;
     let why = match (most, share_most) {
-        (Some(most), _) if count > most => format!("{count} objects are {word}, {most} are allowed"),
+        (Some(most), _) if count > most => format!("{count} objects are {word}; at most {most} are allowed"),
         (_, Some(most)) if count > free && share > most => format!(
-            "{count} of {before} objects are {word} ({:.0} %), {:.0} % are allowed",
+            "{count} of {before} objects are {word} ({:.0} %); at most {:.0} % are allowed",
             share * 100.0,
             most * 100.0
         ),
@@ -199,7 +202,7 @@ pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits) -> Res
         }
         let after = (held + more).saturating_sub(fewer);
         if after > items_max {
-            let why = format!("the scope {scope} would hold {after} items, {items_max} are allowed");
+            let why = format!("the scope {scope} would hold {after} items; at most {items_max} are allowed");
             let advice = "forget unneeded items, or write less";
             return Ok(Some(Failure::new(why, advice)));
         }
@@ -255,7 +258,7 @@ pub(super) fn kept(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -> Result<O
     }
     ids.sort_unstable();
     ids.dedup();
-    let advice = "leave it as it is, or ask a person to unpin it first";
+    let advice = "leave them unchanged, or ask a person to unpin them first";
     let why = "a pinned item would be removed, changed or superseded";
     Ok(Failure::about(ids, advice, || why.to_owned()))
 }

@@ -20,7 +20,10 @@ const ADVICE: &str = "follow the message of the check, then try again";
 
 pub(super) fn check(turn: &Turn<'_>, check: &CommandCheck) -> Result<Option<Failure>> {
     let Some((program, arguments)) = check.run.split_first() else {
-        return Err(Error::invalid(format!("the check '{}' runs nothing", check.name)));
+        return Err(Error::invalid(format!(
+            "the check '{}' has an empty command",
+            check.name
+        )));
     };
     let mut command = Command::new(program);
     command.args(arguments).stderr(Stdio::piped());
@@ -28,8 +31,8 @@ pub(super) fn check(turn: &Turn<'_>, check: &CommandCheck) -> Result<Option<Fail
     let ran = match run(&mut command, document, check.limit(), OUTPUT_BYTES_MAX) {
         Ok(ran) => ran,
         Err(error) => {
-            let why = format!("'{program}' cannot be run: {error}");
-            return Ok(Some(Failure::new(why, "name a program that is there")));
+            let why = format!("cannot run '{program}': {error}");
+            return Ok(Some(Failure::new(why, "give the path of an existing program")));
         }
     };
     let why = match ran.status {

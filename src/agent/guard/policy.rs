@@ -250,11 +250,11 @@ impl Policy {
             return Err(bad("a share must be from 0 to 1"));
         }
         if let Some(command) = read.commands.iter().find(|command| command.run.is_empty()) {
-            return Err(bad(format!("the command '{}' runs nothing", command.name)));
+            return Err(bad(format!("the command '{}' is empty", command.name)));
         }
         let is_time = |command: &&CommandCheck| command.seconds.is_finite() && command.seconds > 0.0;
         if let Some(command) = read.commands.iter().find(|command| !is_time(command)) {
-            return Err(bad(format!("the command '{}' has no time", command.name)));
+            return Err(bad(format!("the command '{}' has no time limit", command.name)));
         }
         Ok(read)
     }

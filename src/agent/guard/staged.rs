@@ -101,7 +101,7 @@ impl Agent {
                 format!("the change was refused: {}", report.summary()),
             )
             .with_ids(report.ids())
-            .with_hint("nothing was staged; write new objects beside these"));
+            .with_hint("nothing was staged; write new objects instead of changing these"));
         }
         drafts::save(self, &draft, name)?;
         Ok(StagedChange {
@@ -254,7 +254,7 @@ fn still_staged(error: Error) -> Error {
 
 fn not_staged(name: &str, error: Error) -> Error {
     if error.kind() == ErrorKind::NotFound {
-        Error::not_found(format!("there is no staged change '{name}'"))
+        Error::not_found(format!("no staged change has the name '{name}'"))
             .with_hint("`guard list` shows the staged changes")
     } else {
         error

@@ -270,14 +270,14 @@ fn take_all(change: &mut Change<'_>, mapped: &mut Mapped, taken: &mut ForeignTak
         // IMP-2.
         if !seen.insert(id.clone()) {
             taken.refused += 1;
-            let what = format!("another name of the file has the id '{id}' too; the first counts");
+            let what = format!("another name in the file maps to the id '{id}' too; the first counts");
             mapped.say(at, what);
             continue;
         }
         if let Some(parent) = object.parent.take_if(|parent| gone.contains(parent)) {
             mapped.say(
                 &at,
-                format!("its parent '{parent}' was not imported; it has none"),
+                format!("its parent '{parent}' was not imported, so it has no parent"),
             );
         }
         let (fate, said) = match take_object(change, object) {

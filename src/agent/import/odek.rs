@@ -90,7 +90,7 @@ pub(super) fn map(foreign: &Foreign<'_>, about: FactScope, key: &[u8; 32]) -> Re
     let file = read_facts(text);
     let mut mapped = Mapped::default();
     for line in file.repeated {
-        mapped.say(format!("line {line}"), "the file has this fact already");
+        mapped.say(format!("line {line}"), "the file already has this fact");
     }
     let folder = format!("{}/{}", kind::FACT, about.name());
     for fact in file.facts {

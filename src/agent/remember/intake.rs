@@ -105,7 +105,7 @@ impl<'c, 'a> Intake<'c, 'a> {
         for old in &item.supersedes {
             if old == id {
                 return Err(Error::invalid(format!("'{id}' cannot supersede itself"))
-                    .with_hint("a new version of it keeps the old one in history"));
+                    .with_hint("remember it under the same id; history keeps the old version"));
             }
             let Some(object) = self.change.present(old)? else {
                 return Err(Error::not_found(format!("there is no item '{old}' to supersede"))
@@ -138,7 +138,7 @@ impl<'c, 'a> Intake<'c, 'a> {
         );
         Err(Error::denied(ErrorCode::LessTrusted, error)
             .with_ids(vec![object.id().to_owned()])
-            .with_hint("store it under an id of its own"))
+            .with_hint("store it under a new id"))
     }
 
     /// The present item with the same text, staged or in the state. For an item that supersedes others, the present item must

@@ -20,9 +20,9 @@ use crate::object::{Id, Kind, Value};
 pub(super) fn item_of(line: &[u8], options: &LinesOptions) -> Result<(NewItem, Vec<String>)> {
     let text = std::str::from_utf8(line).map_err(|_| Error::invalid("it is not UTF-8"))?;
     let json = parse(text)?;
-    let map = json
-        .as_object()
-        .ok_or_else(|| Error::invalid("it is no JSON object").with_hint("a line is {\"text\": ...}"))?;
+    let map = json.as_object().ok_or_else(|| {
+        Error::invalid("it is not a JSON object").with_hint("write a line as {\"text\": ...}")
+    })?;
     let mut item = NewItem::new(required_text(map)?);
     item.scope = options.scope.clone();
     item.kind = options.kind.clone();

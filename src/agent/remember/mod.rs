@@ -232,9 +232,9 @@ fn check_given(agent: &Agent, item: &NewItem) -> Result<()> {
     else {
         return Ok(());
     };
-    BlockId::new(id.as_str())
-        .map(drop)
-        .map_err(|error| Error::invalid(format!("'{id}' is no id here: {error}")).with_code(ErrorCode::BadId))
+    BlockId::new(id.as_str()).map(drop).map_err(|error| {
+        Error::invalid(format!("'{id}' is not a valid id here: {error}")).with_code(ErrorCode::BadId)
+    })
 }
 
 fn stage_item(

@@ -138,7 +138,7 @@ pub(super) fn text_of(object: &Object) -> Option<&str> {
 }
 
 fn full(_: Full) -> Error {
-    Error::invalid("there are more words than the index of recall can hold").with_code(ErrorCode::OverLimit)
+    Error::invalid("the text has more words than the index can hold").with_code(ErrorCode::OverLimit)
 }
 
 /// Returns the key of an id in the recall index.

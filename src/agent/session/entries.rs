@@ -104,11 +104,12 @@ pub(in crate::agent) fn follow_append(
     mut progress: impl FnMut(&Appended),
 ) -> Result<Appended> {
     if append.entries.len() as u64 > BATCH_MAX {
-        return Err(
-            Error::invalid(format!("{} entries are too many at once", append.entries.len()))
-                .with_code(ErrorCode::OverLimit)
-                .with_hint(format!("append at most {BATCH_MAX} in a call")),
-        );
+        return Err(Error::invalid(format!(
+            "{} entries are too many for one call",
+            append.entries.len()
+        ))
+        .with_code(ErrorCode::OverLimit)
+        .with_hint(format!("append at most {BATCH_MAX} in a call")));
     }
     let done = change(agent, writer, &Rule::APPEND, |change| {
         let answer = stage_append(agent, change, append)?;

@@ -148,7 +148,7 @@ pub(super) fn stage_session(
     }
     match (placement.parent, parent_session(Some(&known))) {
         (Some(wanted), Some(had)) if wanted != had => Err(Error::invalid(format!(
-            "the session '{session}' was started from '{had}', not from '{wanted}'"
+            "the parent of the session '{session}' is '{had}', not '{wanted}'"
         ))
         .with_code(ErrorCode::OtherParent)),
         (Some(_), None) => stage_new(
@@ -265,6 +265,6 @@ pub(super) fn check_kind(change: &Change<'_>, id: &Id, kind: &str) -> Result<()>
     Err(
         Error::invalid(format!("the id '{id}' belongs to an object that is not a {kind}"))
             .with_code(ErrorCode::IdTaken)
-            .with_hint(format!("`remove {id}` takes it away, and undo brings it back")),
+            .with_hint(format!("`remove {id}` removes it, and `undo` restores it")),
     )
 }

@@ -144,5 +144,5 @@ pub(in crate::agent) fn factor<'de, D: Deserializer<'de>>(input: D) -> Result<f6
     if number.is_finite() && number >= 0.0 {
         return Ok(number);
     }
-    Err(D::Error::custom("not a number from 0 on"))
+    Err(D::Error::custom("not a number of 0 or more"))
 }

@@ -110,7 +110,7 @@ fn person(writer: &Writer, says: PersonSays, what: &str) -> Result<Writer> {
     if writer.trust != Origin::DirectUser {
         return Err(Error::denied(
             ErrorCode::NotAPerson,
-            format!("only a person may {what}, and this writer is {}", writer.trust),
+            format!("only a person may {what}; this writer is {}", writer.trust),
         )
         .with_hint("leave --trust out, and ask the person"));
     }

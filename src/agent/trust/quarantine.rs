@@ -194,7 +194,7 @@ fn full_name(name: &str) -> Result<String> {
         Some(_) if name.starts_with(CLASS) => Ok(name.to_owned()),
         Some(_) => Err(
             Error::invalid(format!("'{name}' is not the name of a quarantined change"))
-                .with_hint("such as rejected/17, or 17"),
+                .with_hint("write it as rejected/17, or 17"),
         ),
     }
 }

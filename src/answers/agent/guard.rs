@@ -77,7 +77,7 @@ impl StagedObject {
     /// Both versions of an object.
     ///
     /// # Errors
-    /// If a content was not loaded.
+    /// An error if a content was not loaded.
     pub(crate) fn of(changed: ChangedObject) -> Result<Self> {
         let line = |object: &Option<Object>| {
             let line = object.as_ref().map(|object| stored_object_to_json(object, false));

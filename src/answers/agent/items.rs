@@ -161,7 +161,7 @@ pub(crate) struct ItemsForgotten {
     pub(crate) forgotten: Vec<ItemLine>,
     /// Items that stay because they are pinned.
     pub(crate) pinned: Vec<Id>,
-    /// Named items that fail another condition.
+    /// The named items that fail another condition.
     pub(crate) others: Vec<Id>,
     #[serde(flatten)]
     pub(crate) outcome: Outcome,
@@ -288,7 +288,7 @@ pub(crate) struct AuditedCommit {
     pub(crate) seq: u64,
     pub(crate) time: Time,
     pub(crate) op: String,
-    /// The commit that a rollback, undo or redo is about.
+    /// Returns the seq of the commit that a rollback, undo or redo refers to.
     pub(crate) target: Option<CommitDigest>,
     pub(crate) actor: Option<String>,
     pub(crate) session: Option<String>,

@@ -1,10 +1,10 @@
-//! Proof documents: what holds, and that every part of one counts.
+//! Tests that correct proof documents hold, and that every part of a document is checked.
 
 use super::*;
 use crate::digest::KeyPath;
 use crate::trie::{Entry, NoSource, Shape, Trie};
 
-/// A state of a few objects, and the document about one id in it.
+/// Returns the document about one id in a state of a few objects.
 fn document_about(id: &str, held: &[&str]) -> serde_json::Value {
     let suite = HashSuite::new(HashAlgorithm::Blake3);
     let mut trie = Trie::new();
@@ -43,7 +43,7 @@ fn presence_and_absence_are_proven() {
 
 #[test]
 fn no_field_of_a_document_can_be_changed_dropped_or_added() {
-    // INVARIANT CLI-6: each leaf of the document takes part in the check.
+    // INVARIANT CLI-6: each leaf of the document is part of the check.
     for document in [document_about("b", &HELD), document_about("nobody", &HELD)] {
         let pointers = leaves(&document);
         assert!(pointers.len() > 8);
@@ -74,7 +74,7 @@ fn no_field_of_a_document_can_be_changed_dropped_or_added() {
 
 #[test]
 fn a_document_has_one_form() {
-    // INVARIANT CLI-6: what a lenient reader would take for the same document is another one.
+    // INVARIANT CLI-6: the checker refuses variants that a lenient reader would accept as the same document.
     for document in [document_about("b", &HELD), document_about("nobody", &HELD)] {
         let as_list = |value: &serde_json::Value| -> serde_json::Value {
             value.as_object().unwrap().values().cloned().collect()
@@ -99,7 +99,7 @@ fn what_is_no_document_is_refused() {
     }
 }
 
-/// The JSON pointers of everything in the document that is neither list nor map.
+/// Returns the JSON pointers of all values in the document that are not lists or maps.
 fn leaves(document: &serde_json::Value) -> Vec<String> {
     let mut found = Vec::new();
     let mut waiting = vec![(String::new(), document)];

@@ -1,4 +1,4 @@
-//! The refusals of what is not there.
+//! Errors for missing objects and commits.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -7,7 +7,7 @@ use crate::engine::{HistoryEntry, Memory, View};
 use crate::error::{Error, ErrorKind};
 use crate::object::Id;
 
-/// There is no such object in a state; `other` is a change of it in another one.
+/// Returns the error for an object that is missing from a state. `other` is a change of this object in another state.
 pub(super) fn no_object(memory: &Memory, id: &Id, view: &View, other: Option<&HistoryEntry>) -> Error {
     let seq = view.commit().commit.seq;
     let error = Error::not_found(format!("there is no object '{id}' at seq:{seq}"));
@@ -18,9 +18,9 @@ pub(super) fn no_object(memory: &Memory, id: &Id, view: &View, other: Option<&Hi
         },
         Some((when, other)) => {
             let what = match (other.digest, other.commit.commit.op.as_str()) {
-                _ if other.thinned => "has it otherwise",
+                _ if other.thinned => "has another version",
                 (Some(_), "put" | "ingest") => "put it",
-                (Some(_), _) => "brought it back",
+                (Some(_), _) => "restored it",
                 (None, _) => "removed it",
             };
             error.with_hint(format!("seq:{when} {what}: see treering history '{id}'"))
@@ -28,13 +28,12 @@ pub(super) fn no_object(memory: &Memory, id: &Id, view: &View, other: Option<&Hi
     }
 }
 
-/// What is absent before the damage may stand behind it: that is no answer of "not found".
+/// Returns the error for a search that stopped at damage. The object may exist after the damage, so "not found" would
+/// be wrong.
 pub(super) fn cannot_be_said(what: &str, damage: &str) -> Error {
     Error::new(
         ErrorKind::Corrupt,
-        format!("whether {what} cannot be said: reading stopped at damage: {damage}"),
+        format!("cannot say whether {what}: reading stopped at damage: {damage}"),
     )
-    .with_hint(
-        "what was committed behind the damage is not served; treering verify names all that is damaged",
-    )
+    .with_hint("commits after the damage are not shown; treering verify lists all damage")
 }

@@ -8,7 +8,7 @@ use crate::cli::human;
 use crate::ingest::json as lines;
 use crate::object::Value;
 
-/// Reads `name=text` or `name:=JSON`.
+/// Reads an attribute in the form `name=text` or `name:=JSON`.
 pub(super) fn attribute(text: &str) -> Result<(String, Value), Failure> {
     let at = text.find('=').ok_or_else(|| {
         let message = format!("--attr {}: there is no '='", human::one_line(text));

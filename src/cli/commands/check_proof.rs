@@ -1,4 +1,4 @@
-//! `check-proof`: a proof is checked without the store.
+//! `check-proof`: checks a proof without the store.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -8,7 +8,7 @@ use super::prelude::*;
 use crate::answers::proof::{self, ProofFails, ProofHolds};
 use crate::digest::Root;
 
-/// The largest document that is read: 64 levels of 15 siblings take less than a tenth of it.
+/// The largest document that is read, in bytes: a proof of 64 levels with 15 siblings each takes less than a tenth.
 const DOCUMENT_BYTES_MAX: u64 = 1 << 20;
 
 /// Check a proof; needs no store
@@ -27,7 +27,7 @@ pub(crate) struct CheckProof {
     /// The proof document; - is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The root that it must be a proof against, all 64 digits
+    /// The expected root of the proof, all 64 digits
     #[arg(long, value_name = "ROOT")]
     root: Option<String>,
 }
@@ -47,7 +47,7 @@ impl Verb for CheckProof {
             .and_then(|text| proof::check(&text))
             .and_then(|checked| match &wanted {
                 Some(wanted) if *wanted != checked.root => Err(format!(
-                    "it is about the root {}, not the one that was asked for",
+                    "it is for the root {}, not for the requested one",
                     checked.root
                 )),
                 _ => Ok(checked),
@@ -88,7 +88,7 @@ impl Answer for ProofHolds {
 }
 
 impl Answer for ProofFails {
-    /// People read the reason in the error.
+    /// For people, the error contains the reason.
     fn show(&self, _: &mut Context) -> Result<(), Failure> {
         Ok(())
     }
@@ -97,8 +97,8 @@ impl Answer for ProofFails {
 fn root_option(text: &str) -> Result<String, Failure> {
     let root: Root = text.parse().map_err(|_| {
         Failure::usage(
-            "--root takes all 64 digits of a root",
-            "a prefix is easy to forge, and there is no store here to complete it",
+            "--root needs all 64 digits of a root",
+            "a prefix is easy to forge, and no store completes it here",
         )
     })?;
     Ok(root.to_hex())

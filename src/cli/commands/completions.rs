@@ -1,4 +1,4 @@
-//! `completions`: the completions of a shell.
+//! `completions`: the completion script for a shell.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -7,7 +7,7 @@ use super::prelude::*;
 use crate::answers::program::Script;
 use crate::cli::parse::definition_shown;
 
-/// Print the completions of a shell
+/// Print completions for a shell
 ///
 /// # Examples
 /// ```text

@@ -1,4 +1,4 @@
-//! `contains`: whether a commit or root is kept here.
+//! `contains`: whether a store keeps a commit or root.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -8,9 +8,9 @@ use super::prelude::*;
 use crate::answers::store::Contained;
 use crate::engine::Containment;
 
-/// Tell whether a digest is kept here
+/// Check if a digest is kept here
 ///
-/// The digest is that of a commit or a root.
+/// The digest names a commit or a root.
 ///
 /// # Notes
 /// Exit code 0: kept or thinned. 1: absent.
@@ -34,7 +34,7 @@ impl Verb for Contains {
 
     fn run(self, context: &mut Context) -> Done {
         let memory = context.open_to_read()?;
-        // With --at the question is whether the state was kept by then.
+        // With --at, the question is whether the state was kept at that time.
         let newest = context.view(&memory)?.commit().commit.seq;
         let mut state = memory.contains(&self.digest)?;
         if context.at().is_some() && state == Containment::Kept {

@@ -1,4 +1,4 @@
-//! `export --format dot|svg|html`: diagrams of the store.
+//! `export --format dot|svg|html`: writes diagrams of the store.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -17,7 +17,7 @@ use crate::engine::{Memory, View};
 use crate::error::Result;
 use crate::object::Id;
 
-/// How a diagram is written.
+/// The file formats of a diagram.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Drawing {
     Dot,
@@ -26,7 +26,7 @@ pub(super) enum Drawing {
 }
 
 impl Drawing {
-    /// The drawing that a format asks for; `None` if it asks for text.
+    /// Returns the drawing for a format; `None` for a text format.
     pub(super) fn of(format: ExportFormat) -> Option<Self> {
         match format {
             ExportFormat::Dot => Some(Self::Dot),
@@ -110,7 +110,8 @@ fn draw(context: &Context, memory: &Memory, view: &View, verb: &Export, what: Di
     }
 }
 
-/// The state of the newest snapshot with another root than `view` has, else of the commit before, else `view`.
+/// Returns the state of the newest snapshot whose root differs from that of `view`; else the commit before; else
+/// `view`.
 fn newest_snapshot_before(memory: &Memory, view: &View) -> Result<View> {
     let commit = view.commit().commit;
     let snapshots = memory.snapshots()?;

@@ -1,4 +1,4 @@
-//! `diff`: what is different between two states.
+//! `diff`: the differences between two states.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -9,7 +9,7 @@ use crate::cli::human::{change_lines, erased_line};
 use crate::cli::output::Output;
 use crate::engine::{Change, ChangeKind};
 
-/// Show what differs in two states
+/// Show how two states differ
 ///
 /// # Examples
 /// ```text
@@ -23,13 +23,13 @@ pub(crate) struct Diff {
     /// From this state
     #[arg(value_name = "REV")]
     from: String,
-    /// To this one [default: @]
+    /// To this state [default: @]
     #[arg(value_name = "REV2")]
     to: Option<String>,
-    /// Exit with 1 where they differ
+    /// Exit with 1 if they differ
     #[arg(long)]
     exit_code: bool,
-    /// At most N
+    /// Print at most N rows
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
 }
@@ -41,7 +41,7 @@ impl Verb for Diff {
     fn run(self, context: &mut Context) -> Done {
         if self.to.is_some() && context.options.at.is_some() {
             return Err(Failure::usage(
-                "--at and a second revision both say where to look",
+                "--at and a second revision contradict each other",
                 "write treering diff REV REV2",
             ));
         }
@@ -62,7 +62,7 @@ impl Verb for Diff {
     }
 }
 
-/// Writes what changed between two states: at most `limit` changes, then how many there are.
+/// Prints the changes between two states: at most `limit` of them, then their number.
 pub(in crate::cli) fn show_changes(
     output: &mut Output,
     older: &View,
@@ -79,7 +79,7 @@ pub(in crate::cli) fn show_changes(
     Ok(())
 }
 
-/// One change for people.
+/// Prints one change for people.
 fn show_change(output: &mut Output, older: &View, newer: &View, change: &Change) -> Result<(), Failure> {
     if change.erased {
         return output.line(erased_line(output.style(), change));

@@ -1,4 +1,4 @@
-//! `doctor`: each problem of the store, with the command that mends it.
+//! `doctor`: each problem of the store, with the command that fixes it.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -12,15 +12,15 @@ use crate::cli::context::{explain, quoted};
 use crate::engine::{Problem, ProblemSeverity, Remedy};
 use crate::error::ErrorKind;
 
-/// What to do where nothing of the store can be read.
+/// The remedy if nothing in the store can be read.
 const NOTHING_LEFT: &str = "a backup of the store, or treering put --jsonl of an export";
 
-/// Name problems and their remedies
+/// List problems and their remedies
 ///
-/// Each problem comes with the command that mends it.
+/// Each problem is listed with the command that fixes it.
 ///
 /// # Notes
-/// Damage needs the command that is named, a warning something to be done, a notice nothing. Exit code 5: damage.
+/// For damage, run the named command. A warning needs attention, a notice does not. Exit code 5: damage.
 ///
 /// # Examples
 /// ```text
@@ -76,13 +76,13 @@ impl Answer for Examined {
             let text = format!("{place}: {}", one_line(&problem.what));
             output.labelled(meaning, problem.severity.name(), &text)?;
             if problem.problem.remedy == Remedy::Backup {
-                output.line(format_args!("mend it with: {NOTHING_LEFT}"))?;
+                output.line(format_args!("repair it with: {NOTHING_LEFT}"))?;
             }
-            // One command that mends several problems in a row stands below the last of them.
+            // A command that fixes several consecutive problems is printed once, after the last of them.
             let next = self.problems.get(number + 1);
             let next = next.and_then(|next| next.command.as_ref());
             if let Some(command) = problem.command.as_ref().filter(|command| next != Some(command)) {
-                output.line(format_args!("mend it with: {command}"))?;
+                output.line(format_args!("repair it with: {command}"))?;
             }
         }
         if self.problems.is_empty() {
@@ -95,9 +95,9 @@ impl Answer for Examined {
     }
 }
 
-/// The command that mends a problem; `None` where nothing has to be done, or no command can do it.
+/// Returns the command that fixes a problem. `None` means that nothing has to be done, or that no command can do it.
 fn command(problem: &Problem, path: &Path) -> Option<String> {
-    // Without a folder before it, a name that begins with a dash would be an option.
+    // Without a folder in front, a name that begins with a dash would be read as an option.
     let path = &if path.as_os_str().as_encoded_bytes().starts_with(b"-") {
         Path::new(".").join(path)
     } else {
@@ -137,7 +137,7 @@ fn free_name(path: &Path, suffix: &str) -> PathBuf {
     (1..1_000).map(named).find(is_free).unwrap_or_else(|| named(1))
 }
 
-/// The error of a store that cannot be looked at.
+/// Returns the error of a store that does not open.
 pub(super) fn not_opened(error: Error, path: &Path) -> Error {
     if error.kind() == ErrorKind::NotFound {
         return explain(error.with_code(ErrorCode::NoStore), path);

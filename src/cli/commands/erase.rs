@@ -1,4 +1,4 @@
-//! `erase`: objects, versions and texts leave every file, for good.
+//! `erase`: removes objects, versions and texts from every file, permanently.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -8,18 +8,18 @@ use crate::answers::commits::{ErasePreview, Erased, ErasedParts, ErasedRecord};
 use crate::cli::output::Output;
 use crate::engine::{ErasedKind, Erasing};
 
-/// Records that people see named.
+/// The number of records that people see.
 const RECORDS_SHOWN: usize = 20;
 
-/// Take things out of every file
+/// Erase data from every file
 ///
-/// Objects, versions, contents or reasons go for good.
+/// Objects, versions, contents or reasons are removed permanently.
 ///
 /// # Notes
-/// An ID leaves the state, and every version of it goes, wherever history, drafts or snapshots keep it. A DIGEST (8
-/// digits or more) is one earlier version, a content, a reason or a source. Roots and digests of commits stay, and
-/// the history still verifies; who asks for what is gone is text who erased it, and why. Backups, and blocks that the
-/// file system or the device still holds, are beyond its reach.
+/// For an ID, removes the object and erases all its versions from history, drafts and snapshots. A DIGEST (8 digits or
+/// more) names one earlier version, a content, a reason or a source. Roots and digests of commits stay, and the history
+/// still verifies. Later reads answer who erased it, and why. Backups and freed blocks of the device are beyond its
+/// reach.
 ///
 /// # Examples
 /// ```text
@@ -31,7 +31,7 @@ const RECORDS_SHOWN: usize = 20;
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Erase {
-    /// Objects, and digests of versions, contents, reasons or sources
+    /// Objects, or digests of versions, contents, reasons or sources
     #[arg(value_name = "ID|DIGEST", required = true)]
     targets: Vec<String>,
     /// Also contents that other objects share, and earlier versions that name an erased parent
@@ -40,10 +40,10 @@ pub(crate) struct Erase {
     /// Also every version that was derived from an erased one
     #[arg(long)]
     derived: bool,
-    /// Say what would go, and change nothing
+    /// Print what would be removed, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Do it: nothing brings it back
+    /// Erase without asking; there is no undo
     #[arg(long)]
     yes: bool,
 }
@@ -70,13 +70,13 @@ impl Verb for Erase {
             return Ok(DONE);
         }
         Err(Failure::usage(
-            format!("nothing was erased: {sum} would go for good"),
+            format!("nothing was erased: {sum} would be lost for good"),
             "add --yes to do it",
         ))
     }
 }
 
-/// Answers with what would go, and returns it in a few words.
+/// Prints a preview of the erasure, and returns it in a few words.
 fn preview(context: &mut Context, mut erasing: Erasing) -> Result<String, Failure> {
     let memory = context.open_to_read()?;
     let (report, refused) = match memory.erase_preview(&erasing) {
@@ -107,7 +107,7 @@ fn erase(context: &mut Context, erasing: &Erasing) -> Done {
         parts: ErasedParts::from(&report),
         commit: commit.clone(),
     })?;
-    let note = "nothing brings it back; backups of this folder still have it";
+    let note = "erased content cannot be restored; backups of this folder still have it";
     context.output.note("gone", note);
     Ok(DONE)
 }
@@ -127,7 +127,7 @@ impl Answer for ErasePreview {
 }
 
 impl ErasedParts {
-    /// `3 versions and 1 content, 4.1 KiB`
+    /// Formats the counts, for example `3 versions and 1 content, 4.1 KiB`.
     fn sum(&self) -> String {
         let kinds = [ErasedKind::Version, ErasedKind::Content, ErasedKind::Text];
         let counts = kinds.into_iter().filter_map(|kind| {
@@ -171,7 +171,7 @@ impl ErasedRecord {
     }
 }
 
-/// The first ids, and how many more there are.
+/// Lists the first ids and the number of the others.
 fn named(ids: &[String]) -> String {
     let shown = ids.iter().take(RECORDS_SHOWN).map(|id| one_line(id));
     let mut named: Vec<_> = shown.collect();

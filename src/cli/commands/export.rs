@@ -1,10 +1,10 @@
-//! `export`: every object, one a line in the form that `put --jsonl` reads, or as files that `ingest` reads.
+//! `export`: every object, as lines that `put --jsonl` reads or as files that `ingest` reads.
 //!
 //! # Layer
 //! L10, part of cli.
 //!
 //! # Invariants
-//! - CLI-7: nothing is written outside of the path that was given, and Org and Markdown overwrite nothing without `--force`.
+//! - CLI-7: nothing is written outside the given path. Org and Markdown exports overwrite no file without `--force`.
 
 use super::prelude::*;
 use crate::answers::objects::StoredLine;
@@ -15,7 +15,7 @@ use std::io::{self, BufWriter, Write};
 use super::diagrams;
 use crate::ingest::{self, Format, Piece, json as lines};
 
-/// The form to export in.
+/// The formats of an export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
     #[default]
@@ -26,9 +26,9 @@ pub(crate) enum ExportFormat {
     Dot,
     /// A diagram
     Svg,
-    /// A page with all diagrams, to look around in
+    /// An interactive page with all diagrams
     Html,
-    /// A folder with one Markdown file a block, to edit and import again
+    /// A folder with one Markdown file for each block, to edit and import again
     #[cfg(feature = "agent")]
     Blocks,
 }
@@ -38,15 +38,15 @@ pub(crate) enum ExportFormat {
 pub(crate) enum DiagramOf {
     /// The tree of objects
     Tree,
-    /// Commits, snapshots and ways back
+    /// Commits, snapshots, rollbacks and undos
     History,
-    /// The trie nodes that two states share and do not share
+    /// The trie nodes of two states, shared or not
     Trie,
 }
 
-/// Write out every object
+/// Write every object to a file
 ///
-/// The lines are those that `put --jsonl` reads. Other forms are documents and diagrams.
+/// The lines have the form that `put --jsonl` reads. Other forms are documents and diagrams.
 ///
 /// # Notes
 /// The page of --format html needs no network and no other file; open it in a browser.
@@ -62,28 +62,28 @@ pub(crate) enum DiagramOf {
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Export {
-    /// The file to write, or for Org and Markdown a folder [default: standard output]
+    /// The file to write, or a folder for Org and Markdown [default: standard output]
     #[arg(value_name = "PATH")]
     pub(crate) path: Option<PathBuf>,
     /// The form to write
     #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
     pub(crate) format: ExportFormat,
-    /// Write over files that are there
+    /// Overwrite existing files
     #[arg(long)]
     pub(crate) force: bool,
-    /// What a diagram shows; a page shows all three [default: tree]
+    /// The subject of a diagram; a page shows all three [default: tree]
     #[arg(long = "picture", value_name = "WHAT")]
     pub(crate) diagram: Option<DiagramOf>,
     /// The older of the two states whose trie nodes are drawn [default: the newest snapshot before]
     #[arg(long, value_name = "REV")]
     pub(crate) from: Option<String>,
-    /// Draw only this object and what is below it
+    /// Draw only this object and the objects below it
     #[arg(long, value_name = "ID")]
     pub(crate) under: Option<String>,
-    /// The most rows of a diagram [default: 2000]
+    /// The largest number of rows in a diagram [default: 2000]
     #[arg(long, value_name = "N")]
     pub(crate) rows: Option<usize>,
-    /// The scope of the blocks [default: global, and the project, session and agent at work]
+    /// The scope of the blocks [default: global, and the current project, session and agent]
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Option<String>,
 }
@@ -146,12 +146,12 @@ fn export(context: &mut Context, verb: &Export) -> Done {
     Ok(DONE)
 }
 
-/// Notes what the export lacks because it was erased or lost.
+/// Notes the objects and contents that the export omits because they were erased or lost.
 fn note_left_out(context: &mut Context, view: &View) -> Result<()> {
     let left_out = ingest::omitted(view)?;
     if left_out.objects > 0 {
         let text = format!(
-            "left out: {}, erased or lost since",
+            "omitted: {}, erased or lost since",
             counted(left_out.objects, "object")
         );
         context.output.note("erased", text);
@@ -165,7 +165,7 @@ fn note_left_out(context: &mut Context, view: &View) -> Result<()> {
     }
     if left_out.parents > 0 {
         let text = format!(
-            "not there, so that what stands below is written without: {}",
+            "missing parents, so their children are written without one: {}",
             counted(left_out.parents, "parent")
         );
         context.output.note("orphans", text);
@@ -192,41 +192,41 @@ fn check_options(verb: &Export) -> Result<(), Failure> {
             "--picture",
             verb.diagram.is_some(),
             one_diagram,
-            "it goes with --format dot and svg; html shows all three",
+            "use it with --format dot or svg; html shows all three",
         ),
         (
             "--scope",
             verb.scope.is_some(),
             blocks,
-            "it goes with --format blocks; elsewhere all scopes are written",
+            "use it with --format blocks; the other formats write all scopes",
         ),
         (
             "--rows",
             verb.rows.is_some(),
             diagram,
-            "it goes with --format dot, svg and html",
+            "use it with --format dot, svg or html",
         ),
         (
             "--under",
             verb.under.is_some(),
             drawn(Tree),
-            "it goes with a diagram of the tree: --format html, or svg or dot",
+            "use it with a diagram of the tree: --format html, svg or dot",
         ),
         (
             "--from",
             verb.from.is_some(),
             drawn(Trie),
-            "it goes with --format html, or with --picture trie",
+            "use it with --format html or --picture trie",
         ),
     ] {
         if given && !used {
-            return Err(Failure::usage(format!("{option} has no use here"), hint));
+            return Err(Failure::usage(format!("{option} has no effect here"), hint));
         }
     }
     Ok(())
 }
 
-/// The line of a version; without a parent that is not there, or nobody could read it back.
+/// Returns the line of a version. It omits a missing parent, because no import would accept the line.
 fn line_of(version: &ingest::Version) -> Result<serde_json::Value> {
     let mut line = lines::stored_object_to_json(&version.object, version.past)?;
     if let Some(fields) = line.as_object_mut().filter(|_| version.is_orphan) {
@@ -262,7 +262,7 @@ fn export_lines(
     Ok(DONE)
 }
 
-/// Writes each document to its own path below the folder, and all other objects to one more file.
+/// Writes each document to its path below the folder, and all other objects to one more file.
 fn export_folder(
     context: &mut Context,
     memory: &Memory,
@@ -329,7 +329,7 @@ impl Answer for Exported {
     }
 }
 
-/// Notes which objects will be less trusted when they are read back.
+/// Notes the objects that will have lower trust after an import of this export.
 fn note_lowered(context: &mut Context, lowered: &[Id]) {
     if let [first, ..] = lowered {
         let what = counted(lowered.len() as u64, "object");
@@ -347,36 +347,36 @@ fn text_of(piece: &Piece) -> &str {
     }
 }
 
-/// Whether a path means a folder: an existing one, or a name without an ending.
+/// Whether a path means a folder: an existing folder, or a name without an extension.
 fn is_folder(path: &Path) -> bool {
     path.is_dir()
         || (!path.exists() && path.extension().is_none())
         || path.as_os_str().as_encoded_bytes().ends_with(b"/")
 }
 
-/// Refuses to overwrite a file (CLI-7). A pipe or a device may be written to.
+/// Refuses to overwrite a regular file (CLI-7). Pipes and devices may be written to.
 fn refuse_existing(path: &Path, force: bool) -> Result<()> {
     if fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
         return Ok(());
     }
     match fs::symlink_metadata(path) {
         Ok(there) if there.is_dir() || !force => {
-            let refused = Error::invalid(format!("{} is there already; nothing was written", shown(path)));
+            let refused = Error::invalid(format!("{} already exists; nothing was written", shown(path)));
             Err(refused
                 .with_code(ErrorCode::FileExists)
-                .with_hint("write to another place, or over it with --force"))
+                .with_hint("choose another path, or overwrite it with --force"))
         }
         _ => Ok(()),
     }
 }
 
-/// Refuses a path below the folder that leads out of it by a link (CLI-7).
+/// Refuses a path below the folder if a symlink leads it outside (CLI-7).
 fn refuse_links(folder: &Path, path: &Path) -> Result<()> {
     let mut below = folder.to_owned();
     for part in path.parent().into_iter().flat_map(Path::components) {
         below.push(part);
         if fs::symlink_metadata(&below).is_ok_and(|there| !there.is_dir()) {
-            let refused = Error::invalid(format!("{} is in the way: it is not a folder", shown(&below)));
+            let refused = Error::invalid(format!("{} exists and is not a folder", shown(&below)));
             return Err(refused
                 .with_code(ErrorCode::NotAFolder)
                 .with_hint("write to an empty folder"));
@@ -389,7 +389,7 @@ fn not_written(path: &Path, error: io::Error) -> Error {
     Error::io(format_args!("writing {}", shown(path)), error)
 }
 
-/// Why writing a file stopped.
+/// The reason why writing a file stopped.
 pub(super) enum Stopped {
     Reading(Error),
     Writing(io::Error),
@@ -407,8 +407,8 @@ impl From<io::Error> for Stopped {
     }
 }
 
-/// Writes a file: beside its place, and moved there when it is whole. Where a link leads to, the file is replaced and
-/// not the link, and it keeps its permissions; what is no file, such as a pipe or a device, is written to.
+/// Writes a temporary file in the same folder, and renames it when it is complete. A symlink keeps its name, and its
+/// target is replaced and keeps its permissions. A pipe or a device is written to directly.
 pub(super) fn write_file(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> Result<(), Stopped>,
@@ -457,7 +457,8 @@ fn write_beside(
     })
 }
 
-/// Makes a file beside a path, under a name that nothing has: what is there already may be anybody's.
+/// Creates a file in the folder of a path, under a free name. It never overwrites an existing file, which may belong to
+/// another program.
 fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
     let mut number = 1_u64;
     loop {

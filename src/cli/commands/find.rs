@@ -1,4 +1,4 @@
-//! `find`: a text in the objects of a state, or in everything that the log keeps.
+//! `find`: searches for a text in the objects of a state, or in everything that the log keeps.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -10,16 +10,16 @@ use crate::digest::TextDigest;
 use crate::engine::TextRecord;
 use crate::object::Value;
 
-/// Characters around the text that an excerpt shows.
+/// The number of characters that an excerpt shows on each side of the match.
 const AROUND: usize = 30;
 
 /// Find a text in any field
 ///
-/// Of any object, in any case of letters.
+/// It searches all objects and ignores case.
 ///
 /// # Notes
-/// With --history it searches every version, reason, source, actor, session, op and name that the log keeps: whatever
-/// erase has to reach.
+/// With --history it searches every version, reason, source, actor, session, op and name in the log, to find text that
+/// should be erased.
 ///
 /// # Examples
 /// ```text
@@ -32,10 +32,10 @@ pub(crate) struct Find {
     /// The text
     #[arg(value_name = "TEXT")]
     text: String,
-    /// In all that the log keeps, not in one state
+    /// Search everything that the log keeps, instead of one state
     #[arg(long, conflicts_with = "at")]
     history: bool,
-    /// At most N
+    /// Print at most N rows
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
 }
@@ -45,16 +45,16 @@ pub(crate) struct Find {
 pub(crate) struct Holder {
     id: String,
     kind: String,
-    /// The field or attribute.
+    /// The field or attribute with the match.
     r#where: String,
-    /// The text with its surroundings.
+    /// The match with the text around it.
     found: String,
 }
 
 /// A record of the log that holds the text.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct RecordHolder {
-    /// `version`, `content`, `text`, `commit` or `reference`.
+    /// The sort of record: `version`, `content`, `text`, `commit` or `reference`.
     is_a: &'static str,
     /// The digest that `erase` accepts; null for a reference.
     digest: Option<String>,
@@ -87,7 +87,7 @@ impl Verb for Find {
     }
 }
 
-/// The objects of a state that hold the text: a row each, for the first field that does.
+/// Searches the objects of a state. Each match is a row that names the first matching field.
 fn search_state<'a>(
     context: &Context,
     view: &'a View,
@@ -110,12 +110,12 @@ fn search_state<'a>(
         })
 }
 
-/// The fields of all records of the log that hold the text.
+/// Searches the fields of all records in the log.
 fn search_log(memory: &Memory, wanted: &str) -> Result<Vec<RecordHolder>> {
     let mut found = Vec::new();
-    // A record may come twice.
+    // The log may hold a record twice.
     let mut seen = HashSet::new();
-    // A content or text may come before the record that names it.
+    // A content or text record may precede the record that refers to it.
     let mut owners: HashMap<String, (String, &str)> = HashMap::new();
     memory.text_records(&mut |record| {
         owners.extend(texts_named_by(&record));
@@ -144,7 +144,7 @@ fn search_log(memory: &Memory, wanted: &str) -> Result<Vec<RecordHolder>> {
     Ok(found)
 }
 
-/// The texts that are records of their own, which this record names: digest, owner, field.
+/// Returns the texts that a record refers to by digest: digest, owner, field.
 fn texts_named_by(record: &TextRecord) -> Vec<(String, (String, &'static str))> {
     let (of, named) = match record {
         TextRecord::Version(object) => {
@@ -168,7 +168,7 @@ fn texts_named_by(record: &TextRecord) -> Vec<(String, (String, &'static str))> 
         .collect()
 }
 
-/// The texts of a record: its sort, its digest, what it belongs to, and its fields.
+/// Returns the texts of a record: its sort, its digest, its owner, and its fields.
 fn texts_of(record: TextRecord) -> (&'static str, Option<String>, String, Vec<(String, String)>) {
     let named = |fields: &[(&str, Option<&str>)]| {
         let fields = fields.iter();
@@ -216,7 +216,8 @@ fn of_commit(info: &CommitInfo) -> String {
     format!("seq:{}", info.commit.seq)
 }
 
-/// The fields of an object with their texts. An attribute has its name, its value as people see it, and the texts in the value.
+/// Returns the fields of an object with their texts. For an attribute: the name, the value as printed, and the texts in
+/// the value.
 fn fields_of(object: &Object) -> impl Iterator<Item = (String, String)> + use<> {
     let fields = [
         ("id", Some(object.id())),
@@ -257,7 +258,7 @@ fn add_texts(value: &Value, texts: &mut Vec<String>) {
 fn excerpt(text: &str, wanted: &str) -> Option<String> {
     let lower = text.to_lowercase();
     let at = lower.find(wanted)?;
-    // Lower case may have more or fewer bytes, so the place counts characters.
+    // Lower case may change the number of bytes, so the position is counted in characters.
     let from = lower[..at].chars().count().saturating_sub(AROUND);
     let most = wanted.chars().count() + 2 * AROUND;
     let start = if from > 0 { "..." } else { "" };

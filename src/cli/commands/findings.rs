@@ -1,4 +1,4 @@
-//! A place in a file, as people read it.
+//! A location in a file, as text for people.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -8,7 +8,7 @@ use crate::cli::human::one_line;
 use crate::cli::output::{Meaning, Output};
 use crate::engine::Finding;
 
-/// Writes a line about a place in a file.
+/// Prints a line about a location in a file.
 pub(super) fn show_finding(
     output: &mut Output,
     meaning: Meaning,
@@ -21,7 +21,7 @@ pub(super) fn show_finding(
     output.labelled(meaning, label, &text)
 }
 
-/// `log/00000001.seg at 4096`; a file as a whole has no place in it.
+/// Formats a location, such as `log/00000001.seg at 4096`. Without an offset, it is the whole file.
 pub(super) fn place(file: Option<&str>, offset: Option<u64>) -> String {
     let file = one_line(file.unwrap_or("the store"));
     match offset.filter(|offset| *offset > 0) {

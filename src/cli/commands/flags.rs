@@ -1,6 +1,6 @@
-//! Notes what the scan finds in objects that were put or ingested. The objects are stored unchanged.
+//! Notes the scan findings in objects of `put` and `ingest`. The objects are stored unchanged.
 //!
-//! `remember` redacts, holds back and refuses; the verbs of the engine store what they are given.
+//! `remember` redacts, quarantines and refuses; the verbs of the engine store every text unchanged.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -16,7 +16,7 @@ use crate::scan::{Scanner, Verdict};
 
 /// Objects of one run that are scanned: a hint must not make a bulk load slow.
 const OBJECTS_MAX: usize = 10_000;
-/// Objects that are named.
+/// The number of objects that a note names.
 const NAMED_MAX: usize = 5;
 
 /// The findings so far.
@@ -30,11 +30,11 @@ pub(super) struct Flags {
 }
 
 impl Flags {
-    /// No findings. The settings decide what counts; if they cannot be read, the default ones.
+    /// Starts without findings. The settings decide which findings count; if they cannot be read, the defaults apply.
     pub(super) fn new(context: &Context) -> Self {
         let settings = context.settings().unwrap_or_default();
         Self {
-            // No marker is made here.
+            // This scanner redacts nothing, so its marker key is not used.
             scanner: Scanner::new(settings.scan, [0; 32]),
             looked_at: 0,
             has_more: false,
@@ -44,12 +44,12 @@ impl Flags {
         }
     }
 
-    /// Scans an object that is about to be put.
+    /// Scans an object before it is put.
     pub(super) fn look(&mut self, object: &NewObject) {
         self.look_at(object.id.as_str(), object.content.as_deref(), &object.attributes);
     }
 
-    /// Scans the versions that are new since `before`.
+    /// Scans the versions that were added since `before`.
     pub(super) fn look_since(&mut self, memory: &Memory, before: &View) -> Result<()> {
         let after = memory.view();
         if before.root() == after.root() {
@@ -88,7 +88,7 @@ impl Flags {
         }
     }
 
-    /// Notes the findings.
+    /// Prints the findings as a note.
     pub(super) fn note(self, context: &mut Context) {
         if self.count == 0 {
             return;
@@ -114,7 +114,7 @@ impl Flags {
     }
 }
 
-/// The texts of a value and of what is in it.
+/// Collects the texts of a value and of the values in it.
 fn add_texts<'a>(name: &'a str, value: &'a Value, fields: &mut Vec<(&'a str, &'a str)>) {
     match value {
         Value::Text(text) => fields.push((name, text)),
@@ -126,7 +126,7 @@ fn add_texts<'a>(name: &'a str, value: &'a Value, fields: &mut Vec<(&'a str, &'a
     }
 }
 
-/// Tells what the scan met in what a verb wrote, if there is anything.
+/// Notes the scan findings in the objects that a verb wrote.
 pub(super) fn note_flags_since(context: &mut Context, memory: &Memory, before: &View) -> Result<()> {
     let mut flags = Flags::new(context);
     flags.look_since(memory, before)?;

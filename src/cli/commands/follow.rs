@@ -1,4 +1,4 @@
-//! `log --follow`: new commits as other processes make them.
+//! `log --follow`: prints new commits as other processes make them.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -15,14 +15,14 @@ use crate::object::Commit;
 /// The time between two reads of the log.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Prints each new commit, until the person stops it, the store moves, or there were `limit` of them.
+/// Prints each new commit until the user stops it, the store moves, or `limit` commits were printed.
 pub(super) fn follow(context: &mut Context, memory: &Memory, limit: usize) -> Done {
     let folder = StoreFolder::new(context.store()?);
     let mut seen = memory.view().commit().commit.seq;
     context
         .output
         .note("watching", format!("watching from seq:{seen} on; Ctrl-C ends it"));
-    // A pager would wait for the end.
+    // A pager would wait for the end of the output.
     context.output.redirect(None)?;
     let mut left = limit;
     while left > 0 {

@@ -1,4 +1,4 @@
-//! `gc`: history is thinned by a policy.
+//! `gc`: thins history by a policy.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -9,20 +9,20 @@ use super::prelude::*;
 use crate::answers::commits::Collected;
 use crate::engine::Retention;
 
-/// The width of the names of fields.
+/// The width of the column of field names.
 const FIELD: usize = 11;
 
-/// Thin history, give back space
+/// Thin history, free space
 ///
-/// A policy says which commits are kept.
+/// A policy decides which commits are kept.
 ///
 /// # Notes
-/// Snapshots, drafts, erasures, and what a rollback, undo or redo went back to keep their commits, whatever the
-/// policy. A thinned commit's digest stays in the chain; its state is gone for good, so a policy that keeps less than
-/// the standard one, or another moment than now, asks for --yes. It holds for this run: a writer that closes the
-/// store may collect by itself, with the standard policy, but nothing younger than 7 days. Ages are judged by the
-/// newest commit where the clock is more than a day ahead of it. Others may read and write meanwhile. A duration is
-/// 12h, 30d, 8w, 2y, 0 or forever.
+/// Every policy keeps the commits of snapshots, drafts and erasures, and the targets of a rollback, undo or redo. A
+/// thinned commit's digest stays in the chain, but its state is lost for good. So a policy that keeps less than the
+/// standard one, or another --now, needs --yes. The policy holds for this run only: a writer that closes the store may
+/// collect by the standard policy, but nothing younger than 7 days. If the clock is more than a day ahead of the newest
+/// commit, ages count from that commit. Other processes may read and write during gc. A duration is 12h, 30d, 8w, 2y, 0
+/// or forever.
 ///
 /// # Examples
 /// ```text
@@ -33,16 +33,16 @@ const FIELD: usize = 11;
 #[derive(Args, Debug)]
 #[command(args = args::waits(), verbatim_doc_comment)]
 pub(crate) struct Gc {
-    /// Say what would go, and change nothing
+    /// Print what would be removed, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Thin by a stricter policy than the standard one: nothing brings it back
+    /// Allow a stricter policy than the standard one; there is no undo
     #[arg(long)]
     yes: bool,
     /// Keep every commit younger than this [default: 7d]
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = time::span)]
     keep_all: Option<Duration>,
-    /// But no more than the N newest because of --keep-all [default: 5000]
+    /// But keep at most the N newest of them [default: 5000]
     #[arg(long, value_name = "N")]
     newest: Option<u64>,
     /// Keep the last commit of each hour younger than this [default: 30d]
@@ -54,7 +54,7 @@ pub(crate) struct Gc {
     /// Keep the last commit of each week younger than this [default: forever]
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = time::span)]
     weekly: Option<Duration>,
-    /// The moment that ages are judged at: an RFC 3339 time, a date, or how long ago (2h, 3d) [default: now]
+    /// The time from which ages are counted: an RFC 3339 time, a date, or an age (2h, 3d) [default: now]
     #[arg(long, value_name = "TIME")]
     now: Option<String>,
 }
@@ -80,7 +80,7 @@ impl Verb for Gc {
             if is_refused {
                 let commits = counted(thinned, "commit");
                 return Err(Failure::usage(
-                    format!("nothing was thinned: the states of {commits} would go for good"),
+                    format!("nothing was thinned: the states of {commits} would be lost for good"),
                     "add --yes to do it",
                 ));
             }
@@ -111,7 +111,7 @@ impl Gc {
         }
     }
 
-    /// Whether it keeps less than the standard policy, or judges ages at another moment than now.
+    /// Whether it keeps less than the standard policy, or counts ages from another time than now.
     fn is_stricter(&self, retention: &Retention) -> bool {
         let standard = Retention::default();
         retention.all < standard.all
@@ -122,7 +122,7 @@ impl Gc {
             || self.now.is_some()
     }
 
-    /// The moment that ages are judged at, if one was given.
+    /// Returns the time from which ages are counted, if it was given.
     fn now(&self, memory: &Memory) -> Result<Option<Time>> {
         let now = memory.view().now();
         let given = self.now.as_deref();
@@ -144,7 +144,7 @@ impl Answer for Collected {
         let versions = format!("{} of {}", report.versions, report.versions_before);
         output.field(0, FIELD, "versions", versions)?;
         let freed = report.bytes_before.saturating_sub(report.bytes);
-        // A log that had nothing to give can come out a little longer: what a batch changed may be written anew.
+        // If a rewrite frees nothing, the log can grow a little, because the changes of a batch may be written again.
         let log = if freed == 0 {
             format!("{}, nothing freed", bytes(report.bytes))
         } else {

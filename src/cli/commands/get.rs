@@ -1,4 +1,4 @@
-//! `get`: one object with everything that belongs to it.
+//! `get`: one object with all its fields.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -10,11 +10,11 @@ use crate::cli::output::printable;
 use crate::digest::ObjectDigest;
 use crate::engine::{self};
 
-/// Children that people see.
+/// The number of children that people see.
 const CHILDREN_SHOWN: usize = 20;
-/// The width of the names of fields.
+/// The width of the column of field names.
 const FIELD: usize = 11;
-/// The widest column of the names of attributes.
+/// The largest width of the column of attribute names.
 const ATTRIBUTE_MAX: usize = 24;
 
 /// Show one object
@@ -31,7 +31,7 @@ pub(crate) struct Get {
     /// The object; left out with --digest
     #[arg(value_name = "ID", required_unless_present = "digest")]
     id: Option<String>,
-    /// One version by its digest, or 8 or more digits of it, in this state or not
+    /// One version by its digest, or 8 or more digits of it, even if it is not in this state
     #[arg(long, value_name = "DIGEST", conflicts_with = "id")]
     digest: Option<String>,
 }
@@ -56,7 +56,7 @@ impl Verb for Get {
     }
 }
 
-/// The version that a digest, or its first digits, names.
+/// Returns the version of a full or abbreviated digest.
 pub(super) fn version_of(memory: &Memory, view: &View, digits: &str) -> Result<Object> {
     let unknown = || {
         Error::not_found(format!(
@@ -69,7 +69,7 @@ pub(super) fn version_of(memory: &Memory, view: &View, digits: &str) -> Result<O
         memory.check_kept(digest)?;
         return memory.version(digest)?.ok_or_else(unknown);
     }
-    // Two show that there is more than one.
+    // Two meanings are enough to show that the digits are ambiguous.
     let meanings = memory.meanings(digits, view, 2)?;
     let mut versions = meanings.into_iter().filter_map(|meaning| match meaning {
         engine::Meaning::Version(digest, _, _) => Some(digest),
@@ -78,7 +78,7 @@ pub(super) fn version_of(memory: &Memory, view: &View, digits: &str) -> Result<O
     match (versions.next(), versions.next()) {
         (Some(digest), None) => memory.version(digest)?.ok_or_else(unknown),
         (None, _) => Err(unknown()),
-        (Some(_), Some(_)) => Err(Error::invalid(format!("{digits} may name several versions"))
+        (Some(_), Some(_)) => Err(Error::invalid(format!("{digits} matches several versions"))
             .with_code(ErrorCode::Ambiguous)
             .with_hint("give more digits; treering inspect digest DIGITS lists them")),
     }

@@ -7,7 +7,7 @@ use super::prelude::*;
 use crate::answers::store::{Head as HeadAnswer, absolute};
 use crate::digest::to_hex;
 
-/// The width of the names of fields.
+/// The width of the column of field names.
 const FIELD: usize = 9;
 
 /// Show the root of the state

@@ -1,4 +1,4 @@
-//! `history`: the changes of one object.
+//! `history`: lists the changes of one object.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -28,12 +28,12 @@ pub(crate) struct History {
     /// Also the trust, source and reason of each change
     #[arg(long)]
     long: bool,
-    /// At most N
+    /// Print at most N rows
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
 }
 
-/// A change with the columns of `--long`.
+/// A change, with the columns of `--long`.
 #[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
 struct Long(HistoryLine);

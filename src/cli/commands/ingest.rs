@@ -1,7 +1,7 @@
-//! `ingest`: documents into objects, in one commit.
+//! `ingest`: turns documents into objects, in one commit.
 //!
-//! Everything is read before the store is opened. One file that cannot be read refuses them all, so that a memory
-//! never holds half of what it was given without a word; each such file is named.
+//! All files are read before the store is opened. One unreadable file refuses the whole call, so the memory never holds
+//! half of the input without a warning. The error names each unreadable file.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -21,16 +21,16 @@ use crate::error::ErrorKind;
 use crate::ingest::{self, Change, Document, Format, IngestOptions};
 use crate::object::Scope;
 
-/// The largest file that is read.
+/// The largest file that is read, in bytes.
 const FILE_BYTES_MAX: u64 = 256 << 20;
-/// Documents without a file that are named in a note at most.
+/// The largest number of missing documents that a note names.
 const NAMED_MAX: usize = 20;
-/// What to do about files that cannot be read.
-const LEAVE_OUT: &str = "correct what is named, or leave such files out with --skip-bad";
+/// The hint for unreadable files.
+const LEAVE_OUT: &str = "correct these files, or skip them with --skip-bad";
 /// The message about a file without a known ending.
-const SUPPORTED: &str = "supported are .org, .md and .jsonl; name the form of another file with --format";
+const SUPPORTED: &str = ".org, .md and .jsonl are supported; give the format of another file with --format";
 
-/// The form of a document to read; `auto` goes by the ending of the file's name.
+/// The format of a document; `auto` uses the file extension.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DocumentFormat {
     #[default]
@@ -42,12 +42,12 @@ pub(crate) enum DocumentFormat {
 
 /// Turn documents into objects
 ///
-/// Org, Markdown and JSON Lines are read.
+/// It reads Org, Markdown and JSON Lines.
 ///
 /// # Notes
-/// A folder gives every .org, .md and .jsonl file below it. Ingesting again updates what changed and removes what
-/// left the document; unchanged input makes no commit. All of it is one commit, and a snapshot of the state before
-/// goes into the ring of your lane (snap:0).
+/// Reads every .org, .md and .jsonl file below a folder. Ingesting again updates changed objects and removes those that
+/// left the document; unchanged input makes no commit. Everything is one commit, after a snapshot in the ring of your
+/// lane (snap:0).
 ///
 /// # Examples
 /// ```text
@@ -61,16 +61,16 @@ pub(crate) struct Ingest {
     /// Files and folders
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// The form of the documents
+    /// The format of the documents
     #[arg(long, value_name = "FORMAT", default_value = "auto")]
     pub(crate) format: DocumentFormat,
-    /// Leave out, and name, files that cannot be read; without it one of them refuses all
+    /// Skip and report unreadable files; without it, one such file refuses all
     #[arg(long)]
     pub(crate) skip_bad: bool,
     /// The scope of the objects
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Option<String>,
-    /// Remove this document, or those below this folder, if the files are gone; may be given again
+    /// Remove this document, or the documents below this folder, if their files are missing; may be repeated
     #[arg(long, value_name = "PATH")]
     pub(crate) prune: Vec<PathBuf>,
 }
@@ -151,14 +151,16 @@ impl Answer for Ingested {
         ))?;
         if !self.missing.is_empty() {
             let note = format!(
-                "there are no files for {}; they may be of another folder that this memory is used from. --prune PATH removes \
-                 what came from such a document, or from all such below a folder",
+                "the files of {} are missing; they may belong to another folder that uses this memory. --prune PATH removes the objects of such a document, or of all such documents below a folder",
                 looked_for(&self.missing)?
             );
             context.output.note("missing", note);
         }
         if !self.pruned.is_empty() {
-            let note = format!("removed, as there are no files for {}", looked_for(&self.pruned)?);
+            let note = format!(
+                "removed, because their files are missing: {}",
+                looked_for(&self.pruned)?
+            );
             context.output.note("pruned", note);
         }
         if self.changed {
@@ -168,7 +170,7 @@ impl Answer for Ingested {
     }
 }
 
-/// Writes the documents. One that the memory does not take refuses them all, or is left out with `skip_bad`.
+/// Writes the documents. A document that the memory refuses stops the whole call, or is skipped with `skip_bad`.
 fn write(
     memory: &Memory,
     read: &mut Read,
@@ -193,7 +195,7 @@ fn write(
     }
 }
 
-/// The refusal of one document of several.
+/// Adds the hint about `--skip-bad` to the error of one document among several.
 fn or_left_out(why: Error) -> Error {
     let hint = match why.hint() {
         None => LEAVE_OUT.to_owned(),
@@ -204,7 +206,7 @@ fn or_left_out(why: Error) -> Error {
 
 /// The documents that were searched for, and their folders.
 fn looked_for(ids: &[String]) -> Result<String> {
-    let folder = env::current_dir().map_err(|error| Error::io("asking for the current folder", error))?;
+    let folder = env::current_dir().map_err(|error| Error::io("reading the current folder", error))?;
     let what = counted(ids.len() as u64, "document");
     let more = match ids.len().saturating_sub(NAMED_MAX) {
         0 => String::new(),
@@ -218,15 +220,15 @@ fn looked_for(ids: &[String]) -> Result<String> {
 #[derive(Default)]
 struct Read {
     documents: Vec<Document>,
-    /// The files that were passed over at the caller's wish.
+    /// The files that `--skip-bad` skipped.
     skipped: Vec<Skipped>,
-    /// The folders that were given, as documents below them are known.
+    /// The given folders, in the form of document paths.
     folders: Vec<String>,
-    /// Every document that was found in them, whether it is read or not.
+    /// Every document found in them, read or not.
     found: HashSet<String>,
 }
 
-/// A file that cannot be read as what it should be.
+/// A file that cannot be read in its format.
 struct Skipped {
     path: String,
     why: Error,
@@ -242,8 +244,9 @@ impl Skipped {
     }
 }
 
-/// The documents of the memory that should be in the given folders and are not. Paths are relative to the current folder,
-/// and nothing says which that was when a document came: it may be that of another folder of the same names.
+/// Returns the stored documents whose files are missing from the given folders. Paths are relative to the current
+/// folder, and the store does not record which folder that was. Such a document may belong to another folder of the
+/// same name.
 fn missing(memory: &Memory, input: &Read) -> Result<Vec<Id>> {
     if input.folders.is_empty() {
         return Ok(Vec::new());
@@ -265,7 +268,7 @@ fn missing(memory: &Memory, input: &Read) -> Result<Vec<Id>> {
     Ok(documents)
 }
 
-/// Whether a document is below a folder, both as they are known.
+/// Whether a document is below a folder, by their document paths.
 fn is_below(id: &Id, folder: &str) -> bool {
     let id = id.as_str();
     match folder {
@@ -277,13 +280,13 @@ fn is_below(id: &Id, folder: &str) -> bool {
     }
 }
 
-/// The path that the file or folder is known by.
+/// Returns the document path of a file or folder.
 fn known_path(path: &Path) -> Result<String> {
     let text = path.to_str().ok_or_else(|| {
         Error::invalid(format!("the name of {} is not UTF-8", shown(path))).with_hint("rename the file")
     })?;
-    let current = env::current_dir().map_err(|error| Error::io("asking for the current folder", error))?;
-    // Below a folder whose name is not text, only the path as given can be known.
+    let current = env::current_dir().map_err(|error| Error::io("reading the current folder", error))?;
+    // If the name of the current folder is not UTF-8, the document path is the path as given.
     let known = match current.to_str() {
         Some(current) => ingest::document_path(current, text),
         None => text.to_owned(),
@@ -330,7 +333,7 @@ fn read_documents(context: &mut Context, verb: &Ingest, format: Option<Format>) 
         .with_hint(LEAVE_OUT))
 }
 
-/// The files that the paths stand for.
+/// Returns the files for the given paths.
 fn files_of(
     context: &mut Context,
     paths: &[PathBuf],
@@ -357,9 +360,9 @@ fn files_of(
         } else if format.is_some() || form_of(path).is_some() {
             files.push(path.clone());
         } else {
-            // Of a name that is not text no form is known either, but that is not what to change.
+            // A name that is not UTF-8 also has no known format, but the error must name the encoding as the cause.
             known_path(path)?;
-            let refused = Error::invalid(format!("{} is of no known form", shown(path)));
+            let refused = Error::invalid(format!("{} has an unknown format", shown(path)));
             return Err(refused
                 .with_code(ErrorCode::UnsupportedDocument)
                 .with_hint(SUPPORTED));
@@ -373,8 +376,7 @@ fn form_of(path: &Path) -> Option<Format> {
     Format::from_path(&path.to_string_lossy())
 }
 
-/// Adds the documents below a folder in the order of their names; hidden files, links
-/// and what is neither file nor folder are passed over.
+/// Adds the documents below a folder in the order of their names. It skips hidden files, symlinks and special files.
 fn add_folder(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     let mut waiting = vec![folder.to_owned()];
     while let Some(path) = waiting.pop() {

@@ -1,4 +1,4 @@
-//! `init`: a new store.
+//! `init`: creates a store.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -7,14 +7,14 @@ use super::prelude::*;
 use crate::answers::store::{Created, FORMAT, absolute};
 use crate::digest::HashAlgorithm;
 
-/// The hash of a new store.
+/// The hash algorithm of a new store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum HashName {
     Blake3,
     Sha256,
 }
 
-/// Make a store
+/// Create a store
 ///
 /// # Examples
 /// ```text
@@ -24,7 +24,7 @@ enum HashName {
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Init {
-    /// The hash that names everything in the store
+    /// The hash algorithm for all digests of the store
     #[arg(long, value_name = "HASH", default_value = "blake3")]
     hash: HashName,
 }

@@ -1,4 +1,4 @@
-//! Input of verbs: files and standard input, whole or by lines, all of it bounded.
+//! Input of verbs: files and standard input, whole or by lines, with size limits.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -13,7 +13,7 @@ use crate::cli::errors::input_error;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::CONTENT_BYTES_MAX;
 
-/// The longest line: the longest content with every byte escaped, and room for the rest.
+/// The longest line in bytes: the longest content with every byte escaped, and room for the rest.
 const LINE_BYTES_MAX: u64 = 8 * CONTENT_BYTES_MAX as u64;
 
 /// Opens a file; `-` is standard input.
@@ -26,18 +26,18 @@ pub(super) fn open_input(context: &Context, file: &Path) -> Result<Box<dyn BufRe
     Ok(Box::new(BufReader::with_capacity(1 << 16, opened)))
 }
 
-/// Refuses to read standard input where the shell reads its commands there.
+/// Refuses standard input if the shell reads its commands from it.
 fn check_input(context: &Context) -> Result<(), Failure> {
     if context.input_is_taken {
         return Err(Failure::usage(
-            "standard input is the shell's own here",
+            "the shell itself reads standard input here",
             "name a file, or give the text itself",
         ));
     }
     Ok(())
 }
 
-/// The bytes of a file, or of standard input for `-`.
+/// Reads the bytes of a file, or of standard input for `-`.
 pub(super) fn read_input(context: &Context, file: &Path, bytes_max: u64) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let read = open_input(context, file)?
@@ -51,7 +51,7 @@ pub(super) fn read_input(context: &Context, file: &Path, bytes_max: u64) -> Resu
     Ok(bytes)
 }
 
-/// The text on standard input.
+/// Reads the text on standard input.
 pub(super) fn content_from_input(context: &Context) -> Result<String, Failure> {
     check_input(context)?;
     let mut bytes = Vec::new();
@@ -89,7 +89,7 @@ pub(super) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// The lines of `input`.
+    /// Returns a reader of the lines of `input`.
     pub(super) fn of(input: &'a mut dyn BufRead) -> Self {
         Self {
             input,
@@ -98,12 +98,12 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The number of the line that was read last.
+    /// Returns the number of the last line read.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
 
-    /// The next line, which has to be text.
+    /// Reads the next line, which must be UTF-8.
     pub(super) fn next_line(&mut self) -> Result<Option<(u64, &str)>> {
         let Some((number, bytes)) = self.next_bytes()? else {
             return Ok(None);
@@ -113,7 +113,7 @@ impl<'a> Lines<'a> {
         Ok(Some((number, text)))
     }
 
-    /// The next line, text or not.
+    /// Reads the next line as bytes.
     pub(super) fn next_bytes(&mut self) -> Result<Option<(u64, &[u8])>> {
         loop {
             self.buffer.clear();

@@ -1,4 +1,4 @@
-//! `lanes`: who commits to the store, a lane for each session or actor.
+//! `lanes`: the lanes of the store, one for each session or actor that commits.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -11,7 +11,7 @@ use crate::digest::CommitDigest;
 
 /// List the lanes, most recent first
 ///
-/// A lane is a session, else an actor, else `default`. It has an undo and a ring of snapshots of its own.
+/// A lane is a session, else an actor, else `default`. Each lane has its own undo and ring of snapshots.
 ///
 /// # Examples
 /// ```text
@@ -21,7 +21,7 @@ use crate::digest::CommitDigest;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Lanes {
-    /// At most N
+    /// Print at most N rows
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
 }
@@ -33,7 +33,7 @@ struct Lane {
     lane: String,
     head: CommitDigest,
     seq: u64,
-    /// Its commits that are kept.
+    /// The number of its commits that are kept.
     commits: u64,
     /// The time of its newest commit.
     last: Time,

@@ -1,4 +1,4 @@
-//! `lineage`: what an object is derived from, and what is derived from it.
+//! `lineage`: the sources of an object, and the objects derived from it.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -33,13 +33,13 @@ pub(crate) struct Lineage {
 /// A version of an object in the lineage.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Relative {
-    /// `itself`, `from, N up` or `into`.
+    /// The relation: `itself`, `from, N up` or `into`.
     relation: String,
-    /// Null where the version is not kept.
+    /// The id; null if the version is not kept.
     id: Option<String>,
     version: ObjectDigest,
     origin: Option<Origin>,
-    /// `yes`, `no` or `as a later version`.
+    /// Whether this state holds it: `yes`, `no` or `as a later version`.
     in_this_state: &'static str,
 }
 
@@ -82,11 +82,11 @@ impl Verb for Lineage {
     }
 }
 
-/// The versions that a version came from, level by level, each once.
+/// An iterator over the versions that a version was derived from, level by level, each once.
 struct Ancestors<'a> {
     memory: &'a Memory,
     view: &'a View,
-    /// The versions of this level that come next.
+    /// The versions of this level that are still to be returned.
     waiting: Vec<ObjectDigest>,
     /// The versions of the next level.
     above: Vec<ObjectDigest>,

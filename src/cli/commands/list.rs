@@ -1,4 +1,4 @@
-//! `list`: the objects that match.
+//! `list`: lists the objects that match the filters.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -12,10 +12,10 @@ use crate::answers::objects::Listed;
 use crate::engine::Query;
 use crate::object::Scope;
 
-/// Objects that `--recent` lists without `--limit`.
+/// The number of objects that `--recent` lists without `--limit`.
 const RECENT: usize = 10;
 
-/// List the objects that match
+/// List objects that match filters
 ///
 /// # Examples
 /// ```text
@@ -38,22 +38,22 @@ pub(crate) struct List {
     /// Only the children of this object
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
-    /// Only where the attribute has this value: k=text, or k:=JSON; may be repeated
+    /// Only items whose attribute has this value: k=text, or k:=JSON; may be repeated
     #[arg(long = "attr", value_name = "K=V")]
     attributes: Vec<String>,
-    /// Only what was written in or after this commit, or at or after this time
+    /// Only objects last written in or after this commit, or at or after this time
     #[arg(long, value_name = "REV")]
     since: Option<String>,
-    /// Only what was last written in or before this commit, or at or before this time
+    /// Only objects last written in or before this commit, or at or before this time
     #[arg(long, value_name = "REV")]
     until: Option<String>,
-    /// By the last change, newest first [default limit: 10]
+    /// Sort by the last change, newest first [default limit: 10]
     #[arg(long)]
     recent: bool,
-    /// Also what has expired
+    /// Also expired items
     #[arg(long)]
     include_expired: bool,
-    /// At most N
+    /// Print at most N rows
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
 }
@@ -88,12 +88,12 @@ impl Verb for List {
         };
         if matches.erased() > 0 {
             let count = counted(matches.erased(), "object");
-            let note = format!("{count} of this state, erased or lost since, cannot be listed");
+            let note = format!("{count} of this state were erased or lost since and cannot be listed");
             context.output.note("erased", note);
         }
         context.note_unreadable(&memory);
         if !found && !query.include_expired && self.limit != Some(0) && has_expired(&view, query)? {
-            let note = "all that was found has expired: --include-expired shows it";
+            let note = "all matches have expired: --include-expired shows them";
             context.output.note("expired", note);
         } else if shown == 0 {
             context.output.nothing_found();
@@ -113,7 +113,7 @@ impl List {
             parent: self.parent.as_deref().map(Id::new).transpose()?,
             attributes: attributes.collect::<Result<_, Failure>>()?,
             include_expired: self.include_expired,
-            // Only what is listed counts.
+            // With filters or another order, the limit applies to the final list instead of the query.
             limit: self
                 .limit
                 .filter(|_| self.since.is_none() && self.until.is_none() && !self.recent),
@@ -134,7 +134,7 @@ impl Row for Listed {
     }
 }
 
-/// An object with the columns of `--recent`.
+/// An object, with the columns of `--recent`.
 #[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
 struct Recent(Listed);
@@ -158,7 +158,7 @@ impl Row for Recent {
 /// Objects by the time of their change, newest first, then by id.
 type Newest = BTreeMap<(Reverse<Option<Time>>, String), Listed>;
 
-/// The objects that changed last, newest first.
+/// Returns the objects that changed last, newest first.
 fn newest(rows: impl Iterator<Item = Result<Listed>>, limit: usize) -> Result<Newest> {
     let mut newest = BTreeMap::new();
     for listed in rows {
@@ -171,7 +171,7 @@ fn newest(rows: impl Iterator<Item = Result<Listed>>, limit: usize) -> Result<Ne
     Ok(newest)
 }
 
-/// Whether there is something that only its expiry hides.
+/// Whether any object is hidden only because it has expired.
 fn has_expired(view: &View, query: Query) -> Result<bool> {
     let query = Query {
         include_expired: true,
@@ -181,7 +181,7 @@ fn has_expired(view: &View, query: Query) -> Result<bool> {
     Ok(view.query(&query)?.next().transpose()?.is_some())
 }
 
-/// When a version was written, as `list` is asked for it.
+/// The range of write times that `list` filters by.
 struct Written {
     since: Option<Time>,
     until: Option<Time>,
@@ -202,7 +202,7 @@ impl Written {
     }
 }
 
-/// A time as typed, or the time of the commit that a revision names.
+/// Returns a typed time, or the time of the commit of a revision.
 fn moment(context: &Context, memory: &Memory, text: Option<&str>) -> Result<Option<Time>> {
     let Some(text) = text else { return Ok(None) };
     match time::moment(text, memory.view().now()) {

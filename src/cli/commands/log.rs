@@ -1,4 +1,4 @@
-//! `log`: the commits, or the references.
+//! `log`: lists the commits, or the references.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -15,7 +15,7 @@ use crate::object::Commit;
 /// List the commits, newest first
 ///
 /// # Notes
-/// --actor A and --session S show only what that actor did, or was done in that session.
+/// --actor A and --session S show only the commits of that actor or session.
 ///
 /// # Examples
 /// ```text
@@ -27,7 +27,7 @@ use crate::object::Commit;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Log {
-    /// At most N
+    /// Print at most N rows
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
     /// Print each new commit as it is made, until Ctrl-C or --limit
@@ -39,7 +39,7 @@ pub(crate) struct Log {
     /// Only this operation: put, ingest, remove, rollback, undo, ...
     #[arg(long, value_name = "OP")]
     op: Option<String>,
-    /// Only from this time on: an RFC 3339 time, a date, or how long ago (90s, 2h, 3d)
+    /// Only from this time on: an RFC 3339 time, a date, or an age (90s, 2h, 3d)
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     /// Only until this time
@@ -93,12 +93,12 @@ impl Verb for Log {
 /// The graph and the snapshots beside the commits.
 struct Graph {
     timeline: Timeline,
-    /// The snapshots of each commit, as they are typed.
+    /// The snapshots of each commit, as the user types them.
     snapshots: HashMap<u64, Vec<String>>,
 }
 
 impl Graph {
-    /// The line of a commit; thinned ones down to the number `older` are counted below it.
+    /// Returns the line of a commit. It counts the thinned commits below it, down to the number `older`.
     fn line(&mut self, memory: &Memory, info: &CommitInfo, older: Option<u64>) -> Result<LogLine> {
         let seq = info.commit.seq;
         let target = target_of(memory, &info.commit)?;
@@ -167,7 +167,7 @@ impl Row for LogLine {
     }
 }
 
-/// The commit that a rollback, undo or redo is about.
+/// Returns the seq of the commit that a rollback, undo or redo refers to.
 fn target_of(memory: &Memory, commit: &Commit) -> Result<Option<u64>> {
     let Some(target) = commit.target else {
         return Ok(None);
@@ -176,7 +176,8 @@ fn target_of(memory: &Memory, commit: &Commit) -> Result<Option<u64>> {
     Ok(Some(found.commit.seq))
 }
 
-/// The snapshots of each commit, as they are typed in this lane; those of other rings with the name of theirs.
+/// Returns the snapshots of each commit, as the user types them in this lane. The names of other rings include their
+/// lane.
 fn snapshot_names(memory: &Memory, lane: &str) -> Result<HashMap<u64, Vec<String>>> {
     let mut names: HashMap<u64, Vec<String>> = HashMap::new();
     for info in memory.snapshots()? {

@@ -1,4 +1,4 @@
-//! `man`: the man pages.
+//! `man`: prints the man page, or writes all man pages.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -12,7 +12,7 @@ use crate::cli::verb::Groups;
 
 /// Print the man page
 ///
-/// With a folder, the page of each verb is written into it.
+/// With a folder, it writes the page of each verb there.
 ///
 /// # Examples
 /// ```text
@@ -22,7 +22,7 @@ use crate::cli::verb::Groups;
 #[derive(Args, Debug)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Man {
-    /// The folder to write treering.1, treering-put.1 and so on into
+    /// The folder for treering.1, treering-put.1 and so on
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
 }
@@ -48,7 +48,7 @@ impl Verb for Man {
     }
 }
 
-/// Writes a page for the program and one for each verb, and returns how many there are.
+/// Writes a page for the program and one for each verb, and returns the number of pages.
 fn write_pages(verbs: Groups, folder: &Path) -> Result<u64> {
     let failed = |error| Error::io(format_args!("writing man pages into {}", shown(folder)), error);
     std::fs::create_dir_all(folder).map_err(failed)?;

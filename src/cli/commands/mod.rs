@@ -1,4 +1,4 @@
-//! The verbs, a file each.
+//! The verbs, one file for each.
 //!
 //! The file of a verb has everything about it: a struct with its arguments, whose comments are its help; [`Verb`] for that struct,
 //! which names the forms of its answer and runs it; and the output for people. To add a verb, write its file and
@@ -30,7 +30,7 @@
 //! ```
 //!
 //! A verb with many answers passes an iterator of them to [`Context::rows`]; each is a [`Row`] of a table. The types of
-//! answers are in `crate::answers`, where servers find them too. A verb never asks whether the output is JSON.
+//! answers are in `crate::answers`, where servers also find them. A verb never checks whether the output is JSON.
 //!
 //! [`Row`]: super::answer::Row
 //!
@@ -98,7 +98,7 @@ use super::verb::{Groups, entry};
 use crate::engine::CommitInfo;
 use crate::store::ChangeCounts;
 
-/// The verbs by what they are for.
+/// The verbs in groups by purpose.
 pub(super) const GROUPS: Groups = &[
     (
         "Write",
@@ -166,7 +166,7 @@ pub(super) const GROUPS: Groups = &[
 ];
 
 impl Context {
-    /// Notes the command that reverses what was just done.
+    /// Notes the command that reverses the last change.
     fn note_way_back(&mut self, what: &str) {
         let command = self.way_back("undo");
         self.output.note("undo", format!("{what}: {command}"));
@@ -187,7 +187,7 @@ impl Context {
         self.state_line(head.commit.seq, head.commit.root)
     }
 
-    /// `undo` or `redo`, as it is typed in this lane.
+    /// Returns `undo` or `redo` with the options of this lane.
     fn way_back(&self, verb: &str) -> String {
         let lane = self.lane_options();
         let mut command = format!("treering {verb}");
@@ -199,7 +199,7 @@ impl Context {
         command
     }
 
-    /// `3 added, 1 changed, 0 removed`
+    /// Formats the counts, for example `3 added, 1 changed, 0 removed`.
     fn counts_line(&self, counts: ChangeCounts) -> String {
         let output = &self.output;
         format!(

@@ -1,4 +1,4 @@
-//! What the file of nearly every verb uses.
+//! The imports of almost every verb's file.
 //!
 //! # Layer
 //! L10, part of cli.

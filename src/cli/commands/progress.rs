@@ -1,10 +1,11 @@
-//! Progress of lines that are committed in batches: which of them are stored when a batch fails.
+//! Progress of lines that are committed in batches: it knows which lines are stored when a batch fails.
 //!
 //! # Layer
 //! L10, part of cli.
 //!
 //! # Invariants
-//! - CLI-8: after a failed batch, sending the named lines again stores all of the input exactly once.
+//! - CLI-8: after a failed batch, the message names the lines to send again. Sending them stores all of the input
+//!   exactly once.
 
 use std::fs;
 use std::path::Path;
@@ -16,32 +17,32 @@ use crate::cli::human::counted;
 use crate::error::Result;
 use crate::error::{Error, ErrorCode};
 
-/// Refused lines that people see.
+/// The number of refused lines that people see.
 pub(super) const REFUSED_SHOWN: usize = 20;
 
-/// How many lines of an input are stored.
+/// The progress of an input: the lines that are stored so far.
 pub(super) struct BatchProgress {
     /// The lines that are stored.
     kept: Tally,
-    /// The number of the first that is not, nor was refused.
+    /// The number of the first line that is neither stored nor refused.
     from: u64,
-    /// The commit of the newest batch that is in.
+    /// The commit of the newest stored batch.
     seq: Option<u64>,
     /// The names of quarantined lines.
     held: Vec<String>,
-    /// The batch that is read or committed.
+    /// The batch that is being read or committed.
     batch: Sending,
     rest: Rest,
 }
 
-/// The outcome of lines.
+/// The outcome for a group of lines.
 #[derive(Clone, Default)]
 struct Tally {
-    /// How many are stored, or were there; of a batch that is not in, how many there are.
+    /// The number of lines stored or already present; for an uncommitted batch, the number of all its lines.
     count: u64,
-    /// How many of those the scan flagged.
+    /// The number of those lines that the scan flagged.
     flagged: u64,
-    /// Those that are not stored: their numbers, and why.
+    /// The lines that are not stored: their numbers and the reasons.
     refused: Vec<(u64, String)>,
 }
 
@@ -49,11 +50,11 @@ struct Tally {
 #[derive(Default)]
 struct Sending {
     tally: Tally,
-    /// The number of the last.
+    /// The number of the last line.
     last: u64,
 }
 
-/// Whether the input has lines behind the batch.
+/// Whether the input has lines after the batch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rest {
     Ended,
@@ -73,7 +74,7 @@ impl BatchProgress {
         }
     }
 
-    /// A batch of `count` lines up to the number `last` is about to be committed.
+    /// Starts a batch of `count` lines that ends at line `last`.
     pub(super) fn begin(&mut self, count: usize, last: u64, is_last: bool) {
         self.batch = Sending {
             tally: Tally {
@@ -87,7 +88,7 @@ impl BatchProgress {
         }
     }
 
-    /// The batch has so many lines that the scan flagged, and these that are not stored, with why.
+    /// Records the number of flagged lines in the batch, and the refused lines with their reasons.
     #[cfg(feature = "agent")]
     pub(super) fn stage(&mut self, flagged: u64, refused: impl Iterator<Item = (u64, String)>) {
         let tally = &mut self.batch.tally;
@@ -95,7 +96,7 @@ impl BatchProgress {
         (tally.flagged, tally.refused) = (flagged, refused.collect());
     }
 
-    /// The batch is in, but for the lines `waiting`, which go with the next one.
+    /// Records the batch as stored. The lines `waiting` are excluded and belong to the next batch.
     pub(super) fn end(&mut self, seq: Option<u64>, waiting: impl ExactSizeIterator<Item = u64>) {
         let Sending { tally, last } = std::mem::take(&mut self.batch);
         let left = waiting.len() + tally.refused.len();
@@ -106,13 +107,13 @@ impl BatchProgress {
         self.seq = seq.or(self.seq);
     }
 
-    /// A person finds under this name what was held back of the batch.
+    /// Records the name under which the batch's quarantined lines are kept.
     #[cfg(feature = "agent")]
     pub(super) fn hold(&mut self, held: Option<&str>) {
         self.held.extend(held.map(str::to_owned));
     }
 
-    /// Follows somebody else who reads the lines of a batch one by one.
+    /// Records each line as another reader reads the lines of a batch.
     #[cfg(feature = "agent")]
     pub(super) fn follow(&mut self, read: &Result<Option<(u64, &[u8])>>) {
         match read {
@@ -121,13 +122,13 @@ impl BatchProgress {
                 self.batch.last = *number;
             }
             Ok(None) => self.rest = Rest::Ended,
-            // Nothing is kept of a batch that cannot be read.
+            // An unreadable batch is dropped whole.
             Err(_) => self.batch = Sending::default(),
         }
     }
 
-    /// The error with what of the input is in; where that is known, and nothing of the batch is, a note says so. Other notes
-    /// name the lines that are not stored and must not be sent again.
+    /// Adds the stored lines to the error. If nothing of the failed batch is stored, a note names them instead. Other
+    /// notes name the refused lines, which must not be sent again.
     pub(super) fn failed(
         mut self,
         context: &mut Context,
@@ -143,7 +144,7 @@ impl BatchProgress {
             self.done(rest)
         } else if has_batch && error.code() == ErrorCode::OutcomeUnknown {
             self.look_for_more(file, lines);
-            // Stored or not, the batch is without them.
+            // The batch contains none of the refused lines, whether it is stored or not.
             self.kept.refused.append(&mut self.batch.tally.refused);
             self.unknown()
         } else {
@@ -171,7 +172,7 @@ impl BatchProgress {
         }
     }
 
-    /// Says what is in of the batches before the one that is not.
+    /// Notes the stored batches before the failed one.
     fn note_kept(&self, context: &mut Context) {
         if self.from == 1 {
             return;
@@ -181,13 +182,13 @@ impl BatchProgress {
             .map_or_else(String::new, |seq| format!(", up to seq {seq}"));
         let before = match self.kept.count {
             0 => self.before(),
-            _ => format!("kept the batches before it: {}{seq}", self.lines("")),
+            _ => format!("the batches before it are stored: {}{seq}", self.lines("")),
         };
         let text = format!("{before}; send the lines from {} on again", self.from);
         context.output.note("kept", text);
     }
 
-    /// Names the lines that are not stored.
+    /// Notes the lines that are not stored.
     fn note_refused(&self, context: &mut Context) {
         let refused = &self.kept.refused;
         let most = context.output.shown_of(refused.len(), REFUSED_SHOWN);
@@ -202,12 +203,12 @@ impl BatchProgress {
             context.output.note("not_stored", text);
         }
         if !self.held.is_empty() {
-            let text = format!("kept as {} for a person to look at", self.held.join(", "));
+            let text = format!("quarantined as {} for a person to review", self.held.join(", "));
             context.output.note("quarantined", text);
         }
     }
 
-    /// How many lines are in, `of` what.
+    /// Returns the number of stored lines; `of` names the input.
     fn lines(&self, of: &str) -> String {
         let Tally { count, flagged, .. } = self.kept;
         let flagged = match flagged {
@@ -217,10 +218,10 @@ impl BatchProgress {
         format!("{}{of}{flagged}", counted(count, "line"))
     }
 
-    /// What is done, where that is not all of the input: `rest` is to come of it.
+    /// Returns a hint about the stored lines, if lines are left to send. `rest` is the remaining step of the change.
     fn done(&self, rest: &str) -> Option<String> {
         let which = match self.rest {
-            // It is of something else if no line is in.
+            // If no line is stored, the error is about another change.
             _ if self.from == 1 => return None,
             Rest::Ended => return None,
             Rest::More => "the rest is not",
@@ -238,22 +239,25 @@ impl BatchProgress {
         let (from, last) = (self.from, self.batch.last);
         let which = match (self.from, self.rest) {
             (1, Rest::Ended) => return None,
-            (1, _) => format!("the lines from 1 to {last} are in, or none of them"),
+            (1, _) => format!("the lines from 1 to {last} are stored, or none of them"),
             _ => format!(
-                "{}; those from {from} to {last} are in too, or none of them",
+                "{}; those from {from} to {last} are stored too, or none of them",
                 self.before()
             ),
         };
         let after = match self.rest {
             Rest::Ended => String::new(),
-            Rest::More => format!("; the rest is not in: send the lines from {} on again", last + 1),
+            Rest::More => format!(
+                "; the rest is not stored: send the lines from {} on again",
+                last + 1
+            ),
             Rest::Unknown => format!(
-                "; the rest, if there is more, is not in: send the lines from {} on again",
+                "; the rest, if there is more, is not stored: send the lines from {} on again",
                 last + 1
             ),
         };
         Some(format!(
-            "{which}: the next write settles it, so look at `treering log` after one before you send those again{after}"
+            "{which}: the next write decides, so read `treering log` after it before you send those again{after}"
         ))
     }
 
@@ -264,7 +268,10 @@ impl BatchProgress {
                 "none of the lines before line {} is stored, and none is to be sent again",
                 self.from
             ),
-            _ => format!("{} are in: do not send them again", self.lines(" of the input")),
+            _ => format!(
+                "{} are stored: do not send them again",
+                self.lines(" of the input")
+            ),
         }
     }
 }

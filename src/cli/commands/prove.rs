@@ -1,4 +1,4 @@
-//! `prove`: a proof about one object.
+//! `prove`: prints a proof about one object.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -6,9 +6,9 @@
 use super::prelude::*;
 use crate::answers::proof::ProofDocument;
 
-/// Prove what a state holds
+/// Prove if a state holds an object
 ///
-/// The proof is about one object: that it is in the state of a root, or that it is not.
+/// The proof shows that one object is in the state of a root, or that it is not.
 ///
 /// # Examples
 /// ```text

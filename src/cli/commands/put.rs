@@ -1,13 +1,13 @@
-//! `put`: one object from the command line, or many from JSON Lines.
+//! `put`: stores one object from the command line, or many from JSON Lines.
 //!
-//! Lines are read one by one and committed in batches, so a stream of any length needs no more memory than
-//! one batch of it, and what was committed before a bad line stays.
+//! Lines are read one by one and committed in batches. A stream of any length needs the memory of one batch, and
+//! batches before a bad line stay committed.
 //!
 //! # Layer
 //! L10, part of cli.
 //!
 //! # Invariants
-//! - CLI-5: of the batch that holds a refused line, nothing is kept; the message names the line.
+//! - CLI-5: nothing is kept of the batch that holds a refused line; the message names the line.
 
 use super::prelude::*;
 use crate::answers::commits::{Put as PutAnswer, PutLines, Tally};
@@ -22,12 +22,12 @@ use crate::engine::{Authorisation, Staged, Writer};
 use crate::ingest::json::{self as lines, ObjectLine};
 use crate::object::{NewObject, Origin, Position, Scope, Value};
 
-/// Earlier versions that may wait for an object that they go with, in batches that are smaller.
+/// The number of earlier versions that may wait for the object they belong to, if batches are smaller.
 const PAST_LINES_MAX: usize = 10_000;
 
 /// Store one object, or many
 ///
-/// An object that is there is replaced as a whole.
+/// It replaces an existing object as a whole.
 ///
 /// # Examples
 /// ```text
@@ -39,10 +39,10 @@ const PAST_LINES_MAX: usize = 10_000;
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Put {
-    /// The name of the object, for ever
+    /// The permanent id of the object
     #[arg(required_unless_present = "jsonl", value_name = "ID")]
     id: Option<String>,
-    /// What kind of object it is
+    /// The kind of the object
     #[arg(long, required_unless_present = "jsonl", value_name = "KIND")]
     kind: Option<String>,
     /// An attribute: k=text, or k:=JSON (null: absent); may be repeated
@@ -51,7 +51,7 @@ pub(crate) struct Put {
     /// The scope [default: global]
     #[arg(long, value_name = "SCOPE")]
     scope: Option<String>,
-    /// The object that this one belongs to
+    /// The parent of the object
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
     /// The order key among the children of its parent
@@ -60,7 +60,7 @@ pub(crate) struct Put {
     /// The text; - reads it from standard input
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     content: Option<String>,
-    /// Read objects from FILE, one a line; - is standard input
+    /// Read objects from FILE, one on each line; - is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["id", "kind", "attributes", "scope", "parent", "position", "content"])]
     jsonl: Option<PathBuf>,
     /// Commit after every N lines [default: one commit for all]
@@ -143,7 +143,7 @@ impl Answer for PutLines {
     }
 }
 
-/// The object that the command line describes.
+/// Returns the object that the command line describes.
 fn object_of(context: &Context, verb: Put) -> Result<NewObject, Failure> {
     let (id, kind) = (verb.id.unwrap_or_default(), verb.kind.unwrap_or_default());
     let mut object = NewObject::new(Id::new(&id)?, Kind::new(&kind)?);
@@ -186,7 +186,7 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
     let mut input = open_input(context, file)?;
     let mut reader = Lines::of(&mut *input);
     let writer = context.writer();
-    // The first batch is read before the store is opened: if it is refused, none is made for it.
+    // The first batch is read before the store is opened. If it is refused, no store is created for it.
     let first = Batch::read(&mut reader, size, Vec::new())?;
     let memory = context.open_or_create(|empty| {
         let written = first.clone().write(empty, &writer, &mut Sums::default());
@@ -209,7 +209,7 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
     let left = put.map_err(|error| progress.failed(context, error, (file, &mut reader)))?;
     if let [(number, _), ..] = left[..] {
         let what = counted(left.len() as u64, "earlier version");
-        let note = format!("not kept: {what}, from line {number} on, for nothing was written after it");
+        let note = format!("not kept: {what}, from line {number} on, because no later line holds its object");
         context.output.note("past", note);
     }
     let view = memory.view();
@@ -229,7 +229,7 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
     })
 }
 
-/// Puts every line, `size` of them in a commit. Answers the earlier versions that no commit took along.
+/// Puts every line, `size` of them in each commit. Returns the earlier versions that no commit stored.
 fn put_batches(
     memory: &Memory,
     writer: &Writer,
@@ -259,13 +259,13 @@ type Line = (u64, ObjectLine);
 #[derive(Clone, Default)]
 struct Batch {
     lines: Vec<Line>,
-    /// Whether the input ended with it.
+    /// Whether the input ends with this batch.
     is_last: bool,
 }
 
 impl Batch {
-    /// Reads lines until there are `size` with those that wait. An earlier version makes no commit: it goes with the
-    /// next object, so a batch ends with one.
+    /// Reads lines until the batch, with the waiting lines, has `size` of them. An earlier version cannot be committed
+    /// alone, so a batch ends with an object.
     fn read(reader: &mut Lines<'_>, size: u64, waiting: Vec<Line>) -> Result<Self> {
         let most = usize::try_from(size).unwrap_or(usize::MAX);
         let mut past = waiting.len();
@@ -279,8 +279,7 @@ impl Batch {
             let line = line.map_err(|error| at_line(number, error))?;
             past += usize::from(line.past);
             if past > most.max(PAST_LINES_MAX) {
-                let refused =
-                    Error::invalid(format!("{past} earlier versions wait for an object to go with"));
+                let refused = Error::invalid(format!("{past} earlier versions have no object yet"));
                 let refused = refused.with_code(ErrorCode::OverLimit);
                 return Err(at_line(number, refused.with_hint("take a larger --batch")));
             }
@@ -289,13 +288,13 @@ impl Batch {
         Ok(Self { lines: read, is_last })
     }
 
-    /// Stages and commits; a refusal names the line that states the object. Answers the earlier versions that history
-    /// does not have, because there was nothing to commit.
+    /// Stages and commits the lines. An error names the line of the refused object. If there was nothing to commit, it
+    /// returns the earlier versions that history lacks.
     fn write(self, memory: &Memory, writer: &Writer, sums: &mut Sums) -> Result<Vec<Line>> {
         let mut draft = memory.draft(&writer);
         draft.authorise(Authorisation::Removals);
         let (mut created, mut updated, mut unchanged) = (0, 0, 0);
-        // The line that last stated an id, for refusals that only the commit can make.
+        // The last line of each id, for errors that only the commit can detect.
         let mut stated: HashMap<Id, u64> = HashMap::new();
         let mut past = Vec::new();
         for (number, line) in self.lines {

@@ -1,4 +1,4 @@
-//! `redo`: what undo reversed comes back.
+//! `redo`: applies again the change that undo reversed.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -8,7 +8,7 @@ use super::reversal::Preview;
 use crate::answers::commits::Moved;
 use crate::object::Op;
 
-/// Bring back what undo reversed
+/// Redo the change that was undone
 ///
 /// # Examples
 /// ```text
@@ -18,7 +18,7 @@ use crate::object::Op;
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Redo {
-    /// Say what would change, and change nothing
+    /// Print what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
 }

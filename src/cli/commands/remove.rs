@@ -1,4 +1,4 @@
-//! `remove`: an object leaves the state.
+//! `remove`: removes an object from the state.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -8,7 +8,7 @@ use crate::answers::commits::{Removed, counts};
 
 /// Remove an object
 ///
-/// It leaves the state; history keeps it.
+/// The object leaves the state; history keeps it.
 ///
 /// # Examples
 /// ```text
@@ -21,7 +21,7 @@ pub(crate) struct Remove {
     /// The object
     #[arg(value_name = "ID")]
     id: String,
-    /// Also everything below it
+    /// Also all objects below it
     #[arg(long)]
     recursive: bool,
 }
@@ -50,7 +50,7 @@ impl Answer for Removed {
         let head = context.head_line(&self.commit);
         let removed = counted(self.removed, "object");
         context.output.line(format_args!("removed {removed}; {head}"))?;
-        context.note_way_back("bring it back with");
+        context.note_way_back("restore it with");
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! `restore`: single objects as an earlier state had them.
+//! `restore`: restores single objects from an earlier state.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -6,12 +6,13 @@
 use super::prelude::*;
 use crate::answers::commits::{Moved, RestorePreview};
 
-/// Bring back single objects
+/// Restore single objects
 ///
-/// Each gets the version that it had in an earlier state.
+/// Each object gets the version that it had in an earlier state.
 ///
 /// # Notes
-/// One commit for all of them: what else was written since stays. An object that was not there at REV is removed.
+/// Restores all of them in one commit and leaves every other object unchanged. An object that did not exist at REV is
+/// removed.
 ///
 /// # Examples
 /// ```text
@@ -22,16 +23,16 @@ use crate::answers::commits::{Moved, RestorePreview};
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Restore {
-    /// The state to take them from
+    /// The state to restore from
     #[arg(value_name = "REV")]
     revision: String,
     /// The objects
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
-    /// Everything below them too
+    /// Also all objects below them
     #[arg(long)]
     recursive: bool,
-    /// Say what would change, and change nothing
+    /// Print what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -52,10 +53,10 @@ impl Verb for Restore {
         let mut draft = memory.draft(&context.writer());
         for id in &ids {
             if !from.contains(id)? && !memory.view().contains(id)? {
-                let missing = format!("there is no object '{id}', neither now nor at {}", self.revision);
+                let missing = format!("the object '{id}' exists neither now nor at {}", self.revision);
                 let error = Error::not_found(missing);
                 return Err(error
-                    .with_hint(format!("treering history '{id}' tells when there was one"))
+                    .with_hint(format!("treering history '{id}' shows when it existed"))
                     .into());
             }
             if self.recursive {

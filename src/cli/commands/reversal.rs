@@ -1,4 +1,4 @@
-//! `undo --dry-run` and `redo --dry-run`: what they would do.
+//! `undo --dry-run` and `redo --dry-run`: a preview of the change.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -15,10 +15,10 @@ use crate::store::ChangeCounts;
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Preview {
     op: &'static str,
-    /// The head.
+    /// The current head.
     commit: CommitDigest,
     seq: u64,
-    /// The commit that would be reversed, or done again.
+    /// The commit that would be reversed or repeated.
     target: CommitDigest,
     #[serde(flatten)]
     counts: ChangeCounts,

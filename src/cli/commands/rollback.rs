@@ -1,4 +1,4 @@
-//! `rollback`: an earlier state comes back, as a new commit.
+//! `rollback`: restores an earlier state, as a new commit.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -8,7 +8,7 @@ use crate::answers::commits::{Moved, RollbackPreview};
 use crate::cli::revision;
 use crate::engine::{self, Revision};
 
-/// Bring back an earlier state
+/// Restore an earlier state
 ///
 /// The rollback is a new commit, so it can be undone.
 ///
@@ -21,13 +21,13 @@ use crate::engine::{self, Revision};
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Rollback {
-    /// The state to bring back
+    /// The state to restore
     #[arg(value_name = "REV")]
     revision: String,
-    /// Also over commits of other lanes
+    /// Also reverse commits of other lanes
     #[arg(long)]
     all: bool,
-    /// Say what would change, and change nothing
+    /// Print what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -100,7 +100,7 @@ impl Answer for Moved {
             None => {
                 return context
                     .output
-                    .line("nothing to change: the state is that one already");
+                    .line("nothing to change: the state already is the requested one");
             }
             Some("undo") => ("undone", "redo"),
             Some("redo") => ("done again", "undo"),
@@ -109,7 +109,7 @@ impl Answer for Moved {
         };
         let head = context.state_line(self.seq, self.root);
         let counts = context.counts_line(self.counts);
-        // An undo takes the newest commit of a lane, which may be another one than the caller thought of.
+        // An undo reverses the newest commit of a lane, which may differ from the one the caller expects.
         let meant = self
             .target
             .map(|target| context.resolve_opened(&target.to_hex()))

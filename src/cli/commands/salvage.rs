@@ -1,4 +1,4 @@
-//! `salvage`: a new store with everything that still verifies.
+//! `salvage`: writes a new store with everything that still verifies.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -9,16 +9,16 @@ use super::prelude::*;
 use crate::answers::store::Salvaged;
 use crate::cli::context::quoted;
 
-/// Lost objects that people see named.
+/// The number of lost objects that people see.
 const LOST_SHOWN: usize = 20;
 
-/// Save what is whole in a new store
+/// Save intact data in a new store
 ///
-/// Everything goes into it that still verifies in a damaged store.
+/// The new store gets everything in the damaged store that still verifies.
 ///
 /// # Notes
-/// FROM is only read, and TO must not be there; --store means nothing here. An object whose newest version is lost
-/// has that of the newest kept commit (older), or is gone (lost). Exit code 5: something is lost.
+/// Salvage only reads FROM, and TO must not exist; --store has no effect. If the newest version of an object is lost,
+/// the object gets an earlier one (older), or is missing (lost). Exit code 5: something is lost.
 ///
 /// # Examples
 /// ```text
@@ -65,7 +65,7 @@ impl Answer for Salvaged {
         let lost = output.paint(Meaning::Bad, "lost");
         if self.lost_commits > 0 {
             output.line(format_args!(
-                "{lost}  {}: what they changed may be as it was before them",
+                "{lost}  {}: their changes may be missing",
                 counted(self.lost_commits, "commit")
             ))?;
         }
@@ -78,7 +78,7 @@ impl Answer for Salvaged {
         let older = output.paint(Meaning::Changed, "older");
         for id in &self.older_ids {
             output.line(format_args!(
-                "{older}  object {}: its newest version is lost, it has an earlier one now",
+                "{older}  object {}: its newest version is lost, so it has an earlier one",
                 one_line(id)
             ))?;
         }

@@ -1,4 +1,4 @@
-//! `schema`: the JSON Schema of what a verb answers, out of the types that are printed.
+//! `schema`: the JSON Schema of a verb's answers, generated from the printed types.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -18,7 +18,7 @@ const OTHERS: &[(&str, &[Form])] = &[
     (
         "disabled",
         &[form::<Disabled>(
-            "instead of the answer of a verb of an agent that writes, where TREERING_DISABLE is set",
+            "the answer of an agent's writing verb while TREERING_DISABLE is set",
         )],
     ),
     ("version", &[form::<Version>("--version")]),
@@ -32,7 +32,7 @@ const OTHERS: &[(&str, &[Form])] = &[
 /// Print the JSON Schema of answers
 ///
 /// # Notes
-/// Without a verb it is one document with the schema of each, and of errors and notes on standard error.
+/// Without a verb, prints one document with the schemas of all verbs, of errors and of notes.
 ///
 /// # Examples
 /// ```text
@@ -67,11 +67,11 @@ impl Verb for Schema {
 }
 
 fn no_schema(verbs: Groups, verb: &str) -> Error {
-    Error::not_found(format!("'{verb}' answers with no document of its own"))
-        .with_hint(format!("there are schemas of {}", names(verbs).join(", ")))
+    Error::not_found(format!("'{verb}' prints no JSON document"))
+        .with_hint(format!("these verbs have schemas: {}", names(verbs).join(", ")))
 }
 
-/// The names of all that there is a schema of.
+/// Returns every name that has a schema.
 fn names(verbs: Groups) -> Vec<&'static str> {
     let typed = verb::all(verbs).filter(|verb| !verb.answers.is_empty());
     let mut names: Vec<_> = typed.map(|verb| verb.name).collect();
@@ -81,7 +81,7 @@ fn names(verbs: Groups) -> Vec<&'static str> {
     names
 }
 
-/// The schema of all forms that an answer has; `None` if there are none.
+/// Returns the schema of all forms of an answer; `None` if there are none.
 fn of(verbs: Groups, name: &str) -> Option<Value> {
     let of_verb = verb::find(verbs, name).map_or(&[][..], |verb| verb.answers);
     let others = OTHERS.iter().filter(|(other, _)| *other == name);
@@ -97,7 +97,7 @@ fn of(verbs: Groups, name: &str) -> Option<Value> {
     Some(schema)
 }
 
-/// The schema of one form: each type written out where it is used, and no fields but those that are named.
+/// Returns the schema of one form. It writes each type out at its use, and allows no other fields.
 fn of_form(form: &Form) -> Value {
     let mut settings = SchemaSettings::draft2020_12().for_serialize();
     settings.inline_subschemas = true;
@@ -110,7 +110,7 @@ fn of_form(form: &Form) -> Value {
     schema
 }
 
-/// Refuses fields that an object does not name.
+/// Makes each object schema refuse unknown fields.
 fn close(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! `show`: one commit, and what it changed.
+//! `show`: one commit, and its changes.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -10,7 +10,7 @@ use crate::digest::{CommitDigest, HistoryRoot, to_hex};
 use crate::engine::Change;
 use crate::object::Op;
 
-/// The width of the names of fields.
+/// The width of the column of field names.
 const FIELD: usize = 14;
 
 /// Show a commit and its changes
@@ -37,11 +37,11 @@ pub(crate) struct Show {
 pub(crate) struct Shown {
     #[serde(flatten)]
     commit: LogLine,
-    /// The root of the history before the commit.
+    /// The history root before the commit.
     history_root: HistoryRoot,
-    /// The digests that an erasure took out.
+    /// The digests that the commit erased.
     erased: Vec<String>,
-    /// The first changes; null where the commit before was thinned, so that they are not known.
+    /// The first changes; null if they are unknown because the commit before was thinned.
     changes: Option<Vec<ChangeLine>>,
     #[serde(skip)]
     lane: String,
@@ -90,7 +90,7 @@ impl Verb for Show {
             commit: LogLine::of(&memory, &info)?,
             history_root: info.commit.history_root,
             erased: erased.iter().map(|digest| to_hex(digest)).collect(),
-            // The first commit has nothing before it, and changed nothing.
+            // The first commit has no predecessor, so it changed nothing.
             changes: changes.or((info.commit.seq == 0).then(Vec::new)),
             lane: info.lane().to_owned(),
             difference,
@@ -149,7 +149,7 @@ impl Answer for Shown {
         }) = &self.difference
         else {
             if self.commit.seq > 0 {
-                let note = "the commit before was thinned: what this one changed is not known any more";
+                let note = "the commit before was thinned, so the changes of this one are unknown";
                 output.note("first", note);
             }
             return Ok(());

@@ -1,4 +1,4 @@
-//! `snapshot`: a name for the present state.
+//! `snapshot`: names the current state.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -7,11 +7,11 @@ use super::prelude::*;
 use crate::answers::history::SnapshotTaken;
 use crate::object::check_snapshot_name;
 
-/// Name the present state
+/// Name the current state
 ///
 /// # Notes
-/// Without a name it goes into the ring of your lane, which keeps the newest 20 (snap:0 is the newest). A named one
-/// stays until it is deleted.
+/// Without a name, the snapshot goes into the ring of your lane, which keeps the newest 20 (snap:0 is the newest). A
+/// named snapshot stays until you delete it.
 ///
 /// # Examples
 /// ```text
@@ -22,7 +22,7 @@ use crate::object::check_snapshot_name;
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Snapshot {
-    /// A name that stays; without it, the ring of your lane
+    /// A permanent name; without it, the snapshot joins the ring of your lane
     #[arg(value_name = "NAME")]
     name: Option<String>,
     /// Delete the snapshot NAME; the state it names stays in the history
@@ -59,7 +59,7 @@ impl Answer for SnapshotTaken {
                 .output
                 .line(format_args!("deleted the snapshot {revision}"))?;
             let seq = self.snapshot.seq;
-            let note = format!("the state stays in the history: treering log --at seq:{seq} ({revision})");
+            let note = format!("the state stays in history: treering log --at seq:{seq} ({revision})");
             context.output.note("kept", note);
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! `snapshots`: the states with a name.
+//! `snapshots`: the named states.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -16,7 +16,7 @@ use crate::answers::history::SnapshotLine;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Snapshots {
-    /// At most N
+    /// Print at most N rows
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
 }

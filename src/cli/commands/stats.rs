@@ -1,4 +1,4 @@
-//! `stats`: counts and sizes.
+//! `stats`: prints counts and sizes.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -9,7 +9,7 @@ use crate::answers::store::Statistics;
 use crate::cli::output::Output;
 use crate::engine::KindSpace;
 
-/// The width of the names of fields.
+/// The width of the column of field names.
 const FIELD: usize = 11;
 
 /// Count and measure the store
@@ -23,7 +23,7 @@ const FIELD: usize = 11;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Stats {
-    /// Also what takes the space of the log, and what gc would free: reads all of it
+    /// Also show the space of the log by record kind, and the space that gc would free: reads the whole log
     #[arg(long)]
     space: bool,
     /// Count objects and bytes by kind, scope, origin, or the attribute NAME instead
@@ -41,7 +41,7 @@ impl Verb for Stats {
             return tally(context, &memory, by);
         }
         let view = context.view(&memory)?;
-        // Files and versions are those of the whole store; they mean nothing for a past state.
+        // The counts of files and versions are for the whole store, so a past state has none.
         let is_present = context.at().is_none();
         let stats = is_present.then(|| memory.stats()).transpose()?;
         let space = (is_present && self.space).then(|| memory.space()).transpose()?;
@@ -65,7 +65,7 @@ impl Answer for Statistics {
         let Some(history) = self.history else {
             output.note(
                 "past",
-                "sizes are those of the whole store: leave --at out to see them",
+                "sizes describe the whole store: leave --at out to see them",
             );
             return Ok(());
         };
@@ -114,14 +114,14 @@ impl Statistics {
             (
                 "named",
                 self.named_bytes,
-                "what snapshots, drafts, erasures and ways back keep besides",
+                "kept for snapshots, drafts, erasures, rollbacks and undos",
             ),
             (
                 "policy",
                 self.policy_bytes,
-                "what the standard policy keeps for its age",
+                "kept by the standard policy for its age",
             ),
-            ("free", self.dead_bytes, "what gc would give back"),
+            ("free", self.dead_bytes, "gc would free this"),
         ] {
             let kept = bytes(kept.unwrap_or_default());
             output.field(0, FIELD, name, format_args!("{kept}  {why}"))?;

@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 
 use super::prelude::*;
 
-/// The objects that have one value.
+/// The objects that share one value.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Tally {
-    /// Null for the objects without the attribute.
+    /// The value; null for the objects without the attribute.
     value: Option<String>,
     objects: u64,
     bytes: u64,
-    /// Per cent of all objects.
+    /// The percentage of all objects.
     share: f64,
 }
 

@@ -1,4 +1,4 @@
-//! `tree`: the objects below one another.
+//! `tree`: the objects as an indented tree.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -8,12 +8,12 @@ use std::collections::BinaryHeap;
 use super::absent::no_object;
 use super::prelude::*;
 
-/// Levels that are indented.
+/// The largest number of indented levels.
 const INDENT_MAX: u64 = 64;
 
-/// List objects below one another
+/// List the objects as a tree
 ///
-/// All of them, or those below ID.
+/// It lists all objects, or those below ID.
 ///
 /// # Examples
 /// ```text
@@ -34,7 +34,7 @@ pub(crate) struct Tree {
     limit: usize,
 }
 
-/// An object, and how far below the top it is.
+/// An object, and its depth below the top.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Node {
     id: String,
@@ -72,7 +72,7 @@ impl Verb for Tree {
 }
 
 impl Tree {
-    /// The objects at the top, the last first.
+    /// Returns the objects at the top, in reverse order.
     fn tops(&self, view: &View) -> Result<Vec<(Id, u64)>> {
         let tops = match &self.id {
             Some(id) => vec![Id::new(id)?],
@@ -82,7 +82,7 @@ impl Tree {
     }
 }
 
-/// The first ids without a parent, and one more if there are more than `limit`.
+/// Returns the first `limit` ids without a parent, and one more if there are more.
 fn without_parent(view: &View, limit: usize) -> Result<Vec<Id>> {
     let mut found: BinaryHeap<Id> = BinaryHeap::new();
     for object in view.objects() {
@@ -97,11 +97,11 @@ fn without_parent(view: &View, limit: usize) -> Result<Vec<Id>> {
     Ok(found.into_sorted_vec())
 }
 
-/// A walk from the top, parents before their children.
+/// A walk from the top that visits parents before their children.
 struct Walk {
     memory: Memory,
     view: View,
-    /// The ids that come next, with their levels; the next one is the last.
+    /// The stack of ids to visit, with their levels; the next id is the last element.
     waiting: Vec<(Id, u64)>,
     depth: u64,
     limit: usize,

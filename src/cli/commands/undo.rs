@@ -1,4 +1,4 @@
-//! `undo`: the newest change of a lane is reversed.
+//! `undo`: reverses the newest change of a lane.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -10,7 +10,7 @@ use crate::object::Op;
 
 /// Reverse your last change
 ///
-/// That is the newest commit of your lane.
+/// It reverses the newest commit of your lane.
 ///
 /// # Examples
 /// ```text
@@ -20,7 +20,7 @@ use crate::object::Op;
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Undo {
-    /// Say what would change, and change nothing
+    /// Print what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
 }

@@ -1,4 +1,4 @@
-//! `verify`: every byte, digest and commit of the store.
+//! `verify`: checks every byte, digest and commit of the store.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -10,16 +10,16 @@ use crate::cli::context::explain;
 use crate::engine::{FindingKind, VerifyDepth, VerifyReport};
 use crate::error::ErrorKind;
 
-/// The files without which not even a degraded reader finds anything.
+/// The files that even a degraded reader needs.
 const NEEDED_TO_READ: [&str; 2] = ["format", "manifest"];
 
 /// Check every byte of the store
 ///
-/// Each digest and commit is checked too.
+/// It also checks each digest and commit.
 ///
 /// # Notes
-/// Works on a store that does not open, too, and writes nothing. Each place is corrupt, missing, cut, older or
-/// foreign; what is harmless is listed and costs nothing. Exit code 5: damage.
+/// Writes nothing, and works on a store that does not open. Each finding is corrupt, missing, cut, older or foreign;
+/// harmless findings do not change the exit code. Exit code 5: damage.
 ///
 /// # Examples
 /// ```text
@@ -29,7 +29,7 @@ const NEEDED_TO_READ: [&str; 2] = ["format", "manifest"];
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Verify {
-    /// Check frames and seals only, no digest of an object
+    /// Check only frames and seals, not the digests of objects
     #[arg(long)]
     quick: bool,
 }
@@ -68,9 +68,9 @@ fn not_verified(error: Error, path: &Path) -> Error {
     explain(error, path)
 }
 
-/// Reads every object of the state that `--at` names, with its content.
+/// Reads every object of the state of `--at`, with its content.
 fn read_state(context: &Context) -> Result<StateAt> {
-    // The report has every warning already.
+    // The report already contains every warning.
     let memory = context.reading_options().open(context.store()?)?;
     let view = context.view(&memory)?;
     for object in view.objects() {
@@ -101,7 +101,7 @@ impl Answer for Verified {
         ))?;
         if let Some(at) = &self.at {
             output.line(format_args!(
-                "the state at seq {}, root {}, is whole: {}",
+                "the state at seq {}, root {}, is intact: {}",
                 at.seq,
                 short(at.root.as_bytes()),
                 counted(at.objects, "object"),
@@ -141,12 +141,12 @@ fn damaged(path: &Path, report: &VerifyReport) -> Error {
         .find(|finding| NEEDED_TO_READ.contains(&finding.damage.file.as_str()));
     let hint = match needed {
         Some(finding) => format!(
-            "nothing can be read without the file {}; treering salvage writes a new store without it",
+            "the store cannot be read without the file {}; treering salvage writes a new store without it",
             finding.damage.file
         ),
-        None => "treering doctor names what mends it; --degraded reads the newest state before the damage, \
-             nothing after it"
-            .to_owned(),
+        None => {
+            "treering doctor names the repair; --degraded reads the newest state before the damage".to_owned()
+        }
     };
     Error::corrupt(format!("the store in {} is damaged in {places}", shown(path)))
         .with_code(ErrorCode::Damaged)

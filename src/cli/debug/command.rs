@@ -1,4 +1,4 @@
-//! One line of the shell, parsed: a verb of the program, or a command of the shell itself.
+//! A parsed line of the shell: a verb of the program, or a command of the shell itself.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -25,7 +25,7 @@ impl Command {
     /// Parses a line by the definition of the command line; `None` for an empty line or a comment.
     ///
     /// # Errors
-    /// A usage failure.
+    /// Fails with a usage failure.
     pub(super) fn parse(
         verbs: Groups,
         definition: &mut clap::Command,
@@ -69,7 +69,7 @@ impl Command {
     }
 }
 
-/// The hint where clap has none: the command of the shell that lacks its dot, or the list of commands.
+/// Returns the hint if clap has none: the shell command with its dot, or the list of commands.
 fn hint(words: &[String]) -> String {
     let dotted = words.first().map(|word| format!(".{word}")).unwrap_or_default();
     match Dot::command().find_subcommand(&dotted) {

@@ -1,8 +1,8 @@
-//! Completion and hints at the prompt, from the command tree of the program, and from ids, revisions and digests.
+//! Completion and hints at the prompt, from the program's commands, and from ids, revisions and digests.
 //!
 //! # Layer
-//! L10, part of cli. A key press reads no object and waits for nothing: a thread indexes ids beside the prompt, and
-//! completion offers them once they are indexed.
+//! L10, part of cli. A key press reads no object and does not block: a background thread indexes ids, and completion
+//! offers them once they are indexed.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -23,9 +23,9 @@ use crate::cli::verb::Groups;
 use crate::digest::to_hex;
 use crate::engine::{Memory, View};
 
-/// The most candidates of one completion.
+/// The largest number of candidates for one completion.
 const CANDIDATES_MAX: usize = 200;
-/// The newest commits whose digests are candidates.
+/// The number of newest commits whose digests are candidates.
 const COMMITS_MAX: usize = 10_000;
 
 /// The source of candidates.
@@ -50,7 +50,7 @@ impl Completion {
         }
     }
 
-    /// Completes from this state from now on.
+    /// Sets the state that supplies the candidates.
     pub(super) fn look_at(&mut self, memory: Memory, view: View) {
         self.state = Some((memory, view.clone()));
         if view.indexed_ids("").is_none() && !self.indexing.swap(true, Ordering::AcqRel) {
@@ -73,7 +73,7 @@ impl Completion {
         }
     }
 
-    /// The words that may stand where `start` begins, behind the words `before`.
+    /// Returns the words that complete `start` after the words `before`.
     fn candidates(&self, before: &[String], start: &str) -> Vec<String> {
         let at = Place::behind(&self.commands, before);
         let mut found: Vec<String> = match at.argument {
@@ -93,7 +93,7 @@ impl Completion {
         found
     }
 
-    /// The values of an argument, by its possible values or the name of its value.
+    /// Returns the values of an argument, by its possible values or the name of its value.
     fn values(&self, argument: &Arg, start: &str) -> Vec<String> {
         let possible = argument.get_possible_values();
         if !possible.is_empty() {
@@ -161,7 +161,7 @@ impl Completion {
 struct Place<'a> {
     /// The innermost command before the cursor.
     command: &'a Command,
-    /// The argument whose value comes next; `None` where a command does.
+    /// The argument whose value comes next; `None` if a command comes next.
     argument: Option<&'a Arg>,
 }
 
@@ -198,12 +198,12 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The whole words before the cursor, and the start of the word at the cursor.
+/// Returns the whole words before the cursor, and the start of the word at the cursor.
 fn at_cursor(line: &str) -> Option<(Vec<String>, usize)> {
     let start = line
         .rfind(char::is_whitespace)
         .map_or(0, |at| at + line[at..].chars().next().map_or(1, char::len_utf8));
-    // Within quotes there are no candidates.
+    // There are no candidates inside quotes.
     let before = words::split(&line[..start]).ok()?;
     Some((before, start))
 }
@@ -227,7 +227,7 @@ impl Completer for Completion {
 impl Hinter for Completion {
     type Hint = String;
 
-    /// The positional arguments of a command whose name was typed, until the first one is typed.
+    /// Returns the positional arguments of a typed command, until the first one is typed.
     fn hint(&self, line: &str, at: usize, _: &Context<'_>) -> Option<String> {
         if at < line.len() {
             return None;

@@ -25,13 +25,13 @@ pub(super) enum Dot {
         #[arg(value_name = "REV")]
         revision: Option<String>,
     },
-    /// Set the lane that undo and snap:N count in. Without NAME, print it
+    /// Set the lane of undo and snap:N. Without NAME, print it
     #[command(name = ".lane")]
     Lane {
         #[arg(value_name = "NAME")]
         name: Option<String>,
     },
-    /// Set the form of answers. Without MODE, print it
+    /// Set the output mode. Without MODE, print it
     #[command(name = ".mode")]
     Mode {
         #[arg(value_name = "MODE")]

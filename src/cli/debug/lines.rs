@@ -1,4 +1,4 @@
-//! The lines of a script: UTF-8, each of bounded length, whatever the source is.
+//! The lines of a script: UTF-8 and of bounded length, for any source.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -16,12 +16,12 @@ pub(super) struct Lines<R> {
     source: R,
     /// The name of the source in messages.
     name: String,
-    /// The line that was read last, counted from 1.
+    /// The number of the last line read, counted from 1.
     number: u64,
 }
 
 impl<R: BufRead> Lines<R> {
-    /// The lines of a file, or, without a name, of standard input.
+    /// Returns a reader of the lines of `source`, which messages call `name`.
     pub(super) fn new(name: String, source: R) -> Self {
         Self {
             source,
@@ -39,10 +39,10 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// The next line without its end, or `None` behind the last one.
+    /// Returns the next line without its line break, or `None` at the end.
     ///
     /// # Errors
-    /// `InvalidInput` naming the place: a line that is too long, or not UTF-8. `Io` if it cannot be read.
+    /// `InvalidInput`, with the location, for a line that is too long or not UTF-8. `Io` if reading fails.
     pub(super) fn next(&mut self) -> Result<Option<String>> {
         let mut bytes = Vec::new();
         let mut bounded = self.source.by_ref().take(LINE_BYTES_MAX + 1);
@@ -66,7 +66,7 @@ impl<R: BufRead> Lines<R> {
             let byte = error.valid_up_to() + 1;
             self.refused(&format!("byte {byte} of this line is not UTF-8"))
         })?;
-        // Editors of another system put a mark before the first line.
+        // Some editors write a byte order mark before the first line.
         let line = if self.number == 1 {
             line.strip_prefix(UTF8_MARK).unwrap_or(line)
         } else {
@@ -84,7 +84,7 @@ impl<R: BufRead> Lines<R> {
     }
 
     fn refused(&self, why: &str) -> Error {
-        let hint = format!("{} holds commands, a line each", self.source_name());
+        let hint = format!("{} contains commands, one per line", self.source_name());
         Error::invalid(format!("{}: {why}", self.place())).with_hint(hint)
     }
 }

@@ -1,7 +1,8 @@
 //! `debug`: a shell over one open store.
 //!
-//! The shell reads lines from a terminal, from `-f`, from `-c` or from standard input, and runs each as the program would
-//! run it: the same parser, the same verbs. A few commands of its own, which begin with a dot, change the defaults of the verbs.
+//! The shell reads lines from a terminal, from `-f`, from `-c` or from standard input. It runs each line as the program
+//! would, with the same parser and verbs. Some commands of its own, which begin with a dot, change the defaults of the
+//! verbs.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -35,12 +36,12 @@ use shell::Shell;
 
 /// A shell over one open store
 ///
-/// It is read-only unless --write allows more.
+/// It is read-only without --write.
 ///
 /// # Notes
-/// At a terminal it reads commands with completion and history; otherwise it runs the commands of -f and -c, or those
-/// on standard input, a line each, and stops at the first that fails. A damaged store opens at the newest state
-/// before the damage.
+/// At a terminal it reads commands with completion and history. Otherwise it runs the commands of -f and -c, or of
+/// standard input, one per line, and stops at the first failure. A damaged store opens at the newest state before the
+/// damage.
 ///
 /// # Examples
 /// ```text
@@ -52,19 +53,19 @@ use shell::Shell;
 #[derive(Args, Debug)]
 #[command(args = args::reads_and_writes(), verbatim_doc_comment)]
 pub(crate) struct Debug {
-    /// Run this command and leave; may be repeated
+    /// Run this command and exit; may be repeated
     #[arg(short = 'c', long = "command", value_name = "COMMAND")]
     commands: Vec<String>,
-    /// Run the commands in FILE (- is standard input), a line each, and leave; may be repeated, and comes before -c
+    /// Run the commands in FILE (- is standard input), one on each line, and exit; may be repeated, and runs before -c
     #[arg(short = 'f', long = "file", value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Allow verbs that write
     #[arg(long)]
     write: bool,
-    /// The form of answers
+    /// The output mode
     #[arg(long, value_name = "MODE", conflicts_with = "json")]
     mode: Option<Mode>,
-    /// Go on after a command that failed; the exit code is still that of the first failure
+    /// Continue after a failed command; the exit code is still that of the first failure
     #[arg(long)]
     keep_going: bool,
 }
@@ -80,7 +81,7 @@ impl Verb for Debug {
     }
 }
 
-/// Runs the shell until its commands end, or the person leaves.
+/// Runs the shell until its commands end, or the user exits.
 fn debug(context: &mut Context, verb: &Debug) -> Done {
     if let Some(mode) = verb.mode {
         if context.options.json {
@@ -90,7 +91,7 @@ fn debug(context: &mut Context, verb: &Debug) -> Done {
     }
     context.input_is_taken = true;
     context.output.show_headings();
-    // At a terminal Ctrl-C sets it; a script just ends.
+    // At a terminal Ctrl-C sets it; a script is terminated.
     let stop = Arc::new(AtomicBool::new(false));
     context.output.stop_when(Arc::clone(&stop));
     context.stop = Some(Arc::clone(&stop));
@@ -134,7 +135,7 @@ fn debug(context: &mut Context, verb: &Debug) -> Done {
 struct Script<'a> {
     shell: Shell<'a>,
     keep_going: bool,
-    /// The code of the last answer; after a failure, the code of the first failure.
+    /// The exit code of the last command; after a failure, that of the first failure.
     code: u8,
     failed: bool,
 }

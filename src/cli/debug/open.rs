@@ -1,4 +1,4 @@
-//! Opens the store for a shell: to write, to read, or as far as damage allows.
+//! Opens the store for a shell: for writing, for reading, or degraded if it is damaged.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -10,11 +10,11 @@ use crate::cli::open_store::OpenStore;
 use crate::engine::Memory;
 use crate::error::{ErrorCode, Result};
 
-/// Opens the store of the context and keeps it there; `--at`, `--session` and `--actor` become defaults. Only a person waits
-/// for indexes.
+/// Opens the store of the context and keeps it in the context. `--at`, `--session` and `--actor` become defaults. Only
+/// an interactive shell waits for indexes.
 ///
 /// # Errors
-/// As opening the store: a damaged one opens too, unless `writable`.
+/// Fails as opening the store does. A damaged store opens too, unless `writable`.
 pub(super) fn keep_open(context: &mut Context, writable: bool, interactive: bool) -> Result<()> {
     let path = context.store()?;
     let memory = if writable {
@@ -35,7 +35,7 @@ pub(super) fn keep_open(context: &mut Context, writable: bool, interactive: bool
     }
 }
 
-/// Opens the store to read, degraded if it is damaged. The inner error is the reason why no state can be read.
+/// Opens the store for reading, degraded if it is damaged. The inner error is the reason why no state can be read.
 fn open_to_read(context: &mut Context, path: &Path, interactive: bool) -> Result<Result<Memory>> {
     let open = |context: &Context| context.reading_options().indexes(interactive).open(path);
     let error = match open(context) {
@@ -55,7 +55,7 @@ fn open_to_read(context: &mut Context, path: &Path, interactive: bool) -> Result
         Ok(memory) => {
             let commit = memory.view().commit().commit;
             let note = format!(
-                "damaged: {}\nserved is the state of seq:{} of {}\nnot served is what was committed after it: see verify, inspect recovery",
+                "damaged: {}\nthe shell reads the state of seq:{} of {}\nlater commits are not readable: see verify, inspect recovery",
                 error.message(),
                 commit.seq,
                 commit.time

@@ -1,4 +1,4 @@
-//! The pager of `$PAGER`, as a place to write answers to.
+//! The pager of `$PAGER`, as a destination of answers.
 //!
 //! # Layer
 //! L10, part of cli. Starts a process only at a terminal.
@@ -13,7 +13,8 @@ use crate::cli::output::{Output, Screen};
 pub(super) struct Pager(Child);
 
 impl Pager {
-    /// Starts the pager of `$TREERING_PAGER` or `$PAGER` and sends the output to it. `None` without one.
+    /// Starts the pager of `$TREERING_PAGER` or `$PAGER` and sends the output to it. Returns `None` if there is no
+    /// pager.
     pub(super) fn start(output: &mut Output) -> Option<Self> {
         let named = ["TREERING_PAGER", "PAGER"]
             .into_iter()
@@ -22,7 +23,7 @@ impl Pager {
         let mut command = Command::new(words.next()?);
         command.args(words).stdin(Stdio::piped());
         if env::var_os("LESS").is_none() {
-            // Leaves an answer that fits on the screen there, and shows colours.
+            // Makes `less` exit if the answer fits on the screen, keep it there, and show colours.
             command.env("LESS", "FRX");
         }
         let mut child = command.spawn().ok()?;
@@ -34,9 +35,9 @@ impl Pager {
         Some(Self(child))
     }
 
-    /// Sends the output to the terminal again and waits until the person has left the pager.
+    /// Sends the output to the terminal again, and waits until the user exits the pager.
     pub(super) fn finish(mut self, output: &mut Output) {
-        // A person who leaves the pager early wants no more of the answer.
+        // A user who exits the pager early does not need the rest of the answer.
         drop(output.redirect(None));
         drop(self.0.wait());
     }

@@ -1,4 +1,4 @@
-//! The shell: its settings, and how it runs one line.
+//! The shell: its settings, and the execution of one line.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -17,16 +17,16 @@ pub(super) struct Shell<'a> {
     pub(super) context: &'a mut Context,
     /// The verbs and their options.
     pub(super) definition: clap::Command,
-    /// Whether each command is followed by the time that it took.
+    /// Whether the shell prints the time of each command.
     pub(super) timer: bool,
-    /// Whether each command is printed before its answer.
+    /// Whether the shell prints each command before its answer.
     pub(super) echo: bool,
     /// Whether `.quit` was given.
     pub(super) ended: bool,
 }
 
 impl<'a> Shell<'a> {
-    /// A shell over the open store of the context.
+    /// Returns a shell over the open store of the context.
     pub(super) fn new(context: &'a mut Context) -> Self {
         Self {
             definition: parse::definition(context.verbs),
@@ -90,7 +90,7 @@ impl<'a> Shell<'a> {
         Ok(DONE)
     }
 
-    /// Runs a verb. Options on the line count for this line alone.
+    /// Runs a verb. Options on the line apply to this line only.
     fn run_verb(&mut self, parsed: &Parsed) -> Done {
         let typed = parsed.options.clone();
         if typed.store.is_some() {
@@ -110,7 +110,7 @@ impl<'a> Shell<'a> {
     }
 }
 
-/// The refusal of a second store, or of a shell within the shell.
+/// Returns the error for a second store, or for a shell inside the shell.
 pub(super) fn one_store() -> Failure {
     Failure::usage(
         "this shell has one store open",

@@ -1,4 +1,4 @@
-//! The shell at a terminal: prompt, line editing, history, pager, and Ctrl-C for the command alone.
+//! The shell at a terminal: prompt, line editing, history, pager, and Ctrl-C that stops the command only.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -28,17 +28,17 @@ use crate::cli::verb::Groups;
 use crate::engine::{Memory, View};
 use crate::error::Error;
 
-/// Lines of history that are kept.
+/// The number of history lines that are kept.
 const HISTORY_LINES: usize = 5_000;
 
-/// Verbs whose text may be a secret, or one that somebody searches for to erase it: the history file never holds their lines.
+/// Verbs whose text may be a secret, or a search for a secret to erase. The history file never holds their lines.
 const PRIVATE_VERBS: [&str; 10] = [
     "put", "find", "remember", "recall", "note", "session", "guard", "envelope", "import", "erase",
 ];
 
 type LineEditor = Editor<Completion, DefaultHistory>;
 
-/// Reads and runs commands until the person leaves.
+/// Reads and runs commands until the user exits.
 pub(super) fn converse(mut shell: Shell<'_>, stop: &Arc<AtomicBool>) -> Done {
     signal_hook::flag::register(SIGINT, Arc::clone(stop))
         .map_err(|error| Error::io("preparing for Ctrl-C", error))?;
@@ -63,7 +63,7 @@ pub(super) fn converse(mut shell: Shell<'_>, stop: &Arc<AtomicBool>) -> Done {
             Err(error) => return Err(terminal_error(error).into()),
         };
         if is_kept(&line) {
-            // A history that cannot be kept is no reason to stop working.
+            // The shell continues if the history cannot be saved.
             drop(editor.add_history_entry(line.as_str()));
             if let Some(file) = &history {
                 drop(editor.append_history(file));
@@ -81,7 +81,7 @@ fn is_kept(line: &str) -> bool {
     verb.is_some_and(|verb| !PRIVATE_VERBS.contains(&verb))
 }
 
-/// Runs one line and prints its failure: a person stays in the shell.
+/// Runs one line and prints its failure: the user stays in the shell.
 fn run(shell: &mut Shell<'_>, line: &str) {
     let done = match shell.parse(line) {
         Ok(None) => return,
@@ -106,7 +106,7 @@ fn run(shell: &mut Shell<'_>, line: &str) {
     }
 }
 
-/// The state that verbs read; `None` where no state can be read.
+/// Returns the state that verbs read; `None` if no state can be read.
 fn current_state(context: &mut Context) -> Option<(Memory, View)> {
     let memory = context.open_to_read().ok()?;
     let view = context.view(&memory).ok()?;
@@ -132,7 +132,8 @@ fn greet(context: &mut Context) -> Result<(), Failure> {
     context.output.flush()
 }
 
-/// The lane and the state that verbs read: `default 5f0c81d2a1b3> `. Plain, and with colours.
+/// Returns the prompt with the lane and the state that verbs read: `default 5f0c81d2a1b3> `. Once plain, and once with
+/// colours.
 fn prompt(context: &Context, state: Option<&(Memory, View)>, coloured: bool) -> (String, String) {
     let lane = one_line(&context.lane());
     let root = match state {
@@ -170,7 +171,7 @@ fn terminal_error(error: ReadlineError) -> Error {
     }
 }
 
-/// The history file in the XDG state folder, never in the store.
+/// Returns the history file in the XDG state folder, never in the store.
 fn history_file() -> Option<PathBuf> {
     let absolute = |name| {
         env::var_os(name)

@@ -1,4 +1,4 @@
-//! A line of the shell as words: blanks separate, quotes keep together, `#` begins a comment.
+//! Splits a line of the shell into words: blanks separate words, quotes group them, `#` begins a comment.
 //!
 //! Within `'` every character is literal; within `"` and outside of quotes a backslash takes the next
 //! character as it is.
@@ -8,7 +8,7 @@
 
 use crate::cli::errors::Failure;
 
-/// The words of `line`; none for an empty line or a comment.
+/// Returns the words of `line`; none for an empty line or a comment.
 pub(super) fn split(line: &str) -> Result<Vec<String>, Failure> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -40,7 +40,7 @@ fn quoted(characters: &mut std::str::Chars<'_>, quote: char, word: &mut String) 
     ))
 }
 
-/// The word as it has to be typed to come out of [`split`] again.
+/// Returns the word in the form that [`split`] reads as this word.
 pub(super) fn quote(word: &str) -> String {
     let is_plain = |character: char| !character.is_whitespace() && !"'\"\\#".contains(character);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -1,4 +1,4 @@
-//! A diagram in Graphviz's language.
+//! A diagram in the Graphviz language.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use super::{Diagram, Mark};
 
-/// The diagram as DOT: `dot -Tsvg` draws it.
+/// Returns the diagram as DOT: `dot -Tsvg` draws it.
 pub(in crate::cli) fn dot(diagram: &Diagram) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "digraph {} {{", diagram.name);
@@ -27,7 +27,7 @@ pub(in crate::cli) fn dot(diagram: &Diagram) -> String {
     }
     let in_chain = diagram.name == "history";
     for (number, row) in diagram.rows.iter().enumerate() {
-        // Without parents, rows follow each other: a commit points to the one before it.
+        // Rows without parents form a chain: a commit points to the one before it.
         let from = row.parent.or_else(|| number.checked_sub(1).filter(|_| in_chain));
         if let Some(from) = from {
             let _ = writeln!(out, "  n{from} -> n{number};");
@@ -44,7 +44,7 @@ pub(in crate::cli) fn dot(diagram: &Diagram) -> String {
     out
 }
 
-/// A quoted string: the language knows two escapes in it, and takes all else as it is.
+/// Returns a quoted string. DOT knows two escapes in it, and takes all other characters literally.
 fn quoted(text: &str) -> String {
     let mut safe = String::from("\"");
     for character in text.chars() {

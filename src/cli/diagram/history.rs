@@ -1,4 +1,4 @@
-//! The commits as a diagram, with snapshots beside them and arcs where one went back.
+//! The commits as a diagram, with their snapshots, and an arc for each rollback.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -10,7 +10,7 @@ use crate::cli::human::{counted, short};
 use crate::engine::{CommitInfo, Memory, View};
 use crate::error::Result;
 
-/// Draws the `most` commits up to that of `view`, the newest first.
+/// Draws at most `most` commits up to that of `view`, the newest first.
 ///
 /// # Errors
 /// `Corrupt` or `Io` if a state or a text cannot be read.

@@ -1,4 +1,4 @@
-//! All diagrams on one page that needs nothing else: no network, no other file.
+//! All diagrams on one self-contained page: no network, no other file.
 //!
 //! The page carries the details of the rows as JSON, in a block that does not run. The policy of the page runs the one
 //! script whose digest it names, so that no text of a memory could be run, were it not escaped (PIC-1).
@@ -17,7 +17,7 @@ use crate::digest::sha256;
 const PAGE: &str = include_str!("page.html");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The page with all of `diagrams`.
+/// Returns the page with all of `diagrams`.
 pub(in crate::cli) fn html(title: &str, diagrams: &[Diagram]) -> String {
     let drawn: String = diagrams.iter().map(|diagram| element(diagram, "")).collect();
     let data = json!({
@@ -27,7 +27,7 @@ pub(in crate::cli) fn html(title: &str, diagrams: &[Diagram]) -> String {
         "dot": DOT,
         "pictures": diagrams.iter().map(data).collect::<Vec<_>>(),
     });
-    // The end of the block may not appear in it; in JSON a sign can be written by its number.
+    // The data must not contain the end tag of its block; JSON allows an escape for `<`.
     let data = data.to_string().replace('<', "\\u003c");
     let style = concat!(include_str!("page.css"), include_str!("diagram.css"));
     let filled = |name: &str| match name {

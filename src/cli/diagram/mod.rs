@@ -1,14 +1,14 @@
-//! Diagrams of a store: the tree of objects, the history, and what the tries of two states share.
+//! Diagrams of a store: the tree of objects, the history, and the shared trie nodes of two states.
 //!
-//! A diagram is a list of rows, each indented under its parent, with arcs between rows. That one shape is written as
-//! Graphviz DOT, as SVG, or as an HTML page that holds all three diagrams and lets a person look around in them.
+//! A diagram is a list of rows, each indented under its parent, with arcs between rows. This one form is written as
+//! Graphviz DOT, as SVG, or as an interactive HTML page with all three diagrams.
 //!
 //! # Layer
 //! L10, part of cli. Reads views; writes nothing but the diagram.
 //!
 //! # Invariants
-//! - PIC-1: no content of a memory can act in a diagram: all of it is escaped as text.
-//! - PIC-2: a diagram counts the rows that it leaves out.
+//! - PIC-1: no content of a memory can run in a diagram; all of it is escaped as text.
+//! - PIC-2: a diagram counts the rows that it omits.
 
 mod dot;
 mod history;
@@ -29,10 +29,10 @@ pub(super) use trie::trie;
 
 use super::human::{cut, one_line};
 
-/// The most rows of a diagram unless more are asked for: what a browser draws at once.
+/// The default limit of rows, which a browser can draw at once.
 pub(super) const ROWS_DRAWN: usize = 2_000;
 
-/// Characters of a row's text.
+/// The largest number of characters in a row's text.
 const TEXT: usize = 100;
 
 /// The sort of a row; it decides the mark and the colour.
@@ -40,24 +40,24 @@ const TEXT: usize = 100;
 pub(super) enum Mark {
     /// An object; each kind has a number of its own.
     Object(u8),
-    /// A commit that went forward.
+    /// A commit with a new change.
     Commit,
-    /// A commit that brought back an earlier state.
+    /// A commit that restored an earlier state.
     Back,
     /// Only in the older state.
     Old,
     /// Only in the newer state.
     New,
-    /// In both, with different things below or in it.
+    /// In both states, with different content or children.
     Changed,
-    /// The very same node in both.
+    /// The same node in both states.
     Shared,
-    /// The count of rows that are not drawn.
+    /// The number of rows that are not drawn.
     LeftOut,
 }
 
 impl Mark {
-    /// Its class in styles.
+    /// Returns its CSS class.
     fn class(self) -> String {
         match self {
             Self::Object(kind) => format!("kind{kind}"),
@@ -82,7 +82,7 @@ pub(super) struct Row {
     pub(super) name: String,
     /// Its text, in a quieter colour.
     pub(super) text: String,
-    /// Names that stand beside it: snapshots of a commit.
+    /// Labels after the name: the snapshots of a commit.
     pub(super) tags: Vec<String>,
     /// Further fields, for the tooltip and the page.
     pub(super) details: Vec<(&'static str, String)>,
@@ -105,7 +105,7 @@ impl Row {
     }
 }
 
-/// A way back: from a rollback, undo or redo to the commit it names.
+/// An arc from a rollback, undo or redo to the commit that it refers to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arc {
     pub(super) from: usize,
@@ -115,7 +115,7 @@ pub(super) struct Arc {
 /// A diagram.
 #[derive(Clone, Debug)]
 pub(super) struct Diagram {
-    /// One word: `tree`, `history` or `trie`.
+    /// One of the words `tree`, `history` and `trie`.
     pub(super) name: &'static str,
     pub(super) title: String,
     pub(super) rows: Vec<Row>,
@@ -137,12 +137,12 @@ impl Diagram {
         self.rows.len() - 1
     }
 
-    /// Says what is not drawn (PIC-2).
+    /// Adds a row that counts the omitted rows (PIC-2).
     fn push_left_out(&mut self, parent: Option<usize>, what: &str) {
         self.push(Row::new(parent, Mark::LeftOut, format!("... {what}"), ""));
     }
 
-    /// How deep each row hangs; parents stand above their children.
+    /// Returns the depth of each row; parents come before their children.
     fn depths(&self) -> Vec<usize> {
         let mut depths: Vec<usize> = Vec::with_capacity(self.rows.len());
         for row in &self.rows {
@@ -152,8 +152,8 @@ impl Diagram {
     }
 }
 
-/// Text that XML and HTML show as it is, in elements and in quoted attributes. Characters that XML cannot hold become
-/// the replacement character.
+/// Escapes text for XML and HTML, in elements and in quoted attributes. Characters that XML forbids become the
+/// replacement character.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {

@@ -7,23 +7,23 @@ use std::fmt::Write as _;
 
 use super::{Diagram, escaped};
 
-/// The height of a row, in pixels. The page's script lays rows out anew with the same numbers.
+/// The height of a row, in pixels. The page's script lays out the rows again with the same numbers.
 pub(super) const ROW: usize = 24;
-/// How far a child is indented.
+/// The indentation of a child, in pixels.
 pub(super) const INDENT: usize = 22;
-/// How far lines stay away from the middle of a dot.
+/// The distance of lines from the centre of a dot, in pixels.
 pub(super) const DOT: usize = 6;
-/// Left of the first row, where arcs have room.
+/// The margin left of the first row, in pixels.
 const MARGIN: usize = 24;
 const ARC_MARGIN: usize = 130;
-/// Above the first row, for the title.
+/// The space above the first row for the title, in pixels.
 pub(super) const TOP: usize = 56;
-/// The width of a character, about.
+/// The approximate width of a character, in pixels.
 const CHARACTER: usize = 8;
 
 const STYLE: &str = include_str!("diagram.css");
 
-/// The diagram as an SVG document of its own.
+/// Returns the diagram as a complete SVG document.
 pub(in crate::cli) fn svg(diagram: &Diagram) -> String {
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}",
@@ -108,7 +108,7 @@ pub(super) fn element(diagram: &Diagram, head: &str) -> String {
     out
 }
 
-/// The text that a pointer over a row shows.
+/// Returns the tooltip of a row.
 fn tooltip(row: &super::Row) -> String {
     let mut text = row.name.clone();
     for (name, value) in &row.details {

@@ -1,4 +1,4 @@
-//! Diagrams of a small store, and of one that holds what would like to be more than text.
+//! Diagrams of a small store, and of one whose texts try to inject markup.
 
 use super::*;
 use crate::engine::{Memory, Revision, Writer};
@@ -17,7 +17,8 @@ fn put(memory: &Memory, name: &str, parent: Option<&str>, content: &str) {
     memory.put(object, &Writer::user().reason(content)).unwrap();
 }
 
-/// Forty notes under one, a snapshot, a turn that changes one and adds one, and a rollback.
+/// Returns a store with forty notes under one parent, a snapshot, a commit that changes one object and adds one, and a
+/// rollback.
 fn store() -> Memory {
     let memory = Memory::in_memory().unwrap();
     put(&memory, "top", None, "all of it");
@@ -40,7 +41,8 @@ fn diagrams(memory: &Memory) -> [Diagram; 3] {
     ]
 }
 
-/// Whether tags open and close in pairs, and no text holds a bare sign; enough of XML for what is drawn here.
+/// Whether tags open and close in pairs, and no text contains an unescaped sign. It knows enough XML for these
+/// diagrams.
 fn is_well_formed(xml: &str) -> bool {
     let mut open = Vec::new();
     let mut rest = xml;
@@ -80,7 +82,7 @@ fn the_tree_has_every_object_under_its_parent() {
 
 #[test]
 fn what_is_not_drawn_is_said() {
-    // PIC-2.
+    // PIC-2: the diagram counts the omitted rows.
     let memory = store();
     let view = memory.view();
     let last = |diagram: Diagram| diagram.rows.last().unwrap().name.clone();
@@ -153,7 +155,7 @@ fn the_trie_opens_only_what_differs() {
 
 #[test]
 fn text_of_a_memory_stays_text() {
-    // PIC-1.
+    // PIC-1: the texts are escaped.
     let memory = store();
     let diagrams = diagrams(&memory);
     for diagram in &diagrams {

@@ -9,13 +9,13 @@ use crate::engine::View;
 use crate::error::{Error, Result};
 use crate::object::{Id, Object};
 
-/// Kinds that have a colour of their own.
+/// The number of colours for kinds.
 const COLOURS: u8 = 8;
 
-/// Draws the objects of a state, or those at and below `under`, at most `most` of them.
+/// Draws at most `most` objects of a state, or of those at and below `under`.
 ///
 /// # Errors
-/// `NotFound` if there is no `under`; `Corrupt` or `Io` if an object cannot be read.
+/// `NotFound` if `under` does not exist; `Corrupt` or `Io` if an object cannot be read.
 pub(in crate::cli) fn tree(view: &View, under: Option<&Id>, most: usize) -> Result<Diagram> {
     let commit = view.commit().commit;
     let of = under.map_or_else(String::new, |id| format!(" below {id}"));
@@ -27,10 +27,10 @@ pub(in crate::cli) fn tree(view: &View, under: Option<&Id>, most: usize) -> Resu
     let mut diagram = Diagram::new("tree", title);
     let tops = match under {
         Some(id) if view.contains(id)? => vec![id.clone()],
-        Some(id) => return Err(Error::not_found(format!("there is no object {id}"))),
+        Some(id) => return Err(Error::not_found(format!("no object has the id {id}"))),
         None => tops(view)?,
     };
-    // Read from the end: the first waits last.
+    // The stack is read from its end, so the first object is pushed last.
     let mut waiting: Vec<(Option<usize>, Id)> = tops.into_iter().rev().map(|id| (None, id)).collect();
     while let Some((parent, id)) = waiting.pop() {
         if diagram.rows.len() >= most {
@@ -38,7 +38,7 @@ pub(in crate::cli) fn tree(view: &View, under: Option<&Id>, most: usize) -> Resu
             break;
         }
         let object = view.get(&id)?;
-        let object = object.ok_or_else(|| Error::corrupt(format!("{id} is a child and not there")))?;
+        let object = object.ok_or_else(|| Error::corrupt(format!("the child {id} is missing")))?;
         let row = diagram.push(row(parent, &object));
         let children = view.children(&id, None)?;
         waiting.extend(children.into_iter().rev().map(|child| (Some(row), child)));
@@ -52,7 +52,7 @@ pub(in crate::cli) fn tree(view: &View, under: Option<&Id>, most: usize) -> Resu
     Ok(diagram)
 }
 
-/// The objects without a parent, in sibling order.
+/// Returns the objects without a parent, in sibling order.
 fn tops(view: &View) -> Result<Vec<Id>> {
     let mut tops = Vec::new();
     for object in view.objects() {
@@ -81,7 +81,7 @@ fn row(parent: Option<usize>, object: &Object) -> Row {
     row
 }
 
-/// The same kind has the same colour in every diagram.
+/// Returns the mark of a kind. A kind has the same colour in every diagram.
 fn mark(kind: &str) -> Mark {
     let sum = kind
         .bytes()

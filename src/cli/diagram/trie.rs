@@ -1,7 +1,7 @@
-//! The tries of two states as one diagram: what only one of them has, and what they share.
+//! The tries of two states as one diagram, with the nodes of one state and the shared nodes.
 //!
-//! A node that both have is drawn once and not opened: sharing is what keeps a snapshot small. Shared children of one
-//! branch are one row.
+//! A node of both states is drawn once and not expanded. Sharing keeps a snapshot small. The shared children of a
+//! branch are drawn as one row.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -13,7 +13,7 @@ use crate::engine::{Memory, View};
 use crate::error::Result;
 use crate::trie::{ChildNode, Node, NodeKind};
 
-/// Two nodes at one path, to be drawn.
+/// A pair of nodes at one path that is still to be drawn.
 struct Waiting {
     parent: Option<usize>,
     path: Vec<u8>,
@@ -104,7 +104,7 @@ fn children(node: Option<&Node>, other: Option<&Node>, level: usize) -> Vec<(Chi
     }
 }
 
-/// Draws the shared children of a branch as one row, and lets the others wait.
+/// Draws the shared children of a branch as one row, and queues the others.
 fn push_children(
     diagram: &mut Diagram,
     waiting: &mut Vec<Waiting>,
@@ -119,7 +119,7 @@ fn push_children(
         children.iter().find(|child| child.0.digit == digit).cloned()
     };
     let (mut digits, mut leaves) = (Vec::new(), 0);
-    // Read from the end, so the highest digit waits first.
+    // The stack is read from its end, so the highest digit is pushed first.
     for digit in (0..16).rev() {
         let (old, new) = (at(&older, digit), at(&newer, digit));
         match (&old, &new) {

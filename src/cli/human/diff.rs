@@ -1,6 +1,6 @@
 //! The difference between two versions of an object, for people.
 //!
-//! A header names the object. A line each shows the fields that differ, and a unified diff the contents.
+//! A header names the object. One line shows each changed field, and a unified diff shows the contents.
 //!
 //! # Layer
 //! L10, part of cli. Pure.
@@ -15,18 +15,18 @@ use crate::cli::output::{Meaning, printable};
 use crate::engine::{Change, ChangeKind};
 use crate::object::Object;
 
-/// Lines that stand around a change of content.
+/// The number of unchanged lines around a change of content.
 const CONTEXT: usize = 3;
-/// Lines of the contents of one object that are shown.
+/// The number of content lines that are shown for one object.
 const CONTENT_LINES: usize = 200;
-/// Characters of an old and a new value in a line about a field.
+/// The largest number of characters of an old or new value in a field line.
 const EXCERPT: usize = 60;
-/// The time limit for the shortest difference of two contents; after that a longer one is good enough.
+/// The time limit for finding the shortest diff; after it, a longer diff is used.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// The margin of every line about an object.
 const INDENT: &str = "    ";
 
-/// Writes the change of an object of which only digests are left; no record has its id.
+/// Formats the change of an erased object, of which only digests remain; no record has its id.
 pub(crate) fn erased_line(style: Style, change: &Change) -> String {
     let (mark, meaning) = match change.kind() {
         ChangeKind::Added => ('+', Meaning::Good),
@@ -36,13 +36,13 @@ pub(crate) fn erased_line(style: Style, change: &Change) -> String {
     style.paint(meaning, format_args!("{mark} {}", without_id(change.id.as_str())))
 }
 
-/// Writes an erased id for people: the first digits of its key path.
+/// Formats an erased id for people: the first digits of its key path.
 pub(crate) fn without_id(stand_in: &str) -> String {
     let key = stand_in.strip_prefix("erased:").unwrap_or(stand_in);
     format!("{}? (erased)", key.get(..8).unwrap_or(key))
 }
 
-/// How an object differs between two states: `None` where a state has none.
+/// Formats the differences of an object between two states. `None` means that a state does not have it.
 pub(crate) fn change_lines(
     style: Style,
     id: &str,
@@ -76,7 +76,7 @@ pub(crate) fn change_lines(
     }
 }
 
-/// A line for each field that differs: `state: open -> done`.
+/// Returns a line for each field that differs: `state: open -> done`.
 fn field_lines(style: Style, old: &Object, new: &Object) -> Vec<String> {
     let mut fields = vec![
         (
@@ -120,7 +120,7 @@ fn field_lines(style: Style, old: &Object, new: &Object) -> Vec<String> {
     fields
         .iter()
         .map(|(name, old, new)| {
-            // On a narrow terminal both values get half of what the name leaves.
+            // On a narrow terminal each value gets half of the space after the name.
             let most = (room.saturating_sub(INDENT.len() + name.chars().count() + 6) / 2).clamp(8, EXCERPT);
             let side = |meaning, text: &Option<String>| match text {
                 Some(text) => style.paint(meaning, cut(&one_line(text), most)),
@@ -135,7 +135,7 @@ fn field_lines(style: Style, old: &Object, new: &Object) -> Vec<String> {
         .collect()
 }
 
-/// The unified diff of the contents.
+/// Returns the unified diff of the contents.
 fn content_lines(style: Style, old: &Object, new: &Object) -> Vec<String> {
     let (old, new) = (
         old.content().unwrap_or_default(),
@@ -167,14 +167,14 @@ fn content_lines(style: Style, old: &Object, new: &Object) -> Vec<String> {
             if lines.len() > CONTENT_LINES {
                 lines.push(format!(
                     "{INDENT}{}",
-                    style.paint(Meaning::Quiet, "and more: treering get shows all of it")
+                    style.paint(Meaning::Quiet, "and more: treering get shows the rest")
                 ));
                 return lines;
             }
         }
     }
     if lines.is_empty() {
-        // Lines are the same: the two differ in how the last one ends.
+        // The lines are equal: the contents differ only in the last line break.
         lines.push(format!("{INDENT}content: the end of its last line"));
     }
     lines

@@ -1,4 +1,4 @@
-//! Whether lines are coloured, and how wide they may be.
+//! The style of lines for people: colours, and the width.
 //!
 //! # Layer
 //! L10, part of cli. Pure.
@@ -7,24 +7,24 @@ use std::fmt::Display;
 
 use crate::cli::output::{Meaning, paint};
 
-/// How lines for people are written.
+/// The style of lines for people.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Style {
-    /// Whether colours are wanted.
+    /// Whether colours are enabled.
     pub(crate) coloured: bool,
-    /// The width of a line; `None` without a terminal, where nothing is cut.
+    /// Returns the width of a line; `None` without a terminal, because no text is cut then.
     pub(crate) width: Option<usize>,
 }
 
 impl Style {
-    /// The text in the colour of its meaning, if colours are wanted.
+    /// Returns the text in the colour of its meaning, if colours are enabled.
     pub(crate) fn paint(self, meaning: Meaning, text: impl Display) -> String {
         paint(self.coloured, meaning, text)
     }
 }
 
-/// The text in lines of at most `width` characters, broken at spaces where there are some; spaces at the start
-/// of a line stay.
+/// Breaks the text into lines of at most `width` characters, at spaces where possible. Spaces at the start of a line
+/// stay.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = Vec::new();

@@ -1,7 +1,7 @@
-//! The column of `log` that draws the history: who worked where, and what a rollback went back to.
+//! The column of `log` that draws the history: the lane of each commit, and the target of each rollback.
 //!
-//! Each lane has a line of its own; a commit is an `o` on it, or a `*` where a snapshot names it. A rollback
-//! leads over a column on the right down to the commit whose state it brought back:
+//! Each lane has a line of its own. A commit is an `o` on it, or a `*` if a snapshot names it. A rollback leads through
+//! a column on the right down to the commit whose state it restored:
 //!
 //! ```text
 //! o--.   9 rollback
@@ -12,33 +12,33 @@
 //! # Layer
 //! L10, part of cli. Pure.
 
-/// Lanes that have a line; the others share the last one.
+/// The number of lanes with a line; the others share the last line.
 const LANES_DRAWN: usize = 4;
-/// Rollbacks that are drawn side by side. For more, the next column names the target.
+/// The number of rollbacks drawn side by side. For others, the next column of the table names the target.
 const COLUMNS_DRAWN: usize = 6;
 
-/// A commit, as far as it is drawn.
+/// The parts of a commit that the drawing needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark<'a> {
     pub(crate) seq: u64,
     pub(crate) lane: &'a str,
     /// Whether a snapshot names it.
     pub(crate) named: bool,
-    /// The commit whose state a rollback brought back.
+    /// The commit whose state a rollback restored.
     pub(crate) back_to: Option<u64>,
 }
 
-/// Draws commits one by one, newest first; some may be left out.
+/// Draws commits one by one, newest first; the caller may skip some.
 #[derive(Debug)]
 pub(crate) struct Timeline {
-    /// The lanes that have a line, and whether a commit of theirs was drawn: above it there is nothing.
+    /// The lanes with a line, and whether one of their commits was drawn. The line starts at that commit.
     lanes: Vec<(String, bool)>,
-    /// For each column the commit that it leads down to.
+    /// The target commit of each column.
     columns: Vec<Option<u64>>,
 }
 
 impl Timeline {
-    /// A drawing of commits in these lanes, of which the first ones get a line.
+    /// Starts a drawing of commits in these lanes. The first lanes get a line.
     pub(crate) fn new<'a>(lanes: impl IntoIterator<Item = &'a str>) -> Self {
         let mut drawn: Vec<(String, bool)> = Vec::new();
         for lane in lanes {
@@ -52,10 +52,10 @@ impl Timeline {
         }
     }
 
-    /// The drawing beside a commit.
+    /// Returns the drawing next to a commit.
     pub(crate) fn row(&mut self, mark: Mark<'_>) -> String {
         let mut drawn = self.lane_lines(&mark);
-        // A column whose commit is left out ends where that would have been.
+        // If the target commit was skipped, its column ends at the position of the commit.
         for column in &mut self.columns {
             column.take_if(|target| *target > mark.seq);
         }

@@ -1,4 +1,4 @@
-//! The folder that the tour makes its store in.
+//! The folder of the tour's store.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -12,14 +12,14 @@ use crate::cli::context::shown;
 use crate::digest::to_hex;
 use crate::error::{Error, ErrorCode, Result};
 
-/// A folder of the tour's own, removed at the end, or the one that the user keeps.
+/// A temporary folder that is removed at the end, or the folder that the user keeps.
 pub(super) struct TourFolder {
     path: PathBuf,
     kept: bool,
 }
 
 impl TourFolder {
-    /// Takes the folder to keep, which must be empty or absent, or makes a temporary one.
+    /// Takes the folder to keep, which must be empty or absent, or creates a temporary one.
     pub(super) fn new(keep: Option<PathBuf>) -> Result<Self> {
         let Some(path) = keep else {
             return Self::temporary();
@@ -32,7 +32,7 @@ impl TourFolder {
                 if entries.next().transpose().map_err(failed)?.is_some() {
                     return Err(Error::invalid(format!("{} is not empty", shown(&path)))
                         .with_code(ErrorCode::NotEmpty)
-                        .with_hint("the tour makes a store of its own: name a new folder with --keep"));
+                        .with_hint("the tour creates its own store: name a new folder with --keep"));
                 }
             }
         }
@@ -44,7 +44,7 @@ impl TourFolder {
         getrandom::fill(&mut random)
             .map_err(|error| Error::internal(format!("the system has no random bytes: {error}")))?;
         let path = std::env::temp_dir().join(format!("treering-tour-{}", to_hex(&random)));
-        // An error where the folder exists: nobody may prepare the place that the tour writes to.
+        // Fails if the folder exists, so that no other user can prepare the folder that the tour writes to.
         DirBuilder::new()
             .mode(0o700)
             .create(&path)
@@ -52,12 +52,12 @@ impl TourFolder {
         Ok(Self { path, kept: false })
     }
 
-    /// Where the store is.
+    /// Returns the path of the store.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether the store stays.
+    /// Whether the store is kept.
     pub(super) fn is_kept(&self) -> bool {
         self.kept
     }
@@ -66,7 +66,7 @@ impl TourFolder {
 impl Drop for TourFolder {
     fn drop(&mut self) {
         if !self.kept {
-            // A temporary folder that cannot be removed is no reason to fail after the fact.
+            // The tour is complete, so a temporary folder that cannot be removed is no failure.
             drop(fs::remove_dir_all(&self.path));
         }
     }

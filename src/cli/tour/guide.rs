@@ -22,19 +22,19 @@ const STEPS: &str = include_str!("steps.txt");
 /// The outcome of a step.
 #[derive(Default)]
 pub(super) struct Outcome {
-    /// For people, a line each.
+    /// The lines for people.
     pub(super) lines: Vec<String>,
-    /// For programs.
+    /// The fields for programs.
     pub(super) fields: Map<String, Value>,
-    /// How long the work took in microseconds, without the output.
+    /// The duration of the work in microseconds, without the output.
     micros: u64,
-    /// Bytes that the log grew by, where known.
+    /// The number of bytes added to the log, if known.
     log_bytes: Option<u64>,
-    /// Syncs that the work waited for, where known.
+    /// The number of syncs that the work waited for, if known.
     syncs: Option<u64>,
 }
 
-/// Leads through the steps.
+/// Prints or collects the steps of the tour.
 pub(super) struct Guide<'a> {
     pub(super) context: &'a mut Context,
     folder: &'a TourFolder,
@@ -54,17 +54,17 @@ impl<'a> Guide<'a> {
         }
     }
 
-    /// The folder of the store.
+    /// Returns the folder of the store.
     pub(super) fn folder(&self) -> &'a TourFolder {
         self.folder
     }
 
-    /// The output.
+    /// Returns the output.
     pub(super) fn output(&self) -> &Output {
         &self.context.output
     }
 
-    /// Prints what is to come.
+    /// Prints an overview of the tour.
     pub(super) fn welcome(&mut self) -> Result<(), Failure> {
         let place = shown(self.folder.path());
         let kept = if self.folder.is_kept() {
@@ -175,7 +175,7 @@ impl Outcome {
         ))
     }
 
-    /// Does work that no memory is at hand for, and measures it.
+    /// Does and measures work without an open memory.
     pub(super) fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, Self)> {
         let started = Instant::now();
         let value = work()?;
@@ -188,7 +188,7 @@ impl Outcome {
         ))
     }
 
-    /// The number of syncs, where one batch is all that was written.
+    /// Sets the number of syncs, if the step wrote one batch.
     #[must_use]
     pub(super) fn synced(mut self, syncs: u64) -> Self {
         if self.log_bytes.is_some() {
@@ -204,10 +204,10 @@ impl Outcome {
         self
     }
 
-    /// Takes the fields of a report for programs.
+    /// Adds the fields of a report for programs.
     pub(super) fn fields_of(mut self, report: &impl Serialize) -> Result<Self> {
         let document = serde_json::to_value(report);
-        let document = document.map_err(|error| Error::internal(format!("no JSON: {error}")))?;
+        let document = document.map_err(|error| Error::internal(format!("not JSON: {error}")))?;
         self.fields = document.as_object().cloned().unwrap_or_default();
         Ok(self)
     }

@@ -15,14 +15,14 @@ use crate::engine::{Memory, Revision};
 use crate::error::{Error, Result};
 use crate::object::{Id, Kind, NewObject};
 
-/// Commits that are acknowledged before the process is killed.
+/// The number of acknowledged commits before the process is killed.
 const ACKNOWLEDGED: usize = 100;
-/// Commits after which the writer ends by itself, should nobody kill it.
+/// The number of commits after which the writer ends by itself, if it is not killed.
 const COMMITS_MAX: u64 = 20_000;
-/// The kind of what it writes.
+/// The kind of the objects that it writes.
 const KIND: &str = "tick";
 
-/// The hidden verb: commits one object after the other, and acknowledges each.
+/// Runs the hidden verb: commits objects one by one, and acknowledges each commit.
 pub(in crate::cli) fn write_until_killed(context: &mut Context) -> Done {
     let memory = context.open_to_write()?;
     for number in 0..COMMITS_MAX {
@@ -34,7 +34,7 @@ pub(in crate::cli) fn write_until_killed(context: &mut Context) -> Done {
         context
             .output
             .document(&json!({ "seq": info.commit.seq, "commit": info.digest.to_hex() }))?;
-        // The acknowledgement comes after the commit is durable: the tour checks that it is kept.
+        // The acknowledgement follows the durable commit: the tour checks that the commit is kept.
         context.output.flush()?;
     }
     memory.close()?;
@@ -49,11 +49,11 @@ fn tick(number: u64) -> Result<Id> {
 pub(super) struct Killed {
     /// The number and digest of each acknowledged commit.
     acknowledged: Vec<(u64, String)>,
-    /// How it ended.
+    /// A text about the end of the process, such as its signal.
     pub(super) ended: String,
 }
 
-/// Lets a second process of this program write into the store, and kills it without warning.
+/// Starts a second process of this program that writes into the store, and kills it without warning.
 pub(super) fn kill_a_writer(store: &Path) -> Result<Killed> {
     let failed = |error| Error::io("running a second process of treering", error);
     let program = std::env::current_exe().map_err(failed)?;
@@ -104,12 +104,12 @@ fn listen_and_kill(child: &mut Child) -> Result<Vec<(u64, String)>> {
 }
 
 impl Killed {
-    /// How many commits were acknowledged.
+    /// Returns the number of acknowledged commits.
     pub(super) fn acknowledged(&self) -> usize {
         self.acknowledged.len()
     }
 
-    /// How many of them are in the store, with their object.
+    /// Returns how many of the acknowledged commits are in the store, with their object.
     pub(super) fn kept(&self, memory: &Memory) -> Result<usize> {
         let view = memory.view();
         let mut kept = 0;

@@ -1,4 +1,4 @@
-//! The tour: the main job, shown on real input that the program carries.
+//! The tour: a demonstration of the program on real input that it contains.
 //!
 //! An agent's notes, a transcript and this project's own pages become a memory; a bad turn damages it; the
 //! tour shows the damage and rolls it back; it kills a second process during a write; and it verifies the store.
@@ -23,9 +23,9 @@ use super::errors::{DONE, Done};
 
 pub(super) use killed::write_until_killed;
 
-/// See all of it on real input
+/// See a demo on real input
 ///
-/// The tour goes through snapshot, diff, rollback and verify.
+/// The tour shows snapshot, diff, rollback and verify.
 ///
 /// # Examples
 /// ```text
@@ -51,7 +51,7 @@ impl Verb for Tour {
     }
 }
 
-/// Write objects until killed, saying after each commit what is acknowledged (for the tour)
+/// Write objects until killed, and acknowledge each commit (for the tour)
 #[derive(Args, Debug)]
 #[command(
     args = args::writes(),
@@ -67,7 +67,7 @@ impl Verb for TourWriter {
     }
 }
 
-/// Gives the tour in a temporary store, or in the one that is to be kept.
+/// Runs the tour in a temporary store, or in the folder to keep.
 pub(super) fn tour(context: &mut Context, keep: Option<PathBuf>) -> Done {
     let keep = keep.or_else(|| context.options.store.clone());
     let folder = folder::TourFolder::new(keep)?;

@@ -30,18 +30,18 @@ const DOCUMENTS: [(&str, &str); 6] = [
     ("docs/glossary.md", include_str!("../../../docs/glossary.md")),
     ("docs/proofs.md", include_str!("../../../docs/proofs.md")),
 ];
-/// The name of the snapshot that everything comes back to.
+/// The name of the snapshot that the tour restores.
 const SNAPSHOT: &str = "before-the-night";
-/// Objects that the bad turn changes.
+/// The number of objects that the bad turn changes.
 const DAMAGED: usize = 50;
-/// Changes that the diff shows.
+/// The number of changes that the diff shows.
 const CHANGES_SHOWN: usize = 3;
-/// Lines of each of them.
+/// The number of lines that the diff shows for each change.
 const LINES_SHOWN: usize = 8;
-/// Removals that a check lets pass.
+/// The number of removals that a check allows.
 const REMOVALS_MAX: u64 = 10;
 
-/// Goes through all steps.
+/// Runs all steps.
 pub(super) fn walk(guide: &mut Guide<'_>) -> Result<(), Failure> {
     let memory = create(guide)?;
     ingest(guide, &memory)?;
@@ -61,7 +61,7 @@ pub(super) fn walk(guide: &mut Guide<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The person who takes the tour.
+/// Returns the writer for the person who takes the tour.
 fn person(reason: &str) -> Writer {
     Writer {
         reason: Some(reason.to_owned()),
@@ -128,7 +128,7 @@ fn snapshot(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
     guide.print("snapshot", outcome)
 }
 
-/// The objects that the bad turn damages: the first fifty with a text, by id.
+/// Returns the objects that the bad turn damages: the first fifty with a text, by id.
 fn victims(view: &View) -> Result<Vec<Object>> {
     let mut found = Vec::new();
     for object in view.query(&crate::engine::Query::default())? {
@@ -222,7 +222,7 @@ fn rollback(guide: &mut Guide<'_>, memory: &Memory, before: &View) -> Result<(),
     guide.print("rollback", outcome)
 }
 
-/// The root after a commit, which must be that of the snapshot.
+/// Returns the root after a commit, which must be that of the snapshot.
 fn same_root(committed: &Committed, before: &View) -> Result<String> {
     let root = committed.commit.commit.root;
     if root == before.root() {

@@ -1,4 +1,4 @@
-//! The handle, and what all parts of the engine share.
+//! The handle of a memory, and the parts that the whole engine shares.
 //!
 //! # Layer
 //! L5.
@@ -24,13 +24,13 @@ use super::settings::Limits;
 use super::upkeep::checkpointing::checkpoint_if_due;
 use super::watch::HeadMoved;
 
-/// For how long a handle that goes waits for somebody who rewrites the log, to write when memories were used.
+/// How long a closing handle waits for a rewrite of the log before it writes the last-access times.
 const STAMPS_PATIENCE: Duration = Duration::from_secs(1);
 
-/// The memory of an agent: one store, opened. Cloning it gives another handle to the same one.
+/// The memory of an agent: one open store. Cloning it makes another handle to the same store.
 ///
-/// Reading takes a [`View`]; writing stages a [`Draft`](crate::Draft) and commits it. All calls are synchronous, and
-/// handles may be used from any thread.
+/// Read through a [`View`]; write by staging a [`Draft`](crate::Draft) and committing it. All calls are synchronous,
+/// and handles may be used from any thread.
 ///
 /// ```
 /// use treering::{Id, Kind, Memory, NewObject, Writer};
@@ -63,13 +63,13 @@ impl std::fmt::Debug for Memory {
 }
 
 impl Memory {
-    /// The state at the head, as far as this process knows it. Never blocks, never touches the disk.
+    /// Returns the state at the head, as far as this process knows it. Never blocks or reads the disk.
     pub fn view(&self) -> View {
         self.inner.view()
     }
 
-    /// The state at the head after reading what other processes committed. Takes no lock file. While another thread writes
-    /// by this memory, it is the state that is known already.
+    /// Reads the commits of other processes and returns the state at the head. Takes no lock file. While another thread
+    /// writes through this memory, it returns the state that is already known.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the log cannot be read.
@@ -77,68 +77,70 @@ impl Memory {
         self.inner.refresh()
     }
 
-    /// The hash of the store.
+    /// Returns the hash of the store.
     pub(crate) fn hash(&self) -> HashAlgorithm {
         self.suite().algorithm()
     }
 
-    /// The limits that every commit of this handle keeps.
+    /// Returns the limits that every commit of this handle obeys.
     pub(crate) fn limits(&self) -> Limits {
         self.inner.settings().limits
     }
 
-    /// The functions that compute the digests of the store.
+    /// Returns the functions that compute the digests of the store.
     pub fn suite(&self) -> HashSuite {
         self.inner.store().suite
     }
 
-    /// Random bytes that were drawn when the store was made, and that its copies share.
+    /// Returns random bytes that were drawn when the store was created; copies of the store share them.
     pub(crate) fn lineage(&self) -> [u8; 16] {
         self.inner.opened().lineage
     }
 
-    /// Fills `bytes` with random ones.
+    /// Fills `bytes` with random bytes.
     ///
     /// # Errors
-    /// `Io`: the system gives none.
+    /// `Io` if the system has no random bytes.
     #[cfg(feature = "agent")]
     pub(crate) fn random(&self, bytes: &mut [u8]) -> Result<()> {
         let drawn = self.inner.disk().random(bytes);
-        drawn.map_err(|error| Error::io("asking for random bytes", error))
+        drawn.map_err(|error| Error::io("reading random bytes", error))
     }
 
-    /// The folder, unless the memory lives in this process only.
+    /// Returns the folder; `None` if the memory lives only in this process.
     pub fn path(&self) -> Option<&Path> {
         self.inner.path.as_deref()
     }
 
-    /// Warnings for the owner, such as a torn tail or a clock that is off.
+    /// Returns warnings for the owner, such as a torn tail or a wrong clock.
     pub fn warnings(&self) -> Vec<String> {
         self.inner.opened().warnings()
     }
 
-    /// Where reading stopped, for a handle that reads a damaged store ([`Options::degraded`](crate::Options::degraded)): what was committed behind
-    /// is not known here, so that an id that is not found may still have been there.
+    /// Returns where reading stopped, for a handle that reads a damaged store
+    /// ([`Options::degraded`](crate::Options::degraded)). Later commits are unknown here, so an id that is not found
+    /// may still exist.
     pub(crate) fn damage(&self) -> Option<&str> {
         self.inner.opened().damage.get().map(String::as_str)
     }
 
-    /// How many objects listing and exporting passed over so far because their records are damaged, for a handle that reads a
-    /// damaged store; [`View::get`](super::View::get) says of each what is wrong with it.
+    /// Returns how many damaged objects listing and exporting have skipped so far, for a handle that reads a damaged
+    /// store. [`View::get`](super::View::get) returns the error of each.
     pub(crate) fn unreadable(&self) -> usize {
         self.inner.opened().unreadable()
     }
 
-    /// A channel that tells when the head moves, by this process or, at [`Self::refresh`] and at commits, by
-    /// another. A full channel drops moves; [`Self::view`] has the head.
+    /// Returns a channel that reports each move of the head: by this process, or by another one as seen by
+    /// [`Self::refresh`] and commits. A full channel drops moves; [`Self::view`] has the head.
     pub fn watch(&self) -> Receiver<HeadMoved> {
         self.inner.opened().watchers.add()
     }
 
-    /// Makes everything durable that was acknowledged; only with [`Durability::Interval`](super::Durability::Interval) is there anything.
+    /// Makes every acknowledged commit durable. Only [`Durability::Interval`](super::Durability::Interval) leaves any
+    /// to sync.
     ///
     /// # Errors
-    /// `Io` if the sync failed: the handle is poisoned then.
+    /// `Io` if the sync failed; the handle is then poisoned.
     pub fn sync(&self) -> Result<()> {
         let mut writing = self.inner.log.lock();
         let synced = writing.sync();
@@ -148,7 +150,7 @@ impl Memory {
         synced
     }
 
-    /// Makes everything durable, tidies up if it is time to, and lets the handle go.
+    /// Makes everything durable, does upkeep that is due, and releases the handle.
     ///
     /// # Errors
     /// As [`Self::sync`].
@@ -174,7 +176,7 @@ impl Drop for Inner {
     fn drop(&mut self) {
         // Drop cannot return this error; a host that needs it calls `close`.
         drop(self.log.get_mut().sync());
-        // No other owner is left.
+        // This is the last owner.
         if let Some(mut writing) = self.log.try_lock().filter(|writing| writing.has_written()) {
             checkpoint_if_due(&self.source, &mut writing, true);
         }

@@ -1,4 +1,4 @@
-//! Reading a memory: states, commits, differences, figures.
+//! Reading a memory: states, commits, differences, statistics.
 //!
 //! # Layer
 //! L5.
@@ -28,17 +28,17 @@ use crate::store::ChangeCounts;
 use crate::trie::{self, Entry};
 
 impl Memory {
-    /// The state that `revision` names for somebody in `lane`.
+    /// Returns the state that `revision` names for a writer in `lane`.
     ///
     /// # Errors
-    /// `NotFound` if there is no such commit, `InvalidInput` if a prefix may mean several.
+    /// `NotFound` if there is no such commit; `InvalidInput` if a prefix matches several.
     pub fn view_at(&self, revision: &Revision, lane: &str) -> Result<View> {
         let store = self.inner.store();
         let entry = revision::resolve(&store, revision, lane)?;
         View::new(Arc::clone(&self.inner.source), store, entry)
     }
 
-    /// The commit that `revision` names for somebody in `lane`.
+    /// Returns the commit that `revision` names for a writer in `lane`.
     ///
     /// # Errors
     /// As [`Self::view_at`].
@@ -46,7 +46,7 @@ impl Memory {
         Ok(self.view_at(revision, lane)?.commit())
     }
 
-    /// The version with this digest, current or not: history keeps every version.
+    /// Returns the version with this digest, current or not: history keeps every version.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if its record cannot be read.
@@ -59,10 +59,10 @@ impl Memory {
             .map(|(_, object)| object))
     }
 
-    /// A reason or source text.
+    /// Returns a reason or source text.
     ///
     /// # Errors
-    /// `NotFound` if it is not kept: with the code `erased` or `lost` if it once was.
+    /// `NotFound` if it is not kept, with the code `erased` or `lost` if it once was.
     pub fn text(&self, digest: &TextDigest) -> Result<String> {
         let store = self.inner.store();
         if let Some(text) = store.records.find_text(*digest)? {
@@ -74,7 +74,7 @@ impl Memory {
         }
     }
 
-    /// Proves that a state has this version of `id`, or that it has no `id`; see [`trie::verify_proof`].
+    /// Proves that a state has this version of `id`, or that it lacks `id`; see [`trie::verify_proof`].
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a node cannot be read.
@@ -85,7 +85,8 @@ impl Memory {
     /// Refuses a version that was erased and not written again.
     ///
     /// # Errors
-    /// `NotFound` with the code `erased`, which says who erased it; `Corrupt` or `Io` if a record cannot be read.
+    /// `NotFound` with the code `erased`, naming the author of the erasure; `Corrupt` or `Io` if a record cannot be
+    /// read.
     pub(crate) fn check_kept(&self, version: ObjectDigest) -> Result<()> {
         let store = self.inner.store();
         if store.records.find_place(version)?.is_some() {
@@ -97,16 +98,16 @@ impl Memory {
         }
     }
 
-    /// The kept commits, newest first, from the head of this moment on.
+    /// Iterates the kept commits, newest first, from the present head.
     pub fn commits(&self) -> Commits {
         let store = self.inner.store();
         Commits::new(store)
     }
 
-    /// The state of a commit.
+    /// Returns the state of a commit.
     ///
     /// # Errors
-    /// `NotFound` if it is not kept; `Corrupt` or `Io` if it cannot be read.
+    /// `NotFound` if the commit is not kept; `Corrupt` or `Io` if it cannot be read.
     pub(crate) fn view_of(&self, commit: &CommitInfo) -> Result<View> {
         let store = self.inner.store();
         let Some(entry) = store.by_digest(commit.digest)? else {
@@ -115,7 +116,7 @@ impl Memory {
         View::new(Arc::clone(&self.inner.source), store, entry)
     }
 
-    /// The state of the commit kept before this one: its parent, unless that was thinned.
+    /// Returns the state of the kept commit before this one: its parent, unless that was thinned.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if it cannot be read.
@@ -129,7 +130,7 @@ impl Memory {
         view.transpose()
     }
 
-    /// Every change of `id` between kept commits, newest first. Empty if no kept commit ever had it.
+    /// Returns every change of `id` between kept commits, newest first; empty if no kept commit ever had it.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a state cannot be read.
@@ -137,15 +138,15 @@ impl Memory {
         self.changes_of(id).collect()
     }
 
-    /// As [`Self::history`], a change at a time: who wants the newest ones reads the commits back to them only.
+    /// As [`Self::history`], one change at a time: reads commits only as far back as the caller iterates.
     pub(crate) fn changes_of(&self, id: &Id) -> ChangesOf {
         let store = self.inner.store();
         let key = store.suite.key_path(id.as_str());
         ChangesOf::new(Arc::clone(&self.inner.source), store, key)
     }
 
-    /// The differences from `older` to `newer`, sorted by id. The cost grows with the differences only. An id of which both
-    /// versions were erased is `erased:` and its key path.
+    /// Returns the differences from `older` to `newer`, sorted by id. The cost grows only with the differences. An id
+    /// with only erased versions is shown as `erased:` and its key path.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object or node cannot be read.
@@ -159,10 +160,10 @@ impl Memory {
         Ok(changes)
     }
 
-    /// Hands what differs from `older` to `newer` to `visit`, in no order that means anything, until it breaks off.
+    /// Passes each difference from `older` to `newer` to `visit`, in unspecified order, until `visit` ends the walk.
     ///
     /// # Errors
-    /// As [`Self::diff`]; what `visit` returns.
+    /// As [`Self::diff`], and the errors of `visit`.
     pub(crate) fn each_change(
         &self,
         older: &View,
@@ -177,9 +178,9 @@ impl Memory {
             let mut object = match (&change.new, &change.old) {
                 (Some(entry), _) => newer.load(entry)?,
                 (None, Some(entry)) => older.load(entry)?,
-                (None, None) => return Err(Error::internal("a difference with neither side")),
+                (None, None) => return Err(Error::internal("a difference has neither side")),
             };
-            // An erased version has no id; the other version of the id may have it.
+            // An erased version has no id; the other version may have it.
             if let Some(entry) = change.old.as_ref().filter(|_| object.is_placeholder()) {
                 object = older.load(entry)?;
             }
@@ -198,7 +199,7 @@ impl Memory {
         Ok(())
     }
 
-    /// How much differs from `older` to `newer`.
+    /// Returns the number of differences from `older` to `newer`.
     ///
     /// # Errors
     /// As [`Self::diff`].
@@ -212,8 +213,8 @@ impl Memory {
         Ok(counts)
     }
 
-    /// How much a commit changed against the commit kept before it: its parent, unless that was thinned. Counted when
-    /// first asked for.
+    /// Returns the number of changes of a commit against the kept commit before it: its parent, unless that was
+    /// thinned. Computed at the first call.
     ///
     /// # Errors
     /// `NotFound` if the commit is not kept, and as [`Self::diff`].
@@ -234,10 +235,10 @@ impl Memory {
         Ok(*entry.counts.get_or_init(|| counts))
     }
 
-    /// How much of what a draft was to change its commit left out, because others did the same meanwhile.
+    /// Returns the counts of drafted changes that the commit left out because other writers had made the same changes.
     ///
     /// # Errors
-    /// As [`Self::commit_counts`]; the commit is done all the same, and the error says so.
+    /// As [`Self::commit_counts`]. The error says that the commit is done all the same.
     pub(crate) fn done_by_others(
         &self,
         drafted: ChangeCounts,
@@ -256,16 +257,16 @@ impl Memory {
         })
     }
 
-    /// All snapshots, newest first: named ones and those of every lane's ring. A memory that is opened as degraded leaves out
-    /// those whose commit is damaged.
+    /// Returns all snapshots, newest first: named ones and those of every lane's ring. A degraded memory leaves out
+    /// snapshots of damaged commits.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if what one of them names cannot be read.
+    /// `Corrupt` or `Io` if the commit or text of a snapshot cannot be read.
     pub fn snapshots(&self) -> Result<Vec<SnapshotInfo>> {
         self.inner.snapshots()
     }
 
-    /// All references of every class, newest first.
+    /// Returns all references of every class, newest first.
     pub(crate) fn references(&self) -> Vec<ReferenceInfo> {
         self.inner.references()
     }
@@ -278,7 +279,8 @@ impl Memory {
         self.inner.stats()
     }
 
-    /// How the space of the log divides up, and how much of it the standard [`Retention`](crate::Retention) would free. Reads all of it.
+    /// Returns the space of the log by use, and how much of it the standard [`Retention`](crate::Retention) would free.
+    /// Reads the whole log.
     ///
     /// # Errors
     /// As [`Self::gc`].
@@ -286,7 +288,7 @@ impl Memory {
         self.inner.space()
     }
 
-    /// How many of the commits with these numbers were thinned.
+    /// Returns how many of the commits with these seqs were thinned.
     pub(crate) fn thinned_in(&self, numbers: Range<u64>) -> u64 {
         let gaps = self.inner.store().gaps();
         let within = gaps.iter().map(|gap| {
@@ -299,15 +301,15 @@ impl Memory {
         within.sum()
     }
 
-    /// How many versions of objects history keeps.
+    /// Returns how many versions of objects history keeps.
     pub(crate) fn history_len(&self) -> u64 {
         self.inner.store().records.versions()
     }
 
-    /// Whether this history has the commit or root whose digest starts with these 8 to 64 digits.
+    /// Returns whether this history has the commit or root whose digest starts with these 8 to 64 digits.
     ///
     /// # Errors
-    /// `InvalidInput` if the text is not that; `Corrupt` or `Io` if a record cannot be read.
+    /// `InvalidInput` if the text is not such a prefix; `Corrupt` or `Io` if a record cannot be read.
     pub(crate) fn contains(&self, prefix: &str) -> Result<Containment> {
         if !(8..=64).contains(&prefix.len()) || revision::digest_range(prefix).is_none() {
             return Err(Error::invalid(format!(
@@ -327,7 +329,7 @@ impl Memory {
         Ok(Containment::Absent)
     }
 
-    /// The digests of what a commit erased. Reads the whole log.
+    /// Returns the digests of the records that a commit erased. Reads the whole log.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if it cannot be read.
@@ -335,24 +337,24 @@ impl Memory {
         self.inner.erased_in(commit)
     }
 
-    /// When the object was last said to be used ([`Self::touch`]), as far as this handle knows: what other processes wrote, it
-    /// knows after [`Self::refresh`]. `None` if no use was noted, or the note was dropped since.
+    /// Returns the newest time given to [`Self::touch`] for the object, as far as this handle knows; [`Self::refresh`]
+    /// reads the times of other processes. `None` if no use was recorded, or the record was dropped since.
     ///
     /// # Errors
-    /// `Io` if the stamps cannot be read.
+    /// `Io` if the last-access times cannot be read.
     pub fn last_used(&self, id: &Id) -> Result<Option<Time>> {
         self.inner.source.last_used(id)
     }
 
-    /// The bytes that were last kept under `name`; `None` if there are none, or they are damaged or of another store.
+    /// Returns the bytes last kept under `name`; `None` if there are none, or they are damaged or from another store.
     ///
     /// # Errors
-    /// `InvalidInput` if the name has other characters than `a` to `z`, digits and `-`, or not 1 to 32 of them; `Io`.
+    /// `InvalidInput` if the name is not 1 to 32 of the characters `a` to `z`, digits and `-`; `Io`.
     pub(crate) fn derived(&self, name: &str) -> Result<Option<Bytes>> {
         derived_content(self.inner.opened(), name)
     }
 
-    /// Where the bytes of a version are: its record, and that of its content if it is one of its own.
+    /// Returns the places of a version's bytes: its record, and its content if that is a record of its own.
     ///
     /// # Errors
     /// `NotFound` if the version is not kept; `Corrupt` or `Io` if a record cannot be read.
@@ -360,20 +362,21 @@ impl Memory {
         self.inner.places(object)
     }
 
-    /// Everything that the first digits of a digest may mean, at most `limit` of each sort: kept commits and roots,
-    /// versions of objects in all of history, and key paths and nodes of `view`. Reads every change of history.
+    /// Returns every possible meaning of the first digits of a digest, at most `limit` of each sort: kept commits and
+    /// roots, versions of objects in all of history, and key paths and nodes of `view`. Reads every change of history.
     ///
     /// # Errors
-    /// `InvalidInput` if the text is not 1 to 64 hexadecimal digits; `Corrupt` or `Io` if something cannot be read.
+    /// `InvalidInput` if the text is not 1 to 64 hexadecimal digits; `Corrupt` or `Io` if a record or node cannot be
+    /// read.
     pub(crate) fn meanings(&self, digits: &str, view: &View, limit: usize) -> Result<Vec<Meaning>> {
         self.inner.meanings(digits, view, limit)
     }
 
-    /// Shows every record of the log that says something in words, in the order of the log; one may come twice. What was
-    /// erased is not there any more. Reads all of the log.
+    /// Passes every record of the log that contains text to `visit`, in the order of the log. A record may appear
+    /// twice; erased ones do not appear. Reads the whole log.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if the log cannot be read, and what `visit` returns.
+    /// `Corrupt` or `Io` if the log cannot be read, and the errors of `visit`.
     pub(crate) fn text_records(&self, visit: &mut dyn FnMut(TextRecord) -> Result<()>) -> Result<()> {
         self.inner.text_records(visit)
     }

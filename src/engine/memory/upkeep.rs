@@ -22,23 +22,23 @@ use crate::error::Result;
 use crate::object::Time;
 
 impl Memory {
-    /// Thins history as `retention` says and frees the space of records that no kept commit needs. Others may read and
-    /// write meanwhile. Views that are held stay readable. What was refused more than 7 days ago goes too.
+    /// Thins history by `retention` and frees the space of records that no kept commit needs. Other processes may read
+    /// and write meanwhile, and open views stay readable. Changes refused more than 7 days ago are deleted too.
     ///
-    /// `now` is the moment that ages are judged at: the clock's if `None`, but never more than a day after the newest
-    /// commit, so that a clock that is off cannot thin what is young.
+    /// `now` is the time from which ages count; `None` means the clock's. It is limited to a day after the newest
+    /// commit, so a wrong clock cannot thin young commits.
     ///
     /// # Errors
-    /// `Busy` if another process collects or the lock is not to be had; `Corrupt` if something that is kept is damaged:
-    /// nothing is changed then; `Io`, `Poisoned`.
+    /// `Busy` if another process collects or holds the lock. `Corrupt` if kept data is damaged; then nothing changes.
+    /// `Io`, `Poisoned`.
     ///
     /// # Durability
-    /// After a crash the log is the old one or the new one, whole.
+    /// After a crash, the log is whole: the old one or the new one.
     pub fn gc(&self, retention: &Retention, now: Option<Time>) -> Result<GcReport> {
         self.inner.gc(retention, now)
     }
 
-    /// As [`Self::gc`], with what somebody else does in between done once the choice is made.
+    /// As [`Self::gc`], with a hook that runs after the choice of commits, for concurrent work in tests.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn gc_beside(
         &self,
@@ -48,7 +48,7 @@ impl Memory {
         self.inner.gc_beside(retention, beside)
     }
 
-    /// The preview of [`Self::gc`]. Changes nothing.
+    /// Returns the preview of [`Self::gc`]. Changes nothing.
     ///
     /// # Errors
     /// As [`Self::gc`].
@@ -56,26 +56,25 @@ impl Memory {
         self.inner.gc_preview(retention, now)
     }
 
-    /// Erases: what `erasing` names is gone from every file of the store when this returns, and past states have
-    /// placeholders in its place. An id that is in the state leaves it. The commit, and its digest in each placeholder,
-    /// say who did it, when and why.
+    /// Erases the records that `erasing` names from every file of the store before it returns; past states get
+    /// placeholders. An id in the state is removed from it. The commit names the author, time and reason; its digest is
+    /// in each placeholder.
     ///
-    /// What views of this process and other processes hold open of the old files stays readable for them until they let
-    /// go.
+    /// Views of this process and other processes that have the old files open can still read them until they close.
     ///
     /// # Errors
-    /// `NotFound` if there is nothing of that name, or it was erased before. `InvalidInput`, naming the ids concerned: an
-    /// id has children; a version is current and its id was not given; others share a content, or name the id as the
-    /// parent of an earlier version, without `everywhere`; a prefix fits several digests. `Denied` (code `less_trusted`): the
-    /// writer is of an untrusted class. Else as [`Self::commit`].
+    /// `NotFound` if nothing has that name, or it was erased before. `InvalidInput`, naming the affected ids: an id has
+    /// children; a version is current and its id was not given; without `everywhere`, other objects share a content, or
+    /// earlier versions name the id as their parent; a prefix matches several digests. `Denied` (code `less_trusted`):
+    /// the writer's class is untrusted. Else as [`Self::commit`].
     ///
     /// # Durability
-    /// After a crash all of it is done, or nothing.
+    /// After a crash, the erasure is done completely or not at all.
     pub fn erase(&self, erasing: &Erasing, writer: &Writer) -> Result<ErasedReport> {
         self.inner.erase_all(erasing, writer)
     }
 
-    /// The preview of [`Self::erase`]. Changes nothing.
+    /// Returns the preview of [`Self::erase`]. Changes nothing.
     ///
     /// # Errors
     /// As [`Self::erase`].
@@ -83,12 +82,12 @@ impl Memory {
         self.inner.erase_preview(erasing)
     }
 
-    /// Reads the whole store again and checks it, also against what this handle has read before.
+    /// Reads the whole store again and checks it, also against the part that this handle has read before.
     ///
     /// # Errors
     /// `Io` if the store cannot be read at all; damage is in the report.
     pub fn verify(&self, depth: VerifyDepth) -> Result<VerifyReport> {
-        // The files cannot be older than the head that this handle has read.
+        // The files must be at least as new as the head of this handle.
         let head = self.inner.store().head()?;
         if !self.inner.settings().read_only {
             self.sync()?;
@@ -102,10 +101,10 @@ impl Memory {
         Ok(report)
     }
 
-    /// Checks the store in the folder `path`, also one that does not open. Writes nothing.
+    /// Checks the store in the folder `path`, even if it does not open. Writes nothing.
     ///
     /// # Errors
-    /// `NotFound` if there is no store, `UnsupportedFormat`, `Io`.
+    /// `NotFound` if there is no store; `UnsupportedFormat`; `Io`.
     pub(crate) fn verify_store(
         path: impl AsRef<Path>,
         options: &Options,
@@ -115,7 +114,7 @@ impl Memory {
         examine(&disk, &options.settings, depth, None)
     }
 
-    /// The files of the store in the folder `path`, also of one that does not open. Nothing is read yet.
+    /// Returns the files of the store in the folder `path`, even if it does not open. Reads no file yet.
     ///
     /// # Errors
     /// `NotFound` if there is no such folder; `Io`.
@@ -123,8 +122,8 @@ impl Memory {
         inspect::inspection(path)
     }
 
-    /// The checkpoints of the store in the folder `path`, the newest first, also of one that does not open. Opening reads the
-    /// first that can be used.
+    /// Returns the checkpoints of the store in the folder `path`, newest first, even if the store does not open.
+    /// Opening uses the first usable one.
     ///
     /// # Errors
     /// `NotFound` if there is no such folder; `Io` if it cannot be listed.
@@ -132,20 +131,20 @@ impl Memory {
         inspect::checkpoints_in(path)
     }
 
-    /// Reads the damaged store in the folder `from` and writes a new one, in the folder `to`, with everything that still
-    /// verifies. `from` is not changed. Neither its manifest nor its format file is needed.
+    /// Reads the damaged store in the folder `from` and writes everything that still verifies to a new store in the
+    /// folder `to`. Leaves `from` unchanged, and needs neither its manifest nor its format file.
     ///
-    /// Commits keep their digests where their state can still be told; what is left of the others is in a last commit,
-    /// `salvage`. An id that a lost commit changed may have an earlier version there.
+    /// A commit keeps its digest if its state is still known. A last commit, `salvage`, has the remains of the others.
+    /// An id that a lost commit changed may have an earlier version there.
     ///
     /// # Errors
-    /// `InvalidInput` (code `exists`) if there is something at `to`, or beside it something other than what an earlier
-    /// salvage left under the name that the new store has until it is finished; `InvalidInput` if `to` is within `from` or ends with `.salvage`;
-    /// `Busy` if another salvage is writing there; `NotFound` if there is no store at `from`; `Corrupt` if nothing can be
-    /// had from it; `Io`. Nothing is at `to` then, or, if only making its name durable failed, the whole new store.
+    /// `InvalidInput` (code `exists`) if `to` exists, or if its temporary name is taken by anything but the leftovers
+    /// of an earlier salvage. `InvalidInput` if `to` is within `from` or ends with `.salvage`. `Busy` if another
+    /// salvage is writing there. `NotFound` if `from` has no store. `Corrupt` if nothing can be salvaged. `Io`. Then
+    /// `to` does not exist, or, if only syncing its name failed, it is the whole new store.
     ///
     /// # Durability
-    /// After a crash the new store is there whole, or not at all.
+    /// After a crash, the new store is whole or does not exist.
     pub(crate) fn salvage_store(
         from: impl AsRef<Path>,
         to: impl AsRef<Path>,

@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::object::{Id, NewObject, Op, Time};
 
 impl Memory {
-    /// Starts changes to the state at the head.
+    /// Starts a draft on the state at the head.
     pub fn draft(&self, writer: &Writer) -> Draft {
         Draft::new(self.view(), writer.clone())
     }
@@ -38,7 +38,7 @@ impl Memory {
     /// Commits the removal of one object.
     ///
     /// # Errors
-    /// `NotFound` if there is none; `InvalidInput` if it has children; as [`Self::commit`].
+    /// `NotFound` if there is no such object; `InvalidInput` if it has children; as [`Self::commit`].
     pub fn remove(&self, id: &Id, writer: &Writer) -> Result<Committed> {
         let mut draft = self.draft(writer);
         let removed = u64::from(draft.remove(id)?);
@@ -48,7 +48,7 @@ impl Memory {
     /// Commits the removal of an object and of every object below it.
     ///
     /// # Errors
-    /// `NotFound` if there is none; as [`Self::commit`].
+    /// `NotFound` if there is no such object; as [`Self::commit`].
     pub fn remove_recursive(&self, id: &Id, writer: &Writer) -> Result<Committed> {
         let mut draft = self.draft(writer);
         let removed = draft.remove_recursive(id)?;
@@ -65,13 +65,13 @@ impl Memory {
 
     /// Commits a draft, unless it changes nothing.
     ///
-    /// `op` is the verb that the audit log shows, 1 to 32 of `a-z` and `_`.
+    /// `op` is the verb in the audit log: 1 to 32 of `a-z` and `_`.
     ///
     /// # Errors
-    /// `Conflict` naming the ids if somebody else changed what the draft changes or expects, `InvalidInput`
-    /// if the tree of parents would break, `Denied` by the policy or (code `less_trusted`) by the draft's
-    /// [`Authorisation`](crate::Authorisation), `Busy` if the lock is not to be had,
-    /// `Io` and `Poisoned` if it could not be made durable.
+    /// `Conflict`, naming the ids, if another writer changed an object that the draft changes or expects.
+    /// `InvalidInput` if the tree of parents would break. `Denied` by the policy, or (code `less_trusted`) by the
+    /// draft's [`Authorisation`](crate::Authorisation). `Busy` if another process holds the lock. `Io` and `Poisoned`
+    /// if the commit could not be made durable.
     ///
     /// # Durability
     /// When it returns, the commit survives a power loss (see [`Durability`](crate::engine::Durability)).
@@ -79,12 +79,12 @@ impl Memory {
         self.inner.commit(draft, op)
     }
 
-    /// Runs `change` on a draft, then the checks, then commits it with an automatic snapshot of the state
-    /// before. If the change fails or panics or a check refuses, nothing of it is committed, and what it had
-    /// staged is kept under `rejected/` with the reason.
+    /// Runs `change` on a draft, then the checks, then commits it with an automatic snapshot of the state before. If
+    /// the change fails or panics, or a check refuses, nothing is committed. The staged changes are kept under
+    /// `rejected/` with the reason.
     ///
     /// # Errors
-    /// The change's own error; `Denied` (code `rejected`) if a check refused it or it panicked; as
+    /// The change's own error; `Denied` (code `rejected`) if a check refused or the change panicked; as
     /// [`Self::commit`].
     ///
     /// ```
@@ -114,7 +114,7 @@ impl Memory {
         attempted.map_err(|refusal| refusal.error)
     }
 
-    /// As [`Self::attempt`], on a draft, with a commit of this operation; `told` redacts a reason before it is written.
+    /// As [`Self::attempt`], on a draft, with a commit of operation `op`; `told` redacts a reason before it is written.
     pub(crate) fn attempt_as<T>(
         &self,
         op: &str,
@@ -126,38 +126,39 @@ impl Memory {
         self.inner.attempt_as(op, draft, change, checks, told)
     }
 
-    /// Keeps what a draft stages under `rejected/`, with the reason, for a person to look at; the state does not change.
-    /// Answers the name, with which [`Self::open_draft`] opens it; none if nothing is staged.
+    /// Keeps the staged changes of a draft under `rejected/` with the reason, for a person to review; the state does
+    /// not change. Returns the name for [`Self::open_draft`]; `None` if nothing is staged.
     ///
-    /// The same change of the same actor and session for the same reason is kept once. A store keeps 200 of them, of which one
-    /// counts once more for each thousand objects; then the oldest gives way of the actor and session that have most, and the
-    /// reason of the new one names it. A change that has more than any of them pushes out nobody, and stands above the 200, alone.
+    /// A repeated change of the same actor and session for the same reason is kept once. A store keeps 200 changes; one
+    /// counts once more for each thousand objects. Above that, a new change replaces the oldest of the actor and
+    /// session with the largest share, and its reason names the replaced ones. A change larger than every share
+    /// replaces none and alone may exceed the 200.
     ///
     /// # Errors
     /// As [`Self::save_draft`].
     ///
     /// # Durability
-    /// As a commit.
+    /// As for a commit.
     pub fn quarantine(&self, draft: &Draft, reason: &str) -> Result<Option<String>> {
         self.inner.quarantine(draft, reason)
     }
 
-    /// Saves a draft under `drafts/` and a name, for a later process to go on with. The state does not change.
+    /// Saves a draft as `drafts/NAME`, for a later process to continue. The state does not change.
     ///
     /// # Errors
-    /// `InvalidInput` if the draft is empty or the name not valid; as [`Self::commit`].
+    /// `InvalidInput` if the draft is empty or the name invalid; as [`Self::commit`].
     ///
     /// # Durability
-    /// As a commit.
+    /// As for a commit.
     pub fn save_draft(&self, draft: &Draft, name: &str) -> Result<()> {
         self.inner.save_draft(draft, name)
     }
 
-    /// Opens a saved draft (`drafts/NAME`) or a refused one (`rejected/N`), on the state that it was made on. Versions that
-    /// were erased since are not in it: [`Draft::left_out`] has them.
+    /// Opens a saved draft (`drafts/NAME`) or a refused one (`rejected/N`) on its original base state. It lacks
+    /// versions that were erased since; [`Draft::left_out`] returns them.
     ///
     /// # Errors
-    /// `NotFound` if there is no such draft or its base is not kept any more.
+    /// `NotFound` if there is no such draft, or its base is no longer kept.
     pub fn open_draft(&self, name: &str, writer: &Writer) -> Result<Draft> {
         self.inner.open_draft(name, writer)
     }
@@ -169,42 +170,42 @@ impl Memory {
     /// [`Self::commit`].
     ///
     /// # Durability
-    /// As a commit.
+    /// As for a commit.
     pub fn delete_draft(&self, name: &str, writer: &Writer) -> Result<()> {
         self.inner.delete_draft(name, writer)
     }
 
-    /// Plans to bring back the whole state of the commit that `revision` names, as a new commit: [`Rollback::by`] does it.
+    /// Plans a rollback to the whole state of the commit that `revision` names; [`Rollback::by`] commits it.
     pub fn rollback<'a>(&'a self, revision: &'a Revision) -> Rollback<'a> {
         Rollback::new(&self.inner, revision)
     }
 
-    /// Reverses the newest commit of the writer's lane that is not undone. An id that is already as it was before that
-    /// commit stays so.
+    /// Reverses the newest commit of the writer's lane that is not undone. An id that already has its earlier version
+    /// stays unchanged.
     ///
     /// # Errors
-    /// `NotFound` if there is none, or (code `erased`) if nothing but an erased version is in the way; `Conflict` listing
-    /// the ids if somebody has changed one of them since; `Denied` (code `less_trusted`) as [`Rollback::by`]; as
+    /// `NotFound` if there is none, or (code `erased`) if only an erased version prevents it. `Conflict`, listing the
+    /// ids, if another commit changed one of them since. `Denied` (code `less_trusted`) as [`Rollback::by`]. Else as
     /// [`Self::commit`].
     ///
     /// # Durability
-    /// As a commit.
+    /// As for a commit.
     pub fn undo(&self, writer: &Writer) -> Result<Committed> {
         self.inner.undo_or_redo(Op::UNDO, writer)
     }
 
-    /// Does again what the lane's newest undo reversed, if the lane has not committed since.
+    /// Redoes the lane's newest undo, if the lane has not committed since.
     ///
     /// # Errors
     /// As [`Self::undo`].
     ///
     /// # Durability
-    /// As a commit.
+    /// As for a commit.
     pub fn redo(&self, writer: &Writer) -> Result<Committed> {
         self.inner.undo_or_redo(Op::REDO, writer)
     }
 
-    /// The preview of [`Self::undo`].
+    /// Returns the preview of [`Self::undo`].
     ///
     /// # Errors
     /// As [`Self::undo`].
@@ -212,7 +213,7 @@ impl Memory {
         self.inner.reverse_preview(Op::UNDO, writer)
     }
 
-    /// The preview of [`Self::redo`].
+    /// Returns the preview of [`Self::redo`].
     ///
     /// # Errors
     /// As [`Self::redo`].
@@ -220,13 +221,13 @@ impl Memory {
         self.inner.reverse_preview(Op::REDO, writer)
     }
 
-    /// Takes a snapshot of the head: named, or in the writer's ring. Costs the same at any size.
+    /// Makes a snapshot of the head: named, or in the writer's ring. Costs the same for any size of state.
     ///
     /// # Errors
-    /// `InvalidInput` if the name is not valid or taken; as [`Self::commit`].
+    /// `InvalidInput` if the name is invalid or taken; as [`Self::commit`].
     ///
     /// # Durability
-    /// As a commit.
+    /// As for a commit.
     pub fn snapshot(&self, name: Option<&str>, writer: &Writer) -> Result<SnapshotInfo> {
         self.inner.snapshot(name, writer)
     }
@@ -234,32 +235,32 @@ impl Memory {
     /// Deletes the name of a snapshot; commits and states stay.
     ///
     /// # Errors
-    /// `NotFound` if there is none; `Denied` (code `less_trusted`) if the writer is of an untrusted class; as
+    /// `NotFound` if there is none; `Denied` (code `less_trusted`) if the writer's class is untrusted; as
     /// [`Self::commit`].
     pub fn delete_snapshot(&self, name: &str, writer: &Writer) -> Result<SnapshotInfo> {
         self.inner.delete_snapshot(name, writer)
     }
 
-    /// Notes that the objects were used at `time`. No version and no commit comes of it. It is written when the handle is synced
-    /// or closed, by one that may write; a crash before loses it. Of two times the later one counts.
+    /// Records that the objects were used at `time`. Makes no version and no commit. A writable handle writes the times
+    /// when it is synced or closed; an earlier crash loses them. The later of two times counts.
     pub fn touch<'a>(&self, ids: impl IntoIterator<Item = &'a Id>, time: Time) {
         self.inner.source.stamps.lock().touch(self.suite(), ids, time);
     }
 
-    /// Keeps `bytes` under `name`, in place of what was kept there. They must have been made of the state `of`, or of that
-    /// and later ones. Returns whether they were kept: not if something was erased since that state, and not while another
-    /// process rewrites the log. Other processes may commit meanwhile.
+    /// Keeps `bytes` under `name`, replacing earlier ones. They must derive from the state `of`, alone or with later
+    /// ones. Returns false, without keeping them, if something was erased since that state or another process rewrites
+    /// the log. Other processes may commit meanwhile.
     ///
     /// # Errors
-    /// As [`Self::derived`]; `Io` with the code `read_only` for a handle that only reads.
+    /// As [`Self::derived`]; `Io` with the code `read_only` for a read-only handle.
     ///
     /// # Durability
-    /// When this returns, they are durable. After a crash before, there are the bytes from before, or none.
+    /// When this returns, the bytes are durable. After an earlier crash, the old bytes are kept, or none.
     pub(crate) fn keep_derived(&self, name: &str, bytes: &[u8], of: &View) -> Result<bool> {
         self.inner.keep_derived(name, bytes, of)
     }
 
-    /// Keeps a derived value of `view` in its file if enough changed since it was last kept; says whether it did.
+    /// Keeps a derived value of `view` in its file if enough changed since the last time; returns whether it did.
     ///
     /// # Errors
     /// As [`Self::keep_derived`]; `InvalidInput` if the value is of another state than the view.

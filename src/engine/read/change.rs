@@ -6,7 +6,7 @@
 use crate::digest::ObjectDigest;
 use crate::object::Id;
 
-/// How an id differs between two states.
+/// The way an id differs between two states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
@@ -21,7 +21,7 @@ pub enum ChangeKind {
 }
 
 impl ChangeKind {
-    /// The word in JSON.
+    /// Returns the word in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Added => "added",
@@ -40,13 +40,13 @@ pub struct Change {
     pub old: Option<ObjectDigest>,
     /// Its version in the newer state.
     pub new: Option<ObjectDigest>,
-    /// Whether only digests are left of its versions, because they were erased or lost: `id` is then `erased:` and the key
-    /// path, because nothing says it.
+    /// Whether its versions were erased or lost, so only their digests are left. Then `id` is `erased:` and the key
+    /// path, because the real id is unknown.
     pub erased: bool,
 }
 
 impl Change {
-    /// How it differs.
+    /// Returns the kind of the difference.
     pub(crate) fn kind(&self) -> ChangeKind {
         match (self.old, self.new) {
             (None, _) => ChangeKind::Added,

@@ -1,7 +1,7 @@
-//! The children of objects in a state: from the index of children, or from the checkpoint and the changes since. Where the
-//! checkpoint turns out to be damaged, the index is made after all.
+//! The children of objects in a state: from the index of children, or from the checkpoint and the changes since. A
+//! damaged checkpoint makes it build the index.
 //!
-//! A process that asks once, as the program does for each command, is not to read every object for it.
+//! A short-lived process, such as each command of the program, should not read every object to find some children.
 //!
 //! # Layer
 //! L5.
@@ -19,7 +19,7 @@ use super::index::{self, Family, Index, IndexCache};
 use super::state::State;
 use crate::engine::opened::Opened;
 
-/// So many changes since the checkpoint are looked at for a question; from there on an index is made.
+/// Maximal number of changes since the checkpoint to compare; after more, an index is built.
 const CHANGES_MAX: usize = 1 << 16;
 
 /// The children of the objects of one state.
@@ -31,16 +31,16 @@ pub(crate) enum Children<'a> {
 /// The difference between the state of the checkpoint and another one.
 pub(crate) struct Newer {
     root: Root,
-    /// Whose checkpoint it is about.
+    /// The store of the checkpoint.
     store: Arc<Store>,
-    /// Objects that are not in both with one version.
+    /// Objects that differ between the two states.
     changed: HashSet<KeyPath>,
-    /// The children among those of the other state.
+    /// The children among the changed objects of the other state.
     children: Index,
 }
 
 impl<'a> Children<'a> {
-    /// The children in a state: for the checkpoint's own state and those near to it without reading all objects.
+    /// Returns the children in a state. Reads few objects if the state is near that of the checkpoint.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
@@ -59,7 +59,7 @@ impl<'a> Children<'a> {
         }
     }
 
-    /// The children of `id` in their order.
+    /// Returns the children of `id` in their order.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
@@ -92,7 +92,7 @@ impl<'a> Children<'a> {
     }
 }
 
-/// The changes since the checkpoint; `None` without a checkpoint, or after too many changes.
+/// Returns the changes since the checkpoint; `None` without a checkpoint, or after too many changes.
 fn newer(opened: &Opened, kept: &Mutex<Option<Arc<Newer>>>, state: &State) -> Result<Option<Arc<Newer>>> {
     let mut kept = kept.lock();
     if let Some(known) = kept
@@ -101,7 +101,7 @@ fn newer(opened: &Opened, kept: &Mutex<Option<Arc<Newer>>>, state: &State) -> Re
     {
         return Ok(Some(Arc::clone(known)));
     }
-    // Asked for a key that nothing has, for whether it can answer at all.
+    // Asks about an absent key, to learn whether the checkpoint can answer at all.
     let nothing = KeyPath::from_bytes([0; 32]);
     let covered = match state.store.covered_children(&nothing)? {
         Some(_) => state.store.covered_head()?,

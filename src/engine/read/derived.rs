@@ -1,28 +1,29 @@
-//! A value derived from the objects of one state that follows the state by diff.
+//! Values derived from the objects of one state, which follow the state by diff.
 //!
 //! Recall indexes, the duplicate index, vectors and the engine's own indexes are all of this shape: each object of the
 //! state contributes something, and a change of the state removes what the old version contributed and adds what the new
 //! one does. A type says how in [`Derive`]; [`Derived`] does the rest.
 //!
 //! # How to use it
-//! 1. Implement [`Derive`] for the value: `add` takes a new version in, `remove` takes an old one out. `remove` may answer
-//!    `false` when it cannot tell what the old version contributed, for example because that version was erased: the value is
-//!    then built anew from all objects.
-//! 2. [`Derived::build`] makes the value of a view, and [`Derived::follow`] brings it to another view: older, newer, or on
-//!    the other side of a rollback. Both cost what differs. Both consume the value, so that a failure half way cannot leave
-//!    a wrong one behind; a shared value is cloned first (`Arc::unwrap_or_clone`).
-//! 3. Implement [`Keep`] too for a value that is worth a file: [`Derived::load`] reads what a process before this one kept,
-//!    at whatever state that was, for [`Derived::follow`] to bring up to date; `Memory::keep` writes it when enough changed. Change [`Keep::VERSION`] whenever the serialised form changes; an old file then reads as no file.
+//! 1. Implement [`Derive`] for the value: `add` adds a new version's contribution, `remove` removes an old one's.
+//!    `remove` may return `false` if the old contribution is unknown, for example because that version was erased. Then
+//!    the value is built again from all objects.
+//! 2. [`Derived::build`] makes the value of a view, and [`Derived::follow`] updates it to another view: older, newer,
+//!    or across a rollback. The cost of following grows with the difference. Both consume the value, so a failure
+//!    halfway cannot leave a wrong one; a shared value is cloned first (`Arc::unwrap_or_clone`).
+//! 3. Implement [`Keep`] too for a value worth a file. [`Derived::load`] reads the file of an earlier process, of
+//!    whatever state; [`Derived::follow`] then updates it. `Memory::keep` writes the file after enough changes. Change
+//!    [`Keep::VERSION`] whenever the serialised form changes; an old file is then ignored.
 //!
-//! A [`Derived`] holds a state and no handle: it does not keep the memory open, and it may live inside the handle. Views
-//! are passed in.
+//! A [`Derived`] contains a state but no handle, so it does not keep the memory open and may be stored inside the
+//! handle. Callers pass views in.
 //!
 //! # Layer
-//! L5. Dropping a derived value costs time only.
+//! L5. Dropping a derived value costs only time.
 //!
 //! # Invariants
-//! - DRV-1: a value that followed a state is the value that would be built from it.
-//! - DRV-2: a value that is read from a file is of the state that the file names, or is not used.
+//! - DRV-1: following to a state gives the same value as building from that state.
+//! - DRV-2: a value read from a file is used only for the state that the file names.
 //!
 //! # Format
 //! docs/format.md, "Derived files".
@@ -41,16 +42,16 @@ use crate::engine::opened::Opened;
 
 /// A value to which each object of a state contributes.
 pub(crate) trait Derive: Sized {
-    /// The name of the work for progress listeners.
+    /// The name of the work in progress reports.
     const DOING: &'static str = "index";
 
-    /// Adds what a version contributes.
+    /// Adds the contribution of a version.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the version cannot be read.
     fn add(&mut self, new: &Version<'_>) -> Result<()>;
 
-    /// Removes what a version contributed; `false` if that is not known, and the value has to be built anew.
+    /// Removes the contribution of a version; returns `false` if it is unknown, and the value must be built again.
     ///
     /// # Errors
     /// As [`Self::add`].
@@ -59,7 +60,7 @@ pub(crate) trait Derive: Sized {
 
 /// A handle that reads one state, such as a view.
 pub(crate) trait OfState {
-    /// The opened store.
+    /// Returns the opened store.
     #[cfg_attr(
         not(feature = "agent"),
         expect(dead_code, reason = "only caches of the agent read objects")
@@ -78,11 +79,11 @@ pub(crate) trait Keep: Derive + serde::Serialize + serde::de::DeserializeOwned {
     /// The version of the serialised form.
     const VERSION: u8;
 
-    /// How many contributions the value holds.
+    /// Returns the number of contributions in the value.
     fn len(&self) -> u64;
 }
 
-/// A version of an object in a state, read only when asked for.
+/// A version of an object in a state, read on demand.
 pub(crate) struct Version<'a> {
     opened: &'a Opened,
     state: &'a State,
@@ -90,35 +91,35 @@ pub(crate) struct Version<'a> {
 }
 
 impl Version<'_> {
-    /// The key path of its id. It is known even where the version was erased.
+    /// Returns the key path of its id, which is known even if the version was erased.
     pub(crate) fn key(&self) -> KeyPath {
         self.entry.key
     }
 
-    /// The digests of the store.
+    /// Returns the hash suite of the store.
     #[cfg(feature = "agent")]
     pub(crate) fn suite(&self) -> HashSuite {
         self.state.store.suite
     }
 
-    /// Its entry in the state.
+    /// Returns its entry in the state.
     pub(crate) fn entry(&self) -> &Entry {
         &self.entry
     }
 
-    /// The state that has this version.
+    /// Returns the state with this version.
     pub(crate) fn state(&self) -> &State {
         self.state
     }
 
-    /// When its id was first written.
+    /// Returns the time of the first write of its id.
     #[cfg(feature = "agent")]
     pub(crate) fn created(&self) -> Time {
         Time::from_micros(self.entry.created)
     }
 
-    /// The object, or its placeholder ([`Object::is_placeholder`]) if it was erased. `None` if its record is damaged and
-    /// the handle reads a damaged store.
+    /// Returns the object, or its placeholder ([`Object::is_placeholder`]) if it was erased. Returns `None` if its
+    /// record is damaged and the handle reads a damaged store.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if its record cannot be read.
@@ -133,12 +134,12 @@ impl Version<'_> {
 pub(crate) struct Derived<T> {
     state: State,
     value: T,
-    /// Objects that were added or removed since the value was last kept.
+    /// Objects that were added or removed since the value was last written to its file.
     changes: u64,
 }
 
 impl<T> Derived<T> {
-    /// A value that is known to be of `state`.
+    /// Wraps the value of `state`.
     pub(crate) fn new(state: State, value: T) -> Self {
         Self {
             state,
@@ -147,48 +148,48 @@ impl<T> Derived<T> {
         }
     }
 
-    /// The root of the state that the value is of.
+    /// Returns the root of the value's state.
     pub(crate) fn root(&self) -> Root {
         self.state.root
     }
 
-    /// The value.
+    /// Returns the value.
     pub(crate) fn value(&self) -> &T {
         &self.value
     }
 
-    /// How many objects were added or removed since the value was last kept.
+    /// Returns how many objects were added or removed since the value was last written to its file.
     #[cfg(feature = "agent")]
     pub(crate) fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// Notes that the value is kept as it is now.
+    /// Records that the file has the present value.
     #[cfg(feature = "agent")]
     pub(crate) fn set_kept(&mut self) {
         self.changes = 0;
     }
 
-    /// The value, for what it remembers besides the contributions of objects.
+    /// Returns the value for edits of anything but the contributions of objects.
     pub(crate) fn value_mut(&mut self) -> &mut T {
         &mut self.value
     }
 }
 
 impl<T: Derive> Derived<T> {
-    /// The value of a view: adds every object of it to `empty`.
+    /// Builds the value of a view: adds every object of the view to `empty`.
     ///
     /// # Errors
-    /// Those of [`Derive::add`]; `Io` (code `interrupted`) if the host stops it.
+    /// As [`Derive::add`]; `Io` (code `interrupted`) if the host stops the work.
     #[cfg(feature = "agent")]
     pub(crate) fn build(view: &impl OfState, empty: T) -> Result<Self> {
         Self::build_in(view.opened(), view.state(), empty)
     }
 
-    /// Brings the value to another view by what differs; builds it from `empty` where a change cannot be followed.
+    /// Updates the value to another view by the difference; builds it from `empty` if a change cannot be followed.
     ///
     /// # Errors
-    /// As [`Self::build`], and those of [`Derive::remove`].
+    /// As [`Self::build`] and [`Derive::remove`].
     #[cfg(feature = "agent")]
     pub(crate) fn follow(self, view: &impl OfState, empty: impl FnOnce() -> T) -> Result<Self> {
         self.follow_in(view.opened(), view.state(), empty)
@@ -222,14 +223,14 @@ impl<T: Derive> Derived<T> {
         empty: impl FnOnce() -> T,
     ) -> Result<Self> {
         if self.follow_changes(opened, &state)? {
-            // DRV-1. Also where the roots agree: the log may have been rewritten since.
+            // DRV-1. Replaces the state even if the roots agree: the log may have been rewritten since.
             self.state = state;
             return Ok(self);
         }
         Self::build_in(opened, state, empty())
     }
 
-    /// Whether every change could be followed.
+    /// Applies every change; returns false if one cannot be followed.
     fn follow_changes(&mut self, opened: &Opened, state: &State) -> Result<bool> {
         if self.state.root == state.root {
             return Ok(true);

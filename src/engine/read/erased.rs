@@ -7,12 +7,13 @@ use crate::digest::CommitDigest;
 use crate::error::{Error, ErrorCode};
 use crate::store::{self, Store, erased_error};
 
-/// The error for asking after what was erased: it tells who did it, when and why, as far as history still does.
+/// Returns the error for reading erased content. It names the author, time and reason of the erasure, as far as history
+/// keeps them.
 pub(crate) fn erased_by(store: &Store, what: &str, by: Option<CommitDigest>) -> Error {
     let Some(by) = by.filter(|by| *by != CommitDigest::NOBODY) else {
         return Error::not_found(format!("{what} was lost, and could not be salvaged"))
             .with_code(ErrorCode::Lost)
-            .with_hint("nobody erased it: a backup or an export from before the damage may have it");
+            .with_hint("it was damaged, not erased: an earlier backup or export may have it");
     };
     let Ok(Some(commit)) = store.by_digest(by) else {
         return erased_error(what).with_hint(format!("by commit {by}, which was thinned since"));

@@ -1,4 +1,4 @@
-//! Looking back: commits, changes of an id, differences of two states.
+//! History: commits, changes of an id, differences of two states.
 //!
 //! # Layer
 //! L5.
@@ -17,31 +17,31 @@ use super::view::CommitInfo;
 /// One change of an id, with the commit that made it.
 #[derive(Clone, Debug)]
 pub struct HistoryEntry {
-    /// The version from then on; `None` where the id was removed.
+    /// The version after the change; `None` if the id was removed.
     pub digest: Option<ObjectDigest>,
     /// Whether that version was erased since.
     pub erased: bool,
-    /// Whether that version was lost, and could not be salvaged.
+    /// Whether that version was lost in damage and not salvaged.
     pub lost: bool,
-    /// The first kept commit that has it so.
+    /// The first kept commit with that version.
     pub commit: CommitInfo,
-    /// Whether a commit made the change, or may have, that was thinned since: then who made it and why is not known.
+    /// Whether a thinned commit made, or may have made, the change: then its author and reason are unknown.
     pub thinned: bool,
-    /// When the change was made; of a removal by a thinned commit, when the first kept commit was that has it so.
+    /// Time of the change. For a removal by a thinned commit, the time of the first kept commit after it.
     pub time: Time,
 }
 
 impl HistoryEntry {
-    /// The commit that made the change, if that is known: it was not thinned.
+    /// Returns the commit that made the change, if it was not thinned.
     pub(crate) fn maker(&self) -> Option<&CommitInfo> {
         (!self.thinned).then_some(&self.commit)
     }
 }
 
-/// The kept commits, newest first; see [`Memory::commits`](crate::Memory::commits). Stops for good after an error.
+/// The kept commits, newest first; see [`Memory::commits`](crate::Memory::commits). The iterator ends after an error.
 pub struct Commits {
     store: Arc<Store>,
-    /// How many are left.
+    /// Number of commits left.
     left: usize,
 }
 
@@ -67,14 +67,15 @@ impl Iterator for Commits {
     }
 }
 
-/// The changes of an id, newest first; see [`Memory::changes_of`](crate::Memory::changes_of). Stops for good after an error.
+/// The changes of an id, newest first; see [`Memory::changes_of`](crate::Memory::changes_of). The iterator ends after
+/// an error.
 pub struct ChangesOf {
     source: Arc<Source>,
     store: Arc<Store>,
     key: KeyPath,
-    /// How many commits were not looked at.
+    /// Number of commits not yet compared.
     left: usize,
-    /// The commit that was looked at last.
+    /// The commit that was compared last.
     later: Option<Standing>,
 }
 
@@ -113,7 +114,7 @@ impl ChangesOf {
         }
     }
 
-    /// The next change into the past.
+    /// Returns the next older change.
     fn find(&mut self) -> Result<Option<HistoryEntry>> {
         if self.later.is_none() {
             self.later = self.earlier()?;
@@ -129,7 +130,7 @@ impl ChangesOf {
         Ok(None)
     }
 
-    /// The version in the commit before.
+    /// Returns the version in the commit before.
     fn earlier(&mut self) -> Result<Option<Standing>> {
         let Some(index) = self.left.checked_sub(1) else {
             return Ok(None);

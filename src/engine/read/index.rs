@@ -1,18 +1,18 @@
 //! Indexes over a state: children of a parent, ids in order, kinds, scopes, attributes.
 //!
-//! An index is a persistent set, so the one of another state is made from it by the difference of the two
-//! states, and both stay: rolling back to a state whose index is still here is free. Built when first asked
-//! for; a few recent ones are kept.
+//! An index is a persistent set. The index of another state is derived from it by the difference of the two states, and
+//! both stay. So a rollback to a state with a kept index costs nothing. Indexes are built at the first use; a few
+//! recent ones are kept.
 //!
 //! # Layer
-//! L5. Derived: dropping it all costs time only.
+//! L5. Derived: dropping all of it costs only time.
 //!
 //! # Limits
-//! - An index is built in one pass over the state at first use. Without indexes (`Options::indexes(false)`) a query
-//!   scans the state once for every 131,072 matches, or for every eighth of the state if that is more.
+//! - An index is built in one pass over the state at first use. Without indexes (`Options::indexes(false)`), a query
+//!   scans the state once for every 131,072 matches, or for every eighth of the state if that is larger.
 //!
 //! # Invariants
-//! - IND-1: an index under a root holds exactly the keys of that state's objects, but for those that were erased.
+//! - IND-1: an index under a root has exactly the keys of that state's objects, except for erased ones.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -30,21 +30,21 @@ use super::derived::{Derive, Derived, Version};
 use super::state::State;
 use crate::engine::opened::Opened;
 
-/// Indexes kept a family: the head's, and one for each snapshot of a ring.
+/// Number of kept indexes per family: the head's, and one for each snapshot of a ring.
 const KEPT: usize = RING + 4;
 
 /// The property by which an index groups objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
-    /// By parent, in sibling order.
+    /// Groups by parent, in sibling order.
     Children,
-    /// All in one group, by id.
+    /// One group of all objects, by id.
     Ids,
-    /// By kind.
+    /// Groups by kind.
     Kinds,
-    /// By scope.
+    /// Groups by scope.
     Scopes,
-    /// By attribute and value.
+    /// Groups by attribute and value.
     Attributes,
 }
 
@@ -53,8 +53,7 @@ const FAMILIES: usize = 5;
 /// One entry: group, order within the group, id; sorted by these bytes.
 ///
 /// Layout: group length u32, group, order, id, a zero byte, then the id's length u16, so that the id can be cut off the
-/// end.
-/// The length in front only has to keep groups apart: nothing reads across groups.
+/// end. The group length only separates groups: no read crosses a group.
 pub(crate) type Key = Arc<[u8]>;
 
 fn key(group: &[u8], order: &[u8], id: &str) -> Key {
@@ -62,7 +61,7 @@ fn key(group: &[u8], order: &[u8], id: &str) -> Key {
     codec::put_sized(&mut bytes, group);
     bytes.extend_from_slice(order);
     bytes.extend_from_slice(id.as_bytes());
-    // Below every byte of an id, so that an id sorts before the longer ones that it begins.
+    // Zero is below every byte of an id, so an id sorts before longer ids that start with it.
     bytes.push(0);
     bytes.extend_from_slice(&(id.len() as u16).to_le_bytes());
     bytes.into()
@@ -75,7 +74,8 @@ pub(crate) fn id_of(key: &[u8]) -> Option<Id> {
     Id::new(std::str::from_utf8(rest.get(start..)?).ok()?).ok()
 }
 
-/// Sibling order: positions by their bytes, then those without one. A position has no zero byte.
+/// Returns the sort key among siblings: positions by their bytes, then objects without one. A position has no zero
+/// byte.
 fn sibling_order(object: &Object) -> Vec<u8> {
     match object.position() {
         Some(position) => [&[1], position.as_bytes(), &[0]].concat(),
@@ -83,7 +83,7 @@ fn sibling_order(object: &Object) -> Vec<u8> {
     }
 }
 
-/// The group of objects that have this attribute with this value.
+/// Returns the group of objects that have this attribute with this value.
 pub(crate) fn attribute_group(name: &str, value: &Value) -> Result<Vec<u8>> {
     let mut group = Vec::new();
     codec::put_sized(&mut group, name.as_bytes());
@@ -92,7 +92,7 @@ pub(crate) fn attribute_group(name: &str, value: &Value) -> Result<Vec<u8>> {
 }
 
 pub(crate) fn keys_of(family: Family, object: &Object) -> Result<Vec<Key>> {
-    // Nothing is known of what was erased.
+    // The fields of an erased object are unknown.
     if object.is_placeholder() {
         return Ok(Vec::new());
     }
@@ -122,12 +122,12 @@ pub(crate) fn keys_of(family: Family, object: &Object) -> Result<Vec<Key>> {
 pub(crate) struct Index {
     family: Family,
     keys: OrdSet<Key>,
-    /// Objects of the state that were erased, of which it knows nothing.
+    /// Number of erased objects in the state, which are in no group.
     erased: u64,
 }
 
 impl Index {
-    /// The index of a state without objects.
+    /// Creates the index of a state without objects.
     pub(crate) fn new(family: Family) -> Self {
         Self {
             family,
@@ -136,17 +136,17 @@ impl Index {
         }
     }
 
-    /// The ids of a group in order.
+    /// Returns the ids of a group in order.
     pub(crate) fn group(&self, group: &[u8]) -> impl Iterator<Item = Id> + use<> {
         self.from(group, &[])
     }
 
-    /// Whether `id` is in a group of a family without an order within groups.
+    /// Returns whether `id` is in a group of a family without an order within groups.
     pub(crate) fn has(&self, group: &[u8], id: &Id) -> bool {
         self.keys.contains(&key(group, &[], id.as_str()))
     }
 
-    /// The entries of a group, in order.
+    /// Returns the entries of a group, in order.
     pub(crate) fn keys_of_group(&self, group: &[u8]) -> Vec<Key> {
         let mut prefix = Vec::new();
         codec::put_sized(&mut prefix, group);
@@ -158,13 +158,13 @@ impl Index {
             .collect()
     }
 
-    /// The ids of a group whose order and id start with `start`, in order.
+    /// Returns the ids of a group whose order and id start with `start`, in order.
     pub(crate) fn from(&self, group: &[u8], start: &[u8]) -> impl Iterator<Item = Id> + use<> {
         let mut prefix = Vec::new();
         codec::put_sized(&mut prefix, group);
         prefix.extend_from_slice(start);
         let first: Key = prefix.as_slice().into();
-        // The set is cloned (a pointer) so that the iterator owns what it walks.
+        // Clones the set (a pointer), so that the iterator owns it.
         let keys = self.keys.clone();
         let mut next = Some((std::ops::Bound::Included(first), prefix));
         std::iter::from_fn(move || {
@@ -179,7 +179,7 @@ impl Index {
         })
     }
 
-    /// How many objects of the state were erased: they are in no group.
+    /// Returns how many objects of the state were erased: they are in no group.
     pub(crate) fn erased(&self) -> u64 {
         self.erased
     }
@@ -218,20 +218,21 @@ pub(crate) struct IndexCache {
 }
 
 impl IndexCache {
-    /// The index of this state if it is here. Never waits: while one of its family is made there is none.
+    /// Returns the index of this state if it is cached. Never waits: while another thread builds an index of the
+    /// family, it returns `None`.
     pub(crate) fn at_hand(&self, family: Family, root: Root) -> Option<Index> {
         let kept = self.families[family as usize].try_lock()?;
         let found = kept.iter().find(|kept| kept.root() == root)?;
         Some(found.value().clone())
     }
 
-    /// Whether the index of this state is here already.
+    /// Returns whether the index of this state is cached.
     pub(crate) fn holds(&self, family: Family, root: Root) -> bool {
         let kept = self.families[family as usize].lock();
         kept.iter().any(|kept| kept.root() == root)
     }
 
-    /// The index of a state: kept, or made from the most recent one by the difference, or built.
+    /// Returns the index of a state: cached, derived from the most recent one by the difference, or built.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
@@ -250,7 +251,7 @@ impl IndexCache {
         Ok(found)
     }
 
-    /// Forgets all of them: they hold on to a log that was rewritten, and to what was erased from it.
+    /// Drops all indexes: they keep a rewritten log and erased versions alive.
     pub(crate) fn clear(&self) {
         for family in &self.families {
             family.lock().clear();

@@ -1,4 +1,4 @@
-//! Where things are and what digits may mean: for people who look into a store.
+//! Places of records, and possible meanings of digits, for inspecting a store.
 //!
 //! # Layer
 //! L5. Reads only.
@@ -21,38 +21,38 @@ use super::view::{CommitInfo, View};
 use crate::engine::inner::Inner;
 use crate::engine::upkeep::checkpointing::places_of;
 
-/// Where a record is in the log.
+/// The place of a record in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// What the record is.
+    /// The kind of the record.
     pub kind: RecordKind,
     /// The segment.
     pub segment: u64,
-    /// Where its frame begins in the segment's file.
+    /// Offset of its frame in the segment's file.
     pub offset: u64,
     /// Bytes of its body.
     pub bytes: u64,
-    /// The batch it was written in.
+    /// The batch that contains it.
     pub batch: u64,
 }
 
-/// A checkpoint, as its header tells it.
+/// A checkpoint, as its header describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckpointInfo {
-    /// Its file, relative to the store.
+    /// The path of its file, relative to the store.
     pub file: String,
     /// The length of the file.
     pub bytes: u64,
     /// The last batch of the log that it covers; `None` if the header cannot be read.
     pub batch: Option<u64>,
-    /// How many commits it holds; `None` if the header cannot be read.
+    /// Number of commits in it; `None` if the header cannot be read.
     pub commits: Option<u64>,
-    /// Why opening the store does not read it, if it does not.
+    /// The reason why opening the store does not use it; `None` if it can be used.
     pub unusable: Option<Cause>,
 }
 
-/// One thing that digits may stand for.
+/// A possible meaning of digits.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Meaning {
@@ -62,7 +62,7 @@ pub enum Meaning {
     Root(CommitInfo),
     /// A version of an object, with the newest commit that gave the id this version.
     Version(ObjectDigest, Id, CommitInfo),
-    /// What was erased, with the commit that erased it; none for what was lost and could not be salvaged.
+    /// The digest of an erased version, with the erasing commit; `None` if the version was lost and not salvaged.
     Erased([u8; 32], Option<CommitDigest>),
     /// The key path of an object of the state.
     KeyPath(KeyPath, Id),
@@ -70,7 +70,7 @@ pub enum Meaning {
     Node([u8; 32], Vec<u8>),
 }
 
-/// Levels of the trie whose nodes are compared.
+/// Number of top levels of the trie whose nodes are compared.
 const NODE_LEVELS: usize = 3;
 
 impl Inner {
@@ -101,7 +101,7 @@ impl Inner {
         let mut found = self.commits_and_roots(low, high, limit)?;
         found.extend(self.versions_between(low, high, limit)?);
         let is_told = |told: &Meaning| matches!(told, Meaning::Erased(..));
-        // What no kept state has any more is found by the whole digest only.
+        // A digest that no kept state contains is found only if it is given whole.
         if low == high && !found.iter().any(is_told) {
             let by = view.store.records.erasure(&low)?;
             found.extend(by.map(|by| erased(low, by)));
@@ -180,13 +180,13 @@ fn erased(digest: [u8; 32], by: CommitDigest) -> Meaning {
 }
 
 impl View {
-    /// The digits of the key path of `id`, one for each level of the trie.
+    /// Returns the digits of the key path of `id`, one for each level of the trie.
     pub(crate) fn path_of(&self, id: &Id) -> Vec<u8> {
         let key = self.key(id);
         (0..64).map(|level| key.nibble(level) as u8).collect()
     }
 
-    /// The entries whose key path starts with these digits, in order.
+    /// Returns the entries whose key path starts with these digits, in order.
     fn entries_below(&self, digits: &str, limit: usize) -> Result<Vec<Entry>> {
         let path: Vec<u8> = digits
             .chars()
@@ -194,7 +194,7 @@ impl View {
             .map(|digit| digit as u8)
             .collect();
         let mut waiting = Vec::new();
-        // Where the trie ends above the digits there is at most one leaf, which may still fit.
+        // If the path ends above the digits, it has at most one leaf, which may still match.
         for length in (0..=path.len()).rev() {
             if let Some(node) = self.trie_node(path.get(..length).unwrap_or_default())? {
                 let fits = length == path.len() || matches!(node.kind, NodeKind::Leaf(_));
@@ -262,7 +262,7 @@ pub(crate) fn inspection(path: impl AsRef<Path>) -> Result<Inspection> {
 /// As [`Memory::checkpoints_in`](crate::Memory::checkpoints_in).
 pub(crate) fn checkpoints_in(path: impl AsRef<Path>) -> Result<Vec<CheckpointInfo>> {
     let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
-    // Of a log that does not open nothing is known to compare with.
+    // If the log does not open, there is no log to compare with.
     let log = Log::open(Arc::clone(&disk), Mode::ReadOnly, LogOptions::default()).ok();
     let found = store::checkpoint_standings(&*disk, log.as_ref().map(LogId::of))?;
     let told = found.into_iter().map(|found| CheckpointInfo {

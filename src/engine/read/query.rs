@@ -10,12 +10,12 @@ use crate::trie::Entry;
 use super::index::{Family, Index, attribute_group};
 use super::view::View;
 
-/// The conditions of a search. Every condition that is given must hold.
+/// The conditions of a search. Every given condition must hold.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
     /// Only this kind.
     pub kind: Option<Kind>,
-    /// Not these kinds. Where indexes are kept, objects of them are not even read.
+    /// Objects of other kinds only. With indexes, objects of these kinds are not even read.
     pub not_kinds: Vec<Kind>,
     /// Only this scope.
     pub scope: Option<Scope>,
@@ -27,7 +27,7 @@ pub struct Query {
     pub attributes: Vec<(String, Value)>,
     /// Expired objects too.
     pub include_expired: bool,
-    /// At most this many.
+    /// Maximal number of matches.
     pub limit: Option<usize>,
 }
 
@@ -61,7 +61,7 @@ impl Query {
                 .all(|(name, value)| object.attribute(name).as_ref() == Some(value))
     }
 
-    /// The index that leaves the least to filter, and the group and start to read in it.
+    /// Returns the index that leaves the fewest objects to filter, with the group and the start to read from.
     fn best_index(&self) -> Result<(Family, Vec<u8>, Vec<u8>)> {
         Ok(if let Some(parent) = &self.parent {
             (Family::Children, parent.as_str().as_bytes().to_vec(), Vec::new())
@@ -80,7 +80,7 @@ impl Query {
 }
 
 impl View {
-    /// The objects that `query` asks for.
+    /// Finds the objects that match `query`.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
@@ -90,30 +90,30 @@ impl View {
 }
 
 enum Candidates {
-    /// Ids from an index, not yet loaded or filtered, and how many objects it knows to be erased.
+    /// Ids from an index, not yet loaded or filtered, and the number of erased objects of the state.
     Indexed(Box<dyn Iterator<Item = Id> + Send>, u64),
     /// Entries found by a scan, already filtered.
     Scanned(Window),
 }
 
-/// The next matches of a scan, by id, already filtered. A scan holds one window whatever matches, so that memory stays
-/// flat; it goes through the state once for each.
+/// The next matches of a scan, by id, already filtered. A scan keeps only one window of matches in memory and reads the
+/// whole state for each window.
 struct Window {
     entries: std::vec::IntoIter<(Id, Entry)>,
     last: Option<Id>,
-    /// Whether there are matches behind the window.
+    /// Whether there are matches after the window.
     has_more: bool,
-    /// Erased objects, which may or may not have matched.
+    /// Number of erased objects, which may or may not have matched.
     erased: u64,
 }
 
-/// The answer to a [`Query`], by id (by position under a parent). Stops for good after an error.
+/// The answer to a [`Query`], by id, or by position under a parent. The iterator ends after an error.
 pub struct Matches {
     view: View,
     query: Query,
     now: crate::object::Time,
     candidates: Candidates,
-    /// The index of kinds, if it tells which candidates need not be read.
+    /// The index of kinds, if it can exclude candidates without reading them.
     kinds: Option<Index>,
     left: usize,
 }
@@ -148,12 +148,12 @@ impl Matches {
         })
     }
 
-    /// Whether every object was read because no index of this state is at hand.
+    /// Returns whether every object was read because no index of this state was cached.
     pub fn scanned(&self) -> bool {
         matches!(self.candidates, Candidates::Scanned(_))
     }
 
-    /// How many objects of the state were erased, and so are no matches, as far as they were looked at.
+    /// Returns the number of erased objects of the state seen so far; they never match.
     pub fn erased(&self) -> u64 {
         match &self.candidates {
             Candidates::Scanned(window) => window.erased,
@@ -161,7 +161,7 @@ impl Matches {
         }
     }
 
-    /// Whether objects of kinds that are not asked for are passed over unread.
+    /// Returns whether objects of excluded kinds are skipped without reading them.
     #[cfg(test)]
     pub(crate) fn knows_kinds(&self) -> bool {
         self.kinds.is_some()
@@ -213,10 +213,10 @@ impl Iterator for Matches {
 }
 
 impl Window {
-    /// The matches with the smallest ids behind `after`: as many as a window or the query's limit takes.
+    /// Returns the matches with the smallest ids after `after`: as many as a window or the query's limit allows.
     fn after(view: &View, query: &Query, now: crate::object::Time, after: Option<&Id>) -> Result<Self> {
         let options = &view.settings();
-        // An eighth of the state at least: nine passes at most, whatever its size.
+        // At least an eighth of the state: nine passes at most, whatever its size.
         let eighth = usize::try_from(view.len() / 8).unwrap_or(usize::MAX);
         let window = options.scan_window.max(eighth);
         let most = query.limit.unwrap_or(usize::MAX).clamp(1, window);

@@ -1,4 +1,4 @@
-//! Names of points in history.
+//! Revisions: names of points in history.
 //!
 //! # Layer
 //! L5.
@@ -17,13 +17,13 @@ use crate::store::{CommitEntry, Store};
 pub enum Revision {
     /// `@`: the head.
     Head,
-    /// `@-3`: that many commits before the head.
+    /// `@-3`: the commit this many before the head.
     Ancestor(u64),
     /// `snap:0`: the newest automatic snapshot of the lane, `snap:1` the one before.
     Ring(usize),
     /// The name of a snapshot.
     Name(String),
-    /// `seq:7`: the commit with this number.
+    /// `seq:7`: the commit with this seq.
     Seq(u64),
     /// The first 8 to 64 hexadecimal digits of a commit's digest, or of a root.
     Prefix(String),
@@ -35,10 +35,10 @@ impl Revision {
     /// Reads a revision as a person writes it.
     ///
     /// # Errors
-    /// `InvalidInput` if the text has the start of a form but not the rest.
+    /// `InvalidInput` if the text starts like one of the forms but breaks its rule.
     pub fn parse(text: &str) -> Result<Self> {
         let bad = |what: &str| {
-            Error::invalid(format!("`{text}` is no revision: {what}")).with_hint(
+            Error::invalid(format!("`{text}` is not a revision: {what}")).with_hint(
                 "use @, @-3, snap:0, a snapshot's name, seq:7, 8 or more digits of a commit or root, or an RFC 3339 time",
             )
         };
@@ -47,19 +47,19 @@ impl Revision {
         }
         if let Some(rest) = text.strip_prefix('@') {
             let count = rest.strip_prefix('-').and_then(|digits| digits.parse().ok());
-            return count.map(Self::Ancestor).ok_or_else(|| bad("after @ comes -N"));
+            return count.map(Self::Ancestor).ok_or_else(|| bad("write -N after @"));
         }
         if let Some(rest) = text.strip_prefix("snap:") {
             return rest
                 .parse()
                 .map(Self::Ring)
-                .map_err(|_| bad("after snap: comes a number"));
+                .map_err(|_| bad("write a number after snap:"));
         }
         if let Some(rest) = text.strip_prefix("seq:") {
             return rest
                 .parse()
                 .map(Self::Seq)
-                .map_err(|_| bad("after seq: comes a number"));
+                .map_err(|_| bad("write a number after seq:"));
         }
         if (8..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(Self::Prefix(text.to_ascii_lowercase()));
@@ -96,7 +96,7 @@ impl std::str::FromStr for Revision {
     }
 }
 
-/// The lowest and the highest digest that start with these hexadecimal digits.
+/// Returns the lowest and the highest digest that start with these hexadecimal digits.
 pub(crate) fn digest_range(prefix: &str) -> Option<([u8; 32], [u8; 32])> {
     let fill = |digit: char| {
         let mut text = prefix.to_owned();
@@ -106,8 +106,8 @@ pub(crate) fn digest_range(prefix: &str) -> Option<([u8; 32], [u8; 32])> {
     Some((fill('0')?, fill('f')?))
 }
 
-/// The kept commits that a prefix of a commit's digest or, if there is none, of a root may mean, by their place in the
-/// line.
+/// Returns the kept commits whose digest, or else whose root, starts with `prefix`, by their index among the kept
+/// commits.
 pub(crate) fn by_prefix(store: &Store, prefix: &str) -> Result<Vec<usize>> {
     let Some((low, high)) = digest_range(prefix) else {
         return Ok(Vec::new());
@@ -120,7 +120,7 @@ pub(crate) fn by_prefix(store: &Store, prefix: &str) -> Result<Vec<usize>> {
     }
 }
 
-/// The commit that `revision` names for somebody in `lane`.
+/// Returns the commit that `revision` names for a writer in `lane`.
 pub(crate) fn resolve(store: &Store, revision: &Revision, lane: &str) -> Result<Arc<CommitEntry>> {
     let head = store.head()?;
     let found = match revision {
@@ -140,12 +140,12 @@ pub(crate) fn resolve(store: &Store, revision: &Revision, lane: &str) -> Result<
         }
         Revision::Seq(seq) => store.by_seq(*seq)?,
         Revision::Prefix(prefix) => match by_prefix(store, prefix)?[..] {
-            // A snapshot may carry a name that reads as a prefix only in stores of other writers; it loses.
+            // A snapshot name can look like a digest prefix only if another program wrote it. Then the commit wins.
             [] => None,
             [index] => store.commit_at(index)?,
             ref several => {
                 let count = several.len();
-                return Err(Error::invalid(format!("{prefix} may mean {count} commits"))
+                return Err(Error::invalid(format!("{prefix} matches {count} commits"))
                     .with_code(ErrorCode::Ambiguous)
                     .with_hint("give more digits"));
             }
@@ -162,7 +162,7 @@ fn commit_of(entry: &crate::store::ReferenceEntry) -> Option<CommitDigest> {
     entry.reference.commit
 }
 
-/// The error for a revision that names no kept commit.
+/// Returns the error for a revision that names no kept commit.
 fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
     let error = |what: String| Error::not_found(what).with_code(ErrorCode::NoRevision);
     let newest = store.head()?.seq();
@@ -174,7 +174,7 @@ fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
     let seq = match revision {
         Revision::Seq(seq) => Some(*seq),
         Revision::Ancestor(count) => newest.checked_sub(*count),
-        // No kept commit is that old: if there was one, it is in the gap at the start.
+        // No kept commit is that old; a thinned one would be in the gap at the start.
         Revision::Time(_) => Some(0),
         _ => None,
     };
@@ -197,23 +197,24 @@ fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
         Revision::Ring(index) => {
             let held = store.references().ring(lane).count();
             error(format!(
-                "lane {lane} has {held} automatic snapshots, there is no snap:{index}"
+                "lane {lane} has {held} automatic snapshots, so snap:{index} does not exist"
             ))
             .with_hint("`snapshots` lists them; --session or --actor choose the lane")
         }
         Revision::Name(name) => {
             let hint = if name.starts_with(|first: char| first.is_ascii_digit()) {
-                "`snapshots` lists them; a time is written in full, as 2026-11-23T12:00:00Z"
+                "`snapshots` lists them; write a time in full, as 2026-11-23T12:00:00Z"
             } else {
                 "`snapshots` lists them"
             };
-            error(format!("there is no snapshot named '{name}'")).with_hint(hint)
+            error(format!("no snapshot is named '{name}'")).with_hint(hint)
         }
         Revision::Time(_) => error("no commit is that old".to_owned()).with_hint("`log` lists the commits"),
         Revision::Prefix(prefix) => {
             error(format!("no kept commit or root starts with {prefix}")).with_hint("`log` lists the commits")
         }
-        _ => error(format!("there is no commit {revision}")).with_hint(format!("the newest is seq:{newest}")),
+        _ => error(format!("commit {revision} does not exist"))
+            .with_hint(format!("the newest is seq:{newest}")),
     })
 }
 

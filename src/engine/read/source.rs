@@ -22,9 +22,9 @@ pub(crate) struct Source {
     pub(crate) opened: Opened,
     pub(crate) indexes: IndexCache,
     pub(crate) subtrees: SubtreeCache,
-    /// The changes since the checkpoint, for the state of the last question.
+    /// The changes since the checkpoint, for the state of the last call.
     pub(crate) newer: Mutex<Option<Arc<Newer>>>,
-    /// When objects were used.
+    /// The last-access times of objects.
     pub(crate) stamps: Mutex<Stamps>,
 }
 
@@ -39,17 +39,17 @@ impl Source {
         }
     }
 
-    /// Drops all caches: they hold on to a log that was rewritten, and to versions that were erased from it.
+    /// Drops all caches: they keep a rewritten log and its erased versions alive.
     pub(crate) fn clear(&self) {
         self.indexes.clear();
         self.subtrees.clear();
         *self.newer.lock() = None;
     }
 
-    /// When an object was last used, as far as this handle knows.
+    /// Returns the last-access time of an object, as far as this handle knows.
     ///
     /// # Errors
-    /// `Io` if the stamps cannot be read.
+    /// `Io` if the last-access times cannot be read.
     pub(crate) fn last_used(&self, id: &Id) -> Result<Option<Time>> {
         self.stamps.lock().last_used(&self.opened, id)
     }
@@ -59,7 +59,7 @@ impl Source {
         self.indexes.at_hand(family, root)
     }
 
-    /// The index of a state.
+    /// Returns the index of a state.
     ///
     /// # Errors
     /// As [`IndexCache::get`].
@@ -67,7 +67,7 @@ impl Source {
         self.indexes.get(family, &self.opened, state)
     }
 
-    /// The children in a state: for the checkpoint's own state and those near to it without reading all objects.
+    /// Returns the children in a state. Reads few objects if the state is near that of the checkpoint.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.

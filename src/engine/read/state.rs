@@ -1,4 +1,4 @@
-//! A state with all that is needed to read it, for caches that must not keep the memory itself alive.
+//! A state with everything needed to read it, for caches that must not keep the memory alive.
 //!
 //! # Layer
 //! L5.
@@ -11,7 +11,7 @@ use crate::object::Object;
 use crate::store::{BothStores, CommitEntry, Store};
 use crate::trie::{Diff, Entry, Trie};
 
-/// The map of one commit, and the store that its records and nodes are in.
+/// The map of one commit, and the store of its records and nodes.
 #[derive(Clone)]
 pub(crate) struct State {
     pub(crate) root: Root,
@@ -20,7 +20,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// The state of a commit of `store`.
+    /// Returns the state of a commit of `store`.
     pub(crate) fn of(store: &Arc<Store>, commit: &CommitEntry) -> Result<Self> {
         Ok(Self {
             root: commit.commit.root,
@@ -38,12 +38,12 @@ impl State {
         self.store.records.object_at(entry.place, digest)
     }
 
-    /// The nodes of both states, which may be of a log before and after a rewrite.
+    /// Returns the nodes of both states, which may be from before and after a rewrite of the log.
     pub(crate) fn nodes_with<'a>(&'a self, other: &'a Self) -> BothStores<'a> {
         BothStores(&self.store, &other.store)
     }
 
-    /// The changes from this state to `newer`.
+    /// Returns the changes from this state to `newer`.
     pub(crate) fn diff<'a>(&self, newer: &Self, nodes: &'a BothStores<'a>) -> Diff<'a> {
         self.trie.diff(&newer.trie, nodes)
     }

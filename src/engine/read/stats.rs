@@ -1,4 +1,4 @@
-//! How much there is of everything.
+//! Counts and sizes of a store.
 //!
 //! # Layer
 //! L5.
@@ -25,7 +25,7 @@ pub struct Stats {
     pub thinned: u64,
     /// Runs of thinned commits.
     pub gaps: u64,
-    /// Versions of which only the digest is left: erased, or lost and not salvaged. `verify` tells them apart.
+    /// Versions of which only the digest is left: erased, or lost and not salvaged. `verify` distinguishes these.
     pub erased: u64,
     /// Snapshots, named and automatic.
     pub snapshots: u64,
@@ -33,15 +33,15 @@ pub struct Stats {
     pub segments: u64,
     /// Bytes of batches in the log, as garbage collection counts them.
     pub log_bytes: u64,
-    /// Bytes of all files of the store, with what is set aside for what comes.
+    /// Bytes of all files of the store, including preallocated space.
     pub disk_bytes: u64,
-    /// Bytes of checkpoint files among them.
+    /// Bytes of checkpoint files, included in `disk_bytes`.
     pub checkpoint_bytes: u64,
-    /// Bytes of the log's files that are set aside for what comes, among them.
+    /// Preallocated bytes of the log's files, included in `disk_bytes`.
     pub set_aside_bytes: u64,
     /// Bytes of the objects and contents of the state at the head.
     pub live_bytes: u64,
-    /// Objects whose parent does not exist: none, unless something is wrong.
+    /// Objects whose parent does not exist: 0 unless the store is damaged.
     pub orphans: u64,
 }
 
@@ -51,7 +51,7 @@ pub struct Stats {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Containment {
-    /// It is kept.
+    /// The commit or root is kept.
     Kept,
     /// Retention dropped it; its digest is still in the chain.
     Thinned,
@@ -59,30 +59,30 @@ pub enum Containment {
     Absent,
 }
 
-/// How much of the log the records of one kind take.
+/// The space that records of one kind use in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct KindSpace {
     /// The kind.
     pub kind: &'static str,
-    /// How many there are.
+    /// Their number.
     pub records: u64,
     /// Bytes of their bodies.
     pub bytes: u64,
 }
 
-/// How the space of a log divides up.
+/// The space of a log by use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Space {
-    /// By kind of record, the largest first.
+    /// The space by kind of record, the largest first.
     pub kinds: Vec<KindSpace>,
     /// Bytes of log that the state at the head needs.
     pub present_bytes: u64,
-    /// Bytes that it takes besides to keep what snapshots and other references name, erasures, and what a rollback, undo or
-    /// redo went back to: what no policy thins.
+    /// Additional bytes that no retention thins: for snapshots and other references, erasures, and the targets of
+    /// rollbacks, undos and redos.
     pub named_bytes: u64,
-    /// Bytes that the standard policy keeps besides, for their age.
+    /// Additional bytes that the standard policy keeps for their age.
     pub policy_bytes: u64,
     /// Bytes that garbage collection with the standard policy would free.
     pub dead_bytes: u64,
@@ -100,7 +100,7 @@ impl Inner {
                 continue;
             }
             live_bytes += object.bytes().len() as u64;
-            // A content that several objects share is kept once.
+            // Counts a content that several objects share once.
             if let Some((digest, length)) = object.content_digest()
                 && !object.lacks_content()
                 && contents.insert(digest)

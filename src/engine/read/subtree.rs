@@ -1,7 +1,7 @@
 //! Subtree digests: one digest over an object and everything below it.
 //!
-//! Computed from the leaves up without recursion, remembered by key path for the state it was asked of, and
-//! carried over to the next state except along the paths from what changed to the top.
+//! Computes digests from the leaves up without recursion, and caches them by key path for the last state. The next
+//! state keeps them, except on the paths from changed objects to the top.
 //!
 //! # Layer
 //! L5. Derived.
@@ -11,7 +11,7 @@
 //!   subtree digests, because the erased object may have been below.
 //!
 //! # Invariants
-//! - SUB-1: if an object's subtree digest is remembered, so are those of all its descendants.
+//! - SUB-1: if an object's subtree digest is cached, so are those of all its descendants.
 //!
 //! # Format
 //! docs/format.md, "Digests" (subtree contexts).
@@ -31,19 +31,19 @@ use crate::engine::opened::Opened;
 #[derive(Clone, Default)]
 struct Known(imbl::HashMap<KeyPath, [u8; 32]>);
 
-/// The subtree digests of the state that was asked about last.
+/// The subtree digests of the state of the last call.
 #[derive(Default)]
 pub(crate) struct SubtreeCache {
     kept: Mutex<Option<Derived<Known>>>,
 }
 
 impl SubtreeCache {
-    /// Forgets what is kept: it holds on to a log that was rewritten.
+    /// Drops the cache: it keeps a rewritten log alive.
     pub(crate) fn clear(&self) {
         *self.kept.lock() = None;
     }
 
-    /// The subtree digest of the object `id` of `state`, whose entry is `top`.
+    /// Returns the subtree digest of the object `id` of `state`, whose entry is `top`.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
@@ -80,12 +80,12 @@ impl Derive for Known {
 }
 
 impl Known {
-    /// Forgets an object that changed and everything above it in that state.
+    /// Drops the digests of a changed object and of everything above it in that state.
     fn forget(&mut self, version: &Version<'_>) -> Result<()> {
         self.0.remove(&version.key());
         let state = version.state();
         let mut above = parent_of(state, version.entry())?;
-        // SUB-1: above an object that is not remembered nothing is.
+        // SUB-1: above an object without a cached digest, no digest is cached.
         while let Some(key) = above.filter(|key| self.0.remove(key).is_some()) {
             above = match state.entry_at(&key)? {
                 Some(entry) => parent_of(state, &entry)?,
@@ -101,7 +101,7 @@ fn parent_of(state: &State, entry: &Entry) -> Result<Option<KeyPath>> {
     Ok(object.parent().map(|parent| state.store.suite.key_path(parent)))
 }
 
-/// An object whose children are being gathered.
+/// An object whose child digests are being collected.
 struct Open {
     entry: Entry,
     children: Box<dyn Iterator<Item = Id> + Send>,
@@ -166,7 +166,7 @@ fn compute(
     }
 }
 
-/// The subtree digest of an object over its children's trie.
+/// Returns the subtree digest of an object over its children's trie.
 pub(crate) fn subtree_of(suite: HashSuite, own: &[u8; 32], children: &Trie) -> Result<SubtreeDigest> {
     let below = children.root(suite, Shape::Subtree, &NoSource)?;
     Ok(SubtreeDigest::from_bytes(

@@ -1,4 +1,4 @@
-//! Everything in the log that says something in words, for who looks for words that should be nowhere.
+//! Iterates every text in the log, to search for content that should have been erased.
 //!
 //! # Layer
 //! L5. Reads only.
@@ -13,11 +13,11 @@ use super::view::CommitInfo;
 use crate::engine::inner::Inner;
 use crate::engine::write::log_handle::body_bytes;
 
-/// A record of the log that says something in words.
+/// A record of the log that contains text.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum TextRecord {
-    /// A version of an object: one that history or a draft keeps. A content that is a record of its own is not with it.
+    /// A version of an object that history or a draft keeps. A content that is a record of its own is not included.
     Version(Object),
     /// A content that is a record of its own.
     Content(ContentDigest, String),
@@ -25,7 +25,7 @@ pub enum TextRecord {
     Text(TextDigest, String),
     /// A commit, for its op, actor and session.
     Commit(CommitInfo),
-    /// A reference, for its name, actor and session; also one that was deleted, until garbage is collected.
+    /// A reference, for its name, actor and session. Deleted references are included until garbage collection.
     Reference(Reference),
 }
 
@@ -46,7 +46,7 @@ impl Inner {
     }
 }
 
-/// What a record says; `None` if it holds digests only.
+/// Returns the text of a record; `None` if it contains only digests.
 fn text_record(store: &Store, record: &Record) -> Option<TextRecord> {
     let said = || String::from_utf8_lossy(&record.body).into_owned();
     Some(match record.kind {

@@ -1,10 +1,10 @@
-//! One state of memory, read-only: the head of a moment, a snapshot or any other kept commit.
+//! Views: one read-only state of memory, at the head, a snapshot or any other kept commit.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Invariants
-//! - VIE-1: a view answers the same for ever, whatever is committed meanwhile.
+//! - VIE-1: a view always answers the same, whatever is committed meanwhile.
 
 use std::sync::Arc;
 
@@ -72,17 +72,17 @@ impl CommitInfo {
         }
     }
 
-    /// Whose commit it is: its session, else its actor, else `default`.
+    /// Returns the lane of the commit: its session, else its actor, else `default`.
     pub fn lane(&self) -> &str {
         crate::store::lane_of(self.commit.session.as_deref(), self.commit.actor.as_deref())
     }
 }
 
-/// One state of memory. Cloning and keeping it costs nothing that grows with the state.
+/// One state of memory. Cloning and keeping it costs the same for any size of state.
 #[derive(Clone)]
 pub struct View {
     pub(crate) source: Arc<Source>,
-    /// Where its records and nodes are (VIE-1): the log may be rewritten meanwhile.
+    /// The store of its records and nodes (VIE-1): the log may be rewritten meanwhile.
     pub(crate) store: Arc<Store>,
     pub(crate) entry: Arc<CommitEntry>,
     /// Never changed (VIE-1).
@@ -100,7 +100,7 @@ impl std::fmt::Debug for View {
 }
 
 impl View {
-    /// The state of a commit of `store`.
+    /// Returns the state of a commit of `store`.
     pub(crate) fn new(source: Arc<Source>, store: Arc<Store>, entry: Arc<CommitEntry>) -> Result<Self> {
         Ok(Self {
             source,
@@ -111,7 +111,7 @@ impl View {
         })
     }
 
-    /// The state at the head of what was read of the log.
+    /// Returns the state at the head, as far as the log was read.
     pub(crate) fn head(source: &Arc<Source>) -> Self {
         let store = source.opened.store();
         let view = store
@@ -124,28 +124,28 @@ impl View {
         &self.source.opened.settings
     }
 
-    /// The commit whose state this is.
+    /// Returns the commit of this state.
     pub fn commit(&self) -> CommitInfo {
         CommitInfo::of(&self.entry)
     }
 
-    /// The root that names this state.
+    /// Returns the root that names this state.
     pub fn root(&self) -> Root {
         self.entry.commit.root
     }
 
-    /// How many objects there are, expired ones included.
+    /// Returns the number of objects, expired ones included.
     pub fn len(&self) -> u64 {
         self.trie.len()
     }
 
-    /// Whether there is no object.
+    /// Returns whether there is no object.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The moment that expiry is judged at: the one set, else for a past state its commit's time, else the
-    /// later of the wall clock and the head's time.
+    /// Returns the time at which expiry is judged: the one set, else for a past state its commit's time, else the later
+    /// of the wall clock and the head's time.
     pub fn now(&self) -> Time {
         let committed = self.entry.commit.time;
         if let Some(now) = self.now {
@@ -157,7 +157,7 @@ impl View {
             return committed;
         }
         let wall = self.settings().clock.now();
-        // A head more than a day ahead is a broken clock, not a reason to expire everything.
+        // A head more than a day ahead indicates a broken clock and must not expire everything.
         if committed.as_micros() > wall.as_micros().saturating_add(CLOCK_OFF_MICROS_MAX) {
             wall
         } else {
@@ -165,7 +165,7 @@ impl View {
         }
     }
 
-    /// The same state, with expiry judged at `now`.
+    /// Returns the same state with expiry judged at `now`.
     #[must_use]
     pub fn with_now(mut self, now: Time) -> Self {
         self.now = Some(now);
@@ -186,11 +186,11 @@ impl View {
             .object_at(entry.place, ObjectDigest::from_bytes(entry.digest))
     }
 
-    /// The object named `id`, expired or not.
+    /// Returns the object named `id`, expired or not.
     ///
     /// # Errors
-    /// `NotFound` with the code `erased` if this state had a version that was erased since; `Corrupt` or `Io` if its
-    /// record cannot be read.
+    /// `NotFound` with the code `erased` if the version in this state was erased since; `Corrupt` or `Io` if its record
+    /// cannot be read.
     pub fn get(&self, id: &Id) -> Result<Option<Object>> {
         let Some(entry) = self.entry_at(&self.key(id))? else {
             return Ok(None);
@@ -200,11 +200,11 @@ impl View {
             let what = format!("the version of '{id}' in this state");
             return Err(erased_by(&self.store, &what, object.erased_by()));
         }
-        // Two ids with one key path would be a collision of the hash: the other id is not this one.
+        // Another id with the same key path would be a collision of the hash.
         Ok((object.id() == id.as_str()).then_some(object))
     }
 
-    /// The object whose id has a digest ([`HashSuite::key_path`](crate::HashSuite::key_path)) that starts with these bytes:
+    /// Returns the object whose key path ([`HashSuite::key_path`](crate::HashSuite::key_path)) starts with these bytes,
     /// for callers that store short names of objects.
     ///
     /// # Errors
@@ -221,7 +221,7 @@ impl View {
         Ok(Some(object))
     }
 
-    /// Whether there is an object named `id`.
+    /// Returns whether there is an object named `id`.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -229,7 +229,7 @@ impl View {
         Ok(self.entry_at(&self.key(id))?.is_some())
     }
 
-    /// The ids of the children of `id` in their order, at most `limit` of them.
+    /// Returns the ids of the children of `id` in their order, at most `limit` of them.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
@@ -238,7 +238,7 @@ impl View {
         Ok(children.take(limit.unwrap_or(usize::MAX)).collect())
     }
 
-    /// How many children `id` has.
+    /// Returns the number of children of `id`.
     ///
     /// # Errors
     /// As [`Self::children`].
@@ -246,7 +246,7 @@ impl View {
         Ok(self.source.children(self.state())?.of(id)?.count() as u64)
     }
 
-    /// Makes [`Self::indexed_ids`] answer: reads every object, or what changed since a state of which it was done.
+    /// Prepares [`Self::indexed_ids`]: reads every object, or only the changes since a prepared state.
     ///
     /// # Errors
     /// As [`Self::children`].
@@ -254,7 +254,8 @@ impl View {
         self.index(Family::Ids).map(drop)
     }
 
-    /// The ids that start with `prefix`, in order, if [`Self::index_ids`] was done. Reads no object and never waits.
+    /// Returns the ids that start with `prefix`, in order, if [`Self::index_ids`] was called. Reads no object and never
+    /// waits.
     pub(crate) fn indexed_ids(&self, prefix: &str) -> Option<impl Iterator<Item = Id> + use<>> {
         let index = self.source.index_at_hand(Family::Ids, self.root())?;
         Some(index.from(&[], prefix.as_bytes()))
@@ -264,13 +265,14 @@ impl View {
         self.source.index(family, self.state())
     }
 
-    /// Whether queries of this state build and keep indexes ([`Options::indexes`](crate::engine::Options::indexes)).
+    /// Returns whether queries of this state build and keep indexes
+    /// ([`Options::indexes`](crate::engine::Options::indexes)).
     pub(crate) fn keeps_indexes(&self) -> bool {
         self.settings().indexes
     }
 
-    /// Every object, in the order of the trie, without an index and without holding more than one. In the place of what
-    /// was erased there is a placeholder ([`Object::is_placeholder`]).
+    /// Iterates every object in the order of the trie, without an index, one object in memory at a time. An erased
+    /// object has a placeholder ([`Object::is_placeholder`]).
     pub fn objects(&self) -> Objects {
         Objects {
             view: self.clone(),
@@ -279,8 +281,8 @@ impl View {
         }
     }
 
-    /// The digest of `id` and everything below it; `None` if there is no such object, or if an object of this state was
-    /// erased, which may have been below. Cold, it reads the whole subtree; afterwards only what changed.
+    /// Returns the digest of `id` and everything below it. Returns `None` if `id` does not exist, or if any object of
+    /// this state was erased, which may have been below. Reads the whole subtree at first, later only changes.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -288,7 +290,7 @@ impl View {
         let Some(top) = self.entry_at(&self.key(id))? else {
             return Ok(None);
         };
-        // An erased version may have been below: then no digest of this state is certain.
+        // An erased version may have been below `id`, so no digest of this state is certain.
         if self.store.records.erased() > 0 && self.index(Family::Children)?.erased() > 0 {
             return Ok(None);
         }
@@ -300,8 +302,8 @@ impl View {
         Ok(Some(digest))
     }
 
-    /// When the id was first written, and when this version of it was; `None` if there is no such object, and where a handle
-    /// of a damaged store cannot read the commit that says it.
+    /// Returns the times of the first write of the id and of this version. Returns `None` if `id` does not exist, or if
+    /// a degraded handle cannot read the commit.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -319,7 +321,7 @@ impl View {
         Ok(Some((created, updated)))
     }
 
-    /// The node of the state trie that the digits of `path` lead to; see [`trie::Trie::node`].
+    /// Returns the node of the state trie at the digits of `path`; see [`trie::Trie::node`].
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a node cannot be read.
@@ -328,15 +330,16 @@ impl View {
             .node(path, self.store.suite, trie::Shape::State, &*self.store)
     }
 
-    /// When the object was last used, as [`Memory::last_used`](crate::Memory::last_used) answers: now, whatever state this is.
+    /// Returns the last-access time of the object, as [`Memory::last_used`](crate::Memory::last_used) does: the present
+    /// one, whatever state this is.
     ///
     /// # Errors
-    /// `Io` if the stamps cannot be read.
+    /// `Io` if the last-access times cannot be read.
     pub fn last_used(&self, id: &Id) -> Result<Option<Time>> {
         self.source.last_used(id)
     }
 
-    /// Proves that this state has this version of `id`, or that it has no `id`.
+    /// Proves that this state has this version of `id`, or that it lacks `id`.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a node cannot be read.
@@ -359,7 +362,7 @@ impl OfState for View {
     }
 }
 
-/// All objects of a view; see [`View::objects`]. Stops for good after an error.
+/// All objects of a view; see [`View::objects`]. The iterator ends after an error.
 pub struct Objects {
     view: View,
     entries: Option<trie::Iter<Arc<Store>>>,

@@ -23,7 +23,7 @@ fn checkpoints(disk: &SimDisk) -> Vec<String> {
     names.cloned().collect()
 }
 
-/// Returns the answers of a memory to every question.
+/// Returns the answers of a memory to every kind of query.
 fn answers(memory: &Memory) -> Vec<String> {
     let mut answers = Vec::new();
     for info in memory.commits() {
@@ -272,7 +272,7 @@ fn cov_2_a_writer_of_many_commits_rests_on_its_checkpoints() -> Result<()> {
     for (expected, view) in &views {
         assert_eq!(told(view), *expected, "a view of before stays");
     }
-    // A holder of the old checkpoint releases it with its last view.
+    // The last view of the old checkpoint releases it.
     let first = Arc::downgrade(&stores.remove(0));
     drop((stores, views));
     assert!(first.upgrade().is_none());
@@ -332,7 +332,7 @@ fn without_live_a_checkpoint_says_how_far_the_log_is_durable() -> Result<()> {
         let (memory, names) = covered_by_another(&disk);
         disk.remove_file("live");
         if !whole {
-            // Removes its last batch without a trace.
+            // Removes the last batch without a trace.
             let files = disk.files().into_keys();
             let active = files.filter(|name| name.starts_with("log/")).max().unwrap();
             disk.overwrite(&active, |bytes| {
@@ -419,7 +419,7 @@ fn a_checkpoint_whose_end_was_written_again_elsewhere_is_passed_over() -> Result
 #[test]
 fn who_only_looked_makes_no_checkpoint() -> Result<()> {
     let disk = SimDisk::new(5);
-    // It stays open to the end: a killed process closes nothing.
+    // The handle stays open to the end, because a killed process closes nothing.
     let killed = on_disk(&disk, options(HOUR), true)?;
     for number in 0..4 {
         put(
@@ -502,7 +502,7 @@ fn an_erasure_removes_the_checkpoints_beside_what_is_none() -> Result<()> {
     let memory = Memory::create(&store)?;
     put(&memory, "a", "a secret");
     cover(&memory);
-    // One sorts before the checkpoint, the other after it.
+    // One name sorts before the checkpoint, the other after it.
     let place = |name: &str| store.join("checkpoint").join(name);
     for name in ["00000000.ckpt", "00000009.ckpt.tmp"] {
         std::fs::create_dir(place(name)).unwrap();
@@ -515,7 +515,7 @@ fn an_erasure_removes_the_checkpoints_beside_what_is_none() -> Result<()> {
     memory.erase(&erasing, &Writer::user())?;
     assert!(!place("00000001.ckpt").exists());
     drop(memory);
-    // Restores the state after a crash, which the next write ends. A later checkpoint of the log stays.
+    // Recreates the state after a crash, which the next write cleans up. A later checkpoint of the log stays.
     std::fs::write(place("00000001.ckpt"), &before).unwrap();
     std::fs::write(place("00000002.ckpt.tmp"), &before).unwrap();
     put(&Memory::open(&store)?, "b", "x");

@@ -49,7 +49,7 @@ fn store() -> (SimDisk, Vec<Root>) {
     (disk, roots)
 }
 
-/// Opens a damaged copy and checks its answers against the former states; returns the number of its head.
+/// Opens a damaged copy and compares its answers with the former states; returns the number of its head.
 fn examine(disk: &SimDisk, roots: &[Root], what: &dyn Fn() -> String) -> Option<usize> {
     let options = Options::new().read_only(true);
     let memory = match open(disk, options) {
@@ -92,7 +92,7 @@ fn cut_at_every_byte() {
     in_two(0..SEGMENT_BYTES, |cut| {
         let copy = disk.copy();
         copy.overwrite(SEGMENT, |bytes| bytes.truncate(cut));
-        // `live` holds the durable length of the log: missing bytes below it are damage.
+        // `live` contains the durable length of the log, so missing bytes below it are damage.
         let seen = examine(&copy, &roots, &|| format!("cut at {cut}"));
         assert!(
             seen.is_none_or(|seq| seq == head),
@@ -122,7 +122,7 @@ fn every_bit_flipped() {
                 // No reader uses the text of the lock file, and `live` is derived from the log.
                 "lock" | "live" => assert_eq!(seen, Some(head), "bit {bit} of {file}"),
                 _ if bit / 8 < in_use => assert_eq!(seen, None, "bit {bit} of {file} was not noticed"),
-                // Beyond the end it is a torn tail: reported, without loss.
+                // Beyond the durable end, the bytes are a torn tail, reported without loss.
                 _ => assert_eq!(seen, Some(head), "bit {bit} of {file}"),
             }
         });
@@ -178,7 +178,7 @@ fn of_segments(covered: bool) -> (SimDisk, Vec<String>) {
     (disk, segments)
 }
 
-/// Returns the number of readable objects of `memory`, after the seq of its head.
+/// Returns the seq of the head of `memory`, and the number of its readable objects.
 fn readable(memory: &Memory) -> (u64, usize) {
     let view = memory.view();
     let whole = |number: &usize| {
@@ -227,7 +227,7 @@ fn a_missing_or_short_segment_refuses_and_all_else_is_served_degraded() {
                     assert!(seq == 60 && count > 40 && count < 60, "{what}: {seq}, {count}");
                     continue;
                 }
-                // All objects before the damage, and the whole ones of the cut segment.
+                // All objects before the damage, and the whole ones of the cut segment, are readable.
                 assert_eq!(count as u64, seq, "{what}");
                 assert!(count >= least + usize::from(!missing), "{what}: {count}, {least}");
                 least = count;
@@ -280,7 +280,7 @@ fn an_older_log_under_a_newer_live_is_told_by_every_check() {
 fn salvage_says_what_is_lost_where_no_segment_is_there_to_say_it() {
     let (disk, old) = of_two_times();
     disk.remove_file("live");
-    // The log before a collection with the manifest after it.
+    // Combines the log before a collection with the manifest after it.
     let older = disk.copy();
     for name in super::segments(&disk) {
         older.remove_file(&name);
@@ -288,7 +288,7 @@ fn salvage_says_what_is_lost_where_no_segment_is_there_to_say_it() {
     for (name, bytes) in old.iter().filter(|(name, _)| name.starts_with("log/")) {
         older.put_file(name, bytes.clone());
     }
-    // The active segment, empty.
+    // Empties the active segment.
     let active = disk
         .files()
         .into_keys()

@@ -166,7 +166,7 @@ fn use_makes_no_version_and_the_later_stamp_counts() -> Result<()> {
     memory.sync()?;
     assert_eq!(memory.view().root(), head.root());
     assert_eq!(memory.view().commit().digest, head.commit().digest);
-    // STP-1: a process with older knowledge does not reset a later time.
+    // STP-1: a process with older data does not overwrite a later time.
     let other = on(&disk, false);
     assert_eq!(used(&other, "a"), Some(7));
     memory.touch([&id("a")], at(20));
@@ -239,7 +239,7 @@ fn what_others_made_and_used_meanwhile_keeps_its_stamp() -> Result<()> {
     put(&other, "b", "x");
     other.touch([&id("b")], at(7));
     other.close()?;
-    // It has not read the files since the other process wrote.
+    // This process has not read the files since the other process wrote.
     long.close()?;
     let next = on(&disk, false);
     assert_eq!((used(&next, "a"), used(&next, "b")), (Some(5), Some(7)));

@@ -181,7 +181,7 @@ fn a9_a_thousand_secrets_are_in_no_byte_of_any_file() -> Result<()> {
             &format!("kept {number}"),
         );
     }
-    // A torn tail with one more secret, and a writer that recovers from it.
+    // Adds a torn tail with one more secret, and a writer that recovers from it.
     let calls = disk.calls();
     disk.crash_at(calls + 1);
     memory
@@ -624,7 +624,7 @@ fn undo_passes_over_an_erasure_and_takes_back_what_was_put_beside_what_is_gone()
     put(&memory, "tea", "green");
     put(&memory, "secret", "never to be seen again");
     memory.erase(&of(&["secret"]), &Writer::user()).unwrap();
-    // The id is gone already, which is the result of the undo.
+    // The id is absent already, which is the result of the undo.
     assert!(memory.undo_preview(&Writer::user()).unwrap().changes.is_empty());
     memory.undo(&Writer::user()).unwrap();
     assert_eq!(content(&memory.view(), "tea").as_deref(), Some("green"));
@@ -706,7 +706,7 @@ fn an_id_that_looks_like_the_start_of_a_digest_is_an_id() {
     assert_eq!(report.unlinked, [id("a"), id("derived")]);
 }
 
-/// The error of a failed erasure or commit is right about its outcome: done, or not.
+/// The error of a failed erasure or commit reports correctly whether the operation is done.
 #[test]
 fn a_call_that_failed_says_rightly_whether_it_is_done() {
     let mut said_done = 0;
@@ -724,7 +724,7 @@ fn a_call_that_failed_says_rightly_whether_it_is_done() {
     assert!(said_done > 20, "{said_done}");
 }
 
-/// Erases or writes while one call fails: a changing call with this fault, or a reading one. Returns `None` if there
+/// Erases or writes while one call fails: a changing call with this fault, or a reading call. Returns `None` if there
 /// were fewer calls, else whether the error reports the operation as done.
 fn fail_and_say(durability: Durability, erases: bool, fault: Option<Fault>, call: u64) -> Option<bool> {
     let disk = SimDisk::new(call);
@@ -771,7 +771,7 @@ fn fail_and_say(durability: Durability, erases: bool, fault: Option<Fault>, call
             [""; 0],
             "{fault:?} at {call}"
         );
-        let is_left_said = hint.contains("old files are left: the next write removes them");
+        let is_left_said = hint.contains("old files remain until the next write removes them");
         assert!(
             is_left_said || !is_left,
             "{fault:?} at {call}: a secret is left: {error} ({hint})"

@@ -37,7 +37,7 @@ struct Case {
     objects: u64,
     clock: Arc<dyn Clock>,
     retention: Retention,
-    /// Whether the log must reach the promised size.
+    /// Whether the size of the log must meet the promised figure.
     promised: bool,
 }
 
@@ -49,7 +49,7 @@ fn measure(case: Case) -> Result<()> {
     let mut snapshots: Vec<(String, Root, u64)> = Vec::new();
     let started = Instant::now();
     for number in 0..case.commits {
-        // Writes every object once before it repeats one.
+        // Writes every object once before it writes one again.
         let which = if number < case.objects {
             number
         } else {
@@ -61,7 +61,7 @@ fn measure(case: Case) -> Result<()> {
         );
         let committed = memory.put(note(&format!("o/{which}"), &text), &Writer::user())?;
         digests.push((committed.commit.digest, memory.view().root()));
-        // Each snapshot keeps a whole state, so they are few.
+        // Each snapshot keeps a whole state, so there are few of them.
         if [case.commits / 2, case.commits - 7].contains(&number) {
             let taken = memory.snapshot(Some(&format!("s{number}")), &Writer::user())?;
             snapshots.push((taken.name, taken.root, memory.view().len()));
@@ -151,8 +151,8 @@ fn two_hundred_thousand_commits_are_small() -> Result<()> {
     for (name, clock, promised) in [
         ("real clock", Arc::new(SystemClock) as Arc<dyn Clock>, true),
         ("one in 10 ms", bursts(10_000, i64::MAX), true),
-        // Each point of an hour, day or week keeps a state in which nearly every object has a version of its own. More
-        // such points keep more of an object's 20 versions, so the policy exceeds the promise.
+        // Each kept hour, day or week has a state in which nearly every object has a version of its own. With more of
+        // these, more of an object's 20 versions stay, so the policy exceeds the promise.
         (
             "bursts of 50,000 commits, 50 ms apart, a week between",
             bursts(50_000, 50_000),

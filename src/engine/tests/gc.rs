@@ -1,4 +1,4 @@
-//! Thinning history and rewriting the log: the kept part is exact, the rest is gone, and other processes continue.
+//! Thinning history and rewriting the log: the kept part is exact, the rest is removed, and other processes continue.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -320,7 +320,7 @@ fn segments_that_recoveries_left_are_merged_without_being_asked() -> Result<()> 
         let disk = SimDisk::new(3);
         drop(on_disk(&disk, options(HOUR), true)?);
         for number in 0..70 {
-            // Without `live`, each writer recovers the tail of the one before.
+            // Without `live`, each writer recovers the tail of the previous one.
             disk.remove_file("live");
             let options = options(HOUR).segment_bytes_max(4 << 20).automatic_gc(retention);
             let memory = on_disk(&disk, options, false)?;
@@ -405,7 +405,7 @@ fn what_a_thinned_commit_did_is_told_of_nobody_else() {
     let claimed = memory.view().commit().commit.time;
     memory.remove(&id("first"), &by("crawler")).unwrap();
     memory.put(note("tea", "green"), &by("vera")).unwrap();
-    // Before the collection, the guard knows the other lane.
+    // Before the collection, the check knows the other lane.
     let refused = memory
         .rollback(&"one".parse().unwrap())
         .by(&by("vera"))
@@ -430,9 +430,9 @@ fn what_a_thinned_commit_did_is_told_of_nobody_else() {
     assert!(claim.maker().is_none() && claim.time == claimed, "{claim:?}");
     let first = newest("first");
     assert!(first.digest.is_none() && first.maker().is_none(), "{first:?}");
-    // The kept commit's own work still has its maker.
+    // The kept commit's own change still has a known author.
     assert_eq!(newest("tea").maker().unwrap().lane(), "vera");
-    // The makers of the work that a rollback would revert are unknown now, so the rollback needs a confirmation.
+    // The authors of the changes that a rollback would revert are unknown now, so the rollback needs a confirmation.
     let refused = memory
         .rollback(&"one".parse().unwrap())
         .by(&by("vera"))
@@ -472,7 +472,7 @@ fn what_was_forgotten_lately_stays_whatever_is_thinned() -> Result<()> {
         let before = memory.view_before(info)?.unwrap();
         assert_eq!(before.get(&id(name))?.unwrap().content(), Some(name));
     }
-    // A month later, the retention no longer covers them.
+    // A month later, the retention no longer keeps them.
     let later = memory.view().now().as_micros() + 31 * crate::calendar::DAY_MICROS;
     let report = memory.gc(&least, Some(Time::from_micros(later)))?;
     assert_eq!(report.kept, 1);

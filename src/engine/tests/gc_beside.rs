@@ -1,4 +1,5 @@
-//! Garbage collection beside writers: a commit between the cut and the publication still finds its basis.
+//! Garbage collection during other writers' commits: a commit between the cut and the publication still finds its
+//! basis.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +16,7 @@ use crate::store::Store;
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::SimDisk;
 
-/// Keeps the newest commit and the named ones.
+/// Returns a retention that keeps only the newest commit and the named ones.
 pub(super) fn only_head() -> Retention {
     Retention {
         all: Duration::ZERO,
@@ -27,8 +28,8 @@ pub(super) fn only_head() -> Retention {
     }
 }
 
-/// Thins these commits. Between the choice and the publication, another writer runs `beside`. Returns the final content
-/// of the store, which a new handle must confirm.
+/// Thins the commits in `thinned`. Between the choice and the publication, another writer runs `beside`. Returns the
+/// final content of the store, which a new handle must confirm.
 fn collect_beside(
     disk: &SimDisk,
     memory: &Memory,
@@ -57,7 +58,7 @@ fn collect_beside(
 
 #[test]
 fn gc_1_an_undo_or_redo_beside_it_to_the_state_of_a_thinned_commit() -> Result<()> {
-    // 1: m, 2: t. Both an undo of 2 and a rollback return to the root of 1, which is thinned.
+    // Commit 1 writes m, commit 2 writes t. Both an undo of 2 and a rollback return to the root of 1, which is thinned.
     for step in ["undo", "rollback"] {
         let disk = SimDisk::new(1);
         let memory = on_disk(&disk, options(HOUR), true)?;
@@ -77,7 +78,8 @@ fn gc_1_an_undo_or_redo_beside_it_to_the_state_of_a_thinned_commit() -> Result<(
         assert_eq!(told(&memory.view()), wanted, "{step}");
         assert_eq!(kept[0].1, 3, "{step}: newest first");
     }
-    // 1: t by one, 2: x by two, 3: one undoes t. The redo returns to the root of 2, which is thinned.
+    // Lane one writes t in commit 1, lane two writes x in commit 2, and lane one undoes t in commit 3. The redo returns
+    // to the root of 2, which is thinned.
     let disk = SimDisk::new(2);
     let memory = on_disk(&disk, options(HOUR), true)?;
     memory.put(note("t", "one"), &by("one"))?;
@@ -158,7 +160,7 @@ fn nobody_waits_for_who_waits_until_another_rewrite_is_done() -> Result<()> {
     Ok(())
 }
 
-/// Makes options that record, during reads and checkpoints, whether the lock is free for others.
+/// Makes options that record, during reads and checkpoints, whether other processes can take the lock.
 fn watching_the_lock(
     disk: &SimDisk,
     seen: &Arc<crate::threads::Mutex<Vec<(&'static str, bool)>>>,

@@ -43,7 +43,7 @@ fn each_draft_of_a_group_is_readable_and_right() -> Result<()> {
     put(&memory, "a", "old");
     let drafts = vec![
         draft(&memory, |draft| draft.put(note("a", "new"))),
-        // The same object again is no change, and keeps the commit that wrote it.
+        // The same object again makes no change, and keeps the commit that wrote it.
         draft(&memory, |draft| draft.put(note("a", "new"))),
         draft(&memory, |draft| draft.put(note("a", "other"))),
         draft(&memory, |draft| draft.put(child("b", "a"))),

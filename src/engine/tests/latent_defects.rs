@@ -1,5 +1,5 @@
-//! The ten latent defects of the published memory core, each by name: every test here fails on a memory that has the
-//! defect.
+//! The ten latent defects of an earlier published memory format, each by name: every test here fails on a memory that
+//! has the defect.
 
 use super::{content, id, note, put};
 use crate::engine::{Memory, Revision, Writer};
@@ -21,7 +21,7 @@ fn aliasing_of_history() -> Result<()> {
     changed.content = Some("second".to_owned());
     draft.put(changed)?;
     memory.commit(draft, "put")?;
-    // The object in hand, the old state and the version in history are unchanged.
+    // The object in memory, the old state and the version in history are unchanged.
     assert_eq!(held.content(), Some("first"));
     assert_eq!(content(&before, "a").as_deref(), Some("first"));
     let history = memory.history(&id("a"))?;
@@ -215,7 +215,7 @@ fn rollback_without_a_way_back() -> Result<()> {
     put(&memory, "a", "two");
     let two = memory.view();
     memory.rollback(&rev("one")).by(&Writer::user())?;
-    // The state before the rollback is still available by undo, by number, and by root.
+    // The state before the rollback is still available by undo, by seq, and by root.
     memory.undo(&Writer::user())?;
     assert_eq!(memory.view().root(), two.root());
     memory.redo(&Writer::user())?;

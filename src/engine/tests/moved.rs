@@ -1,4 +1,4 @@
-//! Records that moved after they were read: by recovery, or by a rewrite that could not be read back.
+//! Records that moved after they were read: by recovery, or by a rewrite that could not be loaded.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn what_recovery_moved_after_it_was_read_is_not_collected() -> Result<()> {
     put(&memory, "a", "first");
     put(&memory, "b", "second");
     drop(memory);
-    // After a restart of the machine, the last batch is read as unproven. The next writer moves it.
+    // After a restart of the machine, the last batch is unproven. The next writer moves it.
     let crashed = disk.crash_image(CrashImage::Everything);
     crashed.remove_file("live");
     for by_another in [false, true] {
@@ -109,7 +109,7 @@ fn a_read_that_fails_after_another_handles_rewrite_is_tried_again() -> Result<()
         failed += u64::from(refused);
         let mut handles = vec![memory, open(&disk, false)?];
         if refused {
-            // If the failed call belongs to a write, this handle is poisoned.
+            // If the failed call was part of a write, this handle is poisoned.
             if let Err(error) = handles[0].put(note("c", "fourth"), &Writer::user()) {
                 assert_eq!(error.kind(), ErrorKind::Poisoned, "read {read}: {error:?}");
                 handles.remove(0);

@@ -136,7 +136,7 @@ fn a_version_that_a_draft_holds_is_missed() {
         matches!(&report.damage[0].damage.cause, Cause::RecordMissing(what) if what.contains("drafts/lost")),
         "{report:?}"
     );
-    // A deleted draft needs nothing.
+    // A deleted draft needs no records.
     let mut gone = draft.clone();
     (gone.commit, gone.root, gone.changes) = (None, None, Vec::new());
     append(&disk, vec![of(RecordKind::Reference, &gone.encode().unwrap())]);

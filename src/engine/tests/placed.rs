@@ -1,4 +1,5 @@
-//! The position of a checkpoint bounds the durable log for every reader: an acknowledged batch is never a torn tail.
+//! The position of a checkpoint is a lower bound of the durable log for every reader: an acknowledged batch is never a
+//! torn tail.
 
 use std::sync::Arc;
 
@@ -18,7 +19,8 @@ use crate::{ErrorKind, Result};
 /// Number of objects in the last commit.
 const MANY: usize = 50;
 
-/// Makes a store whose last batch has a damaged record and a checkpoint after it, with the `live` from before, or none.
+/// Makes a store whose last batch has a damaged record and a checkpoint after it, with the `live` from before that
+/// batch, or without `live`.
 fn damaged_in_the_last_batch(stale: bool) -> SimDisk {
     let disk = SimDisk::new(1);
     let memory = on_disk(&disk, options(HOUR), true).unwrap();

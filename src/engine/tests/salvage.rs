@@ -1,4 +1,4 @@
-//! Salvage of a store with any damage: the new store holds all whole records, and nothing else.
+//! Salvage of a store with any damage: the new store has all whole records, and nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ fn store() -> SimDisk {
     store_of(3)
 }
 
-/// Makes another such store from other random numbers.
+/// Makes a similar store from other random numbers.
 fn store_of(seed: u64) -> SimDisk {
     let disk = SimDisk::new(seed);
     let memory = on_disk(&disk, options(HOUR), true).unwrap();
@@ -84,7 +84,7 @@ fn without_checkpoints(disk: &SimDisk) {
     }
 }
 
-/// The truth about a store: its commits with their states, and all of its versions.
+/// The true content of a store: its commits with their states, and all of its versions.
 pub(super) struct Truth {
     pub(super) commits: BTreeMap<CommitDigest, BTreeMap<String, ObjectDigest>>,
     pub(super) versions: BTreeSet<ObjectDigest>,
@@ -136,12 +136,12 @@ pub(super) fn rescue(disk: &SimDisk) -> Result<(Memory, SalvageReport)> {
     Ok((memory, report))
 }
 
-/// Whether a finding is of a rewrite that was cut off.
+/// Returns whether a finding reports an interrupted rewrite.
 pub(super) fn is_cut_off(found: &Finding) -> bool {
     matches!(found.damage.cause, Cause::RewriteCutOff | Cause::ErasureUnsure)
 }
 
-/// What the doctor names, with what mends it; looking changes nothing (DOC-1).
+/// Returns the problems that the doctor names, with their remedies. The examination changes nothing (DOC-1).
 pub(super) fn named(disk: &SimDisk, what: &str) -> Vec<(String, Remedy)> {
     let before = disk.files();
     let mut problems = Vec::new();
@@ -312,7 +312,7 @@ fn files_that_are_lost_cut_emptied_zeroed_or_foreign() {
             // SAL-1.
             assert_eq!(copy.files(), before, "{what}");
             check(&saved, &report, &truth, &what);
-            // SAL-1: salvage takes nothing of another store.
+            // SAL-1: salvage copies nothing from another store.
             assert!(!versions(&saved).contains(&foreign), "{what}");
             if *name == "first page zeroed" {
                 assert!(report.is_whole(), "{what}: {report:?}");
@@ -333,7 +333,7 @@ fn a_checkpoint_saves_the_state_of_a_log_that_is_gone() {
     cover(&memory);
     let truth = truth(&memory);
     drop(memory);
-    // All but the newest segment.
+    // Removes all but the newest segment.
     let mut segments: Vec<_> = disk
         .files()
         .into_keys()
@@ -376,7 +376,7 @@ fn an_id_whose_newest_version_is_lost_has_that_of_the_newest_kept_commit() {
             &memory.view().commit().commit.seq.to_string().repeat(500),
         );
     }
-    // In the newest segment alone.
+    // Adds objects in the newest segment alone.
     put(&memory, "again", "the last");
     put(&memory, "late", "only here");
     cover(&memory);
@@ -442,7 +442,7 @@ fn with_a_checkpoint_no_object_is_saved_in_an_older_version_than_without() {
     const OBJECTS: usize = 12;
     let disk = SimDisk::new(1);
     let memory = on_disk(&disk, options(HOUR), true).unwrap();
-    // The last commit in which each version was the current one.
+    // The last commit in which each version was current.
     let mut newest = BTreeMap::new();
     for round in 0..3 {
         for number in 0..OBJECTS {
@@ -578,7 +578,7 @@ fn a_file_of_another_store_or_time_does_not_keep_the_rest_from_being_saved() {
     let (saved, report) = rescue(&foreign).unwrap();
     check(&saved, &report, &truth, "the format file of another store");
     assert_eq!(saved.view().commit().digest, truth.head);
-    // The log before a rewrite with the manifest after it.
+    // Combines the log before a rewrite with the manifest after it.
     let older = disk.files();
     let memory = on_disk(&disk, options(HOUR), false).unwrap();
     memory.gc(&tight(), None).unwrap();
@@ -615,7 +615,7 @@ fn a_folder_that_no_salvage_left_is_not_touched() {
     let from = at("store");
     put(&Memory::create(&from).unwrap(), "a", "text");
     let salvage = |to: &str| Memory::salvage_store(&from, at(to), &Options::new());
-    // SLV-2: notes, a store, a file and a link to another place.
+    // SLV-2: an unrelated folder, a store, a file and a symlink to another place.
     std::fs::create_dir(at("notes.salvage")).unwrap();
     std::fs::write(at("notes.salvage").join("notes"), "precious").unwrap();
     drop(Memory::create(at("store2.salvage")).unwrap());
@@ -653,7 +653,7 @@ fn a_folder_that_no_salvage_left_is_not_touched() {
     // A salvage that is interrupted at once leaves an empty folder.
     std::fs::create_dir(at("early.salvage")).unwrap();
     assert!(salvage("early").unwrap().is_whole() && !at("early.salvage").exists());
-    // Leftovers of an interrupted salvage are removed; a salvage in progress is left alone.
+    // Leftovers of an interrupted salvage are removed; a running salvage is not disturbed.
     let left = at("new.salvage");
     std::fs::create_dir_all(left.join("log")).unwrap();
     std::fs::write(left.join("log/00000001.seg"), "half").unwrap();

@@ -1,5 +1,5 @@
-//! Salvage beside segments left over from a rewrite, after a crash or a restored copy: thinned or erased content does
-//! not return.
+//! Salvage of a store with leftover segments of a rewrite, after a crash or from a restored copy: thinned or erased
+//! content does not return.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -60,7 +60,7 @@ fn what_is_written_again_after_an_erasure_counts_whatever_segment_the_erasure_is
 
 #[test]
 fn an_erased_record_in_a_segment_that_a_rewrite_left_does_not_come_back() {
-    // A rewrite numbers batches anew, so the numbers in the old log do not relate to those in the new one.
+    // A rewrite numbers batches again, so the numbers in the old log do not relate to those in the new one.
     for collected in [false, true] {
         let disk = SimDisk::new(1);
         let memory = on_disk(&disk, options(HOUR), true).unwrap();
@@ -88,7 +88,7 @@ fn an_erased_record_in_a_segment_that_a_rewrite_left_does_not_come_back() {
         let (marker, end) = (marker(bytes).unwrap(), used(bytes));
         for lost in ["none", "manifest"] {
             disk.remove_file(lost);
-            // Also if the batch with the marker is damaged, and the batch that it replaced is whole.
+            // Also covers a damaged batch with the marker, while the batch that it replaced is whole.
             for at in (4_096..end)
                 .step_by(53)
                 .filter(|at| !(marker - 64..marker + 96).contains(at))
@@ -116,7 +116,7 @@ fn what_was_erased_and_written_again_is_kept_beside_what_a_rewrite_left() {
         let old = disk.files();
         memory.erase(&of("again"), &Writer::user()).unwrap();
         put(&memory, "again", "the same text");
-        // Then the batch of the old log has a higher number and older content.
+        // In this case the batch of the old log has a higher number and older content.
         if collected {
             memory.gc(&tight(), None).unwrap();
         }
@@ -172,7 +172,7 @@ fn what_was_thinned_does_not_come_back_from_a_segment_that_a_rewrite_left() {
 #[test]
 fn a_rewrite_that_was_cut_off_did_away_with_nothing() {
     let origin = SimDisk::new(1);
-    // One clock for all, so that the thinned commits are before it.
+    // One clock for all handles, so that the thinned commits are in its past.
     let options = options(HOUR);
     let memory = on_disk(&origin, options.clone(), true).unwrap();
     for number in 0..60 {
@@ -207,10 +207,10 @@ fn a_rewrite_that_was_cut_off_did_away_with_nothing() {
                 // SAL-2.
                 assert!(report.is_whole() && kept(&saved) == before, "{what}: {report:?}");
                 check(&saved, &report, &truth, &what);
-                // An interrupted erasure looks like a published one under an older manifest.
+                // An interrupted erasure looks like a published one with an older manifest.
                 let mut told = report.derived.iter().chain(&report.unsure);
                 beside += usize::from(told.any(|found| is_cut_off(found)));
-                // Nothing else tells whether a rewrite counted.
+                // Removes the only evidence of whether a rewrite was published.
                 disk.remove_file("manifest");
                 let (saved, report) = rescue(&disk).unwrap();
                 assert!(

@@ -1,5 +1,5 @@
-//! Salvage beside orphaned segments, which the manifest does not list: an interrupted rewrite, or a backup restored
-//! over a newer log. Their files look alike, and neither case may lose data.
+//! Salvage with orphaned segments, which the manifest does not list: an interrupted rewrite, or a backup restored over
+//! a newer log. Their files look alike, and neither case may lose data.
 
 use super::gc::{HOUR, kept, on_disk, options, tight};
 use super::salvage::{check, is_cut_off, rescue, truth, used, versions};
@@ -15,7 +15,7 @@ fn erase(memory: &Memory, target: &str) -> bool {
     memory.erase(&erasing, &Writer::user()).is_ok()
 }
 
-/// Keeps every commit, and only moves records.
+/// Returns a retention that keeps every commit, so a rewrite only moves records.
 fn all() -> Retention {
     Retention::default()
 }
@@ -117,7 +117,7 @@ fn what_is_damaged_in_the_log_is_taken_from_a_rewrite_that_was_cut_off() {
             let disk = disk.crash_image(CrashImage::Killed);
             let (_, report) = rescue(&disk).unwrap();
             let mut told = report.derived.iter().chain(&report.unsure);
-            // The rewrite is there, and the manifest that lists it is not.
+            // The rewrite exists, but the manifest does not list it.
             if !told.any(|found| is_cut_off(found)) {
                 continue;
             }
@@ -131,7 +131,7 @@ fn what_is_damaged_in_the_log_is_taken_from_a_rewrite_that_was_cut_off() {
                     check(&saved, &report, &truth, &what);
                     let found = kept(&saved);
                     assert!(!report.lost.is_empty(), "{what}: {report:?}");
-                    // SVR-1. Only the log holds the content to be erased.
+                    // SVR-1. Only the old log has the content to be erased.
                     let in_both = before.iter().skip(usize::from(erases));
                     for commit in in_both {
                         assert!(found.contains(commit), "{what}: {commit:?}, {report:?}");

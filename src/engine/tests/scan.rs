@@ -1,4 +1,4 @@
-//! A query without an index reads the state window by window, which only the memory use shows.
+//! A query without an index reads the state window by window, which only the memory use reveals.
 
 use super::*;
 

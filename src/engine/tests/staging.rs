@@ -34,7 +34,7 @@ fn a_cycle_of_new_ids_is_refused_and_a_new_chain_under_an_old_id_is_not() -> Res
 
 #[test]
 fn an_id_that_a_rollback_took_away_keeps_its_first_time() -> Result<()> {
-    // CTL-3, also after undoing the rollback, and after reading the log again.
+    // CTL-3, also after undoing the rollback, and after reopening the log.
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     let memory = Memory::create(&store)?;
@@ -143,7 +143,7 @@ fn staging_an_object_back_to_what_it_was_leaves_nothing_staged() -> Result<()> {
     Ok(())
 }
 
-/// A clock that goes back a minute at every call.
+/// A clock that moves back a minute at every call.
 struct Backwards(std::sync::atomic::AtomicI64);
 
 impl Clock for Backwards {
@@ -202,7 +202,7 @@ fn a_store_opened_twice_is_one_memory() -> Result<()> {
     std::os::unix::fs::symlink(&store, &link).unwrap();
     let other = Memory::open(&link)?;
     put(&one, "a", "text");
-    // Without a refresh: both are the same memory.
+    // No refresh is needed: both handles are the same memory.
     assert_eq!(content(&other.view(), "a").as_deref(), Some("text"));
     Ok(())
 }
@@ -291,7 +291,7 @@ fn refused(memory: &Memory) -> Vec<ReferenceInfo> {
 
 #[test]
 fn a_change_that_is_refused_again_is_kept_once() -> Result<()> {
-    // KEP-1, also after reading the log again.
+    // KEP-1, also after reopening the log.
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     let memory = Memory::create(&store)?;
@@ -320,7 +320,7 @@ fn a_change_that_is_refused_again_is_kept_once() -> Result<()> {
 
 #[test]
 fn who_had_most_refused_gives_way_with_the_oldest() -> Result<()> {
-    // KEP-2, also after reading the log again.
+    // KEP-2, also after reopening the log.
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     let memory = Memory::create(&store)?;
@@ -343,7 +343,10 @@ fn who_had_most_refused_gives_way_with_the_oldest() -> Result<()> {
     assert!(kept.iter().any(|one| one.name == evidence));
     assert!(kept.iter().all(|one| one.name != first));
     let told = kept.iter().find(|one| one.name == newest).unwrap();
-    assert_eq!(told.reason, Some(format!("why; in its place went {first}")));
+    assert_eq!(
+        told.reason,
+        Some(format!("why; to make room, it dropped {first}"))
+    );
     Ok(())
 }
 
@@ -357,7 +360,7 @@ fn refuse_many(memory: &Memory, session: &str, count: usize) -> Result<String> {
 
 #[test]
 fn a_refused_change_that_weighs_more_than_all_the_room_empties_no_ring() -> Result<()> {
-    // KEP-2: heavy changes of new writers may exceed the cap, one at a time.
+    // KEP-2: large changes of new writers may exceed the cap, one at a time.
     let memory = Memory::in_memory()?;
     for number in 0..200 {
         refuse(&memory, &format!("quiet {number}"), "evidence", "why")?;
@@ -390,7 +393,7 @@ fn a_refused_change_that_weighs_more_than_all_the_room_empties_no_ring() -> Resu
 
 #[test]
 fn refused_changes_that_an_older_build_let_go_without_a_record_are_there_again() -> Result<()> {
-    // decisions/0015. The next refused change removes the surplus, and records it.
+    // decisions/0015. The next refused change removes the surplus, and records that.
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     let memory = Memory::create(&store)?;

@@ -70,7 +70,7 @@ pub(crate) fn newest_store(source: &Source, log: &mut Log) -> Result<Store> {
         Err(error) if source.opened.settings.degraded && error.code() != ErrorCode::Rewritten => {
             source
                 .opened
-                .warn(format!("the newest checkpoint and the log do not agree: {error}"));
+                .warn(format!("the newest checkpoint and the log disagree: {error}"));
             drop(source.opened.damage.set(error.to_string()));
             log.reopen()?;
             Ok(Store::new(suite, log.reader()))
@@ -139,9 +139,7 @@ pub(crate) fn checkpoint_if_due(source: &Source, writing: &mut LogHandle, closin
         }
     });
     if let Err(error) = made {
-        source
-            .opened
-            .warn(format!("no checkpoint could be made: {error}"));
+        source.opened.warn(format!("cannot write a checkpoint: {error}"));
         // Delays the next attempt, so that not every commit retries.
         writing.tail_bytes = 0;
     }
@@ -156,7 +154,7 @@ pub(crate) fn remove_outdated(source: &Source, writing: &mut LogHandle) {
     match store::remove_outdated_checkpoints(&*source.opened.disk, LogId::of(&writing.log)) {
         Ok(_) => writing.is_tidy = true,
         Err(error) => source.opened.warn(format!(
-            "checkpoints from before an erasure may be left, with digests of what is gone: {error}"
+            "checkpoints from before an erasure may remain, with digests of erased content: {error}"
         )),
     }
 }

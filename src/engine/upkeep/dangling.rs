@@ -118,7 +118,7 @@ impl Dangling {
                 if records.find_place(digest)?.is_none() && records.erasure(digest.as_bytes())?.is_none() {
                     missing.push(finding(
                         by,
-                        format_args!("the version {digest} that {name} holds"),
+                        format_args!("the version {digest} that {name} names"),
                     ));
                 }
             }

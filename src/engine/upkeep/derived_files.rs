@@ -142,7 +142,7 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "the name of a derived file must have 1 to {NAME_BYTES} of the characters a to z, 0 to 9 and -, and {name:?} has not"
+        "the name of a derived file must have 1 to {NAME_BYTES} of the characters a to z, 0 to 9 and -; {name:?} does not"
     )))
 }
 

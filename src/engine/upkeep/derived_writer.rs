@@ -74,7 +74,7 @@ impl Inner {
     pub(crate) fn keep<T: Keep>(&self, value: &mut Derived<T>, view: &View) -> Result<bool> {
         if value.root() != view.root() {
             return Err(Error::invalid(
-                "the derived value is of another state than the view",
+                "the derived value belongs to another state than the view",
             ));
         }
         if value.changes() < CHANGES_MIN || value.changes().saturating_mul(SHARE) < value.value().len() {
@@ -83,7 +83,7 @@ impl Inner {
         let mut bytes = vec![T::VERSION];
         bytes.extend_from_slice(view.entry.digest.as_bytes());
         let bytes = postcard::to_extend(value.value(), bytes).map_err(|error| {
-            Error::internal(format!("the derived file {} is not serialised: {error}", T::NAME))
+            Error::internal(format!("cannot serialise the derived file {}: {error}", T::NAME))
         })?;
         let kept = self.keep_derived(T::NAME, &bytes, view)?;
         if kept {

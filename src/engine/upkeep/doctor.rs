@@ -188,19 +188,19 @@ fn row(found: &Finding, is_whole: bool) -> Row {
             Warning,
             "left_over",
             Nothing,
-            "; the store is damaged, so keep it for salvage",
+            "; the store is damaged, so keep the file for salvage",
         ),
         (Cause::Misnamed, _) => (
             Warning,
             "left_over",
             Nothing,
-            "; keep it until nothing is missing",
+            "; keep it until nothing is missing from the store",
         ),
         (Cause::MadeFromLaterLog, _) => (
             Warning,
             "log_older",
             Salvage,
-            "; find the newer files, or save the rest",
+            "; restore the newer files, or salvage the rest",
         ),
         (Cause::UnprovenTail { .. }, _) => (
             Warning,
@@ -209,7 +209,7 @@ fn row(found: &Finding, is_whole: bool) -> Row {
             "; the newest acknowledged commit may be lost: check the head",
         ),
         (Cause::TornTail { segments: 0 | 1, .. }, _) => (Notice, "torn_tail", Nothing, "; harmless"),
-        (Cause::TornTail { .. }, _) => (Notice, "torn_tail", Gc, "; harmless, and takes room"),
+        (Cause::TornTail { .. }, _) => (Notice, "torn_tail", Gc, "; harmless, but uses space"),
         (_, "checkpoint") => (
             Notice,
             "derived_damaged",
@@ -280,7 +280,7 @@ pub(crate) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut
     };
     if stats.log_bytes > LOW_BYTES / 16 && stats.live_bytes < stats.log_bytes / 2 {
         let (log, live) = (stats.log_bytes, stats.live_bytes);
-        let what = format!("of {log} bytes of log, the present state needs {live}; the rest is history");
+        let what = format!("of {log} bytes of log, the present state needs {live}; history needs the rest");
         problems.push(plain(ProblemSeverity::Notice, "history_large", &what, Remedy::Gc));
     }
     Ok(())
@@ -290,7 +290,7 @@ fn look_at_lock(disk: &FileDisk, problems: &mut Vec<Problem>) {
     if disk.is_locked(log::LOCK_NAME) {
         let holder = lock_holder(disk, log::LOCK_NAME);
         let holder = holder.unwrap_or_else(|| "another process".to_owned());
-        let what = format!("{holder} is writing; it lets go when it is done, or ends");
+        let what = format!("{holder} is writing; it releases the lock when it is done or ends");
         problems.push(plain(ProblemSeverity::Notice, "locked", &what, Remedy::Wait));
     }
 }
@@ -339,9 +339,9 @@ fn is_store_file(name: &str) -> bool {
 fn look_at_folder(disk: &FileDisk, problems: &mut Vec<Problem>) {
     if let Some(within) = disk.open_to_others() {
         let what = match within.split_first() {
-            None => "other users of this machine may look into this folder".to_owned(),
+            None => "other users of this machine may access this folder".to_owned(),
             Some((first, more)) => format!(
-                "other users of this machine may read or change what is in this folder: {first}{}",
+                "other users of this machine may read or change files in this folder: {first}{}",
                 and_more(more.len())
             ),
         };
@@ -352,7 +352,7 @@ fn look_at_folder(disk: &FileDisk, problems: &mut Vec<Problem>) {
     let strangers = disk.not_the_owners();
     if let Some((first, more)) = strangers.split_first() {
         let what = format!(
-            "another user than that of the folder owns this{}: the owner may be locked out",
+            "another user than the owner of the folder owns this{}: the owner may have no access",
             and_more(more.len())
         );
         let mut problem = plain(ProblemSeverity::Warning, "owner", &what, Remedy::Owner);
@@ -360,7 +360,7 @@ fn look_at_folder(disk: &FileDisk, problems: &mut Vec<Problem>) {
         problems.push(problem);
     }
     if let Some(free) = disk.free_bytes().filter(|free| *free < LOW_BYTES) {
-        let what = format!("only {free} bytes are free on its disk: a write may soon be refused");
+        let what = format!("only {free} bytes are free on its disk: writes may fail soon");
         problems.push(plain(ProblemSeverity::Warning, "disk_full", &what, Remedy::Move));
     }
 }

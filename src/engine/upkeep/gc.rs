@@ -90,9 +90,8 @@ impl Inner {
         let collected = if due { self.collect(&retention) } else { Ok(()) };
         match collected.and_then(|()| self.merge_segments()) {
             Err(error) if error.kind() != ErrorKind::Busy => {
-                self.opened().warn(format!(
-                    "the log could not be written anew without its garbage: {error}"
-                ));
+                self.opened()
+                    .warn(format!("cannot rewrite the log without its garbage: {error}"));
             }
             _ => {}
         }
@@ -270,7 +269,7 @@ impl Inner {
             }
             let writing = held
                 .as_mut()
-                .ok_or_else(|| Error::internal("a rewrite without the writer's mutex"))?;
+                .ok_or_else(|| Error::internal("a rewrite lacks the writer's mutex"))?;
             self.publish(writing, rewritten)?;
             Ok(Some(report))
         })();
@@ -349,7 +348,7 @@ impl Inner {
 
 /// Returns the error for checkpoints of the old log that could not be removed.
 fn checkpoints_left(error: Error) -> Error {
-    error.behind_change("old files are left: the next write removes them")
+    error.behind_change("old files remain until the next write removes them")
 }
 
 impl Inner {

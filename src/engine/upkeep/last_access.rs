@@ -209,7 +209,7 @@ pub(crate) fn keep_stamps(
         }
     });
     if let Err(error) = written {
-        opened.warn(format!("when memories were used could not be written: {error}"));
+        opened.warn(format!("cannot write the last-access times: {error}"));
     }
 }
 

@@ -35,11 +35,12 @@ const UNFINISHED: &str = ".salvage";
 /// Returns the path of the new store until it is finished.
 fn unfinished(to: &Path) -> Result<PathBuf> {
     let name = to.file_name();
-    let name = name.ok_or_else(|| Error::invalid(format!("{} is no name for a folder", to.display())))?;
+    let name = name.ok_or_else(|| Error::invalid(format!("{} is not a valid folder name", to.display())))?;
     if name.as_encoded_bytes().ends_with(UNFINISHED.as_bytes()) {
-        let message = format!("{} is named as what a salvage has not finished", to.display());
-        let hint =
-            format!("a later salvage might clear it away: name a folder that does not end with {UNFINISHED}");
+        let message = format!("{} has the name of an unfinished salvage", to.display());
+        let hint = format!(
+            "a later salvage might remove it: choose a folder whose name does not end with {UNFINISHED}"
+        );
         return Err(Error::invalid(message).with_hint(hint));
     }
     let mut unfinished = name.to_owned();
@@ -48,7 +49,7 @@ fn unfinished(to: &Path) -> Result<PathBuf> {
 }
 
 fn exists(path: &Path, what: &str, hint: &str) -> Error {
-    Error::invalid(format!("{what} {} already", path.display()))
+    Error::invalid(format!("{what} {}", path.display()))
         .with_code(ErrorCode::Exists)
         .with_hint(hint)
 }
@@ -56,8 +57,8 @@ fn exists(path: &Path, what: &str, hint: &str) -> Error {
 /// Creates the folder for a new store, with the mark in it. First removes the output of an interrupted salvage.
 fn begin(path: &Path) -> Result<(Arc<FileDisk>, Box<dyn LockGuard>)> {
     let foreign = || {
-        let hint = "no salvage left it: move it away, or name another folder";
-        exists(path, "the new store is written to a folder that is there:", hint)
+        let hint = "no salvage created it: move it away, or choose another folder";
+        exists(path, "the folder for the new store exists:", hint)
     };
     if let Ok(found) = path.symlink_metadata() {
         // INVARIANT SLV-2.
@@ -130,7 +131,7 @@ pub(crate) fn write(damaged: &DamagedLog, disk: &Arc<dyn Disk>, options: &Option
     match verified.damage.first() {
         None => Ok(saved),
         Some(found) => Err(Error::internal(format!(
-            "the salvaged store does not verify: {}",
+            "the salvaged store fails verification: {}",
             found.damage
         ))),
     }
@@ -182,17 +183,15 @@ pub(crate) fn salvage_store(
     if to.symlink_metadata().is_ok() {
         return Err(exists(
             to,
-            "there is something at",
-            "name a folder that is not there yet",
+            "something exists at",
+            "name a folder that does not exist yet",
         ));
     }
     let unfinished = unfinished(to)?;
     let source = FileDisk::open(from)?;
     if source.contains(to) {
-        let message = format!("{} is within the store that is to be saved", to.display());
-        return Err(
-            Error::invalid(message).with_hint("name a folder outside of it: nothing is written there")
-        );
+        let message = format!("{} is inside the damaged store", to.display());
+        return Err(Error::invalid(message).with_hint("name a folder outside it: salvage never writes there"));
     }
     let damaged = DamagedLog::open(Arc::new(source))?;
     let (disk, mark) = begin(&unfinished)?;

@@ -286,7 +286,7 @@ fn rebuild(
     {
         let seq = known.seq();
         return Err(Error::corrupt(format!(
-            "commit {seq} was acknowledged to this handle and is not in the log: its end is lost or replaced"
+            "commit {seq} was acknowledged to this handle and is missing from the log: the end of the log is lost or replaced"
         )));
     }
     let missing = dangling.missing(&store)?;

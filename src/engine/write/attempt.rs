@@ -1,10 +1,10 @@
-//! A change that is kept only if it passes its checks: committed whole or not at all.
+//! Attempts: changes that are committed only if they pass their checks, whole or not at all.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Invariants
-//! - ATT-1: after an error, a panic or a failed check the state is as before; what was staged is under
+//! - ATT-1: an error, a panic or a failed check leaves the state unchanged; the staged changes are kept under
 //!   `rejected/`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,14 +15,14 @@ use super::draft::Draft;
 use super::request::Committed;
 use crate::engine::inner::Inner;
 
-/// A condition that a change must meet; the error says which and why, for a person or a model to act on.
+/// A condition that a change must meet. Its error tells a person or a model what failed and why.
 pub type Check<'a> = dyn Fn(&Draft) -> Result<(), String> + 'a;
 
-/// Why a change was not kept, and where what it had staged is.
+/// The reason why a change was refused, and the name of its kept draft.
 pub(crate) struct Refusal {
-    /// For the caller.
+    /// The error for the caller.
     pub(crate) error: Error,
-    /// The name of what was staged, such as `rejected/17`; nothing if there was nothing, or it could not be kept.
+    /// The name of the kept draft, such as `rejected/17`; `None` if nothing was staged or it could not be kept.
     #[cfg_attr(not(feature = "agent"), expect(dead_code, reason = "only the guard tells it"))]
     pub(crate) kept: Option<String>,
 }
@@ -43,7 +43,7 @@ pub struct Attempted<T> {
 }
 
 fn not_kept(lost: &Error) -> String {
-    format!("nothing was changed; what it staged could not be kept: {lost}")
+    format!("nothing was changed, and the staged change could not be kept: {lost}")
 }
 
 fn said(panic: &(dyn std::any::Any + Send)) -> String {
@@ -53,7 +53,7 @@ fn said(panic: &(dyn std::any::Any + Send)) -> String {
 }
 
 impl Inner {
-    /// As [`Self::attempt`], on a draft, with a commit of this operation; `told` redacts a reason before it is written.
+    /// As [`Self::attempt`], on a draft, with a commit of operation `op`; `told` redacts a reason before it is written.
     pub(crate) fn attempt_as<T>(
         &self,
         op: &str,
@@ -63,13 +63,13 @@ impl Inner {
         told: &dyn Fn(&str) -> String,
     ) -> Result<Attempted<T>, Refusal> {
         draft.snapshot_before();
-        // A panic of the change leaves only the draft in doubt, and that is dropped.
-        // ATT-1: only the draft was touched so far, and only `commit` below changes the state.
+        // A panic of the change affects only the draft, which is then dropped.
+        // ATT-1: until here, only the draft was touched. Only `commit` below changes the state.
         let value = match catch_unwind(AssertUnwindSafe(|| change(&mut draft))) {
             Ok(Ok(value)) => value,
             Ok(Err(error)) => {
                 let kept = self.reject(&draft, &told(&format!("the change failed: {error}")));
-                // The caller's own error goes first, also if what led to it could not be kept.
+                // The caller's own error comes first, even if the draft could not be kept.
                 return Err(match (kept, error.hint()) {
                     (Err(lost), None) => error.with_hint(not_kept(&lost)).into(),
                     (kept, _) => Refusal {
@@ -98,7 +98,9 @@ impl Inner {
         let error = Error::denied(ErrorCode::Rejected, format!("the change was rejected: {reason}"));
         match self.reject(draft, reason) {
             Ok(Some(name)) => Refusal {
-                error: error.with_hint(format!("nothing was changed; what it staged is kept as {name}")),
+                error: error.with_hint(format!(
+                    "nothing was changed; the staged change is kept as {name}"
+                )),
                 kept: Some(name),
             },
             Ok(None) => error.into(),

@@ -1,46 +1,47 @@
-//! Authorisation: what a writer may replace, remove and bring back, by its class and the origins of the objects.
+//! Authorisation: which objects a writer may replace, remove and restore, by its class and the origins of the objects.
 //!
-//! A [`Draft`] carries its rule, and the commit enforces it. A caller that forgets to choose gets the default, which protects
-//! trusted objects from untrusted writers. Verbs that commit without a draft (rollback, undo, redo, erase, deleting a
-//! snapshot or a rejected change) call the functions here themselves.
+//! A [`Draft`] carries its rule, and the commit enforces it. The default protects trusted objects from untrusted
+//! writers. Verbs that commit without a draft (rollback, undo, redo, erase, deleting a snapshot or a rejected change)
+//! call the functions here themselves.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Invariants
-//! - STN-1: remove, undo, redo, rollback and restore by an untrusted writer touch no object that is more trusted than the
-//!   writer: neither the version that leaves the state nor the version that comes back. So what a person took back stays so.
-//! - STN-2: an untrusted writer does not erase, and deletes neither the name of a snapshot nor a rejected change.
+//! - STN-1: an untrusted writer's remove, undo, redo, rollback and restore touch no object that is more trusted than
+//!   the writer. This holds for the version that leaves the state and for the one that enters it. So a person's removal
+//!   stays in effect.
+//! - STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected change.
 
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Object, Origin};
 
 use super::draft::{Draft, StagedChange};
 
-/// Ids that a refusal shows at most.
+/// Maximal number of ids in a refusal.
 const IDS_SHOWN: usize = 5;
 
-/// The rule by which the commit of a [`Draft`] decides whether its writer may replace and remove objects that are more
-/// trusted than the writer. See [`Draft::authorise`].
+/// The rule by which the commit of a [`Draft`] decides whether its writer may replace and remove more trusted objects.
+/// See [`Draft::authorise`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Authorisation {
-    /// An untrusted writer replaces and removes no object that is more trusted. The default.
+    /// An untrusted writer may not replace or remove a more trusted object. The default.
     #[default]
     Untrusted,
-    /// No writer replaces or removes an object that is more trusted. A trusted writer may remove one that has expired.
+    /// No writer may replace or remove a more trusted object. A trusted writer may remove an expired one.
     Everyone,
-    /// An untrusted writer removes no object that is more trusted. It may replace one: the new version has the writer's
-    /// own low origin. [`Memory::put`](crate::Memory::put) works so.
+    /// An untrusted writer may not remove a more trusted object. It may replace one: the new version has the writer's
+    /// lower origin. [`Memory::put`](crate::Memory::put) uses this rule.
     Removals,
-    /// The caller has decided by a policy of its own; the commit checks nothing.
+    /// The caller has decided by its own policy; the commit checks nothing.
     Decided,
 }
 
 impl Authorisation {
-    /// Whether a writer of `class` needs permission to make `change`.
+    /// Returns whether a writer of `class` needs permission to make `change`.
     fn covers(self, class: Origin, change: &StagedChange) -> bool {
-        // A note says nothing of its own: the version keeps its text and its origin.
+        // A note adds no statement: the version keeps its text and its origin.
         let touches = change.old.is_some() && !change.is_note;
         touches
             && match self {
@@ -53,12 +54,12 @@ impl Authorisation {
 }
 
 impl Draft {
-    /// Sets the rule that the commit enforces in place of [`Authorisation::Untrusted`].
+    /// Sets the rule that the commit enforces. The default is [`Authorisation::Untrusted`].
     pub fn authorise(&mut self, rule: Authorisation) {
         self.authorisation = rule;
     }
 
-    /// Refuses now what the commit would refuse, for a dry run.
+    /// Refuses now the changes that the commit would refuse, for a dry run.
     ///
     /// # Errors
     /// `Denied` (code `less_trusted`), naming the ids; as [`Self::get`].
@@ -77,7 +78,7 @@ impl Draft {
         Err(less_trusted(class, above))
     }
 
-    /// Whether the change takes a version out of the state that is more trusted than `class`.
+    /// Returns whether the change removes a version from the state that is more trusted than `class`.
     fn is_protected(&self, class: Origin, change: &StagedChange) -> Result<bool> {
         let old = match self.base().get(&change.id) {
             // An erased version has no content left to protect.
@@ -92,7 +93,7 @@ impl Draft {
     }
 }
 
-/// Refuses that an untrusted writer sets an id from the version `now` to the version `then` (STN-1).
+/// Refuses to let an untrusted writer set an id from the version `now` to the version `then` (STN-1).
 ///
 /// # Errors
 /// `Denied` (code `less_trusted`), naming the id.
@@ -107,7 +108,7 @@ pub(crate) fn check_return(class: Origin, now: Option<&Object>, then: Option<&Ob
     }
 }
 
-/// Refuses an act on the store that only a trusted writer may do (STN-2); `act` names it.
+/// Refuses an operation on the store that only a trusted writer may do (STN-2); `act` names it.
 ///
 /// # Errors
 /// `Denied` (code `less_trusted`).
@@ -115,9 +116,9 @@ pub(crate) fn check_trusted(class: Origin, act: &str) -> Result<()> {
     if class.is_trusted() {
         return Ok(());
     }
-    let message = format!("a writer of class {class} does not {act}");
+    let message = format!("a writer of class {class} may not {act}");
     Err(Error::denied(ErrorCode::LessTrusted, message)
-        .with_hint("nothing was changed; somebody who is trusted may do it"))
+        .with_hint("nothing was changed; a trusted writer may do it"))
 }
 
 fn less_trusted(class: Origin, ids: Vec<String>) -> Error {
@@ -126,10 +127,10 @@ fn less_trusted(class: Origin, ids: Vec<String>) -> Error {
         named.push(format!("{} more", ids.len() - IDS_SHOWN));
     }
     let message = format!(
-        "a writer of class {class} does not touch what is more trusted: {}",
+        "a writer of class {class} may not change more trusted objects: {}",
         named.join(", ")
     );
     Error::denied(ErrorCode::LessTrusted, message)
         .with_ids(ids)
-        .with_hint("nothing was changed; somebody who is trusted as much may do it")
+        .with_hint("nothing was changed; an equally trusted writer may do it")
 }

@@ -1,16 +1,16 @@
-//! The one way by which the state changes: drafts become commits under the lock, several in one sync.
+//! Commits: under the lock, drafts become commits, several in one sync. The state changes in no other way.
 //!
-//! Threads that want to commit queue up; whoever gets the writer's mutex commits for all that wait by then
-//! (group commit). Each draft is checked against the state that the ones before it leave, then all batches
-//! are written and synced together, then each is published and acknowledged.
+//! Threads that want to commit queue up. The thread that gets the writer's mutex commits every waiting draft (group
+//! commit). It checks each draft against the state after the drafts before it. Then it writes and syncs all batches
+//! together, and publishes and acknowledges each.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Invariants
-//! - CMT-1: nothing is published or acknowledged before the log says that it is durable.
+//! - CMT-1: a commit is published and acknowledged only after the log reports it durable.
 //! - CMT-2: a draft is committed whole or not at all.
-//! - CMT-3: a commit's time is after its parent's.
+//! - CMT-3: a commit's time is later than its parent's.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ use crate::engine::read::state::State;
 use crate::engine::read::view::CommitInfo;
 use crate::engine::upkeep::checkpointing::checkpoint_if_due;
 
-/// The head as the next commit will see it: in memory ahead of the log until the group is durable.
+/// The head for the next commit: in memory, it is ahead of the log until the group is durable.
 pub(crate) struct Tip {
     pub(crate) commit: CommitDigest,
     pub(crate) root: Root,
@@ -44,7 +44,7 @@ pub(crate) struct Tip {
     pub(crate) history: HistoryTree,
     /// The number of the next batch.
     pub(crate) next_batch: u64,
-    /// Where the drafts before in the group put their objects, which are not to be read yet.
+    /// The placements of earlier drafts in the group, whose objects cannot be read yet.
     placed: BTreeMap<KeyPath, (Id, Placement)>,
 }
 
@@ -63,14 +63,14 @@ impl Tip {
     }
 }
 
-/// The fields of a commit besides its state.
+/// The fields of a commit except its state.
 pub(crate) struct Note<'a> {
     pub(crate) op: &'a str,
     pub(crate) target: Option<CommitDigest>,
     pub(crate) writer: &'a Writer,
 }
 
-/// A batch that is ready to be written, and what is known of the state after it.
+/// A batch ready to be written, and what is known about the state after it.
 pub(crate) struct Ready {
     pub(crate) batch: BatchBuilder,
     pub(crate) mark: HeadMark,
@@ -79,7 +79,7 @@ pub(crate) struct Ready {
 }
 
 impl Inner {
-    /// Adds the record of a reason or source text, unless history has it.
+    /// Adds the record of a reason or source text, unless history already has it.
     pub(crate) fn add_text(
         &self,
         batch: &mut BatchBuilder,
@@ -93,7 +93,7 @@ impl Inner {
         Ok(Some(digest))
     }
 
-    /// The time of a commit after one at `parent` (CMT-3).
+    /// Returns the time of a commit whose parent has the time `parent` (CMT-3).
     pub(crate) fn time_after(&self, parent: Time) -> Time {
         let next = Time::from_micros(parent.as_micros().saturating_add(1));
         self.settings().clock.now().max(next)
@@ -144,7 +144,7 @@ impl Inner {
         })
     }
 
-    /// Writes ready batches as one group, then publishes each; returns the head after each, in order.
+    /// Writes ready batches as one group, then publishes each. Returns the head after each, in order.
     pub(crate) fn write_group(
         &self,
         writing: &mut LogHandle,
@@ -156,17 +156,17 @@ impl Inner {
             states.push((ready.state, ready.counts));
             batches.push((ready.batch, ready.mark));
         }
-        // CMT-2: one batch holds all of a draft, and the log keeps a batch whole or not at all.
+        // CMT-2: one batch contains a whole draft, and the log keeps a batch whole or not at all.
         let written = writing.append(batches, self.settings().durability)?;
         writing.tail_bytes += written.iter().map(body_bytes).sum::<u64>();
         let mut heads = Vec::with_capacity(written.len());
         for (batch, (state, counts)) in written.iter().zip(states) {
-            // CMT-1: append has returned, so the batch is durable (or the handle's durability says so).
+            // CMT-1: `append` has returned, so the batch is as durable as the handle requires.
             let taken = self.store().apply(batch, state);
-            // The log has moved on: what cannot be taken in must not be built on either.
+            // The log is ahead of memory: after a failed `apply`, nothing may be built on either.
             let entry = taken.inspect_err(|_| writing.log.poison())?;
             if let Some(entry) = &entry {
-                // Counted already; a rollback's counts stay lazy.
+                // Stores counts that are known already; a rollback computes its counts when asked.
                 if counts.total() > 0 {
                     entry.counts.get_or_init(|| counts);
                 }
@@ -180,7 +180,7 @@ impl Inner {
         Ok(heads)
     }
 
-    /// Refuses a draft that another memory made: its digests and its lineage are not of this store.
+    /// Refuses a draft of another memory: its digests and its lineage belong to another store.
     pub(crate) fn check_own(&self, draft: &Draft) -> Result<()> {
         if Arc::ptr_eq(&draft.base.source, &self.source) {
             return Ok(());
@@ -190,7 +190,7 @@ impl Inner {
 }
 
 impl Inner {
-    /// The store, its head, and the head as the next commit sees it.
+    /// Returns the store, its head, and the head for the next commit.
     fn tip(&self, writing: &LogHandle) -> Result<(Arc<Store>, Arc<CommitEntry>, Tip)> {
         let store = self.store();
         let head = store.head()?;
@@ -198,7 +198,7 @@ impl Inner {
         Ok((store, head, tip))
     }
 
-    /// Answers every request of a group.
+    /// Commits the drafts of a group and answers every request.
     fn commit_group(&self, writing: &mut LogHandle, group: &[Request]) {
         let outcome = writing.begin(&self.source).and_then(|()| self.tip(writing));
         let (store, head, mut tip) = match outcome {
@@ -222,7 +222,7 @@ impl Inner {
             };
             outcomes.push((request, after, outcome));
         }
-        // The tip shares its nodes with the newest state: held on to, each would be copied once more.
+        // The tip shares its nodes with the newest state. While it lives, each edited node would be copied once more.
         drop(tip);
         let written = if ready.is_empty() {
             Ok(Vec::new())
@@ -231,7 +231,7 @@ impl Inner {
         };
         writing.release(self.settings().exclusive);
         for (request, after, outcome) in outcomes {
-            // CMT-1: what was judged on the commits before it in the group holds only if they do.
+            // CMT-1: an outcome that depends on earlier commits of the group holds only if they were written.
             let entry = match &written {
                 Ok(published) => Ok(after
                     .checked_sub(1)
@@ -249,7 +249,7 @@ impl Inner {
         checkpoint_if_due(&self.source, writing, false);
     }
 
-    /// Checks one draft against the tip and makes its batch; `None` if nothing is left to change.
+    /// Checks one draft against the tip and makes its batch; returns `None` if no change is left.
     fn stage(
         &self,
         store: &Arc<Store>,
@@ -261,7 +261,7 @@ impl Inner {
         let Request { draft, op, .. } = request;
         if draft.only_on_base && draft.base.entry.digest != tip.commit {
             return Err(Error::conflict(
-                "somebody else committed since this change was checked",
+                "another writer committed since this change was checked",
             ));
         }
         let changes = merge(store, tip, draft)?;
@@ -285,7 +285,7 @@ impl Inner {
             Keep::Linked,
         )?;
         let root = trie.root(store.suite, Shape::State, &**store)?;
-        // One draft over a limit must not fail the others of its group.
+        // Checks here, so that a draft over a limit fails alone and not with its group.
         batch.check()?;
         let counts = ChangeCounts::of(changes.values().map(|change| change.sides()));
         let note = Note {
@@ -295,7 +295,7 @@ impl Inner {
         };
         let mark = self.add_commit(&mut batch, tip, trie.clone(), root, &note)?;
         tip.placed = placed;
-        // The staged state of a later draft has places of earlier ones that are not known yet.
+        // Only the first draft passes on its trie: later ones contain places of earlier drafts that are still unknown.
         Ok(Some(Ready {
             batch,
             mark,
@@ -307,7 +307,7 @@ impl Inner {
         }))
     }
 
-    /// Checks the tree of parents as the group leaves it; returns where everything of the group is then.
+    /// Checks the tree of parents after the group; returns the placement of every object of the group.
     fn check_tree(
         &self,
         store: &Arc<Store>,
@@ -322,7 +322,8 @@ impl Inner {
                 Some(staged) => {
                     let parent = staged.object.parent().map(Id::new).transpose()?;
                     let before = placed.get(key).map(|(_, placement)| placement);
-                    // Moved by an earlier draft of the group is moved, seen from the state before the group.
+                    // Compares with the state before the group, so an object that an earlier draft moved still counts
+                    // as moved.
                     let moved = !matches!(before, None | Some(Placement::Under { moved: false, .. }))
                         || change.old.is_none()
                         || parent != change.old_parent;
@@ -355,7 +356,7 @@ impl Inner {
     }
 }
 
-/// The changes of a draft that the tip does not have yet.
+/// Returns the changes of a draft that the tip does not have yet.
 fn merge<'a>(store: &Store, tip: &Tip, draft: &'a Draft) -> Result<BTreeMap<KeyPath, &'a StagedChange>> {
     let mut changes = BTreeMap::new();
     let mut conflicts = Vec::new();
@@ -421,10 +422,10 @@ impl Inner {
         }
         drop(writing);
         let answer = answer.lock().take();
-        answer.unwrap_or_else(|| Err(Error::internal("a commit was left without an answer")))
+        answer.unwrap_or_else(|| Err(Error::internal("a commit ended without an answer")))
     }
 
-    /// The draft as the policy leaves it.
+    /// Returns the draft after the policy's review.
     fn review(&self, mut draft: Draft, op: &str) -> Result<Draft> {
         let Some(policy) = &self.policy else {
             return Ok(draft);
@@ -447,7 +448,7 @@ impl Inner {
                 let name = self.reject(&draft, &reason)?.unwrap_or_default();
                 Err(denied(&reason)
                     .with_code(ErrorCode::Quarantined)
-                    .with_hint(format!("it is kept as {name}")))
+                    .with_hint(format!("the change is kept as {name}")))
             }
         }
     }

@@ -1,20 +1,20 @@
-//! Staged changes: a value that is read, compared, committed or dropped.
+//! Drafts: staged changes to a state, as a value to read, compare, commit or drop.
 //!
 //! # Layer
 //! L5. A draft touches neither the log nor the lock.
 //!
 //! # Limits
-//! - A version derived from one that was staged and replaced within the same draft keeps the replaced one in
-//!   history.
+//! - Replacing a staged version that another staged version is derived from keeps the replaced one in history.
 //!
 //! # Invariants
-//! - DRA-1: what is staged for an id differs from the base state; staging it back to the base unstages it.
-//! - DRA-2: a version whose origin vouched for a staged one is kept by the commit, also if it was replaced since.
-//! - ORI-1: what is staged is never more trusted than its writer, nor than any version that it is derived from. Whatever is
-//!   merged, summarised, imported or brought back only lowers. ORI-2 to ORI-4 are the exceptions.
-//! - ORI-2: one call alone is not bound to the lineage, `put_promoted`, and one verb alone makes it: a person's promotion.
-//! - ORI-3: a version with the same text keeps its origin where a writer who is no less trusted says what is not the text.
-//! - ORI-4: a version that differs by what a verb notes of its own accord keeps its origin, `put_noted`.
+//! - DRA-1: a staged version differs from the base state; staging the base version again unstages the id.
+//! - DRA-2: a version whose origin vouched for a staged one is kept by the commit, even if it was replaced since.
+//! - ORI-1: a staged object is never more trusted than its writer, nor than any version that it is derived from.
+//!   Merging, summarising, importing and restoring can only lower trust. ORI-2 to ORI-4 are the exceptions.
+//! - ORI-2: only `put_promoted` ignores the lineage, and only one verb calls it: a person's promotion.
+//! - ORI-3: a new version with the same text keeps its origin if the writer is no less trusted and changes only other
+//!   fields.
+//! - ORI-4: a version that differs only by the notes of a verb keeps its origin, `put_noted`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -38,14 +38,14 @@ pub enum Staged {
     Created,
     /// The id gets a new version.
     Updated,
-    /// The id has this meaning already.
+    /// The id already has an object with this meaning.
     Unchanged,
 }
 
 /// An object ready to be written.
 pub(crate) struct StagedObject {
     pub(crate) object: Object,
-    /// A content that becomes a record of its own.
+    /// The content, if it becomes a record of its own.
     pub(crate) content: Option<(ContentDigest, Bytes)>,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct StagedChange {
     pub(crate) old_parent: Option<Id>,
     /// The new version; `None` removes the id.
     pub(crate) new: Option<StagedObject>,
-    /// Whether a verb notes something on the version and nothing else is staged (ORI-4).
+    /// Whether the only staged change of the id is a verb's note on the version (ORI-4).
     pub(crate) is_note: bool,
 }
 
@@ -79,31 +79,31 @@ impl StagedChange {
         self.new.as_ref().map(|staged| staged.object.digest())
     }
 
-    /// Whether the base state and the state with the change have the id.
+    /// Returns whether the base state and the state with the change have the id.
     pub(crate) fn sides(&self) -> (bool, bool) {
         (self.old.is_some(), self.new.is_some())
     }
 }
 
-/// Changes to one state that are not committed yet.
+/// Uncommitted changes to one state.
 pub struct Draft {
     pub(crate) base: View,
     pub(crate) writer: Writer,
     pub(crate) staged: BTreeMap<KeyPath, StagedChange>,
-    /// The origins of the versions that are staged or kept, for what is derived from them.
+    /// The origins of the staged and kept versions, for objects derived from them.
     origins: HashMap<ObjectDigest, Origin>,
-    /// Staged versions that something staged is derived from.
+    /// Staged versions that another staged version is derived from.
     sources: HashSet<ObjectDigest>,
-    /// Versions that go into history with the commit and not into the state (DRA-2).
+    /// Versions that the commit adds to history but not to the state (DRA-2).
     pub(crate) past: BTreeMap<ObjectDigest, StagedObject>,
     /// Staged children by their parent's key path.
     children: BTreeMap<KeyPath, BTreeSet<KeyPath>>,
     pub(crate) expected: Vec<(Id, Option<ObjectDigest>)>,
-    /// Versions that were staged when it was saved and were erased since.
+    /// Versions of a saved draft that were erased after it was saved.
     pub(crate) left_out: Vec<ObjectDigest>,
     pub(crate) snapshot_before: bool,
     pub(crate) authorisation: Authorisation,
-    /// Whether it is committed on its base only, and not on a state that came after.
+    /// Whether the commit requires the base state to be the head.
     pub(crate) only_on_base: bool,
 }
 
@@ -139,31 +139,31 @@ impl Draft {
         &self.writer
     }
 
-    /// The state that the changes are to.
+    /// Returns the base state of the changes.
     pub fn base(&self) -> &View {
         &self.base
     }
 
-    /// Versions that a saved draft had staged and does without, because they were erased since.
+    /// Returns the versions that a saved draft lacks because they were erased after it was saved.
     pub(crate) fn left_out(&self) -> &[ObjectDigest] {
         &self.left_out
     }
 
-    /// Whether nothing is staged.
+    /// Returns whether nothing is staged.
     pub fn is_empty(&self) -> bool {
         self.staged.is_empty()
     }
 
-    /// Asks the commit to take an automatic snapshot of the state before, into the ring of the writer's lane.
+    /// Makes the commit add an automatic snapshot of the state before it to the ring of the writer's lane.
     pub fn snapshot_before(&mut self) {
         self.snapshot_before = true;
     }
 
-    /// Goes on to the head that this process knows, and asks for the commit to be made on that and on nothing that comes after:
-    /// what is found out about the draft from here on holds when it is committed.
+    /// Moves the base to the head that this process knows, and makes the commit fail if the head changes again. So
+    /// later findings about the draft still hold when it is committed.
     ///
     /// # Errors
-    /// `Conflict`, naming the ids that somebody else changed since; `Corrupt` or `Io`.
+    /// `Conflict`, naming the ids that another writer changed since; `Corrupt` or `Io`.
     #[cfg(feature = "agent")]
     pub(crate) fn rebase(&mut self) -> Result<()> {
         let head = View::head(&self.base.source);
@@ -189,12 +189,12 @@ impl Draft {
         Ok(())
     }
 
-    /// Makes the commit fail with `Conflict` unless `id` still has this version (`None`: does not exist).
+    /// Makes the commit fail with `Conflict` unless `id` still has this version; `None` means that it does not exist.
     pub fn expect(&mut self, id: &Id, version: Option<ObjectDigest>) {
         self.expected.push((id.clone(), version));
     }
 
-    /// The object named `id` with the changes.
+    /// Returns the object named `id`, with the changes applied.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if it cannot be read.
@@ -205,7 +205,7 @@ impl Draft {
         }
     }
 
-    /// The version of `id` with the changes, also if it was erased.
+    /// Returns the version of `id`, with the changes applied, even if it was erased.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -217,7 +217,7 @@ impl Draft {
         }
     }
 
-    /// The children of `id` with the changes, in sibling order.
+    /// Returns the children of `id`, with the changes applied, in sibling order.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -226,7 +226,7 @@ impl Draft {
         let mut children = Vec::new();
         let mut sort = false;
         for child in self.base.children(id, None)? {
-            // A staged child is taken from the changes below, if it still has this parent.
+            // The loop below adds a staged child if it still has this parent.
             if !self.staged.contains_key(&self.base.key(&child)) {
                 children.push(child);
             }
@@ -253,17 +253,17 @@ impl Draft {
         Ok(children)
     }
 
-    /// Stages `object` as [`Self::put`] does, with an origin no more trusted than `origin`: what comes from
-    /// elsewhere may bring its own, which can only lower that of the writer.
+    /// Stages `object` as [`Self::put`] does, with an origin no more trusted than `origin`. So an imported object can
+    /// bring its own origin, which can only lower the writer's.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// The errors of [`Self::put`].
     pub(crate) fn put_at_most(&mut self, object: NewObject, origin: Origin) -> Result<Staged> {
         self.put_as(object, Origin::least(self.writer.trust, origin))
     }
 
-    /// Stages `object` in place of what its id has. Its origin is the least of the writer's class and the origins of
-    /// what it is derived from; a version that is not kept here counts as imported.
+    /// Stages `object` as the new version of its id. Its origin is the least of the writer's class and the origins of
+    /// the versions that it is derived from. A source that this store does not keep counts as imported.
     ///
     /// # Errors
     /// `InvalidInput` if the object breaks a rule or limit.
@@ -271,21 +271,21 @@ impl Draft {
         self.put_as(object, self.writer.trust)
     }
 
-    /// Stages `object` with the writer's class as its origin, whatever it is derived from (ORI-2): a person looked at it
-    /// and vouches for it.
+    /// Stages `object` with the writer's class as its origin, ignoring its lineage (ORI-2): a person has checked it and
+    /// vouches for it.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// The errors of [`Self::put`].
     #[cfg(feature = "agent")]
     pub(crate) fn put_promoted(&mut self, object: NewObject) -> Result<Staged> {
         self.put_with(object, self.writer.trust)
     }
 
-    /// Stages another version of what the id has, with the same text: it keeps its origin, if the writer is no less trusted
-    /// (ORI-3). Else as [`Self::put_at_most`] with that origin.
+    /// Stages a new version with the same text as the current one. It keeps its origin if the writer is no less trusted
+    /// (ORI-3). Otherwise acts as [`Self::put_at_most`] with that origin.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// The errors of [`Self::put`].
     #[cfg(feature = "agent")]
     pub(crate) fn put_restated(&mut self, object: NewObject) -> Result<Staged> {
         let Some(current) = self.get(&object.id)? else {
@@ -298,11 +298,11 @@ impl Draft {
         self.put_with(object, origin)
     }
 
-    /// Stages what the writer says, as [`Self::put`] does, also where somebody untrusted said the very same before: then it
-    /// is a version with the origin of who says it now. `present` is the origin of what the id has.
+    /// Stages the writer's statement as [`Self::put`] does. If an untrusted writer already made the same statement, it
+    /// still makes a new version, with this writer's origin. `present` is the origin of the current version.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// The errors of [`Self::put`].
     #[cfg(feature = "agent")]
     pub(crate) fn put_said(&mut self, object: NewObject, present: Option<Origin>) -> Result<Staged> {
         let origin = self.origin(&object, self.writer.trust)?;
@@ -314,7 +314,7 @@ impl Draft {
         let encoded = object.encode(origin, opened.store().suite)?;
         let old = self.base_version(&object.id, &key)?;
         if old.as_ref().is_some_and(|old| old.digest() == encoded.digest) {
-            // DRA-1: back to the base.
+            // DRA-1: the id has its base version again.
             self.unstage(&key);
         } else {
             self.stage(key, object.id, old.as_ref(), StagedObject::new(encoded));
@@ -322,11 +322,11 @@ impl Draft {
         Ok(Staged::Updated)
     }
 
-    /// Stages what a verb notes on `known`, which is what its id has: attributes, and nothing else. So it keeps its origin whoever
-    /// the writer is (ORI-4). Nothing to note makes no version.
+    /// Stages the notes of a verb on `known`, the current version of its id: attributes only. So the version keeps its
+    /// origin for any writer (ORI-4). Empty notes make no version.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// The errors of [`Self::put`].
     #[cfg(feature = "agent")]
     pub(crate) fn put_noted(
         &mut self,
@@ -349,10 +349,10 @@ impl Draft {
         Ok(())
     }
 
-    /// The origin that `object` would get from [`Self::put_at_most`].
+    /// Returns the origin that `object` would get from [`Self::put_at_most`].
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if a version that it is derived from cannot be read.
+    /// `Corrupt` or `Io` if a version of its lineage cannot be read.
     #[cfg(feature = "agent")]
     pub(crate) fn origin_at_most(&self, object: &NewObject, origin: Origin) -> Result<Origin> {
         self.origin(object, Origin::least(self.writer.trust, origin))
@@ -375,7 +375,7 @@ impl Draft {
             None => old.clone(),
         };
         let existed = current.is_some();
-        // The same meaning again keeps its old origin: no new version.
+        // An object with the same meaning keeps its old origin, so there is no new version.
         let mut encoded = object.encode(current.as_ref().map_or(origin, Object::origin), suite)?;
         let is_current = |digest| current.as_ref().is_some_and(|current| current.digest() == digest);
         let erased = current.as_ref().and_then(Object::erased_by);
@@ -385,7 +385,7 @@ impl Draft {
         if let (Some(_), Some(base)) = (staged, &old)
             && object.encode(base.origin(), suite)?.digest == base.digest()
         {
-            // DRA-1: back to the base.
+            // DRA-1: the id has its base version again.
             self.unstage(&key);
             return Ok(Staged::Updated);
         }
@@ -393,27 +393,28 @@ impl Draft {
             encoded = object.encode(origin, suite)?;
         }
         if erased.is_some() && is_current(encoded.digest) {
-            let what = format!("this very version of '{}'", object.id);
-            return Err(erased_by(&self.base.store, &what, erased)
-                .with_hint("to have it again all the same, remove the id first, then put it"));
+            let what = format!("this version of '{}'", object.id);
+            return Err(
+                erased_by(&self.base.store, &what, erased).with_hint("to put it again, remove the id first")
+            );
         }
         self.stage(key, object.id, old.as_ref(), StagedObject::new(encoded));
         Ok(if existed { Staged::Updated } else { Staged::Created })
     }
 
-    /// Takes an earlier version of an object along: the commit puts it into history and not into the state, so that
-    /// what is derived from it has its source. Its origin is at most `origin`, as in [`Self::put_at_most`]. A
-    /// draft of nothing else makes no commit.
+    /// Adds an earlier version of an object: the commit puts it into history but not into the state, as the source of
+    /// derived objects. Its origin is at most `origin`, as in [`Self::put_at_most`]. A draft with only earlier versions
+    /// makes no commit.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// The errors of [`Self::put`].
     pub(crate) fn put_past(&mut self, object: &NewObject, origin: Origin) -> Result<ObjectDigest> {
         self.base.settings().limits.check(object)?;
         let origin = self.origin(object, Origin::least(self.writer.trust, origin))?;
         let encoded = object.encode(origin, self.base.source.opened.store().suite)?;
         let digest = encoded.digest;
         if self.origins.contains_key(&digest) {
-            // Staged for the state as well: it stays in history if the id is staged anew.
+            // The version is staged for the state as well: it stays in history if the id is staged again.
             self.sources.insert(digest);
         } else if self
             .base
@@ -432,13 +433,13 @@ impl Draft {
         Ok(digest)
     }
 
-    /// The earlier versions that go into history with the commit.
+    /// Returns the earlier versions that the commit adds to history.
     #[cfg(feature = "agent")]
     pub(crate) fn past(&self) -> Vec<Object> {
         self.past.values().map(|staged| staged.object.clone()).collect()
     }
 
-    /// Lets an earlier version go that nothing staged is derived from any more; see [`Self::put_past`].
+    /// Drops an earlier version that no staged object is derived from; see [`Self::put_past`].
     #[cfg(feature = "agent")]
     pub(crate) fn drop_past(&mut self, version: ObjectDigest) {
         if self.past.remove(&version).is_some() {
@@ -446,7 +447,7 @@ impl Draft {
         }
     }
 
-    /// Stages a version that history keeps, as it is.
+    /// Stages a version that history keeps, unchanged.
     pub(crate) fn stage_version(&mut self, key: KeyPath, object: Object) -> Result<()> {
         let id = Id::new(object.id())?;
         let old = self.base_version(&id, &key)?;
@@ -460,9 +461,9 @@ impl Draft {
         Ok(())
     }
 
-    /// Puts `new` in the place of what is staged for the id; `old` is the base state's version.
+    /// Replaces the staged change of the id by `new`; `old` is the version of the base state.
     fn stage(&mut self, key: KeyPath, id: Id, old: Option<&Object>, new: StagedObject) {
-        // Before the old version goes, which may be a source of the new one.
+        // Runs before the old version is dropped, which may be a source of the new one.
         self.note_sources(&new.object);
         self.unstage(&key);
         if let Some(parent) = new.object.parent() {
@@ -486,7 +487,7 @@ impl Draft {
         );
     }
 
-    /// Notes which versions of this draft vouch for the object's origin.
+    /// Records which versions of this draft vouch for the object's origin.
     fn note_sources(&mut self, object: &Object) {
         for digest in object.derived_from() {
             if self.origins.contains_key(&digest) {
@@ -495,7 +496,7 @@ impl Draft {
         }
     }
 
-    /// The base state's object at the key path, which must be this id's.
+    /// Returns the base state's object at the key path, which must have this id.
     fn base_version(&self, id: &Id, key: &KeyPath) -> Result<Option<Object>> {
         let taken = |other: &str| {
             Error::invalid(format!("the ids '{id}' and '{other}' have the same key path"))
@@ -508,7 +509,7 @@ impl Draft {
             return Ok(None);
         };
         let object = self.base.load(&entry)?;
-        // Whose version it was that was erased, its key path tells.
+        // The id of an erased version is unknown, but its key path identifies it.
         if object.id() == id.as_str() || object.is_placeholder() {
             Ok(Some(object))
         } else {
@@ -516,14 +517,14 @@ impl Draft {
         }
     }
 
-    /// The base state's object of this id, or what stands for it if it was erased.
+    /// Returns the base state's object of this id, or its placeholder if it was erased.
     fn base_object(&self, id: &Id, key: &KeyPath) -> Result<Option<Object>> {
         let entry = self.base.entry_at(key)?;
         let object = entry.map(|entry| self.base.load(&entry)).transpose()?;
         Ok(object.filter(|object| object.id() == id.as_str() || object.is_placeholder()))
     }
 
-    /// The least of `class` and the stored origins of what the object is derived from.
+    /// Returns the least of `class` and the stored origins of the versions that the object is derived from.
     fn origin(&self, object: &NewObject, class: Origin) -> Result<Origin> {
         let mut origin = class;
         for digest in &object.derived_from {
@@ -538,7 +539,7 @@ impl Draft {
                     .find_object(*digest)?
                     .map(|(_, object)| object.origin()),
             };
-            // A version that is not kept here counts as imported.
+            // A version that this store does not keep counts as imported.
             let source = source.unwrap_or(Origin::Import);
             origin = Origin::least(origin, source);
         }
@@ -564,7 +565,7 @@ impl Draft {
         }
     }
 
-    /// Stages the removal of `id`; false if there is no such object. Its children must go too, before the
+    /// Stages the removal of `id`; returns false if it does not exist. Its children must be removed too before the
     /// commit.
     ///
     /// # Errors
@@ -589,7 +590,7 @@ impl Draft {
         Ok(true)
     }
 
-    /// Stages the removal of `id` and everything below it; returns how many objects that is.
+    /// Stages the removal of `id` and everything below it; returns the number of removed objects.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -603,7 +604,7 @@ impl Draft {
         Ok(removed)
     }
 
-    /// The staged changes, sorted by id.
+    /// Returns the staged changes, sorted by id.
     pub fn changes(&self) -> Vec<Change> {
         let changes = self.staged.values();
         let mut changes: Vec<_> = changes
@@ -618,7 +619,7 @@ impl Draft {
         changes
     }
 
-    /// How much is staged.
+    /// Returns the counts of the staged changes.
     pub fn counts(&self) -> ChangeCounts {
         ChangeCounts::of(self.staged.values().map(StagedChange::sides))
     }
@@ -628,7 +629,7 @@ fn parent_of(object: Option<&Object>) -> Option<Id> {
     object.and_then(|object| Id::new(object.parent()?).ok())
 }
 
-/// The conflict of a change whose objects somebody else changed.
+/// Returns the conflict of a change whose objects another writer changed.
 pub(crate) fn changed_meanwhile(ids: Vec<String>) -> Error {
     let shown: Vec<_> = ids.iter().take(10).map(|id| format!("'{id}'")).collect();
     let more = ids.len().saturating_sub(shown.len());
@@ -638,7 +639,7 @@ pub(crate) fn changed_meanwhile(ids: Vec<String>) -> Error {
         String::new()
     };
     Error::conflict(format!(
-        "somebody else changed {}{tail} meanwhile",
+        "another writer changed {}{tail} meanwhile",
         shown.join(", ")
     ))
     .with_ids(ids)

@@ -1,14 +1,16 @@
 //! Drafts that outlive their process: saved ones under `drafts/`, refused ones under `rejected/`.
 //!
-//! The new versions are in history, unlinked; the reference holds what the draft does to which ids.
+//! The new versions are in history, unlinked. The reference lists the ids that the draft changes, each with its new
+//! version.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Invariants
-//! - KEP-1: a change that the same writer had refused for the same reason is kept once, with the time of the last one.
-//! - KEP-2: what gives way to a newly refused change is the oldest of the writer that has most, and the new one's reason
-//!   names it. A change that has more than anybody else takes the room of nobody: it stands above the cap, alone.
+//! - KEP-1: a change that the same writer had refused before for the same reason is kept once, with the time of the
+//!   last refusal.
+//! - KEP-2: a newly refused change replaces the oldest ones of the writer with the largest share, and its reason names
+//!   them. A change larger than every writer's share replaces none; it alone may exceed the cap.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -30,29 +32,29 @@ use crate::engine::inner::Inner;
 use crate::engine::opened::Opened;
 use crate::engine::read::view::View;
 
-/// How long a refused change is kept for a person to look at: 7 days.
+/// How long a refused change is kept for a person to review: 7 days.
 const REJECTED_MICROS: i64 = 7 * DAY_MICROS;
-/// How many refused changes a store keeps; one counts once more for each so many objects.
+/// How many refused changes a store keeps. A change counts once more for each [`REJECTED_OBJECTS`].
 const REJECTED_MAX: usize = 200;
 const REJECTED_OBJECTS: usize = 1_000;
-/// Bytes of a reason.
+/// Maximal bytes of a reason.
 const REASON_BYTES_MAX: usize = 1 << 16;
-/// Between the reason of a refused change and the names of those that gave way to it.
-const GAVE_WAY: &str = "; in its place went ";
+/// The text between the reason of a refused change and the names of those that it replaced.
+const GAVE_WAY: &str = "; to make room, it dropped ";
 
-/// Under which name a draft is kept, by whom and why, and which names go.
+/// The name of a kept draft, its writer with the reason, and the names to delete.
 struct Place {
     name: ReferenceName,
     writer: Writer,
     gone: Vec<ReferenceName>,
 }
 
-/// How much of the room for refused changes one takes.
+/// Returns the share of the cap that a refused change uses.
 fn weight(changes: &[StagedChange]) -> usize {
     1 + changes.len() / REJECTED_OBJECTS
 }
 
-/// Where a refused change is kept.
+/// Chooses the name under which a refused change is kept.
 fn rejected(
     opened: &Opened,
     store: &Store,
@@ -108,7 +110,7 @@ fn rejected(
     if !gone.is_empty() {
         let names: Vec<&str> = gone.iter().map(ReferenceName::as_str).collect();
         let all = format!("{reason}{GAVE_WAY}{}", names.join(", "));
-        // A reason that leaves no room for them is kept as it is.
+        // If the names do not fit, the reason is kept without them.
         if all.len() <= REASON_BYTES_MAX {
             told = all;
         }
@@ -122,7 +124,7 @@ fn rejected(
 }
 
 fn no_draft(name: &str) -> Error {
-    Error::not_found(format!("there is no draft {name}")).with_hint("`log --refs` lists references")
+    Error::not_found(format!("no draft has the name {name}")).with_hint("`log --refs` lists references")
 }
 
 impl Inner {
@@ -135,7 +137,7 @@ impl Inner {
         let place = |store: &Store, _: &[StagedChange], _| {
             if store.references().get(&name).is_some() {
                 return Err(
-                    Error::invalid(format!("there is a draft named {} already", name.rest()))
+                    Error::invalid(format!("a draft named {} already exists", name.rest()))
                         .with_code(ErrorCode::NameTaken)
                         .with_hint("choose another name"),
                 );
@@ -149,8 +151,8 @@ impl Inner {
         self.keep_draft(draft, place).map(drop)
     }
 
-    /// Keeps what a draft stages under `rejected/`, with the reason; the state does not change. Answers the name; none if
-    /// nothing is staged.
+    /// Keeps the staged changes of a draft under `rejected/`, with the reason; the state does not change. Returns the
+    /// name, or `None` if nothing is staged.
     pub(crate) fn reject(&self, draft: &Draft, reason: &str) -> Result<Option<String>> {
         if draft.is_empty() {
             return Ok(None);
@@ -188,7 +190,7 @@ impl Inner {
         let full = ReferenceName::new(name)?;
         if full.class() == ReferenceClass::Rejected {
             // INVARIANT STN-2.
-            check_trusted(writer.trust, "drop what is held back for a person")?;
+            check_trusted(writer.trust, "drop quarantined content")?;
         }
         self.write(|writing| {
             let store = self.store();
@@ -203,8 +205,8 @@ impl Inner {
         })
     }
 
-    /// Deletes what was refused longer ago than [`REJECTED_MICROS`] before `now`; history keeps its versions until they
-    /// are collected.
+    /// Deletes changes that were refused longer than [`REJECTED_MICROS`] before `now`. History keeps their versions
+    /// until they are collected.
     pub(crate) fn drop_old_rejected(&self, now: Time) -> Result<()> {
         let is_old = |reference: &Reference| {
             reference.name.class() == ReferenceClass::Rejected
@@ -218,7 +220,7 @@ impl Inner {
                 .map(|reference| reference.name.clone())
                 .collect()
         };
-        // Nearly always there is none, and then nothing is written.
+        // Usually none is old, and then nothing is written.
         if old().is_empty() {
             return Ok(());
         }
@@ -230,7 +232,7 @@ impl Inner {
         })
     }
 
-    /// Stages a change of a kept draft anew.
+    /// Stages a change of a kept draft again.
     fn stage_kept(&self, draft: &mut Draft, change: &StagedChange) -> Result<()> {
         let records = &self.store().records;
         match change.digest {
@@ -248,7 +250,7 @@ impl Inner {
                 Some(entry) => {
                     let object = draft.base().load(&entry)?;
                     if object.is_placeholder() {
-                        // Its id is not known any more, so neither is what was to be removed.
+                        // The id of an erased object is unknown, so its removal cannot be staged.
                         draft.left_out.push(object.digest());
                         return Ok(());
                     }
@@ -259,7 +261,7 @@ impl Inner {
         }
     }
 
-    /// Writes a draft's versions and a reference to them; `place` is given what it changes, and the number of the batch.
+    /// Writes a draft's versions and a reference to them. `place` receives the changes and the number of the batch.
     fn keep_draft(
         &self,
         draft: &Draft,
@@ -295,7 +297,7 @@ impl Inner {
         })
     }
 
-    /// Adds the new versions of a draft as unlinked records; returns the state they would make.
+    /// Adds the new versions of a draft as unlinked records; returns the root of the resulting state and the changes.
     fn stage_unlinked(&self, batch: &mut BatchBuilder, draft: &Draft) -> Result<(Root, Vec<StagedChange>)> {
         let base = draft.base();
         let mut trie = base.trie.clone();

@@ -4,10 +4,10 @@
 //! L5.
 //!
 //! # Invariants
-//! - WRI-1: nothing is appended without the lock, and not before everything others committed is taken in.
-//! - WRI-2: the lock is let go after every write, unless the handle is exclusive or something is not synced yet.
-//! - WRI-3: what is in memory was read from the log as it is now: after a rewrite, and after a recovery that wrote again
-//!   what had been read before, it is read anew, at the next try if the first one fails.
+//! - WRI-1: nothing is appended without the lock, nor before every commit of other processes is read.
+//! - WRI-2: the lock is released after every write, unless the handle is exclusive or written bytes are not synced yet.
+//! - WRI-3: memory mirrors the present log. After a rewrite, or a recovery that moved batches already read, the log is
+//!   loaded again. If the load fails, the next call repeats it.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,7 +20,7 @@ use crate::engine::read::source::Source;
 use crate::engine::settings::Durability;
 use crate::engine::upkeep::checkpointing::{newest_store, remove_outdated};
 
-/// How often a log is read anew because it was rewritten while it was read.
+/// Maximal number of loads of a log that other processes rewrite during each load.
 const LOADS: u32 = 8;
 
 /// The writer's state, under its mutex.
@@ -28,19 +28,19 @@ const LOADS: u32 = 8;
 pub(crate) struct LogHandle {
     pub(crate) log: Log,
     lock: Option<WriteLock>,
-    /// Since when something is written but not synced.
+    /// The time of the first write that is not synced.
     unsynced: Option<Instant>,
-    /// Bytes of records that were taken in since the newest checkpoint.
+    /// Bytes of records read or written since the newest checkpoint.
     pub(crate) tail_bytes: u64,
-    /// Whether all that was taken in is known to be durable.
+    /// Whether everything in memory is known to be durable.
     proven: bool,
-    /// Whether it is time to look for garbage.
+    /// Whether a search for garbage is due.
     pub(crate) collect: bool,
-    /// Bytes of the log when garbage was last looked for; until then, its size when it was opened.
+    /// Bytes of the log at the last search for garbage; until then, its size when it was opened.
     pub(crate) looked_at_bytes: u64,
-    /// Whether the log was opened anew and not read to its end: then what was read before is of another log (WRI-3).
+    /// Whether the log was reopened but not read to its end: then memory mirrors another log (WRI-3).
     is_behind: bool,
-    /// Whether no checkpoint is left of the log before it was rewritten, as far as is known.
+    /// Whether, as far as known, no checkpoint of the log before its rewrite is left.
     pub(crate) is_tidy: bool,
     /// Whether this handle wrote anything.
     has_written: bool,
@@ -62,17 +62,17 @@ impl LogHandle {
         }
     }
 
-    /// Whether this handle wrote anything. A handle that only read does no upkeep when it closes.
+    /// Returns whether this handle wrote anything. A handle that only read does no upkeep when it closes.
     pub(crate) fn has_written(&self) -> bool {
         self.has_written
     }
 
-    /// Whether everything that was taken in is durable.
+    /// Returns whether everything in memory is durable.
     pub(crate) fn is_proven(&self) -> bool {
         self.proven && self.unsynced.is_none() && self.log.is_usable()
     }
 
-    /// Whether something is written and not synced.
+    /// Returns whether written bytes are not synced yet.
     pub(crate) fn is_unsynced(&self) -> bool {
         self.unsynced.is_some()
     }
@@ -81,7 +81,7 @@ impl LogHandle {
         self.lock.is_some()
     }
 
-    /// Makes batches durable, or only written if the handle says that this is enough.
+    /// Makes batches durable, or only writes them if the handle's durability allows that.
     pub(crate) fn append(
         &mut self,
         group: Vec<(BatchBuilder, HeadMark)>,
@@ -95,7 +95,7 @@ impl LogHandle {
             .ok_or_else(without_lock)?;
         match durability {
             Durability::Sync => self.log.append(lock, group, log::Durability::Synced),
-            // The first commit after the interval syncs all of it; a thread does if none comes.
+            // The first commit after the interval syncs all earlier ones; if there is none, a thread does.
             Durability::Interval(interval) => {
                 let due = self.unsynced.is_some_and(|since| since.elapsed() >= interval);
                 let when = if due {
@@ -131,18 +131,18 @@ impl LogHandle {
         Ok(rewrite)
     }
 
-    /// Puts a rewrite in the place of the log; [`Inner::load`] is to follow.
+    /// Replaces the log by a rewrite; [`Inner::load`] must follow.
     pub(crate) fn publish(&mut self, rewritten: Rewritten) -> Result<()> {
         let lock = self.lock.as_ref().ok_or_else(without_lock)?;
-        // WRI-3: also if it fails half way.
+        // WRI-3: set first, because the publication may fail halfway.
         self.is_behind = true;
         self.log.publish(lock, rewritten).map(drop)
     }
 
-    /// Lets the lock go, unless it is kept or something unsynced must not be overtaken.
+    /// Releases the lock, unless the handle is exclusive or unsynced bytes would be overtaken.
     pub(crate) fn release(&mut self, exclusive: bool) {
         if !self.log.is_usable() {
-            // It will not write again: the next process finds what it left and recovers.
+            // This handle will not write again: the next process finds its unsynced bytes and recovers.
             (self.unsynced, self.lock) = (None, None);
         }
         // WRI-2
@@ -164,7 +164,7 @@ impl LogHandle {
         } else {
             self.prepare(source)
         };
-        // WRI-3: what was read from a place that recovery has left is read again from where it is now.
+        // WRI-3: batches that recovery moved are read again from their new place.
         let is_elsewhere = match &prepared {
             Ok(()) => self.log.has_moved(),
             Err(error) => error.code() == ErrorCode::Rewritten,
@@ -195,17 +195,16 @@ impl LogHandle {
         prepared
     }
 
-    /// Whether memory holds what the log does: if taking in a batch failed, nothing may be built on either.
+    /// Checks that memory and log agree: if applying a batch failed, nothing may be built on either.
     fn check_agreement(&mut self, source: &Source) -> Result<()> {
         if source.opened.store().head()?.digest == self.log.newest_commit() {
             return Ok(());
         }
         self.log.poison();
-        Err(Error::new(ErrorKind::Poisoned, "memory and log no longer agree")
-            .with_hint("open the store again"))
+        Err(Error::new(ErrorKind::Poisoned, "memory and log disagree").with_hint("open the store again"))
     }
 
-    /// Reads what other processes committed, without lock and without writing.
+    /// Reads the commits of other processes, without lock and without writing.
     pub(crate) fn catch_up(&mut self, source: &Source) -> Result<()> {
         if self.is_behind {
             return self.load(source);
@@ -216,15 +215,15 @@ impl LogHandle {
             Err(error) => Err(error),
             Ok(bytes) => {
                 self.tail_bytes += bytes;
-                // A reader's end of the log may yet be lost; a lock that is held means that it is this handle's own.
+                // Without the lock, the end of the log may still be lost. With it, the end is this handle's own.
                 self.proven &= bytes == 0;
                 Ok(())
             }
         }
     }
 
-    /// Reads the log from its start into a store of its own, which takes the place of the one before: when it is opened,
-    /// and when it was rewritten.
+    /// Reads the log from its start into a new store, which replaces the current one. Used at open, and after a
+    /// rewrite.
     pub(crate) fn load(&mut self, source: &Source) -> Result<()> {
         let before = source.opened.store().head().ok();
         self.is_behind = true;
@@ -246,7 +245,7 @@ impl LogHandle {
                 Err(error) => return Err(error),
                 Ok((store, bytes)) => {
                     self.tail_bytes = bytes;
-                    // The one who made the checkpoint asked.
+                    // The process that made the checkpoint already searched for garbage up to it.
                     let behind = if is_covered { bytes } else { 0 };
                     self.looked_at_bytes = log.batch_bytes().saturating_sub(behind);
                     self.is_behind = false;
@@ -282,8 +281,7 @@ fn take_in(source: &Source, store: &Store, batch: &Batch) -> Result<()> {
     Ok(())
 }
 
-/// Hands the batches that are new to `visit`, and notes what is wrong with the end of the log; returns the bytes of
-/// their records.
+/// Passes the new batches to `visit`, and records damage at the end of the log; returns the bytes of their records.
 fn read_on(source: &Source, log: &mut Log, visit: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<u64> {
     let (mut done, total) = (0, log.size().1);
     let tell = |done: u64| source.opened.settings.tell("open", done, total);
@@ -294,7 +292,7 @@ fn read_on(source: &Source, log: &mut Log, visit: &mut dyn FnMut(&Batch) -> Resu
         visit(&batch).inspect_err(|_| is_refused = true)
     });
     let tail = match read {
-        // What a batch builds on is damaged, such as a version that it brings back: what is before it is served.
+        // A batch depends on damaged bytes, such as a version that it restores. Serves the state before that batch.
         Err(error) if is_refused && source.opened.settings.degraded && error.is_corruption() => {
             source.opened.stop_at(&error);
             return Ok(done);
@@ -304,7 +302,7 @@ fn read_on(source: &Source, log: &mut Log, visit: &mut dyn FnMut(&Batch) -> Resu
     tell(total);
     match &tail.damage {
         Some(damage) => source.opened.stop_at(damage),
-        // By a checkpoint, all was known that the log says, and not all of it can be read.
+        // The checkpoint replaced reading some batches that are damaged.
         None => {
             for damage in log.passed_over() {
                 source

@@ -1,4 +1,4 @@
-//! Writing: drafts, commits, references, and the ways back.
+//! Writing: drafts, commits, references, rollback and restore.
 //!
 //! # Layer
 //! L5.

@@ -13,17 +13,17 @@ use super::draft::Draft;
 pub enum Verdict {
     /// Commit it as it is.
     Accept,
-    /// Put these objects too, over what the draft says of their ids, then commit it.
+    /// Commit the draft with these objects put over its own versions of their ids.
     Replace(Vec<NewObject>),
     /// Commit nothing; the reason is for the writer.
     Refuse(String),
-    /// Commit nothing, but keep the draft under `rejected/` for a person to look at.
+    /// Commit nothing, but keep the draft under `rejected/` for a person to review.
     Quarantine(String),
 }
 
-/// Rules that every draft of a handle passes before it is committed: scanners and agent layers hang in here.
-/// Rollback, undo and redo bring back what was committed and are not reviewed again.
+/// Rules that every draft of a handle must pass before it is committed, such as those of scanners and agent layers.
+/// Rollback, undo and redo restore committed states, which are not reviewed again.
 pub trait WritePolicy: Send + Sync {
-    /// Looks at everything a commit would change, once, before the store's lock is taken.
+    /// Reviews everything that a commit would change, once, before the store's lock is taken.
     fn review(&self, draft: &Draft) -> Verdict;
 }

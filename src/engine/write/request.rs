@@ -1,4 +1,4 @@
-//! A draft on its way into a group of commits, and the answer to its caller.
+//! A draft that waits in a group of commits, and the answer to its caller.
 //!
 //! # Layer
 //! L5.
@@ -16,11 +16,12 @@ use crate::engine::read::view::CommitInfo;
 pub struct Committed {
     /// The new commit, or the head if nothing changed.
     pub commit: CommitInfo,
-    /// Whether there is a new commit. How much it changed, [`Memory::commit_counts`](crate::Memory::commit_counts) tells.
+    /// Whether there is a new commit. [`Memory::commit_counts`](crate::Memory::commit_counts) returns how much it
+    /// changed.
     pub changed: bool,
 }
 
-/// One caller's draft on its way into a group.
+/// One caller's draft in a group of commits.
 pub(crate) struct Request {
     pub(crate) draft: Draft,
     pub(crate) op: String,

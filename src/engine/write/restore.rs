@@ -1,4 +1,4 @@
-//! Bringing back single objects: as an earlier state had them, in a draft like any other.
+//! Restoring single objects to an earlier version, in a draft like any other.
 //!
 //! # Layer
 //! L5.
@@ -16,13 +16,13 @@ use crate::engine::read::erased::erased_by;
 use crate::engine::read::view::View;
 
 impl Draft {
-    /// Stages `id` as the state `from` has it: that very version with its own origin, or its removal. Returns whether that
-    /// changes something.
+    /// Stages `id` as the state `from` has it: the same version with its own origin, or its removal. Returns whether
+    /// this changes the draft's state.
     ///
     /// # Errors
-    /// `InvalidInput` if `from` is a state of another memory; `Denied` (code `less_trusted`) if the writer is not trusted and
-    /// what goes or comes is more trusted; `Corrupt` or `Io` if an object cannot be read. That a parent is
-    /// there, the commit checks.
+    /// `InvalidInput` if `from` is a state of another memory. `Denied` (code `less_trusted`) if the writer is untrusted
+    /// and either version is more trusted. `Corrupt` or `Io` if an object cannot be read. The commit checks that the
+    /// parent exists.
     ///
     /// ```
     /// use treering::{Id, Kind, Memory, NewObject, Writer};
@@ -43,8 +43,10 @@ impl Draft {
     /// ```
     pub fn restore(&mut self, id: &Id, from: &View) -> Result<bool> {
         if !Arc::ptr_eq(&self.base().source, &from.source) {
-            return Err(Error::invalid("the state to restore from is of another memory")
-                .with_code(ErrorCode::ForeignView));
+            return Err(
+                Error::invalid("the state to restore from belongs to another memory")
+                    .with_code(ErrorCode::ForeignView),
+            );
         }
         let now = self.digest(id)?;
         match from.get(id)? {
@@ -61,12 +63,12 @@ impl Draft {
         }
     }
 
-    /// Stages a version of `id` that history keeps: that very version with its own origin. Returns whether that changes
-    /// something.
+    /// Stages a version of `id` that history keeps, with its own origin. Returns whether this changes the draft's
+    /// state.
     ///
     /// # Errors
-    /// `NotFound` if there is no such version of `id`, with the code `erased` or `lost` if there once was one of that digest;
-    /// else as [`Self::restore`].
+    /// `NotFound` if `id` has no such version, with the code `erased` or `lost` if a version of that digest once
+    /// existed; else as [`Self::restore`].
     pub(crate) fn restore_version(&mut self, id: &Id, version: ObjectDigest) -> Result<bool> {
         let store = self.base().source.opened.store();
         let found = store.records.find_object(version)?.map(|(_, object)| object);
@@ -95,8 +97,8 @@ impl Draft {
         check_return(self.writer().trust, now.as_ref(), then)
     }
 
-    /// Stages `id` and everything below it as the state `from` has it: what is below it only now is removed. Returns how
-    /// many objects that changes.
+    /// Stages `id` and everything below it as the state `from` has it; removes objects that are below it only now.
+    /// Returns the number of changed objects.
     ///
     /// # Errors
     /// As [`Self::restore`].

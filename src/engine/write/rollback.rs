@@ -1,17 +1,17 @@
-//! Going back: rollback of the whole store, undo and redo of a lane's own commits.
+//! Rollback of the whole store, and undo and redo of a lane's own commits.
 //!
-//! Each is a new commit, so each can be undone. A batch that brings back a kept state holds only its target.
+//! Each is a new commit, so each can be undone. A batch that restores a kept state contains only its commit and target.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Limits
-//! - A rollback to a state with an erased version restores its placeholder, in the place of the id's present
-//!   version.
+//! - A rollback to a state with an erased version restores its placeholder instead of the id's present version.
 //!
 //! # Invariants
-//! - ROL-1: rolling back twice to one commit gives one root, whatever happened in between.
-//! - ROL-2: undo and redo touch only the ids of the commit they reverse, all that are not yet as they will be, or nothing at all.
+//! - ROL-1: two rollbacks to one commit give one root, whatever happened in between.
+//! - ROL-2: undo and redo touch only ids of the commit that they reverse. They set every one that differs from its
+//!   target version, or none.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -38,30 +38,30 @@ use crate::engine::read::revision::{self, Revision};
 use crate::engine::read::state::State;
 use crate::engine::read::view::{CommitInfo, View};
 
-/// The hint where a lane cannot undo any further.
-const OTHERWISE: &str = "`restore REV ID` brings back single objects, `rollback REV` a whole state";
+/// The hint for a lane that cannot undo any further.
+const OTHERWISE: &str = "`restore REV ID` restores single objects, `rollback REV` a whole state";
 
 /// The preview of an undo or redo.
 #[derive(Clone)]
 pub struct Reversing {
-    /// The commit that it would reverse, or do again.
+    /// The commit that the operation would reverse or redo.
     pub target: CommitInfo,
-    /// A state in which the changed ids are as they would be; other ids may differ.
+    /// A state in which the changed ids have their resulting versions; other ids may differ.
     pub state: View,
     /// The changes, sorted by id.
     pub changes: Vec<Change>,
 }
 
-/// The reversals that an undo or redo is made of.
+/// The reversals of an undo or redo.
 struct Plan {
     target: Arc<CommitEntry>,
-    /// The commit that has the ids as they will be.
+    /// The commit in which the ids have their resulting versions.
     to_commit: Arc<CommitEntry>,
     to: State,
     reversals: BTreeMap<KeyPath, Reversal>,
 }
 
-/// One id that an undo or redo sets to what it was.
+/// One id that an undo or redo sets to an earlier version.
 struct Reversal {
     now: Option<Entry>,
     then: Option<Entry>,
@@ -78,7 +78,7 @@ impl Inner {
                 *lanes.entry(commit.lane().to_owned()).or_default() += 1;
             }
         }
-        // A thinned commit no longer tells its lane.
+        // The lane of a thinned commit is unknown.
         let thinned = |gap: &Gap| (gap.first + gap.count).saturating_sub(gap.first.max(target.seq() + 1));
         let thinned: u64 = store.gaps().iter().map(thinned).sum();
         if all || (lanes.is_empty() && thinned == 0) {
@@ -89,7 +89,7 @@ impl Inner {
             format!("{what} ({commits})")
         };
         let named = lanes.iter().map(|(lane, commits)| (lane.as_str(), *commits));
-        let unknown = (thinned > 0).then_some(("whoever made those that were thinned", thinned));
+        let unknown = (thinned > 0).then_some(("the unknown lanes of thinned commits", thinned));
         let named: Vec<_> = named.chain(unknown).map(counted).collect();
         Err(Error::conflict(format!(
             "other lanes committed since seq:{}: {}",
@@ -114,7 +114,7 @@ impl Inner {
             return Err(
                 Error::conflict(format!("the head moved to seq:{} meanwhile", head.seq()))
                     .with_code(ErrorCode::HeadMoved)
-                    .with_hint("look at what came in (`log`, `diff`), then try again"),
+                    .with_hint("look at the new commits (`log`, `diff`), then try again"),
             );
         }
         self.check_lanes(target, all, writer)?;
@@ -136,7 +136,7 @@ impl Inner {
         self.commit_state(writing, &head, trie, BatchBuilder::new(), &note)
     }
 
-    /// Commits a state that is a kept one (nothing in `batch`) or comes from the batch's links and unlinks.
+    /// Commits a state that history keeps (then `batch` is empty) or that the links and unlinks of the batch produce.
     fn commit_state(
         &self,
         writing: &mut LogHandle,
@@ -178,7 +178,7 @@ impl Inner {
         writer: &Writer,
     ) -> Result<Plan> {
         let (target, before) = to_reverse(store, op, writer)?;
-        // Undo goes from the commit's state to its parent's, redo the other way.
+        // Undo leads from the commit's state to its parent's, redo the other way.
         let (from, to) = if op == Op::UNDO {
             (&target, &before)
         } else {
@@ -191,7 +191,7 @@ impl Inner {
         for change in from.diff(&to, &from.nodes_with(&to)) {
             let TrieChange { key, old, new } = change?;
             let now = head.entry_at(&key)?;
-            // The id is in the target version already, for example because it was erased.
+            // The id already has its target version, for example because it was erased.
             if digest(now) == digest(new) {
                 continue;
             }
@@ -203,7 +203,7 @@ impl Inner {
                 obstacles.add_changed(head, &[now, old, new])?;
             }
         }
-        // ROL-2: all of them or none.
+        // ROL-2: all ids or none.
         obstacles.check(store, target.seq())?;
         self.check_reversals(head, &reversals)?;
         Ok(Plan {
@@ -251,17 +251,17 @@ impl Inner {
         };
         let children = || self.children(head.clone());
         tree.check(children).map_err(|error| {
-            // A read error is no conflict with later changes.
+            // A read error is not a conflict with later changes.
             if error.kind() != ErrorKind::InvalidInput {
                 return error;
             }
             let ids = error.ids().to_vec();
-            Error::conflict(format!("later changes stand on this one: {error}")).with_ids(ids)
+            Error::conflict(format!("later changes depend on this one: {error}")).with_ids(ids)
         })
     }
 }
 
-/// A rollback that is planned: brings back the whole state of a commit, as a new commit.
+/// A planned rollback: restores the whole state of a commit, as a new commit.
 ///
 /// ```
 /// use treering::{Id, Kind, Memory, NewObject, Writer};
@@ -307,21 +307,22 @@ impl<'a> Rollback<'a> {
         }
     }
 
-    /// Rolls back the work of every lane, and not only of the writer's own.
+    /// Rolls back the work of every lane, not only of the writer's own.
     pub fn across_lanes(mut self) -> Self {
         self.across_lanes = true;
         self
     }
 
-    /// Commits the rollback. Costs one sync, whatever it brings back.
+    /// Commits the rollback. Costs one sync, for any size of state.
     ///
     /// # Errors
-    /// `NotFound`: there is no such commit. `Conflict`: other lanes committed since, which it lists, or thinned commits hide
-    /// their lanes, unless [`Self::across_lanes`]; or the head moved during the call. `Denied` (code `less_trusted`): an
-    /// untrusted writer would replace or bring back an object that is more trusted. As [`Memory::commit`](crate::Memory::commit).
+    /// `NotFound` if there is no such commit. `Conflict`, unless [`Self::across_lanes`], if other lanes committed
+    /// since, listing those commits, or if commits since were thinned, so their lanes are unknown. `Conflict` if the
+    /// head moved during the call. `Denied` (code `less_trusted`) if an untrusted writer would replace or restore a
+    /// more trusted object. Else as [`Memory::commit`](crate::Memory::commit).
     ///
     /// # Durability
-    /// As a commit.
+    /// As for a commit.
     pub fn by(&self, writer: &Writer) -> Result<Committed> {
         let inner = self.inner;
         inner.opened().check_writable()?;
@@ -331,7 +332,7 @@ impl<'a> Rollback<'a> {
         inner.write(|writing| inner.rollback_to(writing, &target, expected, self.across_lanes, writer))
     }
 
-    /// The commit whose state would come back, and how much would change. Changes nothing.
+    /// Returns the commit whose state would be restored, and the counts of changes. Changes nothing.
     ///
     /// # Errors
     /// As [`Self::by`].
@@ -344,7 +345,7 @@ impl<'a> Rollback<'a> {
     }
 }
 
-/// Whether the writer may set an id from one version to another.
+/// Checks whether the writer may set an id from one version to another.
 fn check_change(state: &State, writer: &Writer, now: Option<Entry>, then: Option<Entry>) -> Result<()> {
     // A trusted writer needs no permission, so no version is read.
     if writer.trust.is_trusted() {
@@ -358,16 +359,16 @@ fn check_change(state: &State, writer: &Writer, now: Option<Entry>, then: Option
 /// The obstacles to a reversal.
 #[derive(Default)]
 struct Obstacles {
-    /// Ids that somebody has changed since.
+    /// Ids that other commits have changed since.
     changed: Vec<String>,
-    /// An erased version, which cannot come back.
+    /// An erased version, which cannot be restored.
     erased: Option<Object>,
 }
 
 impl Obstacles {
-    /// Looks at the version that an id would get.
+    /// Records the version that an id would get if it was erased.
     fn add_erased(&mut self, head: &State, then: Option<Entry>) -> Result<()> {
-        // Most stores have nothing erased, and no version is read for that.
+        // Most stores have no erased version, so this reads none.
         if head.store.records.erased() == 0 {
             return Ok(());
         }
@@ -377,7 +378,7 @@ impl Obstacles {
         Ok(())
     }
 
-    /// Adds the id that has these versions, by the first one that still says it.
+    /// Adds the id of these versions, from the first one that still contains it.
     fn add_changed(&mut self, head: &State, versions: &[Option<Entry>]) -> Result<()> {
         for entry in versions.iter().flatten() {
             let object = head.load(entry)?;
@@ -416,7 +417,7 @@ impl Obstacles {
     }
 }
 
-/// The commit to undo or redo, and the one before it.
+/// Returns the commit to undo or redo, and the commit before it.
 fn to_reverse(store: &Store, op: &str, writer: &Writer) -> Result<(Arc<CommitEntry>, Arc<CommitEntry>)> {
     let lane = writer.lane();
     let (found, code) = if op == Op::UNDO {
@@ -429,7 +430,7 @@ fn to_reverse(store: &Store, op: &str, writer: &Writer) -> Result<(Arc<CommitEnt
             .with_code(code)
             .with_hint("--session or --actor choose the lane; `log` shows whose commits there are"));
     };
-    // Against any other commit than its parent, it would look as if it had changed what thinned ones did.
+    // Compared with another commit than its parent, it would seem to include the changes of thinned commits.
     match store.before(&target)? {
         Some(before) if target.commit.parents.first() == Some(&before.digest) => Ok((target, before)),
         _ => {
@@ -438,12 +439,12 @@ fn to_reverse(store: &Store, op: &str, writer: &Writer) -> Result<(Arc<CommitEnt
                 "seq:{seq} cannot be reversed: the commit before it was thinned, so what it changed is not known"
             ))
             .with_code(code)
-            .with_hint("`restore REV ID` brings back single objects from a kept state, `rollback REV` a whole one"))
+            .with_hint("`restore REV ID` restores single objects from a kept state, `rollback REV` the whole state"))
         }
     }
 }
 
-/// The head's state with the reversals, and the records for it: none if that is a kept state.
+/// Returns the head's state with the reversals, and the records for it: none if history keeps that state.
 fn reversed(head: &State, reversals: &BTreeMap<KeyPath, Reversal>) -> Result<(Trie, BatchBuilder)> {
     let store = &*head.store;
     let mut trie = head.trie.clone();
@@ -492,7 +493,7 @@ impl Inner {
         })
     }
 
-    /// Undoes or redoes.
+    /// Undoes or redoes a commit; `op` selects which.
     pub(crate) fn undo_or_redo(&self, op: &'static str, writer: &Writer) -> Result<Committed> {
         self.opened().check_writable()?;
         writer.check()?;

@@ -1,6 +1,6 @@
-//! Snapshots: names for commits, by hand or automatic in a ring for each lane.
+//! Snapshots: names for commits, chosen by the writer or automatic in a ring for each lane.
 //!
-//! A snapshot is one small record whatever the state holds.
+//! A snapshot is one small record, however large the state is.
 //!
 //! # Layer
 //! L5.
@@ -21,25 +21,25 @@ use crate::engine::opened::done_anyway;
 /// A snapshot.
 #[derive(Clone, Debug)]
 pub struct SnapshotInfo {
-    /// Its name; an automatic one has a name too.
+    /// Its name; an automatic snapshot has a name too.
     pub name: String,
-    /// Its place in its lane's ring, 0 the newest; `None` if it was named by hand.
+    /// Its place in the ring of its lane, 0 is the newest; `None` if the writer named it.
     pub index: Option<usize>,
-    /// The lane whose ring it is in.
+    /// The lane of its ring.
     pub lane: Option<String>,
-    /// The commit it names.
+    /// The commit that it names.
     pub commit: CommitDigest,
     /// The state of that commit.
     pub root: Root,
-    /// The number of that commit.
+    /// The seq of that commit.
     pub seq: u64,
-    /// When it was taken.
+    /// The time at which it was made.
     pub time: Time,
-    /// The actor who took it.
+    /// The actor who made it.
     pub actor: Option<String>,
-    /// In which session.
+    /// The session.
     pub session: Option<String>,
-    /// Why.
+    /// The reason.
     pub reason: Option<String>,
 }
 
@@ -49,20 +49,20 @@ pub struct SnapshotInfo {
 pub struct ReferenceInfo {
     /// Class and rest, as in `snapshots/before-lunch` or `rejected/17`.
     pub name: String,
-    /// The commit it names, or for drafts and rejected changes the one they are based on.
+    /// The commit that it names; for drafts and rejected changes, their base.
     pub commit: Option<CommitDigest>,
-    /// When it was made.
+    /// The time at which it was made.
     pub time: Time,
     /// The actor who made it.
     pub actor: Option<String>,
-    /// In which session.
+    /// The session.
     pub session: Option<String>,
-    /// Why.
+    /// The reason.
     pub reason: Option<String>,
 }
 
 impl Inner {
-    /// `None` if what it names is no commit of this history.
+    /// Returns `None` if the reference names no commit of this history.
     fn snapshot_info(&self, store: &Store, reference: &Reference) -> Result<Option<SnapshotInfo>> {
         let target = reference.commit.map(|commit| store.by_digest(commit));
         let Some(target) = target.transpose()?.flatten() else {
@@ -88,7 +88,7 @@ impl Inner {
         }))
     }
 
-    /// A reference as `writer` makes it now.
+    /// Makes a reference of `writer` at the current time.
     pub(crate) fn reference(
         &self,
         batch: &mut BatchBuilder,
@@ -137,7 +137,7 @@ impl Inner {
             Some(name) => {
                 let name = ReferenceName::of(ReferenceClass::Snapshots, name)?;
                 if self.store().references().get(&name).is_some() {
-                    let taken = format!("there is a snapshot named '{}' already", name.rest());
+                    let taken = format!("a snapshot named '{}' already exists", name.rest());
                     return Err(Error::invalid(taken)
                         .with_code(ErrorCode::NameTaken)
                         .with_hint("choose another name, or delete that one: `snapshot --delete NAME`"));
@@ -153,15 +153,15 @@ impl Inner {
             }
         };
         self.write_references(writing, batch, &head)?;
-        // The writer's mutex is still held: no thread of this process can have dropped it from the ring.
+        // This thread still holds the writer's mutex, so no other thread can have dropped the snapshot from the ring.
         let store = self.store();
         let taken = store.references().get(&name).map(|entry| entry.reference.clone());
         let info = taken.map(|reference| self.snapshot_info(&store, &reference));
         let info = info.transpose().map_err(done_anyway)?.flatten();
-        info.ok_or_else(|| Error::internal("the snapshot just taken is not there"))
+        info.ok_or_else(|| Error::internal("the new snapshot is missing"))
     }
 
-    /// Writes that a reference is gone.
+    /// Writes the deletion of a reference.
     pub(crate) fn drop_reference(
         &self,
         writing: &mut LogHandle,
@@ -176,10 +176,8 @@ impl Inner {
     }
 
     fn drop_snapshot(&self, writing: &mut LogHandle, name: &str, writer: &Writer) -> Result<SnapshotInfo> {
-        let none = || {
-            Error::not_found(format!("there is no snapshot named '{name}'"))
-                .with_hint("`snapshots` lists them")
-        };
+        let none =
+            || Error::not_found(format!("no snapshot is named '{name}'")).with_hint("`snapshots` lists them");
         let full = ReferenceName::of(ReferenceClass::Snapshots, name).map_err(|_| none())?;
         let store = self.store();
         let reference = store.references().get(&full).map(|entry| entry.reference.clone());
@@ -191,7 +189,7 @@ impl Inner {
     }
 }
 
-/// The references, newest first.
+/// Returns the references, newest first.
 fn newest_references(store: &Store) -> Vec<Reference> {
     let references = store.references();
     let mut entries: Vec<_> = references.iter().collect();

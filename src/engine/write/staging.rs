@@ -1,10 +1,10 @@
-//! From staged changes to records and the state they make.
+//! Converts staged changes to records and the resulting state.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Invariants
-//! - STG-1: a batch holds no version and no content that history has already, and none twice.
+//! - STG-1: a batch contains no version and no content that history already has, and each at most once.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -16,15 +16,15 @@ use crate::trie::{Entry, NodeSource, Trie};
 
 use super::draft::{StagedChange, StagedObject};
 
-/// Whether the versions of a batch become part of the state, or are only kept.
+/// Whether the versions of a batch become part of the state, or are only kept in history.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keep {
     Linked,
     Unlinked,
 }
 
-/// Adds the records of `past` and of `changes` to the batch and edits the trie, whose nodes are in `nodes`; returns what
-/// the object records hold.
+/// Adds the records of `past` and of `changes` to the batch, and edits the trie, whose nodes are in `nodes`. Returns
+/// the content of the object records.
 pub(crate) fn add_changes<'a>(
     store: &Store,
     nodes: &dyn NodeSource,
@@ -65,9 +65,9 @@ pub(crate) fn add_changes<'a>(
             continue;
         };
         let digest = staged.object.digest();
-        // Also that of a known version: it may have been erased.
+        // Adds the content of a known version too: it may have been erased.
         add_content(batch, staged)?;
-        // Place and number of the first commit are set when the batch is taken in.
+        // The store sets the place and the seq of the first commit when it applies the batch.
         trie.insert(
             Entry {
                 key: *key,
@@ -91,10 +91,10 @@ pub(crate) fn add_changes<'a>(
     Ok(objects)
 }
 
-/// Adds link and unlink records, each no longer than a record may be.
+/// Adds link and unlink records, each within the limit of a record.
 pub(crate) fn add_links(batch: &mut BatchBuilder, links: &[u8], unlinks: &[u8]) {
     for (kind, bytes) in [(RecordKind::Link, links), (RecordKind::Unlink, unlinks)] {
-        // The length of an entry of either kind divides the limit.
+        // The limit is a multiple of the length of an entry of either kind.
         for part in bytes.chunks(BODY_BYTES_MAX) {
             batch.add(kind, 0, part);
         }

@@ -1,13 +1,13 @@
 //! The tree of parents: every parent exists, no object is its own ancestor, and no removal leaves children behind.
 //!
-//! Checked on the state that a commit would make, after other writers' commits are in it.
+//! The check uses the state that a commit would make, with other writers' commits in it.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Invariants
 //! - TRE-1: in every committed state each parent exists.
-//! - TRE-2: in every committed state following parents ends.
+//! - TRE-2: in every committed state every chain of parents ends.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -18,12 +18,12 @@ use crate::object::Id;
 use crate::engine::read::children::Children;
 use crate::engine::read::state::State;
 
-/// A version's new parent, or its removal, as a commit would make it.
+/// A version's new parent, or its removal, after a commit.
 #[derive(Clone)]
 pub(crate) enum Placement {
-    /// The id exists afterwards, with this parent; `moved` if it had another one, or did not exist.
+    /// The id exists afterwards, with this parent; `moved` if it is new or had another parent.
     Under { parent: Option<Id>, moved: bool },
-    /// The id is gone afterwards.
+    /// The id does not exist afterwards.
     Gone,
 }
 
@@ -36,10 +36,10 @@ pub(crate) struct Tree<'a> {
 impl Tree<'_> {
     /// Checks TRE-1 and TRE-2 for the state after the commit.
     ///
-    /// `children` gives those of the state before; it is asked for only if something is removed.
+    /// `children` returns the children in the state before; it is called only if an id is removed.
     ///
     /// # Errors
-    /// `InvalidInput` naming the ids concerned.
+    /// `InvalidInput`, naming the affected ids.
     pub(crate) fn check<'b>(&self, children: impl FnOnce() -> Result<Children<'b>>) -> Result<()> {
         for (id, placement) in self.placed.values() {
             if let Placement::Under {
@@ -95,7 +95,7 @@ impl Tree<'_> {
         let Some(first) = gone.next() else { return Ok(()) };
         let children = children()?;
         for (id, _) in std::iter::once(first).chain(gone) {
-            // Children that this commit places elsewhere were checked with their new parent.
+            // The check of the new parent covers children that this commit moves elsewhere.
             let left = children.of(id)?;
             let left: Vec<_> = left
                 .filter(|child| !self.placed.contains_key(&self.key(child)))
@@ -115,8 +115,8 @@ impl Tree<'_> {
         Ok(())
     }
 
-    /// A cycle goes through an id that got another parent: walk up from each of these. Skipped is only a new id whose
-    /// parent stays: nobody was below it before, so a cycle through it has another id that got a parent, and that is walked.
+    /// Walks up from each id that got another parent, since every cycle contains one. Skips a new id with an unchanged
+    /// parent: a cycle through it contains another id with a new parent, which the walk covers.
     fn check_cycles(&self) -> Result<()> {
         let mut ends = HashSet::new();
         for (key, (id, placement)) in self.placed {

@@ -24,20 +24,20 @@ use crate::store::lane_of;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Writer {
-    /// The person, agent or program.
+    /// The person, agent or program that writes.
     pub actor: Option<String>,
     /// The session that the work belongs to.
     pub session: Option<String>,
     /// The source of the written information, such as a URL.
     pub source: Option<String>,
-    /// The class of the writer: the highest origin its objects can get.
+    /// The class of the writer: the highest origin that its objects can get.
     pub trust: Origin,
     /// The reason, for the audit log.
     pub reason: Option<String>,
 }
 
 impl Writer {
-    /// A writer of the class `trust`, without a name.
+    /// Makes a writer of the class `trust`, without a name.
     pub fn of(trust: Origin) -> Self {
         Self {
             actor: None,
@@ -48,73 +48,74 @@ impl Writer {
         }
     }
 
-    /// The person who owns the memory, without a name. The most trusted class.
+    /// Makes the writer for the person who owns the memory, without a name. The most trusted class.
     pub fn user() -> Self {
         Self::of(Origin::DirectUser)
     }
 
-    /// A person by name. The most trusted class.
+    /// Makes the writer for a person by name. The most trusted class.
     pub fn person(name: impl Into<String>) -> Self {
         Self::user().actor(name)
     }
 
-    /// The program that hosts the agent, by name.
+    /// Makes the writer for the program that hosts the agent, by name.
     pub fn host(name: impl Into<String>) -> Self {
         Self::of(Origin::Host).actor(name)
     }
 
-    /// A model that writes its own words, by name.
+    /// Makes the writer for a model that writes its own words, by name.
     pub fn model(name: impl Into<String>) -> Self {
         Self::of(Origin::Model).actor(name)
     }
 
-    /// A tool that returns text from outside, by name. Its objects are untrusted.
+    /// Makes the writer for a tool that returns external text, by name. Its objects are untrusted.
     pub fn tool(name: impl Into<String>) -> Self {
         Self::of(Origin::ToolExternal).actor(name)
     }
 
-    /// A tool that reads only internal data, by name. Its objects are trusted.
+    /// Makes the writer for a tool that reads only internal data, by name. Its objects are trusted.
     pub fn internal_tool(name: impl Into<String>) -> Self {
         Self::of(Origin::ToolInternal).actor(name)
     }
 
-    /// The same writer as `actor`.
+    /// Sets the actor.
     #[must_use]
     pub fn actor(mut self, actor: impl Into<String>) -> Self {
         self.actor = Some(actor.into());
         self
     }
 
-    /// The same writer in `session`.
+    /// Sets the session.
     #[must_use]
     pub fn session(mut self, session: impl Into<String>) -> Self {
         self.session = Some(session.into());
         self
     }
 
-    /// The same writer with a reason.
+    /// Sets the reason.
     #[must_use]
     pub fn reason(mut self, reason: impl Into<String>) -> Self {
         self.reason = Some(reason.into());
         self
     }
 
-    /// The same writer with the source of what it writes, such as a URL or a file.
+    /// Sets the source of the written information, such as a URL or a file.
     #[must_use]
     pub fn source(mut self, source: impl Into<String>) -> Self {
         self.source = Some(source.into());
         self
     }
 
-    /// The lane of the writer: its session, else its actor, else `default`. Undo, redo and the ring of snapshots are per lane.
+    /// Returns the lane of the writer: its session, else its actor, else `default`. Each lane has its own undo, redo
+    /// and ring of snapshots.
     pub fn lane(&self) -> &str {
         lane_of(self.session.as_deref(), self.actor.as_deref())
     }
 
-    /// Whether a commit takes these names and texts.
+    /// Checks that a commit accepts these names and texts.
     ///
     /// # Errors
-    /// `InvalidInput`: one is empty or too long.
+    /// `InvalidInput` if one is empty or too long.
     pub(crate) fn check(&self) -> Result<()> {
         for (what, text) in [("actor", &self.actor), ("session", &self.session)] {
             let Some(text) = text else { continue };

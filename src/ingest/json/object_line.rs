@@ -36,13 +36,11 @@ pub(crate) fn object_from_json(json: &Json) -> Result<ObjectLine> {
         .ok_or_else(|| Error::invalid("not a JSON object"))?;
     let missing = |name: &str| {
         Error::invalid(format!("the field `{name}` is missing"))
-            .with_hint("an object is {\"id\": ..., \"kind\": ...} and what else it holds")
+            .with_hint("write an object as {\"id\": ..., \"kind\": ...} with its other fields")
     };
     let fields = Fields::read(map)?;
     if map.get("quoted").is_some_and(|value| !value.is_null()) {
-        return Err(Error::invalid(
-            "the field `quoted` has no meaning in a line of JSON",
-        ));
+        return Err(Error::invalid("the field `quoted` is not allowed in a JSON line"));
     }
     let (id, kind) = (fields.id.clone(), fields.kind.clone());
     let mut object = NewObject::new(

@@ -265,7 +265,7 @@ impl DamagedLog {
         let file = usize::try_from(place.segment())
             .ok()
             .and_then(|index| self.files.get(index));
-        let file = file.ok_or_else(|| Error::internal("a record of another log was asked for"))?;
+        let file = file.ok_or_else(|| Error::internal("the record belongs to another log"))?;
         let found = frame_in(&*file.file, file.seed, place.offset());
         let found = found.map_err(|error| file.cannot_read(error))?;
         let (header, body) = found.map_err(|_| file.changed(place))?;
@@ -288,7 +288,7 @@ impl DamagedLog {
                 }
             }
         }
-        Err(self.nothing("no batch of the log is whole, and the format file is lost"))
+        Err(self.nothing("no batch of the log is complete, and the format file is lost"))
     }
 
     /// Returns the error that nothing can be saved, with the files that were ignored.

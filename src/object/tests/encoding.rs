@@ -8,7 +8,7 @@ use crate::digest::ObjectDigest;
 use crate::testing::generators::Generator;
 use crate::testing::random::SplitMix64;
 
-/// Encodes the values of the accessors, field by field.
+/// Encodes the values that the accessors return, field by field.
 fn encoded_from_accessors(object: &Object) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut writer = FieldWriter::new(&mut bytes, 1);
@@ -99,7 +99,7 @@ fn mutate(random: &mut SplitMix64, bytes: &mut Vec<u8>) {
     }
 }
 
-/// Returns how many of `rounds` mutations `accepts` accepts; `accepts` panics at a second encoding.
+/// Returns how many of `rounds` mutations `accepts` accepts; `accepts` panics if accepted bytes encode differently.
 fn mutations(
     seed: u64,
     rounds: usize,
@@ -244,7 +244,7 @@ fn a_mutated_reference_is_refused_or_is_the_one_encoding_of_another() {
     );
 }
 
-/// Returns the lengths at which a cut leaves a valid encoding: after a field, from the last required one on.
+/// Returns the lengths at which a cut leaves a valid encoding: the ends of the fields from the last required one on.
 fn whole_lengths(bytes: &[u8], last_required: u16) -> Vec<usize> {
     let mut fields = Fields::new(bytes, 1).unwrap();
     let mut length = 1;
@@ -290,7 +290,7 @@ fn every_cut_within_what_must_be_there_is_refused() {
 
 #[test]
 fn a_count_beyond_the_input_is_refused_without_allocating() {
-    // An attribute with a list that claims 4,294,967,295 values and holds none.
+    // An attribute with a list that claims 4,294,967,295 values and has none.
     let attributes = [
         &1_u32.to_le_bytes()[..],
         &1_u32.to_le_bytes(),

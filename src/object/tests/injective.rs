@@ -96,7 +96,7 @@ fn object_of(slots: &[String; SLOTS]) -> Option<NewObject> {
     Some(new)
 }
 
-/// Peer systems hash concatenated fields: moving text across a boundary kept their digest.
+/// Peer systems hash fields without separators: moving text across a boundary keeps their digest.
 #[test]
 fn ambiguous_preimages() {
     let mut generator = Generator::tiny(12);
@@ -173,7 +173,7 @@ fn what_looks_alike_has_another_encoding() {
     }
 }
 
-/// The published core left scope and parent out of its digest, so that a fact could change its scope.
+/// An earlier published format left scope and parent out of its digest, so a fact could change its scope unnoticed.
 #[test]
 fn scope_and_parent_are_in_the_digest() {
     let base = fact("a");

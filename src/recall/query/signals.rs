@@ -33,7 +33,7 @@ signals! {
     Answer, "pvq", 0.7, 0.0, "answers a question of another speaker that has the words";
     Previous, "pv", 0.1, 0.1, "the message before has the words";
     Next, "nx", 0.2, 0.1, "the message after has the words";
-    PreviousTwo, "pv2", 0.25, 0.0, "the message two before has the words";
+    PreviousTwo, "pv2", 0.25, 0.0, "the message before the previous one has the words";
     Context, "ctx", 0.25, 0.0, "five messages around have the words";
     Session, "ses", 0.5, 0.0, "the session has the words";
     Date, "date", 1.6, 0.8, "written at the time in the question";
@@ -46,7 +46,7 @@ signals! {
     Question, "isq", -0.2, 0.0, "is a question itself";
     Short, "len_s", 0.4, 0.0, "is longer than a few terms";
     Long, "len_l", -0.1, -0.1, "is longer than thirty terms";
-    Directive, "dir", 0.0, 0.4, "has the words and is a standing instruction";
+    Directive, "dir", 0.0, 0.4, "has the words and is a lasting instruction";
 }
 
 /// The weight of a vector's cosine, in a conversation and elsewhere; the results hardly change between half and twice

@@ -27,7 +27,7 @@ pub(crate) struct CheckpointFile {
 pub(super) fn damaged(name: &str, offset: u64, cause: Cause) -> Error {
     Error::damaged(Damage::new(name, offset, cause))
         .with_code(ErrorCode::CheckpointDamaged)
-        .with_hint("a checkpoint is derived: remove it, and the log is read instead")
+        .with_hint("a checkpoint is derived: remove it, and Treering reads the log instead")
 }
 
 /// Converts an error about a checkpoint to a finding, at `offset` if the error has no place.
@@ -75,7 +75,7 @@ pub(super) fn next_number(files: &[CheckpointFile]) -> Result<u64> {
     let newest = files.last().map_or(0, |file| file.number);
     newest
         .checked_add(1)
-        .ok_or_else(|| Error::new(ErrorKind::Io, "the checkpoints have used up all numbers"))
+        .ok_or_else(|| Error::new(ErrorKind::Io, "the checkpoints have no numbers left"))
 }
 
 pub(super) fn remove_files(disk: &dyn Disk, files: &[CheckpointFile]) -> Result<usize> {

@@ -157,7 +157,9 @@ fn file_tag(log: LogId, number: u64) -> u64 {
 /// Returns the place of a node at `offset` in the file with this number.
 pub(super) fn node_place(log: LogId, number: u64, offset: u64) -> Result<u64, DecodeError> {
     if offset >> OFFSET_BITS != 0 {
-        return Err(DecodeError::Invalid("it is longer than a checkpoint can be"));
+        return Err(DecodeError::Invalid(
+            "it is longer than the limit of a checkpoint",
+        ));
     }
     Ok(file_tag(log, number) << OFFSET_BITS | offset)
 }
@@ -217,7 +219,9 @@ impl Header {
         }
         let mut reader = Reader::new(covered);
         if reader.bytes(MAGIC.len())? != MAGIC || reader.u32()? != VERSION {
-            return Err(DecodeError::Invalid("it does not start like a checkpoint"));
+            return Err(DecodeError::Invalid(
+                "its first bytes are not those of a checkpoint",
+            ));
         }
         let hash = HashAlgorithm::from_tag(reader.u8()?);
         let hash = hash.ok_or(DecodeError::Invalid("its hash is unknown"))?;
@@ -268,7 +272,7 @@ fn take_sections(reader: &mut Reader<'_>, length: u64) -> Result<[Extent; Sectio
         };
         let fits = extent.offset == next && extent.length <= length.saturating_sub(next);
         if !fits || !rows_fit {
-            return Err(DecodeError::Invalid("a section is at a wrong offset"));
+            return Err(DecodeError::Invalid("a section has a wrong offset"));
         }
         next = extent.end();
         extents[section as usize] = extent;

@@ -252,7 +252,7 @@ impl Checkpoint {
 fn open_head(disk: &dyn Disk, name: &str) -> Result<(Arc<dyn DiskFile>, Header)> {
     let file = disk.open(name, Access::Read).map_err(|error| {
         if error.kind() == std::io::ErrorKind::NotFound {
-            return Error::not_found(format!("there is no {name}")).with_source(error);
+            return Error::not_found(format!("{name} does not exist")).with_source(error);
         }
         Error::io(format!("cannot open {name}"), error)
     })?;

@@ -156,7 +156,7 @@ fn write_file(
         number,
         sections: done
             .try_into()
-            .map_err(|_| Error::internal("a checkpoint has another number of sections"))?,
+            .map_err(|_| Error::internal("the number of sections in a checkpoint is wrong"))?,
         table_sum: crc32c::crc32c(&table),
     };
     file.write_at(0, &header.encode()).map_err(write_error)?;
@@ -264,7 +264,9 @@ fn put_nodes(
     rows: &mut Vec<StateRow>,
 ) -> Result<u64> {
     if !states.is_empty() && source.suite().algorithm() != suite.algorithm() {
-        return Err(Error::invalid("the states are of another hash than the log"));
+        return Err(Error::invalid(
+            "the hash of the states differs from that of the log",
+        ));
     }
     let mut count = 0;
     let mut write = |node: &[u8]| {

@@ -171,7 +171,8 @@ impl Rewriter<'_> {
             return Ok(None);
         };
         let entry = self.store.commit_at(index)?;
-        let entry = entry.ok_or_else(|| Error::internal("a kept commit is not in the line"))?;
+        let entry =
+            entry.ok_or_else(|| Error::internal("a kept commit is missing from the index of commits"))?;
         Ok((entry.batch == batch.number).then_some((index, entry)))
     }
 
@@ -340,7 +341,7 @@ impl Rewriter<'_> {
                             created: old.created,
                             updated: entry.commit.time.as_micros(),
                         },
-                        (None, None) => return Err(Error::internal("a difference with neither side")),
+                        (None, None) => return Err(Error::internal("a difference has neither side")),
                     };
                     map_record.encode(&mut bytes);
                 }
@@ -387,7 +388,7 @@ impl Rewriter<'_> {
 
     fn finish(mut self) -> Result<()> {
         if self.next_kept != self.plan.kept.len() || !self.gap.is_empty() || !self.moved.is_empty() {
-            return Err(Error::internal("a kept commit was not found in the log"));
+            return Err(Error::internal("a kept commit is missing from the log"));
         }
         self.put(BatchBuilder::new())
     }

@@ -83,7 +83,7 @@ impl Salvager<'_> {
         if self.head.is_none() && target.is_empty() && self.output.versions == 0 {
             return Err(self
                 .damaged
-                .nothing("no commit and no object of the store is whole"));
+                .nothing("no commit and no object of the store is complete"));
         }
         if !is_newest {
             self.put_last(target.clone(), root, newest, now)?;
@@ -169,7 +169,8 @@ impl Salvager<'_> {
             )
             .max();
         let time = now.max(Time::from_micros(after.unwrap_or_default()));
-        let reason = "everything that still verified in a damaged store; what could not be read is left out";
+        let reason =
+            "salvage of everything in a damaged store that still verified; unreadable records are omitted";
         let digest = self.damaged.suite().hash_bytes(Domain::Text, reason.as_bytes());
         let mut batch = BatchBuilder::new();
         batch.add(RecordKind::Text, 0, reason.as_bytes());

@@ -161,7 +161,7 @@ impl Index {
             RecordKind::Commit => {
                 let decoded = Commit::decode(&record.body)?;
                 if decoded.seq > SEQ_MAX {
-                    return Err(DecodeError::Invalid("the number of a commit is out of range"));
+                    return Err(DecodeError::Invalid("the seq of a commit is out of range"));
                 }
                 let digest = Commit::hash(&record.body, suite);
                 self.commits.insert(digest, decoded);
@@ -170,7 +170,7 @@ impl Index {
             RecordKind::Gap => {
                 let (first, digests) = gap_digests(&record.body)?;
                 if first > SEQ_MAX {
-                    return Err(DecodeError::Invalid("the number of a commit is out of range"));
+                    return Err(DecodeError::Invalid("the seq of a commit is out of range"));
                 }
                 let digests = digests.iter().copied().map(CommitDigest::from_bytes);
                 self.thinned.extend((first..).zip(digests));

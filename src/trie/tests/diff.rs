@@ -33,7 +33,7 @@ proptest! {
         for step in &before {
             take(step, &mut old, &mut old_model, &NoSource);
         }
-        // Either an edited clone, which shares nodes, or a separate trie, which shares digests at most.
+        // The new trie is an edited clone, which shares nodes, or a separate trie, which shares at most digests.
         let (mut new, mut new_model) =
             if fresh { (Trie::new(), Model::new()) } else { (old.clone(), old_model.clone()) };
         for step in &after {

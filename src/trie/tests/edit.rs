@@ -76,7 +76,8 @@ fn tri_1_ten_thousand_histories_in_two_orders_have_one_root() {
             .collect();
 
         let one = trie_of(model.values().copied());
-        // Another order: with entries that are removed again and values that are replaced, shuffled.
+        // Builds the same map in another order: with entries that are removed again, replaced values, and shuffled
+        // steps.
         let mut steps: Vec<Entry> = model.values().chain(&gone).copied().collect();
         for last in (1..steps.len()).rev() {
             steps.swap(last, random.below(last + 1));
@@ -202,7 +203,7 @@ fn keys_that_share_40_and_252_bits_and_weak_keys() {
     }
 }
 
-/// Takes the steps, then removes every entry.
+/// Applies the steps, then removes every entry.
 fn check_history(steps: &[Step]) {
     let (mut trie, mut model) = (Trie::new(), Model::new());
     for (number, step) in steps.iter().enumerate() {

@@ -73,7 +73,7 @@ fn an_update_under_a_snapshot_costs_less_than_380_bytes() {
 
 #[test]
 fn children_lie_in_boxes_of_their_exact_number() {
-    // A Box<[Child]> has no spare capacity by its type; the risk is a bitmap that disagrees with it.
+    // By its type, a `Box<[Child]>` has no spare capacity. The risk is a bitmap that disagrees with it.
     let mut random = Random::new(10);
     let all = random.entries(500);
     let mut trie = trie_of(all.iter().copied());

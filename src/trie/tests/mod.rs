@@ -133,7 +133,7 @@ enum Step {
     Remove(KeyPath),
 }
 
-/// Generates keys that part at level 0, 1, 10 or 63. The pool is small, so histories repeat keys.
+/// Generates keys that differ first at level 0, 1, 10 or 63. The pool is small, so histories repeat keys.
 fn key_path() -> impl Strategy<Value = KeyPath> {
     (0..4_usize, 0..4_u8, 0..4_u8).prop_map(|(place, one, two)| {
         let mut path = [0x5a; 32];
@@ -156,7 +156,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![3 => entry().prop_map(Step::Insert), 2 => key_path().prop_map(Step::Remove)]
 }
 
-/// Takes a step in the trie and in its model, and compares both answers.
+/// Applies a step to the trie and its model, and compares both results.
 fn take(step: &Step, trie: &mut Trie, model: &mut Model, source: &dyn NodeSource) {
     match step {
         Step::Insert(entry) => {

@@ -64,7 +64,7 @@ fn a_proof_is_of_one_key_one_root_and_one_hash() {
     let good = root(&trie);
     for pair in all.windows(2) {
         let proof = prove(&trie, &pair[0].key);
-        // The proof shows nothing about a neighbour.
+        // The proof shows nothing about a neighbouring key.
         assert!(verify(&proof, &good, &pair[1].key).is_err());
         assert_eq!(
             verify(&proof, &random.bytes(), &pair[0].key),
@@ -111,7 +111,8 @@ fn samples() -> Vec<(Proof, [u8; 32], KeyPath)> {
     samples
 }
 
-/// Asserts that a changed encoding proves nothing else. If it proves the same, it must be the same proof.
+/// Asserts that a changed encoding proves no other statement. If it proves the same statement, it must be the same
+/// proof.
 fn assert_rejected(bytes: &[u8], sample: &(Proof, [u8; 32], KeyPath)) {
     let (proof, root, key) = sample;
     if let Ok(changed) = Proof::decode(bytes) {
@@ -130,7 +131,7 @@ fn prf_1_two_hundred_thousand_changed_proofs_are_rejected() {
         assert!(verify(&sample.0, &sample.1, &sample.2).is_ok());
         let good = sample.0.encode();
         for at in 0..good.len() {
-            // Every byte: one bit, all bits, and another random value.
+            // Changes every byte in three ways: one bit, all bits, and to another random value.
             for change in [1 << random.below(8), 0xff, 1 + random.below(255) as u8] {
                 let mut bytes = good.clone();
                 bytes[at] ^= change;
@@ -147,7 +148,7 @@ fn prf_1_two_hundred_thousand_changed_proofs_are_rejected() {
         }
     }
     while tried < 200_000 {
-        // Two or three random bytes at once, moved ranges, and ranges of another proof.
+        // Changes two or three random bytes at once, moves ranges, and copies ranges of another proof.
         let sample = &samples[random.below(samples.len())];
         let good = sample.0.encode();
         let mut bytes = good.clone();
@@ -233,8 +234,8 @@ fn swapped_siblings_levels_and_ends_are_rejected() {
     }
 }
 
-/// The preimage of a branch with two children is as long as that of two leaves. With one domain for both, a leaf could
-/// pass as a branch.
+/// The preimage of a branch with two children is as long as the preimage of two leaves. With one domain for both, a
+/// leaf could pass as a branch.
 #[test]
 fn a_leaf_does_not_pass_as_a_branch_nor_a_branch_as_a_leaf() {
     let mut random = Random::new(61);
@@ -292,7 +293,7 @@ fn shapes_that_no_trie_has_are_rejected_even_under_their_own_root() {
         let lie = proof(vec![level(bit(0), count, vec![])], leaf);
         assert_eq!(verify(&lie, &root, &one.key), Err(ProofError::Count { level: 0 }));
     }
-    // Two leaves with a claimed count of one, or with too few leaves for the root's branch.
+    // Two leaves with a claimed count of one, or with too few leaves for the branch of the root.
     let (bitmap, other) = (bit(0) | bit(9), digests[1]);
     for count in [0, 1] {
         let root = hasher.branch(0, bitmap, count, &[digests[0], other]);
@@ -322,7 +323,7 @@ fn shapes_that_no_trie_has_are_rejected_even_under_their_own_root() {
         let lie = proof(vec![level(bitmap, count, siblings), below], leaf);
         assert_eq!(verify(&lie, &root, &one.key), Err(ProofError::Count { level: 0 }));
     }
-    // No branch at all before an empty slot; a branch without children.
+    // An empty slot without a branch before it; a branch without children.
     assert_eq!(
         verify(&proof(vec![], Terminal::EmptySlot), &[0; 32], &one.key),
         Err(ProofError::Length)
@@ -335,7 +336,7 @@ fn shapes_that_no_trie_has_are_rejected_even_under_their_own_root() {
         verify(&empty_with_levels, &hasher.empty(), &one.key),
         Err(ProofError::Length)
     );
-    // A leaf that does not share the path: the slot of the key could hold anything.
+    // A leaf outside the path: the slot of the key could contain anything.
     let stray = Entry {
         key: KeyPath::from_bytes([0xff; 32]),
         ..one

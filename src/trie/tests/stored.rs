@@ -33,7 +33,7 @@ impl Storage {
         self.save_all(&[trie])[0]
     }
 
-    /// Replaces its nodes by those of `tries`, whose stored nodes come from its old ones.
+    /// Replaces its nodes by the nodes of `tries`, whose stored nodes come from its old ones.
     pub(super) fn save_all(&mut self, tries: &[&Trie]) -> Vec<StoredNode> {
         let source = Self {
             nodes: std::mem::take(&mut self.nodes),
@@ -134,7 +134,7 @@ proptest! {
     }
 }
 
-/// Reads the entries up to the first error, and the error.
+/// Returns the entries up to the first error, and the error.
 fn read(top: StoredNode, storage: &Storage) -> (Vec<Entry>, Option<Error>) {
     let trie = match Trie::from_stored(top, storage) {
         Ok(trie) => trie,
@@ -194,7 +194,8 @@ fn tri_4_every_damaged_byte_of_a_stored_node_is_found() {
                 let (found, failed) = read(top, &storage);
                 if uncovered {
                     let keys = |all: &[Entry]| all.iter().map(|e| (e.key, e.digest)).collect::<Vec<_>>();
-                    // A wrong place of a branch leads to no node. The caller finds the wrong place of a leaf.
+                    // A wrong place of a branch leads to bytes that are not a node. The caller finds the wrong place of
+                    // a leaf.
                     assert!(
                         failed.is_some() || keys(&found) == keys(&whole),
                         "place {place} byte {at}"
@@ -256,7 +257,7 @@ fn tri_4_what_a_parent_says_of_a_node_is_checked() {
     );
 }
 
-/// Nodes with the expected digest that no trie would write.
+/// Nodes have the expected digest, but no trie would write them.
 #[test]
 fn tri_1_nodes_that_no_trie_has_are_refused_even_under_their_own_digest() {
     let mut random = Random::new(37);

@@ -1,4 +1,4 @@
-//! `debug`: the shell in which the store explains itself, as scripts drive it.
+//! `debug`: the shell that inspects a store, driven by scripts.
 
 mod damage;
 mod live;

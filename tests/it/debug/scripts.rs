@@ -1,4 +1,4 @@
-//! Commands from `-c`, `-f` and standard input: what comes out, and what a failure says and does.
+//! Commands from `-c`, `-f` and standard input: their output, and the messages and exit codes of failures.
 
 use super::story;
 use crate::program::{Folder, bytes_below, text};
@@ -41,7 +41,7 @@ fn a_failure_names_its_line_and_ends_the_script_unless_told_otherwise() {
     let script = "head\nget none\nhead\ndiff\n";
     let ran = folder.feed(&["debug"], script);
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.err.contains("line 2: there is no object 'none'"), "{ran:?}");
+    assert!(ran.err.contains("line 2: no object has the id 'none'"), "{ran:?}");
     assert_eq!(ran.out.matches("commit").count(), 1, "{ran:?}");
     let ran = folder.feed(&["debug", "--keep-going"], script);
     assert_eq!((ran.code, ran.out.matches("commit").count()), (1, 2), "{ran:?}");
@@ -158,7 +158,7 @@ fn standard_input_stays_with_the_shell_whatever_a_verb_is_told() {
             );
         }
     }
-    // Anywhere else it is a word like any other.
+    // At any other position it is an ordinary word.
     let ran = folder.run(&["debug", "--write", "-c", "put - --kind y", "-c", "get -"]);
     assert_eq!(ran.code, 0, "{ran:?}");
 }

@@ -1,5 +1,4 @@
-//! A store with a story whose every digest is known: three sessions, a bad turn and a rollback, by a clock that
-//! the test sets.
+//! A store whose digests are all known: three sessions, a bad turn and a rollback, with a clock that the test sets.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use treering::{
     Clock, Id, Kind, Memory, NewObject, ObjectDigest, Options, Origin, Result, Revision, Time, Value, Writer,
 };
 
-/// A clock that stands until it is told to move on.
+/// A clock that moves only when the test sets it.
 struct Hours(AtomicI64);
 
 impl Clock for Hours {
@@ -24,7 +23,7 @@ struct Story {
     memory: Memory,
 }
 
-/// Tells the story into a new store at `path`.
+/// Writes the story into a new store at `path`.
 pub(super) fn tell(path: &Path) {
     let start: Time = "2026-01-05T09:00:00Z".parse().unwrap();
     let clock = Arc::new(Hours(AtomicI64::new(start.as_micros())));
@@ -61,7 +60,7 @@ impl Story {
         self.clock.0.fetch_add(3_600_000_000, Ordering::Relaxed);
         let mut draft = self.memory.draft(&writer);
         draft.snapshot_before();
-        // The crawler of the night replaces what a person wrote.
+        // The crawler of the night replaces objects of a person.
         draft.authorise(Authorisation::Decided);
         for object in objects {
             draft.put(object).unwrap();

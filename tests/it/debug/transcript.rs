@@ -1,6 +1,6 @@
-//! A session over a store with a story: each question of an owner, and the answer word for word.
+//! A session over the store of the story: each question of its owner, and the exact answer.
 //!
-//! `TREERING_WRITE_TRANSCRIPT=1` writes the answers of this build over the expected ones; read the difference.
+//! `TREERING_WRITE_TRANSCRIPT=1` replaces the expected answers by those of this build; review the difference.
 
 use std::fs;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ pub(super) fn questions() -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
-/// Parts whose bytes are random, or differ with every place and run.
+/// Fields with random bytes, or with bytes that differ between folders and runs.
 const RANDOM: [&str; 7] = [
     "lineage",
     "instance",
@@ -37,7 +37,7 @@ const RANDOM: [&str; 7] = [
     "body checksum",
 ];
 
-/// Random bytes as dots.
+/// Replaces random bytes by dots.
 fn settled(answers: &str, folder: &Folder) -> String {
     let folder = folder.path("").canonicalize().unwrap();
     let folder = folder.to_string_lossy();

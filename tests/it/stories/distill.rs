@@ -1,4 +1,5 @@
-//! distill's context memory: duplicates at the write, recall by fit and freshness within a budget, decay, forget, supersede.
+//! distill's context memory: duplicate checks at the write, recall by relevance and freshness within a budget, decay,
+//! forget, supersede.
 
 use serde_json::Value;
 
@@ -32,7 +33,7 @@ fn what_is_said_twice_is_stored_once() {
     assert_eq!(folder.json(&["head"])["objects"], 1);
 }
 
-/// In that system, an expired row still swallowed the same fact, which recall then could not find.
+/// In that system, a new fact was dropped as a duplicate of an expired one, so recall could not find it.
 #[test]
 fn what_expired_swallows_nothing() {
     let folder = project();
@@ -59,7 +60,7 @@ fn a_superseded_fact_stands_below_its_successor() {
     );
 }
 
-/// There, the budget ended at the first text that did not fit.
+/// In that system, the budget ended at the first text that did not fit.
 #[test]
 fn a_budget_passes_over_what_does_not_fit() {
     let folder = project();
@@ -108,7 +109,7 @@ fn tags_are_filtered_and_forgetting_can_be_taken_back() {
     );
 }
 
-/// There, decay destroyed the text.
+/// In that system, decay destroyed the text.
 #[test]
 fn decay_goes_one_level_a_pass_and_back_to_the_very_bytes() {
     let folder = project();

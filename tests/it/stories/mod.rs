@@ -1,4 +1,4 @@
-//! The systems whose work Treering does, each by its own documented examples, run through the built program.
+//! The systems that Treering replaces, each tested with its own documented examples through the built program.
 
 mod altimate;
 mod distill;
@@ -8,14 +8,14 @@ mod passepartout;
 
 use crate::program::Folder;
 
-/// A folder with a store, in which `tea` is the project.
+/// Returns a folder with a store, in which `tea` is the project.
 fn project() -> Folder {
     let folder = Folder::with_store();
     std::fs::create_dir(folder.path(".git")).unwrap();
     folder
 }
 
-/// A folder whose name is the project's name, for `git` and the like.
+/// Returns the project scope, which is the name of the folder.
 fn project_scope(folder: &Folder) -> String {
     let name = folder.path("").canonicalize().unwrap();
     format!("project:{}", name.file_name().unwrap().to_string_lossy())

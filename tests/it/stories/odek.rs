@@ -1,4 +1,4 @@
-//! odek: facts that are extracted at the end of a session behind a trust gate, fact files, and no lost concurrent writes.
+//! odek: facts extracted at the end of a session behind a trust gate, fact files, and no lost concurrent writes.
 
 use serde_json::Value;
 
@@ -86,7 +86,7 @@ fn nothing_is_learned_of_an_untrusted_or_short_session() {
     assert_eq!(fates(&told), ["quarantined", "quarantined"]);
     assert!(text(&told["held"]).starts_with("rejected/"));
     assert_eq!(facts(&folder), 0);
-    // Its episode is kept with its trust class.
+    // The episode is kept with its own trust class.
     let episode = folder.json(&["get", "episode/s1"]);
     assert_ne!(episode["origin"], "model");
     folder.json(&[

@@ -1,5 +1,5 @@
-//! The memory core of Passepartout: objects with Merkle hashes, history, snapshots, rollback, Org trees. Each of its latent
-//! defects is a test here.
+//! The memory core of Passepartout: objects with Merkle hashes, history, snapshots, rollback, Org trees. A test covers
+//! each of its latent defects.
 
 use serde_json::Value;
 
@@ -39,7 +39,8 @@ fn an_ingested_tree_is_found_by_the_ids_in_it() {
         (text(&tea["parent"]), text(&tea["content"]).trim().to_owned()),
         ("plan".into(), "Buy green tea.".into())
     );
-    // Nodes without an id get one each, however many come in one second, and the same ones again.
+    // Each node without an id gets its own id, even if many arrive in one second. Ingesting them again gives the same
+    // ids.
     let objects = folder.json(&["head"])["objects"].clone();
     assert_eq!(objects, told["objects"]);
     assert_eq!(objects, 5);
@@ -157,7 +158,7 @@ fn a_file_that_does_not_load_is_an_error_and_not_an_empty_memory() {
     );
 }
 
-/// Its files are read, and never evaluated.
+/// The import reads its files and never evaluates them.
 #[test]
 fn memory_snap_is_taken_in_as_data() {
     let folder = super::project();

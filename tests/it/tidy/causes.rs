@@ -1,9 +1,9 @@
-//! Control flow reads causes and codes, which are types, and never a sentence.
+//! Control flow uses causes and codes, which are types, and never a message text.
 
 use super::source::Source;
 use super::{expect_none, expect_one, sources};
 
-/// Fields and methods that hold a sentence for people.
+/// Fields and methods that hold a message text for people.
 const SENTENCES: [&str; 5] = ["message()", ".message", ".what", "hint()", "code().as_str()"];
 /// Methods and operators that compare, search or parse a text.
 const READERS: [&str; 9] = [
@@ -18,7 +18,7 @@ const READERS: [&str; 9] = [
     "!=",
 ];
 
-/// Lines of a normal build that read a sentence.
+/// Returns the lines of a normal build that read a message text.
 fn reads_of_sentences(files: &[Source]) -> Vec<String> {
     let mut violations = Vec::new();
     for file in files {

@@ -1,14 +1,14 @@
-//! Files of a folder that import each other: a reader has to know all of a circle to understand one of its files.
+//! Import cycles between files of a folder: to understand one file of a cycle, a reader has to know all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::source::Source;
 use super::{expect_none, expect_one, sources};
 
-/// Files of the largest circle allowed.
+/// The number of files in the largest allowed cycle.
 const CIRCLE_FILES_MAX: usize = 4;
 
-/// The module of a file, from the crate's root: `src/engine/read/view.rs` is `engine::read::view`.
+/// Returns the module of a file, from the crate's root: `src/engine/read/view.rs` is `engine::read::view`.
 fn module_of(path: &str) -> Vec<String> {
     let path = path.trim_start_matches("src/").trim_end_matches(".rs");
     let path = path.strip_suffix("/mod").unwrap_or(path);
@@ -18,7 +18,7 @@ fn module_of(path: &str) -> Vec<String> {
 /// The modules of the crate, and the re-exports of each.
 struct Modules<'a> {
     files: BTreeMap<Vec<String>, &'a Source>,
-    /// For each module: an exported name, and the path behind it.
+    /// For each module, the exported names and the paths of their targets.
     exports: BTreeMap<Vec<String>, BTreeMap<String, Vec<String>>>,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Modules<'a> {
         modules
     }
 
-    /// A path from the crate's root.
+    /// Returns the path from the crate's root.
     fn absolute(&self, module: &[String], path: &[String]) -> Vec<String> {
         let mut whole = match path[0].as_str() {
             "crate" => Vec::new(),
@@ -66,7 +66,7 @@ impl<'a> Modules<'a> {
         whole
     }
 
-    /// The module that defines the target of a path, found through re-exports.
+    /// Returns the module that defines the target of a path, found through re-exports.
     fn owner(&self, path: &[String], depth: usize) -> Option<Vec<String>> {
         let length = (1..=path.len())
             .rev()
@@ -82,7 +82,7 @@ impl<'a> Modules<'a> {
         }
     }
 
-    /// The modules of the same folder that a file imports.
+    /// Returns the modules of the same folder that a file imports.
     fn imports(&self, module: &[String]) -> BTreeSet<Vec<String>> {
         let code = shipped(self.files[module]);
         let imported = uses(&code).into_iter().filter(|(is_public, _)| !is_public);
@@ -98,13 +98,13 @@ impl<'a> Modules<'a> {
     }
 }
 
-/// The code of a normal build.
+/// Returns the code of a normal build.
 fn shipped(file: &Source) -> String {
     let lines: Vec<&str> = file.shipped().map(|(_, line)| line).collect();
     lines.join("\n")
 }
 
-/// The paths of all `use` statements, each with whether it is public.
+/// Returns the paths of all `use` statements, and whether each is public.
 fn uses(code: &str) -> Vec<(bool, Vec<String>)> {
     let mut found = Vec::new();
     for (start, _) in code.match_indices("use ") {
@@ -123,7 +123,7 @@ fn uses(code: &str) -> Vec<(bool, Vec<String>)> {
     found
 }
 
-/// Writes out the paths of a tree of `use`.
+/// Expands the paths of a tree of `use`.
 fn expand(tree: &str, above: &[String], paths: &mut Vec<Vec<String>>) {
     let tree = tree.trim();
     let Some(open) = tree.find('{') else {
@@ -161,7 +161,7 @@ fn expand(tree: &str, above: &[String], paths: &mut Vec<Vec<String>>) {
     }
 }
 
-/// The paths in code outside of `use` statements; the first name may be that of a child module.
+/// Returns the paths in code outside of `use` statements; the first name may be that of a child module.
 fn inline(code: &str) -> Vec<Vec<String>> {
     let mut paths = Vec::new();
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
@@ -182,7 +182,7 @@ fn inline(code: &str) -> Vec<Vec<String>> {
     paths
 }
 
-/// The circles of each folder with more files than `most`.
+/// Returns the cycles of each folder with more files than `most`.
 fn circles(files: &[Source], most: usize) -> Vec<String> {
     let files: Vec<Source> = files
         .iter()

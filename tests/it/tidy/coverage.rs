@@ -1,8 +1,8 @@
-//! docs/coverage.md names tests that are there.
+//! Checks that docs/coverage.md names existing tests.
 
 use super::{all_sources, expect_none, expect_one, root};
 
-/// The tests that a page names: the last cell of each row of its tables.
+/// Returns the tests that a page names: the last cell of each row of its tables.
 fn named(page: &str) -> Vec<&str> {
     let rows = page
         .lines()
@@ -10,7 +10,7 @@ fn named(page: &str) -> Vec<&str> {
     rows.filter_map(|row| Some(row.rsplit_once('`')?.1)).collect()
 }
 
-/// Tests that a page names and no file has. Those of the stories are looked for in their own file.
+/// Returns the tests that a page names and no file contains. Those of the stories must be in their own file.
 fn missing(page: &str, files: &[(String, String)]) -> Vec<String> {
     let is_there = |name: &str| {
         let (story, function) = match name

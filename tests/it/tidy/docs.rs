@@ -1,10 +1,10 @@
-//! Documents have one title, their links lead somewhere, and no test file is left out of the test binary.
+//! Documents have one title and no dead links, and every test file is part of the test binary.
 
 use std::path::Path;
 
 use super::{expect_none, expect_one, files, name_of, root};
 
-/// The lines of a Markdown text that are not in fenced blocks.
+/// Returns the lines of a Markdown text outside of fenced blocks.
 fn prose(text: &str) -> Vec<&str> {
     let mut in_fence = false;
     let mut lines = Vec::new();
@@ -18,7 +18,7 @@ fn prose(text: &str) -> Vec<&str> {
     lines
 }
 
-/// Not exactly one title, or not on the first line.
+/// Returns a violation unless the page has exactly one title, on its first line.
 fn bad_titles(path: &str, text: &str) -> Vec<String> {
     let titles = prose(text).iter().filter(|line| line.starts_with("# ")).count();
     if titles == 1 && text.starts_with("# ") {
@@ -27,7 +27,7 @@ fn bad_titles(path: &str, text: &str) -> Vec<String> {
     vec![format!("{path} has {titles} titles, or not on its first line")]
 }
 
-/// Relative links to nothing; `exists` is asked for paths below the repository.
+/// Returns the relative links without a target; `exists` checks paths below the repository.
 fn dead_links(path: &str, text: &str, exists: impl Fn(&Path) -> bool) -> Vec<String> {
     let folder = Path::new(path).parent().unwrap_or(Path::new(""));
     let mut violations = Vec::new();
@@ -44,7 +44,7 @@ fn dead_links(path: &str, text: &str, exists: impl Fn(&Path) -> bool) -> Vec<Str
     violations
 }
 
-/// Entries of tests/it that main.rs does not declare as modules.
+/// Returns the entries of tests/it that main.rs does not declare as modules.
 fn undeclared<'a>(main: &str, entries: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let is_declared = |name: &str| main.lines().any(|line| line.trim() == format!("mod {name};"));
     let names = entries
@@ -55,7 +55,7 @@ fn undeclared<'a>(main: &str, entries: impl IntoIterator<Item = &'a str>) -> Vec
         .collect()
 }
 
-/// The Markdown files that this repository writes for people.
+/// Returns the Markdown files that this repository writes for people.
 fn pages() -> Vec<(String, String)> {
     let mut paths = vec![root().join("README.md")];
     paths.extend(files("docs", "md"));

@@ -1,11 +1,11 @@
-//! An invariant has a number of its own, and some line of code or test says where it is kept.
+//! Each invariant has a unique number, and a line of code or test names the number.
 
 use std::collections::BTreeMap;
 
 use super::source::Source;
 use super::{all_sources, expect_none, expect_one};
 
-/// The invariant that a line of a header states: `//! - LOG-1: ...`.
+/// Returns the invariant that a line of a header states: `//! - LOG-1: ...`.
 fn stated(line: &str) -> Option<&str> {
     let (id, _) = line.strip_prefix("//! - ")?.split_once(':')?;
     let (letters, number) = id.split_once('-')?;
@@ -25,8 +25,8 @@ fn names(line: &str, id: &str) -> bool {
     })
 }
 
-/// Invariants stated twice, and those that neither code nor a test says it keeps: in a comment, a message, or a name
-/// like `log_1_old_bytes_stay`.
+/// Returns the invariants that are stated twice, or that no code or test names: in a comment, a message, or a name like
+/// `log_1_old_bytes_stay`.
 fn badly_kept(files: &[Source]) -> Vec<String> {
     let mut places: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for file in files {

@@ -1,4 +1,4 @@
-//! A file imports from its own folder and from lower layers only; folders of the same layer are strangers.
+//! A file imports only from its own folder and from lower layers; folders of the same layer do not import each other.
 
 use super::source::{Source, words};
 use super::{expect_none, expect_one, sources};
@@ -25,7 +25,7 @@ const LAYERS: [(&str, u8); 17] = [
 ];
 /// The layer of the program.
 const CLI: u8 = 10;
-/// Modules that compute and do nothing else: they import from layer 0 only.
+/// Modules that only compute: they import from layer 0 only.
 const PURE: [&str; 4] = ["trie", "object", "recall", "scan"];
 
 fn layer_of(module: &str) -> Option<u8> {
@@ -36,7 +36,7 @@ fn layer_of(module: &str) -> Option<u8> {
     found.or((module == "cli").then_some(CLI))
 }
 
-/// The modules that a file is in, from the crate's root.
+/// Returns the modules that contain a file, from the crate's root.
 fn modules_of(path: &str) -> Vec<&str> {
     let path = path
         .trim_start_matches("src/")
@@ -45,7 +45,7 @@ fn modules_of(path: &str) -> Vec<&str> {
     path.split('/').collect()
 }
 
-/// Imports that point upward or sideways.
+/// Returns the imports that point upward or sideways.
 fn wrong_imports(files: &[Source]) -> Vec<String> {
     let mut violations = Vec::new();
     for file in files {
@@ -74,7 +74,7 @@ fn wrong_imports(files: &[Source]) -> Vec<String> {
     violations
 }
 
-/// The top modules that a file names: the line, the module, and whether the line is for tests.
+/// Returns the top modules that a file names: the line, the module, and whether the line is for tests.
 fn imports(file: &Source, depth: usize) -> Vec<(usize, String, bool)> {
     let code = file.code.join("\n");
     let to_root = "super::".repeat(depth);
@@ -87,7 +87,7 @@ fn imports(file: &Source, depth: usize) -> Vec<(usize, String, bool)> {
             }
             let line = code[..start].matches('\n').count();
             for name in first_names(&code[start + prefix.len()..]) {
-                // A block inside a file may say `super` for the file itself.
+                // A block inside a file may use `super` for the file itself.
                 if prefix == "crate::" || layer_of(&name).is_some() {
                     found.push((line + 1, name, file.for_tests[line]));
                 }
@@ -97,7 +97,7 @@ fn imports(file: &Source, depth: usize) -> Vec<(usize, String, bool)> {
     found
 }
 
-/// The first name of a path, or of each path of a group in braces.
+/// Returns the first name of a path, or of each path of a group in braces.
 fn first_names(rest: &str) -> Vec<String> {
     let Some(group) = rest.strip_prefix('{') else {
         return words(rest).next().map(str::to_owned).into_iter().collect();

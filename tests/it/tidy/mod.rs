@@ -19,12 +19,12 @@ use std::path::{Path, PathBuf};
 
 use source::Source;
 
-/// The folder of the repository.
+/// Returns the folder of the repository.
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// All files under `folder` of the repository that end in `.extension`, sorted; none if there is no such folder.
+/// Returns all files under `folder` of the repository with this extension, sorted; none if the folder does not exist.
 fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![root().join(folder)];
@@ -47,7 +47,7 @@ fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The path of a file below the repository, with `/`.
+/// Returns the path of a file below the repository, with `/`.
 fn name_of(path: &Path) -> String {
     path.strip_prefix(root())
         .unwrap()
@@ -56,7 +56,7 @@ fn name_of(path: &Path) -> String {
         .replace('\\', "/")
 }
 
-/// The Rust files under `folder`.
+/// Returns the Rust files under `folder`.
 fn sources(folder: &str) -> Vec<Source> {
     let files = files(folder, "rs");
     assert!(!files.is_empty(), "there are no Rust files in {folder}");
@@ -66,7 +66,7 @@ fn sources(folder: &str) -> Vec<Source> {
         .collect()
 }
 
-/// The crate and its tests.
+/// Returns the files of the crate and its tests.
 fn all_sources() -> Vec<Source> {
     ["src", "tests", "fuzz", "benches"]
         .iter()
@@ -75,7 +75,7 @@ fn all_sources() -> Vec<Source> {
         .collect()
 }
 
-/// Fails with the violations, one a line.
+/// Fails with the list of violations, if there are any.
 #[track_caller]
 fn expect_none(violations: &[String]) {
     assert!(
@@ -86,7 +86,7 @@ fn expect_none(violations: &[String]) {
     );
 }
 
-/// Fails unless there is exactly one violation, and its text holds `part`.
+/// Fails unless there is exactly one violation, and its text contains `part`.
 #[track_caller]
 fn expect_one(violations: &[String], part: &str) {
     assert_eq!(violations.len(), 1, "{violations:?}");

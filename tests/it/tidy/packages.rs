@@ -1,4 +1,4 @@
-//! Dependencies: known bad packages stay out, licences fit, and the library stays small.
+//! Dependencies: known bad packages are refused, licences are compatible, and the library stays small.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -23,7 +23,7 @@ const REFUSED: [&str; 14] = [
     "unsafe-libyaml",
 ];
 
-/// The first versions without a known advisory; a package need not be there.
+/// The first versions without a known advisory; a package may be absent.
 const AT_LEAST: [(&str, [u64; 3]); 9] = [
     ("crossbeam-channel", [0, 5, 15]),
     ("crossbeam-epoch", [0, 9, 20]),
@@ -36,7 +36,7 @@ const AT_LEAST: [(&str, [u64; 3]); 9] = [
     ("rmcp", [1, 4, 0]),
 ];
 
-/// Licences whose terms this crate, and programs built on it, can keep.
+/// The licences with which this crate, and programs built on it, can comply.
 const LICENCES: [&str; 10] = [
     "MIT",
     "Apache-2.0",
@@ -49,13 +49,13 @@ const LICENCES: [&str; 10] = [
     "CC0-1.0",
     "Unlicense",
 ];
-/// Allowed beyond these: a licence for single packages, used unchanged.
+/// Further allowed licences, each for a single package that is used unchanged.
 const LICENCES_OF: [(&str, &str); 2] = [("imbl", "MPL-2.0+"), ("imbl-sized-chunks", "MPL-2.0+")];
 
-/// Packages that the library without features is built from, besides itself. Only ever lowered.
+/// The number of packages in the library without features, besides the crate itself. It may only go down.
 const LIBRARY_PACKAGES_MAX: usize = 40;
 
-/// Names and versions of the packages of a lock file.
+/// Returns the names and versions of the packages of a lock file.
 fn locked(lock: &str) -> Vec<(&str, &str)> {
     let value = |line: &'static str| move |text: &&str| text.starts_with(line);
     let mut packages = Vec::new();
@@ -72,7 +72,7 @@ fn locked(lock: &str) -> Vec<(&str, &str)> {
     packages
 }
 
-/// Packages of a lock file that are refused, or too old.
+/// Returns the packages of a lock file that are refused, or too old.
 fn flagged(lock: &str) -> Vec<String> {
     let mut violations = Vec::new();
     for (name, version) in locked(lock) {
@@ -88,7 +88,7 @@ fn flagged(lock: &str) -> Vec<String> {
     violations
 }
 
-/// Whether the terms of an SPDX expression can be kept: `OR` (or `/`) needs one side, `AND` both.
+/// Whether this crate can comply with an SPDX expression: `OR` (or `/`) needs one side, `AND` both.
 fn is_licence_fine(expression: &str, package: &str) -> bool {
     let spaced = expression
         .replace('(', " ( ")

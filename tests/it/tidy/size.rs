@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use super::source::{Source, block_length};
 use super::{all_sources, expect_none, expect_one, sources};
 
-/// Lines of the longest file. Only ever lowered.
+/// The number of lines in the longest file. It may only go down.
 const FILE_LINES_MAX: usize = 800;
-/// Lines of the longest function. Only ever lowered.
+/// The number of lines in the longest function. It may only go down.
 const FUNCTION_LINES_MAX: usize = 100;
-/// Lines of code in src, without blanks, comments and tests. Only ever lowered.
+/// The number of lines of code in src, without blanks, comments and tests. It may only go down.
 const CODE_LINES_MAX: usize = 66_000;
 
-/// Files without a header.
+/// Returns the files without a header.
 fn without_header(files: &[Source]) -> Vec<String> {
     let has_header = |file: &Source| {
         let first = file.text.lines().find(|line| !line.starts_with("#!["));
@@ -25,7 +25,7 @@ fn without_header(files: &[Source]) -> Vec<String> {
         .collect()
 }
 
-/// Files that are too long.
+/// Returns the files that are too long.
 fn long_files(files: &[Source], lines_max: usize) -> Vec<String> {
     let count = |file: &Source| file.text.lines().count();
     let long = files.iter().filter(|file| count(file) > lines_max);
@@ -33,7 +33,7 @@ fn long_files(files: &[Source], lines_max: usize) -> Vec<String> {
         .collect()
 }
 
-/// Functions that are too long.
+/// Returns the functions that are too long.
 fn long_functions(files: &[Source], lines_max: usize) -> Vec<String> {
     let mut violations = Vec::new();
     for file in files {
@@ -57,7 +57,7 @@ fn long_functions(files: &[Source], lines_max: usize) -> Vec<String> {
     violations
 }
 
-/// Lines of code of each top folder, without blanks, comments and tests.
+/// Returns the lines of code of each top folder, without blanks, comments and tests.
 fn code_lines(files: &[Source]) -> BTreeMap<String, usize> {
     let mut lines = BTreeMap::new();
     for file in files {
@@ -104,7 +104,7 @@ fn code_is_counted_without_blanks_comments_and_tests() {
     assert_eq!(code_lines(&files), BTreeMap::from([("a".to_owned(), 3)]));
 }
 
-/// Prints the table with `cargo tidy -- --nocapture`.
+/// `cargo tidy -- --nocapture` prints the table.
 #[test]
 fn the_code_does_not_grow() {
     let mut total = 0;

@@ -1,16 +1,16 @@
-//! A Rust file split into its code and its comments, without understanding either.
+//! A Rust file, split into its code and its comments without parsing either.
 
 /// One Rust file.
 pub(super) struct Source {
     /// Path below the repository.
     pub(super) path: String,
-    /// The file as it is.
+    /// The text of the file.
     pub(super) text: String,
     /// The lines of the file with comments and the contents of strings blanked out.
     pub(super) code: Vec<String>,
     /// The lines of the file with everything but comments blanked out.
     pub(super) comments: Vec<String>,
-    /// Which lines are compiled for tests only.
+    /// For each line, whether it is compiled only for tests.
     pub(super) for_tests: Vec<bool>,
 }
 
@@ -32,7 +32,7 @@ impl Source {
         }
     }
 
-    /// The lines of code that are part of a normal build, with their numbers.
+    /// Returns the lines of code that are part of a normal build, with their numbers.
     pub(super) fn shipped(&self) -> impl Iterator<Item = (usize, &str)> {
         self.code
             .iter()
@@ -42,7 +42,7 @@ impl Source {
             .map(|(index, (line, _))| (index + 1, line.as_str()))
     }
 
-    /// The text of line `number`, for messages.
+    /// Returns the text of line `number`, for messages.
     pub(super) fn at(&self, number: usize) -> String {
         let line = self.text.split('\n').nth(number - 1).unwrap_or_default();
         format!("{}:{number}: {}", self.path, line.trim())
@@ -55,13 +55,13 @@ fn is_test_file(path: &str) -> bool {
     parts.next() != Some("src") || parts.any(|part| matches!(part, "tests" | "tests.rs" | "testing"))
 }
 
-/// The words of a line of code.
+/// Returns the words of a line of code.
 pub(super) fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| !c.is_alphanumeric() && c != '_')
         .filter(|word| !word.is_empty())
 }
 
-/// Code and comments of a text, each with the other replaced by spaces. Lines stay where they are.
+/// Returns code and comments of a text, each with the other replaced by spaces. Line numbers stay the same.
 fn split(text: &str) -> (String, String) {
     let chars: Vec<char> = text.chars().collect();
     let (mut code, mut comments) = (String::new(), String::new());
@@ -83,7 +83,7 @@ fn split(text: &str) -> (String, String) {
     (code, comments)
 }
 
-/// Where the token that begins at `at` ends, whether it is a comment, and whether it is a string or character.
+/// Returns the end of the token at `at`, whether it is a comment, and whether it is a string or character.
 fn token(chars: &[char], at: usize) -> (usize, bool, bool) {
     let next = |offset: usize| chars.get(at + offset).copied().unwrap_or('\0');
     let is_part_of_word = at > 0 && (chars[at - 1].is_alphanumeric() || chars[at - 1] == '_');
@@ -171,7 +171,7 @@ fn lines_for_tests(code: &str) -> Vec<bool> {
     marked
 }
 
-/// The length of the block in braces that `code` begins with.
+/// Returns the length of the block in braces at the start of `code`.
 pub(super) fn block_length(code: &str) -> usize {
     let mut depth = 0;
     for (index, char) in code.char_indices() {

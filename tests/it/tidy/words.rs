@@ -1,9 +1,9 @@
-//! Words that may appear in one place only, or nowhere.
+//! Words that may appear in one file only, or nowhere.
 
 use super::source::{Source, words};
 use super::{all_sources, expect_none, expect_one, sources};
 
-/// Code in a forbidden place; `is_allowed` knows the allowed paths.
+/// Returns code in a forbidden file; `is_allowed` knows the allowed paths.
 fn misplaced(files: &[Source], wanted: &[&str], is_allowed: impl Fn(&str) -> bool) -> Vec<String> {
     let mut violations = Vec::new();
     for file in files.iter().filter(|file| !is_allowed(&file.path)) {
@@ -25,31 +25,31 @@ fn misplaced(files: &[Source], wanted: &[&str], is_allowed: impl Fn(&str) -> boo
     violations
 }
 
-/// `unsafe` outside the file that maps segments.
+/// Returns `unsafe` outside the file that maps segments.
 fn unsafe_code(files: &[Source]) -> Vec<String> {
     misplaced(files, &["unsafe"], |path| path == "src/disk/map.rs")
 }
 
-/// Printing outside the file that knows streams and colours.
+/// Returns printing outside the file that handles streams and colours.
 fn printing(files: &[Source]) -> Vec<String> {
     misplaced(files, &["println!", "eprintln!", "print!", "eprint!"], |path| {
         path == "src/cli/output.rs"
     })
 }
 
-/// Files, the clock and random bytes outside the places that own them.
+/// Returns uses of files, the clock and random bytes outside the files that own them.
 fn outside_world(files: &[Source]) -> Vec<String> {
     misplaced(files, &["std::fs", "SystemTime", "getrandom"], |path| {
         path.starts_with("src/disk/") || path.starts_with("src/cli/") || path == "src/engine/settings.rs"
     })
 }
 
-/// The crates of the hashes outside the one file that may name them.
+/// Returns uses of the hash crates outside the one file that may name them.
 fn hash_crates(files: &[Source]) -> Vec<String> {
     misplaced(files, &["blake3::", "sha2::"], |path| path == "src/digest.rs")
 }
 
-/// Locks and threads outside `threads.rs`; the program may use its own.
+/// Returns locks and threads outside `threads.rs`; the program may use its own.
 fn thread_crates(files: &[Source]) -> Vec<String> {
     let wanted = ["parking_lot::", "arc_swap::", "thread::sleep", "thread::Builder"];
     misplaced(files, &wanted, |path| {
@@ -57,7 +57,7 @@ fn thread_crates(files: &[Source]) -> Vec<String> {
     })
 }
 
-/// Writes of the agent that do not pass `src/agent/change`, which reviews and authorises them.
+/// Returns writes of the agent that bypass `src/agent/change`, which reviews and authorises them.
 fn unreviewed_writes(files: &[Source]) -> Vec<String> {
     let calls = [
         ".commit(",
@@ -80,7 +80,7 @@ fn unreviewed_writes(files: &[Source]) -> Vec<String> {
         for (number, line) in file.shipped() {
             let squeezed: String = line.split(' ').collect();
             for call in calls {
-                // Without arguments it reads, as `view.commit()` does.
+                // Without arguments the call reads, as `view.commit()` does.
                 let mut found = squeezed.match_indices(call);
                 if found.any(|(at, _)| !squeezed[at + call.len()..].starts_with(')')) {
                     violations.push(format!("{} has {call}", file.at(number)));
@@ -91,12 +91,12 @@ fn unreviewed_writes(files: &[Source]) -> Vec<String> {
     violations
 }
 
-/// Code that is not finished.
+/// Returns unfinished code.
 fn unfinished_code(files: &[Source]) -> Vec<String> {
     misplaced(files, &["todo!", "unimplemented!", "dbg!"], |_| false)
 }
 
-/// Comments that postpone work. Ingestion may speak of the states of headlines.
+/// Returns comments that postpone work. Ingestion may mention the states of headlines.
 fn postponing_comments(files: &[Source]) -> Vec<String> {
     let mut violations = Vec::new();
     for file in files {
@@ -112,7 +112,7 @@ fn postponing_comments(files: &[Source]) -> Vec<String> {
     violations
 }
 
-/// Non-ASCII characters outside tests: code uses escapes.
+/// Returns non-ASCII characters outside tests: code uses escapes.
 fn beyond_ascii(files: &[Source]) -> Vec<String> {
     let mut violations = Vec::new();
     for file in files {
@@ -125,7 +125,7 @@ fn beyond_ascii(files: &[Source]) -> Vec<String> {
     violations
 }
 
-/// Error codes that are not in snake case.
+/// Returns error codes that are not in snake case.
 fn bad_codes(files: &[Source]) -> Vec<String> {
     let mut violations = Vec::new();
     for file in files {

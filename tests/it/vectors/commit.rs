@@ -94,7 +94,7 @@ fn base() -> Vec<(u16, Vec<u8>)> {
     ]
 }
 
-/// A valid commit but for one field.
+/// Returns a commit that is valid except for one field.
 fn set(why: &'static str, tag: u16, field: &[u8], error: &'static str) -> Invalid {
     let bytes = altered(&base(), tag, Some(field.to_vec()));
     Invalid { why, bytes, error }

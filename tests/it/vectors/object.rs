@@ -130,7 +130,8 @@ fn valid_rarities() -> Vec<(&'static str, Origin, NewObject)> {
     ]
 }
 
-/// A value in plain JSON; a map and a float are wrapped, because JSON has no bits and no second kind of map.
+/// Returns a value in plain JSON. A map and a float are wrapped, because JSON has no bit patterns and only one kind of
+/// map.
 fn value_json(value: &Value) -> Json {
     match value {
         Value::Null => Json::Null,
@@ -190,7 +191,7 @@ fn valid_json(name: &str, origin: Origin, new: &NewObject) -> Json {
         let content = encoded.content.as_ref().map(|(digest, _)| digest.to_hex());
         json!({"bytes": to_hex(&encoded.bytes), "digest": encoded.digest.to_hex(), "content_digest": content})
     });
-    // The listed object is decoded from its bytes, and not taken from the input.
+    // The listed object is decoded from its bytes, instead of being taken from the input.
     let encoded_object = new.encode(origin, SUITES[0]).unwrap();
     let object = Object::decode(encoded_object.bytes.clone().into(), SUITES[0]).unwrap();
     assert_eq!(object.digest(), encoded_object.digest);
@@ -218,7 +219,7 @@ fn attributes(count: u32, entries: &[u8]) -> Vec<u8> {
     [&count.to_le_bytes()[..], entries].concat()
 }
 
-/// The entry of one attribute: its name, then the bytes of its value.
+/// Returns the entry of one attribute: its name, then the bytes of its value.
 fn entry(name: &[u8], value: &[u8]) -> Vec<u8> {
     [&u32::try_from(name.len()).unwrap().to_le_bytes()[..], name, value].concat()
 }
@@ -231,12 +232,12 @@ fn of(why: &'static str, bytes: Vec<u8>, error: &'static str) -> Invalid {
     Invalid { why, bytes, error }
 }
 
-/// A valid object but for one field.
+/// Returns an object that is valid except for one field.
 fn set(why: &'static str, tag: u16, field: &[u8], error: &'static str) -> Invalid {
     of(why, altered(&base(), tag, Some(field.to_vec())), error)
 }
 
-/// A valid object but for a field that is not there.
+/// Returns an object that is valid except for one missing field.
 fn without(why: &'static str, tag: u16, error: &'static str) -> Invalid {
     of(why, altered(&base(), tag, None), error)
 }
@@ -439,7 +440,7 @@ fn invalid_orders_and_contents() -> Vec<Invalid> {
     ]
 }
 
-/// A valid object but for its attributes.
+/// Returns an object that is valid except for its attributes.
 fn bad(why: &'static str, field: Vec<u8>, error: &'static str) -> Invalid {
     of(why, altered(&base(), 6, Some(field)), error)
 }

@@ -78,12 +78,12 @@ fn reference_json(reference: &Reference) -> Json {
     })
 }
 
-/// A valid reference of `name`, field by field.
+/// Returns a valid reference of `name`, field by field.
 fn base(name: &[u8]) -> Vec<(u16, Vec<u8>)> {
     vec![(1, name.to_vec()), (2, vec![1; 32]), (3, vec![0; 8])]
 }
 
-/// A valid pin but for one field.
+/// Returns a pin that is valid except for one field.
 fn pin(why: &'static str, tag: u16, field: &[u8], error: &'static str) -> Invalid {
     let bytes = altered(&base(b"pins/a"), tag, Some(field.to_vec()));
     Invalid { why, bytes, error }

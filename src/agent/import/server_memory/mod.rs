@@ -119,16 +119,16 @@ impl fmt::Display for GraphFinding {
         match self {
             Self::TooLong => f.write_str("the line is too long and is ignored"),
             Self::NotText => f.write_str("the line is not UTF-8 and is ignored"),
-            Self::NotJson => f.write_str("the value is not whole JSON and is ignored"),
+            Self::NotJson => f.write_str("the value is incomplete JSON and is ignored"),
             Self::TooDeep => f.write_str("the value is nested too deep and is ignored"),
             Self::KeyTwice(key) => write!(f, "the key `{key}` occurs twice; the line is ignored"),
             Self::SeveralValues(count) => write!(f, "the line holds {count} values"),
-            Self::NotAnObject => f.write_str("the value is no object and is ignored"),
+            Self::NotAnObject => f.write_str("the value is not an object and is ignored"),
             Self::UnknownType => {
                 f.write_str("the type is neither `entity` nor `relation`; the value is ignored")
             }
-            Self::FieldWrong(field) => write!(f, "the field `{field}` is missing or no text"),
-            Self::ObservationWrong { place } => write!(f, "observation {place} is no text and is ignored"),
+            Self::FieldWrong(field) => write!(f, "the field `{field}` is missing or not text"),
+            Self::ObservationWrong { place } => write!(f, "observation {place} is not text and is ignored"),
             Self::EntityTwice => f.write_str("the entity occurs twice; its observations are merged"),
             Self::TypesDiffer => {
                 f.write_str("the entity occurs twice with different types; the first type counts")

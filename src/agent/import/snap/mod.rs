@@ -233,7 +233,7 @@ fn object_of(fields: Vec<(String, Lisp)>, say: &mut dyn FnMut(&str)) -> Option<S
 fn text_of(value: &Lisp, say: &mut dyn FnMut(&str)) -> Option<String> {
     let text = value.name();
     if text.is_none() {
-        say("has a field that is no text and is ignored");
+        say("has a field that is not text; it is ignored");
     }
     text.map(str::to_owned)
 }
@@ -262,7 +262,7 @@ fn names_of(value: &Lisp, say: &mut dyn FnMut(&str)) -> Vec<String> {
     for item in items {
         match item.name() {
             Some(name) => names.push(name.to_owned()),
-            None => say("has a child that is no name and is ignored"),
+            None => say("has a child that is not a name; it is ignored"),
         }
     }
     names
@@ -271,7 +271,7 @@ fn names_of(value: &Lisp, say: &mut dyn FnMut(&str)) -> Vec<String> {
 fn attributes_of(value: Lisp, say: &mut dyn FnMut(&str)) -> Map<String, Json> {
     let mut attributes = Map::new();
     let Some(pairs) = value.into_pairs() else {
-        say("has attributes that are no pairs and are ignored");
+        say("has attributes that are not pairs; they are ignored");
         return attributes;
     };
     for (name, value) in pairs {

@@ -1,4 +1,4 @@
-//! `audit`: the chain of commits as a log of who did what.
+//! `audit`: lists the commits as a log of actors, actions and reasons.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -7,12 +7,12 @@ use crate::agent::AuditRequest;
 use crate::answers::agent::items::AuditedCommit;
 use crate::cli::commands::prelude::*;
 
-/// Ids that people see of a line.
+/// The number of ids that people see on a line.
 const IDS_A_LINE: usize = 3;
 
 /// List who did what, and why
 ///
-/// The lines are the commits, newest first.
+/// One line for each commit, newest first.
 ///
 /// # Examples
 /// ```text
@@ -23,25 +23,25 @@ const IDS_A_LINE: usize = 3;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Audit {
-    /// Only what came from this source
+    /// Only commits from this source
     #[arg(long = "from", value_name = "SRC")]
     pub(crate) source: Option<String>,
-    /// Only what changed an object of this kind
+    /// Only commits that changed an object of this kind
     #[arg(long, value_name = "KIND")]
     pub(crate) kind: Option<String>,
     /// Only this operation: remember, forget, decay, promote, guard, ...
     #[arg(long, value_name = "OP")]
     pub(crate) op: Option<String>,
-    /// Only what changed this object
+    /// Only commits that changed this object
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
-    /// Only from this time on: an RFC 3339 time, a date, or how long ago (90s, 2h, 3d)
+    /// Only from this time on: an RFC 3339 time, a date, or an age (90s, 2h, 3d)
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
     /// Only until this time
     #[arg(long, value_name = "TIME")]
     pub(crate) until: Option<String>,
-    /// At most N
+    /// Print at most N rows
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
 }

@@ -1,4 +1,4 @@
-//! `export --format blocks`: one Markdown file a block, in a folder that people edit.
+//! `export --format blocks`: one Markdown file for each block, in a folder that people edit.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -12,7 +12,7 @@ use crate::cli::context::{Context, shown};
 use crate::cli::errors::{Done, Failure};
 use crate::cli::human::counted;
 
-/// Writes the blocks. A file that somebody edited, or that is none of ours, is not written over without `--force`.
+/// Writes the blocks. Without `--force`, it does not overwrite a file that was edited or that is not a block.
 pub(in crate::cli) fn export(context: &mut Context, verb: &Export) -> Done {
     let Some(path) = verb
         .path

@@ -1,4 +1,4 @@
-//! A command that answers a prompt: run without a shell, with the prompt on its standard input, for a limited time.
+//! Runs a command that answers a prompt: without a shell, with the prompt on standard input, for a limited time.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -9,10 +9,11 @@ use std::time::Duration;
 use crate::agent::command::run;
 use crate::error::{Error, ErrorCode, Result};
 
-/// Returns what `program` prints, at most `bytes_max` bytes of it.
+/// Returns the output of `program`, at most `bytes_max` bytes.
 ///
 /// # Errors
-/// `NotFound` if there is no such program; `InvalidInput` (code `command_failed`) if it fails or takes longer than `time_limit`.
+/// `NotFound` if the program does not exist; `InvalidInput` (code `command_failed`) if it fails or exceeds
+/// `time_limit`.
 pub(super) fn reply(
     program: &str,
     arguments: &[String],
@@ -29,7 +30,7 @@ pub(super) fn reply(
     let ran = run(command.args(arguments), prompt, time_limit, bytes_max);
     let ran = ran.map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => {
-            Error::not_found(format!("there is no program '{program}'")).with_code(ErrorCode::NoProgram)
+            Error::not_found(format!("no program is named '{program}'")).with_code(ErrorCode::NoProgram)
         }
         _ => Error::io(format_args!("running '{program}'"), error),
     })?;

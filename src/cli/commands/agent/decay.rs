@@ -1,4 +1,4 @@
-//! `decay`: a pass over what nobody used.
+//! `decay`: a pass that shortens unused items.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -7,13 +7,13 @@ use crate::agent::decay::Pass;
 use crate::answers::agent::items::DecayPass;
 use crate::cli::commands::prelude::*;
 
-/// Shorten what nobody uses
+/// Shorten unused items
 ///
-/// A text becomes a summary, then keywords, then leaves the memory.
+/// A text becomes a summary, then keywords, and then leaves the memory.
 ///
 /// # Notes
-/// After 24 hours without use a text becomes a summary, after 7 days keywords, after 30 days it is forgotten: one
-/// level a pass. What is pinned stays. `unforget` brings back the full text.
+/// A text without use becomes a summary after 24 hours and keywords after 7 days. After 30 days it is forgotten. Each
+/// pass lowers an item by at most one level. Pinned items stay. `unforget` restores the full text.
 ///
 /// # Examples
 /// ```text
@@ -23,13 +23,13 @@ use crate::cli::commands::prelude::*;
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Decay {
-    /// The moment that ages are judged at: a time, a date, or how long ago (2h, 3d) [default: now]
+    /// The time from which ages are counted: a time, a date, or an age (2h, 3d) [default: now]
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<String>,
-    /// Entries, notes, sessions and summaries too
+    /// Also entries, notes, sessions and summaries
     #[arg(long)]
     pub(crate) everything: bool,
-    /// Say what would get shorter, and change nothing
+    /// Print what would be shortened, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -85,7 +85,7 @@ impl Answer for DecayPass {
             .output
             .line(format_args!("{count} of {items} {verb} a level down"))?;
         if !self.pass.commits.is_empty() {
-            let text = "bring back what one commit took with: treering unforget --last --all-scopes";
+            let text = "restore the items of the last commit with: treering unforget --last --all-scopes";
             context.output.note("undo", text);
         }
         Ok(())

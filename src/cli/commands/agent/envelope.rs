@@ -1,4 +1,4 @@
-//! `envelope`: what a prompt should know, as one text.
+//! `envelope`: the context for a prompt, as one text.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -10,17 +10,17 @@ use crate::cli::agent_context::ScopeOptions;
 use crate::cli::commands::input::read_input;
 use crate::cli::commands::prelude::*;
 
-/// Bytes of a text that is scrubbed.
+/// The longest text that `--scrub` reads, in bytes.
 const TEXT_BYTES_MAX: u64 = 64 << 20;
 
-/// Render what a prompt should know
+/// Print the context for a prompt
 ///
-/// The answer is one text.
+/// The output is one text.
 ///
 /// # Notes
-/// Rules, decisions, facts and summaries, each escaped and with its trust; the root it was made from stands at the
-/// end. With a QUERY the facts are those that answer it. Notes are for --compaction of their own session only;
-/// entries of transcripts are never shown. Never give it the role of the system.
+/// Contains rules, decisions, facts and summaries, each escaped and with its trust, and ends with the root of the
+/// state. With a QUERY it contains the facts that answer it. Notes appear only with --compaction of their own session;
+/// transcript entries never appear. Never send it with the role of the system.
 ///
 /// # Examples
 /// ```text
@@ -32,27 +32,27 @@ const TEXT_BYTES_MAX: u64 = 64 << 20;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Envelope {
-    /// What the facts shall be about; without it the pinned and the newest are shown
+    /// The topic of the facts [default: the pinned and the newest facts]
     #[arg(value_name = "QUERY")]
     pub(crate) query: Option<String>,
-    /// At most so many tokens, of four characters each [default: 5000]
+    /// At most this many tokens, of four characters each [default: 5000]
     #[arg(long, value_name = "TOKENS")]
     pub(crate) budget: Option<usize>,
     #[command(flatten)]
     pub(crate) scopes: ScopeOptions,
-    /// The context of the session (--session) is being compacted: its notes are shown too
+    /// Also show the notes of the session (--session), because its context is being compacted
     #[arg(long)]
     pub(crate) compaction: bool,
-    /// Also what is not trusted, in a section of its own
+    /// Also show untrusted items, in their own section
     #[arg(long)]
     pub(crate) with_untrusted: bool,
-    /// Leave out what is more sensitive: none, pii, internal, credentials [default: internal]
+    /// Leave out more sensitive items than this: none, pii, internal, credentials [default: internal]
     #[arg(long, value_name = "LEVEL")]
     pub(crate) sensitivity: Option<String>,
-    /// A word of 16 to 64 letters and digits, drawn at random for the session, for the first and last line
+    /// A random word of 16 to 64 letters and digits for the session; it marks the first and last line
     #[arg(long, value_name = "WORD")]
     pub(crate) boundary: Option<String>,
-    /// Take envelopes out of a text instead; - reads standard input
+    /// Remove envelopes from a text instead; - reads standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "budget", "scopes", "all_scopes", "compaction", "with_untrusted", "sensitivity", "boundary"])]
     pub(crate) scrub: Option<PathBuf>,
 }
@@ -72,12 +72,9 @@ impl Verb for Envelope {
         request.budget_tokens = self.budget.unwrap_or(request.budget_tokens);
         request.with_untrusted = self.with_untrusted;
         if self.compaction {
-            let session = place.session.ok_or_else(|| {
-                Failure::usage(
-                    "--compaction is of a session, and none is named",
-                    "name it with --session S",
-                )
-            })?;
+            let session = place
+                .session
+                .ok_or_else(|| Failure::usage("--compaction needs a session", "name it with --session S"))?;
             request.compaction = Some(session);
         }
         if let Some(level) = &self.sensitivity {
@@ -130,7 +127,9 @@ fn scrub(context: &mut Context, file: &Path) -> Done {
     }
     if scrubbed.unclosed > 0 {
         let what = counted(scrubbed.unclosed as u64, "tag");
-        let text = format!("{what} of an envelope had no end: what follows them was left, and may be memory");
+        let text = format!(
+            "{what} of an envelope had no closing tag: the text after them was kept and may contain memory"
+        );
         context.output.note("unclosed", text);
     }
     Ok(DONE)

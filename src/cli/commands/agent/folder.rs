@@ -1,4 +1,4 @@
-//! A folder of blocks: files are read and written below it and nowhere else.
+//! A folder of blocks: reads and writes files below it, and nowhere else.
 //!
 //! Every step starts from the open folder above, and no link is followed. A link, a pipe or a device is reported, and nothing
 //! is read or written through it.
@@ -7,7 +7,7 @@
 //! L10, part of cli.
 //!
 //! # Invariants
-//! - BFD-1: below the folder that was named, no link is followed.
+//! - BFD-1: below the named folder, no symlink is followed.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -23,13 +23,13 @@ use crate::error::{Error, ErrorCode, Result};
 
 /// The most files that are read.
 const FILES_MAX: usize = 100_000;
-/// Bytes of a file: the longest content of an object, and room for the front matter.
+/// The largest file in bytes: the longest content of an object, and room for the front matter.
 const FILE_BYTES_MAX: u64 = 4 << 20;
-/// Bytes of all files together: they are in memory at once, so that one commit takes them all.
+/// The largest sum of file sizes in bytes. All files are in memory together, because one commit takes them all.
 const ALL_BYTES_MAX: u64 = 256 << 20;
-/// How deep folders may be.
+/// The deepest nesting of folders.
 const DEPTH_MAX: usize = 128;
-/// How the file of a block ends.
+/// The file name extension of a block.
 const ENDING: &str = ".md";
 
 /// An open folder.
@@ -40,16 +40,16 @@ pub(super) struct Folder {
 
 /// The content of a path.
 pub(super) enum There {
-    /// Nothing.
+    /// Nothing is at the path.
     Nothing,
-    /// A file, and what is in it.
+    /// A file with its bytes.
     Text(Vec<u8>),
-    /// Something that is neither read nor written over, and why.
+    /// Anything else, which is neither read nor overwritten, with the reason.
     Other(String),
 }
 
 impl Folder {
-    /// Opens a folder, and makes it first if it is to be written to and is not there.
+    /// Opens a folder. With `make`, it creates a missing folder first.
     pub(super) fn open(path: &Path, make: bool) -> Result<Self> {
         if make {
             std::fs::create_dir_all(path).map_err(|error| failed("making", path, error))?;
@@ -57,9 +57,11 @@ impl Folder {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let top = rustix::fs::open(path, flags, Mode::empty());
         let top = top.map_err(|error| match error {
-            Errno::NOENT | Errno::NOTDIR => Error::not_found(format!("there is no folder {}", shown(path)))
-                .with_code(ErrorCode::NoFile)
-                .with_hint("name a folder of Markdown files, or the form of a file with --format"),
+            Errno::NOENT | Errno::NOTDIR => {
+                Error::not_found(format!("the folder {} does not exist", shown(path)))
+                    .with_code(ErrorCode::NoFile)
+                    .with_hint("name a folder of Markdown files, or give the format of a file with --format")
+            }
             error => failed("opening", path, error.into()),
         })?;
         Ok(Self {
@@ -68,11 +70,11 @@ impl Folder {
         })
     }
 
-    /// The folder below that a path without its last part leads to.
+    /// Returns the folder of the last part of a path, with that part.
     fn below<'a>(&self, path: &'a str, make: bool) -> io::Result<(OwnedFd, &'a str)> {
         let mut parts = path.split('/').peekable();
         let mut folder = self.top.try_clone()?;
-        // BFD-1.
+        // BFD-1: `NOFOLLOW` refuses a symlink.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         loop {
             let part = parts.next().unwrap_or_default();
@@ -96,7 +98,7 @@ impl Folder {
         }
     }
 
-    /// Looks at a path.
+    /// Reads the file at a path, or reports why it cannot.
     pub(super) fn look(&self, path: &str) -> There {
         let (folder, name) = match self.below(path, false) {
             Ok(place) => place,
@@ -114,14 +116,14 @@ impl Folder {
         }
     }
 
-    /// Writes a file in the place of what is there: beside it, and moved there when it is whole.
+    /// Writes a file or replaces it: writes a new file in the same folder, and renames it when it is complete.
     pub(super) fn write(&self, path: &str, bytes: &[u8]) -> std::result::Result<(), String> {
         self.try_write(path, bytes).map_err(|error| reason(&error))
     }
 
     fn try_write(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
         let (folder, name) = self.below(path, true)?;
-        // Hidden, so that no reader of blocks takes it for one; the id of a block never begins like that.
+        // A hidden name, which readers of blocks ignore; the id of a block never begins with a dot.
         let unfinished = format!(
             ".{}.unfinished-{}",
             &name[..name.len().min(200)],
@@ -139,15 +141,15 @@ impl Folder {
         moved
     }
 
-    /// Every file that may be a block, by path. Hidden names, and files of other endings, are passed over; links and
-    /// what cannot be read are named.
+    /// Returns every file that may be a block, in the order of paths. It skips hidden names and other extensions, and
+    /// reports symlinks and unreadable files.
     pub(super) fn files(&self) -> Result<Vec<FoundFile>> {
         let mut found: Vec<FoundFile> = Vec::new();
         let mut bytes = 0;
         let mut waiting = vec![String::new()];
         while let Some(prefix) = waiting.pop() {
             if prefix.matches('/').count() > DEPTH_MAX {
-                found.push(bad(&prefix, "the folder is too deep, and is not looked into"));
+                found.push(bad(&prefix, "the folder is nested too deep and is skipped"));
                 continue;
             }
             match self.list(&prefix) {
@@ -173,7 +175,7 @@ impl Folder {
     }
 
     fn too_much(&self, what: impl std::fmt::Display) -> Error {
-        Error::invalid(format!("{} holds more than {what}", self.name))
+        Error::invalid(format!("{} contains more than {what}", self.name))
             .with_code(ErrorCode::OverLimit)
             .with_hint("name the folder of the blocks, or a folder in it")
     }
@@ -181,7 +183,7 @@ impl Folder {
     fn sort_in(&self, path: String, kind: FileType, found: &mut Vec<FoundFile>, waiting: &mut Vec<String>) {
         match kind {
             FileType::Directory => waiting.push(format!("{path}/")),
-            FileType::Symlink => found.push(bad(&path, "it is a link, and links are not followed")),
+            FileType::Symlink => found.push(bad(&path, "it is a symlink, and symlinks are not followed")),
             _ if !path.ends_with(ENDING) => {}
             _ => {
                 let bytes = match self.look(&path) {
@@ -247,8 +249,8 @@ fn bad(path: &str, why: impl Into<String>) -> FoundFile {
 
 fn reason(error: &io::Error) -> String {
     match error.raw_os_error().map(Errno::from_raw_os_error) {
-        Some(Errno::LOOP) => "it is a link, and links are not followed".to_owned(),
-        Some(Errno::NOTDIR) => "a part of its path is a file or a link".to_owned(),
+        Some(Errno::LOOP) => "it is a symlink, and symlinks are not followed".to_owned(),
+        Some(Errno::NOTDIR) => "a part of its path is a file or a symlink".to_owned(),
         Some(Errno::ISDIR) => "it is a folder".to_owned(),
         _ => error.to_string(),
     }

@@ -1,4 +1,4 @@
-//! `forget`, `unforget`, `forgotten`, `expire`: what leaves memory, and comes back.
+//! `forget`, `unforget`, `forgotten`, `expire`: verbs that remove items from the memory and restore them.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -13,14 +13,14 @@ use crate::answers::agent::items::{
 use crate::cli::agent_context::ScopeOptions;
 use crate::cli::commands::prelude::*;
 
-/// Take items out of memory
+/// Remove items from the memory
 ///
-/// `unforget` brings them back.
+/// `unforget` restores them.
 ///
 /// # Notes
-/// What meets all conditions goes, in one commit; of ids and of scopes, one has to fit. A pinned item goes only by
-/// its id. History keeps what was forgotten: `forgotten` lists it, `gc` leaves it for 30 days, and only `erase` takes
-/// it for good.
+/// Removes the items that meet all conditions, in one commit. Several ids or several scopes are alternatives. A pinned
+/// item needs its id. History keeps forgotten items: `forgotten` lists them, `gc` keeps them for 30 days, and `erase`
+/// removes them for good.
 ///
 /// # Examples
 /// ```text
@@ -31,19 +31,19 @@ use crate::cli::commands::prelude::*;
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Forget {
-    /// Items by their ids, also pinned ones
+    /// Items by their ids, including pinned ones
     #[arg(value_name = "ID")]
     pub(crate) ids: Vec<String>,
-    /// Items with this tag; with all of them, if given again
+    /// Items with this tag; if repeated, with all of these tags
     #[arg(long, value_name = "TAG")]
     pub(crate) tag: Vec<String>,
     /// Items with one of these tags
     #[arg(long, value_name = "TAG")]
     pub(crate) any_tag: Vec<String>,
-    /// Items stored before this: a time, a date, or how long ago (30d)
+    /// Items stored before this: a time, a date, or an age (30d)
     #[arg(long, value_name = "AGE")]
     pub(crate) older_than: Option<String>,
-    /// Items said in this session
+    /// Items of this session
     #[arg(long, value_name = "S")]
     pub(crate) in_session: Option<String>,
     /// Items from this source
@@ -54,7 +54,7 @@ pub(crate) struct Forget {
     pub(crate) kind: Option<String>,
     #[command(flatten)]
     pub(crate) scopes: ScopeOptions,
-    /// Say what would go, and change nothing
+    /// Print what would be removed, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -91,15 +91,15 @@ impl Verb for Forget {
         };
         context.answer(&answer)?;
         note_left(context, &answer.pinned, "pinned: forget it by its id");
-        note_left(context, &answer.others, "it does not meet the other conditions");
+        note_left(context, &answer.others, "it does not match the other conditions");
         context.note_dry_run(self.dry_run);
         Ok(DONE)
     }
 }
 
-/// Bring back what was forgotten
+/// Restore forgotten items
 ///
-/// It comes back byte for byte, also what was shortened.
+/// It restores every byte, also of shortened items.
 ///
 /// # Examples
 /// ```text
@@ -112,12 +112,12 @@ pub(crate) struct Unforget {
     /// Items that were forgotten or shortened
     #[arg(value_name = "ID", required_unless_present = "last", conflicts_with_all = ["scopes", "all_scopes"])]
     pub(crate) ids: Vec<String>,
-    /// All that was forgotten or shortened last in the scopes at work here
+    /// All items of the last forget or decay in the current scopes
     #[arg(long, conflicts_with = "ids")]
     pub(crate) last: bool,
     #[command(flatten)]
     pub(crate) scopes: ScopeOptions,
-    /// Say what would come back, and change nothing
+    /// Print what would be restored, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -139,15 +139,15 @@ impl Verb for Unforget {
             outcome: outcome(&agent, self.dry_run, back.commit.as_ref()),
         };
         context.answer(&answer)?;
-        note_left(context, &answer.unchanged, "it is there, whole");
+        note_left(context, &answer.unchanged, "it already exists in full");
         context.note_dry_run(self.dry_run);
         Ok(DONE)
     }
 }
 
-/// List what was forgotten
+/// List the forgotten items
 ///
-/// The newest comes first: when, by whom, and why.
+/// The newest comes first, with its time, author and reason.
 ///
 /// # Examples
 /// ```text
@@ -177,7 +177,7 @@ impl Verb for Forgotten {
     }
 }
 
-/// Set until when an item is shown
+/// Set when an item expires
 ///
 /// # Examples
 /// ```text
@@ -191,13 +191,13 @@ pub(crate) struct Expire {
     /// The item
     #[arg(value_name = "ID")]
     pub(crate) id: String,
-    /// From this time or date on it is no longer shown
+    /// It expires at this time or date
     #[arg(long, value_name = "TIME", required_unless_present_any = ["in_", "never"])]
     pub(crate) at: Option<String>,
-    /// After this long it is no longer shown: 12h, 30d, 8w
+    /// It expires after this duration: 12h, 30d, 8w
     #[arg(long = "in", id = "in_", value_name = "DURATION", value_parser = time::span, conflicts_with = "at")]
     pub(crate) after: Option<Duration>,
-    /// It stays
+    /// It never expires
     #[arg(long, conflicts_with_all = ["at", "in_"])]
     pub(crate) never: bool,
 }
@@ -252,7 +252,7 @@ impl Answer for ItemsForgotten {
         )?;
         if self.outcome.commit.is_some() {
             // Whatever their scopes are: an option may have named the place of work.
-            let text = "bring it back with: treering unforget --last --all-scopes";
+            let text = "restore it with: treering unforget --last --all-scopes";
             context.output.note("undo", text);
         }
         Ok(())
@@ -261,7 +261,7 @@ impl Answer for ItemsForgotten {
 
 impl Answer for ItemsRestored {
     fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let verbs = ["would bring back", "brought back"];
+        let verbs = ["would restore", "brought back"];
         show_moved(context, verbs, &self.restored, &self.outcome)
     }
 }
@@ -322,6 +322,6 @@ impl Answer for Expires {
 
 fn note_left(context: &mut Context, ids: &[Id], why: &str) {
     for id in ids {
-        context.output.note("left", format!("{id} stays as it is: {why}"));
+        context.output.note("left", format!("{id} is unchanged: {why}"));
     }
 }

@@ -1,4 +1,4 @@
-//! `guard`: a change is staged, checked, and committed or dropped.
+//! `guard`: stages a change, checks it, and commits or drops it.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -16,19 +16,19 @@ use crate::cli::errors::{exit_code, input_error};
 use crate::cli::human::change_lines;
 use crate::error::ErrorKind;
 
-/// The name of the policy beside the store's folder.
+/// The name of the policy file, in the folder that holds the store.
 const POLICY_FILE: &str = "guard.toml";
-/// The longest policy.
+/// The largest policy file, in bytes.
 const POLICY_BYTES_MAX: u64 = 1 << 20;
 
-/// Check a change before it lands
+/// Check a change before its commit
 ///
 /// A change is staged under a name, checked, and committed or dropped.
 ///
 /// # Notes
-/// A change is staged from JSON Lines, checked by a policy, and committed whole with a snapshot before, or not at
-/// all. The policy is guard.toml beside the store's folder, or --policy FILE, or the standard one. Exit code 4: a
-/// check refuses it.
+/// Stages a change from JSON Lines and checks it by a policy. Then it commits the whole change after a snapshot, or
+/// nothing. The policy is --policy FILE, else guard.toml beside the store's folder, else the standard one. Exit code 4:
+/// a check refused the change.
 ///
 /// # Examples
 /// ```text
@@ -72,7 +72,7 @@ impl Verb for Guard {
 /// An action on a staged change.
 #[derive(Debug, Subcommand)]
 pub(crate) enum GuardVerb {
-    /// Stage a change from JSON Lines; the state does not move
+    /// Stage a change from JSON Lines; the state stays the same
     ///
     /// # Notes
     /// A line is an object as put --jsonl reads it, or {"remove":"ID"}.
@@ -84,7 +84,7 @@ pub(crate) enum GuardVerb {
     /// ```
     #[command(verbatim_doc_comment)]
     Stage(GuardStage),
-    /// Say what each check finds; changes nothing
+    /// Print the findings of each check; changes nothing
     ///
     /// # Examples
     /// ```text
@@ -110,7 +110,7 @@ pub(crate) enum GuardVerb {
     /// ```
     #[command(verbatim_doc_comment)]
     Drop(GuardDrop),
-    /// Show what a staged change would do
+    /// Show the effect of a staged change
     ///
     /// # Examples
     /// ```text
@@ -119,7 +119,7 @@ pub(crate) enum GuardVerb {
     /// ```
     #[command(verbatim_doc_comment)]
     Show(GuardShow),
-    /// Compare what questions recall in two states: what a turn or a rollback did to the answers
+    /// Compare what questions recall in two states, for example before and after a turn or a rollback
     ///
     /// # Examples
     /// ```text
@@ -128,7 +128,7 @@ pub(crate) enum GuardVerb {
     /// ```
     #[command(verbatim_doc_comment)]
     Recall(GuardRecall),
-    /// List what is staged
+    /// List the staged changes
     ///
     /// # Examples
     /// ```text
@@ -139,7 +139,7 @@ pub(crate) enum GuardVerb {
     List(GuardList),
 }
 
-/// `guard stage`
+/// The arguments of `guard stage`
 #[derive(Args, Debug)]
 #[command(args = args::writes())]
 pub(crate) struct GuardStage {
@@ -149,24 +149,26 @@ pub(crate) struct GuardStage {
     /// The lines of the change; - reads standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) jsonl: PathBuf,
-    /// Who may rewrite what, in TOML [default: guard.toml beside the store's folder, else the standard policy]
+    /// The rules for who may overwrite which objects, in TOML [default: guard.toml in the folder that holds the store,
+    /// else the standard policy]
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
 }
 
-/// `guard check`, `guard commit`
+/// The arguments of `guard check` and `guard commit`
 #[derive(Args, Debug)]
 #[command(args = args::writes())]
 pub(crate) struct GuardWith {
     /// The change
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
-    /// What is checked, in TOML [default: guard.toml beside the store's folder, else the standard policy]
+    /// The policy of the checks, in TOML [default: guard.toml in the folder that holds the store, else the standard
+    /// policy]
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
 }
 
-/// `guard drop`
+/// The arguments of `guard drop`
 #[derive(Args, Debug)]
 #[command(args = args::writes())]
 pub(crate) struct GuardDrop {
@@ -175,7 +177,7 @@ pub(crate) struct GuardDrop {
     pub(crate) name: String,
 }
 
-/// `guard show`
+/// The arguments of `guard show`
 #[derive(Args, Debug)]
 #[command(args = args::reads())]
 pub(crate) struct GuardShow {
@@ -184,36 +186,36 @@ pub(crate) struct GuardShow {
     pub(crate) name: String,
 }
 
-/// `guard recall`
+/// The arguments of `guard recall`
 #[derive(Args, Debug)]
 #[command(args = args::reads())]
 pub(crate) struct GuardRecall {
     /// The older state
     #[arg(value_name = "REV")]
     pub(crate) from: String,
-    /// The newer one [default: @]
+    /// The newer state [default: @]
     #[arg(value_name = "REV2")]
     pub(crate) to: Option<String>,
     /// A question; may be repeated
     #[arg(long = "query", value_name = "TEXT")]
     pub(crate) queries: Vec<String>,
-    /// Questions, one a line
+    /// A file of questions, one on each line
     #[arg(long = "queries", value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// At most K hits of each [default: 10]
+    /// At most K hits for each question [default: 10]
     #[arg(long, value_name = "K")]
     pub(crate) limit: Option<usize>,
     #[command(flatten)]
     pub(crate) scopes: ScopeOptions,
-    /// Also what comes from sources that are not trusted
+    /// Also items from untrusted sources
     #[arg(long)]
     pub(crate) with_untrusted: bool,
-    /// Exit with 1 where an answer differs
+    /// Exit with 1 if an answer differs
     #[arg(long)]
     pub(crate) exit_code: bool,
 }
 
-/// `guard list`
+/// The arguments of `guard list`
 #[derive(Args, Debug)]
 #[command(args = args::reads())]
 pub(crate) struct GuardList {}
@@ -363,7 +365,7 @@ fn recall(context: &mut Context, verb: GuardRecall) -> Done {
     }
     if texts.is_empty() {
         return Err(Failure::usage(
-            "no question is asked",
+            "no query is given",
             "give --query TEXT or --queries FILE",
         ));
     }
@@ -403,23 +405,23 @@ impl Answer for RecallChange {
     }
 }
 
-/// The policy that a change is checked by.
+/// Returns the policy that checks a change.
 fn policy(context: &Context, verb: &GuardWith) -> Result<Policy> {
     let policy = read_policy(context, verb.policy.as_deref())?;
     if let Some(command) = policy.commands.first().filter(|_| verb.policy.is_none()) {
         // A folder from somebody else must not run programs when its store is opened.
         let text = format!(
-            "{POLICY_FILE} beside the store wants to run the command '{}'",
+            "{POLICY_FILE} beside the store would run the command '{}'",
             command.name
         );
         return Err(Error::new(ErrorKind::Denied, text)
             .with_code(ErrorCode::CommandNotAllowed)
-            .with_hint("look at it, then name it with --policy FILE"));
+            .with_hint("read the file, then name it with --policy FILE"));
     }
     Ok(policy)
 }
 
-/// The policy that was named, or the one beside the store's folder, or the standard one.
+/// Reads the named policy, else the one in the folder that holds the store, else returns the standard one.
 fn read_policy(context: &Context, named: Option<&Path>) -> Result<Policy> {
     if let Some(file) = named {
         return read(file);

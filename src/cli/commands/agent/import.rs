@@ -14,9 +14,9 @@ use crate::answers::agent::guard::{BlocksImported, FileImported};
 use crate::cli::commands::input::read_input;
 use crate::cli::commands::prelude::*;
 
-/// The largest file that is read.
+/// The largest file that is read, in bytes.
 const FILE_BYTES_MAX: u64 = 256 << 20;
-/// Findings that a person reads.
+/// The number of findings that people see.
 const FINDINGS_SHOWN: usize = 20;
 
 /// The format of an import.
@@ -40,13 +40,13 @@ pub(crate) enum FactsAbout {
     Env,
 }
 
-/// Take in blocks, other systems
+/// Import blocks and other systems
 ///
-/// Blocks come back edited; other systems have formats of their own.
+/// It imports edited blocks, and memories of other systems from files in their own formats.
 ///
 /// # Notes
-/// What is imported is trusted as a document or import at most, and goes through the scan. Files that nobody edited
-/// change nothing.
+/// Imported items have at most the trust of a document or import, and the scan reads them. Unedited files change
+/// nothing.
 ///
 /// # Examples
 /// ```text
@@ -62,22 +62,22 @@ pub(crate) struct Import {
     /// The folder of blocks, or the file; - reads a file from standard input
     #[arg(value_name = "PATH")]
     pub(crate) path: PathBuf,
-    /// What it is
+    /// The format
     #[arg(long, value_name = "FORMAT", default_value = "blocks")]
     pub(crate) format: ImportFormat,
-    /// Where it belongs [default: what the file says, else the project]
+    /// The scope of the items [default: the one in the file, else the project]
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Option<String>,
-    /// What facts are about, where the file is not named user.md or env.md
+    /// The subject of the facts, if the file is not named user.md or env.md
     #[arg(long, value_name = "WHAT")]
     pub(crate) about: Option<FactsAbout>,
-    /// Remove blocks whose files are gone
+    /// Remove blocks whose files are missing
     #[arg(long)]
     pub(crate) prune: bool,
-    /// Take files also where the block was changed since they were written, or may have been
+    /// Also import files whose block changed, or may have changed, since the export
     #[arg(long)]
     pub(crate) force: bool,
-    /// The edits are your own: blocks keep the trust they have. A program must not say it for a person
+    /// The edits are your own, so blocks keep their trust. A program must not pass this for a person
     #[arg(long)]
     pub(crate) as_me: bool,
 }
@@ -104,7 +104,7 @@ impl Verb for Import {
                 };
                 let about = about.ok_or_else(|| {
                     Failure::usage(
-                        "what the facts are about is not known",
+                        "the subject of the facts is unknown",
                         "say it: --about user or --about env",
                     )
                 })?;
@@ -126,7 +126,7 @@ fn check(verb: &Import) -> Result<(), Failure> {
     ] {
         if given && !used {
             return Err(Failure::usage(
-                format!("{option} has no use here"),
+                format!("{option} has no effect here"),
                 "see treering import --help",
             ));
         }
@@ -155,7 +155,7 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
     let files = folder.files()?;
     if verb.prune && !verb.force && files.is_empty() {
         return Err(Error::invalid(format!(
-            "{} holds no block, and --prune would remove all",
+            "{} contains no block, and --prune would remove every block",
             verb.path.display()
         ))
         .with_code(ErrorCode::NothingToImport)
@@ -169,12 +169,12 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
     if answer.conflicts > 0 {
         context.output.note(
             "conflict",
-            "the memory says something else: export to another folder, put the two together, and import with --force",
+            "the memory changed as well: export to another folder, merge both, and import with --force",
         );
     }
     if !answer.missing.is_empty() {
         let what = counted(answer.missing.len() as u64, "block");
-        let text = format!("{what} without a file here: they stay; --prune removes them");
+        let text = format!("{what} without a file here were kept; --prune removes them");
         context.output.note("missing", text);
     }
     context.note_held(&agent, answer.held.as_deref());
@@ -217,7 +217,7 @@ impl Answer for BlocksImported {
     }
 }
 
-/// Writes the time of the new versions into the files that were taken, unless somebody changed them meanwhile.
+/// Writes the time of the new versions into the imported files. It leaves files alone that changed in the meantime.
 fn refresh(context: &mut Context, folder: &Folder, files: &[FoundFile], taken: &[TakenFile]) {
     let read: HashMap<&str, &FoundFile> = files.iter().map(|file| (file.path.as_str(), file)).collect();
     let mut failed = Vec::new();
@@ -282,7 +282,7 @@ impl Answer for FileImported {
 }
 
 fn nothing_taken() -> Error {
-    Error::invalid("nothing of it was taken")
+    Error::invalid("nothing was imported")
         .with_code(ErrorCode::NothingTaken)
-        .with_hint("the answer says of each part why")
+        .with_hint("the answer gives the reason for each part")
 }

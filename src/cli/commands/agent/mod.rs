@@ -21,7 +21,7 @@ mod session;
 
 use crate::cli::verb::{Entry, entry};
 
-/// The verbs of an agent. `remember` has an answer of its own where `TREERING_DISABLE` is set.
+/// The table of the verbs. `remember` has a different answer if `TREERING_DISABLE` is set.
 pub(super) const VERBS: &[Entry] = &[
     entry::<remember::Remember>(),
     entry::<recall::Recall>().switchable(),

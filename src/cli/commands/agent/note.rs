@@ -1,4 +1,4 @@
-//! `note`: notes of sessions, which last.
+//! `note`: notes that outlive their session.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -60,7 +60,7 @@ pub(crate) enum NoteVerb {
     /// ```
     #[command(verbatim_doc_comment)]
     Write(NoteWrite),
-    /// Show a note, and keep that it was read
+    /// Show a note, and record the time of reading
     ///
     /// # Examples
     /// ```text
@@ -77,7 +77,7 @@ pub(crate) enum NoteVerb {
     /// ```
     #[command(verbatim_doc_comment)]
     List(NoteList),
-    /// Delete a note, whichever session wrote it; undo brings it back
+    /// Delete a note of any session; undo restores it
     ///
     /// # Examples
     /// ```text
@@ -85,7 +85,7 @@ pub(crate) enum NoteVerb {
     /// ```
     #[command(verbatim_doc_comment)]
     Delete(NoteDelete),
-    /// Find notes by words, freshness, and when they were read
+    /// Search notes by words, age, and last reading
     ///
     /// # Examples
     /// ```text
@@ -95,11 +95,11 @@ pub(crate) enum NoteVerb {
     Search(NoteSearch),
 }
 
-/// `note write`
+/// The arguments of `note write`
 #[derive(Args, Debug)]
 #[command(args = args::writes())]
 pub(crate) struct NoteWrite {
-    /// The text; - reads it from standard input; an empty one only takes away what --replace names
+    /// The text; - reads it from standard input; an empty text only deletes the notes of --replace
     #[arg(value_name = "TEXT")]
     pub(crate) text: String,
     /// The note to replace, or * for every note of the session
@@ -110,7 +110,7 @@ pub(crate) struct NoteWrite {
     pub(crate) scope: Option<String>,
 }
 
-/// `note read`
+/// The arguments of `note read`
 #[derive(Args, Debug)]
 #[command(args = args::reads())]
 pub(crate) struct NoteRead {
@@ -122,7 +122,7 @@ pub(crate) struct NoteRead {
     pub(crate) scope: Option<String>,
 }
 
-/// `note list`
+/// The arguments of `note list`
 #[derive(Args, Debug)]
 #[command(args = args::reads())]
 pub(crate) struct NoteList {
@@ -134,7 +134,7 @@ pub(crate) struct NoteList {
     pub(crate) scope: Option<String>,
 }
 
-/// `note delete`
+/// The arguments of `note delete`
 #[derive(Args, Debug)]
 #[command(args = args::writes())]
 pub(crate) struct NoteDelete {
@@ -146,14 +146,14 @@ pub(crate) struct NoteDelete {
     pub(crate) scope: Option<String>,
 }
 
-/// `note search`
+/// The arguments of `note search`
 #[derive(Args, Debug)]
 #[command(args = args::reads())]
 pub(crate) struct NoteSearch {
-    /// What to look for
+    /// The words to search for
     #[arg(value_name = "QUERY")]
     pub(crate) query: String,
-    /// The most notes that are shown
+    /// The largest number of notes to show
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) limit: usize,
     /// The scope of the notes [default: the project]

@@ -1,4 +1,4 @@
-//! `promote`: a person trusts an item.
+//! `promote`: a person marks an item as trusted.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -12,11 +12,11 @@ use crate::digest::ObjectDigest;
 
 /// Trust an item, as a person
 ///
-/// A person does it who has read the item.
+/// Use it only after a person has read the item.
 ///
 /// # Notes
-/// It becomes a new version that names the one that was looked at. At a terminal it is shown, and you are asked;
-/// elsewhere --yes is needed. A program must not do it for a person.
+/// Writes a new version that names the reviewed one. At a terminal it shows the item and asks; elsewhere it needs
+/// --yes. A program must not do it for a person.
 ///
 /// # Examples
 /// ```text
@@ -29,10 +29,10 @@ pub(crate) struct Promote {
     /// The item
     #[arg(value_name = "ID")]
     pub(crate) id: String,
-    /// The version that you looked at, all 64 digits; another one is not promoted [default: the present one]
+    /// The digest of the version that you read, all 64 digits; only this version is promoted [default: the current one]
     #[arg(long, value_name = "DIGEST")]
     pub(crate) digest: Option<String>,
-    /// Do it without asking: a person gives this, not a program for one
+    /// Skip the question. Only a person may pass this, not a program on a person's behalf
     #[arg(long)]
     pub(crate) yes: bool,
 }
@@ -76,7 +76,7 @@ impl Answer for ItemPromoted {
         let what = if self.changed {
             format!("{name}: from {} to {}", self.from, self.to)
         } else {
-            format!("{name} is {} already", self.from)
+            format!("{name} already is {}", self.from)
         };
         context.show_commit(&what, &self.commit, self.changed)
     }
@@ -94,7 +94,7 @@ pub(super) fn person(
     }
     let refused = || {
         Failure::usage(
-            format!("nothing was {done}: a person has to say so"),
+            format!("nothing was {done}: a person must confirm it"),
             "answer at a terminal, or give --yes if you are that person",
         )
     };

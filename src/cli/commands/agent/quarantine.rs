@@ -1,4 +1,4 @@
-//! `quarantine`: what was held back, for a person to decide about.
+//! `quarantine`: lists quarantined texts, for a person to release or discard.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -12,18 +12,18 @@ use crate::cli::agent_context::ScopeOptions;
 use crate::cli::commands::prelude::*;
 use crate::cli::output::printable;
 
-/// Objects that a person is shown before they are released, and characters of each text.
+/// The number of objects that a person sees before a release, and the number of characters of each text.
 const ASKED_MAX: usize = 200;
 const ASKED_CHARS: usize = 100;
 
-/// List what was held back
+/// List what is in quarantine
 ///
-/// What is held back can be released or dropped.
+/// Quarantined texts can be released or discarded.
 ///
 /// # Notes
-/// The same change is kept once. There is room for 200; then the oldest goes of who has most, and the reason of the
-/// newest names it. gc drops what is older than 7 days. What is released stays as little trusted as it was; promote
-/// raises it.
+/// Equal changes are kept once. The quarantine holds 200 entries; then the writer with most entries loses the oldest,
+/// and the reason of the newest names it. gc drops entries older than 7 days. Releasing an entry does not raise its
+/// trust; promote does.
 ///
 /// # Examples
 /// ```text
@@ -34,13 +34,13 @@ const ASKED_CHARS: usize = 100;
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Quarantine {
-    /// Commit what is held back under this name, as little trusted as it was
+    /// Commit the quarantined change with this name, with the trust that it had
     #[arg(long, value_name = "NAME", conflicts_with_all = ["discard", "scopes", "all_scopes"])]
     pub(crate) release: Option<String>,
-    /// Drop what is held back under this name
+    /// Discard the quarantined change with this name
     #[arg(long, value_name = "NAME", conflicts_with_all = ["scopes", "all_scopes"])]
     pub(crate) discard: Option<String>,
-    /// Release without asking: a person gives this, not a program for one
+    /// Release without asking. Only a person may pass this, not a program on a person's behalf
     #[arg(long, requires = "release")]
     pub(crate) yes: bool,
     #[command(flatten)]
@@ -69,7 +69,7 @@ impl Verb for Quarantine {
         let reach = context.reach(&self.scopes)?;
         let all = agent.quarantined(&reach)?;
         if let Some(scopes) = reach.names().filter(|_| all.is_empty()) {
-            let text = format!("looked in {}; --all-scopes lists all", scopes.join(", "));
+            let text = format!("searched {}; --all-scopes searches all", scopes.join(", "));
             context.output.note("scopes", text);
         }
         context.rows(all.into_iter().map(Ok))

@@ -1,4 +1,4 @@
-//! `recall`: what fits a question, best first.
+//! `recall`: the items that match a question, best first.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -18,16 +18,16 @@ use crate::cli::output::{Mode, Output};
 use crate::ingest::json::{loose_time_from_json, parse};
 use crate::object::Scope;
 
-/// Hits of each query of a file that names no number.
+/// The default number of hits for each query of a file.
 const BATCH_LIMIT: usize = 100;
 
-/// Find what fits a question
+/// Find what matches a question
 ///
-/// The best comes first, from any scope and any past state.
+/// The best match comes first. It searches any scope and any past state.
 ///
 /// # Notes
-/// Searched are global, the project of this folder, and the session and actor that are named; --scope and
-/// --all-scopes choose others. What is shown counts as used, which keeps decay away.
+/// Searches global, the project of this folder, and the given session and actor; --scope and --all-scopes choose
+/// others. Showing an item counts as use and delays its decay.
 ///
 /// # Examples
 /// ```text
@@ -44,70 +44,70 @@ const BATCH_LIMIT: usize = 100;
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Recall {
-    /// The question; without one the summaries are shown, in order of time
+    /// The question; without one, the summaries are shown in order of time
     #[arg(value_name = "QUERY")]
     pub(crate) query: Vec<String>,
-    /// Answer the queries of a file, one a line: {"qid","query","scope"?,"now"?}; - reads standard input
+    /// Answer the queries of a file, one on each line: {"qid","query","scope"?,"now"?}; - reads standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "when", "explain"])]
     pub(crate) queries: Option<String>,
     /// At most K hits [default: 10, with --queries 100]
     #[arg(long, value_name = "K")]
     pub(crate) limit: Option<usize>,
-    /// At most so many tokens in all texts together; what does not fit is skipped
+    /// At most this many tokens in all texts together; longer texts are skipped
     #[arg(long, value_name = "TOKENS")]
     pub(crate) budget: Option<usize>,
     #[command(flatten)]
     pub(crate) scopes: ScopeOptions,
-    /// Only what this speaker said, or what is about this subject
+    /// Only items by this speaker or about this subject
     #[arg(long, value_name = "P")]
     pub(crate) speaker: Option<String>,
     /// Only this kind; may be repeated
     #[arg(long = "kind", value_name = "KIND")]
     pub(crate) kinds: Vec<String>,
-    /// Only with this tag; repeated, with all of them
+    /// Only with this tag; if repeated, with all of these tags
     #[arg(long = "tag", value_name = "TAG")]
     pub(crate) tags: Vec<String>,
-    /// Only with this tag; repeated, with one of them
+    /// Only with this tag; if repeated, with one of these tags
     #[arg(long = "any-tag", value_name = "TAG")]
     pub(crate) any_tags: Vec<String>,
-    /// Only what happened at or after this time: a date, a time, or how long ago (3d)
+    /// Only what happened at or after this time: a date, a time, or an age (3d)
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
     /// Only what happened before this time
     #[arg(long, value_name = "TIME")]
     pub(crate) until: Option<String>,
-    /// Also what comes from sources that are not trusted, such as tools, pages and imports
+    /// Also items from untrusted sources, such as tools, pages and imports
     #[arg(long)]
     pub(crate) with_untrusted: bool,
-    /// Only where the attribute has this value: k=text, or k:=JSON; may be repeated
+    /// Only items whose attribute has this value: k=text, or k:=JSON; may be repeated
     #[arg(long = "attr", value_name = "K=V")]
     pub(crate) attributes: Vec<String>,
-    /// Also what has expired
+    /// Also expired items
     #[arg(long)]
     pub(crate) include_expired: bool,
-    /// Leave out what newer items take the place of
+    /// Leave out superseded items
     #[arg(long)]
     pub(crate) no_superseded: bool,
-    /// What recency weighs; 0 leaves it out [default: 0.3]
+    /// The weight of recency; 0 leaves it out [default: 0.3]
     #[arg(long, value_name = "WEIGHT")]
     pub(crate) recency: Option<f32>,
 
-    /// Leave the newer of two leading hits where its score puts it, also where the question asks how things stand
+    /// Keep the order of the scores, even if the question asks for the current state and a newer hit is close behind
     #[arg(long)]
     pub(crate) no_fresher: bool,
     /// Show every term of the score
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Show the whole texts, of shortened items the originals
+    /// Show the whole texts, and the originals of shortened items
     #[arg(long)]
     pub(crate) full: bool,
     /// Without a question: the summaries around this time
     #[arg(long, value_name = "TIME")]
     pub(crate) when: Option<String>,
-    /// Answer as if it were this time
+    /// Answer as if this were the current time
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<String>,
-    /// Look only: what is shown does not count as used
+    /// Do not record the shown items as used
     #[arg(long)]
     pub(crate) no_touch: bool,
 }
@@ -132,7 +132,7 @@ impl Verb for Recall {
             Some(file) => recall_lines(context, &agent, &view, &query, file),
             None => recall_one(context, &agent, &view, &query),
         };
-        // Derived: where it cannot be kept, the next run takes longer.
+        // The index is derived: if it cannot be saved, the next run takes longer.
         if done.is_ok() {
             drop(agent.keep_index());
         }
@@ -140,8 +140,7 @@ impl Verb for Recall {
     }
 }
 
-/// Opens the store so that what is shown can count as used and the index be kept, if the store lets us write; else to
-/// read.
+/// Opens the store for writing where possible, to record the use of hits and save the index; else for reading.
 fn open(context: &mut Context, verb: &Recall) -> Result<Agent> {
     let looks_only = verb.no_touch || context.at().is_some() || context.options.degraded;
     if !looks_only && let Ok(agent) = context.agent_to_write() {
@@ -225,7 +224,7 @@ impl Answer for Found {
     }
 }
 
-/// For people: a line about each hit, and its snippet with the words that were found.
+/// Prints a line about each hit for people, and its snippet with the matched words in colour.
 fn show_lines(context: &mut Context, found: &Found) -> Result<(), Failure> {
     let (recalled, output) = (&found.recalled, &mut context.output);
     for (rank, hit) in (1..).zip(&recalled.hits) {
@@ -265,7 +264,7 @@ fn show_lines(context: &mut Context, found: &Found) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A snippet on one line, with the words that were found in colour.
+/// Returns a snippet on one line, with the matched words in colour.
 fn painted(output: &Output, recalled: &Recalled, hit: &RecallHit) -> String {
     let in_line = |text: &str| one_line(&text.replace(char::is_whitespace, " "));
     let (mut line, mut end) = (String::new(), 0);
@@ -278,7 +277,7 @@ fn painted(output: &Output, recalled: &Recalled, hit: &RecallHit) -> String {
     line
 }
 
-/// For language models and pages: a row a hit.
+/// Prints one row for each hit, for language models and pages.
 fn show_table(context: &mut Context, found: &Found) -> Result<(), Failure> {
     let mut table = Table::new(&["id", "score", "time", "trust", "speaker", "text"]);
     let style = context.output.style();
@@ -309,7 +308,7 @@ fn note_left_out(context: &mut Context, found: &Found) {
         let is_cut = recalled.left_out == found.limit;
         let least = if is_cut { "at least " } else { "" };
         let what = counted(recalled.left_out as u64, "match");
-        let note = format!("{least}{what} left out, because not trusted: --with-untrusted shows them");
+        let note = format!("{least}{what} omitted as untrusted: --with-untrusted shows them");
         context.output.note("untrusted", note);
     }
     if recalled.hits.is_empty() {
@@ -325,7 +324,7 @@ fn note_reach(context: &mut Context, scopes: Option<String>, what: &str) {
     }
 }
 
-/// A query of a file.
+/// A query from a file.
 struct Line {
     qid: Value,
     text: String,
@@ -336,7 +335,7 @@ struct Line {
 fn recall_lines(context: &mut Context, agent: &Agent, view: &View, query: &RecallQuery, file: &str) -> Done {
     let mut input = open_input(context, Path::new(file))?;
     let mut lines = Lines::of(&mut *input);
-    // The first query does not pay for what all of them use.
+    // Builds the index before the first query, so its time is not counted as part of that query.
     agent.with_index(view, |_, _| Ok(()))?;
     let mut without_hits: u64 = 0;
     while let Some((number, line)) = lines.next_line()? {
@@ -381,12 +380,12 @@ fn read_line(line: &str) -> Result<Line> {
     let field = |name: &str| json.get(name).filter(|value| !value.is_null());
     let text = field("query").and_then(Value::as_str);
     let text = text.ok_or_else(|| {
-        Error::invalid("there is no text \"query\"")
+        Error::invalid("the field `query` is missing or not text")
             .with_hint("write a line as {\"qid\":\"1\",\"query\":\"who owns the parser?\"}")
     })?;
     let scope = match field("scope") {
         Some(Value::String(scope)) => Some(Scope::new(scope)?),
-        Some(_) => return Err(Error::invalid("\"scope\" is no text")),
+        Some(_) => return Err(Error::invalid("the field `scope` is not text")),
         None => None,
     };
     Ok(Line {

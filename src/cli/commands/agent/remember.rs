@@ -1,4 +1,4 @@
-//! `remember`: a text that recall finds again, or many from JSON Lines.
+//! `remember`: stores a text that `recall` finds again, or many texts from JSON Lines.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -25,8 +25,8 @@ const SHOWN_CHARS: usize = 300;
 /// Remember a text, or many
 ///
 /// # Notes
-/// The answer names items of the same scope and kind that say the same or contradict it. Secrets are stored as
-/// markers; what the scan holds back is kept under rejected/ for a person.
+/// The answer lists similar and contradicting items of the same scope and kind. Secrets are stored as markers. A
+/// quarantined text is kept under rejected/ for a person.
 ///
 /// # Examples
 /// ```text
@@ -45,25 +45,26 @@ pub(crate) struct Remember {
         conflicts_with = "jsonl"
     )]
     pub(crate) text: Option<String>,
-    /// Its name [default: one is made]
+    /// The id of the item [default: a generated one]
     #[arg(long, value_name = "ID", conflicts_with = "jsonl")]
     pub(crate) id: Option<String>,
-    /// What sort of item: fact, decision, note, block, or any other word
+    /// The kind of item: fact, decision, note, block, or any other word
     #[arg(long, value_name = "KIND", default_value = "fact")]
     pub(crate) kind: String,
-    /// Where it belongs: global, project, session, agent, project:NAME, or any other text [default: the project of this folder, else global]
+    /// The scope: global, project, session, agent, project:NAME, or any other text [default: the project of this
+    /// folder, else global]
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Option<String>,
-    /// A word to find it by; may be repeated
+    /// A tag to find it by; may be repeated
     #[arg(long = "tag", value_name = "TAG", conflicts_with = "jsonl")]
     pub(crate) tags: Vec<String>,
-    /// Who said it
+    /// The speaker
     #[arg(long, value_name = "WHO", conflicts_with = "jsonl")]
     pub(crate) speaker: Option<String>,
-    /// Who or what it is about
+    /// The person or topic that it is about
     #[arg(long, visible_alias = "about", value_name = "WHAT", conflicts_with = "jsonl")]
     pub(crate) subject: Option<String>,
-    /// Its place in the session
+    /// Its position in the session
     #[arg(
         long,
         value_name = "N",
@@ -71,40 +72,40 @@ pub(crate) struct Remember {
         conflicts_with = "jsonl"
     )]
     pub(crate) order: Option<i64>,
-    /// When it happened: a time, a date, or how long ago (2h, 3d)
+    /// The time of the event: a time, a date, or an age (2h, 3d)
     #[arg(long, value_name = "TIME", conflicts_with = "jsonl")]
     pub(crate) time: Option<String>,
-    /// How long it is shown: 12h, 30d
+    /// The time until it expires: 12h, 30d
     #[arg(long, value_name = "DURATION", value_parser = time::span, conflicts_with_all = ["expires", "jsonl"])]
     pub(crate) ttl: Option<Duration>,
-    /// Until when it is shown
+    /// The time when it expires
     #[arg(long, value_name = "TIME", conflicts_with = "jsonl")]
     pub(crate) expires: Option<String>,
-    /// Where it is written; may be repeated
+    /// The document or page that it cites; may be repeated
     #[arg(long = "cite", value_name = "FILE[:LINE[:NOTE]]", conflicts_with = "jsonl")]
     pub(crate) citations: Vec<String>,
-    /// How sure it is, 0 to 1
+    /// The confidence, 0 to 1
     #[arg(long, value_name = "P", conflicts_with = "jsonl")]
     pub(crate) confidence: Option<f64>,
-    /// Who may see it: none, pii, internal or credentials
+    /// The sensitivity: none, pii, internal or credentials
     #[arg(long, value_name = "LEVEL", conflicts_with = "jsonl")]
     pub(crate) sensitivity: Option<String>,
-    /// Never shorten it, and never forget it by age
+    /// Never shorten it, and never forget it because of its age
     #[arg(long, conflicts_with = "jsonl")]
     pub(crate) pin: bool,
-    /// An item that it takes the place of; may be repeated
+    /// An item that it supersedes; may be repeated
     #[arg(long, value_name = "ID", conflicts_with = "jsonl")]
     pub(crate) supersedes: Vec<String>,
-    /// What to do if another item surely says the same
+    /// The action if another item has the same meaning
     #[arg(long, value_name = "CHOICE", default_value = "warn", conflicts_with = "jsonl")]
     pub(crate) on_duplicate: DuplicateChoice,
-    /// Makes the id: the same key again stores nothing new
+    /// A key that determines the id: the same key again stores nothing new
     #[arg(long, value_name = "KEY", conflicts_with_all = ["id", "jsonl"])]
     pub(crate) key: Option<String>,
-    /// Store it only if the id has this version
+    /// Store it only if this is the current version of the id
     #[arg(long, value_name = "DIGEST", requires = "id", conflicts_with = "jsonl")]
     pub(crate) expected: Option<String>,
-    /// Read items from FILE, one a line: {"id"?, "text", "kind"?, "scope"?, "tags"?, ...}; - is standard input
+    /// Read items from FILE, one on each line: {"id"?, "text", "kind"?, "scope"?, "tags"?, ...}; - is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) jsonl: Option<PathBuf>,
     /// Commit after every N lines
@@ -130,13 +131,13 @@ impl Verb for Remember {
 /// The treatment of an item that surely repeats another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DuplicateChoice {
-    /// Store it, and say so
+    /// Store it, and report the duplicate
     Warn,
     /// Store nothing
     Skip,
-    /// Put what it adds into the other one
+    /// Merge it into the other item
     Merge,
-    /// Store it in the other one's place
+    /// Store it, and supersede the other item
     Supersede,
 }
 
@@ -181,13 +182,13 @@ fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
     context.answer(&answer)?;
     context.note_held(&agent, answer.held_as.as_deref());
     if is_over {
-        let text = "its end has passed, so nothing shows it; --ttl takes a length such as 30d";
+        let text = "it has already expired, so no answer shows it; --ttl takes a duration such as 30d";
         context.output.note("expired", text);
     }
     Ok(DONE)
 }
 
-/// The item that the command line describes.
+/// Returns the item that the command line describes.
 fn item_of(verb: &Remember, now: Time) -> Result<NewItem> {
     let mut item = NewItem::new(verb.text.clone().unwrap_or_default());
     if item.text.trim().is_empty() {
@@ -225,7 +226,7 @@ fn item_of(verb: &Remember, now: Time) -> Result<NewItem> {
     Ok(item)
 }
 
-/// The version that was typed, which may be the beginning of its digest.
+/// Returns the version with the typed digest, which may be abbreviated.
 fn expected(memory: &Memory, verb: &Remember) -> Result<Option<ObjectDigest>> {
     let (Some(typed), Some(id)) = (&verb.expected, &verb.id) else {
         return Ok(None);
@@ -237,7 +238,7 @@ fn expected(memory: &Memory, verb: &Remember) -> Result<Option<ObjectDigest>> {
         .bytes()
         .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     if typed.len() < 8 || !is_hex {
-        return Err(Error::invalid(format!("'{typed}' is no digest"))
+        return Err(Error::invalid(format!("'{typed}' is not a digest"))
             .with_hint("a digest is 64 hexadecimal digits, or the first 8 or more of them"));
     }
     let found = memory.view().get(&Id::new(id)?)?.map(|object| object.digest());
@@ -262,7 +263,7 @@ impl Answer for ItemRemembered {
             Status::Unchanged => format!("unchanged: {id} says this already"),
             Status::Duplicate => format!("not stored: {id} says this already"),
             Status::Merged => format!("merged into {id} in {scope}; {head}"),
-            Status::Superseded => format!("remembered {id} in {scope}, in place of others; {head}"),
+            Status::Superseded => format!("remembered {id} in {scope}, superseding others; {head}"),
             Status::Quarantined => "not stored".to_owned(),
             Status::Disabled => DISABLED.to_owned(),
         };
@@ -270,7 +271,7 @@ impl Answer for ItemRemembered {
         let is_stored = self.status != Status::Duplicate;
         for one in self.duplicates.iter().filter(|_| is_stored) {
             let is_sure = one.similarity >= MERGE;
-            let what = if is_sure { "says the same" } else { "is like it" };
+            let what = if is_sure { "says the same" } else { "is similar" };
             let label = format!("{what} ({:.2})", one.similarity);
             context.output.labelled(Meaning::Changed, &label, &shown(one))?;
         }
@@ -343,7 +344,7 @@ fn remember_lines(context: &mut Context, verb: &Remember, file: &Path) -> Done {
     Ok(DONE)
 }
 
-/// Why a line was not stored.
+/// Returns the reason why a line was not stored.
 fn why(one: &RefusedLine) -> String {
     format!("{}: {}", one.verdict, one.reason)
 }

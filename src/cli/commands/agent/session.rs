@@ -1,4 +1,4 @@
-//! `session`: transcripts, their summaries, and what is learned at the end.
+//! `session`: transcripts, their summaries, and the facts learned at the end.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -27,7 +27,7 @@ use crate::engine::Query;
 use crate::ingest::json::{loose_time_from_json, parse};
 use crate::object::Origin;
 
-/// The longest reply that is read; what of it is taken, the settings say.
+/// The longest reply that is read. The settings limit how much of it is stored.
 const REPLY_BYTES_MAX: usize = 16 << 20;
 
 /// Keep transcripts and summaries
@@ -76,9 +76,9 @@ pub(crate) enum SessionVerb {
     /// Append to the transcript of a session
     ///
     /// # Notes
-    /// A line of --jsonl is {"text","speaker"?,"time"?,"order"?,"origin"?}. What nobody, user or --user says is the
-    /// person's, the roles assistant and system are trusted less, and any other name is a tool's that brings in what
-    /// others wrote, unless the line says an origin. Nothing is trusted more than --trust.
+    /// A line of --jsonl is {"text","speaker"?,"time"?,"order"?,"origin"?}. Without a speaker, or with user or the name
+    /// of --user, the person speaks. The roles assistant and system are trusted less. Any other name is an untrusted
+    /// tool, unless the line has an origin. --trust is the upper limit.
     ///
     /// # Examples
     /// ```text
@@ -87,11 +87,11 @@ pub(crate) enum SessionVerb {
     /// ```
     #[command(verbatim_doc_comment)]
     Append(SessionAppend),
-    /// End a session: the prompt for a model, or what becomes of its reply
+    /// End a session: print the prompt for a model, or store its reply
     ///
     /// # Notes
-    /// Without --reply, --command or --no-model it prints the prompt and writes nothing. Facts are taken only if the
-    /// settings or --learn say so, and pass the gates; what a gate holds back is quarantined.
+    /// Without --reply, --command or --no-model it prints the prompt and writes nothing. It stores facts only if the
+    /// settings or --learn allow it. Facts that fail a gate are quarantined.
     ///
     /// # Examples
     /// ```text
@@ -101,7 +101,7 @@ pub(crate) enum SessionVerb {
     /// ```
     #[command(verbatim_doc_comment)]
     End(SessionEnd),
-    /// Show the summaries of a session in order of time, or what is to be summarised
+    /// Show the summaries of a session in order of time, or list the missing ones
     ///
     /// # Examples
     /// ```text
@@ -111,11 +111,11 @@ pub(crate) enum SessionVerb {
     /// ```
     #[command(verbatim_doc_comment)]
     Summaries(SessionSummaries),
-    /// Write the summaries of days, weeks and months that are over
+    /// Write the summaries of past days, weeks and months
     ///
     /// # Notes
-    /// A line of --texts is {"bucket","text"}, with a bucket as `session summaries --due` names it. What has no text
-    /// there is summarised by its own sentences.
+    /// A line of --texts is {"bucket","text"}, with a bucket as `session summaries --due` names it. A bucket without a
+    /// text is summarised by its own sentences.
     ///
     /// # Examples
     /// ```text
@@ -135,92 +135,92 @@ pub(crate) enum SessionVerb {
     List(SessionList),
 }
 
-/// `session append`
+/// The arguments of `session append`
 #[derive(Args, Debug)]
 #[command(args = args::writes())]
 pub(crate) struct SessionAppend {
     /// The text; - reads it from standard input
     #[arg(value_name = "TEXT", required_unless_present = "jsonl")]
     pub(crate) text: Option<String>,
-    /// Who said it: user, assistant, tool, system, or a name
+    /// The speaker: user, assistant, tool, system, or a name
     #[arg(long, value_name = "WHO", conflicts_with = "jsonl")]
     pub(crate) speaker: Option<String>,
-    /// The name under which the person speaks in this session, from now on
+    /// The user's name as a speaker in this session, from now on
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
-    /// When it was said: a date, a time, or how long ago (3d)
+    /// The time of speaking: a date, a time, or an age (3d)
     #[arg(long, value_name = "TIME", conflicts_with = "jsonl")]
     pub(crate) time: Option<String>,
-    /// The session that this one was started from
+    /// The session that started this one
     #[arg(long, value_name = "SESSION")]
     pub(crate) parent: Option<String>,
-    /// The scope of the session [default: its own, that of its parent, else the project]
+    /// The scope of the session [default: its current scope, else that of its parent, else the project]
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Option<String>,
-    /// Append a line each of this file; - is standard input
+    /// Append each line of this file; - is standard input
     #[arg(long, value_name = "FILE", conflicts_with = "text")]
     pub(crate) jsonl: Option<PathBuf>,
-    /// Lines of a commit
+    /// The number of lines in each commit
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub(crate) batch: u64,
 }
 
-/// `session end`
+/// The arguments of `session end`
 #[derive(Args, Debug)]
 #[command(args = args::writes())]
 pub(crate) struct SessionEnd {
-    /// What a model replied; - reads it from standard input
+    /// The reply of a model; - reads it from standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) reply: Option<PathBuf>,
-    /// End it without a model: the episode is made of sentences of the session
+    /// End it without a model: the episode consists of sentences from the session
     #[arg(long, conflicts_with_all = ["reply", "command"])]
     pub(crate) no_model: bool,
     /// Extract facts from the reply
     #[arg(long)]
     pub(crate) learn: bool,
-    /// How long the command may take: 60s, 5m
+    /// The time limit of the command: 60s, 5m
     #[arg(long, value_name = "DURATION", value_parser = time::duration, default_value = "120s")]
     pub(crate) time_limit: Duration,
-    /// A command that reads the prompt on its standard input and prints the reply; it is run without a shell, and takes the
+    /// A command that reads the prompt from standard input and prints the reply; it runs without a shell, and takes the
     /// rest of the line
     #[arg(long, value_name = "CMD", num_args = 1.., allow_hyphen_values = true, conflicts_with = "reply")]
     pub(crate) command: Vec<String>,
-    /// The scope of the session, if it is none of those at work here
+    /// The scope of the session, if it is not one of the current scopes
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Option<String>,
 }
 
-/// `session summaries`
+/// The arguments of `session summaries`
 #[derive(Args, Debug)]
 #[command(args = args::reads())]
 pub(crate) struct SessionSummaries {
     /// Only summaries with these words
     #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true)]
     pub(crate) query: String,
-    /// Only what lies around this time: before, then, after
+    /// Only summaries around this time: the nearest before, those of its day, the nearest after
     #[arg(long, value_name = "TIME")]
     pub(crate) when: Option<String>,
-    /// What is to be summarised instead
+    /// List the missing summaries instead
     #[arg(long, conflicts_with_all = ["query", "when"])]
     pub(crate) due: bool,
-    /// The scope of the session, if it is none of those at work here
+    /// The scope of the session, if it is not one of the current scopes
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Option<String>,
 }
 
-/// `session summarise`
+/// The arguments of `session summarise`
 #[derive(Args, Debug)]
 #[command(args = args::writes())]
 pub(crate) struct SessionSummarise {
-    /// Texts of summaries, a line each; - is standard input
+    /// The texts of summaries, one on each line; - is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) texts: Option<PathBuf>,
-    /// The scope of the session, if it is none of those at work here
+    /// The scope of the session, if it is not one of the current scopes
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Option<String>,
 }
 
-/// `session list`
+/// The arguments of `session list`
 #[derive(Args, Debug)]
 #[command(args = args::reads())]
 pub(crate) struct SessionList {
@@ -228,13 +228,13 @@ pub(crate) struct SessionList {
     pub(crate) scopes: ScopeOptions,
 }
 
-/// The session that the shared option names.
+/// Returns the session of the shared option.
 fn named(context: &Context) -> Result<String, Failure> {
     let session = context.options.lane.session.clone();
     session.ok_or_else(|| Failure::usage("the session is not named", "name it with --session S"))
 }
 
-/// The scopes in which a session may be: those at work here, and the one that is named.
+/// Returns the scopes that may hold a session: the current scopes, and the named one.
 fn reach(context: &Context, named: Option<&str>) -> Result<Reach> {
     let place = context.place();
     let named = named.map(|word| place.scope(word)).transpose()?;
@@ -273,7 +273,7 @@ fn append(context: &mut Context, verb: SessionAppend) -> Done {
     let agent = context.agent_to_write()?;
     let (mut all, mut progress) = (None, BatchProgress::new());
     loop {
-        // The first one is made even of nothing, so that there is an answer.
+        // The first batch is committed even if it is empty, so that there is an answer.
         let appended = batch(&mut lines, verb.batch, entry_of).and_then(|entries| {
             let is_last = (entries.len() as u64) < verb.batch;
             progress.begin(entries.len(), lines.number(), is_last);
@@ -322,7 +322,7 @@ impl Answer for EntriesAppended {
     }
 }
 
-/// Why an entry was not stored.
+/// Returns the reason why an entry was not stored.
 fn why(one: &NotStored) -> String {
     format!("{}: the scan found {}", one.verdict.name(), one.rules.join(", "))
 }
@@ -354,10 +354,11 @@ fn entry_of(json: &Json) -> Result<NewEntry> {
             "origin" => {
                 let name = text()?;
                 let origin = Origin::from_name(&name);
-                entry.origin = Some(origin.ok_or_else(|| Error::invalid(format!("`{name}` is no origin")))?);
+                entry.origin =
+                    Some(origin.ok_or_else(|| Error::invalid(format!("`{name}` is not an origin")))?);
             }
             other => {
-                return Err(Error::invalid(format!("`{other}` means nothing in an entry"))
+                return Err(Error::invalid(format!("an entry has no field `{other}`"))
                     .with_hint("an entry has text, speaker, time, order and origin"));
             }
         }
@@ -426,7 +427,7 @@ impl Answer for Prompt {
 impl Answer for SessionEnded {
     fn show(&self, context: &mut Context) -> Result<(), Failure> {
         if let Some(reason) = &self.reason {
-            return context.output.line(format_args!("nothing was taken: {reason}"));
+            return context.output.line(format_args!("no fact was stored: {reason}"));
         }
         if let Some(episode) = &self.episode {
             context.output.line(format_args!("episode {episode}"))?;
@@ -512,9 +513,10 @@ fn summarise(context: &mut Context, verb: &SessionSummarise) -> Done {
         .keys()
         .filter(|bucket| done.written.iter().all(|one| one.bucket.to_string() != **bucket))
     {
-        context
-            .output
-            .note("not_due", format!("{unknown} is not due; its text was not taken"));
+        context.output.note(
+            "not_due",
+            format!("{unknown} is not due; its text was not stored"),
+        );
     }
     context.note_held(&agent, done.held.as_deref());
     Ok(DONE)
@@ -577,7 +579,7 @@ impl Row for SessionLine {
     }
 }
 
-/// The next lines with their numbers, at most `size` of them; a bad one is refused with its number.
+/// Reads the next lines with their numbers, at most `size` of them. The error for a bad line names its number.
 fn batch<T>(lines: &mut Lines<'_>, size: u64, read: impl Fn(&Json) -> Result<T>) -> Result<Vec<(u64, T)>> {
     let mut batch = Vec::new();
     while (batch.len() as u64) < size {

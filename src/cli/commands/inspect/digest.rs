@@ -1,4 +1,4 @@
-//! `inspect digest`: everything that a digest, or its first digits, may name.
+//! `inspect digest`: every meaning of a full or abbreviated digest.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -9,10 +9,10 @@ use crate::cli::output;
 use crate::digest::to_hex;
 use crate::engine::Meaning;
 
-/// Meanings of each sort that are listed.
+/// The largest number of meanings of each sort that are listed.
 const MEANINGS_MAX: usize = 20;
 
-/// List everything that a digest, or its first digits, may name
+/// List everything that a full or abbreviated digest may name
 ///
 /// # Examples
 /// ```text
@@ -29,7 +29,7 @@ pub(super) struct Digest {
 /// One meaning of the digits.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct DigestRow {
-    /// `commit`, `root`, `version`, `key path`, `node`, `erased` or `lost`.
+    /// The sort of meaning: `commit`, `root`, `version`, `key path`, `node`, `erased` or `lost`.
     is_a: &'static str,
     digest: String,
     of: String,

@@ -1,4 +1,4 @@
-//! `inspect files`: the files of a store, with what is known of segments and checkpoints.
+//! `inspect files`: the files of a store, with details of segments and checkpoints.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -32,9 +32,9 @@ pub(super) struct File {
     /// The length at which a segment was sealed.
     sealed_at: Option<u64>,
     first_batch: Option<u64>,
-    /// The last batch of a sealed segment, or that a checkpoint covers.
+    /// The last batch of a sealed segment, or the last batch that a checkpoint covers.
     last_batch: Option<u64>,
-    /// The commits in a checkpoint.
+    /// The number of commits in a checkpoint.
     commits: Option<u64>,
     #[serde(skip)]
     meaning: Option<Meaning>,

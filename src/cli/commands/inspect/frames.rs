@@ -1,4 +1,4 @@
-//! `inspect frames`: the frames of the log, and the gaps between them.
+//! `inspect frames`: lists the frames of the log, and the gaps between them.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -38,24 +38,24 @@ pub(super) struct Frames {
     /// Only records of this kind: object, content, text, commit, seal, ...
     #[arg(long, value_name = "KIND")]
     kind: Option<String>,
-    /// Only the records that hold an object of the state, or a version
+    /// Only the records of this object in the state, or of this version
     #[arg(long, value_name = "ID|DIGEST", conflicts_with_all = ["segment", "batch", "kind"])]
     of: Option<String>,
-    /// At most N
+    /// Print at most N rows
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
 }
 
-/// A frame, or a gap.
+/// A frame, or a gap between frames.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct FrameRow {
-    /// `SEGMENT:OFFSET`, as `inspect hex` takes it.
+    /// The location in the form `SEGMENT:OFFSET`, as `inspect hex` takes it.
     frame: String,
     /// The kind of record, `gap` or `unused`.
     kind: &'static str,
     batch: Option<u64>,
     body_bytes: u64,
-    /// The meaning of the record, or why it cannot be believed.
+    /// The meaning of the record, or the reason why it is damaged.
     says: Option<String>,
     #[serde(skip)]
     is_damaged: bool,
@@ -71,7 +71,7 @@ impl Frames {
         let count = context.write_rows(rows.take(self.limit.unwrap_or(usize::MAX)))?;
         match self.batch {
             Some(batch) if count == 0 => {
-                let error = Error::not_found(format!("no frame of batch {batch} is there"));
+                let error = Error::not_found(format!("no frame belongs to batch {batch}"));
                 Err(error
                     .with_hint("inspect frames --kind seal lists the batches")
                     .into())
@@ -84,7 +84,7 @@ impl Frames {
         }
     }
 
-    /// The frames and gaps that were asked for, in the order of the log.
+    /// Returns the requested frames and gaps, in the order of the log.
     fn found(&self, context: &Context, inspection: Inspection) -> Result<Rows> {
         let segments = self.segments(&inspection)?.into_iter();
         let (batch, kind) = (self.batch, self.kind.clone());
@@ -101,7 +101,7 @@ impl Frames {
         })))
     }
 
-    /// The segments to read: the named one, or those that may hold the batch.
+    /// Returns the segments to read: the named one, or those that may hold the batch.
     fn segments(&self, inspection: &Inspection) -> Result<Vec<u64>> {
         if let Some(segment) = self.segment {
             return Ok(vec![segment]);
@@ -120,10 +120,10 @@ impl Frames {
     }
 }
 
-/// Rows as they are read.
+/// Rows that are read on demand.
 type Rows = Box<dyn Iterator<Item = Result<FrameRow>>>;
 
-/// The rows of one segment.
+/// Returns the rows of one segment.
 fn rows_of(inspection: &Inspection, segment: u64, from: u64) -> Rows {
     match inspection.frames(segment, from) {
         Ok(frames) => Box::new(frames.map(move |found| Ok(FrameRow::of(segment, found?)))),
@@ -131,11 +131,11 @@ fn rows_of(inspection: &Inspection, segment: u64, from: u64) -> Rows {
     }
 }
 
-/// The frames that hold an object of the state, or a version of one.
+/// Returns the frames that hold an object of the state, or a version of one.
 fn holding(context: &mut Context, inspection: &Inspection, wanted: &str) -> Result<Rows> {
     let memory = context.open_to_read()?;
     let view = context.view(&memory)?;
-    // An id comes first: a digest can always be given with more digits.
+    // An id has priority: an ambiguous digest can be given with more digits.
     let id = Id::new(wanted).ok();
     let object = match id.map(|id| view.get(&id)).transpose()?.flatten() {
         Some(object) => object,
@@ -200,9 +200,9 @@ impl Row for FrameRow {
     }
 }
 
-/// The meaning of a record, in a line; `None` where its body does not decode.
+/// Describes a record in one line; `None` if its body does not decode.
 fn meaning(frame: &Frame) -> Option<String> {
-    // Any suite reads the fields; only digests differ.
+    // Every suite reads the same fields; only the digests differ.
     let suite = HashSuite::new(HashAlgorithm::Blake3);
     let ids = |each: usize| counted((frame.body.len() / each) as u64, "id");
     Some(match RecordKind::from_tag(frame.kind)? {
@@ -222,7 +222,7 @@ fn meaning(frame: &Frame) -> Option<String> {
         RecordKind::Gap => {
             let (first, digests) = frame.body.split_first_chunk::<8>()?;
             let commits = counted((digests.len() / 32) as u64, "commit");
-            format!("{commits} from seq:{} on, thinned", u64::from_le_bytes(*first))
+            format!("{commits} from seq:{}, thinned", u64::from_le_bytes(*first))
         }
         RecordKind::Erased => {
             let [_, digest, by] = frame.body.as_chunks::<32>().0 else {
@@ -236,7 +236,7 @@ fn meaning(frame: &Frame) -> Option<String> {
     })
 }
 
-/// The batch that a seal ends: where it starts, and the head after it.
+/// Describes the batch that a seal ends: its start, and the head after it.
 fn seal_meaning(frame: &Frame) -> Option<String> {
     let parts = log::seal_parts(&frame.body, 0);
     let part = |name: &str| parts.iter().find(|part| part.name == name);

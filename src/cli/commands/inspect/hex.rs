@@ -1,4 +1,4 @@
-//! `inspect hex`: a file of the store or a frame of the log, byte by byte, each field with its name.
+//! `inspect hex`: a file of the store or a frame of the log, byte by byte, with the name of each field.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -8,10 +8,10 @@ use crate::cli::commands::prelude::*;
 use crate::log::{self, Found, Frame, Inspection, RecordKind, StoreFile};
 use crate::object::{Encoding, encoded_fields};
 
-/// Print a file or a frame in hex, each field with its name
+/// Print a file or a frame in hex, with the name of each field
 ///
 /// # Notes
-/// WHAT is format, manifest or live; the number of a segment, for its header; or SEGMENT:OFFSET, for a frame.
+/// WHAT is format, manifest or live, the number of a segment (its header), or SEGMENT:OFFSET (a frame).
 ///
 /// # Examples
 /// ```text
@@ -25,12 +25,12 @@ pub(super) struct Hex {
     /// The file, segment or frame
     #[arg(value_name = "WHAT", value_parser = Target::parse)]
     what: Target,
-    /// All bytes of long fields
+    /// Print all bytes of long fields
     #[arg(long)]
     all: bool,
 }
 
-/// A file or frame that has named bytes.
+/// The file or frame to print.
 #[derive(Clone, Copy, Debug)]
 enum Target {
     File(StoreFile),
@@ -42,7 +42,7 @@ enum Target {
 pub(super) struct FileBytes {
     file: String,
     parts: Vec<Part>,
-    /// Why the file cannot be believed, if so.
+    /// The damage of the file, if there is any.
     trouble: Option<String>,
     #[serde(skip)]
     most: usize,
@@ -55,7 +55,7 @@ pub(super) struct FrameBytes {
     offset: u64,
     kind: &'static str,
     batch: u64,
-    /// Why the body cannot be believed, if so.
+    /// The damage of the body, if there is any.
     trouble: Option<String>,
     header: Vec<Part>,
     body: Vec<Part>,
@@ -135,7 +135,7 @@ fn frame_at(inspection: &Inspection, segment: u64, offset: u64) -> Result<Frame>
     }
 }
 
-/// The body of a frame, by the fields of its record.
+/// Returns the fields of a frame's record, with their bytes.
 fn body_parts(frame: &Frame) -> Vec<log::Part> {
     let header: usize = frame.header.iter().map(|part| part.bytes.len()).sum();
     let start = frame.offset + header as u64;

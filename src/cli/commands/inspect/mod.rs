@@ -1,7 +1,7 @@
-//! `inspect`: the files, bytes and nodes of a store, whatever state it is in.
+//! `inspect`: the files, bytes and nodes of a store, even if it is damaged.
 //!
 //! # Layer
-//! L10, part of cli. Names bytes with the tables of `log`, `object` and `trie`.
+//! L10, part of cli. Takes the names of bytes from the tables of `log`, `object` and `trie`.
 
 mod digest;
 mod files;
@@ -15,7 +15,7 @@ use crate::cli::commands::prelude::*;
 
 /// Look at files, bytes and nodes
 ///
-/// Also of a store that does not open.
+/// It also works on a store that does not open.
 ///
 /// # Examples
 /// ```text

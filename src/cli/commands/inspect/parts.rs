@@ -1,4 +1,4 @@
-//! Bytes with names: where they begin, in hex, and what they say.
+//! Named bytes: their offset, their hex form, and their meaning.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -12,11 +12,11 @@ use crate::cli::output::{Meaning, Output};
 use crate::digest::to_hex;
 use crate::log;
 
-/// Bytes of one part that people see, unless they ask for all.
+/// The number of bytes of a part that people see, unless they ask for all.
 pub(super) const SHOWN_BYTES: usize = 256;
-/// A terminal narrower than this shows eight bytes a line instead of sixteen.
+/// The terminal width below which a line shows eight bytes instead of sixteen.
 const WIDE: usize = 100;
-/// The width of the names.
+/// The width of the column of names.
 const NAME: usize = 16;
 
 /// Bytes with a name.
@@ -26,9 +26,9 @@ pub(super) struct Part {
     offset: u64,
     name: &'static str,
     hex: String,
-    /// The little-endian number, where there are 1, 2, 4 or 8 bytes.
+    /// The little-endian number, if there are 1, 2, 4 or 8 bytes.
     number: Option<u64>,
-    /// The text, where the bytes read as text.
+    /// The text, if the bytes are readable text.
     text: Option<String>,
     #[serde(skip)]
     bytes: Vec<u8>,
@@ -46,7 +46,7 @@ impl Part {
         }
     }
 
-    /// Prints the bytes in hex, at most `most` of them.
+    /// Prints at most `most` bytes in hex.
     pub(super) fn show(&self, output: &mut Output, most: usize) -> Result<(), Failure> {
         let across = if output.width().is_some_and(|width| width < WIDE) {
             8
@@ -77,7 +77,7 @@ impl Part {
         Ok(())
     }
 
-    /// The text or the number.
+    /// Returns the text or the number.
     fn says(&self) -> String {
         match (&self.text, self.number) {
             (Some(text), _) => format!("\"{}\"", human::cut(&human::one_line(text), 24)),
@@ -107,7 +107,7 @@ fn number(bytes: &[u8]) -> Option<u64> {
     matches!(bytes.len(), 1 | 2 | 4 | 8).then(|| u64::from_le_bytes(whole))
 }
 
-/// The text that a person would take the bytes for.
+/// Returns the bytes as text if they are readable.
 fn text(bytes: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(bytes).ok()?;
     let is_readable = |character: char| !character.is_control() || character.is_whitespace();

@@ -7,7 +7,7 @@ use crate::cli::commands::prelude::*;
 use crate::cli::human::wrapped;
 use crate::log::NextWriter;
 
-/// Say what the next writer does before it appends
+/// Show what the next writer does before it appends
 ///
 /// # Examples
 /// ```text
@@ -21,17 +21,17 @@ pub(super) struct Recovery {}
 /// The plan of the next writer.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Plan {
-    /// `go_on`, `recover` or `refuse`.
+    /// The action: `go_on`, `recover` or `refuse`.
     action: &'static str,
     #[serde(rename = "told")]
     sentence: String,
-    /// The length at which it seals the last segment.
+    /// The length at which the writer seals the last segment.
     sealed_at: Option<u64>,
-    /// The batches that it writes again into a new segment.
+    /// The batches that the writer copies to a new segment.
     again: Option<Vec<u64>>,
-    /// The bytes of an unfinished batch, which stay where they are.
+    /// The number of bytes of an unfinished batch, which stay in place.
     torn_bytes: Option<u64>,
-    /// The state that readers see; null where none can be read.
+    /// The state that readers see; null if no state can be read.
     served_seq: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! `inspect trie`: the nodes of the state trie, and the way to an id.
+//! `inspect trie`: the nodes of the state trie, and the path to an id.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -9,7 +9,7 @@ use crate::digest::{ObjectDigest, to_hex};
 use crate::log;
 use crate::trie::{Node, NodeKind};
 
-/// Show a node of the state trie, or the way to an id
+/// Show a node of the state trie, or the path to an id
 ///
 /// # Examples
 /// ```text
@@ -20,7 +20,7 @@ use crate::trie::{Node, NodeKind};
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(super) struct Trie {
-    /// The digits that lead to the node [default: the top, whose digest is the root]
+    /// The digits that lead to the node [default: the top node, whose digest is the root]
     #[arg(value_name = "PREFIX", default_value = "", hide_default_value = true, value_parser = digits)]
     node: Path,
     /// Every node from the top to the leaf of this id
@@ -32,7 +32,7 @@ pub(super) struct Trie {
 #[derive(Clone, Debug)]
 struct Path(Vec<u8>);
 
-/// A node.
+/// The contents of a node.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct NodeBytes {
     digits: String,
@@ -56,7 +56,7 @@ struct Child {
     leaves: u64,
 }
 
-/// A node on the way to an id.
+/// A node on the path to an id.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Step {
     level: u64,
@@ -81,7 +81,7 @@ impl Trie {
         }
         let digits = written(&self.node.0);
         let node = view.trie_node(&self.node.0)?.ok_or_else(|| {
-            Error::not_found(format!("the trie has no node at '{digits}'"))
+            Error::not_found(format!("no node of the trie is at '{digits}'"))
                 .with_hint("inspect trie --path ID shows the way to an id")
         })?;
         let leaf = match &node.kind {
@@ -92,7 +92,7 @@ impl Trie {
     }
 }
 
-/// Reads digits as typed.
+/// Parses typed digits.
 fn digits(text: &str) -> Result<Path> {
     let digits = text
         .chars()
@@ -102,14 +102,14 @@ fn digits(text: &str) -> Result<Path> {
     digits.map(Path).ok_or_else(refused)
 }
 
-/// Digits as typed.
+/// Formats digits as the user types them.
 fn written(path: &[u8]) -> String {
     path.iter()
         .filter_map(|digit| char::from_digit(u32::from(*digit), 16))
         .collect()
 }
 
-/// The nodes from the top towards an id, and where the way ends.
+/// Returns the nodes from the top towards an id, and a text about the end of the path.
 fn way_to(view: &View, id: &Id) -> Result<(Vec<Step>, String)> {
     let digits = view.path_of(id);
     let mut steps = Vec::new();

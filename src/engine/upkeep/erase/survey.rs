@@ -192,18 +192,20 @@ impl Survey<'_> {
                 }
             }
             (true, _) => {
-                return Err(Error::invalid(format!("'{text}' is an id and fits a digest too"))
-                    .with_code(ErrorCode::Ambiguous)
-                    .with_hint("give the digest in full"));
+                return Err(
+                    Error::invalid(format!("'{text}' is an id and also matches a digest"))
+                        .with_code(ErrorCode::Ambiguous)
+                        .with_hint("give the digest in full"),
+                );
             }
             (false, 0) if target.erased_by.is_some() => {
                 return Err(erased_by(self.store(), text, target.erased_by));
             }
             (false, 0) => {
                 return Err(Error::not_found(format!(
-                    "nothing in this history is named '{text}': no id, no version, no content, no reason or source"
+                    "nothing in this history matches '{text}': no id, version, content, reason or source"
                 ))
-                .with_hint("`history ID` shows the digests of versions, those that were erased before too, `log --json` those of reasons and sources"));
+                .with_hint("`history ID` shows the digests of versions, erased ones too; `log --json` shows those of reasons and sources"));
             }
             (false, count) => {
                 return Err(Error::invalid(format!("{count} digests start with {text}"))
@@ -260,7 +262,7 @@ impl Survey<'_> {
                     Error::invalid(format!("{digest} is the current version of '{id}'"))
                         .with_code(ErrorCode::Current)
                         .with_ids(vec![id.clone()])
-                        .with_hint("put another version first, or erase the id, with all of its versions"),
+                        .with_hint("put another version first, or erase the id with all of its versions"),
                 );
             }
             leaving.insert(&version.id);
@@ -281,7 +283,7 @@ impl Survey<'_> {
                 }
                 let ids = refused.ids().join(" ");
                 refused.with_hint(format!(
-                    "erase them too, in one go: name {ids} as well; `remove` leaves what they say in history"
+                    "erase them in the same call: add {ids}; `remove` keeps their content in history"
                 ))
             })?;
         self.gone.unlinked = placed.into_values().map(|(id, _)| id).collect();
@@ -320,8 +322,8 @@ impl Survey<'_> {
         })?;
         let named: BTreeSet<String> = below.values().map(|version| version.id.clone()).collect();
         if !self.erasing.everywhere {
-            refuse_shared("hold a content that would go", &sharing)?;
-            refuse_shared("name an id that would go as their parent", &named)?;
+            refuse_shared("hold an erased content", &sharing)?;
+            refuse_shared("name an erased id as their parent", &named)?;
         }
         let own: HashSet<Digest> = below.values().filter_map(|version| version.content).collect();
         self.versions.extend(below);
@@ -394,10 +396,11 @@ fn refuse_shared(what: &str, ids: &BTreeSet<String>) -> Result<()> {
     } else {
         String::new()
     };
-    Err(
-        Error::invalid(format!("versions that stay {what}: {}{tail}", shown.join(", ")))
-            .with_code(ErrorCode::Shared)
-            .with_ids(ids.iter().cloned().collect())
-            .with_hint("--everywhere takes it from them too"),
-    )
+    Err(Error::invalid(format!(
+        "versions that are not erased {what}: {}{tail}",
+        shown.join(", ")
+    ))
+    .with_code(ErrorCode::Shared)
+    .with_ids(ids.iter().cloned().collect())
+    .with_hint("--everywhere erases it there too"))
 }

@@ -45,7 +45,7 @@ impl Targets {
     /// `InvalidInput` if there is no target.
     pub(super) fn of(erasing: &Erasing, suite: HashSuite) -> Result<Self> {
         if erasing.targets.is_empty() {
-            return Err(Error::invalid("nothing to erase was named"));
+            return Err(Error::invalid("no target of the erasure was named"));
         }
         let mut targets = Self {
             all: Vec::new(),
