@@ -13,9 +13,12 @@
 //!
 //! # Format
 //! docs/format.md, "Tagged fields".
-#![expect(
-    clippy::missing_errors_doc,
-    reason = "every refusal is a `DecodeError`, and its cases are documented there"
+#![cfg_attr(
+    feature = "testing",
+    expect(
+        clippy::missing_errors_doc,
+        reason = "every refusal is a `DecodeError`, and its cases are documented there"
+    )
 )]
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 

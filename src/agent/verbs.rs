@@ -30,7 +30,7 @@ impl Agent {
     /// Answers `query` from the state of `view`, at the time of the view.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if an object cannot be read; as [`Agent::with_index`].
+    /// `Corrupt` or `Io` if an object cannot be read.
     pub fn recall(&self, view: &View, query: &RecallQuery) -> Result<Recalled> {
         search::recall(self, view, query)
     }

@@ -12,9 +12,12 @@
 //! - DSK-1: a handle opened with [`Access::Read`] never writes, truncates or creates the file.
 //! - DSK-2: a file gets its final name only after its content is durable ([`create_whole`], [`replace`]).
 //! - DSK-3: the lock file is never removed, so two processes can never lock two files of one name.
-#![expect(
-    clippy::missing_errors_doc,
-    reason = "every call gives back what the system said; the trait says so once for all"
+#![cfg_attr(
+    feature = "testing",
+    expect(
+        clippy::missing_errors_doc,
+        reason = "every call gives back what the system said; the trait says so once for all"
+    )
 )]
 
 mod file_disk;
@@ -180,7 +183,7 @@ pub fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
 /// Returns whether a call failed because a path of the store is not a regular file, or not a folder where one is
 /// needed.
 pub fn is_not_regular(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|inner| inner.is::<NotRegular>())
+    error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<NotRegular>)
 }
 
 /// The zeros of one write when a file is filled with zeros.

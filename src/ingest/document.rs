@@ -97,7 +97,7 @@ pub(super) struct StatedObject {
     pub(super) stated: ObjectLine,
 }
 
-/// A file as objects. [`Document::read`] creates it, and [`plan`](super::plan()) uses it.
+/// A file as objects. [`Document::read`] creates it, and `plan` uses it.
 #[derive(Clone, Debug)]
 pub struct Document {
     pub(super) path: Id,

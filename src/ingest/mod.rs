@@ -1,12 +1,12 @@
 //! Turns Org, Markdown and JSON Lines into objects, and back.
 //!
 //! [`Document::read`] turns a file into objects: one for the document, and one for each heading, transcript entry or
-//! stated object. [`plan()`] compares documents with a memory and lists the objects to write and to remove. Ingesting
+//! stated object. `plan` compares documents with a memory and lists the objects to write and to remove. Ingesting
 //! the same file again changes nothing, and an edit changes only the edited objects. Neither function touches a disk;
 //! [`ingest()`] commits the [`Change`].
 //!
 //! # Layer
-//! L6. Plans with objects only, through [`Existing`].
+//! L6. Plans with objects only, through `Existing`.
 //!
 //! # Limits
 //! - A document and its objects are in memory several times. An Org file of a million headings (28 MB) took 33 s and

@@ -10,7 +10,7 @@ use super::{jsonl, markdown, org, text};
 use crate::error::Result;
 
 impl Document {
-    /// Reads the bytes of the file `path`, in `format` or in the one that [`Format::detect`] finds.
+    /// Reads the bytes of the file `path`, in `format` or in the one that `Format::detect` finds.
     ///
     /// # Errors
     /// `InvalidInput` with path and line: bytes that are not UTF-8, a path or id that cannot be an id, front matter that is

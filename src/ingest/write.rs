@@ -60,7 +60,7 @@ pub(crate) fn documents(view: &View) -> Result<Vec<Id>> {
 ///
 /// # Errors
 /// `Denied` (code `less_trusted`) if an untrusted writer overwrites or removes a more trusted object. Also the errors
-/// of [`plan`] and [`Memory::commit`].
+/// of `plan` and [`Memory::commit`].
 ///
 /// # Durability
 /// The errors of [`Memory::commit`].

@@ -176,7 +176,7 @@ impl Commit {
     /// The lane of a commit that names neither a session nor an actor.
     pub(crate) const DEFAULT_LANE: &'static str = "default";
 
-    /// Returns the lane of the commit: its session, else its actor, else [`Self::DEFAULT_LANE`].
+    /// Returns the lane of the commit: its session, else its actor, else `default`.
     pub fn lane(&self) -> &str {
         self.session
             .as_deref()

@@ -102,7 +102,7 @@ pub(super) fn scan(agent: &Agent, turn: &Turn<'_>, worst: Verdict) -> Result<Opt
         let mut fields = vec![("id".to_owned(), object.id().to_owned())];
         fields.extend(keys_of(&new.attributes).map(|key| (String::new(), key.to_owned())));
         each_text(&mut new, |name, text| {
-            fields.push((name.to_owned(), text.clone()))
+            fields.push((name.to_owned(), text.clone()));
         });
         let fields = fields.iter().map(|(name, text)| (name.as_str(), text.as_str()));
         let scanned = agent.scanner().scan_fields(fields);

@@ -97,7 +97,7 @@ impl Agent {
         found.map(|object| note_read(view, object)).transpose()
     }
 
-    /// As [`Self::find_note`]. It also records the time of the read, which raises the note in [`Self::search_notes`]. A
+    /// Returns a note of a scope. It also records the time of the read, which raises the note in [`Self::search_notes`]. A
     /// read of a missing note is not recorded.
     ///
     /// # Errors

@@ -138,6 +138,7 @@ pub struct Alike {
 }
 
 /// Six digits behind the point: the rest is noise of single precision.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn six_digits<S: Serializer>(number: &f32, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64((f64::from(*number) * 1e6).round() / 1e6)
 }

@@ -59,7 +59,7 @@ pub struct RecallQuery {
     pub include_expired: bool,
     /// Also superseded items; they rank below the items that supersede them.
     pub include_superseded: bool,
-    /// The weight of recency; see [`RECENCY`].
+    /// The weight of recency; see `RECENCY`.
     pub recency: f32,
     /// Whether the newer of two leading hits comes first if the question asks for a current state.
     pub freshness: bool,
@@ -261,6 +261,7 @@ struct LeftOut {
     untrusted: usize,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn left_out<S: Serializer>(count: &usize, serializer: S) -> Result<S::Ok, S::Error> {
     LeftOut { untrusted: *count }.serialize(serializer)
 }

@@ -35,7 +35,7 @@ pub struct Quotas {
     pub citation_file_chars_max: usize,
     /// The most characters of the note of a citation.
     pub citation_note_chars_max: usize,
-    /// Whether given ids must follow the grammar of [`BlockId`](super::blocks::id::BlockId).
+    /// Whether given ids must follow the grammar of Markdown blocks.
     #[serde(rename = "strict_ids")]
     pub are_ids_strict: bool,
 }

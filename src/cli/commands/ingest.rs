@@ -179,7 +179,7 @@ fn write(
     skip_bad: bool,
 ) -> Result<(Change, Committed)> {
     loop {
-        let why = match ingest::ingest(memory, &read.documents, options, &writer) {
+        let why = match ingest::ingest(memory, &read.documents, options, writer) {
             Err(why) if why.kind() == ErrorKind::InvalidInput => why,
             done => return done,
         };

@@ -291,7 +291,7 @@ impl Batch {
     /// Stages and commits the lines. An error names the line of the refused object. If there was nothing to commit, it
     /// returns the earlier versions that history lacks.
     fn write(self, memory: &Memory, writer: &Writer, sums: &mut Sums) -> Result<Vec<Line>> {
-        let mut draft = memory.draft(&writer);
+        let mut draft = memory.draft(writer);
         draft.authorise(Authorisation::Removals);
         let (mut created, mut updated, mut unchanged) = (0, 0, 0);
         // The last line of each id, for errors that only the commit can detect.

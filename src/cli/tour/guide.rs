@@ -115,8 +115,8 @@ impl<'a> Guide<'a> {
         self.say(Meaning::Heading, &heading)?;
         self.context
             .output
-            .line_for_people(format_args!("    {}", about))?;
-        self.say(Meaning::Name, &format!("    $ {}", command))?;
+            .line_for_people(format_args!("    {about}"))?;
+        self.say(Meaning::Name, &format!("    $ {command}"))?;
         for line in &outcome.lines {
             self.context.output.line_for_people(format_args!("    {line}"))?;
         }

@@ -67,7 +67,7 @@ impl Iterator for Commits {
     }
 }
 
-/// The changes of an id, newest first; see [`Memory::changes_of`](crate::Memory::changes_of). The iterator ends after
+/// The changes of an id, newest first; see `Memory::changes_of`. The iterator ends after
 /// an error.
 pub struct ChangesOf {
     source: Arc<Source>,

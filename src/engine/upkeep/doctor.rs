@@ -328,10 +328,11 @@ fn not_regular(error: std::io::Error) -> Option<Problem> {
 /// Returns whether a store may have a file of this name.
 fn is_store_file(name: &str) -> bool {
     let finished = name.strip_suffix(".tmp").unwrap_or(name);
+    let extension = finished.rsplit_once('.').map(|(_, extension)| extension);
     match finished.split_once('/') {
         None => FILES.contains(&finished),
-        Some((log::LOG_FOLDER, file)) => file.ends_with(".seg") || file.starts_with("rewrite-"),
-        Some(("checkpoint", file)) => file.ends_with(".ckpt"),
+        Some((log::LOG_FOLDER, file)) => extension == Some("seg") || file.starts_with("rewrite-"),
+        Some(("checkpoint", _)) => extension == Some("ckpt"),
         Some((folder, _)) => folder == derived::FOLDER,
     }
 }

@@ -57,7 +57,7 @@ fn matches(text: &str, terms: &[String]) -> Vec<(usize, Range<usize>)> {
             _ => {
                 let mut first = None;
                 for_each_sign(run, Side::Document, |sign| {
-                    first = first.or_else(|| position(sign))
+                    first = first.or_else(|| position(sign));
                 });
                 first
             }

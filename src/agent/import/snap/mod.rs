@@ -336,13 +336,10 @@ fn depths(
             }
             path.push(at);
         }
-        let mut depth = next
+        let top = next
             .and_then(|known| depths.get(&known))
             .map_or(0, |above| above + 1);
-        for id in path.into_iter().rev() {
-            depths.insert(id, depth);
-            depth += 1;
-        }
+        depths.extend(path.into_iter().rev().zip(top..));
     }
     depths
 }
