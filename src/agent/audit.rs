@@ -191,10 +191,10 @@ mod tests {
     use crate::engine::Writer;
     use crate::object::{Kind, NewObject};
 
-    fn put(memory: &Memory, id: &str, kind: &str, writer: Writer) {
+    fn put(memory: &Memory, id: &str, kind: &str, writer: &Writer) {
         let mut object = NewObject::new(Id::new(id).unwrap(), Kind::new(kind).unwrap());
         object.content = Some(format!("text of {id}"));
-        drop(memory.put(object, &writer).unwrap());
+        drop(memory.put(object, writer).unwrap());
     }
 
     fn seqs(agent: &Agent, request: AuditRequest) -> Vec<u64> {
@@ -213,10 +213,10 @@ mod tests {
             &memory,
             "a",
             "fact",
-            Writer::user().actor("ada").reason("she said so"),
+            &Writer::user().actor("ada").reason("she said so"),
         );
-        put(&memory, "b", "note", from("mail").session("s1"));
-        put(&memory, "a", "fact", Writer::user());
+        put(&memory, "b", "note", &from("mail").session("s1"));
+        put(&memory, "a", "fact", &Writer::user());
         drop(
             memory
                 .remove(&Id::new("a").unwrap(), &Writer::user().actor("bob"))

@@ -183,7 +183,9 @@ pub fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
 /// Returns whether a call failed because a path of the store is not a regular file, or not a folder where one is
 /// needed.
 pub fn is_not_regular(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<NotRegular>)
+    error
+        .get_ref()
+        .is_some_and(<dyn std::error::Error + Send + Sync>::is::<NotRegular>)
 }
 
 /// The zeros of one write when a file is filled with zeros.

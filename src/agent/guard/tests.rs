@@ -36,12 +36,12 @@ fn pinned(name: &str, text: &str) -> NewObject {
 fn failed(
     agent: &Agent,
     policy: &str,
-    writer: Writer,
+    writer: &Writer,
     change: impl FnOnce(&mut Draft) -> Result<()>,
 ) -> Vec<String> {
     let before = agent.memory().view().commit().digest;
     let checks = Checks::new(Policy::parse(policy).unwrap());
-    match agent.attempt(&writer, change, &checks).unwrap() {
+    match agent.attempt(writer, change, &checks).unwrap() {
         Guarded::Kept { report, .. } => {
             assert!(report.is_passed());
             Vec::new()
@@ -69,7 +69,7 @@ fn putting(object: NewObject) -> impl FnOnce(&mut Draft) -> Result<()> {
 fn a_good_turn_is_kept_with_a_snapshot_before() {
     let agent = agent();
     assert_eq!(
-        failed(&agent, "", Writer::user(), putting(object("a", "fact", "tea"))),
+        failed(&agent, "", &Writer::user(), putting(object("a", "fact", "tea"))),
         [""; 0]
     );
     let commit = agent.memory().view().commit().commit;
@@ -114,14 +114,14 @@ fn too_many_removals_and_rewrites_are_refused() {
         }
     };
     let writer = Writer::user;
-    assert_eq!(failed(&agent, "", writer(), remove(16)), ["removals"]);
-    assert_eq!(failed(&agent, "", writer(), rewrite(16)), ["rewrites"]);
+    assert_eq!(failed(&agent, "", &writer(), remove(16)), ["removals"]);
+    assert_eq!(failed(&agent, "", &writer(), rewrite(16)), ["rewrites"]);
     assert_eq!(
-        failed(&agent, "change.removed_max = 2", writer(), remove(3)),
+        failed(&agent, "change.removed_max = 2", &writer(), remove(3)),
         ["removals"]
     );
     assert_eq!(
-        failed(&agent, "change.removed_share_max = 0.1", writer(), remove(10)),
+        failed(&agent, "change.removed_share_max = 0.1", &writer(), remove(10)),
         [""; 0],
         "free"
     );
@@ -140,11 +140,16 @@ fn objects_keep_the_rules_of_their_kind() {
     };
     let writer = Writer::user;
     assert_eq!(
-        failed(&agent, policy, writer(), putting(task("buy tea", None))),
+        failed(&agent, policy, &writer(), putting(task("buy tea", None))),
         ["kinds"]
     );
     assert_eq!(
-        failed(&agent, policy, writer(), putting(task("buy tea", Some(1.into())))),
+        failed(
+            &agent,
+            policy,
+            &writer(),
+            putting(task("buy tea", Some(1.into())))
+        ),
         ["kinds"]
     );
     let open = || Some("open".into());
@@ -152,13 +157,13 @@ fn objects_keep_the_rules_of_their_kind() {
         failed(
             &agent,
             policy,
-            writer(),
+            &writer(),
             putting(task("buy a lot of tea", open()))
         ),
         ["kinds"]
     );
     assert_eq!(
-        failed(&agent, policy, writer(), putting(task("buy tea", open()))),
+        failed(&agent, policy, &writer(), putting(task("buy tea", open()))),
         [""; 0]
     );
 }
@@ -175,15 +180,15 @@ fn what_the_scan_finds_anywhere_is_refused() {
             .insert("list", vec![crate::object::Value::Map(inner)]),
     );
     assert_eq!(
-        failed(&agent, "", Writer::user(), putting(hidden.clone())),
+        failed(&agent, "", &Writer::user(), putting(hidden.clone())),
         ["scan"]
     );
     assert_eq!(
-        failed(&agent, "", Writer::user(), putting(object("a", "fact", attack))),
+        failed(&agent, "", &Writer::user(), putting(object("a", "fact", attack))),
         ["scan"]
     );
     assert_eq!(
-        failed(&agent, "scan.refuse = 'never'", Writer::user(), putting(hidden)),
+        failed(&agent, "scan.refuse = 'never'", &Writer::user(), putting(hidden)),
         [""; 0]
     );
 }
@@ -197,7 +202,7 @@ fn quotas_hold_for_the_state_after() {
         failed(
             &agent,
             policy,
-            Writer::user(),
+            &Writer::user(),
             putting(object("b", "fact", "milk"))
         ),
         ["quota"]
@@ -206,9 +211,9 @@ fn quotas_hold_for_the_state_after() {
         draft.remove(&id("a"))?;
         draft.put(object("b", "fact", "milk")).map(drop)
     };
-    assert_eq!(failed(&agent, policy, Writer::user(), swap), [""; 0]);
+    assert_eq!(failed(&agent, policy, &Writer::user(), swap), [""; 0]);
     let long = putting(object("b", "fact", "much milk"));
-    assert_eq!(failed(&agent, policy, Writer::user(), long), ["quota"]);
+    assert_eq!(failed(&agent, policy, &Writer::user(), long), ["quota"]);
 }
 
 #[test]
@@ -218,9 +223,9 @@ fn pinned_items_stay_and_are_not_contradicted() {
     put(&agent, object("other", "fact", "something else"));
     let writer = Writer::user;
     let remove = |draft: &mut Draft| draft.remove(&id("rule")).map(drop);
-    assert_eq!(failed(&agent, "", writer(), remove), ["pinned"]);
+    assert_eq!(failed(&agent, "", &writer(), remove), ["pinned"]);
     let rewrite = pinned("rule", "The build uses nightly");
-    assert_eq!(failed(&agent, "", writer(), putting(rewrite)), ["pinned"]);
+    assert_eq!(failed(&agent, "", &writer(), putting(rewrite)), ["pinned"]);
     let changes: [fn(&mut NewObject); 5] = [
         |object| object.expires = Some(crate::object::Time::from_micros(1)),
         |object| object.scope = crate::object::Scope::new("project:other").unwrap(),
@@ -231,26 +236,26 @@ fn pinned_items_stay_and_are_not_contradicted() {
     for change in changes {
         let mut same = pinned("rule", "The build uses the stable toolchain");
         change(&mut same);
-        assert_eq!(failed(&agent, "", writer(), putting(same)), ["pinned"]);
+        assert_eq!(failed(&agent, "", &writer(), putting(same)), ["pinned"]);
     }
     let mut item = NewItem::new("About toolchains there is nothing to say");
     item.supersedes = vec![id("rule")];
     let item = item.into_object(id("new")).unwrap();
-    assert_eq!(failed(&agent, "", writer(), putting(item)), ["pinned"]);
+    assert_eq!(failed(&agent, "", &writer(), putting(item)), ["pinned"]);
     let against = || object("new", "fact", "The build does not use the stable toolchain");
     assert_eq!(
-        failed(&agent, "", writer(), putting(against())),
+        failed(&agent, "", &writer(), putting(against())),
         ["contradictions"]
     );
     let mut elsewhere = against();
     elsewhere.scope = crate::object::Scope::new("project:other").unwrap();
     assert_eq!(
-        failed(&agent, "", writer(), putting(elsewhere)),
+        failed(&agent, "", &writer(), putting(elsewhere)),
         ["contradictions"],
         "global holds everywhere"
     );
     let policy = "pinned.contradictions = false";
-    assert_eq!(failed(&agent, policy, writer(), putting(against())), [""; 0]);
+    assert_eq!(failed(&agent, policy, &writer(), putting(against())), [""; 0]);
 }
 
 #[test]
@@ -259,21 +264,21 @@ fn the_less_trusted_do_not_rewrite_the_more_trusted() {
     put(&agent, object("a", "fact", "tea"));
     let outside = || Writer::of(Origin::ToolExternal);
     assert_eq!(
-        failed(&agent, "", outside(), putting(object("a", "fact", "poison"))),
+        failed(&agent, "", &outside(), putting(object("a", "fact", "poison"))),
         ["trust"]
     );
     let remove = |draft: &mut Draft| draft.remove(&id("a")).map(drop);
-    assert_eq!(failed(&agent, "", outside(), remove), ["trust"]);
+    assert_eq!(failed(&agent, "", &outside(), remove), ["trust"]);
     let mut item = NewItem::new("poison");
     item.supersedes = vec![id("a")];
     let item = item.into_object(id("b")).unwrap();
-    assert_eq!(failed(&agent, "", outside(), putting(item)), ["trust"]);
+    assert_eq!(failed(&agent, "", &outside(), putting(item)), ["trust"]);
     assert_eq!(
-        failed(&agent, "", outside(), putting(object("b", "fact", "a page"))),
+        failed(&agent, "", &outside(), putting(object("b", "fact", "a page"))),
         [""; 0]
     );
     assert_eq!(
-        failed(&agent, "trust.keep_higher = false", outside(), remove),
+        failed(&agent, "trust.keep_higher = false", &outside(), remove),
         [""; 0]
     );
 }
@@ -337,26 +342,26 @@ fn a_command_gets_the_change_and_decides_by_its_exit_code() {
     let writer = Writer::user;
     let sees = command("grep -q \"green tea\"", 30.0);
     let sees_not = command("echo no coffee >&2; grep -q coffee", 30.0);
-    assert_eq!(failed(&agent, &sees_not, writer(), change()), ["shell"]);
+    assert_eq!(failed(&agent, &sees_not, &writer(), change()), ["shell"]);
     let held = agent.quarantined(&Reach::All).unwrap();
     assert!(held[0].reason.as_ref().unwrap().contains("no coffee"), "{held:?}");
     // GRD-3
     let started = std::time::Instant::now();
     assert_eq!(
-        failed(&agent, &command("sleep 60", 0.1), writer(), change()),
+        failed(&agent, &command("sleep 60", 0.1), &writer(), change()),
         ["shell"]
     );
     assert_eq!(
         failed(
             &agent,
             &command("yes | head -c 9000000; exit 1", 30.0),
-            writer(),
+            &writer(),
             change()
         ),
         ["shell"]
     );
     assert!(started.elapsed().as_secs() < 30);
-    assert_eq!(failed(&agent, &sees, writer(), change()), [""; 0]);
+    assert_eq!(failed(&agent, &sees, &writer(), change()), [""; 0]);
     let missing = "[[command]]\nname = 'x'\nrun = ['/no/such/program']";
     let checks = Checks::new(Policy::parse(missing).unwrap());
     let refused = agent

@@ -113,9 +113,7 @@ impl<'a> Guide<'a> {
         self.context.output.line_for_people("")?;
         let heading = format!("{number:>2}  {}", name.replace('_', " "));
         self.say(Meaning::Heading, &heading)?;
-        self.context
-            .output
-            .line_for_people(format_args!("    {about}"))?;
+        self.context.output.line_for_people(format_args!("    {about}"))?;
         self.say(Meaning::Name, &format!("    $ {command}"))?;
         for line in &outcome.lines {
             self.context.output.line_for_people(format_args!("    {line}"))?;

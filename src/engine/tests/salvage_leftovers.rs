@@ -209,7 +209,7 @@ fn a_rewrite_that_was_cut_off_did_away_with_nothing() {
                 check(&saved, &report, &truth, &what);
                 // An interrupted erasure looks like a published one with an older manifest.
                 let mut told = report.derived.iter().chain(&report.unsure);
-                beside += usize::from(told.any(|found| is_cut_off(found)));
+                beside += usize::from(told.any(is_cut_off));
                 // Removes the only evidence of whether a rewrite was published.
                 disk.remove_file("manifest");
                 let (saved, report) = rescue(&disk).unwrap();

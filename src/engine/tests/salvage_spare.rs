@@ -118,7 +118,7 @@ fn what_is_damaged_in_the_log_is_taken_from_a_rewrite_that_was_cut_off() {
             let (_, report) = rescue(&disk).unwrap();
             let mut told = report.derived.iter().chain(&report.unsure);
             // The rewrite exists, but the manifest does not list it.
-            if !told.any(|found| is_cut_off(found)) {
+            if !told.any(is_cut_off) {
                 continue;
             }
             images += 1;

@@ -56,9 +56,9 @@ fn below(parent: &str, mut object: NewObject) -> NewObject {
 
 impl Story {
     /// Commits objects as one turn, an hour after the last one.
-    fn turn(&self, writer: Writer, objects: Vec<NewObject>, remove: &[&str]) {
+    fn turn(&self, writer: &Writer, objects: Vec<NewObject>, remove: &[&str]) {
         self.clock.0.fetch_add(3_600_000_000, Ordering::Relaxed);
-        let mut draft = self.memory.draft(&writer);
+        let mut draft = self.memory.draft(writer);
         draft.snapshot_before();
         // The crawler of the night replaces objects of a person.
         draft.authorise(Authorisation::Decided);
@@ -78,13 +78,13 @@ impl Story {
             "notes",
             object("notes/tea", "fact", "Ada drinks green tea.\nTwo cups.\n"),
         );
-        self.turn(writer().reason("first talk"), vec![notes, tea], &[]);
+        self.turn(&writer().reason("first talk"), vec![notes, tea], &[]);
         let release = task(
             "task/release",
             "TODO",
             "Ship the release on Friday.\nTell Grace.\n",
         );
-        self.turn(writer(), vec![release], &[]);
+        self.turn(&writer(), vec![release], &[]);
         self.memory.snapshot(Some("good"), &writer()).unwrap();
     }
 
@@ -99,7 +99,7 @@ impl Story {
             "DONE",
             "Ship the release on Friday.\nGrace knows.\n",
         );
-        self.turn(writer, vec![summary, release], &[]);
+        self.turn(&writer, vec![summary, release], &[]);
     }
 
     fn night(&self) {
@@ -113,7 +113,7 @@ impl Story {
             ),
         );
         let advert = object("advert", "fact", "Buy now!");
-        self.turn(writer.reason("bad turn"), vec![tea, advert], &["task/release"]);
+        self.turn(&writer.reason("bad turn"), vec![tea, advert], &["task/release"]);
     }
 
     fn regret(&self) {

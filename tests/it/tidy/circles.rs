@@ -212,9 +212,9 @@ fn circles(files: &[Source], most: usize) -> Vec<String> {
     }
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
-    for at in 0..count {
+    for (at, reached) in reaches.iter().enumerate() {
         let circle: Vec<usize> = (0..count)
-            .filter(|&other| reaches[at][other] && reaches[other][at])
+            .filter(|&other| reached[other] && reaches[other][at])
             .collect();
         if circle.len() > most && circle.iter().all(|file| seen.insert(*file)) {
             let paths: Vec<&str> = circle

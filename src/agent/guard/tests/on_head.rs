@@ -95,9 +95,9 @@ fn the_pin_of_a_page_binds_nobody_who_is_trusted() {
     let pin = pinned("page", "The office is not in Oslo");
     drop(agent.memory().put(pin, &page).unwrap());
     let says = || putting(object("mine", "fact", "The office is in Oslo"));
-    assert!(failed(&agent, "", Writer::user(), says()).is_empty());
+    assert!(failed(&agent, "", &Writer::user(), says()).is_empty());
     let other = putting(object("other", "fact", "The office is in Oslo"));
-    assert_eq!(failed(&agent, "", page, other), ["contradictions"]);
+    assert_eq!(failed(&agent, "", &page, other), ["contradictions"]);
 }
 
 #[test]

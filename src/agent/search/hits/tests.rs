@@ -19,12 +19,12 @@ fn id(name: &str) -> Id {
 }
 
 fn put(agent: &Agent, name: &str, item: NewItem) {
-    put_from(agent, name, item, Writer::user());
+    put_from(agent, name, item, &Writer::user());
 }
 
-fn put_from(agent: &Agent, name: &str, item: NewItem, writer: Writer) {
+fn put_from(agent: &Agent, name: &str, item: NewItem, writer: &Writer) {
     let object = item.into_object(id(name)).unwrap();
-    drop(agent.memory().put(object, &writer).unwrap());
+    drop(agent.memory().put(object, writer).unwrap());
 }
 
 fn asked(text: &str) -> RecallQuery {
@@ -88,7 +88,7 @@ fn tea() -> Agent {
         ..NewItem::new("tea is bad in the morning")
     };
     drop(item.others.insert("colour", "red"));
-    put_from(&agent, "c", item, outside);
+    put_from(&agent, "c", item, &outside);
     agent
 }
 
@@ -167,7 +167,7 @@ fn what_is_not_trusted_is_left_out_and_counted() {
         outside.trust = crate::object::Origin::Import;
         let mut item = NewItem::new(format!("a summary of day {at}"));
         item.kind = Kind::new("summary").unwrap();
-        put_from(&agent, &format!("s{at}"), item, outside);
+        put_from(&agent, &format!("s{at}"), item, &outside);
     }
     let found = recall(&agent, &query(""));
     assert_eq!(

@@ -148,10 +148,10 @@ impl World {
                 drop(memory.commit(draft, "put").unwrap());
                 "merge"
             }
-            7 => self.summarise_in_one_draft(place, writer),
-            8 | 9 => self.import(place, writer),
+            7 => self.summarise_in_one_draft(place, &writer),
+            8 | 9 => self.import(place, &writer),
             10 => self.go_back(&memory, &writer),
-            11 => self.keep_a_draft(place, writer),
+            11 => self.keep_a_draft(place, &writer),
             12 => self.write_the_same_again(place, &writer),
             13 => self.promote(place),
             17 => {
@@ -168,7 +168,7 @@ impl World {
             14 => self.forget(place, &writer),
             15 => self.expire(place, &writer),
             16 => self.end_a_session(place),
-            _ => self.bring_back(place, writer),
+            _ => self.bring_back(place, &writer),
         };
         if !class.is_trusted() && !["promote", "fork"].contains(&what) {
             for (name, now) in self.origins(place) {
@@ -180,10 +180,10 @@ impl World {
     }
 
     /// Writes a text, a second one derived from it, and the first again, in one commit. So the source is in no state.
-    fn summarise_in_one_draft(&mut self, place: usize, writer: Writer) -> &'static str {
+    fn summarise_in_one_draft(&mut self, place: usize, writer: &Writer) -> &'static str {
         let memory = self.places[place].memory().clone();
         let sources = self.sources(place, 2);
-        let mut draft = memory.draft(&writer);
+        let mut draft = memory.draft(writer);
         self.derive(&mut draft, &sources);
         let staged: Vec<Object> = draft
             .changes()
@@ -197,7 +197,7 @@ impl World {
     }
 
     /// Imports all objects of one store into another as JSON Lines, some of them without their sources.
-    fn import(&mut self, from: usize, writer: Writer) -> &'static str {
+    fn import(&mut self, from: usize, writer: &Writer) -> &'static str {
         let to = self.random.below(self.places.len());
         let (source, target) = (
             self.places[from].memory().clone(),
@@ -216,7 +216,7 @@ impl World {
             });
         written.unwrap();
         let class = writer.trust;
-        let mut draft = target.draft(&writer);
+        let mut draft = target.draft(writer);
         let mut past = Vec::new();
         for line in lines {
             let line = json::object_from_json(&json::parse(&line).unwrap()).unwrap();
@@ -359,10 +359,10 @@ impl World {
         "session"
     }
 
-    fn keep_a_draft(&mut self, place: usize, writer: Writer) -> &'static str {
+    fn keep_a_draft(&mut self, place: usize, writer: &Writer) -> &'static str {
         let memory = self.places[place].memory().clone();
         let sources = self.sources(place, 2);
-        let mut draft = memory.draft(&writer);
+        let mut draft = memory.draft(writer);
         self.derive(&mut draft, &sources);
         let name = format!("d{}", self.texts);
         memory.save_draft(&draft, &name).unwrap();
@@ -377,7 +377,7 @@ impl World {
     fn write_the_same_again(&mut self, place: usize, writer: &Writer) -> &'static str {
         let memory = self.places[place].memory().clone();
         if let Some(object) = self.current(place) {
-            drop(memory.put(object.to_new().unwrap(), &writer).unwrap());
+            drop(memory.put(object.to_new().unwrap(), writer).unwrap());
         }
         "again"
     }
@@ -397,12 +397,12 @@ impl World {
         "promote"
     }
 
-    fn bring_back(&mut self, place: usize, writer: Writer) -> &'static str {
+    fn bring_back(&mut self, place: usize, writer: &Writer) -> &'static str {
         let memory = self.places[place].memory().clone();
         let head = memory.view().commit().commit.seq;
         let from = head.saturating_sub(1 + self.random.below(8) as u64);
         let from = memory.view_at(&Revision::Seq(from), "").unwrap();
-        let mut draft = memory.draft(&writer);
+        let mut draft = memory.draft(writer);
         let name = self.name();
         if let Err(error) = draft.restore(&id(&name), &from) {
             assert!(
