@@ -51,7 +51,13 @@ impl Log {
         options: LogOptions,
     ) -> Result<Self> {
         first.check()?;
-        unfinished_files(&*disk)?;
+        if let Err(error) = unfinished_files(&*disk) {
+            // A creation takes the lock before it writes. So with a lock file, the files may be those of a creation at work.
+            let names = disk.list("").unwrap_or_default();
+            if error.code() == ErrorCode::StoreExists || !names.iter().any(|name| name == LOCK_NAME) {
+                return Err(error);
+            }
+        }
         let lock = lock_within(&*disk, LOCK_NAME, CREATE_WAIT)?;
         // Another process may have created the store meanwhile.
         let leftovers = unfinished_files(&*disk)?;
@@ -188,7 +194,20 @@ fn unfinished_files(disk: &dyn Disk) -> Result<Vec<String>> {
 
 /// Returns whether a file belongs to a store that no unfinished creation explains.
 pub(super) fn holds_other_store(disk: &dyn Disk) -> Result<bool> {
-    let unfinished = unfinished_instance(disk)?;
+    loop {
+        let unfinished = unfinished_instance(disk)?;
+        if !holds_files_beside(disk, unfinished)? {
+            return Ok(false);
+        }
+        // A creation at work may have written or renamed `format.tmp` between the two reads.
+        if unfinished_instance(disk)? == unfinished {
+            return Ok(true);
+        }
+    }
+}
+
+/// Returns whether a file belongs to another store than the `unfinished` one.
+fn holds_files_beside(disk: &dyn Disk, unfinished: Option<[u8; 16]>) -> Result<bool> {
     let is_other = |instance| Some(instance) != unfinished;
     let manifest = read_regular(disk, MANIFEST_NAME, MANIFEST_BYTES_MAX)?;
     let manifest = manifest.and_then(|bytes| Manifest::decode(&bytes).ok());

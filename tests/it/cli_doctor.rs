@@ -120,7 +120,7 @@ fn creation_writes_nothing_where_something_stands_in_its_way() {
             let refused = folder.refused(1, verb);
             assert_eq!(refused["code"], "exists", "{refused}");
             let said = text(&refused["message"]);
-            assert!(said.contains(&format!(" has {name} in it")), "{refused}");
+            assert!(said.contains(&format!(" contains {name},")), "{refused}");
             assert_eq!(folder.refused(1, &["head"])["code"], "no_store", "{name}");
         }
         let names = fs::read_dir(folder.store()).unwrap();

@@ -74,7 +74,7 @@ fn a_text_that_begins_with_a_dash_is_told_how_to_be_given_and_not_repeated() {
     for said in ["- buy milk", key] {
         for verb in [&["remember"][..], &["note", "write"], &["session", "append"]] {
             let refused = folder.refused(2, &[verb, &[said, "--session", "s"]].concat());
-            assert!(text(&refused["hint"]).contains("say -- before it"), "{refused}");
+            assert!(text(&refused["hint"]).contains("write -- before it"), "{refused}");
             assert!(!refused.to_string().contains("MIIE"), "{refused}");
         }
     }
@@ -254,12 +254,12 @@ fn export_without(broken: usize, whole: usize) {
     damage(&folder.store(), &format!("content {broken} content {broken}"));
     let ran = folder.run(&["export", "--degraded"]);
     assert_eq!((ran.code, ran.out.lines().count()), (0, 59), "{ran:?}");
-    assert!(ran.err.contains("left out: 1 object"), "{}", ran.err);
+    assert!(ran.err.contains("omitted: 1 object"), "{}", ran.err);
     assert!(ran.out.contains(&content(whole)), "the other is there");
     for (form, file) in [("org", "all.org"), ("markdown", "all.md")] {
         let ran = folder.run(&["export", "--degraded", "--format", form, file]);
         assert_eq!(ran.code, 0, "{form}: {}", ran.err);
-        assert!(ran.err.contains("left out: 1 object"), "{form}: {}", ran.err);
+        assert!(ran.err.contains("omitted: 1 object"), "{form}: {}", ran.err);
         let written = fs::read_to_string(folder.path(file)).unwrap();
         assert!(written.contains(content(whole).trim()), "{form}");
         assert!(!written.contains(&format!("content {broken}")), "{form}");

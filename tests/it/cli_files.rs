@@ -143,7 +143,7 @@ fn an_answer_that_cannot_be_written_does_not_ask_for_the_work_again() {
     let ran = shell(&folder, "treering undo > /dev/full");
     assert_eq!(ran.code, 6, "{ran:?}");
     assert!(
-        !ran.err.contains("again") && ran.err.contains("is done"),
+        !ran.err.contains("again") && ran.err.contains("is committed"),
         "{ran:?}"
     );
     assert_eq!(folder.seq(), 2);

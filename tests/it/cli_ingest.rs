@@ -207,7 +207,9 @@ fn documents_whose_files_are_gone_are_told_and_removed_on_demand() {
     assert_eq!((&told["removed"], folder.root()), (&serde_json::json!(0), root));
     let ran = folder.run(&["ingest", "in"]);
     assert!(
-        ran.err.contains(": in/a.org, in/sub/b.md; they may be") && ran.err.contains("--prune PATH"),
+        ran.err
+            .contains(": in/a.org, in/sub/b.md are missing; they may belong")
+            && ran.err.contains("--prune PATH"),
         "{}",
         ran.err
     );
@@ -250,7 +252,9 @@ fn a_memory_used_from_two_folders_loses_no_document_that_is_not_named() {
     let folder = two.path("").canonicalize().unwrap();
     let folder = folder.to_str().unwrap().trim_end_matches('/');
     assert!(
-        said.contains(&format!("no files for 1 document in {folder}: notes/a.org;")),
+        said.contains(&format!(
+            "the files of 1 document in {folder}: notes/a.org are missing;"
+        )),
         "{said}"
     );
     from_two(&["ingest", "notes", "--prune", "notes/b.org"]);

@@ -124,7 +124,7 @@ fn every_verb_that_reads_the_past_says_that_something_was_erased() {
     assert!(
         listed
             .err
-            .contains("1 object of this state, erased or lost since"),
+            .contains("1 object of this state cannot be listed: erased or lost since"),
         "{listed:?}"
     );
     let version = names(&erased["digests"])[0].to_owned();
@@ -148,7 +148,7 @@ fn every_verb_that_reads_the_past_says_that_something_was_erased() {
     assert!(folder.run(&["history", "a"]).out.contains("(erased)"));
     let exported = folder.run(&["export", "--at", "before"]);
     assert_eq!(exported.out.lines().count(), 1);
-    assert!(exported.err.contains("left out: 1 object"), "{exported:?}");
+    assert!(exported.err.contains("omitted: 1 object"), "{exported:?}");
     for format in ["markdown", "org", "svg", "html"] {
         let exported = folder.run(&["export", "--at", "before", "--format", format]);
         assert!(
@@ -297,7 +297,7 @@ fn gc_thins_by_the_policy_and_says_what_it_frees() {
             "{refused}"
         );
         assert!(
-            refused["message"].as_str().unwrap().contains("is no duration"),
+            refused["message"].as_str().unwrap().contains("is not a duration"),
             "{refused}"
         );
     }

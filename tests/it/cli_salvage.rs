@@ -142,7 +142,7 @@ fn doctor_names_what_is_no_damage() {
     // The command fixes all permissions.
     fs::set_permissions(folder.store().join("format"), fs::Permissions::from_mode(0o644)).unwrap();
     let told = folder.run(&["doctor"]);
-    assert!(told.out.contains("what is in this folder: format"), "{told:?}");
+    assert!(told.out.contains("files in this folder: format"), "{told:?}");
     assert_eq!(told.out.matches("chmod").count(), 1, "{told:?}");
     let words: Vec<&str> = command.split(' ').collect();
     assert!(
@@ -160,7 +160,7 @@ fn what_may_have_been_acknowledged_is_not_called_harmless() {
     fs::remove_file(folder.store().join("live")).unwrap();
     change(&folder.store(), "log/00000001.seg", |bytes| bytes.truncate(9_000));
     let never = ["never acknowledged", "nothing is lost", "harmless  log"];
-    let both = "bytes behind the last whole commit: a crash or damage left them";
+    let both = "bytes after the last complete commit";
     for verb in [
         &["verify"][..],
         &["doctor"],
@@ -207,7 +207,10 @@ fn what_recoveries_left_is_told_of_in_one_line_and_gc_takes_it_away() {
         assert!(!told.out.contains("acknowledged"), "{told:?}");
     }
     let told = folder.run(&["doctor"]);
-    assert!(told.out.contains("mend it with: treering gc --store"), "{told:?}");
+    assert!(
+        told.out.contains("repair it with: treering gc --store"),
+        "{told:?}"
+    );
     assert_eq!(folder.run(&["gc"]).code, 0);
     assert_eq!(folder.json(&["doctor"])["problems"], serde_json::json!([]));
     // The empty segment after a rewrite is too small for the next object, and is removed.
@@ -307,7 +310,7 @@ fn doctor_says_each_thing_once_and_names_a_folder_that_is_free() {
     }
     let told = folder.run(&["doctor"]);
     assert!(told.out.lines().count() >= 3, "{told:?}");
-    assert_eq!(told.out.matches("mend it with").count(), 1, "{told:?}");
+    assert_eq!(told.out.matches("repair it with").count(), 1, "{told:?}");
     assert_eq!(told.out.matches("00000002.seg").count(), 1, "{told:?}");
     let (first, _, _) = mended(&folder);
     let (second, _, _) = mended(&folder);
@@ -374,7 +377,7 @@ fn what_stood_below_an_object_that_is_lost_is_exported_from_the_salvaged_store()
         let written = fs::read_to_string(folder.path(file)).unwrap();
         assert!(written.contains("what stands below"), "{form}: {written}");
         assert!(
-            ran.err.contains("not there") && ran.err.contains("1 parent"),
+            ran.err.contains("missing parents") && ran.err.contains("1 parent"),
             "{form}: {}",
             ran.err
         );

@@ -207,7 +207,7 @@ fn a_put_that_failed_says_which_lines_are_in_and_which_to_send_again() {
         "6 lines of the input are stored: do not send them again; the rest is not: send the lines from 7 on";
     sweep(Verb::Put, "pwrite64", 4..=9, 4, done);
     let unsure =
-        "3 lines of the input are stored: do not send them again; those from 4 to 6 are in too, or none";
+        "3 lines of the input are stored: do not send them again; those from 4 to 6 are stored too, or none";
     sweep(Verb::Put, "fdatasync", 1..=4, 4, unsure);
 }
 
@@ -216,7 +216,7 @@ fn a_session_that_failed_names_the_entries_that_are_not_in() {
     let done =
         "4 lines of the input are stored: do not send them again; the rest is not: send the lines from 7 on";
     sweep(Verb::Session, "pwrite64", 4..=10, 4, done);
-    let unsure = "the lines from 1 to 3 are stored, or none of them: the next write settles it";
+    let unsure = "the lines from 1 to 3 are stored, or none of them: the next write decides";
     sweep(Verb::Session, "fdatasync", 1..=2, 2, unsure);
 }
 
@@ -225,7 +225,7 @@ fn lines_that_could_not_be_written_and_those_that_are_not_stored_are_told_apart(
     let not_held = "the rest is not: send the lines from 7 on again; quarantined content may not be kept";
     sweep(Verb::Remember, "pwrite64", 4..=12, 5, not_held);
     let whole = "7 lines of the input are stored: do not send them again; those from 10 to 12 are stored too, or none of them: the next \
-                 write settles it, so look at `treering log` after one before you send those again\" line 2";
+                 write decides, so read `treering log` after it before you send those again\" line 2";
     sweep(Verb::Remember, "fdatasync", 4..=5, 2, whole);
 }
 

@@ -51,7 +51,7 @@ fn a_full_disk_is_told_and_loses_nothing() {
     assert_eq!(ran.out.matches("verify 0").count(), 2, "{ran:?}");
     assert!(ran.out.contains("\"content\":\"kept\""), "{ran:?}");
     assert!(
-        ran.err.contains("\"code\":\"io\"") && ran.err.contains("make room"),
+        ran.err.contains("\"code\":\"io\"") && ran.err.contains("free some space"),
         "{ran:?}"
     );
 }
@@ -77,7 +77,7 @@ fn a_read_only_mount_is_read_and_not_written() {
         assert!(ran.out.lines().any(|found| found == line), "{line}: {ran:?}");
     }
     assert!(
-        ran.err.contains("not read-only"),
+        ran.err.contains("writable disk"),
         "a hint says what to do: {ran:?}"
     );
     assert_eq!(bytes_below(&folder.store()), before);

@@ -370,7 +370,7 @@ fn a_command_gets_the_change_and_decides_by_its_exit_code() {
     let Guarded::Refused { report, .. } = refused else {
         panic!("it did not run")
     };
-    assert!(report.to_string().contains("cannot be run"), "{report}");
+    assert!(report.to_string().contains("cannot run"), "{report}");
 }
 
 #[test]

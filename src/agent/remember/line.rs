@@ -184,7 +184,7 @@ mod tests {
     fn what_is_wrong_with_a_line_names_the_field() {
         for (line, told) in [
             ("", "not valid JSON"),
-            ("7", "no JSON object"),
+            ("7", "not a JSON object"),
             (r#"{"id":"a"}"#, "`text` is missing"),
             (r#"{"text":7}"#, "`text` is not text"),
             (

@@ -88,7 +88,7 @@ impl Verb for List {
         };
         if matches.erased() > 0 {
             let count = counted(matches.erased(), "object");
-            let note = format!("{count} of this state were erased or lost since and cannot be listed");
+            let note = format!("{count} of this state cannot be listed: erased or lost since");
             context.output.note("erased", note);
         }
         context.note_unreadable(&memory);

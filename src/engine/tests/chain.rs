@@ -97,7 +97,7 @@ fn sto_1_a_commit_that_does_not_follow_is_not_believed() {
         ("its time is not after", |commit| {
             commit.time = Time::from_micros(1_000_000);
         }),
-        ("its history root does not fit", |commit| {
+        ("its history root does not match", |commit| {
             commit.history_root = HistoryTree::new(SUITE).root();
         }),
         ("root", |commit| {

@@ -763,7 +763,7 @@ fn fail_and_say(durability: Durability, erases: bool, fault: Option<Fault>, call
         memory.view().contains(&id("c")).unwrap()
     };
     let hint = error.hint().unwrap_or_default();
-    let is_said = hint.starts_with("the change is done");
+    let is_said = hint.starts_with("the change is committed");
     if erases && is_done {
         assert_eq!(leaks(&disk), BTreeSet::new(), "{fault:?} at {call}");
         assert_eq!(

@@ -139,15 +139,15 @@ fn snapshot_names_that_read_as_something_else_are_refused() {
         ("a b", "holds ' ' at byte 1"),
         ("a\nb", "holds '\\n' at byte 1"),
         ("na\u{ef}ve", "holds '\u{ef}' at byte 2"),
-        ("deadbeef", "could be a digest"),
-        ("DEADBEEF00", "could be a digest"),
-        ("12345678", "could be a digest"),
-        ("2026-01-31", "could be a time"),
-        ("2026-01-31T08", "could be a time"),
-        ("2026-01-31t08", "could be a time"),
-        ("20260131T080000Z", "could be a time"),
+        ("deadbeef", "looks like a digest"),
+        ("DEADBEEF00", "looks like a digest"),
+        ("12345678", "looks like a digest"),
+        ("2026-01-31", "looks like a time"),
+        ("2026-01-31T08", "looks like a time"),
+        ("2026-01-31t08", "looks like a time"),
+        ("20260131T080000Z", "looks like a time"),
         (&"x".repeat(65), "of 65 characters is too long"),
-        (&"a".repeat(64), "could be a digest"),
+        (&"a".repeat(64), "looks like a digest"),
     ] {
         let error = check_snapshot_name(name).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput);

@@ -99,7 +99,7 @@ fn a_store_that_was_moved_is_not_waited_for() {
     assert!(said.next().unwrap().unwrap().starts_with("watching from"));
     fs::rename(folder.store(), folder.path("elsewhere")).unwrap();
     let told = said.next().unwrap().unwrap();
-    assert!(told.contains("is no longer there"), "{told}");
+    assert!(told.contains("no longer exists"), "{told}");
     assert_eq!(watching.wait().unwrap().code(), Some(1));
 
     fs::rename(folder.path("elsewhere"), folder.store()).unwrap();

@@ -41,7 +41,7 @@ fn a_failure_names_its_line_and_ends_the_script_unless_told_otherwise() {
     let script = "head\nget none\nhead\ndiff\n";
     let ran = folder.feed(&["debug"], script);
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.err.contains("line 2: no object has the id 'none'"), "{ran:?}");
+    assert!(ran.err.contains("line 2: there is no object 'none'"), "{ran:?}");
     assert_eq!(ran.out.matches("commit").count(), 1, "{ran:?}");
     let ran = folder.feed(&["debug", "--keep-going"], script);
     assert_eq!((ran.code, ran.out.matches("commit").count()), (1, 2), "{ran:?}");
@@ -185,7 +185,7 @@ fn a_damaged_store_is_served_as_far_as_it_stands() {
     let ran = folder.run(&["debug", "-c", "get tea", "-c", "log"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(
-        ran.err.contains("damaged: ") && ran.err.contains("served is the state of seq:2"),
+        ran.err.contains("damaged: ") && ran.err.contains("the shell reads the state of seq:2"),
         "{ran:?}"
     );
     assert!(ran.out.contains("black"), "{ran:?}");
