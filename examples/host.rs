@@ -19,14 +19,14 @@ fn main() -> Result<()> {
         scope: scope.clone(),
         ..NewItem::new("Vera waters the tomatoes on Mondays.")
     };
-    drop(agent.remember(fact, &RememberOptions::default(), &vera)?);
+    agent.remember(fact, &RememberOptions::default(), &vera)?;
     let note = NewNote {
         text: "Ask about the greenhouse.".to_owned(),
         scope: scope.clone(),
         session: "monday".to_owned(),
         replace: None,
     };
-    drop(agent.write_note(&note, &model)?);
+    agent.write_note(&note, &model)?;
 
     // Recall reads one state, which later commits do not change.
     let view = agent.memory().view();
@@ -36,7 +36,7 @@ fn main() -> Result<()> {
     }
 
     // A guarded turn: the changes are checked, and kept whole or not at all.
-    drop(agent.memory().snapshot(Some("before-turn"), &model)?);
+    agent.memory().snapshot(Some("before-turn"), &model)?;
     let turn = |text: &'static str| {
         move |draft: &mut Draft| draft.put(NewItem::new(text).into_object(Id::new("plan")?)?)
     };
@@ -45,11 +45,11 @@ fn main() -> Result<()> {
     let refused = agent.attempt(&model, hostile, &checks)?.into_result();
     println!("refused: {}", refused.is_err());
     let kept = agent.attempt(&model, turn("Water the tomatoes."), &checks)?;
-    drop(kept.into_result()?);
+    kept.into_result()?;
 
     // Everything since goes back, as a new commit that can be undone.
     let before = "before-turn".parse()?;
-    drop(agent.memory().rollback(&before).by(&model)?);
+    agent.memory().rollback(&before).by(&model)?;
     println!(
         "the plan is gone: {}",
         !agent.memory().view().contains(&Id::new("plan")?)?
