@@ -93,7 +93,7 @@ fn sto_1_a_commit_that_does_not_follow_is_not_believed() {
         ("its parent is not the commit before it", |commit| {
             commit.parents = vec![crate::digest::CommitDigest::from_bytes([7; 32])];
         }),
-        ("its number does not follow", |commit| commit.seq = 2),
+        ("its seq does not follow", |commit| commit.seq = 2),
         ("its time is not after", |commit| {
             commit.time = Time::from_micros(1_000_000);
         }),
