@@ -93,7 +93,7 @@ pub(crate) struct Moved {
     pub(crate) counts: ChangeCounts,
     /// The operation; null if the state is already the requested one.
     pub(crate) op: Option<String>,
-    /// Returns the seq of the commit that a rollback, undo or redo refers to.
+    /// The commit that a rollback, undo or redo refers to.
     pub(crate) target: Option<CommitDigest>,
 }
 

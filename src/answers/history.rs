@@ -22,7 +22,7 @@ pub(crate) struct LogLine {
     pub(crate) root: Root,
     pub(crate) time: Time,
     pub(crate) op: String,
-    /// Returns the seq of the commit that a rollback, undo or redo refers to.
+    /// The commit that a rollback, undo or redo refers to.
     pub(crate) target: Option<CommitDigest>,
     pub(crate) actor: Option<String>,
     pub(crate) session: Option<String>,

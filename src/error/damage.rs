@@ -267,7 +267,7 @@ causes! {
         },
         /// A record that another one names is missing; the text names the record.
         RecordMissing(String),
-        /// Whole records contradict each other; the text explains how.
+        /// Undamaged records contradict each other; the text explains how.
         Contradiction(String),
     }
 }

@@ -88,7 +88,7 @@ pub struct Log {
     /// Generation of the manifest whose names this handle made durable; 0 for none.
     pub(super) named_generation: u64,
     pub(super) poisoned: bool,
-    /// Returns positions that other files prove durable.
+    /// The positions that other files prove durable.
     pub(super) places: Option<Arc<DurablePlaces>>,
     pub(super) process: u32,
     pub(super) identity: u64,

@@ -53,7 +53,7 @@ pub struct Layout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StoreFile {
-    /// Returns the identity and the format of the store.
+    /// The identity and the format of the store.
     Format,
     /// The durable end of the log.
     Live,

@@ -129,7 +129,7 @@ fn creation_writes_nothing_where_something_stands_in_its_way() {
     }
 }
 
-/// What a path of a store may be instead of a regular file.
+/// Kinds of paths that may replace a regular file of a store.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Folder,

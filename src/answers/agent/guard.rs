@@ -32,7 +32,7 @@ pub(crate) struct GuardReport {
 }
 
 impl GuardReport {
-    /// What the checks of a staged change found.
+    /// Makes the answer from the results of the checks.
     pub(crate) fn new(name: String, report: Report) -> Self {
         Self {
             name,

@@ -145,7 +145,7 @@ impl From<&Item> for ItemLine {
     }
 }
 
-/// What `forget` and `unforget` did to the state; `commit` is null where nothing moved.
+/// The effect of `forget` or `unforget` on the state; `commit` is null if nothing changed.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Outcome {
     pub(crate) dry_run: bool,
@@ -288,7 +288,7 @@ pub(crate) struct AuditedCommit {
     pub(crate) seq: u64,
     pub(crate) time: Time,
     pub(crate) op: String,
-    /// Returns the seq of the commit that a rollback, undo or redo refers to.
+    /// The commit that a rollback, undo or redo refers to.
     pub(crate) target: Option<CommitDigest>,
     pub(crate) actor: Option<String>,
     pub(crate) session: Option<String>,

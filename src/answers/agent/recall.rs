@@ -19,7 +19,7 @@ pub(crate) struct Found {
     pub(crate) scopes: Option<Vec<String>>,
     /// How the index reached the state; null for summaries, which need no index.
     pub(crate) index: Option<Reached>,
-    /// Returns the time from which ages are counted.
+    /// The time from which ages are counted.
     #[serde(skip)]
     pub(crate) now: Time,
     /// The most hits that were asked for.

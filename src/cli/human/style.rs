@@ -12,7 +12,7 @@ use crate::cli::output::{Meaning, paint};
 pub(crate) struct Style {
     /// Whether colours are enabled.
     pub(crate) coloured: bool,
-    /// Returns the width of a line; `None` without a terminal, because no text is cut then.
+    /// The width of a line; `None` without a terminal, because no text is cut then.
     pub(crate) width: Option<usize>,
 }
 

@@ -139,7 +139,7 @@ impl View {
         self.trie.len()
     }
 
-    /// Returns whether there is no object.
+    /// Returns whether the state has no objects.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -232,7 +232,7 @@ pub struct Near {
     pub key: Key,
     /// The comparison with the text.
     pub similarity: Similarity,
-    /// Returns the decision about the pair.
+    /// The decision about the pair.
     pub relation: Relation,
 }
 

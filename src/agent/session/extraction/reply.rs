@@ -202,7 +202,7 @@ impl Reader<'_> {
         for item in items {
             if self.place >= self.settings.items_max {
                 self.skip(SkipReason::TooMany);
-                // One finding stands for all the rest.
+                // One finding covers all remaining facts.
                 return;
             }
             match self.fact_of(item, scope) {
