@@ -15,7 +15,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         let pair: Value = serde_json::from_str(&line?)?;
         let text = |field: &str| pair[field].as_str().unwrap_or_default();
         let found = similarity(text("a"), text("b"));
-        let score = (f64::from(found.score()) * 1e5).round() / 1e5;
+        // A pair that a gate rejects has no score.
+        let likeness = if found.contradiction.is_none() {
+            found.likeness
+        } else {
+            0.0
+        };
+        let score = (f64::from(likeness) * 1e5).round() / 1e5;
         let relation = format!("{:?}", found.relation());
         println!(
             "{}",

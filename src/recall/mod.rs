@@ -16,7 +16,7 @@ mod index;
 mod query;
 mod text;
 
-pub use duplicates::{CONFLICT_COVER, Contradiction, MERGE, Near, REPORT, Relation, Similarity, similarity};
+pub use duplicates::{Contradiction, MERGE, Near, Relation, Similarity, similarity};
 pub use index::{Document, Full, Index, Key};
 pub(crate) use query::five_digits;
 pub use query::{

@@ -93,7 +93,7 @@ impl Category {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Common in honest text; it only affects the score.
+    /// Common in honest text; the default allows it.
     Low,
     /// Rare in honest text.
     Medium,
@@ -128,8 +128,6 @@ pub struct Finding {
     pub field: usize,
     /// The byte range in the field; both ends are character boundaries.
     pub span: Range<usize>,
-    /// Whether the rule matched only after the text of the span was decoded.
-    pub is_decoded: bool,
 }
 
 impl Finding {
@@ -146,7 +144,6 @@ impl Finding {
             severity,
             field: 0,
             span,
-            is_decoded: false,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The scan of texts before a write: secrets, invisible characters, and text that looks like a prompt injection.
 //!
 //! A [`Scanner`] reads a text before any of it reaches the log, and answers with a [`Report`]: findings with category,
-//! rule, severity and span, the verdict of the [`VerdictTable`], and a score. [`Scanner::redact`] replaces secrets by keyed
+//! rule, severity and span, and the verdict of the [`VerdictTable`]. [`Scanner::redact`] replaces secrets by keyed
 //! markers; [`Scanner::neutralise`] removes invisible characters. The scan is advice, because a plausible statement
 //! passes it. The source of a text, not the scan, decides what the text may do.
 //!
@@ -26,11 +26,10 @@ mod verdict;
 use std::borrow::Cow;
 
 pub(crate) use self::finding::{Category, Finding, Severity};
-pub(crate) use self::unicode::Neutral;
 pub(crate) use self::verdict::{Verdict, VerdictTable};
 
-/// The largest number of findings in a report; it counts the others.
-pub(crate) const FINDINGS_MAX: usize = 1_000;
+/// The largest number of findings in a report. The least severe ones are omitted first.
+const FINDINGS_MAX: usize = 1_000;
 
 /// The answer of the scan to a text or an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,10 +39,6 @@ pub(crate) struct Report {
     pub findings: Vec<Finding>,
     /// The strictest verdict on any finding, including omitted ones.
     pub verdict: Verdict,
-    /// The likelihood that the text is hostile, 0 to 99, for sorting. Secrets do not count.
-    pub score: u8,
-    /// The number of omitted findings; the least severe ones are omitted first.
-    pub omitted: usize,
 }
 
 /// The scanner of a store: its settings and the key of its markers.
@@ -81,19 +76,12 @@ impl Scanner {
             findings.append(&mut found);
         }
         let verdict = self.settings.judge(&findings);
-        let score = verdict::score(&findings);
-        let omitted = findings.len().saturating_sub(FINDINGS_MAX);
-        if omitted > 0 {
+        if findings.len() > FINDINGS_MAX {
             findings.sort_by_key(|one| std::cmp::Reverse(one.severity));
             findings.truncate(FINDINGS_MAX);
             findings.sort_by_key(|one| (one.field, one.span.start, one.span.end));
         }
-        Report {
-            findings,
-            verdict,
-            score,
-            omitted,
-        }
+        Report { findings, verdict }
     }
 
     /// Returns `text` with a marker, `[REDACTED:kind:0123abcd]`, for each secret; borrowed if it has none.
@@ -116,9 +104,9 @@ impl Scanner {
         }
     }
 
-    /// Returns `text` with its invisible characters removed or made visible; borrowed if it has none.
-    pub(crate) fn neutralise<'a>(&self, text: &'a str, how: Neutral) -> Cow<'a, str> {
-        unicode::neutral(text, how).map_or(Cow::Borrowed(text), Cow::Owned)
+    /// Returns `text` without its invisible characters; borrowed if it has none.
+    pub(crate) fn neutralise<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        unicode::neutral(text).map_or(Cow::Borrowed(text), Cow::Owned)
     }
 }
 

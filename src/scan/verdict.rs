@@ -1,4 +1,4 @@
-//! The verdict on a text: settings by category and severity, and an advisory score.
+//! The verdict on a text: settings by category and severity.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside this folder.
@@ -111,30 +111,4 @@ impl VerdictTable {
             .map(|found| self.get(found.category, found.severity));
         verdicts.max().unwrap_or_default()
     }
-}
-
-/// Returns a score from 0 to 99 by the distinct rules of `findings`: advice for sorting a review queue, not a security
-/// boundary.
-///
-/// Each rule counts as an independent probability that the text is hostile.
-pub(in crate::scan) fn score(findings: &[Finding]) -> u8 {
-    let mut rules: Vec<(&str, Severity)> = findings
-        .iter()
-        .filter(|found| found.category != Category::Secret)
-        .map(|found| (found.rule, found.severity))
-        .collect();
-    rules.sort_unstable();
-    rules.dedup();
-    let mut innocent = 1.0_f64;
-    for (_, severity) in rules {
-        innocent *= match severity {
-            Severity::Low => 0.9,
-            Severity::Medium => 0.65,
-            Severity::High => 0.3,
-        };
-    }
-    // Truncation keeps the score below 100.
-    #[expect(clippy::cast_sign_loss, reason = "the value is between 0 and 100")]
-    let score = ((1.0 - innocent) * 100.0) as u8;
-    score
 }

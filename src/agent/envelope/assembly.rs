@@ -138,59 +138,60 @@ struct Texts {
     owner: String,
 }
 
-/// Renders the items for a prompt into one text.
-pub(in crate::agent) fn assemble(
-    agent: &Agent,
-    view: &View,
-    request: &EnvelopeRequest,
-) -> Result<EnvelopeAnswer> {
-    let mut selected = Candidates::default();
-    let hits = match &request.query {
-        Some(query) => Some(hits(agent, view, request, query)?),
-        None => None,
-    };
-    each_item(view, &request.reach, &mut |object| {
-        selected.take(view, object, request, hits.as_ref())
-    })?;
-    let (candidates, omitted) = selected.finish(view)?;
-    let texts: Vec<Texts> = candidates
-        .iter()
-        .map(|one| Texts::of(agent.scanner(), one))
-        .collect();
-    let shown = candidates.iter().zip(&texts);
-    let records: Vec<Record> = shown.map(|(one, texts)| texts.record(one)).collect();
-    let session = request.compaction.as_deref();
-    let root = session.map(|session| root_session(view, session)).transpose()?;
-    let hex = view.root().to_hex();
-    let rendered = render(
-        &records,
-        &Request {
-            purpose: match &root {
-                Some(root_session) => Purpose::Compaction { root_session },
-                None => Purpose::Turn,
+impl Agent {
+    /// Renders items of one state into one text for a prompt.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object cannot be read.
+    pub fn envelope(&self, view: &View, request: &EnvelopeRequest) -> Result<EnvelopeAnswer> {
+        let mut selected = Candidates::default();
+        let hits = match &request.query {
+            Some(query) => Some(hits(self, view, request, query)?),
+            None => None,
+        };
+        each_item(view, &request.reach, &mut |object| {
+            selected.take(view, object, request, hits.as_ref())
+        })?;
+        let (candidates, omitted) = selected.finish(view)?;
+        let texts: Vec<Texts> = candidates
+            .iter()
+            .map(|one| Texts::of(self.scanner(), one))
+            .collect();
+        let shown = candidates.iter().zip(&texts);
+        let records: Vec<Record> = shown.map(|(one, texts)| texts.record(one)).collect();
+        let session = request.compaction.as_deref();
+        let root = session.map(|session| root_session(view, session)).transpose()?;
+        let hex = view.root().to_hex();
+        let rendered = render(
+            &records,
+            &Request {
+                purpose: match &root {
+                    Some(root_session) => Purpose::Compaction { root_session },
+                    None => Purpose::Turn,
+                },
+                budget_tokens: request.budget_tokens,
+                with_untrusted: request.with_untrusted,
+                boundary: request.boundary.clone(),
+                ..Request::new(&hex)
             },
-            budget_tokens: request.budget_tokens,
-            with_untrusted: request.with_untrusted,
-            boundary: request.boundary.clone(),
-            ..Request::new(&hex)
-        },
-    );
-    if let Some(hits) = &hits {
-        touch_shown(agent.memory(), view, hits, &rendered.envelope.shown)?;
+        );
+        if let Some(hits) = &hits {
+            touch_shown(self.memory(), view, hits, &rendered.envelope.shown)?;
+        }
+        Ok(EnvelopeAnswer {
+            tokens: tokens(&rendered.text),
+            text: rendered.text,
+            shown: rendered.envelope.shown,
+            left_out: Omitted {
+                expired: omitted.expired,
+                superseded: omitted.superseded,
+                sensitive: omitted.sensitive,
+                beside: omitted.beside,
+                ..rendered.left_out
+            },
+            root: view.root(),
+        })
     }
-    Ok(EnvelopeAnswer {
-        tokens: tokens(&rendered.text),
-        text: rendered.text,
-        shown: rendered.envelope.shown,
-        left_out: Omitted {
-            expired: omitted.expired,
-            superseded: omitted.superseded,
-            sensitive: omitted.sensitive,
-            beside: omitted.beside,
-            ..rendered.left_out
-        },
-        root: view.root(),
-    })
 }
 
 /// Returns the ids that recall finds among the objects that may be shown, each with its place from 1.

@@ -56,7 +56,6 @@ mod selection;
 #[cfg(test)]
 mod tests;
 
-pub(super) use assembly::assemble;
 pub use assembly::{EnvelopeAnswer, EnvelopeRequest};
 pub use document::{Envelope, Shown};
 pub(crate) use render::Boundary;

@@ -32,30 +32,35 @@ impl RecallChange {
     }
 }
 
-/// See [`Agent::compare_recall`].
-pub(in crate::agent) fn compare_recall(
-    agent: &Agent,
-    older: &View,
-    newer: &View,
-    queries: &[RecallQuery],
-) -> Result<Vec<RecallChange>> {
-    // All questions go to one state, then to the other, so the index follows to each state once.
-    let before = answers(agent, older, queries)?;
-    let after = answers(agent, newer, queries)?;
-    let both = before.into_iter().zip(after).zip(queries);
-    let changes = both.map(|((before, after), query)| {
-        let (had, has): (HashSet<_>, HashSet<_>) = (before.iter().collect(), after.iter().collect());
-        let only = |ids: &[String], other: &HashSet<&String>| -> Vec<String> {
-            ids.iter().filter(|id| !other.contains(id)).cloned().collect()
-        };
-        RecallChange {
-            query: query.text.clone(),
-            kept: after.iter().filter(|id| had.contains(id)).cloned().collect(),
-            lost: only(&before, &has),
-            gained: only(&after, &had),
-        }
-    });
-    Ok(changes.collect())
+impl Agent {
+    /// Asks both states each question, and returns the differences. The hits do not count as used.
+    ///
+    /// # Errors
+    /// As [`Agent::recall`].
+    pub(crate) fn compare_recall(
+        &self,
+        older: &View,
+        newer: &View,
+        queries: &[RecallQuery],
+    ) -> Result<Vec<RecallChange>> {
+        // All questions go to one state, then to the other, so the index follows to each state once.
+        let before = answers(self, older, queries)?;
+        let after = answers(self, newer, queries)?;
+        let both = before.into_iter().zip(after).zip(queries);
+        let changes = both.map(|((before, after), query)| {
+            let (had, has): (HashSet<_>, HashSet<_>) = (before.iter().collect(), after.iter().collect());
+            let only = |ids: &[String], other: &HashSet<&String>| -> Vec<String> {
+                ids.iter().filter(|id| !other.contains(id)).cloned().collect()
+            };
+            RecallChange {
+                query: query.text.clone(),
+                kept: after.iter().filter(|id| had.contains(id)).cloned().collect(),
+                lost: only(&before, &has),
+                gained: only(&after, &had),
+            }
+        });
+        Ok(changes.collect())
+    }
 }
 
 fn answers(agent: &Agent, view: &View, queries: &[RecallQuery]) -> Result<Vec<Vec<String>>> {

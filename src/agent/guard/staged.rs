@@ -13,7 +13,7 @@ use super::checks;
 use super::policy::TrustRules;
 use super::report::Report;
 use super::turn::{ChangedObject, Turn};
-use super::{Checks, Guarded, check};
+use super::{Checks, Guarded};
 use crate::agent::Agent;
 use crate::agent::change::names::redact_object;
 use crate::agent::change::names::{check_names, refuse_secret};
@@ -134,7 +134,7 @@ impl Agent {
     /// `Conflict`, naming the ids: another writer changed the same ids. As [`Self::staged_changes`] and
     /// [`Self::check`].
     pub(crate) fn check_staged(&self, name: &str, checks: &Checks<'_>, writer: &Writer) -> Result<Report> {
-        check(self, &staged_on_head(self, name, writer)?, checks)
+        self.check(&staged_on_head(self, name, writer)?, checks)
     }
 
     /// Checks a staged change and commits it, with an automatic snapshot of the state before. A change that is refused stays
@@ -175,7 +175,7 @@ impl Agent {
 
 fn try_commit_staged(agent: &Agent, name: &str, checks: &Checks<'_>, writer: &Writer) -> Result<Guarded<()>> {
     let draft = staged_on_head(agent, name, &with_stager(agent, name, writer))?;
-    let report = check(agent, &draft, checks)?;
+    let report = agent.check(&draft, checks)?;
     if !report.is_passed() {
         return Ok(Guarded::Refused {
             report,

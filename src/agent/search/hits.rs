@@ -27,18 +27,23 @@ use crate::recall::{self, Embedder, Key, Moved, Scratch, Signal};
 /// The most reasons in words of a hit.
 const REASONS_TOLD: usize = 3;
 
-/// Answers `query` from the state of `view`.
-pub(in crate::agent) fn recall(agent: &Agent, view: &View, query: &RecallQuery) -> Result<Recalled> {
-    let recalled = if query.text.trim().is_empty() {
-        reflect(agent.memory(), view, query)?
-    } else {
-        search(agent, view, query, None)?
-    };
-    if query.touch && view.root() == agent.memory().view().root() {
-        let ids: Vec<Id> = recalled.hits.iter().map(|hit| hit.id.clone()).collect();
-        agent.memory().touch(&ids, view.now());
+impl Agent {
+    /// Answers `query` from the state of `view`, at the time of the view.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object cannot be read.
+    pub fn recall(&self, view: &View, query: &RecallQuery) -> Result<Recalled> {
+        let recalled = if query.text.trim().is_empty() {
+            reflect(self.memory(), view, query)?
+        } else {
+            search(self, view, query, None)?
+        };
+        if query.touch && view.root() == self.memory().view().root() {
+            let ids: Vec<Id> = recalled.hits.iter().map(|hit| hit.id.clone()).collect();
+            self.memory().touch(&ids, view.now());
+        }
+        Ok(recalled)
     }
-    Ok(recalled)
 }
 
 /// Answers a query with words by the objects that `among` accepts, and counts no hit as used.

@@ -15,7 +15,7 @@ mod query;
 mod reflection;
 mod vectors;
 
-pub(super) use hits::{recall, recall_among};
+pub(super) use hits::recall_among;
 pub(crate) use index::RecallIndex;
 pub use indexed::Reached;
 pub(super) use indexed::key_of;

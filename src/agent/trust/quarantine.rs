@@ -63,15 +63,20 @@ pub(crate) struct HeldObject {
     pub preview: String,
 }
 
-/// See [`Agent::quarantined`].
-pub(in crate::agent) fn quarantined(agent: &Agent, reach: &Reach) -> Result<Vec<Quarantined>> {
-    let mut all = Vec::new();
-    for reference in agent.memory().references() {
-        if reference.name.starts_with(CLASS) {
-            all.extend(described(agent, reference, reach)?);
+impl Agent {
+    /// The quarantined changes that touch `reach`, newest first. A change whose base is gone has only its writer and reason.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a change cannot be read.
+    pub fn quarantined(&self, reach: &Reach) -> Result<Vec<Quarantined>> {
+        let mut all = Vec::new();
+        for reference in self.memory().references() {
+            if reference.name.starts_with(CLASS) {
+                all.extend(described(self, reference, reach)?);
+            }
         }
+        Ok(all)
     }
-    Ok(all)
 }
 
 fn described(agent: &Agent, reference: ReferenceInfo, reach: &Reach) -> Result<Option<Quarantined>> {
@@ -102,24 +107,29 @@ fn described(agent: &Agent, reference: ReferenceInfo, reach: &Reach) -> Result<O
     Ok((change.ids_total == 0 || !change.ids.is_empty()).then_some(change))
 }
 
-/// See [`Agent::held_reason`].
-pub(in crate::agent) fn held_reason(agent: &Agent, name: &str) -> Option<String> {
-    let references = agent.memory().references().into_iter();
-    let mut named = references.filter(|reference| reference.name == name);
-    named.next()?.reason
-}
+impl Agent {
+    /// The reason of a quarantined change, with the names of older changes that it pushed out.
+    pub(crate) fn held_reason(&self, name: &str) -> Option<String> {
+        let references = self.memory().references().into_iter();
+        let mut named = references.filter(|reference| reference.name == name);
+        named.next()?.reason
+    }
 
-/// See [`Agent::held_objects`].
-pub(in crate::agent) fn held_objects(agent: &Agent, name: &str) -> Result<Vec<HeldObject>> {
-    let name = full_name(name)?;
-    let draft = opened(agent, &name, &Writer::user())?;
-    let objects = objects_of(&draft)?.into_iter();
-    Ok(objects
-        .map(|(one, text)| HeldObject {
-            preview: preview(agent, &text),
-            ..one
-        })
-        .collect())
+    /// The objects of a quarantined change, by id.
+    ///
+    /// # Errors
+    /// `NotFound`: no quarantined change has this name. `Corrupt` or `Io` if it cannot be read.
+    pub(crate) fn held_objects(&self, name: &str) -> Result<Vec<HeldObject>> {
+        let name = full_name(name)?;
+        let draft = opened(self, &name, &Writer::user())?;
+        let objects = objects_of(&draft)?.into_iter();
+        Ok(objects
+            .map(|(one, text)| HeldObject {
+                preview: preview(self, &text),
+                ..one
+            })
+            .collect())
+    }
 }
 
 /// Returns the beginning of a text in a form that anybody may see.
@@ -127,25 +137,30 @@ pub(in crate::agent) fn preview(agent: &Agent, text: &str) -> String {
     one_line(&agent.scanner().redact(text), PREVIEW_CHARS)
 }
 
-/// See [`Agent::release`].
-pub(in crate::agent) fn release(
-    agent: &Agent,
-    name: &str,
-    says: PersonSays,
-    writer: &Writer,
-) -> Result<Committed> {
-    let writer = person(writer, says, "release a quarantined change")?;
-    let name = full_name(name)?;
-    let draft = opened(agent, &name, &writer)?;
-    let committed = drafts::commit(agent, draft, &Rule::RELEASE)?;
-    drafts::delete(agent, &name, &writer)?;
-    Ok(committed)
-}
+impl Agent {
+    /// Commits a quarantined change by the decision of a person. Its objects keep their origins.
+    ///
+    /// # Errors
+    /// `NotFound`: no quarantined change has this name. `Conflict`: an object that it would change was changed since.
+    /// `Denied` (code `not_a_person`): the writer is of another class. As [`Memory::commit`](crate::Memory::commit).
+    pub fn release(&self, name: &str, says: PersonSays, writer: &Writer) -> Result<Committed> {
+        let writer = person(writer, says, "release a quarantined change")?;
+        let name = full_name(name)?;
+        let draft = opened(self, &name, &writer)?;
+        let committed = drafts::commit(self, draft, &Rule::RELEASE)?;
+        drafts::delete(self, &name, &writer)?;
+        Ok(committed)
+    }
 
-/// See [`Agent::discard`].
-pub(in crate::agent) fn discard(agent: &Agent, name: &str, writer: &Writer) -> Result<()> {
-    let name = full_name(name)?;
-    drafts::delete(agent, &name, writer).map_err(|error| not_held(&name, error))
+    /// Drops a quarantined change.
+    ///
+    /// # Errors
+    /// `NotFound`: no quarantined change has this name. `Denied` (code `less_trusted`): the writer is of an untrusted
+    /// class. As [`Memory::commit`](crate::Memory::commit).
+    pub fn discard(&self, name: &str, writer: &Writer) -> Result<()> {
+        let name = full_name(name)?;
+        drafts::delete(self, &name, writer).map_err(|error| not_held(&name, error))
+    }
 }
 
 fn opened(agent: &Agent, name: &str, writer: &Writer) -> Result<Draft> {

@@ -24,11 +24,11 @@ use crate::recall::text::terms::term_of;
 use words::{Grams, Words, dice, grams, is_number};
 
 /// The smallest similarity that is reported as a duplicate.
-pub const REPORT: f32 = 0.37;
+const REPORT: f32 = 0.37;
 /// The smallest similarity for a merge without asking: nine in ten such pairs have the same meaning.
 pub const MERGE: f32 = 0.79;
 /// From this cover on, a pair that a gate rejects is reported as a conflict: both texts have the same topic.
-pub const CONFLICT_COVER: f32 = 0.6;
+const CONFLICT_COVER: f32 = 0.6;
 /// The number of hits that are compared with a new text.
 const NEAREST: usize = 8;
 
@@ -95,15 +95,6 @@ pub enum Relation {
 }
 
 impl Similarity {
-    /// The likeness, or 0 if a gate rejects the pair.
-    pub fn score(&self) -> f32 {
-        if self.contradiction.is_some() {
-            0.0
-        } else {
-            self.likeness
-        }
-    }
-
     /// Returns the decision about the pair.
     pub fn relation(&self) -> Relation {
         match self.contradiction {

@@ -130,7 +130,7 @@ fn find_unescaped(text: &str, depth: usize, found: &mut Vec<Finding>) {
     for part in unescaped.dense(ESCAPES_MIN) {
         let mut inner = Vec::new();
         find_at_depth(&unescaped.text[part.clone()], depth + 1, &mut inner);
-        for mut finding in inner {
+        for finding in inner {
             let start = unescaped.sources.source(part.start + finding.span.start);
             let end = unescaped.sources.source(part.start + finding.span.end).max(start);
             let span = boundaries(text, start..end.min(text.len()));
@@ -138,8 +138,7 @@ fn find_unescaped(text: &str, depth: usize, found: &mut Vec<Finding>) {
                 known.rule == finding.rule && known.span.start < span.end && span.start < known.span.end
             });
             if !is_known {
-                (finding.span, finding.is_decoded) = (span, true);
-                found.push(finding);
+                found.push(Finding { span, ..finding });
             }
         }
     }
@@ -150,10 +149,10 @@ fn find_respelled(text: &str, found: &mut Vec<Finding>) {
     for (run, plain) in respell::plain(text) {
         let mut inner = Vec::new();
         find_at_depth(&plain, DEPTH_MAX - 1, &mut inner);
-        for mut finding in inner {
+        for finding in inner {
             if !found.iter().any(|known| known.rule == finding.rule) {
-                (finding.span, finding.is_decoded) = (run.clone(), true);
-                found.push(finding);
+                let span = run.clone();
+                found.push(Finding { span, ..finding });
             }
         }
     }
@@ -172,7 +171,7 @@ fn find_in_runs(text: &str, depth: usize, found: &mut Vec<Finding>) {
             found.push(payload);
         }
         for finding in &mut found[first..] {
-            (finding.span, finding.is_decoded) = (run.clone(), true);
+            finding.span = run.clone();
         }
     }
 }

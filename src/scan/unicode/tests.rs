@@ -2,14 +2,14 @@
 
 use proptest::prelude::*;
 
-use super::{Neutral, disguised, find, neutral, stripped};
+use super::{disguised, find, neutral, stripped};
 
 #[test]
 fn sca_4_every_code_point_alone_and_in_a_word_is_clean_after_neutralising() {
     for char in (0..=0x10_ffff).filter_map(char::from_u32) {
         for text in [char.to_string(), format!("wo{char}rd")] {
             let found = find(&text);
-            match neutral(&text, Neutral::Strip) {
+            match neutral(&text) {
                 None => assert!(found.is_empty(), "{char:?}"),
                 Some(clean) => {
                     assert!(!found.is_empty() && find(&clean).is_empty(), "{char:?}");
@@ -51,7 +51,7 @@ fn what_people_write_is_left_alone() {
     ];
     for text in texts {
         assert_eq!(find(text), [], "{text:?}");
-        assert!(neutral(text, Neutral::Strip).is_none() && stripped(text).is_none());
+        assert!(neutral(text).is_none() && stripped(text).is_none());
         assert!(disguised(text).is_empty());
     }
 }
@@ -125,11 +125,6 @@ fn words_in_borrowed_letters_are_found() {
     }
 }
 
-#[test]
-fn hidden_characters_can_be_shown() {
-    assert_eq!(neutral("a\u{200b}b", Neutral::Show).unwrap(), "a\\u{200b}b");
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
 
@@ -146,10 +141,8 @@ proptest! {
         for span in disguised(&text) {
             prop_assert!(text.get(span).is_some());
         }
-        for how in [Neutral::Strip, Neutral::Show] {
-            if let Some(clean) = neutral(&text, how) {
-                prop_assert!(find(&clean).is_empty());
-            }
+        if let Some(clean) = neutral(&text) {
+            prop_assert!(find(&clean).is_empty());
         }
     }
 }
