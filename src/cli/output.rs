@@ -119,6 +119,27 @@ impl io::Write for Screen {
     }
 }
 
+/// The text of the answers of a run, for its caller.
+#[derive(Clone, Default)]
+pub(crate) struct Capture(Arc<Mutex<Vec<u8>>>);
+
+impl Capture {
+    /// Returns the text so far.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.lock()).into_owned()
+    }
+}
+
+impl io::Write for Capture {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// The output of one run.
 pub(crate) struct Output {
     mode: Mode,

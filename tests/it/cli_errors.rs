@@ -349,7 +349,7 @@ fn hints_lead_on_and_not_in_circles() {
     assert!(
         !folder.refused(2, &[])["message"]
             .to_string()
-            .contains("tour-writer")
+            .contains("crash-test")
     );
     let long = "x".repeat(257);
     assert_eq!(

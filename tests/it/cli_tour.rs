@@ -11,27 +11,27 @@ fn the_tour_in_json_names_its_steps() {
     let folder = Folder::new();
     let tour = folder.json(&["tour"]);
     for name in [
-        "create", "ingest", "snapshot", "bad_turn", "diff", "rollback", "undo", "attempt", "kill", "history",
-        "prove", "verify",
+        "create", "ingest", "snapshot", "bad_turn", "diff", "rollback", "undo", "redo", "attempt", "kill",
+        "history", "prove", "verify",
     ] {
         assert!(tour[name].is_object(), "{name} is missing in {tour}");
     }
-    assert_eq!(tour["steps"].as_array().unwrap().len(), 12);
+    assert_eq!(tour["steps"].as_array().unwrap().len(), 13);
     for step in tour["steps"].as_array().unwrap() {
         check_fields(step, &[("step", "n"), ("name", "s"), ("command", "s")]);
         assert!(step["ms"].is_f64());
     }
-    assert_eq!(tour["bad_turn"]["changed"], 50);
-    assert_eq!(tour["diff"]["changes"], 50);
+    assert_eq!(tour["bad_turn"]["updated"], 50);
+    assert_eq!(tour["diff"]["change"], "changed");
+    assert_eq!(tour["rollback"]["changed"], 50);
     assert_eq!(tour["rollback"]["root"], tour["snapshot"]["root"]);
-    assert_eq!(tour["undo"]["undone_root"], tour["bad_turn"]["root"]);
-    assert_eq!(tour["undo"]["redone_root"], tour["snapshot"]["root"]);
-    assert_eq!(tour["attempt"]["root"], tour["snapshot"]["root"]);
-    assert_eq!(tour["attempt"]["rejected"], true);
+    assert_eq!(tour["undo"]["root"], tour["bad_turn"]["root"]);
+    assert_eq!(tour["redo"]["root"], tour["snapshot"]["root"]);
+    assert_eq!(tour["attempt"]["passed"], false);
     assert!(tour["kill"]["acknowledged"].as_u64().unwrap() >= 100);
     assert_eq!(tour["kill"]["kept"], tour["kill"]["acknowledged"]);
     assert_eq!(
-        (&tour["verify"]["ok"], &tour["prove"]["holds"]),
+        (&tour["verify"]["ok"], &tour["prove"]["ok"]),
         (&Value::Bool(true), &Value::Bool(true))
     );
     assert!(tour["store"].is_null());
@@ -61,7 +61,7 @@ fn the_tour_tells_a_story_and_keeps_the_store() {
             .any(|reference| {
                 reference["name"]
                     .as_str()
-                    .is_some_and(|name| name.starts_with("rejected/"))
+                    .is_some_and(|name| name == "drafts/start-afresh")
             })
     );
 }

@@ -162,7 +162,7 @@ pub(super) const GROUPS: Groups = &[
             entry::<completions::Completions>(),
         ],
     ),
-    ("Hidden", &[entry::<Inspect>(), entry::<tour::TourWriter>()]),
+    ("Hidden", &[entry::<Inspect>(), entry::<tour::CrashTest>()]),
 ];
 
 impl Context {

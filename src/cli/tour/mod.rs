@@ -1,27 +1,56 @@
-//! The tour: a demonstration of the program on real input that it contains.
+//! The tour: a script of the program's own verbs, on real input that the program contains.
 //!
-//! An agent's notes, a transcript and this project's own pages become a memory; a bad turn damages it; the
-//! tour shows the damage and rolls it back; it kills a second process during a write; and it verifies the store.
-//! Every step prints its purpose, the equivalent command, the result and the cost.
+//! An agent's notes, a transcript and this project's own pages become a memory; a bad turn damages it; the tour shows
+//! the damage and rolls it back; it kills a second process during a write; and it verifies the store. Each step prints
+//! its purpose, its commands, their answers and its duration.
 //!
 //! # Layer
 //! L10, part of cli.
 
-mod folder;
-mod guide;
-mod killed;
-mod steps;
+mod crash;
 
-use crate::cli::args;
-use crate::cli::verb::{Form, Verb, form};
-use clap::Args;
-use serde_json::{Map, Value};
-use std::path::PathBuf;
+use std::env;
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf, absolute};
+use std::time::Instant;
 
-use super::context::Context;
-use super::errors::{DONE, Done};
+use clap::{Args, Command};
+use serde_json::{Map, Value, json};
 
-pub(super) use killed::write_until_killed;
+use super::context::{Context, shown};
+use super::errors::{DONE, Done, Failure};
+use super::output::{Capture, Meaning};
+use super::parse::{self, Parsed};
+use super::verb::{Form, Verb, form};
+use crate::digest::to_hex;
+use crate::error::{Error, ErrorCode, Result};
+
+pub(super) use crash::CrashTest;
+
+/// The steps: a paragraph each, with its name, a sentence, and its commands.
+const STEPS: &str = include_str!("steps.txt");
+
+/// The input of the commands: path and text.
+const FILES: [(&str, &str); 9] = [
+    (
+        "docs/tour/agent-notes.org",
+        include_str!("../../../docs/tour/agent-notes.org"),
+    ),
+    (
+        "docs/tour/transcript.jsonl",
+        include_str!("../../../docs/tour/transcript.jsonl"),
+    ),
+    ("docs/durability.md", include_str!("../../../docs/durability.md")),
+    ("docs/format.md", include_str!("../../../docs/format.md")),
+    ("docs/glossary.md", include_str!("../../../docs/glossary.md")),
+    ("docs/proofs.md", include_str!("../../../docs/proofs.md")),
+    ("tidied.jsonl", include_str!("tidied.jsonl")),
+    ("start-afresh.jsonl", include_str!("start-afresh.jsonl")),
+    ("policy.toml", include_str!("policy.toml")),
+];
 
 /// See a demo on real input
 ///
@@ -37,7 +66,7 @@ pub(super) use killed::write_until_killed;
 pub(crate) struct Tour {
     /// Keep the store of the tour in DIR, which must be empty or absent
     #[arg(long, value_name = "DIR")]
-    pub(crate) keep: Option<PathBuf>,
+    keep: Option<PathBuf>,
 }
 
 impl Verb for Tour {
@@ -47,33 +76,188 @@ impl Verb for Tour {
     )];
 
     fn run(self, context: &mut Context) -> Done {
-        tour(context, self.keep)
+        let keep = self.keep.or_else(|| context.options.store.clone());
+        let started = Instant::now();
+        let folder = TourFolder::new(keep.as_deref())?;
+        let mut guide = Guide {
+            definition: parse::definition(context.verbs),
+            context,
+            store: &folder.store,
+            document: Map::new(),
+            steps: Vec::new(),
+        };
+        let (place, end) = match &keep {
+            Some(keep) => (keep, "It stays."),
+            None => (&folder.store, "It is removed at the end."),
+        };
+        let title = "Treering in a few seconds: an agent's memory, damaged and brought back";
+        guide.print(Meaning::Heading, title)?;
+        let place = format!("The store of this tour is {}. {end}", shown(place));
+        guide.print(Meaning::Quiet, &place)?;
+        STEPS.split("\n\n").try_for_each(|step| guide.step(step))?;
+        guide.finish(keep.as_deref(), started)
     }
 }
 
-/// Write objects until killed, and acknowledge each commit (for the tour)
-#[derive(Args, Debug)]
-#[command(
-    args = args::writes(),
-    hide = true
-)]
-pub(crate) struct TourWriter {}
+/// Runs the steps, prints their answers, and collects them for programs.
+struct Guide<'a> {
+    context: &'a mut Context,
+    definition: Command,
+    store: &'a Path,
+    /// The last answer of each step.
+    document: Map<String, Value>,
+    steps: Vec<Value>,
+}
 
-impl Verb for TourWriter {
-    const NAME: &'static str = "tour-writer";
+impl Guide<'_> {
+    /// Runs the commands of a step.
+    fn step(&mut self, step: &str) -> Result<(), Failure> {
+        let mut lines = step.lines();
+        let (name, about) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+        let commands: Vec<&str> = lines.collect();
+        let is_known = |command: &&str| {
+            let mut words = command.split(' ').skip(1);
+            words
+                .next()
+                .is_some_and(|verb| self.definition.find_subcommand(verb).is_some())
+        };
+        if !commands.iter().all(is_known) {
+            // The program was built without the verbs of an agent.
+            return Ok(());
+        }
+        let number = self.steps.len() + 1;
+        self.context.output.line_for_people("")?;
+        let heading = format!("{number:>2}  {}", name.replace('_', " "));
+        self.print(Meaning::Heading, &heading)?;
+        self.context.output.line_for_people(about)?;
+        let started = Instant::now();
+        for command in &commands {
+            self.print(Meaning::Name, &format!("$ {command}"))?;
+            let answer = self.answer(command)?;
+            if self.context.options.json {
+                let last = answer.lines().last().unwrap_or("{}");
+                let last = serde_json::from_str(last).map_err(|error| Failure::from_output(error.into()))?;
+                self.document.insert(name.to_owned(), last);
+            } else {
+                self.context.output.text(&answer)?;
+            }
+        }
+        let ms = started.elapsed().as_micros() as f64 / 1000.0;
+        self.steps
+            .push(json!({ "step": number, "name": name, "command": commands.join(" && "), "ms": ms }));
+        self.print(Meaning::Quiet, &format!("{ms:.2} ms"))?;
+        self.context.output.flush()
+    }
 
-    fn run(self, context: &mut Context) -> Done {
-        write_until_killed(context)
+    /// Runs a command and returns its output. ` > FILE` at its end writes the output to a file instead.
+    fn answer(&mut self, command: &str) -> Result<String, Failure> {
+        let (command, file) = match command.split_once(" > ") {
+            Some((command, file)) => (command, Some(file)),
+            None => (command, None),
+        };
+        let words = command.split(' ').map(OsString::from);
+        let parsed = Parsed::read(self.context.verbs, &mut self.definition, words);
+        let parsed = parsed.map_err(|error| Failure::of_clap(&error, ""))??;
+        let mut options = parsed.options.clone();
+        options.store = Some(self.store.to_owned());
+        options.json |= self.context.options.json;
+        let mut context = Context::new(self.context.verbs, options);
+        let capture = Capture::default();
+        context.output.redirect(Some(Box::new(capture.clone())))?;
+        parsed.run(&mut context)?;
+        context.output.flush()?;
+        let answer = capture.text();
+        match file {
+            Some(file) => {
+                let written = fs::write(file, &answer);
+                written.map_err(|error| Error::io(format_args!("writing {file}"), error))?;
+                Ok(if self.context.options.json {
+                    answer
+                } else {
+                    String::new()
+                })
+            }
+            None => Ok(answer),
+        }
+    }
+
+    /// Prints the next commands, or writes the document.
+    fn finish(mut self, keep: Option<&Path>, started: Instant) -> Done {
+        let ms = started.elapsed().as_micros() as f64 / 1000.0;
+        let count = self.steps.len();
+        self.document.insert("steps".to_owned(), Value::Array(self.steps));
+        self.document.insert("store".to_owned(), keep.map(shown).into());
+        self.document.insert("ms".to_owned(), ms.into());
+        let output = &mut self.context.output;
+        if !output.json(&self.document)? {
+            output.line(format_args!("\n{count} steps in {:.1} seconds.", ms / 1000.0))?;
+            output.line(match keep.map(shown) {
+                Some(store) => format!("Look around: treering --store {store} log, ... list, ... snapshots"),
+                None => "Keep the store to look around in it: treering tour --keep DIR".to_owned(),
+            })?;
+        }
+        Ok(DONE)
+    }
+
+    fn print(&mut self, meaning: Meaning, text: &str) -> Result<(), Failure> {
+        let text = self.context.output.paint(meaning, text);
+        self.context.output.line_for_people(text)
     }
 }
 
-/// Runs the tour in a temporary store, or in the folder to keep.
-pub(super) fn tour(context: &mut Context, keep: Option<PathBuf>) -> Done {
-    let keep = keep.or_else(|| context.options.store.clone());
-    let folder = folder::TourFolder::new(keep)?;
-    let mut guide = guide::Guide::new(context, &folder);
-    guide.welcome()?;
-    steps::walk(&mut guide)?;
-    guide.farewell()?;
-    Ok(DONE)
+/// A temporary folder with the input, which is the current folder during the tour.
+struct TourFolder {
+    path: PathBuf,
+    store: PathBuf,
+    /// The current folder before the tour.
+    before: PathBuf,
+}
+
+impl TourFolder {
+    /// Creates the folder. The store is in it, or in the folder to keep, which must be empty or absent.
+    fn new(keep: Option<&Path>) -> Result<Self> {
+        keep.map(check_empty).transpose()?;
+        let mut random = [0; 8];
+        getrandom::fill(&mut random)
+            .map_err(|error| Error::internal(format!("the system has no random bytes: {error}")))?;
+        let path = env::temp_dir().join(format!("treering-tour-{}", to_hex(&random)));
+        let failed = |error| Error::io(format_args!("preparing {}", shown(&path)), error);
+        let store = keep
+            .map_or_else(|| Ok(path.join("store")), absolute)
+            .map_err(failed)?;
+        let before = env::current_dir().map_err(failed)?;
+        // Fails if the folder exists, so that no other user can prepare the folder that the tour writes to.
+        DirBuilder::new().mode(0o700).create(&path).map_err(failed)?;
+        let folder = Self {
+            path: path.clone(),
+            store,
+            before,
+        };
+        fs::create_dir_all(path.join("docs/tour")).map_err(failed)?;
+        for (name, text) in FILES {
+            fs::write(path.join(name), text).map_err(failed)?;
+        }
+        env::set_current_dir(&path).map_err(failed)?;
+        Ok(folder)
+    }
+}
+
+impl Drop for TourFolder {
+    fn drop(&mut self) {
+        // The tour is complete, so a temporary folder that cannot be removed is no failure.
+        drop(env::set_current_dir(&self.before));
+        drop(fs::remove_dir_all(&self.path));
+    }
+}
+
+/// Refuses a folder with files in it.
+fn check_empty(path: &Path) -> Result<()> {
+    match fs::read_dir(path).and_then(|mut entries| entries.next().transpose()) {
+        Ok(None) => Ok(()),
+        Ok(Some(_)) => Err(Error::invalid(format!("{} is not empty", shown(path)))
+            .with_code(ErrorCode::NotEmpty)
+            .with_hint("the tour creates its own store: name a new folder with --keep")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(Error::io(format_args!("looking into {}", shown(path)), error)),
+    }
 }

@@ -1,0 +1,168 @@
+//! `crash-test`: kills a second process while it writes, and counts its commits that the store kept.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::cli::answer::Answer;
+use crate::cli::args;
+use crate::cli::context::Context;
+use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::verb::Verb;
+use crate::engine::{Memory, Revision};
+use crate::error::{Error, Result};
+use crate::object::{Id, Kind, NewObject};
+
+/// The number of acknowledged commits before the process is killed.
+const ACKNOWLEDGED: usize = 100;
+/// The number of commits after which the writer ends by itself, if it is not killed.
+const COMMITS_MAX: u64 = 20_000;
+
+/// Kill a process while it writes, and count its kept commits (for the tour)
+#[derive(Args, Debug)]
+#[command(args = args::writes(), hide = true)]
+pub(crate) struct CrashTest {
+    /// Be that process: commit until killed, and acknowledge each commit
+    #[arg(long)]
+    writer: bool,
+}
+
+/// A commit that the killed process acknowledged.
+#[derive(Serialize, Deserialize)]
+struct Acknowledged {
+    id: String,
+    seq: u64,
+    commit: String,
+}
+
+/// The commits of a killed process.
+#[derive(Serialize, JsonSchema)]
+struct Killed {
+    acknowledged: usize,
+    kept: usize,
+    /// The end of the process, such as its signal.
+    ended: String,
+}
+
+impl Verb for CrashTest {
+    const NAME: &'static str = "crash-test";
+
+    fn run(self, context: &mut Context) -> Done {
+        if self.writer {
+            return write_until_killed(context);
+        }
+        let (acknowledged, ended) = kill_a_writer(&context.store()?)?;
+        let memory = context.open_to_write()?;
+        let mut kept = 0;
+        for commit in &acknowledged {
+            kept += usize::from(is_kept(&memory, commit)?);
+        }
+        let acknowledged = acknowledged.len();
+        if kept < acknowledged {
+            let lost = acknowledged - kept;
+            let text = format!("{lost} of {acknowledged} acknowledged commits are lost");
+            return Err(Error::corrupt(text).into());
+        }
+        context.answer(&Killed {
+            acknowledged,
+            kept,
+            ended,
+        })
+    }
+}
+
+impl Answer for Killed {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let Self {
+            acknowledged,
+            kept,
+            ended,
+        } = self;
+        context
+            .output
+            .line(format_args!("the process ended with {ended}"))?;
+        context.output.line(format_args!(
+            "{acknowledged} commits were acknowledged before, {kept} of them are in the store"
+        ))
+    }
+}
+
+fn write_until_killed(context: &mut Context) -> Done {
+    let memory = context.open_to_write()?;
+    for number in 0..COMMITS_MAX {
+        let id = Id::new(&format!("tick/{number:06}"))?;
+        let mut object = NewObject::new(id.clone(), Kind::new("tick")?);
+        object.content = Some(format!("observation {number} of a process that is about to die. ").repeat(12));
+        let info = memory.put(object, &context.writer())?.commit;
+        context.output.document(&Acknowledged {
+            id: id.to_string(),
+            seq: info.commit.seq,
+            commit: info.digest.to_hex(),
+        })?;
+        // The acknowledgement follows the durable commit: the tour checks that the commit is kept.
+        context.output.flush()?;
+    }
+    Ok(DONE)
+}
+
+/// Whether the store has the acknowledged commit, and its object.
+fn is_kept(memory: &Memory, acknowledged: &Acknowledged) -> Result<bool> {
+    let found = memory.resolve(&Revision::Seq(acknowledged.seq), "")?;
+    let is_same = found.digest.to_hex() == acknowledged.commit;
+    Ok(is_same && memory.view().contains(&Id::new(&acknowledged.id)?)?)
+}
+
+/// Starts a second process of this program that writes into the store, and kills it without warning. Returns the
+/// acknowledged commits, and the end of the process.
+fn kill_a_writer(store: &Path) -> Result<(Vec<Acknowledged>, String)> {
+    let failed = |error| Error::io("running a second process of treering", error);
+    let program = std::env::current_exe().map_err(failed)?;
+    let mut child = Command::new(program)
+        .args([
+            "crash-test",
+            "--writer",
+            "--json",
+            "--session",
+            "second-process",
+            "--store",
+        ])
+        .arg(store)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    let acknowledged = listen_and_kill(&mut child);
+    let status = child.wait().map_err(failed)?;
+    let acknowledged = acknowledged?;
+    if acknowledged.len() < ACKNOWLEDGED {
+        let text = format!("the second process ended by itself ({status})");
+        return Err(Error::internal(text));
+    }
+    Ok((acknowledged, status.to_string()))
+}
+
+fn listen_and_kill(child: &mut Child) -> Result<Vec<Acknowledged>> {
+    let failed = |error| Error::io("listening to the second process", error);
+    let mut acknowledged = Vec::new();
+    for line in child
+        .stdout
+        .take()
+        .into_iter()
+        .flat_map(|output| BufReader::new(output).split(b'\n'))
+    {
+        // The kill may tear the last line: only a whole line is an acknowledgement.
+        acknowledged.extend(serde_json::from_slice::<Acknowledged>(&line.map_err(failed)?).ok());
+        if acknowledged.len() == ACKNOWLEDGED {
+            child.kill().map_err(failed)?;
+        }
+    }
+    Ok(acknowledged)
+}
