@@ -53,6 +53,8 @@ pub enum DecodeError {
     MissingTag(u16),
     /// A value breaks the named rule.
     Invalid(&'static str),
+    /// A short text breaks its rule: the kind of text, and the fault.
+    Text(&'static str, &'static str),
 }
 
 impl fmt::Display for DecodeError {
@@ -65,6 +67,7 @@ impl fmt::Display for DecodeError {
             Self::UnknownTag(tag) => write!(f, "tag {tag:#06x} is not known"),
             Self::MissingTag(tag) => write!(f, "tag {tag:#06x} is missing"),
             Self::Invalid(rule) => f.write_str(rule),
+            Self::Text(what, fault) => write!(f, "{what} {fault}"),
         }
     }
 }
@@ -214,9 +217,9 @@ impl<'a> FieldWriter<'a> {
     }
 
     /// Appends one field if its value is present.
-    pub fn put_some(&mut self, tag: u16, bytes: Option<&[u8]>) {
-        if let Some(bytes) = bytes {
-            self.put(tag, bytes);
+    pub fn put_some(&mut self, tag: u16, value: Option<impl AsRef<[u8]>>) {
+        if let Some(value) = value {
+            self.put(tag, value.as_ref());
         }
     }
 }
@@ -226,6 +229,8 @@ impl<'a> FieldWriter<'a> {
 pub struct Fields<'a> {
     reader: Reader<'a>,
     last: u16,
+    /// The tags below 64 that it has read, as bits.
+    seen: u64,
 }
 
 impl<'a> Fields<'a> {
@@ -236,7 +241,11 @@ impl<'a> Fields<'a> {
         if found != version {
             return Err(DecodeError::Version(found));
         }
-        Ok(Self { reader, last: 0 })
+        Ok(Self {
+            reader,
+            last: 0,
+            seen: 0,
+        })
     }
 
     /// Reads the next field; returns `None` at the end.
@@ -249,8 +258,22 @@ impl<'a> Fields<'a> {
             return Err(DecodeError::TagOrder(tag));
         }
         self.last = tag;
+        self.seen |= bit(tag);
         Ok(Some((tag, self.reader.sized()?)))
     }
+
+    /// Refuses the encoding if one of the `required` tags, which are below 64, was not read.
+    pub fn require(&self, required: &[u16]) -> Result<(), DecodeError> {
+        match required.iter().find(|tag| self.seen & bit(**tag) == 0) {
+            Some(tag) => Err(DecodeError::MissingTag(*tag)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns the bit of a tag below 64; no bit for other tags.
+fn bit(tag: u16) -> u64 {
+    1_u64.checked_shl(tag.into()).unwrap_or_default()
 }
 
 #[cfg(test)]

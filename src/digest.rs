@@ -126,20 +126,14 @@ impl HashAlgorithm {
     }
 
     pub(crate) fn from_tag(tag: u8) -> Option<Self> {
-        match tag {
-            1 => Some(Self::Blake3),
-            2 => Some(Self::Sha256),
-            _ => None,
-        }
+        let mut all = [Self::Blake3, Self::Sha256].into_iter();
+        all.find(|algorithm| algorithm.tag() == tag)
     }
 
     /// Returns the algorithm with this [`Self::name`].
     pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "blake3" => Some(Self::Blake3),
-            "sha256" => Some(Self::Sha256),
-            _ => None,
-        }
+        let mut all = [Self::Blake3, Self::Sha256].into_iter();
+        all.find(|algorithm| algorithm.name() == name)
     }
 }
 
@@ -147,11 +141,6 @@ impl fmt::Display for HashAlgorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
-}
-
-fn blake3_hasher(domain: Domain) -> blake3::Hasher {
-    use blake3::hazmat::HasherExt as _;
-    blake3::Hasher::new_from_context_key(&CONTEXT_KEYS[domain as usize])
 }
 
 /// Computes the digests of one store.
@@ -185,41 +174,19 @@ impl HashSuite {
         self.algorithm
     }
 
-    /// Returns the digest of a preimage of fixed length, given in parts.
+    /// Returns the digest of a preimage of fixed length, given in parts and padded with zeros to a multiple of 64 bytes.
     pub fn hash_fixed(self, domain: Domain, parts: &[&[u8]]) -> [u8; DIGEST_LEN] {
-        if self.algorithm == HashAlgorithm::Blake3 {
-            // Keeps the buffer on the stack: most preimages are far smaller than the 2 KiB state of the hasher.
-            let mut hasher = blake3_hasher(domain);
-            let mut length = 0;
-            for part in parts {
-                hasher.update(part);
-                length += part.len();
-            }
-            if !length.is_multiple_of(BLOCK) {
-                hasher.update(&ZEROS[length % BLOCK..]);
-            }
-            return *hasher.finalize().as_bytes();
-        }
-        let mut hashing = self.start(domain);
-        for part in parts {
-            hashing.update(part);
-        }
-        hashing.finish()
-    }
-
-    /// Returns the digest of a preimage of variable length: its length as u64, then its bytes.
-    pub fn hash_bytes(self, domain: Domain, bytes: &[u8]) -> [u8; DIGEST_LEN] {
-        self.hash_fixed(domain, &[&(bytes.len() as u64).to_le_bytes(), bytes])
-    }
-
-    /// Starts a digest over bytes that arrive in pieces.
-    pub fn start(self, domain: Domain) -> Hashing {
-        let state = match self.algorithm {
+        use blake3::hazmat::HasherExt as _;
+        let length: usize = parts.iter().map(|part| part.len()).sum();
+        let padding = &ZEROS[..length.next_multiple_of(BLOCK) - length];
+        let padded = parts.iter().copied().chain([padding]);
+        match self.algorithm {
             HashAlgorithm::Blake3 => {
-                use blake3::hazmat::HasherExt as _;
-                HashState::Blake3(Box::new(blake3::Hasher::new_from_context_key(
-                    &CONTEXT_KEYS[domain as usize],
-                )))
+                let mut hasher = blake3::Hasher::new_from_context_key(&CONTEXT_KEYS[domain as usize]);
+                for part in padded {
+                    hasher.update(part);
+                }
+                *hasher.finalize().as_bytes()
             }
             HashAlgorithm::Sha256 => {
                 let mut block = ZEROS;
@@ -227,10 +194,17 @@ impl HashSuite {
                 block[..context.len()].copy_from_slice(context);
                 let mut hasher = sha2::Sha256::new();
                 hasher.update(block);
-                HashState::Sha256(hasher)
+                for part in padded {
+                    hasher.update(part);
+                }
+                hasher.finalize().into()
             }
-        };
-        Hashing { state, length: 0 }
+        }
+    }
+
+    /// Returns the digest of a preimage of variable length: its length as u64, then its bytes.
+    pub fn hash_bytes(self, domain: Domain, bytes: &[u8]) -> [u8; DIGEST_LEN] {
+        self.hash_fixed(domain, &[&(bytes.len() as u64).to_le_bytes(), bytes])
     }
 
     /// Returns the key path of an id: the position of its leaf in the trie.
@@ -243,42 +217,6 @@ impl HashSuite {
             }
         }
         KeyPath(path)
-    }
-}
-
-/// A digest in progress; see [`HashSuite::start`].
-pub struct Hashing {
-    state: HashState,
-    length: usize,
-}
-
-enum HashState {
-    Blake3(Box<blake3::Hasher>),
-    Sha256(sha2::Sha256),
-}
-
-impl Hashing {
-    /// Adds bytes to the preimage.
-    pub fn update(&mut self, bytes: &[u8]) {
-        self.length += bytes.len();
-        match &mut self.state {
-            HashState::Blake3(hasher) => {
-                hasher.update(bytes);
-            }
-            HashState::Sha256(hasher) => hasher.update(bytes),
-        }
-    }
-
-    /// Pads the preimage with zeros to a multiple of 64 bytes and returns its digest.
-    pub fn finish(mut self) -> [u8; DIGEST_LEN] {
-        let tail = self.length % BLOCK;
-        if tail != 0 {
-            self.update(&ZEROS[tail..]);
-        }
-        match self.state {
-            HashState::Blake3(hasher) => *hasher.finalize().as_bytes(),
-            HashState::Sha256(hasher) => hasher.finalize().into(),
-        }
     }
 }
 

@@ -14,9 +14,9 @@ pub(crate) use {
 };
 #[cfg(shuttle)]
 pub(crate) use {
-    chosen::{ArcSwap, ArcSwapOption, RwLock, sleep},
     shuttle::thread::Builder,
     shuttle_parking_lot::{MappedRwLockReadGuard, Mutex, RwLockReadGuard},
+    stand_ins::{ArcSwap, ArcSwapOption, RwLock, sleep},
 };
 
 #[cfg(all(not(shuttle), any(test, feature = "testing")))]
@@ -62,102 +62,9 @@ pub(crate) fn processors() -> usize {
     *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
 }
 
-/// The primitives without stand-ins, as far as the crate uses them.
 #[cfg(shuttle)]
-mod chosen {
-    use std::sync::Arc;
-    use std::time::Duration;
-
-    use shuttle_parking_lot::{Mutex, RwLockReadGuard, RwLockWriteGuard};
-
-    pub(crate) struct ArcSwap<T>(Mutex<Arc<T>>);
-
-    impl<T: Default> Default for ArcSwap<T> {
-        fn default() -> Self {
-            Self::from_pointee(T::default())
-        }
-    }
-
-    impl<T> ArcSwap<T> {
-        pub(crate) fn from_pointee(value: T) -> Self {
-            Self(Mutex::new(Arc::new(value)))
-        }
-
-        pub(crate) fn load_full(&self) -> Arc<T> {
-            self.0.lock().clone()
-        }
-
-        pub(crate) fn load(&self) -> Arc<T> {
-            self.load_full()
-        }
-
-        pub(crate) fn store(&self, value: Arc<T>) {
-            *self.0.lock() = value;
-        }
-
-        /// Retries if another thread wrote between the read and the write.
-        pub(crate) fn rcu(&self, change: impl Fn(&Arc<T>) -> T) {
-            loop {
-                let before = self.load_full();
-                let after = Arc::new(change(&before));
-                let mut now = self.0.lock();
-                if Arc::ptr_eq(&now, &before) {
-                    *now = after;
-                    return;
-                }
-            }
-        }
-    }
-
-    pub(crate) struct ArcSwapOption<T>(Mutex<Option<Arc<T>>>);
-
-    impl<T> ArcSwapOption<T> {
-        pub(crate) fn empty() -> Self {
-            Self(Mutex::new(None))
-        }
-
-        pub(crate) fn load_full(&self) -> Option<Arc<T>> {
-            self.0.lock().clone()
-        }
-
-        pub(crate) fn store(&self, value: Option<Arc<T>>) {
-            *self.0.lock() = value;
-        }
-    }
-
-    #[derive(Default)]
-    pub(crate) struct RwLock<T>(shuttle_parking_lot::RwLock<T>);
-
-    impl<T> RwLock<T> {
-        pub(crate) fn new(value: T) -> Self {
-            Self(shuttle_parking_lot::RwLock::new(value))
-        }
-
-        pub(crate) fn read(&self) -> RwLockReadGuard<'_, T> {
-            self.0.read()
-        }
-
-        /// Takes the lock for reading. A thread that already reads may call this, so a waiting writer must not block
-        /// it.
-        pub(crate) fn read_recursive(&self) -> RwLockReadGuard<'_, T> {
-            self.0.read()
-        }
-
-        pub(crate) fn write(&self) -> RwLockWriteGuard<'_, T> {
-            loop {
-                if let Some(guard) = self.0.try_write() {
-                    return guard;
-                }
-                shuttle::thread::yield_now();
-            }
-        }
-    }
-
-    /// Lets the other threads run first.
-    pub(crate) fn sleep(_: Duration) {
-        shuttle::thread::yield_now();
-    }
-}
+#[path = "testing/stand_ins.rs"]
+mod stand_ins;
 
 #[cfg(all(test, not(shuttle)))]
 mod tests {

@@ -340,13 +340,19 @@ fn finish_frames(
 
 /// Returns the digest of the records of a batch, independent of its place.
 pub(super) fn content_of(batch: &Batch, suite: HashSuite) -> [u8; 32] {
-    let mut hashing = suite.start(Domain::Batch);
-    let commit: CommitDigest = batch.commit;
-    hashing.update(commit.as_bytes());
-    for record in &batch.records {
-        hashing.update(&[record.kind as u8, record.flags]);
-        hashing.update(&(record.body.len() as u64).to_le_bytes());
-        hashing.update(&record.body);
+    let lengths: Vec<_> = batch
+        .records
+        .iter()
+        .map(|record| (record.body.len() as u64).to_le_bytes())
+        .collect();
+    let heads: Vec<_> = batch
+        .records
+        .iter()
+        .map(|record| [record.kind as u8, record.flags])
+        .collect();
+    let mut parts: Vec<&[u8]> = vec![batch.commit.as_bytes()];
+    for ((record, head), length) in batch.records.iter().zip(&heads).zip(&lengths) {
+        parts.extend([head.as_slice(), length, &record.body]);
     }
-    hashing.finish()
+    suite.hash_fixed(Domain::Batch, &parts)
 }

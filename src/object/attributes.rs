@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, btree_map};
 
-use super::value::{Keep, NULL, Value, put_entries, read_key, read_value};
+use super::value::{Keep, Value, put_entries, read_entries, read_key, read_value};
 use crate::codec::{DecodeError, Reader};
 use crate::error::Result;
 
@@ -73,23 +73,29 @@ impl Attributes {
 
     /// Decodes the bytes of the field strictly.
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut attributes = BTreeMap::new();
-        Entries::new(bytes)?.visit(Keep::Value, |name, value| {
-            attributes.insert(name.to_owned(), value);
-        })?;
-        Ok(Self(attributes))
+        Self::read(bytes, Keep::Value)
     }
 
     /// Checks the bytes of the field as [`Self::decode`] does, without allocating.
     pub(super) fn check(bytes: &[u8]) -> Result<(), DecodeError> {
-        Entries::new(bytes)?.visit(Keep::Nothing, |_, _| {})
+        Self::read(bytes, Keep::Nothing).map(drop)
+    }
+
+    fn read(bytes: &[u8], keep: Keep) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        if reader.clone().u32()? == 0 {
+            return Err(DecodeError::Invalid("the attributes are empty"));
+        }
+        let attributes = read_entries(&mut reader, 1, keep)?;
+        reader.finish()?;
+        Ok(Self(attributes))
     }
 
     /// Finds one attribute in the bytes of the field without building the others.
     pub(super) fn find(bytes: &[u8], wanted: &str) -> Option<Value> {
-        let Entries { mut reader, count } = Entries::new(bytes).ok()?;
+        let mut reader = Reader::new(bytes);
         let mut last = None;
-        for _ in 0..count {
+        for _ in 0..reader.u32().ok()? {
             let name = read_key(&mut reader, &mut last).ok()?;
             if name == wanted {
                 return read_value(&mut reader, 1, Keep::Value).ok();
@@ -100,34 +106,6 @@ impl Attributes {
             read_value(&mut reader, 1, Keep::Nothing).ok()?;
         }
         None
-    }
-}
-
-/// The entries of the field, read one at a time.
-struct Entries<'a> {
-    reader: Reader<'a>,
-    count: u32,
-}
-
-impl<'a> Entries<'a> {
-    fn new(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes);
-        match reader.u32()? {
-            0 => Err(DecodeError::Invalid("the attributes are empty")),
-            count => Ok(Self { reader, count }),
-        }
-    }
-
-    fn visit(mut self, keep: Keep, mut visit: impl FnMut(&'a str, Value)) -> Result<(), DecodeError> {
-        let mut last = None;
-        for _ in 0..self.count {
-            let name = read_key(&mut self.reader, &mut last)?;
-            if self.reader.clone().u8()? == NULL {
-                return Err(DecodeError::Invalid("an attribute is null"));
-            }
-            visit(name, read_value(&mut self.reader, 1, keep)?);
-        }
-        self.reader.finish()
     }
 }
 

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::names::{Rule, rule};
+use super::names::Rule;
 use super::origin::Origin;
 use super::reserved;
 use super::time::Time;
@@ -26,8 +26,8 @@ use crate::error::{Error, Result};
 
 pub(super) const VERSION: u8 = 1;
 
-pub(super) const ACTOR: Rule = rule!("an actor", 256, nfc: false);
-pub(super) const SESSION: Rule = rule!("a session", 256, nfc: false);
+pub(super) const ACTOR: Rule = Rule::new("an actor", 256);
+pub(super) const SESSION: Rule = Rule::new("a session", 256);
 
 pub(super) mod tag {
     pub(super) const PARENTS: u16 = 0x0001;
@@ -43,24 +43,21 @@ pub(super) mod tag {
     pub(super) const TRUST: u16 = 0x000b;
     pub(super) const REASON: u16 = 0x000c;
 
-    /// Returns the name of a tag.
-    pub(in super::super) fn name(tag: u16) -> Option<&'static str> {
-        Some(match tag {
-            PARENTS => "parents",
-            ROOT => "root",
-            SEQ => "seq",
-            HISTORY_ROOT => "history root",
-            TIME => "time",
-            OP => "op",
-            TARGET => "target",
-            ACTOR => "actor",
-            SESSION => "session",
-            SOURCE => "source",
-            TRUST => "trust",
-            REASON => "reason",
-            _ => return None,
-        })
-    }
+    /// The names of the tags from 1 on.
+    pub(in super::super) const NAMES: [&str; 12] = [
+        "parents",
+        "root",
+        "seq",
+        "history root",
+        "time",
+        "op",
+        "target",
+        "actor",
+        "session",
+        "source",
+        "trust",
+        "reason",
+    ];
 }
 
 /// The operation of a commit, such as `put` or `rollback`: 1 to 32 of the letters `a` to `z` and `_`.
@@ -215,23 +212,14 @@ impl Commit {
         writer.put(tag::ROOT, self.root.as_bytes());
         writer.put(tag::SEQ, &self.seq.to_le_bytes());
         writer.put(tag::HISTORY_ROOT, self.history_root.as_bytes());
-        writer.put(tag::TIME, &self.time.as_micros().to_le_bytes());
+        writer.put(tag::TIME, &self.time.encode());
         writer.put(tag::OP, self.op.as_str().as_bytes());
-        writer.put_some(
-            tag::TARGET,
-            self.target.as_ref().map(|target| &target.as_bytes()[..]),
-        );
-        writer.put_some(tag::ACTOR, self.actor.as_deref().map(str::as_bytes));
-        writer.put_some(tag::SESSION, self.session.as_deref().map(str::as_bytes));
-        writer.put_some(
-            tag::SOURCE,
-            self.source.as_ref().map(|source| &source.as_bytes()[..]),
-        );
+        writer.put_some(tag::TARGET, self.target.as_ref().map(CommitDigest::as_bytes));
+        writer.put_some(tag::ACTOR, self.actor.as_ref());
+        writer.put_some(tag::SESSION, self.session.as_ref());
+        writer.put_some(tag::SOURCE, self.source.as_ref().map(TextDigest::as_bytes));
         writer.put(tag::TRUST, &[self.trust.tag()]);
-        writer.put_some(
-            tag::REASON,
-            self.reason.as_ref().map(|reason| &reason.as_bytes()[..]),
-        );
+        writer.put_some(tag::REASON, self.reason.as_ref().map(TextDigest::as_bytes));
         reserved::put(&mut writer, &self.reserved);
         Ok(bytes)
     }
@@ -242,12 +230,70 @@ impl Commit {
     /// The first rule that the bytes break.
     #[doc(hidden)]
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut parts = Parts::default();
+        // The loop below replaces every field that a commit must have.
+        let mut commit = Self {
+            parents: Vec::new(),
+            root: Root::from_bytes([0; DIGEST_LEN]),
+            seq: 0,
+            history_root: HistoryRoot::from_bytes([0; DIGEST_LEN]),
+            time: Time::from_micros(0),
+            op: Op::constant(Op::INIT),
+            target: None,
+            actor: None,
+            session: None,
+            source: None,
+            trust: Origin::Import,
+            reason: None,
+            reserved: BTreeMap::new(),
+        };
         let mut fields = Fields::new(bytes, VERSION)?;
         while let Some((tag, field)) = fields.next_field()? {
-            parts.read(tag, field)?;
+            commit.read(tag, field)?;
         }
-        parts.finish()
+        fields.require(&[
+            tag::ROOT,
+            tag::SEQ,
+            tag::HISTORY_ROOT,
+            tag::TIME,
+            tag::OP,
+            tag::TRUST,
+        ])?;
+        // INVARIANT COM-1
+        if (commit.seq == 0) != commit.parents.is_empty() {
+            return Err(DecodeError::Invalid(
+                "the number of a commit contradicts its parents",
+            ));
+        }
+        Ok(commit)
+    }
+
+    /// Sets the field of a tag.
+    fn read(&mut self, tag: u16, field: &[u8]) -> Result<(), DecodeError> {
+        match tag {
+            tag::PARENTS => {
+                if field.is_empty() {
+                    return Err(DecodeError::Invalid("the parents are empty"));
+                }
+                let parents = as_arrays::<DIGEST_LEN>(field)?;
+                self.parents = parents.into_iter().map(CommitDigest::from_bytes).collect();
+            }
+            tag::ROOT => self.root = Root::from_bytes(as_array(field)?),
+            tag::SEQ => self.seq = u64::from_le_bytes(as_array(field)?),
+            tag::HISTORY_ROOT => self.history_root = HistoryRoot::from_bytes(as_array(field)?),
+            tag::TIME => self.time = Time::decode(field)?,
+            tag::OP => {
+                self.op = Op::new(as_text(field)?)
+                    .map_err(|_| DecodeError::Invalid("an operation is badly named"))?;
+            }
+            tag::TARGET => self.target = Some(CommitDigest::from_bytes(as_array(field)?)),
+            tag::ACTOR => self.actor = Some(ACTOR.decode(field)?.to_owned()),
+            tag::SESSION => self.session = Some(SESSION.decode(field)?.to_owned()),
+            tag::SOURCE => self.source = Some(TextDigest::from_bytes(as_array(field)?)),
+            tag::TRUST => self.trust = Origin::decode(field)?,
+            tag::REASON => self.reason = Some(TextDigest::from_bytes(as_array(field)?)),
+            _ => reserved::keep(&mut self.reserved, tag, field)?,
+        }
+        Ok(())
     }
 
     /// Returns the digest of the canonical bytes.
@@ -262,85 +308,5 @@ impl Commit {
     #[doc(hidden)]
     pub fn hash(bytes: &[u8], suite: HashSuite) -> CommitDigest {
         CommitDigest::from_bytes(suite.hash_bytes(Domain::Commit, bytes))
-    }
-}
-
-/// The fields of a commit during decoding.
-#[derive(Default)]
-struct Parts {
-    parents: Vec<CommitDigest>,
-    root: Option<Root>,
-    seq: Option<u64>,
-    history_root: Option<HistoryRoot>,
-    time: Option<Time>,
-    op: Option<Op>,
-    target: Option<CommitDigest>,
-    actor: Option<String>,
-    session: Option<String>,
-    source: Option<TextDigest>,
-    trust: Option<Origin>,
-    reason: Option<TextDigest>,
-    reserved: BTreeMap<u16, Vec<u8>>,
-}
-
-impl Parts {
-    fn read(&mut self, tag: u16, field: &[u8]) -> Result<(), DecodeError> {
-        match tag {
-            tag::PARENTS => {
-                if field.is_empty() {
-                    return Err(DecodeError::Invalid("the parents are empty"));
-                }
-                let parents = as_arrays::<DIGEST_LEN>(field)?;
-                self.parents = parents.into_iter().map(CommitDigest::from_bytes).collect();
-            }
-            tag::ROOT => self.root = Some(Root::from_bytes(as_array(field)?)),
-            tag::SEQ => self.seq = Some(u64::from_le_bytes(as_array(field)?)),
-            tag::HISTORY_ROOT => self.history_root = Some(HistoryRoot::from_bytes(as_array(field)?)),
-            tag::TIME => self.time = Some(Time::from_micros(i64::from_le_bytes(as_array(field)?))),
-            tag::OP => {
-                let name = as_text(field)?;
-                let op = Op::new(name).map_err(|_| DecodeError::Invalid("an operation is badly named"))?;
-                self.op = Some(op);
-            }
-            tag::TARGET => self.target = Some(CommitDigest::from_bytes(as_array(field)?)),
-            tag::ACTOR => self.actor = Some(ACTOR.decode(field)?.to_owned()),
-            tag::SESSION => self.session = Some(SESSION.decode(field)?.to_owned()),
-            tag::SOURCE => self.source = Some(TextDigest::from_bytes(as_array(field)?)),
-            tag::TRUST => {
-                let [tag] = as_array(field)?;
-                self.trust =
-                    Some(Origin::from_tag(tag).ok_or(DecodeError::Invalid("an origin is not known"))?);
-            }
-            tag::REASON => self.reason = Some(TextDigest::from_bytes(as_array(field)?)),
-            _ => reserved::keep(&mut self.reserved, tag, field)?,
-        }
-        Ok(())
-    }
-
-    fn finish(self) -> Result<Commit, DecodeError> {
-        let commit = Commit {
-            parents: self.parents,
-            root: self.root.ok_or(DecodeError::MissingTag(tag::ROOT))?,
-            seq: self.seq.ok_or(DecodeError::MissingTag(tag::SEQ))?,
-            history_root: self
-                .history_root
-                .ok_or(DecodeError::MissingTag(tag::HISTORY_ROOT))?,
-            time: self.time.ok_or(DecodeError::MissingTag(tag::TIME))?,
-            op: self.op.ok_or(DecodeError::MissingTag(tag::OP))?,
-            target: self.target,
-            actor: self.actor,
-            session: self.session,
-            source: self.source,
-            trust: self.trust.ok_or(DecodeError::MissingTag(tag::TRUST))?,
-            reason: self.reason,
-            reserved: self.reserved,
-        };
-        // INVARIANT COM-1
-        if (commit.seq == 0) != commit.parents.is_empty() {
-            return Err(DecodeError::Invalid(
-                "the number of a commit contradicts its parents",
-            ));
-        }
-        Ok(commit)
     }
 }

@@ -6,11 +6,11 @@
 //! # Format
 //! docs/format.md, "Object", tags 1 and 4.
 
-use super::names::{name_type, rule};
+use super::names::{Rule, name_type};
 
 name_type! {
     /// The permanent name of an object: 1 to 256 bytes of UTF-8 in normal form NFC without control characters.
     ///
     /// The store never uses an id as a path, whatever characters the id contains.
-    Id, rule!("an id", 256, nfc: true)
+    Id, Rule::new("an id", 256).in_nfc()
 }

@@ -6,8 +6,7 @@
 //! # Format
 //! docs/format.md, "Tagged fields".
 
-use super::reserved::ReservedTag;
-use super::{commit, object, reference};
+use super::{commit, object, reference, reserved};
 use crate::codec::{DecodeError, Fields};
 
 /// The kind of a canonical encoding.
@@ -42,39 +41,30 @@ const FIELD_HEADER_BYTES: usize = 6;
 /// # Errors
 /// If the bytes are not a sequence of fields.
 pub fn encoded_fields(encoding: Encoding, bytes: &[u8]) -> Result<Vec<EncodedField<'_>>, DecodeError> {
-    let (version, name): (u8, fn(u16) -> Option<&'static str>) = match encoding {
-        Encoding::Object => (object::VERSION, object::tag::name),
-        Encoding::Commit => (commit::VERSION, commit::tag::name),
-        Encoding::Reference => (reference::VERSION, reference::tag::name),
+    let (version, names) = match encoding {
+        Encoding::Object => (object::VERSION, &object::tag::NAMES[..]),
+        Encoding::Commit => (commit::VERSION, &commit::tag::NAMES[..]),
+        Encoding::Reference => (reference::VERSION, &reference::tag::NAMES[..]),
+    };
+    let name = |tag: u16| {
+        let reserved = || reserved::NAMES.iter().find(|(known, _)| *known == tag);
+        let own = names.get(usize::from(tag).checked_sub(1)?).copied();
+        own.or_else(|| reserved().map(|(_, name)| *name))
     };
     let mut fields = Fields::new(bytes, version)?;
     let mut named = Vec::new();
     let mut offset = 1;
     while let Some((tag, bytes)) = fields.next_field()? {
         offset += FIELD_HEADER_BYTES;
-        let name = name(tag).or_else(|| reserved_name(tag)).unwrap_or("not known");
         named.push(EncodedField {
             tag,
-            name,
+            name: name(tag).unwrap_or("not known"),
             offset,
             bytes,
         });
         offset += bytes.len();
     }
     Ok(named)
-}
-
-fn reserved_name(tag: u16) -> Option<&'static str> {
-    let names = [
-        (ReservedTag::Salt, "salt"),
-        (ReservedTag::MediaType, "media type"),
-        (ReservedTag::Links, "links"),
-        (ReservedTag::Schema, "schema"),
-        (ReservedTag::Sensitivity, "sensitivity"),
-        (ReservedTag::Signature, "signature"),
-    ];
-    let found = names.iter().find(|(known, _)| *known as u16 == tag);
-    found.map(|(_, name)| *name)
 }
 
 #[cfg(test)]

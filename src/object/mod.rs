@@ -47,7 +47,6 @@ pub use new_object::{Encoded, NewObject};
 pub use object::Object;
 pub use origin::Origin;
 pub use reference::{Reference, ReferenceClass, ReferenceName, StagedChange, check_snapshot_name};
-pub use reserved::ReservedTag;
 pub use time::{Time, TimeTextError};
 pub use value::{VALUE_DEPTH_MAX, Value};
 

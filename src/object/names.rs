@@ -16,33 +16,15 @@ use unicode_normalization::is_nfc;
 use crate::codec::{DecodeError, as_text};
 use crate::error::{Error, ErrorCode, Result};
 
-/// The rule of a short text. Made by `rule!`, so that the messages of a decoder are static.
+/// The rule of a short text: 1 to `bytes_max` bytes without control characters.
 #[derive(Debug)]
 pub(super) struct Rule {
-    pub(super) what: &'static str,
+    /// The kind of text, with its article.
+    what: &'static str,
     pub(super) bytes_max: usize,
-    pub(super) nfc: bool,
-    pub(super) empty: &'static str,
-    pub(super) too_long: &'static str,
-    pub(super) control: &'static str,
-    pub(super) not_nfc: &'static str,
+    /// Whether the text must be in normal form NFC.
+    nfc: bool,
 }
-
-/// A [`Rule`] for `$what` (with its article), of 1 to `$bytes_max` bytes without control characters.
-macro_rules! rule {
-    ($what:literal, $bytes_max:expr, nfc: $nfc:expr) => {
-        $crate::object::names::Rule {
-            what: $what,
-            bytes_max: $bytes_max,
-            nfc: $nfc,
-            empty: concat!($what, " is empty"),
-            too_long: concat!($what, " is too long"),
-            control: concat!($what, " holds a control character"),
-            not_nfc: concat!($what, " is not in normal form NFC"),
-        }
-    };
-}
-pub(super) use rule;
 
 enum Broken {
     Empty,
@@ -51,7 +33,31 @@ enum Broken {
     NotNfc,
 }
 
+impl Broken {
+    fn fault(&self) -> &'static str {
+        match self {
+            Self::Empty => "is empty",
+            Self::TooLong => "is too long",
+            Self::Control { .. } => "holds a control character",
+            Self::NotNfc => "is not in normal form NFC",
+        }
+    }
+}
+
 impl Rule {
+    pub(super) const fn new(what: &'static str, bytes_max: usize) -> Self {
+        Self {
+            what,
+            bytes_max,
+            nfc: false,
+        }
+    }
+
+    /// Adds the rule that the text is in normal form NFC.
+    pub(super) const fn in_nfc(self) -> Self {
+        Self { nfc: true, ..self }
+    }
+
     fn broken_by(&self, text: &str) -> Option<Broken> {
         if text.is_empty() {
             return Some(Broken::Empty);
@@ -74,10 +80,8 @@ impl Rule {
         let what = self.what;
         match self.broken_by(text) {
             None => Ok(()),
-            Some(Broken::Empty) => {
-                Err(Error::invalid(self.empty)
-                    .with_hint(format!("give {what} of 1 to {} bytes", self.bytes_max)))
-            }
+            Some(Broken::Empty) => Err(Error::invalid(format!("{what} is empty"))
+                .with_hint(format!("give {what} of 1 to {} bytes", self.bytes_max))),
             Some(Broken::TooLong) => Err(Error::invalid(format!(
                 "{what} of {} bytes is too long",
                 text.len()
@@ -101,10 +105,7 @@ impl Rule {
         let text = as_text(bytes)?;
         match self.broken_by(text) {
             None => Ok(text),
-            Some(Broken::Empty) => Err(DecodeError::Invalid(self.empty)),
-            Some(Broken::TooLong) => Err(DecodeError::Invalid(self.too_long)),
-            Some(Broken::Control { .. }) => Err(DecodeError::Invalid(self.control)),
-            Some(Broken::NotNfc) => Err(DecodeError::Invalid(self.not_nfc)),
+            Some(broken) => Err(DecodeError::Text(self.what, broken.fault())),
         }
     }
 }
@@ -193,19 +194,19 @@ pub(super) use name_type;
 
 name_type! {
     /// The kind of an object: 1 to 64 bytes without control characters, such as `fact`.
-    Kind, rule!("a kind", 64, nfc: false)
+    Kind, Rule::new("a kind", 64)
 }
 name_type! {
     /// The scope of an object: 1 to 128 bytes of free text without control characters.
     ///
     /// A scope is compared byte by byte and is never derived from a folder. The default is [`Scope::GLOBAL`].
-    Scope, rule!("a scope", 128, nfc: false)
+    Scope, Rule::new("a scope", 128)
 }
 name_type! {
     /// The position of an object among its siblings: 1 to 64 bytes without control characters.
     ///
     /// Siblings sort by these bytes. Objects without a position follow those with one, by id.
-    Position, rule!("a position", 64, nfc: false)
+    Position, Rule::new("a position", 64)
 }
 
 impl Scope {

@@ -48,7 +48,7 @@ pub struct NewObject {
     pub event_time: Option<Time>,
     /// Time from which the object is hidden.
     pub expires: Option<Time>,
-    /// Unknown fields that are kept byte for byte, by tag; see [`ReservedTag`](super::ReservedTag).
+    /// Unknown fields that are kept byte for byte, by tag.
     pub reserved: BTreeMap<u16, Vec<u8>>,
 }
 
@@ -112,17 +112,9 @@ impl NewObject {
         writer.put(tag::ID, self.id.as_str().as_bytes());
         writer.put(tag::KIND, self.kind.as_str().as_bytes());
         writer.put(tag::SCOPE, self.scope.as_str().as_bytes());
-        writer.put_some(
-            tag::PARENT,
-            self.parent.as_ref().map(|parent| parent.as_str().as_bytes()),
-        );
-        writer.put_some(
-            tag::POSITION,
-            self.position
-                .as_ref()
-                .map(|position| position.as_str().as_bytes()),
-        );
-        writer.put_some(tag::ATTRIBUTES, attributes.as_deref());
+        writer.put_some(tag::PARENT, self.parent.as_ref().map(Id::as_str));
+        writer.put_some(tag::POSITION, self.position.as_ref().map(Position::as_str));
+        writer.put_some(tag::ATTRIBUTES, attributes);
         writer.put_some(tag::CONTENT, inline);
         if let Some((digest, content)) = record {
             let mut field = digest.as_bytes().to_vec();
@@ -133,8 +125,8 @@ impl NewObject {
         if !derived_from.is_empty() {
             writer.put(tag::DERIVED_FROM, derived_from.as_flattened());
         }
-        put_time(&mut writer, tag::EVENT_TIME, self.event_time);
-        put_time(&mut writer, tag::EXPIRES, self.expires);
+        writer.put_some(tag::EVENT_TIME, self.event_time.map(Time::encode));
+        writer.put_some(tag::EXPIRES, self.expires.map(Time::encode));
         reserved::put(&mut writer, &self.reserved);
 
         if bytes.len() > OBJECT_BYTES_MAX {
@@ -183,12 +175,6 @@ impl NewObject {
         digests.sort_unstable();
         digests.dedup();
         digests
-    }
-}
-
-fn put_time(writer: &mut FieldWriter<'_>, tag: u16, time: Option<Time>) {
-    if let Some(time) = time {
-        writer.put(tag, &time.as_micros().to_le_bytes());
     }
 }
 

@@ -9,7 +9,6 @@
 //! # Format
 //! docs/format.md, "Object".
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use super::attributes::Attributes;
@@ -46,24 +45,22 @@ pub(super) mod tag {
     pub(in super::super) const EVENT_TIME: u16 = 0x000c;
     pub(in super::super) const EXPIRES: u16 = 0x000d;
 
-    /// Returns the name of a tag.
-    pub(in super::super) fn name(tag: u16) -> Option<&'static str> {
-        Some(match tag {
-            ID => "id",
-            KIND => "kind",
-            SCOPE => "scope",
-            PARENT => "parent",
-            POSITION => "position",
-            ATTRIBUTES => "attributes",
-            CONTENT => "content",
-            CONTENT_DIGEST => "content digest",
-            ORIGIN => "origin",
-            DERIVED_FROM => "derived from",
-            EVENT_TIME => "event time",
-            EXPIRES => "expires",
-            _ => return None,
-        })
-    }
+    /// The names of the tags from 1 on. 0x0009 is reserved.
+    pub(in super::super) const NAMES: [&str; 13] = [
+        "id",
+        "kind",
+        "scope",
+        "parent",
+        "position",
+        "attributes",
+        "content",
+        "content digest",
+        "not known",
+        "origin",
+        "derived from",
+        "event time",
+        "expires",
+    ];
 }
 
 /// One version of an object, owned and cheap to clone.
@@ -88,12 +85,7 @@ impl Object {
     pub fn decode(bytes: Bytes, suite: HashSuite) -> Result<Self, DecodeError> {
         check(&bytes)?;
         let digest = Self::hash(&bytes, suite);
-        Ok(Self {
-            bytes,
-            digest,
-            content: None,
-            erased: None,
-        })
+        Ok(Self::from_verified(bytes, digest))
     }
 
     /// Wraps bytes that were checked before, with their known digest.
@@ -219,10 +211,8 @@ impl Object {
 
     /// Returns the stored class of trust, or the least trusted one for invalid bytes.
     pub fn origin(&self) -> Origin {
-        match self.field(tag::ORIGIN) {
-            Some(&[tag]) => Origin::from_tag(tag).unwrap_or(Origin::Import),
-            _ => Origin::Import,
-        }
+        let field = self.field(tag::ORIGIN).unwrap_or_default();
+        Origin::decode(field).unwrap_or(Origin::Import)
     }
 
     /// Returns the versions that this one is derived from, in rising order.
@@ -295,20 +285,14 @@ impl Object {
         new.derived_from = self.derived_from().collect();
         new.event_time = self.event_time();
         new.expires = self.expires();
-        new.reserved = self.all_reserved();
-        Ok(new)
-    }
-
-    fn all_reserved(&self) -> BTreeMap<u16, Vec<u8>> {
-        let mut reserved = BTreeMap::new();
         if let Ok(mut fields) = Fields::new(&self.bytes, VERSION) {
             while let Ok(Some((tag, bytes))) = fields.next_field() {
                 if tag & IGNORABLE != 0 {
-                    reserved.insert(tag, bytes.to_vec());
+                    new.reserved.insert(tag, bytes.to_vec());
                 }
             }
         }
-        reserved
+        Ok(new)
     }
 
     fn field(&self, wanted: u16) -> Option<&[u8]> {
@@ -320,7 +304,7 @@ impl Object {
     }
 
     fn time(&self, tag: u16) -> Option<Time> {
-        read_time(self.field(tag)?).ok()
+        Time::decode(self.field(tag)?).ok()
     }
 }
 
@@ -370,20 +354,18 @@ fn check(bytes: &[u8]) -> Result<(), DecodeError> {
         return Err(DecodeError::Invalid("an object has more than 1 MiB"));
     }
     let mut fields = Fields::new(bytes, VERSION)?;
-    let (mut id, mut kind, mut scope, mut origin, mut inline) = (None, false, false, false, false);
+    let (mut id, mut inline) = ("", false);
     while let Some((tag, field)) = fields.next_field()? {
         match tag {
-            tag::ID => id = Some(Id::RULE.decode(field)?),
-            tag::KIND => kind = !Kind::RULE.decode(field)?.is_empty(),
-            tag::SCOPE => scope = !Scope::RULE.decode(field)?.is_empty(),
+            tag::ID => id = Id::RULE.decode(field)?,
+            tag::KIND => _ = Kind::RULE.decode(field)?,
+            tag::SCOPE => _ = Scope::RULE.decode(field)?,
             tag::PARENT => {
-                if id == Some(Id::RULE.decode(field)?) {
+                if Id::RULE.decode(field)? == id {
                     return Err(DecodeError::Invalid("an object is its own parent"));
                 }
             }
-            tag::POSITION => {
-                Position::RULE.decode(field)?;
-            }
+            tag::POSITION => _ = Position::RULE.decode(field)?,
             tag::ATTRIBUTES => Attributes::check(field)?,
             tag::CONTENT => {
                 if field.len() > CONTENT_INLINE_MAX {
@@ -393,34 +375,15 @@ fn check(bytes: &[u8]) -> Result<(), DecodeError> {
                 inline = true;
             }
             tag::CONTENT_DIGEST if inline => return Err(DecodeError::Invalid("an object has two contents")),
-            tag::CONTENT_DIGEST => {
-                read_content_digest(field)?;
-            }
-            tag::ORIGIN => {
-                let [tag] = as_array(field)?;
-                origin = Origin::from_tag(tag).is_some();
-                if !origin {
-                    return Err(DecodeError::Invalid("an origin is not known"));
-                }
-            }
+            tag::CONTENT_DIGEST => _ = read_content_digest(field)?,
+            tag::ORIGIN => _ = Origin::decode(field)?,
             tag::DERIVED_FROM => check_lineage(field)?,
-            tag::EVENT_TIME | tag::EXPIRES => {
-                read_time(field)?;
-            }
+            tag::EVENT_TIME | tag::EXPIRES => _ = Time::decode(field)?,
             _ if tag & IGNORABLE != 0 => {}
             _ => return Err(DecodeError::UnknownTag(tag)),
         }
     }
-    let required = [
-        (tag::ID, id.is_some()),
-        (tag::KIND, kind),
-        (tag::SCOPE, scope),
-        (tag::ORIGIN, origin),
-    ];
-    match required.iter().find(|(_, found)| !found) {
-        Some((tag, _)) => Err(DecodeError::MissingTag(*tag)),
-        None => Ok(()),
-    }
+    fields.require(&[tag::ID, tag::KIND, tag::SCOPE, tag::ORIGIN])
 }
 
 fn check_lineage(field: &[u8]) -> Result<(), DecodeError> {
@@ -444,8 +407,4 @@ fn read_content_digest(field: &[u8]) -> Result<(ContentDigest, u64), DecodeError
         ));
     }
     Ok((ContentDigest::from_bytes(as_array(digest)?), length))
-}
-
-fn read_time(field: &[u8]) -> Result<Time, DecodeError> {
-    Ok(Time::from_micros(i64::from_le_bytes(as_array(field)?)))
 }

@@ -8,6 +8,8 @@
 
 use std::fmt;
 
+use crate::codec::{DecodeError, as_array};
+
 /// The class of source of an object or a commit, most trusted first.
 ///
 /// The last three are equally untrusted. They are separate classes because readers distinguish them.
@@ -72,6 +74,12 @@ impl Origin {
     #[doc(hidden)]
     pub fn from_tag(tag: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|origin| origin.tag() == tag)
+    }
+
+    /// Decodes the field of an origin.
+    pub(super) fn decode(field: &[u8]) -> Result<Self, DecodeError> {
+        let [tag] = as_array(field)?;
+        Self::from_tag(tag).ok_or(DecodeError::Invalid("an origin is not known"))
     }
 
     /// Returns whether this is one of the four trusted classes.

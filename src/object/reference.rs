@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::commit::{ACTOR, SESSION};
-use super::names::{Rule, rule};
+use super::names::Rule;
 use super::reserved;
 use super::time::Time;
 use crate::codec::{DecodeError, FieldWriter, Fields, as_array, as_arrays};
@@ -24,8 +24,8 @@ use crate::error::{Error, Result};
 
 pub(super) const VERSION: u8 = 1;
 
-const NAME: Rule = rule!("a reference name", 512, nfc: false);
-const LANE: Rule = rule!("a lane", 256, nfc: false);
+const NAME: Rule = Rule::new("a reference name", 512);
+const LANE: Rule = Rule::new("a lane", 256);
 
 /// Bytes in one entry of the changes: key path and object digest.
 const CHANGE_LEN: usize = 2 * DIGEST_LEN;
@@ -44,21 +44,10 @@ pub(super) mod tag {
     pub(super) const CHANGES: u16 = 0x0008;
     pub(super) const LANE: u16 = 0x0009;
 
-    /// Returns the name of a tag.
-    pub(in super::super) fn name(tag: u16) -> Option<&'static str> {
-        Some(match tag {
-            NAME => "name",
-            COMMIT => "commit",
-            TIME => "time",
-            ACTOR => "actor",
-            SESSION => "session",
-            REASON => "reason",
-            ROOT => "root",
-            CHANGES => "changes",
-            LANE => "lane",
-            _ => return None,
-        })
-    }
+    /// The names of the tags from 1 on.
+    pub(in super::super) const NAMES: [&str; 9] = [
+        "name", "commit", "time", "actor", "session", "reason", "root", "changes", "lane",
+    ];
 }
 
 /// The purpose of a reference: the part of its name before the first `/`.
@@ -255,18 +244,12 @@ impl Reference {
         let mut bytes = Vec::with_capacity(128 + self.changes.len() * CHANGE_LEN);
         let mut writer = FieldWriter::new(&mut bytes, VERSION);
         writer.put(tag::NAME, self.name.as_str().as_bytes());
-        writer.put_some(
-            tag::COMMIT,
-            self.commit.as_ref().map(|commit| &commit.as_bytes()[..]),
-        );
-        writer.put(tag::TIME, &self.time.as_micros().to_le_bytes());
-        writer.put_some(tag::ACTOR, self.actor.as_deref().map(str::as_bytes));
-        writer.put_some(tag::SESSION, self.session.as_deref().map(str::as_bytes));
-        writer.put_some(
-            tag::REASON,
-            self.reason.as_ref().map(|reason| &reason.as_bytes()[..]),
-        );
-        writer.put_some(tag::ROOT, self.root.as_ref().map(|root| &root.as_bytes()[..]));
+        writer.put_some(tag::COMMIT, self.commit.as_ref().map(CommitDigest::as_bytes));
+        writer.put(tag::TIME, &self.time.encode());
+        writer.put_some(tag::ACTOR, self.actor.as_ref());
+        writer.put_some(tag::SESSION, self.session.as_ref());
+        writer.put_some(tag::REASON, self.reason.as_ref().map(TextDigest::as_bytes));
+        writer.put_some(tag::ROOT, self.root.as_ref().map(Root::as_bytes));
         if !self.changes.is_empty() {
             let changes = self.changes.iter().flat_map(|change| {
                 let digest = change.digest.as_ref().map_or(&UNLINK, ObjectDigest::as_bytes);
@@ -274,7 +257,7 @@ impl Reference {
             });
             writer.put(tag::CHANGES, changes.collect::<Vec<_>>().as_flattened());
         }
-        writer.put_some(tag::LANE, self.lane.as_deref().map(str::as_bytes));
+        writer.put_some(tag::LANE, self.lane.as_ref());
         reserved::put(&mut writer, &self.reserved);
         Ok(bytes)
     }
@@ -285,7 +268,6 @@ impl Reference {
     /// The first rule that the bytes break.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut fields = Fields::new(bytes, VERSION)?;
-        let (mut name, mut time) = (None, None);
         // The loop below replaces this name and this time.
         let mut reference = Self::new(ReferenceName::of_ring(0), None, Time::from_micros(0));
         while let Some((tag, field)) = fields.next_field()? {
@@ -293,10 +275,10 @@ impl Reference {
                 tag::NAME => {
                     let text = NAME.decode(field)?;
                     split(text).ok_or(DecodeError::Invalid("a reference name has no known class"))?;
-                    name = Some(ReferenceName(text.to_owned()));
+                    reference.name = ReferenceName(text.to_owned());
                 }
                 tag::COMMIT => reference.commit = Some(CommitDigest::from_bytes(as_array(field)?)),
-                tag::TIME => time = Some(Time::from_micros(i64::from_le_bytes(as_array(field)?))),
+                tag::TIME => reference.time = Time::decode(field)?,
                 tag::ACTOR => reference.actor = Some(ACTOR.decode(field)?.to_owned()),
                 tag::SESSION => reference.session = Some(SESSION.decode(field)?.to_owned()),
                 tag::REASON => reference.reason = Some(TextDigest::from_bytes(as_array(field)?)),
@@ -306,8 +288,7 @@ impl Reference {
                 _ => reserved::keep(&mut reference.reserved, tag, field)?,
             }
         }
-        reference.name = name.ok_or(DecodeError::MissingTag(tag::NAME))?;
-        reference.time = time.ok_or(DecodeError::MissingTag(tag::TIME))?;
+        fields.require(&[tag::NAME, tag::TIME])?;
         match reference.contradiction() {
             Some(broken) => Err(DecodeError::Invalid(broken)),
             None => Ok(reference),

@@ -12,24 +12,21 @@ use super::content::OBJECT_BYTES_MAX;
 use crate::codec::{DecodeError, FieldWriter, IGNORABLE};
 use crate::error::{Error, Result};
 
-/// The ignorable tags that format 1 reserves by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u16)]
-#[non_exhaustive]
-pub enum ReservedTag {
-    /// Random bytes that prevent confirming a guess of a short secret by its digest.
-    Salt = 0x8001,
-    /// The media type of the content.
-    MediaType = 0x8002,
-    /// Typed links to other objects.
-    Links = 0x8003,
-    /// The schema of the attributes.
-    Schema = 0x8004,
-    /// The permitted extent of sharing the object.
-    Sensitivity = 0x8005,
-    /// A signature over the object.
-    Signature = 0x8006,
-}
+/// The ignorable tags that format 1 reserves, with their names.
+pub(super) const NAMES: [(u16, &str); 6] = [
+    // Random bytes that prevent confirming a guess of a short secret by its digest.
+    (0x8001, "salt"),
+    // The media type of the content.
+    (0x8002, "media type"),
+    // Typed links to other objects.
+    (0x8003, "links"),
+    // The schema of the attributes.
+    (0x8004, "schema"),
+    // The permitted extent of sharing the object.
+    (0x8005, "sensitivity"),
+    // A signature over the object.
+    (0x8006, "signature"),
+];
 
 /// Checks that every tag has the ignorable bit and that the bytes can be written.
 pub(super) fn check(reserved: &BTreeMap<u16, Vec<u8>>) -> Result<()> {

@@ -7,6 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::calendar::{DAY_SECONDS, Date, Moment, SECOND_MICROS, date_of, day_of};
+use crate::codec::{DecodeError, as_array};
 
 /// A point in time: microseconds since 1970-01-01T00:00:00Z, without leap seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,6 +28,16 @@ impl Time {
     #[must_use]
     pub(crate) const fn plus_micros(self, micros: i64) -> Self {
         Self(self.0.saturating_add(micros))
+    }
+
+    /// Returns the bytes of the field of a time.
+    pub(super) fn encode(self) -> [u8; 8] {
+        self.0.to_le_bytes()
+    }
+
+    /// Decodes the field of a time.
+    pub(super) fn decode(field: &[u8]) -> Result<Self, DecodeError> {
+        as_array(field).map(i64::from_le_bytes).map(Self)
     }
 
     fn from_parts(date: Date, second_of_day: i64, micro: i64) -> Option<Self> {

@@ -13,16 +13,16 @@
 use std::collections::BTreeMap;
 
 use super::content::OBJECT_BYTES_MAX;
-use super::names::{Rule, rule};
+use super::names::Rule;
 use crate::codec::{DecodeError, Reader, put_sized};
 use crate::error::{Error, Result};
 
 /// Maximal depth of nested values. The value of an attribute has depth 1; the values in a list or map have one more.
 pub const VALUE_DEPTH_MAX: usize = 32;
 
-const KEY: Rule = rule!("an attribute name or map key", 256, nfc: false);
+const KEY: Rule = Rule::new("an attribute name or map key", 256);
 
-pub(super) const NULL: u8 = 1;
+const NULL: u8 = 1;
 const BOOL: u8 = 2;
 const INTEGER: u8 = 3;
 const FLOAT: u8 = 4;
@@ -278,8 +278,9 @@ pub(super) fn read_value(reader: &mut Reader<'_>, depth: usize, keep: Keep) -> R
     Ok(value)
 }
 
-/// Reads the payload of a map with values at `depth`. With [`Keep::Nothing`], the map stays empty.
-fn read_entries(
+/// Reads the payload of a map with values at `depth`. With [`Keep::Nothing`], the map stays empty. Values at depth 1 are
+/// attributes, which are never null.
+pub(super) fn read_entries(
     reader: &mut Reader<'_>,
     depth: usize,
     keep: Keep,
@@ -289,6 +290,9 @@ fn read_entries(
     let mut last = None;
     for _ in 0..count {
         let key = read_key(reader, &mut last)?;
+        if depth == 1 && reader.clone().u8()? == NULL {
+            return Err(DecodeError::Invalid("an attribute is null"));
+        }
         let value = read_value(reader, depth, keep)?;
         if keep == Keep::Value {
             entries.insert(key.to_owned(), value);

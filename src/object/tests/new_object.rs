@@ -97,7 +97,7 @@ fn lineage_is_a_set() {
 #[test]
 fn reserved_fields_are_kept_and_must_be_ignorable() {
     let mut new = fact("a");
-    new.reserved.insert(ReservedTag::Salt as u16, vec![1, 2]);
+    new.reserved.insert(0x8001, vec![1, 2]);
     new.reserved.insert(0xffff, Vec::new());
     let object = decoded(&new, Origin::Host);
     assert_eq!(object.reserved(0x8001), Some(&[1, 2][..]));
