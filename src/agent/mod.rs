@@ -72,7 +72,7 @@ mod words;
 pub use agent::Agent;
 pub(crate) use audit::{AuditLine, AuditRequest};
 pub use decay::{Decayed, Level, Listener, Move, Pass, Summarizer, Ticker};
-pub use envelope::{Envelope, EnvelopeAnswer, EnvelopeRequest, Purpose, Section, Shown};
+pub use envelope::{EnvelopeAnswer, EnvelopeRequest, Section, Shown};
 pub use forget::{Forgetting, Forgot, Forgotten, Restored};
 pub use guard::{Checked, Checks, Guarded, Policy, Report};
 pub use item::{Citation, Item, NewItem, Sensitivity};

@@ -19,9 +19,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::document::Shown;
-use super::render::Record;
-use super::render::{Boundary, Omitted, Purpose, Request, render};
+use super::render::{Boundary, Omitted, Record, Request};
 use super::sections::Section;
+use super::selection::choose;
 use crate::agent::item::{Item, Sensitivity, add_new};
 use crate::agent::search::recall_among;
 use crate::agent::session::root_session;
@@ -31,7 +31,7 @@ use crate::agent::{Agent, Reach, RecallQuery};
 use crate::digest::Root;
 use crate::engine::{Memory, Query, View};
 use crate::error::Result;
-use crate::object::{Id, Kind, Object, Scope, Time};
+use crate::object::{Id, Kind, Object, Origin, Scope, Time};
 use crate::recall::tokens;
 use crate::scan::{Category, Scanner, Severity};
 
@@ -41,6 +41,8 @@ const CANDIDATES_MAX: usize = 300;
 const HITS_MAX: usize = 100;
 /// The most rules of the scan in the flags of a record.
 const FLAGS_SHOWN: usize = 3;
+/// The default budget: 20,000 characters.
+const BUDGET_TOKENS: usize = 5000;
 
 /// A request for an envelope.
 #[derive(Clone, Debug)]
@@ -68,16 +70,14 @@ impl EnvelopeRequest {
         Self {
             query: None,
             reach,
-            budget_tokens: Request::new("").budget_tokens,
+            budget_tokens: BUDGET_TOKENS,
             compaction: None,
             with_untrusted: false,
             sensitivity_max: Sensitivity::Internal,
             boundary: None,
         }
     }
-}
 
-impl EnvelopeRequest {
     /// Whether the object alone allows showing it.
     fn may_show(&self, object: &Object) -> bool {
         let has_place = match section_of(object) {
@@ -111,13 +111,6 @@ pub struct EnvelopeAnswer {
     pub tokens: usize,
 }
 
-/// A candidate.
-struct Candidate {
-    object: Object,
-    section: Section,
-    place: Waiting,
-}
-
 /// A candidate before the check for superseding items. It has no text, because there may be very many candidates.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Waiting {
@@ -129,8 +122,12 @@ struct Waiting {
     changed: Time,
 }
 
-/// The texts of a record, without secrets.
-struct Texts {
+/// A candidate with its texts, which have no secrets.
+struct Candidate {
+    section: Section,
+    place: Waiting,
+    kind: String,
+    trust: Origin,
     id: String,
     text: String,
     source: String,
@@ -152,42 +149,34 @@ impl Agent {
         each_item(view, &request.reach, &mut |object| {
             selected.take(view, object, request, hits.as_ref())
         })?;
-        let (candidates, omitted) = selected.finish(view)?;
-        let texts: Vec<Texts> = candidates
-            .iter()
-            .map(|one| Texts::of(self.scanner(), one))
-            .collect();
-        let shown = candidates.iter().zip(&texts);
-        let records: Vec<Record> = shown.map(|(one, texts)| texts.record(one)).collect();
+        let (candidates, omitted) = selected.finish(view, self.scanner())?;
+        let records: Vec<Record> = candidates.iter().map(Candidate::record).collect();
         let session = request.compaction.as_deref();
-        let root = session.map(|session| root_session(view, session)).transpose()?;
-        let hex = view.root().to_hex();
-        let rendered = render(
+        let compacted = session.map(|session| root_session(view, session)).transpose()?;
+        let (envelope, left_out) = choose(
             &records,
             &Request {
-                purpose: match &root {
-                    Some(root_session) => Purpose::Compaction { root_session },
-                    None => Purpose::Turn,
-                },
+                root: &view.root().to_hex(),
+                compacted: compacted.as_deref(),
                 budget_tokens: request.budget_tokens,
                 with_untrusted: request.with_untrusted,
                 boundary: request.boundary.clone(),
-                ..Request::new(&hex)
             },
         );
         if let Some(hits) = &hits {
-            touch_shown(self.memory(), view, hits, &rendered.envelope.shown)?;
+            touch_shown(self.memory(), view, hits, &envelope.shown)?;
         }
+        let text = envelope.to_string();
         Ok(EnvelopeAnswer {
-            tokens: tokens(&rendered.text),
-            text: rendered.text,
-            shown: rendered.envelope.shown,
+            tokens: tokens(&text),
+            text,
+            shown: envelope.shown,
             left_out: Omitted {
                 expired: omitted.expired,
                 superseded: omitted.superseded,
                 sensitive: omitted.sensitive,
                 beside: omitted.beside,
-                ..rendered.left_out
+                ..left_out
             },
             root: view.root(),
         })
@@ -220,11 +209,11 @@ fn touch_shown(memory: &Memory, view: &View, hits: &HashMap<String, u32>, shown:
     Ok(())
 }
 
-impl Texts {
-    fn of(scanner: &Scanner, candidate: &Candidate) -> Self {
-        let item = Item::from(candidate.object.clone());
+impl Candidate {
+    fn new(object: Object, section: Section, place: Waiting, scanner: &Scanner) -> Self {
+        let item = Item::from(object);
         // The scan reads beyond the shown part, to recognise a secret that the limit cuts off.
-        let chars = item.text().chars().take(4 * candidate.section.chars_max());
+        let chars = item.text().chars().take(4 * section.chars_max());
         let text: String = chars.collect();
         let mut rules = Vec::new();
         let findings = scanner.scan(&text).findings.into_iter();
@@ -234,7 +223,11 @@ impl Texts {
         // MKE-1
         let clean = |text: &str| scanner.redact(text).into_owned();
         Self {
-            id: clean(candidate.object.id()),
+            section,
+            place,
+            kind: item.object().kind().to_owned(),
+            trust: item.object().origin(),
+            id: clean(item.object().id()),
             text: clean(&text),
             source: clean(&item.source().unwrap_or_default()),
             flags: rules.join(", "),
@@ -242,17 +235,22 @@ impl Texts {
         }
     }
 
-    fn record<'a>(&'a self, of: &'a Candidate) -> Record<'a> {
+    fn record(&self) -> Record<'_> {
+        let Waiting {
+            made, changed, rank, ..
+        } = self.place;
         Record {
-            time_us: Some(of.place.made.as_micros()),
-            kind: of.object.kind(),
-            trust: of.object.origin(),
+            section: self.section,
+            time_us: Some(made.as_micros()),
+            id: &self.id,
+            text: &self.text,
+            kind: &self.kind,
+            trust: self.trust,
             flags: &self.flags,
             source: &self.source,
-            updated_us: (of.place.changed > of.place.made).then_some(of.place.changed.as_micros()),
+            updated_us: (changed > made).then_some(changed.as_micros()),
             root_session: &self.owner,
-            rank: of.place.rank,
-            ..Record::new(of.section, &self.id, &self.text)
+            rank,
         }
     }
 }
@@ -352,7 +350,7 @@ impl Candidates {
     }
 
     /// Returns the first candidates of each section that no item supersedes (MKE-2).
-    fn finish(mut self, view: &View) -> Result<(Vec<Candidate>, Omitted)> {
+    fn finish(mut self, view: &View, scanner: &Scanner) -> Result<(Vec<Candidate>, Omitted)> {
         let mut all = Vec::new();
         for (section, mut waiting) in std::mem::take(&mut self.sections) {
             waiting.sort_unstable();
@@ -377,11 +375,7 @@ impl Candidates {
                     continue;
                 }
                 left -= 1;
-                all.push(Candidate {
-                    object,
-                    section,
-                    place: one,
-                });
+                all.push(Candidate::new(object, section, one, scanner));
             }
         }
         Ok((all, self.omitted))

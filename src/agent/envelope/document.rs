@@ -27,7 +27,7 @@ const LAST_US: i64 = 253_402_300_799 * SECOND_MICROS;
 
 /// The content of an envelope.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Envelope {
+pub(super) struct Envelope {
     /// The boundary, if the host gave one.
     pub boundary: Option<String>,
     /// The root of the state, as the host writes it.

@@ -1,4 +1,4 @@
-//! A request to the renderer, and its answer.
+//! The records to render, a request to the renderer, and the counts of omitted records.
 //!
 //! # Layer
 //! Pure.
@@ -6,53 +6,23 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::document::Envelope;
 use super::sections::Section;
-use super::selection::choose;
 use crate::agent::vocabulary::kind;
 use crate::object::Origin;
 
-/// The default budget: 20,000 characters.
-const BUDGET_TOKENS: usize = 5000;
-
-/// The purpose of the envelope.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose<'a> {
-    /// A turn of the agent, without notes.
-    Turn,
-    /// The compaction of a session, with its own notes.
-    Compaction {
-        /// The root session. The caller resolves child sessions.
-        root_session: &'a str,
-    },
-}
-
-/// A request to [`render`].
+/// A request to [`choose`](super::selection::choose).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Request<'a> {
     /// The root of the state of the records.
     pub root: &'a str,
-    /// The purpose of the envelope.
-    pub purpose: Purpose<'a>,
-    /// The limit of the whole text, as [`tokens`](super::tokens) counts.
+    /// The root session whose notes are shown for its compaction. The caller resolves child sessions.
+    pub compacted: Option<&'a str>,
+    /// The limit of the whole text, as [`tokens`](crate::recall::tokens) counts.
     pub budget_tokens: usize,
     /// Whether untrusted records are shown, in the quarantine.
     pub with_untrusted: bool,
     /// A word in the first and the last line that no record may repeat.
     pub boundary: Option<Boundary>,
-}
-
-impl<'a> Request<'a> {
-    /// Returns a request for trusted records for a turn: no boundary, at most 5,000 tokens.
-    pub(super) fn new(root: &'a str) -> Self {
-        Self {
-            root,
-            purpose: Purpose::Turn,
-            budget_tokens: BUDGET_TOKENS,
-            with_untrusted: false,
-            boundary: None,
-        }
-    }
 }
 
 /// A random word of the host for one session: 16 to 64 ASCII letters and digits.
@@ -115,31 +85,6 @@ impl Omitted {
     }
 }
 
-/// A rendered envelope.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Rendered {
-    /// The text for the prompt; empty without records. Never give it the role of the system.
-    pub text: String,
-    /// Its parts.
-    pub envelope: Envelope,
-    /// The omitted records.
-    pub left_out: Omitted,
-}
-
-/// Renders records into one envelope.
-///
-/// The renderer fills sections in order of need, and each section by rank, newest first. It skips a record that does
-/// not fit and tries the next one. The time is linear in the records and their shown characters, apart from sorting.
-/// Pass it the hits of a recall, not a whole store.
-pub(super) fn render(records: &[Record], request: &Request) -> Rendered {
-    let (envelope, left_out) = choose(records, request);
-    Rendered {
-        text: envelope.to_string(),
-        envelope,
-        left_out,
-    }
-}
-
 /// An item to show. The caller leaves out expired, forgotten and superseded items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Record<'a> {
@@ -168,23 +113,6 @@ pub(super) struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// Returns a record of the person, without time, source, kind and session.
-    pub(super) fn new(section: Section, id: &'a str, text: &'a str) -> Self {
-        Self {
-            section,
-            time_us: None,
-            id,
-            text,
-            kind: "",
-            trust: Origin::DirectUser,
-            flags: "",
-            source: "",
-            updated_us: None,
-            root_session: "",
-            rank: 0,
-        }
-    }
-
     /// Whether it is a note of a session.
     pub(super) fn is_note(&self) -> bool {
         self.kind == kind::NOTE || self.section == Section::SessionNotes

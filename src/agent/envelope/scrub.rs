@@ -38,12 +38,6 @@ pub(crate) struct Scrubbed<'a> {
     pub unclosed: usize,
 }
 
-/// Returns `text` without its envelopes.
-#[cfg(test)]
-pub(super) fn scrub(text: &str) -> Cow<'_, str> {
-    scrubbed(text).text
-}
-
 /// Returns `text` without its envelopes, and their number.
 pub(crate) fn scrubbed(text: &str) -> Scrubbed<'_> {
     without(text, ENVELOPES, |tag| !is_word(text, tag))

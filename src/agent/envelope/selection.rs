@@ -10,13 +10,16 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::document::{Envelope, ROOT_CHARS_MAX, Shown, closing, opening, section_tags};
 use super::line::{self, Lines};
-use super::render::Record;
-use super::render::{Boundary, Omitted, Purpose, Request};
+use super::render::{Boundary, Omitted, Record, Request};
 use super::sections::Section;
 use crate::agent::vocabulary::kind;
 use crate::recall::CHARS_A_TOKEN;
 
 /// Selects records for the envelope, and counts the omitted ones.
+///
+/// Sections are filled in order of need, and each section by rank, newest first. A record that does not fit is omitted, and
+/// the next one is tried. The time is linear in the records and their shown characters, apart from sorting. Pass it the hits
+/// of a recall, not a whole store.
 pub(super) fn choose(records: &[Record], request: &Request) -> (Envelope, Omitted) {
     let mut left_out = Omitted::default();
     let mut admitted: Vec<(Section, &Record)> = Vec::with_capacity(records.len());
@@ -67,12 +70,7 @@ fn admit(record: &Record, request: &Request) -> Result<Section, Count> {
     if record.kind == kind::ENTRY {
         return Err(|left_out| &mut left_out.entries);
     }
-    let is_own = match request.purpose {
-        Purpose::Turn => false,
-        Purpose::Compaction { root_session } => {
-            !root_session.is_empty() && root_session == record.root_session
-        }
-    };
+    let is_own = !record.root_session.is_empty() && request.compacted == Some(record.root_session);
     if record.is_note() && !is_own {
         return Err(|left_out| &mut left_out.notes);
     }

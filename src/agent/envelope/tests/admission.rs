@@ -1,7 +1,9 @@
 //! Tests of admission: entries, notes, untrusted records, and records that repeat the boundary.
 
-use super::super::{Boundary, Omitted, Purpose, Record, Request, Section, render};
+use super::super::render::{Boundary, Omitted, Record, Request};
+use super::super::sections::Section;
 use super::reader::parse;
+use super::render;
 use crate::object::Origin;
 
 #[test]
@@ -11,17 +13,17 @@ fn env_4_entries_never_and_notes_only_in_a_compaction_of_their_own_session() {
         root_session,
         ..Record::new(section, root_session, "text")
     };
-    let purposes = [
-        (Purpose::Turn, "mine", 0),
-        (Purpose::Compaction { root_session: "mine" }, "mine", 1),
-        (Purpose::Compaction { root_session: "mine" }, "other", 0),
-        (Purpose::Compaction { root_session: "mine" }, "", 0),
-        (Purpose::Compaction { root_session: "" }, "", 0),
-        (Purpose::Compaction { root_session: "mine" }, "mine/child", 0),
+    let cases = [
+        (None, "mine", 0),
+        (Some("mine"), "mine", 1),
+        (Some("mine"), "other", 0),
+        (Some("mine"), "", 0),
+        (Some(""), "", 0),
+        (Some("mine"), "mine/child", 0),
     ];
-    for (purpose, owner, expected) in purposes {
+    for (compacted, owner, expected) in cases {
         let request = Request {
-            purpose,
+            compacted,
             with_untrusted: true,
             ..Request::new("r")
         };
@@ -34,7 +36,7 @@ fn env_4_entries_never_and_notes_only_in_a_compaction_of_their_own_session() {
             assert_eq!(
                 (rendered.envelope.shown.len(), rendered.left_out.notes),
                 (expected, 1 - expected),
-                "{purpose:?}"
+                "{compacted:?}"
             );
         }
         for section in Section::ALL {

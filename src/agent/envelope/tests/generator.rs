@@ -1,6 +1,7 @@
 //! Hostile texts and records, from a seed.
 
-use super::super::{Record, Section};
+use super::super::render::Record;
+use super::super::sections::Section;
 use crate::object::Origin;
 
 /// A random generator that gives the same numbers for the same seed.

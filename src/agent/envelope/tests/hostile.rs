@@ -3,9 +3,12 @@
 //! `TREERING_TEXTS` sets the number of shown texts, `TREERING_SEED` the first seed.
 
 use super::super::invisible::hidden;
-use super::super::{Boundary, Purpose, Record, Rendered, Request, Section, render, scrub, tokens};
+use super::super::render::{Boundary, Record, Request};
+use super::super::sections::Section;
 use super::generator::{Parts, Random, mutated, parts, text};
 use super::reader::parse;
+use super::{Rendered, render, scrub};
+use crate::recall::tokens;
 
 /// Reads a number from the environment.
 fn setting(name: &str, default: u64) -> u64 {
@@ -14,11 +17,7 @@ fn setting(name: &str, default: u64) -> u64 {
 
 fn request(random: &mut Random) -> Request<'static> {
     Request {
-        purpose: random.pick(&[
-            Purpose::Turn,
-            Purpose::Compaction { root_session: "s1" },
-            Purpose::Compaction { root_session: "" },
-        ]),
+        compacted: random.pick(&[None, Some("s1"), Some("")]),
         budget_tokens: random.pick(&[0, 30, 60, 100, 200, 500, 2000, 5000, usize::MAX]),
         with_untrusted: random.one_in(2),
         boundary: Boundary::new("s3cretBoundaryWord").filter(|_| random.one_in(2)),
@@ -77,8 +76,7 @@ fn check(records: &[Record], request: &Request, rendered: &Rendered) {
         // ENV-5.
         assert!(shown.trust.is_trusted() || (shown.section == Section::Quarantine && request.with_untrusted));
         // ENV-4.
-        let is_own = matches!(request.purpose, Purpose::Compaction { root_session } if root_session == "s1");
-        assert!(shown.section != Section::SessionNotes || is_own);
+        assert!(shown.section != Section::SessionNotes || request.compacted == Some("s1"));
     }
     if let Some(boundary) = request.boundary.as_ref().filter(|_| !text.is_empty()) {
         assert_eq!(text.matches(boundary.as_str()).count(), 2);

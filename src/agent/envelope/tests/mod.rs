@@ -12,3 +12,65 @@ mod reader;
 mod refusals;
 mod render;
 mod scrub;
+
+use std::borrow::Cow;
+
+use super::document::Envelope;
+use super::render::{Omitted, Record, Request};
+use super::scrub::scrubbed;
+use super::sections::Section;
+use super::selection::choose;
+use crate::object::Origin;
+
+impl<'a> Request<'a> {
+    /// A request for trusted records for a turn: no boundary, at most 5,000 tokens.
+    fn new(root: &'a str) -> Self {
+        Self {
+            root,
+            compacted: None,
+            budget_tokens: 5000,
+            with_untrusted: false,
+            boundary: None,
+        }
+    }
+}
+
+impl<'a> Record<'a> {
+    /// A record of the person, without time, source, kind and session.
+    fn new(section: Section, id: &'a str, text: &'a str) -> Self {
+        Self {
+            section,
+            time_us: None,
+            id,
+            text,
+            kind: "",
+            trust: Origin::DirectUser,
+            flags: "",
+            source: "",
+            updated_us: None,
+            root_session: "",
+            rank: 0,
+        }
+    }
+}
+
+/// An envelope with its text, and the omitted records.
+#[derive(Debug, PartialEq)]
+struct Rendered {
+    text: String,
+    envelope: Envelope,
+    left_out: Omitted,
+}
+
+fn render(records: &[Record], request: &Request) -> Rendered {
+    let (envelope, left_out) = choose(records, request);
+    Rendered {
+        text: envelope.to_string(),
+        envelope,
+        left_out,
+    }
+}
+
+fn scrub(text: &str) -> Cow<'_, str> {
+    scrubbed(text).text
+}

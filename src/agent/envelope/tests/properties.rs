@@ -4,11 +4,14 @@ use proptest::prelude::*;
 
 use super::super::document::escape_into;
 use super::super::line::{Lines, content, line};
-use super::super::{Boundary, Record, Request, Section, render, scrub, tokens};
+use super::super::render::{Boundary, Record, Request};
+use super::super::sections::Section;
 use super::generator::PIECES;
 use super::reader::parse;
 use super::reader::unescape;
+use super::{render, scrub};
 use crate::object::Origin;
+use crate::recall::tokens;
 
 /// Texts of random characters and of parts of attacks.
 fn texts() -> impl Strategy<Value = String> {

@@ -1,8 +1,10 @@
 //! Tests of the texts that the reader refuses.
 
-use super::super::{Boundary, Record, Request, Section, render};
+use super::super::render::{Boundary, Record, Request};
+use super::super::sections::Section;
 use super::reader::parse;
 use super::reader::unescape;
+use super::render;
 
 fn rendered() -> String {
     let records = [

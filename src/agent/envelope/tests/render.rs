@@ -1,8 +1,11 @@
 //! Tests of the shown records, their places, order and limits.
 
-use super::super::{Omitted, Purpose, Record, Request, Section, render, tokens};
+use super::super::render::{Omitted, Record, Request};
+use super::super::sections::Section;
 use super::reader::parse;
+use super::render;
 use crate::object::Origin;
+use crate::recall::tokens;
 
 const SECOND: i64 = 1_000_000;
 
@@ -84,7 +87,7 @@ fn a_full_section_shows_the_newest_and_says_how_many_it_skipped() {
         });
         let records: Vec<Record> = records.collect();
         let request = Request {
-            purpose: Purpose::Compaction { root_session: "s" },
+            compacted: Some("s"),
             with_untrusted: true,
             ..Request::new("r")
         };

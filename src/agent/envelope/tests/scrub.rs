@@ -1,7 +1,8 @@
 //! Tests of the removed and the remaining text.
 
 use super::super::scrub::without_entries;
-use super::super::{scrub, scrubbed};
+use super::super::scrubbed;
+use super::scrub;
 
 #[test]
 fn envelopes_are_taken_out_and_the_rest_is_left() {
