@@ -12,6 +12,7 @@ mod damage;
 
 use std::fmt;
 use std::io::ErrorKind as Kind;
+use std::sync::Arc;
 
 pub use code::ErrorCode;
 pub(crate) use damage::NotRegular;
@@ -49,6 +50,7 @@ pub enum ErrorKind {
 /// An error of any layer, fit to be shown to a person.
 pub struct Error(Box<Inner>);
 
+#[derive(Clone)]
 struct Inner {
     kind: ErrorKind,
     code: ErrorCode,
@@ -57,7 +59,7 @@ struct Inner {
     ids: Vec<String>,
     behind: Option<&'static str>,
     damage: Option<Damage>,
-    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
 impl Error {
@@ -189,7 +191,7 @@ impl Error {
     /// Adds the underlying error.
     #[must_use]
     pub(crate) fn with_source(mut self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
-        self.0.source = Some(Box::new(source));
+        self.0.source = Some(Arc::new(source));
         self
     }
 
@@ -209,19 +211,10 @@ impl Error {
         self
     }
 
-    /// Copies the error for another waiter of the same work, without the underlying error.
+    /// Copies the error for another waiter of the same work.
     #[must_use]
     pub(crate) fn again(&self) -> Self {
-        Self(Box::new(Inner {
-            kind: self.0.kind,
-            code: self.0.code,
-            message: self.0.message.clone(),
-            hint: self.0.hint.clone(),
-            ids: self.0.ids.clone(),
-            behind: self.0.behind,
-            damage: self.0.damage.clone(),
-            source: None,
-        }))
+        Self(self.0.clone())
     }
 
     /// Returns the kind: the caller's next action.

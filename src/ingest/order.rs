@@ -11,8 +11,7 @@
 //! - ING-3: keys rise strictly in the order of the siblings.
 //! - ING-4: as many keys as possible are kept.
 
-/// The digits, in the order of their bytes.
-const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+/// The digits are 0 to 9 and a to z, in the order of their bytes.
 const BASE: u64 = 36;
 /// The number of digits before the fraction.
 const WHOLE: usize = 8;
@@ -123,36 +122,26 @@ fn between(low: Option<&str>, high: Option<&str>, count: usize) -> Option<Vec<St
     };
     first.map(|first| spaced(first, STEP, count)).or_else(|| {
         let low = low.map_or_else(Vec::new, read_digits);
-        divide(low, high.map(read_digits).as_deref(), count as u64)
+        divide(&low, high.map(read_digits).as_deref(), count as u64)
     })
 }
 
 fn read_number(key: &str) -> u64 {
-    read_digits(key)
+    read_digits(&key[..WHOLE])
         .iter()
-        .take(WHOLE)
         .fold(0, |number, digit| number * BASE + u64::from(*digit))
 }
 
-fn write_number(mut number: u64) -> String {
-    let mut digits = [0; WHOLE];
-    for digit in digits.iter_mut().rev() {
-        *digit = (number % BASE) as u8;
-        number /= BASE;
-    }
-    write_digits(&digits)
+fn write_number(number: u64) -> String {
+    let digits = (0..WHOLE as u32)
+        .rev()
+        .map(|place| (number / BASE.pow(place) % BASE) as u8);
+    write_digits(&digits.collect::<Vec<_>>())
 }
 
 fn read_digits(key: &str) -> Vec<u8> {
-    key.bytes()
-        .map(|byte| {
-            if byte.is_ascii_digit() {
-                byte - b'0'
-            } else {
-                byte - b'a' + 10
-            }
-        })
-        .collect()
+    let digit = |character: char| character.to_digit(BASE as u32).unwrap_or_default();
+    key.chars().map(|character| digit(character) as u8).collect()
 }
 
 fn write_digits(digits: &[u8]) -> String {
@@ -160,80 +149,38 @@ fn write_digits(digits: &[u8]) -> String {
     let digits = &digits[..WHOLE.max(digits.len() - zeros)];
     digits
         .iter()
-        .map(|digit| char::from(DIGITS[usize::from(*digit)]))
+        .filter_map(|digit| char::from_digit(u32::from(*digit), BASE as u32))
         .collect()
 }
 
 /// Divides the range between two numbers evenly, with as few digits as possible. If `high` is `None`, the range ends
 /// after the largest number.
-fn divide(mut low: Vec<u8>, high: Option<&[u8]>, count: u64) -> Option<Vec<String>> {
+fn divide(low: &[u8], high: Option<&[u8]>, count: u64) -> Option<Vec<String>> {
     let shortest = WHOLE.max(low.len()).max(high.map_or(0, <[u8]>::len));
-    for width in shortest..=LONGEST {
-        low.resize(width, 0);
-        let difference = subtract(high, &low);
-        if saturating_number(&difference) > u128::from(count) {
-            return Some(
-                (1..=count)
-                    .map(|place| write_digits(&add_part(&low, &difference, place, count + 1)))
-                    .collect(),
-            );
-        }
-    }
-    None
+    let key = |width: usize, part: u64| part_between(low, high, width, part, count + 1);
+    // With too few digits, the first key would equal the lower end.
+    let width = (shortest..=LONGEST).find(|width| key(*width, 1) != key(*width, 0))?;
+    Some((1..=count).map(|part| write_digits(&key(width, part))).collect())
 }
 
-/// Returns `high` minus `low`, with the digits of `low` and one more in front. If `high` is `None`, the end of all
-/// numbers is used.
-fn subtract(high: Option<&[u8]>, low: &[u8]) -> Vec<u8> {
-    let mut difference = vec![0; low.len() + 1];
-    let mut borrow = 0;
-    for place in (0..low.len()).rev() {
-        let from = high.and_then(|high| high.get(place)).copied().unwrap_or(0);
-        let taken = low[place] + borrow;
-        borrow = u8::from(from < taken);
-        difference[place + 1] = from + borrow * BASE as u8 - taken;
-    }
-    difference[0] = u8::from(high.is_none()) - borrow;
-    difference
-}
-
-fn saturating_number(digits: &[u8]) -> u128 {
-    digits.iter().fold(0_u128, |number, digit| {
-        number
-            .saturating_mul(u128::from(BASE))
-            .saturating_add(u128::from(*digit))
-    })
-}
-
-/// `low` plus `part` of `parts` of `difference`, rounded down. All but the first digit of the difference
-/// align with those of `low`.
-fn add_part(low: &[u8], difference: &[u8], part: u64, parts: u64) -> Vec<u8> {
+/// Returns the number that is `part` of `parts` of the way from `low` to `high`, rounded down to `width` digits.
+fn part_between(low: &[u8], high: Option<&[u8]>, width: usize, part: u64, parts: u64) -> Vec<u8> {
+    let digit = |digits: &[u8], place: usize| u128::from(digits.get(place).copied().unwrap_or(0));
     let (base, part, parts) = (u128::from(BASE), u128::from(part), u128::from(parts));
-    let mut carry = 0;
-    let mut product: Vec<u128> = vec![0; difference.len()];
-    for place in (0..difference.len()).rev() {
-        let value = u128::from(difference[place]) * part + carry;
-        // The first digit keeps the whole carry, so no part of the product is lost.
-        (product[place], carry) = if place == 0 {
-            (value, 0)
-        } else {
-            (value % base, value / base)
-        };
+    // The number after the largest has a one before the first digit.
+    let mut remainder = if high.is_none() { part } else { 0 };
+    let weighted = |place: usize| {
+        let above = high.map_or(0, |high| digit(high, place));
+        let sum = remainder * base + digit(low, place) * (parts - part) + above * part;
+        remainder = sum % parts;
+        sum / parts
+    };
+    let mut digits: Vec<u128> = (0..width).map(weighted).collect();
+    for place in (1..width).rev() {
+        digits[place - 1] += digits[place] / base;
+        digits[place] %= base;
     }
-    let mut remainder = 0;
-    for digit in &mut product {
-        let value = remainder * base + *digit;
-        *digit = value / parts;
-        remainder = value % parts;
-    }
-    let mut sum = vec![0; low.len()];
-    let mut carry = 0;
-    for place in (0..low.len()).rev() {
-        let value = u128::from(low[place]) + product[place + 1] + carry;
-        sum[place] = (value % base) as u8;
-        carry = value / base;
-    }
-    sum
+    digits.iter().map(|digit| *digit as u8).collect()
 }
 
 #[cfg(test)]

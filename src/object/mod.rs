@@ -47,7 +47,7 @@ pub use new_object::{Encoded, NewObject};
 pub use object::Object;
 pub use origin::Origin;
 pub use reference::{Reference, ReferenceClass, ReferenceName, StagedChange, check_snapshot_name};
-pub use time::{Time, TimeTextError};
+pub use time::Time;
 pub use value::{VALUE_DEPTH_MAX, Value};
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use crate::calendar::{DAY_SECONDS, Date, Moment, SECOND_MICROS, date_of, day_of};
 use crate::codec::{DecodeError, as_array};
+use crate::error::Error;
 
 /// A point in time: microseconds since 1970-01-01T00:00:00Z, without leap seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,18 +57,6 @@ impl fmt::Display for Time {
     }
 }
 
-/// The error for a text that is not a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TimeTextError;
-
-impl fmt::Display for TimeTextError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a time is written as in RFC 3339, such as 2026-01-31T08:15:00Z")
-    }
-}
-
-impl std::error::Error for TimeTextError {}
-
 #[cfg(feature = "serde")]
 impl serde::Serialize for Time {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -87,12 +76,13 @@ impl schemars::JsonSchema for Time {
 }
 
 impl FromStr for Time {
-    type Err = TimeTextError;
+    type Err = Error;
 
     /// Reads an RFC 3339 time with any offset. Drops digits finer than a microsecond. Reads a leap second as the second
     /// before it. Also reads the long years that [`Time`] writes.
-    fn from_str(text: &str) -> Result<Self, TimeTextError> {
-        parse(text.as_bytes()).ok_or(TimeTextError)
+    fn from_str(text: &str) -> crate::error::Result<Self> {
+        parse(text.as_bytes())
+            .ok_or_else(|| Error::invalid("a time is written as in RFC 3339, such as 2026-01-31T08:15:00Z"))
     }
 }
 

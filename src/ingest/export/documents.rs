@@ -74,8 +74,8 @@ pub(crate) fn for_each_piece<E: From<Error>>(
         tree.0
             .iter()
             .try_for_each(|node| lowered.visit(memory, view, node))?;
-        let mut syntax = syntax_of(format)?;
-        let mut text = render(tree, shape, &mut *syntax, memory.suite())?;
+        let syntax = syntax_of(format)?;
+        let mut text = render(tree, shape, syntax, memory.suite())?;
         write(if shape == Shape::Document {
             Piece::Document {
                 path: tree.0[0].object.id.to_string(),
@@ -113,10 +113,10 @@ pub(crate) fn for_each_piece<E: From<Error>>(
     }
 }
 
-fn syntax_of(format: Format) -> Result<Box<dyn Syntax>> {
+fn syntax_of(format: Format) -> Result<&'static dyn Syntax> {
     match format {
-        Format::Org => Ok(Box::new(Org::default())),
-        Format::Markdown => Ok(Box::new(Markdown)),
+        Format::Org => Ok(&Org),
+        Format::Markdown => Ok(&Markdown),
         Format::JsonLines => Err(Error::invalid("JSON Lines are not made of documents")),
     }
 }

@@ -26,9 +26,7 @@ impl Syntax for Markdown {
         format!("{}\n", comment(&NAME.to_ascii_lowercase(), OBJECTS))
     }
 
-    fn set_context(&mut self, _text: &str) {}
-
-    fn context(&self) -> String {
+    fn context(&self, _text: &str) -> String {
         String::new()
     }
 

@@ -14,11 +14,8 @@ use crate::object::{Attributes, Value};
 /// The deepest level written as stars. Deeper headings state their parent.
 const LEVELS_MAX: usize = 64;
 
-/// The syntax of Org, with the TODO states of the file.
-#[derive(Default)]
-pub(super) struct Org {
-    states: Vec<String>,
-}
+/// The syntax of Org.
+pub(super) struct Org;
 
 impl Syntax for Org {
     fn format(&self) -> Format {
@@ -33,12 +30,9 @@ impl Syntax for Org {
         format!(":PROPERTIES:\n:{NAME}: {OBJECTS}\n:END:\n")
     }
 
-    fn set_context(&mut self, text: &str) {
-        self.states = org::todo_states(text).into_iter().map(str::to_owned).collect();
-    }
-
-    fn context(&self) -> String {
-        format!("#+TODO: {}\n", self.states.join(" "))
+    fn context(&self, text: &str) -> String {
+        let states: Vec<&str> = org::todo_states(text).into_iter().collect();
+        format!("#+TODO: {}\n", states.join(" "))
     }
 
     fn changes_context(&self, text: &str, shape: Shape, _at_start: bool) -> bool {

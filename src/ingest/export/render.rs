@@ -31,10 +31,8 @@ pub(super) trait Syntax {
     fn levels_max(&self) -> usize;
     /// Returns the head of a list of objects.
     fn list_head(&self) -> String;
-    /// Records the declarations in a text that change the parsing of headings anywhere in the file.
-    fn set_context(&mut self, text: &str);
-    /// Returns the recorded declarations, as lines.
-    fn context(&self) -> String;
+    /// Returns the declarations in a text that change the parsing of headings anywhere in the file, as lines.
+    fn context(&self, text: &str) -> String;
     /// Whether a text would change the parsing of others: the text at the start of a document, or one in a list.
     fn changes_context(&self, text: &str, shape: Shape, at_start: bool) -> bool;
     /// Returns the head of a document, before its text.
@@ -77,73 +75,22 @@ pub(super) enum Shape {
 }
 
 /// Returns the text of a tree, without the head of a list.
-pub(super) fn render(tree: &Tree, shape: Shape, syntax: &mut dyn Syntax, suite: HashSuite) -> Result<String> {
-    let nodes = &tree.0;
-    let levels = levels(nodes, shape, syntax.levels_max());
-    let mut rendering = Rendering {
-        nodes,
-        shape,
-        bodies: Vec::new(),
-        ids: Vec::new(),
-        levels,
-    };
-    rendering.ids = (0..nodes.len()).map(|place| rendering.needs_id(place)).collect();
-    let bodies =
-        (0..nodes.len()).map(|place| body(&nodes[place], rendering.is_document(place), shape, syntax));
-    rendering.bodies = bodies.collect();
-    let mut context = match shape {
-        Shape::Document => syntax.preamble(&nodes[0].object.attributes, None),
-        Shape::List => String::new(),
-    };
-    for body in &rendering.bodies {
-        if let Body::Plain(written) = body {
-            context.push_str(written);
-        }
-    }
-    syntax.set_context(&context);
+pub(super) fn render(tree: &Tree, shape: Shape, syntax: &dyn Syntax, suite: HashSuite) -> Result<String> {
+    let mut rendering = Rendering::new(&tree.0, shape, syntax);
     loop {
-        let text = rendering.write(syntax)?;
-        let read = read_back(&rendering, &text, syntax, suite)?;
+        let text = rendering.write()?;
+        let read = rendering.read_back(&text, suite)?;
         let mut settled = true;
         for (place, write) in read.iter().enumerate() {
-            if write.object.id != nodes[place].object.id && !rendering.ids[place] {
+            if write.object.id != tree.0[place].object.id && !rendering.ids[place] {
                 rendering.ids[place] = true;
                 settled = false;
             }
         }
         if settled {
-            return check(nodes, &read).map(|()| text);
+            return check(&tree.0, &read).map(|()| text);
         }
     }
-}
-
-/// Returns the objects that ingestion makes from the text, in order.
-fn read_back(
-    rendering: &Rendering<'_>,
-    text: &str,
-    syntax: &dyn Syntax,
-    suite: HashSuite,
-) -> Result<Vec<Write>> {
-    let root = &rendering.nodes[0].object;
-    let (path, whole, around) = match rendering.shape {
-        Shape::Document => (root.id.as_str(), text.to_owned(), 0),
-        Shape::List => {
-            let neighbours = neighbours(rendering.nodes);
-            let [before, after] = [&neighbours[..2], &neighbours[2..]].map(|ids| headings(ids, syntax));
-            let whole = format!("{}{before}{text}{after}", syntax.list_head());
-            ("objects", whole, neighbours.len())
-        }
-    };
-    let read = Document::read(path, whole.as_bytes(), Some(syntax.format()))
-        .and_then(|document| plan(&[document], &Nothing(suite), &IngestOptions::default()))
-        .map_err(|_| refused(&root.id))?;
-    // In a list half of the neighbours come before the objects. No neighbour may change.
-    let mut put = read.put;
-    let count = rendering.nodes.len();
-    if put.len() != count + around || put[count + around / 2..].iter().any(has_text) {
-        return Err(refused(&root.id));
-    }
-    Ok(put.drain(around / 2..count + around / 2).collect())
 }
 
 /// Returns four ids that no object of the tree has.
@@ -166,10 +113,6 @@ fn headings(ids: &[String], syntax: &dyn Syntax) -> String {
         }));
     }
     text
-}
-
-fn has_text(write: &Write) -> bool {
-    write.object.content.is_some()
 }
 
 /// EXP-2: the objects are the same after parsing.
@@ -333,13 +276,68 @@ fn levels(nodes: &[Node], shape: Shape, levels_max: usize) -> Vec<Level> {
 struct Rendering<'a> {
     nodes: &'a [Node],
     shape: Shape,
+    syntax: &'a dyn Syntax,
     bodies: Vec<Body>,
+    /// The declarations in these texts that change the parsing of headings.
+    context: String,
     levels: Vec<Level>,
     /// For each node, whether its id is stated.
     ids: Vec<bool>,
 }
 
-impl Rendering<'_> {
+impl<'a> Rendering<'a> {
+    fn new(nodes: &'a [Node], shape: Shape, syntax: &'a dyn Syntax) -> Self {
+        let mut rendering = Self {
+            nodes,
+            shape,
+            syntax,
+            bodies: Vec::new(),
+            context: String::new(),
+            levels: levels(nodes, shape, syntax.levels_max()),
+            ids: Vec::new(),
+        };
+        let mut text = match shape {
+            Shape::Document => syntax.preamble(&nodes[0].object.attributes, None),
+            Shape::List => String::new(),
+        };
+        for (place, node) in nodes.iter().enumerate() {
+            let body = body(node, rendering.is_document(place), shape, syntax);
+            if let Body::Plain(written) = &body {
+                text.push_str(written);
+            }
+            rendering.bodies.push(body);
+            rendering.ids.push(rendering.needs_id(place));
+        }
+        rendering.context = syntax.context(&text);
+        rendering
+    }
+
+    /// Returns the objects that ingestion makes from the text, in order.
+    fn read_back(&self, text: &str, suite: HashSuite) -> Result<Vec<Write>> {
+        let root = &self.nodes[0].object;
+        let (path, whole, around) = match self.shape {
+            Shape::Document => (root.id.as_str(), text.to_owned(), 0),
+            Shape::List => {
+                let neighbours = neighbours(self.nodes);
+                let [before, after] =
+                    [&neighbours[..2], &neighbours[2..]].map(|ids| headings(ids, self.syntax));
+                let whole = format!("{}{before}{text}{after}", self.syntax.list_head());
+                ("objects", whole, neighbours.len())
+            }
+        };
+        let read = Document::read(path, whole.as_bytes(), Some(self.syntax.format()))
+            .and_then(|document| plan(&[document], &Nothing(suite), &IngestOptions::default()))
+            .map_err(|_| refused(&root.id))?;
+        // In a list half of the neighbours come before the objects. No neighbour may change.
+        let mut put = read.put;
+        let end = self.nodes.len() + around / 2;
+        let is_neighbour_changed = || put[end..].iter().any(|write| write.object.content.is_some());
+        if put.len() != self.nodes.len() + around || is_neighbour_changed() {
+            return Err(refused(&root.id));
+        }
+        Ok(put.drain(around / 2..end).collect())
+    }
+
     fn is_document(&self, place: usize) -> bool {
         self.shape == Shape::Document && place == 0
     }
@@ -352,14 +350,14 @@ impl Rendering<'_> {
                 || node.children.iter().any(|child| self.levels[*child].deep))
     }
 
-    fn write(&self, syntax: &dyn Syntax) -> Result<String> {
+    fn write(&self) -> Result<String> {
         let positions = self.stated_positions();
         let mut text = String::new();
         for (place, node) in self.nodes.iter().enumerate() {
             if self.is_document(place) {
-                text.push_str(&self.document(node, syntax));
+                text.push_str(&self.document(node));
             } else {
-                text.push_str(&self.section(place, node, positions[place], syntax)?);
+                text.push_str(&self.section(place, node, positions[place])?);
             }
             if let Body::Plain(written) | Body::Quoted(written) = &self.bodies[place] {
                 text.push_str(written);
@@ -374,22 +372,18 @@ impl Rendering<'_> {
         let mut stated = vec![false; self.nodes.len()];
         stated[0] = self.nodes[0].object.position.is_some();
         for node in self.nodes {
-            let actual = node
-                .children
-                .iter()
-                .map(|child| self.nodes[*child].object.position.as_ref());
+            let position = |child: &usize| self.nodes[*child].object.position.as_ref();
             let fresh = order::assign(&vec![None; node.children.len()]).keys;
-            if !actual
-                .map(|key| key.map(Position::as_str))
-                .eq(fresh.iter().map(|key| Some(key.as_str())))
-            {
+            let mut pairs = node.children.iter().zip(&fresh);
+            if !pairs.all(|(child, fresh)| position(child).map(Position::as_str) == Some(fresh)) {
                 node.children.iter().for_each(|child| stated[*child] = true);
             }
         }
         stated
     }
 
-    fn document(&self, node: &Node, syntax: &dyn Syntax) -> String {
+    fn document(&self, node: &Node) -> String {
+        let syntax = self.syntax;
         let mut attributes = node.object.attributes.clone();
         let read = probe(&syntax.preamble(&attributes, None), syntax)
             .filter(|read| read.sections.is_empty() && read.content.is_none());
@@ -405,8 +399,8 @@ impl Rendering<'_> {
         syntax.preamble(&attributes, statement_of(fields).as_deref())
     }
 
-    fn section(&self, place: usize, node: &Node, position: bool, syntax: &dyn Syntax) -> Result<String> {
-        let object = &node.object;
+    fn section(&self, place: usize, node: &Node, position: bool) -> Result<String> {
+        let (syntax, object) = (self.syntax, &node.object);
         let mut shown = object.attributes.clone();
         if shown.get("title").and_then(Value::as_text).is_none() {
             shown.insert("title", object.id.as_str());
@@ -418,12 +412,11 @@ impl Rendering<'_> {
                 id,
                 ..Heading::plain(attributes)
             });
-            let read = probe(&format!("{}{heading}{}", syntax.context(), end(syntax)), syntax)?;
-            let [first, _] = &read.sections[..] else {
-                return None;
-            };
-            let is_whole = first.content.is_none();
-            is_whole.then(|| (first.attributes.clone(), first.id.clone()))
+            let read = probe(&format!("{}{heading}{}", self.context, end(syntax)), syntax)?;
+            match &read.sections[..] {
+                [first, _] if first.content.is_none() => Some((first.attributes.clone(), first.id.clone())),
+                _ => None,
+            }
         };
         let mut read = read_as(&shown, id);
         if read.is_none() {

@@ -19,7 +19,11 @@ fn known_times_are_written_as_others_write_them() {
         (i64::MIN, "-290308-12-21T19:59:05.224192Z"),
     ] {
         assert_eq!(Time::from_micros(micros).to_string(), text);
-        assert_eq!(text.parse(), Ok(Time::from_micros(micros)), "{text}");
+        assert_eq!(
+            text.parse::<Time>().ok(),
+            Some(Time::from_micros(micros)),
+            "{text}"
+        );
     }
 }
 
@@ -29,7 +33,7 @@ fn every_time_comes_back() {
     for _ in 0..100_000 {
         let scale = random.below(40);
         let time = Time::from_micros(random.next_u64().cast_signed() >> scale);
-        assert_eq!(time.to_string().parse(), Ok(time), "{time}");
+        assert_eq!(time.to_string().parse::<Time>().ok(), Some(time), "{time}");
     }
 }
 
@@ -44,12 +48,15 @@ fn other_forms_of_rfc_3339_are_read() {
         "2024-01-30T23:00:00-13:00",
         "2024-01-31T12:00:00.0000009Z",
     ] {
-        assert_eq!(text.parse(), Ok(noon), "{text}");
+        assert_eq!(text.parse::<Time>().ok(), Some(noon), "{text}");
     }
-    assert_eq!("2024-01-31T12:00:00.5Z".parse(), Ok(noon.plus_micros(500_000)));
     assert_eq!(
-        "2016-12-31T23:59:60Z".parse::<Time>(),
-        "2016-12-31T23:59:59Z".parse()
+        "2024-01-31T12:00:00.5Z".parse::<Time>().ok(),
+        Some(noon.plus_micros(500_000))
+    );
+    assert_eq!(
+        "2016-12-31T23:59:60Z".parse::<Time>().unwrap(),
+        "2016-12-31T23:59:59Z".parse().unwrap()
     );
 }
 
@@ -80,7 +87,7 @@ fn what_is_no_time_is_refused() {
         "20\u{662}4-01-31T12:00:00Z",
         "2024-01-31T12:00:00.1\u{e9}Z",
     ] {
-        assert_eq!(text.parse::<Time>(), Err(TimeTextError), "{text}");
+        assert!(text.parse::<Time>().is_err(), "{text}");
     }
 }
 
