@@ -20,7 +20,7 @@ pub use duplicates::{Contradiction, MERGE, Near, Relation, Similarity, similarit
 pub use index::{Document, Full, Index, Key};
 pub(crate) use query::five_digits;
 pub use query::{
-    Answer, CHARS_A_TOKEN, Embedder, Filter, Hit, IsSuccessor, LATELY, MEANINGS, Moved, NAMES, Query, Reason,
-    SIGNALS, Scratch, Signal, Snippet, snippet, tokens,
+    Answer, CHARS_A_TOKEN, Embedder, Filter, Hit, IsSuccessor, Moved, Query, Reason, SIGNALS, Scratch,
+    Signal, Snippet, snippet, tokens,
 };
 pub(crate) use text::runs::is_spaceless;

@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use super::found::{Found, time_of};
-use super::indexed::Indexed;
+use super::indexed::Content;
 use super::query::{RecallHit, RecallQuery, Recalled};
 use super::reflection::reflect;
 use crate::agent::agent::Agent;
@@ -68,7 +68,7 @@ fn search(
         view,
         query,
         among,
-        indexed: &indexed,
+        content: indexed.value(),
         now: view.now(),
         accepted: RefCell::default(),
         links: RefCell::default(),
@@ -112,7 +112,7 @@ struct Search<'a> {
     query: &'a RecallQuery,
     /// An additional condition on objects.
     among: Option<&'a dyn Fn(&Object) -> bool>,
-    indexed: &'a Indexed,
+    content: &'a Content,
     now: Time,
     /// Objects that were checked against the conditions, with the outcome.
     accepted: RefCell<HashMap<Key, bool>>,
@@ -126,7 +126,7 @@ impl Search<'_> {
         let scopes = self.query.reach.names();
         let filter = |key: &Key| self.accepts(key);
         let supersedes = |new: &Key, old: &Key| self.supersedes(new, old).unwrap_or(true);
-        self.indexed.value().index.recall(
+        self.content.index.recall(
             &recall::Query {
                 scopes: scopes.as_deref(),
                 filter: self.needs_filter().then_some(&filter),
@@ -149,13 +149,13 @@ impl Search<'_> {
     fn needs_filter(&self) -> bool {
         self.looks_at_objects()
             || !self.query.include_superseded
-            || (!self.query.include_expired && !self.indexed.value().expiries.is_empty())
+            || (!self.query.include_expired && !self.content.expiries.is_empty())
             || self.leaves_untrusted_out()
     }
 
     /// Whether the query omits untrusted items.
     fn leaves_untrusted_out(&self) -> bool {
-        !self.query.with_untrusted && !self.indexed.value().untrusted.is_empty()
+        !self.query.with_untrusted && !self.content.untrusted.is_empty()
     }
 
     /// The number of untrusted matches, counted up to the limit of hits.
@@ -165,43 +165,27 @@ impl Search<'_> {
             return 0;
         }
         let scopes = self.query.reach.names();
-        let index = &self.indexed.value().index;
+        let Content { index, untrusted, .. } = self.content;
         if let Some(scopes) = &scopes
-            && !self
-                .indexed
-                .value()
-                .untrusted
-                .iter()
-                .any(|key| index.is_in(key, scopes))
+            && !untrusted.iter().any(|key| index.is_in(key, scopes))
         {
             return 0;
         }
-        let filter = |key: &Key| self.indexed.value().untrusted.contains(key) && self.meets(key);
-        let found = index.nearest(
-            &self.query.text,
-            scopes.as_deref(),
-            &filter,
-            self.query.limit,
-            scratch,
-        );
+        let filter = |key: &Key| untrusted.contains(key) && self.meets(key);
+        let (text, limit) = (&self.query.text, self.query.limit);
+        let found = index.nearest(text, scopes.as_deref(), &filter, limit, scratch);
         found.len()
     }
 
     /// Whether the item of this key may be a hit (ASK-1).
     fn accepts(&self, key: &Key) -> bool {
-        (self.query.with_untrusted || !self.indexed.value().untrusted.contains(key)) && self.meets(key)
+        (self.query.with_untrusted || !self.content.untrusted.contains(key)) && self.meets(key)
     }
 
     /// Whether the item meets every condition except trust. An unreadable item meets no condition.
     fn meets(&self, key: &Key) -> bool {
-        let expired = || {
-            self.indexed
-                .value()
-                .expiries
-                .get(key)
-                .is_some_and(|at| *at <= self.now.as_micros())
-        };
-        if !self.query.include_expired && expired() {
+        let expiry = self.content.expiries.get(key);
+        if !self.query.include_expired && expiry.is_some_and(|at| *at <= self.now.as_micros()) {
             return false;
         }
         if !self.query.include_superseded && self.successors(key).is_ok_and(|ids| !ids.is_empty()) {
@@ -226,7 +210,7 @@ impl Search<'_> {
     /// The ids in reach that supersede an item.
     fn successors(&self, key: &Key) -> Result<Vec<String>> {
         let mut ids = Vec::new();
-        for successor in self.indexed.value().index.superseded_by(key) {
+        for successor in self.content.index.superseded_by(key) {
             if !self.supersedes(&successor, key)? {
                 continue;
             }
@@ -255,11 +239,8 @@ impl Search<'_> {
 /// Whether the hit itself matches the question. A neighbour in a session or a conversation may be the answer; elsewhere
 /// it was only stored at about the same time.
 fn says_something(hit: &recall::Hit) -> bool {
-    let own = [Signal::Base, Signal::Date, Signal::Event];
-    hit.conversation
-        || hit.dense > 0.0
-        || hit.moved.is_some()
-        || own.iter().any(|&signal| hit.signals[signal as usize] > 0.0)
+    let own = [Signal::Base, Signal::Date, Signal::Event, Signal::Vector];
+    hit.conversation || hit.moved.is_some() || own.iter().any(|&signal| hit.signals[signal as usize] > 0.0)
 }
 
 /// The object of a key; `None` if it was erased.

@@ -1,12 +1,12 @@
 //! The confidence that a document answers the question, comparable between questions.
 //!
 //! # Layer
-//! Knows the scores of `base`, but not the other signals.
+//! Knows the scores of a ranking, but not the other signals.
 
 use std::collections::HashMap;
 
-use super::base::{MASK_TERMS, Scratch};
-use super::question::Question;
+use super::base::MASK_TERMS;
+use super::rank::Ranking;
 use crate::recall::index::Index;
 
 /// The logistic curve: its offset, and the factors of the covered share of the question and of the base score.
@@ -18,66 +18,43 @@ const PREVIOUS: f32 = 0.7;
 const NEXT: f32 = 0.56;
 
 /// Returns the confidence of each of `numbers`, in order.
-pub(crate) fn confidences(
-    index: &Index,
-    question: &Question,
-    rarities: &[f32],
-    scratch: &Scratch,
-    numbers: &[u32],
-) -> Vec<f32> {
-    // Each document with the ones beside it, and where in `best` their terms are.
+pub(crate) fn confidences(ranking: &Ranking<'_>, numbers: &[u32]) -> Vec<f32> {
+    let (scratch, terms) = (ranking.scratch, &ranking.question.terms);
+    // Each document with the ones beside it.
     let triples: Vec<[Option<u32>; 3]> = numbers
         .iter()
-        .map(|&number| with_neighbours(index, number))
+        .map(|&number| with_neighbours(ranking.index, number))
         .collect();
-    let mut slots: HashMap<u32, usize> = HashMap::new();
-    for &number in triples.iter().flatten().flatten() {
-        let next = slots.len();
-        slots.entry(number).or_insert(next);
-    }
-    let terms = question.terms.len();
-    let mut best = vec![0.0f32; slots.len() * terms];
-    for (&number, &slot) in &slots {
-        for place in 0..terms.min(MASK_TERMS) {
-            if scratch.mask[number as usize] >> place & 1 == 1 {
-                best[slot * terms + place] = 1.0;
-            }
-        }
-    }
-    let (least, most) = slots.keys().fold((u32::MAX, 0), |(least, most), &number| {
-        (least.min(number), most.max(number))
-    });
+    let mut read: Vec<u32> = triples.iter().flatten().flatten().copied().collect();
+    read.sort_unstable();
+    read.dedup();
+    // The largest weight of a relative of a term, by the place of the term and the document.
+    let mut related: HashMap<(u32, u32), f32> = HashMap::new();
     for &(place, document, weight) in &scratch.covered {
-        if (least..=most).contains(&document)
-            && let Some(slot) = slots.get(&document)
-        {
-            let cell = &mut best[slot * terms + place as usize];
+        if read.binary_search(&document).is_ok() {
+            let cell = related.entry((place, document)).or_default();
             *cell = cell.max(weight);
         }
     }
-    let whole: f32 = question
-        .terms
+    let cell = |number: Option<u32>, place: usize| match number {
+        Some(number) if place < MASK_TERMS && scratch.mask[number as usize] >> place & 1 == 1 => 1.0,
+        Some(number) => related.get(&(place as u32, number)).copied().unwrap_or_default(),
+        None => 0.0,
+    };
+    let weights: Vec<f32> = terms
         .iter()
-        .zip(rarities)
+        .zip(ranking.rarities)
         .map(|(term, rarity)| term.weight * rarity)
-        .sum();
-    let covered = |[own, before, after]: &[Option<u32>; 3]| -> f32 {
-        let cell = |number: Option<u32>, place: usize| {
-            let slot = number.and_then(|number| slots.get(&number));
-            slot.map_or(0.0, |slot| best[slot * terms + place])
-        };
-        let parts = question
-            .terms
-            .iter()
-            .zip(rarities)
-            .enumerate()
-            .map(|(place, (term, rarity))| {
-                let near = (PREVIOUS * cell(*before, place)).max(NEXT * cell(*after, place));
-                term.weight * rarity * cell(*own, place).max(near)
-            });
+        .collect();
+    let whole: f32 = weights.iter().sum();
+    let covered = |[own, before, after]: [Option<u32>; 3]| -> f32 {
+        let parts = weights.iter().enumerate().map(|(place, weight)| {
+            let near = (PREVIOUS * cell(before, place)).max(NEXT * cell(after, place));
+            weight * cell(own, place).max(near)
+        });
         parts.sum()
     };
-    let curve = |triple: &[Option<u32>; 3]| {
+    let curve = |&triple: &[Option<u32>; 3]| {
         let base = triple[0].map_or(0.0, |number| scratch.base[number as usize]);
         let share = if whole > 0.0 { covered(triple) / whole } else { 0.0 };
         1.0 / (1.0 + (-(OFFSET + COVERED * share + BASE * base)).exp())

@@ -1,7 +1,7 @@
 //! Queries: one ranked list of documents for a question.
 //!
 //! A query reads the postings of its words once. The best documents and their neighbours are candidates; the score of
-//! each is the weighted sum of nineteen signals. A hit explains the share of every signal.
+//! each is the weighted sum of twenty-one signals. A hit explains the share of every signal.
 //!
 //! # Layer
 //! Above `recall::index`; reads the index and changes nothing.
@@ -26,7 +26,7 @@ mod snippet;
 pub use base::Scratch;
 pub use dense::Embedder;
 pub use order::Moved;
-pub use signals::{MEANINGS, NAMES, SIGNALS, Signal};
+pub use signals::{SIGNALS, Signal};
 pub use snippet::{CHARS_A_TOKEN, Snippet, snippet, tokens};
 
 use schemars::JsonSchema;
@@ -36,9 +36,9 @@ use crate::recall::index::{Index, Key};
 use dense::Cosines;
 use order::arrange;
 use question::Question;
-use rank::{Candidate, Ranking};
+use rank::Ranking;
 use scope::Admission;
-use signals::{CONVERSATION, DENSE_CONVERSATION, DENSE_OTHER, OTHER, RECENCY_OTHER};
+use signals::{CONVERSATION, MEANINGS, NAMES, OTHER};
 
 /// Whether a document may be returned, by kind, tags, trust or anything else that the caller knows.
 pub type Filter<'a> = &'a dyn Fn(&Key) -> bool;
@@ -99,14 +99,10 @@ pub struct Hit {
     pub conversation: bool,
     /// The value of each [`Signal`].
     pub signals: [f32; SIGNALS],
-    /// The cosine with those of the neighbours, as a share of the best; zero without vectors.
-    pub dense: f32,
     /// The reason for a higher rank than that of its score.
     pub moved: Option<Moved>,
-    /// Its base score times its recency; see [`LATELY`].
-    pub lately: f32,
+    /// The weight of recency in the query.
     recency: f32,
-    with_vectors: bool,
 }
 
 /// One line of an explanation.
@@ -144,38 +140,21 @@ impl Hit {
 
     /// All signals with their weights.
     fn reasons(&self) -> impl Iterator<Item = Reason> {
-        let (signals, dense, recency) = if self.conversation {
-            (CONVERSATION, DENSE_CONVERSATION, 1.0)
-        } else {
-            (OTHER, DENSE_OTHER, RECENCY_OTHER)
-        };
-        let reason = |name, meaning, value, weight| Reason {
-            name,
-            meaning,
-            value,
-            weight,
-        };
-        let named = NAMES.into_iter().zip(MEANINGS);
-        let signals = named.zip(self.signals.into_iter().zip(signals));
-        let signals =
-            signals.map(move |((name, meaning), (value, weight))| reason(name, meaning, value, weight));
-        let dense = if self.with_vectors { dense } else { 0.0 };
-        signals.chain([
-            reason("vec", "has a similar vector", self.dense, dense),
-            reason(
-                "lately",
-                "has the words and is recent",
-                self.lately,
-                self.recency * recency,
-            ),
-        ])
+        let mut weights = if self.conversation { CONVERSATION } else { OTHER };
+        weights[Signal::Lately as usize] *= self.recency;
+        (0..SIGNALS).map(move |signal| Reason {
+            name: NAMES[signal],
+            meaning: MEANINGS[signal],
+            value: self.signals[signal],
+            weight: weights[signal],
+        })
     }
 }
 
 /// The age that halves recency: a day, in seconds.
-pub const LATELY: f32 = 86_400.0;
+const LATELY: f32 = 86_400.0;
 
-/// Returns the recency: 1 now and in the future, a half at the age [`LATELY`], a third at twice that age.
+/// Returns the recency: 1 now and in the future, a half at the age `LATELY`, a third at twice that age.
 fn lately(time: i64, now: i64) -> f32 {
     let age = now.saturating_sub(time).max(0) as f32;
     LATELY / (LATELY + age)
@@ -193,18 +172,15 @@ pub struct Answer {
 impl Index {
     /// Answers a query. One scratch serves any number of queries, one at a time.
     pub fn recall(&self, query: &Query<'_>, scratch: &mut Scratch) -> Answer {
-        let admission = Admission::new(self, query.scopes);
-        let mut question = Question::read(self, &admission, query.text, query.now);
-        question.asks.state &= query.freshness;
-        let vector = query.embedder.map(|embedder| embedder.embed(&question.nameless));
-        let dense = vector.and_then(|vector| Cosines::new(self, &admission, &vector));
-        let rarities = base::score(self, &admission, &question, scratch);
-        let hits = self.hits(query, &admission, &question, scratch, &rarities, dense.as_ref());
-        scratch.clear();
-        Answer {
-            hits,
-            terms: question.terms.into_iter().map(|term| term.text).collect(),
-        }
+        self.ranked(query, scratch, |ranking| Answer {
+            hits: hits(ranking),
+            terms: ranking
+                .question
+                .terms
+                .iter()
+                .map(|term| term.text.clone())
+                .collect(),
+        })
     }
 
     /// The documents of `scopes` with the best base scores for `text`. The other signals are left out, so that several
@@ -217,58 +193,59 @@ impl Index {
         limit: usize,
         scratch: &mut Scratch,
     ) -> Vec<Key> {
-        let admission = Admission::new(self, scopes);
-        let question = Question::read(self, &admission, text, None);
+        let query = Query {
+            scopes,
+            filter: Some(filter),
+            ..Query::new(text)
+        };
+        self.ranked(&query, scratch, |ranking| ranking.nearest(limit))
+    }
+
+    /// Calls `read` with the ranking of a query.
+    fn ranked<T>(&self, query: &Query<'_>, scratch: &mut Scratch, read: impl FnOnce(&Ranking<'_>) -> T) -> T {
+        let admission = Admission::new(self, query.scopes);
+        let mut question = Question::read(self, &admission, query.text, query.now);
+        question.asks.state &= query.freshness;
+        let vector = query.embedder.map(|embedder| embedder.embed(&question.nameless));
+        let dense = vector.and_then(|vector| Cosines::new(self, &admission, &vector));
         let rarities = base::score(self, &admission, &question, scratch);
-        let ranking = Ranking::new(
+        let answer = read(&Ranking::new(
             self,
+            query,
             &admission,
-            Some(filter),
             &question,
             scratch,
             &rarities,
-            None,
-        );
-        let nearest = ranking.nearest(limit);
+            dense.as_ref(),
+        ));
         scratch.clear();
-        nearest
-            .into_iter()
-            .map(|number| self.columns.keys[number as usize])
-            .collect()
+        answer
     }
+}
 
-    fn hits(
-        &self,
-        query: &Query<'_>,
-        admission: &Admission,
-        question: &Question,
-        scratch: &Scratch,
-        rarities: &[f32],
-        dense: Option<&Cosines>,
-    ) -> Vec<Hit> {
-        let mut ranking = Ranking::new(self, admission, query.filter, question, scratch, rarities, dense);
-        ranking.is_successor = query.is_successor;
-        let recency = query.now.map_or(0.0, |_| query.recency);
-        let mut candidates = ranking.candidates();
-        for Candidate { number, hit } in &mut candidates {
-            if let Some(now) = query.now.filter(|_| recency > 0.0) {
-                let time = self.columns.times[*number as usize];
-                hit.lately = hit.signals[Signal::Base as usize] * lately(time, now);
-            }
-            hit.recency = recency;
-            hit.score = hit.weighted_sum();
+/// The best candidates of a ranking as hits.
+fn hits(ranking: &Ranking<'_>) -> Vec<Hit> {
+    let query = ranking.query;
+    let mut candidates = ranking.candidates();
+    for candidate in &mut candidates {
+        let hit = &mut candidate.hit;
+        if let Some(now) = query.now.filter(|_| query.recency > 0.0) {
+            let time = ranking.index.columns.times[candidate.number as usize];
+            hit.signals[Signal::Lately as usize] = hit.signals[Signal::Base as usize] * lately(time, now);
+            hit.recency = query.recency;
         }
-        let mut best = arrange(&ranking, candidates);
-        best.truncate(query.limit);
-        let numbers: Vec<u32> = best.iter().map(|candidate| candidate.number).collect();
-        let confidences = confidence::confidences(self, question, rarities, scratch, &numbers);
-        let best = best.into_iter().zip(confidences);
-        let hits = best.map(|(candidate, confidence)| Hit {
-            confidence,
-            ..candidate.hit
-        });
-        hits.collect()
+        hit.score = hit.weighted_sum();
     }
+    let mut best = arrange(ranking, candidates);
+    best.truncate(query.limit);
+    let numbers: Vec<u32> = best.iter().map(|candidate| candidate.number).collect();
+    let confidences = confidence::confidences(ranking, &numbers);
+    let best = best.into_iter().zip(confidences);
+    let hits = best.map(|(candidate, confidence)| Hit {
+        confidence,
+        ..candidate.hit
+    });
+    hits.collect()
 }
 
 #[cfg(test)]

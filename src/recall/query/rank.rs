@@ -16,8 +16,8 @@ use super::dense::Cosines;
 use super::question::Question;
 use super::scope::Admission;
 use super::signals::{KEY_DATE, KEY_SPEAKER, SIGNALS, Signal};
-use super::{Filter, Hit, IsSuccessor};
-use crate::recall::index::Index;
+use super::{Hit, Query};
+use crate::recall::index::{Index, Key};
 use crate::recall::text::marks::{DIRECTIVE, FIRST_PERSON, NUMBER, QUESTION, SECOND_PERSON, TIME};
 
 /// The number of candidates that the key selects.
@@ -38,13 +38,12 @@ pub(crate) struct Candidate {
 /// The inputs of the ranking of one question.
 pub(crate) struct Ranking<'a> {
     pub(crate) index: &'a Index,
-    pub(crate) admission: &'a Admission,
-    pub(crate) filter: Option<Filter<'a>>,
-    pub(crate) is_successor: Option<IsSuccessor<'a>>,
+    pub(crate) query: &'a Query<'a>,
+    admission: &'a Admission,
     pub(crate) question: &'a Question,
     pub(crate) scratch: &'a Scratch,
     pub(crate) rarities: &'a [f32],
-    pub(crate) dense: Option<&'a Cosines>,
+    dense: Option<&'a Cosines>,
     base_max: f32,
     session_max: f32,
     /// For each visited session: whether it has a speaker that the question does not name.
@@ -54,8 +53,8 @@ pub(crate) struct Ranking<'a> {
 impl<'a> Ranking<'a> {
     pub(crate) fn new(
         index: &'a Index,
+        query: &'a Query<'a>,
         admission: &'a Admission,
-        filter: Option<Filter<'a>>,
         question: &'a Question,
         scratch: &'a Scratch,
         rarities: &'a [f32],
@@ -63,9 +62,8 @@ impl<'a> Ranking<'a> {
     ) -> Self {
         let mut ranking = Self {
             index,
+            query,
             admission,
-            filter,
-            is_successor: None,
             question,
             scratch,
             rarities,
@@ -87,23 +85,24 @@ impl<'a> Ranking<'a> {
     }
 
     fn passes(&self, document: u32) -> bool {
-        self.filter
-            .is_none_or(|filter| filter(&self.index.columns.keys[document as usize]))
+        let filter = self.query.filter;
+        filter.is_none_or(|filter| filter(&self.index.columns.keys[document as usize]))
     }
 
     /// The `count` documents with the best base scores.
-    pub(crate) fn nearest(&self, count: usize) -> Vec<u32> {
-        self.best(self.scratch.touched.iter().copied(), count, |document| {
-            self.base(Some(document))
-        })
+    pub(crate) fn nearest(&self, count: usize) -> Vec<Key> {
+        let touched = self.scratch.touched.iter().copied();
+        let nearest = self.best(touched, count, |document| self.base(Some(document)));
+        let keys = &self.index.columns.keys;
+        nearest.into_iter().map(|number| keys[number as usize]).collect()
     }
 
     /// The accepted successors of a document.
     pub(crate) fn successors(&self, old: u32) -> impl Iterator<Item = u32> {
         let keys = &self.index.columns.keys;
         self.index.successors(old).filter(move |&new| {
-            self.is_successor
-                .is_none_or(|takes| takes(&keys[new as usize], &keys[old as usize]))
+            let is_successor = self.query.is_successor;
+            is_successor.is_none_or(|takes| takes(&keys[new as usize], &keys[old as usize]))
         })
     }
 
@@ -235,8 +234,8 @@ impl<'a> Ranking<'a> {
             .into_iter()
             .map(|number| self.candidate(number))
             .collect();
-        normalise(&mut candidates, |hit| &mut hit.signals[Signal::Context as usize]);
-        normalise(&mut candidates, |hit| &mut hit.dense);
+        normalise(&mut candidates, Signal::Context);
+        normalise(&mut candidates, Signal::Vector);
         candidates
     }
 
@@ -290,18 +289,17 @@ impl<'a> Ranking<'a> {
         } else {
             set(Signal::Directive, base_if(DIRECTIVE).sqrt());
         }
-        let dense = self.dense.map(|dense| dense.with_neighbours(self.index, number));
+        if let Some(dense) = self.dense {
+            set(Signal::Vector, dense.with_neighbours(self.index, number));
+        }
         let hit = Hit {
             key: row.key,
             score: 0.0,
             confidence: 0.0,
             conversation: session.is_conversation(),
             signals,
-            dense: dense.unwrap_or(0.0),
             moved: None,
-            lately: 0.0,
             recency: 0.0,
-            with_vectors: dense.is_some(),
         };
         Candidate { number, hit }
     }
@@ -337,13 +335,15 @@ impl<'a> Ranking<'a> {
     }
 }
 
-/// Divides one field of each candidate by its largest value.
-fn normalise(candidates: &mut [Candidate], cell: impl Fn(&mut Hit) -> &mut f32) {
-    let cells = candidates.iter_mut().map(|candidate| *cell(&mut candidate.hit));
-    let max = cells.fold(0.0, f32::max);
+/// Divides a signal of each candidate by its largest value.
+fn normalise(candidates: &mut [Candidate], signal: Signal) {
+    let values = candidates
+        .iter()
+        .map(|candidate| candidate.hit.signals[signal as usize]);
+    let max = values.fold(0.0, f32::max);
     if max > 0.0 {
         for candidate in candidates {
-            *cell(&mut candidate.hit) /= max;
+            candidate.hit.signals[signal as usize] /= max;
         }
     }
 }

@@ -1,13 +1,14 @@
 //! The signals of a score, their names and their weights.
 //!
 //! A score is a weighted sum. There are two sets of weights: one for documents of conversations, where neighbours,
-//! speakers and sessions matter, and one for all others, where they mislead.
+//! speakers and sessions matter, and one for all others, where they mislead. The results hardly change between half and
+//! twice the weights of vectors. The query multiplies the weight of recency.
 //!
 //! # Layer
 //! Constants and their names.
 
 /// The number of signals.
-pub const SIGNALS: usize = 19;
+pub const SIGNALS: usize = 21;
 
 macro_rules! signals {
     ($($constant:ident, $name:literal, $conversation:literal, $other:literal, $what:literal;)*) => {
@@ -17,9 +18,9 @@ macro_rules! signals {
         pub enum Signal { $(#[doc = $what] $constant),* }
 
         /// The short names of the signals, in order.
-        pub const NAMES: [&str; SIGNALS] = [$($name),*];
+        pub(crate) const NAMES: [&str; SIGNALS] = [$($name),*];
         /// The features that the signals measure, in order.
-        pub const MEANINGS: [&str; SIGNALS] = [$($what),*];
+        pub(crate) const MEANINGS: [&str; SIGNALS] = [$($what),*];
         /// The weights of the signals in a conversation.
         pub(crate) const CONVERSATION: [f32; SIGNALS] = [$($conversation),*];
         /// The weights of the signals elsewhere.
@@ -47,14 +48,10 @@ signals! {
     Short, "len_s", 0.4, 0.0, "is longer than a few terms";
     Long, "len_l", -0.1, -0.1, "is longer than thirty terms";
     Directive, "dir", 0.0, 0.4, "has the words and is a lasting instruction";
+    Vector, "vec", 0.9, 0.5, "has a similar vector";
+    Lately, "lately", 1.0, 0.3, "has the words and is recent";
 }
 
-/// The weight of a vector's cosine, in a conversation and elsewhere; the results hardly change between half and twice
-/// these weights.
-pub(crate) const DENSE_CONVERSATION: f32 = 0.9;
-pub(crate) const DENSE_OTHER: f32 = 0.5;
-/// The factor of recency's weight outside of conversations.
-pub(crate) const RECENCY_OTHER: f32 = 0.3;
 /// The weights of the neighbours' cosines in the cosine of a document.
 pub(crate) const DENSE_PREVIOUS: f32 = 0.2;
 pub(crate) const DENSE_NEXT: f32 = 0.1;
