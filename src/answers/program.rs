@@ -76,7 +76,7 @@ pub(crate) struct Refusal {
 }
 
 /// The reason why a verb failed.
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 pub(crate) struct Refused {
     /// The stable code, for programs.
     pub(crate) code: &'static str,

@@ -10,8 +10,7 @@ use serde::Serialize;
 
 use crate::digest::{CommitDigest, HashAlgorithm, Root};
 use crate::engine::{
-    Containment, Finding, KindSpace, Memory, Problem, ProblemSeverity, SalvageReport, Space, Stats,
-    VerifyReport, View,
+    Containment, KindSpace, Memory, Problem, SalvageReport, Space, Stats, VerifyReport, View,
 };
 use crate::error::Result;
 use crate::object::Time;
@@ -143,60 +142,18 @@ pub(crate) struct Examined {
 /// A problem of the store, with the command that fixes it.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Diagnosis {
-    pub(crate) severity: ProblemSeverity,
-    pub(crate) code: &'static str,
-    pub(crate) file: Option<String>,
-    pub(crate) offset: Option<u64>,
-    pub(crate) what: String,
+    #[serde(flatten)]
+    pub(crate) problem: Problem,
     /// The command; null if nothing has to be done, or no command can do it.
     pub(crate) command: Option<String>,
-    #[serde(skip)]
-    pub(crate) problem: Problem,
 }
 
 /// The answer of `salvage`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Salvaged {
-    pub(crate) commits: u64,
-    pub(crate) versions: u64,
-    pub(crate) objects: u64,
-    pub(crate) lost: Vec<Finding>,
-    pub(crate) unsure: Vec<Finding>,
-    pub(crate) lost_ids: Vec<String>,
-    pub(crate) lost_keys: Vec<String>,
-    pub(crate) older_ids: Vec<String>,
-    pub(crate) lost_contents: Vec<String>,
-    pub(crate) lost_commits: u64,
-    pub(crate) lost_records: u64,
-    pub(crate) lost_references: Vec<String>,
-    pub(crate) root: Option<Root>,
+    #[serde(flatten)]
+    pub(crate) report: SalvageReport,
     pub(crate) store: String,
-    /// Whether nothing was lost.
-    #[serde(skip)]
-    pub(crate) is_whole: bool,
-}
-
-impl Salvaged {
-    /// Returns the answer for a report about this new store.
-    pub(crate) fn of(report: SalvageReport, store: String) -> Self {
-        Self {
-            is_whole: report.is_whole(),
-            commits: report.commits,
-            versions: report.versions,
-            objects: report.objects,
-            lost: report.lost,
-            unsure: report.unsure,
-            lost_ids: report.lost_ids,
-            lost_keys: report.lost_keys.iter().map(|key| key.to_hex()).collect(),
-            older_ids: report.older_ids,
-            lost_contents: report.lost_contents,
-            lost_commits: report.lost_commits,
-            lost_records: report.lost_records,
-            lost_references: report.lost_references,
-            root: report.root,
-            store,
-        }
-    }
 }
 
 /// The answer of `contains`.

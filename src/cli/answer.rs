@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::errors::{DONE, Done, Failure};
-use super::human::{Cell, Table, coloured};
+use super::human::{Cell, Columns, Table, coloured};
 use super::output::Meaning;
 use super::time;
 use crate::error::Result;
@@ -23,32 +23,6 @@ pub(crate) trait Answer: Serialize + JsonSchema {
     fn show(&self, context: &mut Context) -> Result<(), Failure>;
 }
 
-/// One of many answers: a line of JSON, or a row of a table.
-pub(crate) trait Row: Serialize + JsonSchema {
-    /// The names of the columns.
-    const COLUMNS: &'static [&'static str];
-
-    /// The row for people, a cell for each column.
-    fn cells(&self, context: &Context) -> Vec<Cell>;
-
-    /// A second row, for people alone.
-    fn cells_below(&self) -> Option<Vec<Cell>> {
-        None
-    }
-}
-
-impl<R: Row> Row for &R {
-    const COLUMNS: &'static [&'static str] = R::COLUMNS;
-
-    fn cells(&self, context: &Context) -> Vec<Cell> {
-        (**self).cells(context)
-    }
-
-    fn cells_below(&self) -> Option<Vec<Cell>> {
-        (**self).cells_below()
-    }
-}
-
 impl Context {
     /// Prints an answer in the requested form.
     pub(crate) fn answer(&mut self, answer: &impl Answer) -> Done {
@@ -58,22 +32,21 @@ impl Context {
         Ok(DONE)
     }
 
-    /// Writes the rows one by one, as they come, and returns their count.
-    pub(crate) fn write_rows<R: Row>(
+    /// Writes the rows one by one, as they come, and returns their count. Programs get a line of JSON for each, people
+    /// the columns of a table.
+    pub(crate) fn write_rows<R: Serialize>(
         &mut self,
         rows: impl IntoIterator<Item = Result<R>>,
+        columns: impl Fn(&R, &Context) -> Columns,
     ) -> Result<u64, Failure> {
-        let mut table = Table::new(R::COLUMNS);
+        let mut table = Table::default();
         let mut count = 0;
         for row in rows {
             let row = row?;
             count += 1;
             if !self.output.json(&row)? {
-                let cells = row.cells(self);
-                table.row(&mut self.output, cells)?;
-                if let Some(cells) = row.cells_below() {
-                    table.row(&mut self.output, cells)?;
-                }
+                let columns = columns(&row, self);
+                table.row(&mut self.output, columns)?;
             }
         }
         table.end(&mut self.output)?;
@@ -88,9 +61,13 @@ impl Context {
         )
     }
 
-    /// Writes the rows one by one, as they come. People get a note if there are none.
-    pub(crate) fn rows<R: Row>(&mut self, rows: impl IntoIterator<Item = Result<R>>) -> Done {
-        if self.write_rows(rows)? == 0 {
+    /// Writes the rows as [`Self::write_rows`] does. People get a note if there are none.
+    pub(crate) fn rows<R: Serialize>(
+        &mut self,
+        rows: impl IntoIterator<Item = Result<R>>,
+        columns: impl Fn(&R, &Context) -> Columns,
+    ) -> Done {
+        if self.write_rows(rows, columns)? == 0 {
             self.output.nothing_found();
         }
         Ok(DONE)

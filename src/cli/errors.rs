@@ -9,8 +9,7 @@
 use std::io;
 use std::path::Path;
 
-use serde_json::{Value, json};
-
+use crate::answers::program::Refused;
 use crate::error::{Error, ErrorCode, ErrorKind};
 
 /// Exit code: success.
@@ -123,24 +122,23 @@ impl Failure {
         }
     }
 
-    /// Returns the document for programs, without notes.
-    pub(crate) fn document(&self) -> Value {
-        let (code, message, hint) = match self {
-            Self::Error(error) => (
-                error.code().as_str(),
-                error.message().to_owned(),
-                error.hint().map(str::to_owned),
-            ),
-            Self::Usage { message, hint } => ("usage", message.clone(), hint.clone()),
-            Self::ClosedPipe => ("closed_pipe", "the output was closed".to_owned(), None),
-        };
-        let mut inner = json!({ "code": code, "message": message, "hint": hint });
-        if let Self::Error(error) = self
-            && !error.ids().is_empty()
-        {
-            inner["ids"] = json!(error.ids());
+    /// Returns the reason for people and programs.
+    pub(crate) fn refused(&self) -> Refused {
+        match self {
+            Self::Error(error) => Refused {
+                code: error.code().as_str(),
+                message: error.message().to_owned(),
+                hint: error.hint().map(str::to_owned),
+                ids: error.ids().to_vec(),
+            },
+            Self::Usage { message, hint } => Refused {
+                code: "usage",
+                message: message.clone(),
+                hint: hint.clone(),
+                ids: Vec::new(),
+            },
+            Self::ClosedPipe => Refused::default(),
         }
-        json!({ "error": inner })
     }
 }
 
@@ -170,6 +168,7 @@ pub(crate) fn input_error(file: &Path, error: io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::answers::program::Refusal;
 
     #[test]
     fn every_kind_has_the_promised_exit_code() {
@@ -204,9 +203,16 @@ mod tests {
     fn the_document_of_an_error_names_code_message_and_hint() {
         let failure = Failure::from(Error::not_found("no object 'a'").with_hint("see list"));
         let expected = r#"{"error":{"code":"not_found","message":"no object 'a'","hint":"see list"}}"#;
-        assert_eq!(failure.document().to_string(), expected);
+        let document = |failure: &Failure| {
+            serde_json::to_value(Refusal {
+                error: failure.refused(),
+                notes: Vec::new(),
+            })
+            .unwrap()
+        };
+        assert_eq!(document(&failure).to_string(), expected);
         let failure = Failure::from(Error::conflict("changed since").with_ids(vec!["a".into()]));
-        assert_eq!(failure.document()["error"]["ids"][0], "a");
-        assert!(failure.document()["error"]["hint"].is_null());
+        assert_eq!(document(&failure)["error"]["ids"][0], "a");
+        assert!(document(&failure)["error"]["hint"].is_null());
     }
 }

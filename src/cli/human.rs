@@ -128,27 +128,24 @@ pub(crate) fn right(text: impl AsRef<str>) -> Cell {
     }
 }
 
-/// Rows with aligned columns. The first rows set the widths, so a long stream is printed as it arrives.
+/// A row: the name and the cell of each column.
+pub(crate) type Columns = Vec<(&'static str, Cell)>;
+
+/// Rows with aligned columns. The first rows set the widths, so a long stream is printed as it arrives. The names of the
+/// columns are printed if the output has headings.
+#[derive(Default)]
 pub(crate) struct Table {
-    headings: &'static [&'static str],
+    headings: Vec<&'static str>,
     rows: Vec<Vec<Cell>>,
     widths: Vec<usize>,
     written: u64,
 }
 
 impl Table {
-    /// Returns a table with these column names. They are printed if the output has headings.
-    pub(crate) fn new(headings: &'static [&'static str]) -> Self {
-        Self {
-            headings,
-            rows: Vec::new(),
-            widths: Vec::new(),
-            written: 0,
-        }
-    }
-
     /// Adds a row. Writes the waiting rows once there are enough to align.
-    pub(crate) fn row(&mut self, output: &mut Output, cells: Vec<Cell>) -> Result<(), Failure> {
+    pub(crate) fn row(&mut self, output: &mut Output, columns: Columns) -> Result<(), Failure> {
+        let (headings, cells) = columns.into_iter().unzip();
+        self.headings = headings;
         self.rows.push(cells);
         if self.rows.len() >= ROWS_ALIGNED {
             self.write(output)

@@ -21,12 +21,11 @@ use anstream::{AutoStream, ColorChoice};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use parking_lot::Mutex;
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use super::errors::{BUG, DONE, Failure, USAGE};
 use super::human;
 pub(crate) use super::paint::{Meaning, paint, printable};
-use crate::answers::program::Version;
+use crate::answers::program::{Note, Noted, Refusal, Version};
 use crate::answers::store::FORMAT;
 use crate::engine::Progress;
 use crate::error::{Error, ErrorCode, ErrorKind};
@@ -155,7 +154,7 @@ pub(crate) struct Output {
     wait: Wait,
     /// Whether answers are sent to a pager, which uses the screen.
     paged: bool,
-    notes: Vec<(&'static str, String)>,
+    notes: Vec<Note>,
 }
 
 impl Output {
@@ -294,9 +293,7 @@ impl Output {
     /// Ends one command of a shell: flushes the output and prints the notes.
     pub(crate) fn end_command(&mut self) -> Result<(), Failure> {
         let flushed = self.flush();
-        for (code, message) in std::mem::take(&mut self.notes) {
-            to_stderr(&json!({ "note": { "code": code, "message": message } }).to_string());
-        }
+        print_notes(std::mem::take(&mut self.notes));
         flushed
     }
 
@@ -305,7 +302,7 @@ impl Output {
         // The end of the run reports a closed pipe.
         drop(self.flush());
         let notes = std::mem::take(&mut self.notes);
-        report(failure, self.is_json(), &notes);
+        report(failure, self.is_json(), notes);
     }
 
     /// Writes a line. In Markdown mode the line waits for its fence.
@@ -430,7 +427,7 @@ impl Output {
             return;
         }
         if self.is_json() {
-            self.notes.push((code, message));
+            self.notes.push(Note { code, message });
         } else if self.paged {
             let text = paint(self.coloured, Meaning::Quiet, printable(&message));
             // If the user exited the pager, the end of the run reports it.
@@ -490,13 +487,11 @@ impl Output {
         drop(self.out.into_parts());
         match done {
             Ok(code) => {
-                for (code, message) in self.notes {
-                    to_stderr(&json!({ "note": { "code": code, "message": message } }).to_string());
-                }
+                print_notes(self.notes);
                 ExitCode::from(code)
             }
             Err(failure) => {
-                report(&failure, json, &self.notes);
+                report(&failure, json, self.notes);
                 ExitCode::from(failure.exit_code())
             }
         }
@@ -509,41 +504,36 @@ pub(crate) fn interrupted() -> Error {
 }
 
 /// Reports a failure on standard error.
-fn report(failure: &Failure, json: bool, notes: &[(&'static str, String)]) {
+fn report(failure: &Failure, json: bool, notes: Vec<Note>) {
     if matches!(failure, Failure::ClosedPipe) {
         return;
     }
-    let mut document = failure.document();
+    let error = failure.refused();
     if json {
-        if !notes.is_empty() {
-            document["notes"] = notes.iter().map(|(_, message)| message.as_str()).collect();
-        }
-        to_stderr(&document.to_string());
-        return;
+        let notes = notes.into_iter().map(|note| note.message).collect();
+        return to_stderr_as_json(&Refusal { error, notes });
     }
-    let error = &document["error"];
     let coloured = coloured_errors();
     let mut text = paint(coloured, Meaning::Bad, "error: ");
-    let message = error["message"].as_str().unwrap_or_default();
-    text.push_str(&printable(&human::cut(message, MESSAGE_MAX)));
-    for id in error["ids"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .filter(|id| !error["message"].as_str().is_some_and(|said| said.contains(id)))
-    {
-        let _ = write!(text, "\n  {}", printable(id));
+    text.push_str(&printable(&human::cut(&error.message, MESSAGE_MAX)));
+    // The message names some ids already.
+    let mut others = error.ids.clone();
+    others.retain(|id| !text.contains(id));
+    for id in others {
+        let _ = write!(text, "\n  {}", printable(&id));
     }
-    if let Some(hint) = error["hint"].as_str() {
-        let _ = write!(
-            text,
-            "\n{}{}",
-            paint(coloured, Meaning::Quiet, "hint: "),
-            printable(hint)
-        );
+    if let Some(hint) = &error.hint {
+        let label = paint(coloured, Meaning::Quiet, "hint: ");
+        let _ = write!(text, "\n{label}{}", printable(hint));
     }
     to_stderr(&text);
+}
+
+/// Prints the notes that waited for the end of a run, for programs.
+fn print_notes(notes: Vec<Note>) {
+    for note in notes {
+        to_stderr_as_json(&Noted { note });
+    }
 }
 
 /// Prints the outcome of a command line that clap refused, or that asked for help.
@@ -567,7 +557,7 @@ pub(crate) fn answer_of_clap(error: &clap::Error, json: bool) -> ExitCode {
             Err(error) => ExitCode::from(Failure::from_output(error).exit_code()),
         },
         _ if json => {
-            report(&Failure::of_clap(error, "see treering --help"), true, &[]);
+            report(&Failure::of_clap(error, "see treering --help"), true, Vec::new());
             ExitCode::from(USAGE)
         }
         _ => {
@@ -593,7 +583,8 @@ pub(crate) fn report_bugs_in_one_line() {
             .unwrap_or_default();
         let text = format!("this is a bug in treering, please report it: {what}{place}");
         if wants_json(std::env::args_os().skip(1)) {
-            to_stderr(&json!({ "error": { "code": "internal", "message": text, "hint": null } }).to_string());
+            let bug = Failure::from(Error::internal(text));
+            report(&bug, true, Vec::new());
         } else {
             to_stderr(&printable(&text).replace('\n', " "));
         }
@@ -643,6 +634,11 @@ fn terminal_width() -> Option<usize> {
         .or(from_terminal)
         .filter(|columns| *columns > 0)
         .map(|columns: usize| columns.max(WIDTH_LEAST))
+}
+
+fn to_stderr_as_json(document: &impl Serialize) {
+    // The documents of this file have text and lists only, which JSON can hold.
+    to_stderr(&serde_json::to_string(document).unwrap_or_default());
 }
 
 fn to_stderr(text: &str) {

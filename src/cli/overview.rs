@@ -8,43 +8,9 @@ use clap::Command;
 use super::human::wrapped;
 use super::verb::{Entry, Groups};
 
-/// The options of every verb, and their meaning.
-const OPTIONS: [(&str, &str); 8] = [
-    (
-        "--store DIR",
-        "the store [else TREERING_STORE, the nearest .treering/ above, the XDG data folder]",
-    ),
-    ("--json", "one JSON document, or one per line for streams"),
-    (
-        "--agent",
-        "for a language model: few tokens, tabs between columns",
-    ),
-    (
-        "--at REV",
-        "read the past: @-3, snap:0, a snapshot's name, seq:7, a digest, a time",
-    ),
-    (
-        "--degraded",
-        "read a damaged store at the newest state before the damage",
-    ),
-    (
-        "--actor A  --session S",
-        "the writer; each lane has its own undo and snap:N",
-    ),
-    (
-        "--source SRC  --trust untrusted  --wait 30s  -m REASON",
-        "when writing",
-    ),
-    (
-        "--settings FILE",
-        "for an agent's verbs [else TREERING_SETTINGS]; TREERING_DISABLE=1: none",
-    ),
-];
-
-const START: [&str; 2] = [
-    "treering tour, or treering snapshot, treering log, treering rollback snap:0",
-    "treering remember 'the build needs Rust 1.95', then treering recall what does the build need",
-];
+/// The options of every verb with their meaning, and the first commands: a tab separates an option from its meaning.
+const OPTIONS: &str = include_str!("options.txt");
+const START: &str = include_str!("start.txt");
 
 /// The smallest width for two verbs side by side.
 const TWO_COLUMNS: usize = 92;
@@ -85,7 +51,7 @@ pub(crate) fn overview(verbs: Groups, width: usize) -> String {
         2,
         width,
     ));
-    for (option, about) in OPTIONS {
+    for (option, about) in OPTIONS.lines().filter_map(|line| line.split_once('\t')) {
         let line = format!(
             "  {option:<15}{}{about}",
             if option.len() < 15 { "" } else { "  " }
@@ -93,7 +59,7 @@ pub(crate) fn overview(verbs: Groups, width: usize) -> String {
         lines.extend(hanging(&line, 17, width));
     }
     lines.extend(["", "Start here:"].map(String::from));
-    for line in START {
+    for line in START.lines() {
         lines.extend(hanging(&format!("  {line}"), 4, width));
     }
     lines.join("\n") + "\n"

@@ -39,27 +39,16 @@ impl Verb for Doctor {
         let path = context.store()?;
         let problems = Memory::examine_store(&path, &context.reading_options())
             .map_err(|error| not_opened(error, &path))?;
-        let mut diagnoses = problems.into_iter().map(|problem| diagnosis(problem, &path));
-        let problems: Vec<Diagnosis> = diagnoses.by_ref().collect();
-        let is_damage = |problem: &Diagnosis| problem.severity == ProblemSeverity::Damage;
-        let examined = Examined {
-            ok: !problems.iter().any(is_damage),
-            problems,
+        let is_damage = |problem: &Problem| problem.severity == ProblemSeverity::Damage;
+        let ok = !problems.iter().any(is_damage);
+        let diagnosis = |problem| Diagnosis {
+            command: command(&problem, &path),
+            problem,
         };
+        let problems = problems.into_iter().map(diagnosis).collect();
+        let examined = Examined { ok, problems };
         context.answer(&examined)?;
         Ok(if examined.ok { DONE } else { DAMAGED })
-    }
-}
-
-fn diagnosis(problem: Problem, path: &Path) -> Diagnosis {
-    Diagnosis {
-        severity: problem.severity,
-        code: problem.code,
-        file: problem.file.clone(),
-        offset: problem.offset,
-        what: problem.what.clone(),
-        command: command(&problem, path),
-        problem,
     }
 }
 
@@ -67,7 +56,7 @@ impl Answer for Examined {
     fn show(&self, context: &mut Context) -> Result<(), Failure> {
         let store = context.store()?;
         let output = &mut context.output;
-        for (number, problem) in self.problems.iter().enumerate() {
+        for (number, Diagnosis { problem, command }) in self.problems.iter().enumerate() {
             let meaning = match problem.severity {
                 ProblemSeverity::Damage => Meaning::Bad,
                 _ => Meaning::Changed,
@@ -75,13 +64,13 @@ impl Answer for Examined {
             let place = place(problem.file.as_deref(), problem.offset);
             let text = format!("{place}: {}", one_line(&problem.what));
             output.labelled(meaning, problem.severity.name(), &text)?;
-            if problem.problem.remedy == Remedy::Backup {
+            if problem.remedy == Remedy::Backup {
                 output.line(format_args!("repair it with: {NOTHING_LEFT}"))?;
             }
             // A command that fixes several consecutive problems is printed once, after the last of them.
             let next = self.problems.get(number + 1);
             let next = next.and_then(|next| next.command.as_ref());
-            if let Some(command) = problem.command.as_ref().filter(|command| next != Some(command)) {
+            if let Some(command) = command.as_ref().filter(|command| next != Some(command)) {
                 output.line(format_args!("repair it with: {command}"))?;
             }
         }

@@ -77,11 +77,11 @@ impl Verb for Find {
         let memory = context.open_to_read()?;
         if self.history {
             let found = search_log(&memory, &wanted)?;
-            context.rows(found.into_iter().take(most).map(Ok))?;
+            context.rows(found.into_iter().take(most).map(Ok), columns_of_record_holder)?;
         } else {
             let view = context.view(&memory)?;
             let found = search_state(context, &view, &wanted);
-            context.rows(found.take(most))?;
+            context.rows(found.take(most), columns_of_holder)?;
         }
         Ok(DONE)
     }
@@ -266,32 +266,27 @@ fn excerpt(text: &str, wanted: &str) -> Option<String> {
     Some(format!("{start}{}", cut(&one_line(&rest), most)))
 }
 
-impl Row for Holder {
-    const COLUMNS: &'static [&'static str] = &["id", "kind", "where", "found"];
-
-    fn cells(&self, _: &Context) -> Vec<Cell> {
-        vec![
-            coloured(Meaning::Name, &self.id),
-            plain(&self.kind),
-            plain(&self.r#where),
-            plain(&self.found),
-        ]
-    }
+fn columns_of_holder(row: &Holder, _: &Context) -> Columns {
+    vec![
+        ("id", coloured(Meaning::Name, &row.id)),
+        ("kind", plain(&row.kind)),
+        ("where", plain(&row.r#where)),
+        ("found", plain(&row.found)),
+    ]
 }
 
-impl Row for RecordHolder {
-    const COLUMNS: &'static [&'static str] = &["is a", "digest", "of", "where", "found"];
-
-    fn cells(&self, _: &Context) -> Vec<Cell> {
-        let digest = self.digest.as_deref().unwrap_or_default();
-        vec![
-            plain(self.is_a),
+fn columns_of_record_holder(row: &RecordHolder, _: &Context) -> Columns {
+    let digest = row.digest.as_deref().unwrap_or_default();
+    vec![
+        ("is a", plain(row.is_a)),
+        (
+            "digest",
             coloured(Meaning::Name, digest.get(..12).unwrap_or_default()),
-            plain(&self.of),
-            plain(&self.r#where),
-            plain(&self.found),
-        ]
-    }
+        ),
+        ("of", plain(&row.of)),
+        ("where", plain(&row.r#where)),
+        ("found", plain(&row.found)),
+    ]
 }
 
 #[cfg(test)]

@@ -33,11 +33,6 @@ pub(crate) struct History {
     limit: Option<usize>,
 }
 
-/// A change, with the columns of `--long`.
-#[derive(Serialize, JsonSchema)]
-#[serde(transparent)]
-struct Long(HistoryLine);
-
 impl Verb for History {
     const NAME: &'static str = "history";
     const ANSWERS: &'static [Form] = &[form::<HistoryLine>("a line each")];
@@ -55,50 +50,34 @@ impl Verb for History {
         }
         let entries = entries.take(self.limit.unwrap_or(usize::MAX));
         let lines = entries.map(|entry| HistoryLine::of(&memory, entry?));
-        if self.long {
-            context.rows(lines.map(|line| line.map(Long)))?;
-        } else {
-            context.rows(lines)?;
-        }
-        Ok(DONE)
-    }
-}
-
-impl Row for HistoryLine {
-    const COLUMNS: &'static [&'static str] = &["seq", "version", "op", "lane", "when"];
-
-    fn cells(&self, context: &Context) -> Vec<Cell> {
-        let [op, lane] = human::made_by(&self.entry);
-        let version = match self.digest {
-            Some(digest) if self.erased || self.lost => {
-                let why = if self.lost { "lost" } else { "erased" };
-                coloured(Meaning::Bad, format!("{} ({why})", short(digest.as_bytes())))
+        context.rows(lines, |line, context| {
+            let mut columns = columns(line, context);
+            if self.long {
+                let text = |text: &Option<String>| plain(text.as_deref().unwrap_or_default());
+                columns.push(("trust", plain(line.trust.map(Origin::name).unwrap_or_default())));
+                columns.push(("source", minor(text(&line.source))));
+                columns.push(("reason", text(&line.reason)));
             }
-            Some(digest) => coloured(Meaning::Name, short(digest.as_bytes())),
-            None => coloured(Meaning::Bad, "removed"),
-        };
-        vec![
-            human::made_at(&self.entry),
-            version,
-            plain(op),
-            plain(lane),
-            context.when(self.time),
-        ]
+            columns
+        })
     }
 }
 
-impl Row for Long {
-    const COLUMNS: &'static [&'static str] = &[
-        "seq", "version", "op", "lane", "when", "trust", "source", "reason",
-    ];
-
-    fn cells(&self, context: &Context) -> Vec<Cell> {
-        let Self(line) = self;
-        let text = |text: &Option<String>| plain(text.as_deref().unwrap_or_default());
-        let mut cells = line.cells(context);
-        cells.push(plain(line.trust.map(Origin::name).unwrap_or_default()));
-        cells.push(minor(text(&line.source)));
-        cells.push(text(&line.reason));
-        cells
-    }
+fn columns(row: &HistoryLine, context: &Context) -> Columns {
+    let [op, lane] = human::made_by(&row.entry);
+    let version = match row.digest {
+        Some(digest) if row.erased || row.lost => {
+            let why = if row.lost { "lost" } else { "erased" };
+            coloured(Meaning::Bad, format!("{} ({why})", short(digest.as_bytes())))
+        }
+        Some(digest) => coloured(Meaning::Name, short(digest.as_bytes())),
+        None => coloured(Meaning::Bad, "removed"),
+    };
+    vec![
+        ("seq", human::made_at(&row.entry)),
+        ("version", version),
+        ("op", plain(op)),
+        ("lane", plain(lane)),
+        ("when", context.when(row.time)),
+    ]
 }

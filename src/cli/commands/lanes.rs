@@ -68,20 +68,16 @@ impl Verb for Lanes {
             }
         }
         lanes.truncate(self.limit.unwrap_or(usize::MAX));
-        context.rows(lanes.into_iter().map(Ok))
+        context.rows(lanes.into_iter().map(Ok), columns)
     }
 }
 
-impl Row for Lane {
-    const COLUMNS: &'static [&'static str] = &["lane", "commits", "seq", "head", "last"];
-
-    fn cells(&self, context: &Context) -> Vec<Cell> {
-        vec![
-            coloured(Meaning::Name, &self.lane),
-            number(self.commits),
-            number(self.seq),
-            plain(context.short(self.head.as_bytes())),
-            context.when(self.last),
-        ]
-    }
+fn columns(row: &Lane, context: &Context) -> Columns {
+    vec![
+        ("lane", coloured(Meaning::Name, &row.lane)),
+        ("commits", number(row.commits)),
+        ("seq", number(row.seq)),
+        ("head", plain(context.short(row.head.as_bytes()))),
+        ("last", context.when(row.last)),
+    ]
 }

@@ -73,7 +73,7 @@ impl Verb for Lineage {
                 Err(error) => Some(Err(error)),
             });
         let mut relatives = up.chain(down);
-        context.rows(relatives.by_ref().take(self.limit))?;
+        context.rows(relatives.by_ref().take(self.limit), columns)?;
         if relatives.next().transpose()?.is_some() {
             let note = format!("the first {} versions: --limit shows others", self.limit);
             context.output.note("more", note);
@@ -158,18 +158,17 @@ impl Relative {
     }
 }
 
-impl Row for Relative {
-    const COLUMNS: &'static [&'static str] = &["relation", "id", "version", "origin", "in this state"];
-
-    fn cells(&self, _: &Context) -> Vec<Cell> {
-        vec![
-            plain(&self.relation),
-            self.id
+fn columns(row: &Relative, _: &Context) -> Columns {
+    vec![
+        ("relation", plain(&row.relation)),
+        (
+            "id",
+            row.id
                 .as_ref()
                 .map_or_else(|| plain("(not kept)"), |id| coloured(Meaning::Name, id)),
-            coloured(Meaning::Name, short(self.version.as_bytes())),
-            plain(self.origin.map(Origin::name).unwrap_or_default()),
-            plain(self.in_this_state),
-        ]
-    }
+        ),
+        ("version", coloured(Meaning::Name, short(row.version.as_bytes()))),
+        ("origin", plain(row.origin.map(Origin::name).unwrap_or_default())),
+        ("in this state", plain(row.in_this_state)),
+    ]
 }

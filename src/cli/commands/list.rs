@@ -82,9 +82,9 @@ impl Verb for List {
         });
         let shown = if self.recent {
             let newest = newest(rows, self.limit.unwrap_or(RECENT))?;
-            context.write_rows(newest.into_values().map(|listed| Ok(Recent(listed))))?
+            context.write_rows(newest.into_values().map(Ok), recent_columns)?
         } else {
-            context.write_rows(rows.take(self.limit.unwrap_or(usize::MAX)))?
+            context.write_rows(rows.take(self.limit.unwrap_or(usize::MAX)), columns)?
         };
         if matches.erased() > 0 {
             let count = counted(matches.erased(), "object");
@@ -121,38 +121,26 @@ impl List {
     }
 }
 
-impl Row for Listed {
-    const COLUMNS: &'static [&'static str] = &["id", "kind", "scope", "gist"];
-
-    fn cells(&self, _: &Context) -> Vec<Cell> {
-        vec![
-            coloured(Meaning::Name, &self.id),
-            plain(&self.kind),
-            plain(&self.scope),
-            coloured(Meaning::Quiet, gist(&self.object)),
-        ]
-    }
+fn columns(row: &Listed, _: &Context) -> Columns {
+    vec![
+        ("id", coloured(Meaning::Name, &row.id)),
+        ("kind", plain(&row.kind)),
+        ("scope", plain(&row.scope)),
+        ("gist", coloured(Meaning::Quiet, gist(&row.object))),
+    ]
 }
 
-/// An object, with the columns of `--recent`.
-#[derive(Serialize, JsonSchema)]
-#[serde(transparent)]
-struct Recent(Listed);
-
-impl Row for Recent {
-    const COLUMNS: &'static [&'static str] = &["updated", "id", "kind", "gist"];
-
-    fn cells(&self, context: &Context) -> Vec<Cell> {
-        let Self(listed) = self;
-        vec![
-            listed
-                .updated
-                .map_or_else(|| plain(""), |updated| context.when(updated)),
-            coloured(Meaning::Name, &listed.id),
-            plain(&listed.kind),
-            coloured(Meaning::Quiet, gist(&listed.object)),
-        ]
-    }
+/// The columns of `--recent`.
+fn recent_columns(row: &Listed, context: &Context) -> Columns {
+    let updated = row
+        .updated
+        .map_or_else(|| plain(""), |updated| context.when(updated));
+    vec![
+        ("updated", updated),
+        ("id", coloured(Meaning::Name, &row.id)),
+        ("kind", plain(&row.kind)),
+        ("gist", coloured(Meaning::Quiet, gist(&row.object))),
+    ]
 }
 
 /// Objects by the time of their change, newest first, then by id.

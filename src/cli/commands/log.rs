@@ -86,7 +86,20 @@ impl Verb for Log {
             };
             Some(info.and_then(|info| graph.line(&memory, &info, to)))
         });
-        context.rows(lines)
+        let mut table = Table::default();
+        for line in lines {
+            let line = line?;
+            if !context.output.json(&line)? {
+                let commit = columns(&line, context);
+                let thinned = thinned_columns(&commit, line.shown.thinned_below);
+                table.row(&mut context.output, commit)?;
+                if line.shown.thinned_below > 0 {
+                    table.row(&mut context.output, thinned)?;
+                }
+            }
+        }
+        table.finish(&mut context.output)?;
+        Ok(DONE)
     }
 }
 
@@ -126,45 +139,42 @@ impl Graph {
     }
 }
 
-impl Row for LogLine {
-    const COLUMNS: &'static [&'static str] = &[
-        "",
-        "seq",
-        "commit",
-        "op",
-        "+",
-        "~",
-        "-",
-        "lane",
-        "when",
-        "snapshots",
-        "reason",
-    ];
+fn columns(row: &LogLine, context: &Context) -> Columns {
+    vec![
+        ("", drawing(&row.shown.graph)),
+        ("seq", number(row.seq)),
+        (
+            "commit",
+            minor(coloured(Meaning::Name, context.short(row.commit.as_bytes()))),
+        ),
+        ("op", plain(&row.shown.op)),
+        (
+            "+",
+            minor(coloured(Meaning::Good, format!("+{}", row.counts.added))),
+        ),
+        (
+            "~",
+            minor(coloured(Meaning::Changed, format!("~{}", row.counts.changed))),
+        ),
+        (
+            "-",
+            minor(coloured(Meaning::Bad, format!("-{}", row.counts.removed))),
+        ),
+        ("lane", minor(plain(&row.shown.lane))),
+        ("when", context.when(row.time)),
+        ("snapshots", coloured(Meaning::Name, &row.shown.snapshots)),
+        ("reason", plain(row.shown.reason.as_deref().unwrap_or_default())),
+    ]
+}
 
-    fn cells(&self, context: &Context) -> Vec<Cell> {
-        vec![
-            drawing(&self.shown.graph),
-            number(self.seq),
-            minor(coloured(Meaning::Name, context.short(self.commit.as_bytes()))),
-            plain(&self.shown.op),
-            minor(coloured(Meaning::Good, format!("+{}", self.counts.added))),
-            minor(coloured(Meaning::Changed, format!("~{}", self.counts.changed))),
-            minor(coloured(Meaning::Bad, format!("-{}", self.counts.removed))),
-            minor(plain(&self.shown.lane)),
-            context.when(self.time),
-            coloured(Meaning::Name, &self.shown.snapshots),
-            plain(self.shown.reason.as_deref().unwrap_or_default()),
-        ]
-    }
-
-    /// A row for thinned commits.
-    fn cells_below(&self) -> Option<Vec<Cell>> {
-        let thinned = self.shown.thinned_below;
-        let mut cells: Vec<_> = Self::COLUMNS.iter().map(|_| minor(plain(""))).collect();
-        cells[0] = drawing(":");
-        cells[3] = coloured(Meaning::Quiet, format!("... {thinned} thinned ..."));
-        (thinned > 0).then_some(cells)
-    }
+/// The row of thinned commits, below the row of a commit.
+fn thinned_columns(above: &Columns, thinned: u64) -> Columns {
+    let cell = |name: &'static str| match name {
+        "" => drawing(":"),
+        "op" => coloured(Meaning::Quiet, format!("... {thinned} thinned ...")),
+        _ => minor(plain("")),
+    };
+    above.iter().map(|(name, _)| (*name, cell(name))).collect()
 }
 
 /// Returns the seq of the commit that a rollback, undo or redo refers to.
@@ -237,23 +247,19 @@ fn references(context: &mut Context, memory: &Memory, wanted: &Wanted, limit: Op
         .filter(|info| !of_the_past || info.time <= until)
         .filter(|info| wanted.has(info.actor.as_deref(), info.session.as_deref(), info.time));
     let found = found.take(limit.unwrap_or(usize::MAX));
-    context.rows(found.map(|info| Ok(Reference(info))))
+    context.rows(found.map(|info| Ok(Reference(info))), columns_of_reference)
 }
 
-impl Row for Reference {
-    const COLUMNS: &'static [&'static str] = &["reference", "commit", "made", "reason"];
-
-    fn cells(&self, context: &Context) -> Vec<Cell> {
-        let Self(info) = self;
-        let commit = match info.commit {
-            Some(commit) => context.short(commit.as_bytes()),
-            None => "deleted".to_owned(),
-        };
-        vec![
-            coloured(Meaning::Name, &info.name),
-            plain(commit),
-            context.when(info.time),
-            plain(info.reason.as_deref().unwrap_or_default()),
-        ]
-    }
+fn columns_of_reference(row: &Reference, context: &Context) -> Columns {
+    let Reference(info) = row;
+    let commit = match info.commit {
+        Some(commit) => context.short(commit.as_bytes()),
+        None => "deleted".to_owned(),
+    };
+    vec![
+        ("reference", coloured(Meaning::Name, &info.name)),
+        ("commit", plain(commit)),
+        ("made", context.when(info.time)),
+        ("reason", plain(info.reason.as_deref().unwrap_or_default())),
+    ]
 }

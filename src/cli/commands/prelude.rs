@@ -9,14 +9,12 @@ pub(super) use clap::{Args, Subcommand, ValueEnum};
 pub(super) use schemars::JsonSchema;
 pub(super) use serde::Serialize;
 
-pub(super) use crate::cli::answer::{Answer, Row};
+pub(super) use crate::cli::answer::Answer;
 pub(super) use crate::cli::args;
 pub(super) use crate::cli::context::{Context, shown};
 pub(super) use crate::cli::errors::{DAMAGED, DONE, Done, Failure, NO};
-#[cfg(feature = "agent")]
-pub(super) use crate::cli::human::Table;
 pub(super) use crate::cli::human::{
-    self, Cell, bytes, coloured, counted, cut, gist, minor, number, one_line, plain, right, short,
+    self, Columns, Table, bytes, coloured, counted, cut, gist, minor, number, one_line, plain, right, short,
 };
 pub(super) use crate::cli::output::Meaning;
 pub(super) use crate::cli::time;

@@ -40,71 +40,77 @@ impl Verb for Salvage {
     fn run(self, context: &mut Context) -> Done {
         let report = Memory::salvage_store(&self.from, &self.to, &context.engine_options())
             .map_err(|error| not_opened(error, &self.from))?;
-        let salvaged = Salvaged::of(report, shown(&self.to));
+        let salvaged = Salvaged {
+            report,
+            store: shown(&self.to),
+        };
         context.answer(&salvaged)?;
-        Ok(if salvaged.is_whole { DONE } else { DAMAGED })
+        Ok(if salvaged.report.is_whole() { DONE } else { DAMAGED })
     }
 }
 
 impl Answer for Salvaged {
     fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let output = &mut context.output;
+        let (report, output) = (&self.report, &mut context.output);
         output.line(format_args!(
             "saved {}, {}, {} into {}",
-            counted(self.objects, "object"),
-            counted(self.versions, "version"),
-            counted(self.commits, "commit"),
+            counted(report.objects, "object"),
+            counted(report.versions, "version"),
+            counted(report.commits, "commit"),
             self.store,
         ))?;
-        for found in &self.lost {
+        for found in &report.lost {
             show_finding(output, Meaning::Bad, "lost", found)?;
         }
-        for found in &self.unsure {
+        for found in &report.unsure {
             show_finding(output, Meaning::Changed, "unsure", found)?;
         }
         let lost = output.paint(Meaning::Bad, "lost");
-        if self.lost_commits > 0 {
+        if report.lost_commits > 0 {
             output.line(format_args!(
                 "{lost}  {}: their changes may be missing",
-                counted(self.lost_commits, "commit")
+                counted(report.lost_commits, "commit")
             ))?;
         }
-        if self.lost_records > 0 {
+        if report.lost_records > 0 {
             output.line(format_args!(
                 "{lost}  {} of earlier states, contents and reasons among them",
-                counted(self.lost_records, "record")
+                counted(report.lost_records, "record")
             ))?;
         }
         let older = output.paint(Meaning::Changed, "older");
-        for id in &self.older_ids {
+        for id in &report.older_ids {
             output.line(format_args!(
                 "{older}  object {}: its newest version is lost, so it has an earlier one",
                 one_line(id)
             ))?;
         }
-        let known = self.lost_ids.iter().map(|id| format!("object {}", one_line(id)));
-        let nameless = self
+        let known = report
+            .lost_ids
+            .iter()
+            .map(|id| format!("object {}", one_line(id)));
+        let nameless = report
             .lost_keys
             .iter()
             .map(|key| format!("an object whose id is lost, key path {key}"));
-        let contents = self
+        let contents = report
             .lost_contents
             .iter()
             .map(|id| format!("the content of object {}", one_line(id)));
         for object in known.chain(nameless).chain(contents).take(LOST_SHOWN) {
             output.line(format_args!("{lost}  {object}"))?;
         }
-        let all = self.lost_ids.len() + self.lost_keys.len() + self.lost_contents.len();
+        let all = report.lost_ids.len() + report.lost_keys.len() + report.lost_contents.len();
         let more = all.saturating_sub(LOST_SHOWN);
         if more > 0 {
             let objects = counted(more as u64, "more object");
             output.line(format_args!("{lost}  {objects}: --json names all"))?;
         }
-        for name in &self.lost_references {
+        for name in &report.lost_references {
             output.line(format_args!("{lost}  {}", one_line(name)))?;
         }
-        if self.is_whole {
-            output.line(if self.unsure.is_empty() {
+        if report.is_whole() {
+            output.line(if report.unsure.is_empty() {
                 "nothing is lost"
             } else {
                 "nothing else is lost"

@@ -30,21 +30,17 @@ impl Verb for Snapshots {
         let newest = context.view(&memory)?.commit().commit.seq;
         let found = memory.snapshots()?.into_iter().filter(|info| info.seq <= newest);
         let found = found.take(self.limit.unwrap_or(usize::MAX));
-        context.rows(found.map(|info| Ok(SnapshotLine::from(info))))
+        context.rows(found.map(|info| Ok(SnapshotLine::from(info))), columns)
     }
 }
 
-impl Row for SnapshotLine {
-    const COLUMNS: &'static [&'static str] = &["snapshot", "lane", "seq", "root", "taken", "reason"];
-
-    fn cells(&self, context: &Context) -> Vec<Cell> {
-        vec![
-            coloured(Meaning::Name, self.revision()),
-            plain(self.lane.as_deref().unwrap_or_default()),
-            number(self.seq),
-            plain(short(self.root.as_bytes())),
-            context.when(self.time),
-            plain(self.reason.as_deref().unwrap_or_default()),
-        ]
-    }
+fn columns(row: &SnapshotLine, context: &Context) -> Columns {
+    vec![
+        ("snapshot", coloured(Meaning::Name, row.revision())),
+        ("lane", plain(row.lane.as_deref().unwrap_or_default())),
+        ("seq", number(row.seq)),
+        ("root", plain(short(row.root.as_bytes()))),
+        ("taken", context.when(row.time)),
+        ("reason", plain(row.reason.as_deref().unwrap_or_default())),
+    ]
 }

@@ -46,20 +46,19 @@ pub(super) fn tally(context: &mut Context, memory: &Memory, by: &str) -> Done {
         })
         .collect();
     tallies.sort_by_key(|tally| std::cmp::Reverse(tally.objects));
-    context.rows(tallies.into_iter().map(Ok))
+    context.rows(tallies.into_iter().map(Ok), columns)
 }
 
-impl Row for Tally {
-    const COLUMNS: &'static [&'static str] = &["value", "objects", "bytes", "share"];
-
-    fn cells(&self, _: &Context) -> Vec<Cell> {
-        vec![
-            self.value
+fn columns(row: &Tally, _: &Context) -> Columns {
+    vec![
+        (
+            "value",
+            row.value
                 .as_ref()
                 .map_or_else(|| plain("(none)"), |value| coloured(Meaning::Name, value)),
-            number(self.objects),
-            right(bytes(self.bytes)),
-            plain(format!("{:.1} %", self.share)),
-        ]
-    }
+        ),
+        ("objects", number(row.objects)),
+        ("bytes", right(bytes(row.bytes))),
+        ("share", plain(format!("{:.1} %", row.share))),
+    ]
 }

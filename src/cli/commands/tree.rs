@@ -52,15 +52,13 @@ impl Verb for Tree {
     fn run(self, context: &mut Context) -> Done {
         let memory = context.open_to_read()?;
         let view = context.view(&memory)?;
-        let mut walk = Walk {
-            waiting: self.tops(&view)?,
-            depth: self.depth,
-            limit: self.limit,
-            memory,
-            view,
-        };
-        context.rows(walk.by_ref().take(self.limit))?;
-        if !walk.waiting.is_empty() {
+        let mut waiting = self.tops(&view)?;
+        let nodes = std::iter::from_fn(|| {
+            let (id, depth) = waiting.pop()?;
+            Some(self.node(&memory, &view, &mut waiting, &id, depth))
+        });
+        context.rows(nodes.take(self.limit), columns)?;
+        if !waiting.is_empty() {
             let note = format!(
                 "the first {} objects: --limit and --depth show others",
                 self.limit
@@ -72,13 +70,38 @@ impl Verb for Tree {
 }
 
 impl Tree {
-    /// Returns the objects at the top, in reverse order.
+    /// Returns the objects at the top, as a stack of ids with their levels; the next id is the last element.
     fn tops(&self, view: &View) -> Result<Vec<(Id, u64)>> {
         let tops = match &self.id {
             Some(id) => vec![Id::new(id)?],
             None => without_parent(view, self.limit)?,
         };
         Ok(tops.into_iter().rev().map(|id| (id, 0)).collect())
+    }
+
+    /// Returns an object, and puts its children on the stack.
+    fn node(
+        &self,
+        memory: &Memory,
+        view: &View,
+        waiting: &mut Vec<(Id, u64)>,
+        id: &Id,
+        depth: u64,
+    ) -> Result<Node> {
+        let missing = || no_object(memory, id, view, None);
+        let object = view.get(id)?.ok_or_else(missing)?;
+        if depth < self.depth {
+            let below = view.children(id, Some(self.limit))?;
+            waiting.extend(below.into_iter().rev().map(|child| (child, depth + 1)));
+        }
+        Ok(Node {
+            id: id.to_string(),
+            depth,
+            parent: object.parent().map(str::to_owned),
+            kind: object.kind().to_owned(),
+            children: view.child_count(id)?,
+            gist: gist(&object),
+        })
     }
 }
 
@@ -97,56 +120,16 @@ fn without_parent(view: &View, limit: usize) -> Result<Vec<Id>> {
     Ok(found.into_sorted_vec())
 }
 
-/// A walk from the top that visits parents before their children.
-struct Walk {
-    memory: Memory,
-    view: View,
-    /// The stack of ids to visit, with their levels; the next id is the last element.
-    waiting: Vec<(Id, u64)>,
-    depth: u64,
-    limit: usize,
-}
-
-impl Iterator for Walk {
-    type Item = Result<Node>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let (id, level) = self.waiting.pop()?;
-        Some(self.node(&id, level))
-    }
-}
-
-impl Walk {
-    fn node(&mut self, id: &Id, depth: u64) -> Result<Node> {
-        let missing = || no_object(&self.memory, id, &self.view, None);
-        let object = self.view.get(id)?.ok_or_else(missing)?;
-        if depth < self.depth {
-            let below = self.view.children(id, Some(self.limit))?;
-            self.waiting
-                .extend(below.into_iter().rev().map(|child| (child, depth + 1)));
-        }
-        Ok(Node {
-            id: id.to_string(),
-            depth,
-            parent: object.parent().map(str::to_owned),
-            kind: object.kind().to_owned(),
-            children: self.view.child_count(id)?,
-            gist: gist(&object),
-        })
-    }
-}
-
-impl Row for Node {
-    const COLUMNS: &'static [&'static str] = &["object", "kind", "children", "gist"];
-
-    fn cells(&self, _: &Context) -> Vec<Cell> {
-        let indent = "  ".repeat(self.depth.min(INDENT_MAX) as usize);
-        let children = Some(self.children).filter(|children| *children > 0);
-        vec![
-            coloured(Meaning::Name, format!("{indent}{}", one_line(&self.id))),
-            plain(&self.kind),
-            children.map_or_else(|| plain(""), number),
-            coloured(Meaning::Quiet, &self.gist),
-        ]
-    }
+fn columns(row: &Node, _: &Context) -> Columns {
+    let indent = "  ".repeat(row.depth.min(INDENT_MAX) as usize);
+    let children = Some(row.children).filter(|children| *children > 0);
+    vec![
+        (
+            "object",
+            coloured(Meaning::Name, format!("{indent}{}", one_line(&row.id))),
+        ),
+        ("kind", plain(&row.kind)),
+        ("children", children.map_or_else(|| plain(""), number)),
+        ("gist", coloured(Meaning::Quiet, &row.gist)),
+    ]
 }

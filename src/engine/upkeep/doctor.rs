@@ -88,6 +88,7 @@ pub enum Remedy {
 
 /// One problem of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct Problem {
     /// Its severity.
     pub severity: ProblemSeverity,
@@ -100,6 +101,7 @@ pub struct Problem {
     /// The problem and its meaning.
     pub what: String,
     /// The remedy.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub remedy: Remedy,
 }
 

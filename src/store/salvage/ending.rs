@@ -17,6 +17,7 @@ use super::guess::Left;
 /// The result of a salvage: saved and lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct SalvageReport {
     /// Commits that keep their digests.
     pub commits: u64,
@@ -29,6 +30,7 @@ pub struct SalvageReport {
     /// Possible losses.
     pub unsure: Vec<Finding>,
     /// Other findings, which lose nothing.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub derived: Vec<Finding>,
     /// Ids that left the state because their versions are lost.
     pub lost_ids: Vec<String>,
@@ -36,14 +38,14 @@ pub struct SalvageReport {
     pub lost_keys: Vec<KeyPath>,
     /// Ids whose newest version is lost; their newest whole version replaces it.
     pub older_ids: Vec<String>,
-    /// Lost commits, without thinned ones.
-    pub lost_commits: u64,
-    /// Snapshots and other references whose commit is lost.
-    pub lost_references: Vec<String>,
     /// Ids of the newest state that lost only their content.
     pub lost_contents: Vec<String>,
+    /// Lost commits, without thinned ones.
+    pub lost_commits: u64,
     /// Other lost records that kept commits or versions name: versions of past states, their contents, reasons.
     pub lost_records: u64,
+    /// Snapshots and other references whose commit is lost.
+    pub lost_references: Vec<String>,
     /// The root of the newest state.
     pub root: Option<Root>,
 }

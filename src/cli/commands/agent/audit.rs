@@ -67,32 +67,35 @@ impl Verb for Audit {
         };
         let lines = agent.audit(&view, request);
         let lines = lines.take(self.limit.unwrap_or(usize::MAX));
-        context.rows(lines.map(|line| line.map(AuditedCommit::from)))
+        context.rows(lines.map(|line| line.map(AuditedCommit::from)), columns)
     }
 }
 
-impl Row for AuditedCommit {
-    const COLUMNS: &'static [&'static str] = &[
-        "seq", "when", "op", "+", "~", "-", "who", "trust", "objects", "reason",
-    ];
-
-    fn cells(&self, context: &Context) -> Vec<Cell> {
-        let mut objects = self.ids[..self.ids.len().min(IDS_A_LINE)].join(", ");
-        let more = self.ids_total.saturating_sub(IDS_A_LINE as u64);
-        if more > 0 {
-            objects = format!("{objects} and {more} more");
-        }
-        vec![
-            number(self.seq),
-            context.when(self.time),
-            plain(&self.op),
-            minor(coloured(Meaning::Good, format!("+{}", self.counts.added))),
-            minor(coloured(Meaning::Changed, format!("~{}", self.counts.changed))),
-            minor(coloured(Meaning::Bad, format!("-{}", self.counts.removed))),
-            plain(&self.lane),
-            plain(self.trust.name()),
-            coloured(Meaning::Name, objects),
-            plain(self.reason.as_deref().unwrap_or_default()),
-        ]
+fn columns(row: &AuditedCommit, context: &Context) -> Columns {
+    let mut objects = row.ids[..row.ids.len().min(IDS_A_LINE)].join(", ");
+    let more = row.ids_total.saturating_sub(IDS_A_LINE as u64);
+    if more > 0 {
+        objects = format!("{objects} and {more} more");
     }
+    vec![
+        ("seq", number(row.seq)),
+        ("when", context.when(row.time)),
+        ("op", plain(&row.op)),
+        (
+            "+",
+            minor(coloured(Meaning::Good, format!("+{}", row.counts.added))),
+        ),
+        (
+            "~",
+            minor(coloured(Meaning::Changed, format!("~{}", row.counts.changed))),
+        ),
+        (
+            "-",
+            minor(coloured(Meaning::Bad, format!("-{}", row.counts.removed))),
+        ),
+        ("who", plain(&row.lane)),
+        ("trust", plain(row.trust.name())),
+        ("objects", coloured(Meaning::Name, objects)),
+        ("reason", plain(row.reason.as_deref().unwrap_or_default())),
+    ]
 }

@@ -66,16 +66,16 @@ impl Answer for DecayPass {
     /// A line about each item, and the command that reverses the pass.
     fn show(&self, context: &mut Context) -> Result<(), Failure> {
         let moves = &self.pass.moves;
-        let mut table = Table::new(&["id", "from", "to", "chars", "left"]);
+        let mut table = Table::default();
         for one in moves {
-            let cells = vec![
-                coloured(Meaning::Name, one.id.as_str()),
-                plain(one.from.name()),
-                plain(one.to.name()),
-                number(one.chars_before as u64),
-                number(one.chars_after as u64),
+            let columns = vec![
+                ("id", coloured(Meaning::Name, one.id.as_str())),
+                ("from", plain(one.from.name())),
+                ("to", plain(one.to.name())),
+                ("chars", number(one.chars_before as u64)),
+                ("left", number(one.chars_after as u64)),
             ];
-            table.row(&mut context.output, cells)?;
+            table.row(&mut context.output, columns)?;
         }
         table.end(&mut context.output)?;
         let count = counted(moves.len() as u64, "item");

@@ -173,7 +173,10 @@ impl Verb for Forgotten {
         let view = context.view(agent.memory())?;
         let reach = context.reach(&self.scopes)?;
         let list = agent.forgotten(&view, &reach, self.limit.unwrap_or(usize::MAX))?;
-        context.rows(list.into_iter().map(|one| Ok(ForgottenLine::from(one))))
+        context.rows(
+            list.into_iter().map(|one| Ok(ForgottenLine::from(one))),
+            columns_of_forgotten_line,
+        )
     }
 }
 
@@ -273,7 +276,7 @@ fn show_moved(
     items: &[ItemLine],
     outcome: &Outcome,
 ) -> Result<(), Failure> {
-    context.write_rows(items.iter().map(Ok))?;
+    context.write_rows(items.iter().map(Ok), |item, _| columns_of_item_line(item))?;
     let verb = if outcome.dry_run { would } else { did };
     let head = outcome.seq.map(|seq| context.state_line(seq, outcome.root));
     let head = head.map(|head| format!("; {head}")).unwrap_or_default();
@@ -281,32 +284,24 @@ fn show_moved(
     context.output.line(format_args!("{verb} {count}{head}"))
 }
 
-impl Row for ItemLine {
-    const COLUMNS: &'static [&'static str] = &["id", "kind", "scope", "text"];
-
-    fn cells(&self, _: &Context) -> Vec<Cell> {
-        vec![
-            coloured(Meaning::Name, &self.id),
-            plain(&self.kind),
-            plain(&self.scope),
-            plain(gist(&self.object)),
-        ]
-    }
+fn columns_of_item_line(row: &ItemLine) -> Columns {
+    vec![
+        ("id", coloured(Meaning::Name, &row.id)),
+        ("kind", plain(&row.kind)),
+        ("scope", plain(&row.scope)),
+        ("text", plain(gist(&row.object))),
+    ]
 }
 
-impl Row for ForgottenLine {
-    const COLUMNS: &'static [&'static str] = &["id", "by", "lane", "when", "why", "text"];
-
-    fn cells(&self, context: &Context) -> Vec<Cell> {
-        vec![
-            coloured(Meaning::Name, &self.item.id),
-            plain(&self.op),
-            plain(&self.lane),
-            context.when(self.time),
-            plain(self.reason.as_deref().unwrap_or_default()),
-            plain(gist(&self.item.object)),
-        ]
-    }
+fn columns_of_forgotten_line(row: &ForgottenLine, context: &Context) -> Columns {
+    vec![
+        ("id", coloured(Meaning::Name, &row.item.id)),
+        ("by", plain(&row.op)),
+        ("lane", plain(&row.lane)),
+        ("when", context.when(row.time)),
+        ("why", plain(row.reason.as_deref().unwrap_or_default())),
+        ("text", plain(gist(&row.item.object))),
+    ]
 }
 
 impl Answer for Expires {

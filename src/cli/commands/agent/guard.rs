@@ -332,26 +332,18 @@ impl Answer for StagedObject {
 
 fn list(context: &mut Context) -> Done {
     let agent = context.agent_to_read()?;
-    context.rows(
-        agent
-            .staged()
-            .into_iter()
-            .map(|staged| Ok(StagedLine::from(staged))),
-    )
+    let staged = agent.staged().into_iter();
+    context.rows(staged.map(|staged| Ok(StagedLine::from(staged))), columns)
 }
 
-impl Row for StagedLine {
-    const COLUMNS: &'static [&'static str] = &["staged", "when", "actor", "session", "reason"];
-
-    fn cells(&self, context: &Context) -> Vec<Cell> {
-        vec![
-            coloured(Meaning::Name, &self.name),
-            context.when(self.time),
-            plain(self.actor.as_deref().unwrap_or_default()),
-            plain(self.session.as_deref().unwrap_or_default()),
-            plain(self.reason.as_deref().unwrap_or_default()),
-        ]
-    }
+fn columns(row: &StagedLine, context: &Context) -> Columns {
+    vec![
+        ("staged", coloured(Meaning::Name, &row.name)),
+        ("when", context.when(row.time)),
+        ("actor", plain(row.actor.as_deref().unwrap_or_default())),
+        ("session", plain(row.session.as_deref().unwrap_or_default())),
+        ("reason", plain(row.reason.as_deref().unwrap_or_default())),
+    ]
 }
 
 fn recall(context: &mut Context, verb: GuardRecall) -> Done {

@@ -221,20 +221,19 @@ fn list(context: &mut Context, verb: &NoteList) -> Done {
     let scope = context.scope(verb.scope.as_deref())?;
     let session = verb.own.then(|| context.lane());
     let notes = agent.notes(&view, &scope, session.as_deref())?;
-    context.rows(notes.into_iter().map(|note| Ok(NoteLine::from(note))))
+    context.rows(
+        notes.into_iter().map(|note| Ok(NoteLine::from(note))),
+        columns_of_note_line,
+    )
 }
 
-impl Row for NoteLine {
-    const COLUMNS: &'static [&'static str] = &["id", "session", "trust", "text"];
-
-    fn cells(&self, _: &Context) -> Vec<Cell> {
-        vec![
-            coloured(Meaning::Name, &self.id),
-            plain(self.about.owner.as_deref().unwrap_or_default()),
-            plain(self.about.origin.name()),
-            plain(gist(&self.about.object)),
-        ]
-    }
+fn columns_of_note_line(row: &NoteLine, _: &Context) -> Columns {
+    vec![
+        ("id", coloured(Meaning::Name, &row.id)),
+        ("session", plain(row.about.owner.as_deref().unwrap_or_default())),
+        ("trust", plain(row.about.origin.name())),
+        ("text", plain(gist(&row.about.object))),
+    ]
 }
 
 fn delete(context: &mut Context, verb: &NoteDelete) -> Done {
@@ -265,20 +264,19 @@ fn search(context: &mut Context, verb: &NoteSearch) -> Done {
     let (agent, view) = open(context)?;
     let scope = context.scope(verb.scope.as_deref())?;
     let found = agent.search_notes(&view, &verb.query, &scope, &context.lane(), verb.limit)?;
-    context.rows(found.into_iter().map(|hit| Ok(NoteHit::from(hit))))
+    context.rows(
+        found.into_iter().map(|hit| Ok(NoteHit::from(hit))),
+        columns_of_note_hit,
+    )
 }
 
-impl Row for NoteHit {
-    const COLUMNS: &'static [&'static str] = &["score", "id", "trust", "text"];
-
-    fn cells(&self, _: &Context) -> Vec<Cell> {
-        vec![
-            plain(format!("{:.3}", self.score)),
-            coloured(Meaning::Name, &self.id),
-            plain(self.about.origin.name()),
-            plain(&self.snippet),
-        ]
-    }
+fn columns_of_note_hit(row: &NoteHit, _: &Context) -> Columns {
+    vec![
+        ("score", plain(format!("{:.3}", row.score))),
+        ("id", coloured(Meaning::Name, &row.id)),
+        ("trust", plain(row.about.origin.name())),
+        ("text", plain(&row.snippet)),
+    ]
 }
 
 fn open(context: &mut Context) -> Result<(Agent, View)> {

@@ -72,22 +72,18 @@ impl Verb for Quarantine {
             let text = format!("searched {}; --all-scopes searches all", scopes.join(", "));
             context.output.note("scopes", text);
         }
-        context.rows(all.into_iter().map(Ok))
+        context.rows(all.into_iter().map(Ok), columns)
     }
 }
 
-impl Row for Quarantined {
-    const COLUMNS: &'static [&'static str] = &["held back", "objects", "when", "reason", "text"];
-
-    fn cells(&self, context: &Context) -> Vec<Cell> {
-        vec![
-            coloured(Meaning::Name, &self.name),
-            number(self.ids_total as u64),
-            context.when(self.time),
-            plain(self.reason.as_deref().unwrap_or_default()),
-            plain(&self.preview),
-        ]
-    }
+fn columns(row: &Quarantined, context: &Context) -> Columns {
+    vec![
+        ("held back", coloured(Meaning::Name, &row.name)),
+        ("objects", number(row.ids_total as u64)),
+        ("when", context.when(row.time)),
+        ("reason", plain(row.reason.as_deref().unwrap_or_default())),
+        ("text", plain(&row.preview)),
+    ]
 }
 
 fn release(context: &mut Context, name: String, yes: bool) -> Done {

@@ -279,18 +279,18 @@ fn painted(output: &Output, recalled: &Recalled, hit: &RecallHit) -> String {
 
 /// Prints one row for each hit, for language models and pages.
 fn show_table(context: &mut Context, found: &Found) -> Result<(), Failure> {
-    let mut table = Table::new(&["id", "score", "time", "trust", "speaker", "text"]);
+    let mut table = Table::default();
     let style = context.output.style();
     for hit in &found.recalled.hits {
-        let cells = vec![
-            coloured(Meaning::Name, hit.id.as_str()),
-            right(format!("{:.2}", hit.score)),
-            plain(time::in_column(hit.time, found.now, style)),
-            plain(hit.trust.name()),
-            plain(hit.speaker.as_deref().unwrap_or("-")),
-            plain(hit.text.as_ref().unwrap_or(&hit.snippet)),
+        let columns = vec![
+            ("id", coloured(Meaning::Name, hit.id.as_str())),
+            ("score", right(format!("{:.2}", hit.score))),
+            ("time", plain(time::in_column(hit.time, found.now, style))),
+            ("trust", plain(hit.trust.name())),
+            ("speaker", plain(hit.speaker.as_deref().unwrap_or("-"))),
+            ("text", plain(hit.text.as_ref().unwrap_or(&hit.snippet))),
         ];
-        table.row(&mut context.output, cells)?;
+        table.row(&mut context.output, columns)?;
     }
     table.finish(&mut context.output)
 }

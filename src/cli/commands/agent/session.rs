@@ -564,19 +564,15 @@ fn list(context: &mut Context, verb: &SessionList) -> Done {
             updated,
         }))
     };
-    context.rows(sessions.filter_map(|object| line(object).transpose()))
+    context.rows(sessions.filter_map(|object| line(object).transpose()), columns)
 }
 
-impl Row for SessionLine {
-    const COLUMNS: &'static [&'static str] = &["session", "scope", "objects"];
-
-    fn cells(&self, _: &Context) -> Vec<Cell> {
-        vec![
-            coloured(Meaning::Name, &self.session),
-            plain(&self.scope),
-            plain(self.objects.to_string()),
-        ]
-    }
+fn columns(row: &SessionLine, _: &Context) -> Columns {
+    vec![
+        ("session", coloured(Meaning::Name, &row.session)),
+        ("scope", plain(&row.scope)),
+        ("objects", plain(row.objects.to_string())),
+    ]
 }
 
 /// Reads the next lines with their numbers, at most `size` of them. The error for a bad line names its number.

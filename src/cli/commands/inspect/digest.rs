@@ -41,7 +41,7 @@ impl Digest {
         let view = context.view(&memory)?;
         let found = memory.meanings(&self.digits, &view, MEANINGS_MAX)?;
         let is_cut = found.len() >= MEANINGS_MAX;
-        context.rows(found.iter().map(|meaning| Ok(DigestRow::of(meaning))))?;
+        context.rows(found.iter().map(|meaning| Ok(DigestRow::of(meaning))), columns)?;
         if is_cut {
             let note = format!("at most {MEANINGS_MAX} of each sort are listed: give more digits");
             context.output.note("more", note);
@@ -83,14 +83,13 @@ impl DigestRow {
     }
 }
 
-impl Row for DigestRow {
-    const COLUMNS: &'static [&'static str] = &["is a", "digest", "of"];
-
-    fn cells(&self, _: &Context) -> Vec<Cell> {
-        vec![
-            plain(self.is_a),
-            coloured(output::Meaning::Name, self.digest.get(..12).unwrap_or_default()),
-            plain(&self.of),
-        ]
-    }
+fn columns(row: &DigestRow, _: &Context) -> Columns {
+    vec![
+        ("is a", plain(row.is_a)),
+        (
+            "digest",
+            coloured(output::Meaning::Name, row.digest.get(..12).unwrap_or_default()),
+        ),
+        ("of", plain(&row.of)),
+    ]
 }

@@ -63,7 +63,7 @@ impl Files {
             file.last_batch = segment.last_batch;
         }
         add_checkpoints(context, &mut files)?;
-        context.rows(files.into_values().map(Ok))
+        context.rows(files.into_values().map(Ok), columns)
     }
 }
 
@@ -87,32 +87,26 @@ fn add_checkpoints(context: &Context, files: &mut BTreeMap<String, File>) -> Res
     Ok(())
 }
 
-impl Row for File {
-    const COLUMNS: &'static [&'static str] = &[
-        "file",
-        "bytes",
-        "state",
-        "sealed at",
-        "first batch",
-        "last batch",
-        "commits",
-    ];
-
-    fn cells(&self, _: &Context) -> Vec<Cell> {
-        let optional = |count: Option<u64>| count.map_or_else(|| plain(""), number);
-        let state = self.state.as_deref().unwrap_or_default();
-        vec![
-            coloured(Meaning::Name, &self.file),
-            self.bytes.map_or_else(
+fn columns(row: &File, _: &Context) -> Columns {
+    let optional = |count: Option<u64>| count.map_or_else(|| plain(""), number);
+    let state = row.state.as_deref().unwrap_or_default();
+    vec![
+        ("file", coloured(Meaning::Name, &row.file)),
+        (
+            "bytes",
+            row.bytes.map_or_else(
                 || coloured(Meaning::Bad, "missing"),
                 |bytes| right(human::bytes(bytes)),
             ),
-            self.meaning
+        ),
+        (
+            "state",
+            row.meaning
                 .map_or_else(|| plain(state), |meaning| coloured(meaning, state)),
-            optional(self.sealed_at),
-            optional(self.first_batch),
-            optional(self.last_batch),
-            optional(self.commits),
-        ]
-    }
+        ),
+        ("sealed at", optional(row.sealed_at)),
+        ("first batch", optional(row.first_batch)),
+        ("last batch", optional(row.last_batch)),
+        ("commits", optional(row.commits)),
+    ]
 }

@@ -68,7 +68,7 @@ impl Frames {
             Some(of) => holding(context, &inspection, of)?,
             None => self.found(context, inspection)?,
         };
-        let count = context.write_rows(rows.take(self.limit.unwrap_or(usize::MAX)))?;
+        let count = context.write_rows(rows.take(self.limit.unwrap_or(usize::MAX)), columns)?;
         match self.batch {
             Some(batch) if count == 0 => {
                 let error = Error::not_found(format!("no frame belongs to batch {batch}"));
@@ -181,23 +181,22 @@ impl FrameRow {
     }
 }
 
-impl Row for FrameRow {
-    const COLUMNS: &'static [&'static str] = &["frame", "kind", "batch", "body bytes", "says"];
-
-    fn cells(&self, _: &Context) -> Vec<Cell> {
-        let says = self.says.as_deref().unwrap_or_default();
-        vec![
-            coloured(Meaning::Name, &self.frame),
-            plain(self.kind),
-            self.batch.map_or_else(|| plain(""), number),
-            number(self.body_bytes),
-            if self.is_damaged {
+fn columns(row: &FrameRow, _: &Context) -> Columns {
+    let says = row.says.as_deref().unwrap_or_default();
+    vec![
+        ("frame", coloured(Meaning::Name, &row.frame)),
+        ("kind", plain(row.kind)),
+        ("batch", row.batch.map_or_else(|| plain(""), number)),
+        ("body bytes", number(row.body_bytes)),
+        (
+            "says",
+            if row.is_damaged {
                 coloured(Meaning::Bad, says)
             } else {
                 plain(says)
             },
-        ]
-    }
+        ),
+    ]
 }
 
 /// Describes a record in one line; `None` if its body does not decode.

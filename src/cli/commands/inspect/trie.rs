@@ -75,7 +75,7 @@ impl Trie {
         let view = context.view(&memory)?;
         if let Some(id) = &self.path {
             let (steps, end) = way_to(&view, &Id::new(id)?)?;
-            context.rows(steps.into_iter().map(Ok))?;
+            context.rows(steps.into_iter().map(Ok), columns)?;
             context.output.note("path", end);
             return Ok(DONE);
         }
@@ -196,19 +196,17 @@ impl Answer for NodeBytes {
     }
 }
 
-impl Row for Step {
-    const COLUMNS: &'static [&'static str] =
-        &["level", "digits", "node", "is a", "children", "leaves", "next"];
-
-    fn cells(&self, _: &Context) -> Vec<Cell> {
-        vec![
-            number(self.level),
-            plain(&self.digits),
-            coloured(Meaning::Name, self.node.get(..12).unwrap_or(&self.node)),
-            plain(self.is_a),
-            self.children.map_or_else(|| plain(""), number),
-            number(self.leaves),
-            plain(self.next.as_deref().unwrap_or_default()),
-        ]
-    }
+fn columns(row: &Step, _: &Context) -> Columns {
+    vec![
+        ("level", number(row.level)),
+        ("digits", plain(&row.digits)),
+        (
+            "node",
+            coloured(Meaning::Name, row.node.get(..12).unwrap_or(&row.node)),
+        ),
+        ("is a", plain(row.is_a)),
+        ("children", row.children.map_or_else(|| plain(""), number)),
+        ("leaves", number(row.leaves)),
+        ("next", plain(row.next.as_deref().unwrap_or_default())),
+    ]
 }
