@@ -11,7 +11,7 @@ use super::settings::Settings;
 use crate::digest::keyed;
 use crate::engine::{Memory, View};
 use crate::error::Result;
-use crate::recall::Embedder;
+use crate::recall::{Embedder, Index, Scratch};
 use crate::scan::Scanner;
 use crate::threads::Mutex;
 
@@ -91,7 +91,45 @@ impl Agent {
         done
     }
 
-    pub(super) fn duplicate_index(&self) -> &Mutex<Option<DuplicateIndex>> {
-        &self.duplicate_index
+    /// Calls `read` with the recall index of the state of `view`. Other callers may read and write meanwhile.
+    ///
+    /// # Errors
+    /// The errors of `read`; `Corrupt` or `Io` if an object cannot be read; `InvalidInput` (code `over_limit`) after
+    /// some thousand million words.
+    pub(crate) fn with_index<T>(
+        &self,
+        view: &View,
+        read: impl FnOnce(&Index, &mut Scratch) -> Result<T>,
+    ) -> Result<T> {
+        let (indexed, _) = self.recall_index.of(&self.memory, view)?;
+        self.recall_index
+            .lend(|scratch| read(&indexed.value().index, scratch))
+    }
+
+    /// Saves the recall index to disk for the next process if much changed since the last save. Returns whether it did.
+    ///
+    /// # Errors
+    /// `Io` if it cannot be written, with the code `read_only` for a read-only handle.
+    pub(crate) fn keep_index(&self) -> Result<bool> {
+        self.recall_index.keep(&self.memory)
+    }
+
+    /// Keeps the duplicate index on disk for the next process if much changed since it was kept. Returns whether it did.
+    ///
+    /// # Errors
+    /// `Io` if the index cannot be written, with the code `read_only` for a read-only handle.
+    pub(crate) fn keep_duplicate_index(&self) -> Result<bool> {
+        DuplicateIndex::keep_newest(&self.duplicate_index, &self.memory)
+    }
+
+    /// Keeps the recall index and the duplicate index on disk if much changed, and closes the memory.
+    ///
+    /// # Errors
+    /// As [`Memory::close`](crate::Memory::close).
+    pub fn close(self) -> Result<()> {
+        // Errors are ignored, because both indexes are derived. Without them the next process only takes longer.
+        drop(self.keep_index());
+        drop(self.keep_duplicate_index());
+        self.memory.close()
     }
 }

@@ -66,13 +66,15 @@ pub(crate) struct Audit {
     request: AuditRequest,
 }
 
-/// See [`Agent::audit`].
-pub(in crate::agent) fn audit(agent: &Agent, view: &View, request: AuditRequest) -> Audit {
-    Audit {
-        memory: agent.memory().clone(),
-        commits: Some(agent.memory().commits()),
-        newest: view.commit().commit.seq,
-        request,
+impl Agent {
+    /// The matching commits up to that of `view`, newest first. A filter by kind or id also reads the changes of each commit.
+    pub(crate) fn audit(&self, view: &View, request: AuditRequest) -> Audit {
+        Audit {
+            memory: self.memory().clone(),
+            commits: Some(self.memory().commits()),
+            newest: view.commit().commit.seq,
+            request,
+        }
     }
 }
 

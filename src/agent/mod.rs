@@ -65,7 +65,6 @@ mod test_memory;
 #[cfg(test)]
 mod tests;
 pub(crate) mod trust;
-mod verbs;
 pub(crate) mod vocabulary;
 mod words;
 

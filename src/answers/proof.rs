@@ -77,7 +77,7 @@ pub(crate) enum TerminalDocument {
 impl ProofDocument {
     /// Returns a proof about `id` in the state of `view`.
     pub(crate) fn of(memory: &Memory, view: &View, id: &Id) -> Result<Self> {
-        Self::new(&memory.prove(id, view)?, memory.suite(), &view.root(), id)
+        Self::new(&view.prove(id)?, memory.suite(), &view.root(), id)
     }
 
     /// Returns the document of a proof about `id` that holds against `root`.

@@ -105,7 +105,7 @@ impl Scanner {
     }
 
     /// Returns `text` without its invisible characters; borrowed if it has none.
-    pub(crate) fn neutralise<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    pub(crate) fn neutralise(text: &str) -> Cow<'_, str> {
         unicode::neutral(text).map_or(Cow::Borrowed(text), Cow::Owned)
     }
 }

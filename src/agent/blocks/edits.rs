@@ -128,54 +128,60 @@ pub(crate) struct TakenBlocks {
     pub commit: CommitInfo,
 }
 
-/// Imports edited files, in one commit.
-pub(in crate::agent) fn take(
-    agent: &Agent,
-    files: &[FoundFile],
-    take: &TakeBlocks,
-    writer: &Writer,
-) -> Result<TakenBlocks> {
-    let done = change(agent, writer, &Rule::IMPORT, |change| {
-        let view = change.base().clone();
-        let found = SortedFiles::read(files);
-        let (mut taken, kept) = (found.refused, found.kept);
-        for (path, file) in found.read {
-            let mut edit = Edit {
-                change,
-                view: &view,
-                take,
-                said: file.faults.iter().map(ToString::to_string).collect(),
-            };
-            let became = match edit.apply(&file.block) {
-                Ok(became) => became,
-                Err(error)
-                    if error.kind() == ErrorKind::InvalidInput || error.code() == ErrorCode::Erased =>
-                {
-                    edit.refuse(error.message())
-                }
-                Err(error) => return Err(error),
-            };
-            taken.push(TakenFile {
-                path,
-                id: Some(file.block.id.as_str().to_owned()),
-                taken: became,
-                said: edit.said,
-                fresh: None,
-            });
-        }
-        taken.sort_by(|one, other| one.path.cmp(&other.path));
-        let (missing, pruned) = prune(change, &view, take, &kept)?;
-        Ok((taken, missing, pruned))
-    })?;
-    let (mut taken, missing, pruned) = done.value;
-    refresh(agent.memory(), files, &mut taken)?;
-    Ok(TakenBlocks {
-        files: taken,
-        missing,
-        pruned,
-        held: done.held,
-        commit: done.committed.commit,
-    })
+impl Agent {
+    /// Imports edited block files, in one commit of the operation `import`.
+    ///
+    /// # Errors
+    /// The errors of a commit; `Denied` (code `less_trusted`): the writer would prune blocks that are more trusted. A
+    /// fault in one file does not affect the others.
+    pub(crate) fn take_blocks(
+        &self,
+        files: &[FoundFile],
+        take: &TakeBlocks,
+        writer: &Writer,
+    ) -> Result<TakenBlocks> {
+        let done = change(self, writer, &Rule::IMPORT, |change| {
+            let view = change.base().clone();
+            let found = SortedFiles::read(files);
+            let (mut taken, kept) = (found.refused, found.kept);
+            for (path, file) in found.read {
+                let mut edit = Edit {
+                    change,
+                    view: &view,
+                    take,
+                    said: file.faults.iter().map(ToString::to_string).collect(),
+                };
+                let became = match edit.apply(&file.block) {
+                    Ok(became) => became,
+                    Err(error)
+                        if error.kind() == ErrorKind::InvalidInput || error.code() == ErrorCode::Erased =>
+                    {
+                        edit.refuse(error.message())
+                    }
+                    Err(error) => return Err(error),
+                };
+                taken.push(TakenFile {
+                    path,
+                    id: Some(file.block.id.as_str().to_owned()),
+                    taken: became,
+                    said: edit.said,
+                    fresh: None,
+                });
+            }
+            taken.sort_by(|one, other| one.path.cmp(&other.path));
+            let (missing, pruned) = prune(change, &view, take, &kept)?;
+            Ok((taken, missing, pruned))
+        })?;
+        let (mut taken, missing, pruned) = done.value;
+        refresh(self.memory(), files, &mut taken)?;
+        Ok(TakenBlocks {
+            files: taken,
+            missing,
+            pruned,
+            held: done.held,
+            commit: done.committed.commit,
+        })
+    }
 }
 
 /// Removes the blocks without a file if the caller prunes. Returns the blocks that stay and those that are removed

@@ -38,7 +38,10 @@ pub(crate) struct BlockTexts {
 }
 
 /// Returns the files of the blocks in `reach`.
-pub(in crate::agent) fn texts(view: &View, place: &Place, reach: &Reach) -> Result<BlockTexts> {
+///
+/// # Errors
+/// The errors of [`View::query`].
+pub(crate) fn texts(view: &View, place: &Place, reach: &Reach) -> Result<BlockTexts> {
     let mut texts = BlockTexts::default();
     for object in blocks_in(view, reach)? {
         let object = object?;
@@ -51,8 +54,12 @@ pub(in crate::agent) fn texts(view: &View, place: &Place, reach: &Reach) -> Resu
     Ok(texts)
 }
 
-/// Whether overwriting a file loses no edit.
-pub(in crate::agent) fn is_unedited(
+/// Returns whether overwriting a block file loses no edit. The file must equal its block in `view`, or the block at
+/// the time in its line `updated`.
+///
+/// # Errors
+/// As [`View::get`].
+pub(crate) fn is_unedited(
     memory: &Memory,
     view: &View,
     place: &Place,

@@ -25,10 +25,8 @@ mod writer;
 
 #[cfg(test)]
 use self::block::Block;
-pub(super) use self::edits::take;
 pub(crate) use self::edits::{FoundFile, TakeBlocks, Taken, TakenBlocks, TakenFile};
-pub(crate) use self::files::BlockTexts;
-pub(super) use self::files::{is_unedited, texts};
+pub(crate) use self::files::{is_unedited, texts};
 #[cfg(test)]
 use self::id::{PathReason, id_of_path, path_of};
 #[cfg(test)]

@@ -18,7 +18,7 @@ use crate::agent::settings::{Quotas, Secrets};
 use crate::agent::vocabulary::attribute;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::Value;
-use crate::scan::{Category, Finding, Verdict};
+use crate::scan::{Category, Finding, Scanner, Verdict};
 
 /// An item in the form for storing, and the findings in its given form.
 #[derive(Clone, Debug)]
@@ -98,7 +98,7 @@ pub(in crate::agent) fn review(agent: &Agent, mut item: NewItem) -> Result<Revie
         let mut is_redacted = false;
         for (name, text) in texts_of_item(&mut item, &mut others) {
             // REV-1, REV-2: whatever the verdict, only the clean text is kept.
-            let clean = scanner.neutralise(text).into_owned();
+            let clean = Scanner::neutralise(text).into_owned();
             if let Cow::Owned(redacted) = scanner.redact_field(&name, &clean) {
                 *text = redacted;
                 is_redacted = true;

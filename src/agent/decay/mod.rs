@@ -9,6 +9,5 @@ mod pass;
 mod ticker;
 
 pub(super) use original::{original_of, written};
-pub(super) use pass::run;
 pub use pass::{Decayed, Level, Move, Pass, Summarizer};
 pub use ticker::{Listener, Ticker};

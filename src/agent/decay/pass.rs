@@ -167,40 +167,60 @@ struct Planned {
     origin: Origin,
 }
 
-/// Runs a pass of decay.
-pub(in crate::agent) fn run(agent: &Agent, pass: &Pass<'_>, writer: &Writer) -> Result<Decayed> {
-    let view = agent.memory().refresh()?;
-    let now = pass.now.unwrap_or_else(|| view.now());
-    let mut decayed = Decayed {
-        now,
-        items: 0,
-        moves: Vec::new(),
-        commits: Vec::new(),
-        warning: off(view.now(), now),
-    };
-    let view = view.with_now(now);
-    let run = Run {
-        agent,
-        view: &view,
-        pass,
-        now,
-        writer,
-    };
-    let mut planned = Vec::new();
-    for object in view.objects() {
-        let object = object?;
-        if object.is_placeholder() {
-            continue;
+impl Agent {
+    /// Moves every item down one level that was unused for the time of the settings. Reads all items. Pinned and expired items and
+    /// items of a tree stay unchanged.
+    ///
+    /// A text that cannot become shorter stays, and still moves to the level below.
+    ///
+    /// # Errors
+    /// As [`Memory::commit`](crate::Memory::commit); earlier commits of the pass stay.
+    pub fn decay(&self, pass: &Pass<'_>, writer: &Writer) -> Result<Decayed> {
+        let view = self.memory().refresh()?;
+        let now = pass.now.unwrap_or_else(|| view.now());
+        let mut decayed = Decayed {
+            now,
+            items: 0,
+            moves: Vec::new(),
+            commits: Vec::new(),
+            warning: off(view.now(), now),
+        };
+        let view = view.with_now(now);
+        let run = Run {
+            agent: self,
+            view: &view,
+            pass,
+            now,
+            writer,
+        };
+        let mut planned = Vec::new();
+        for object in view.objects() {
+            let object = object?;
+            if object.is_placeholder() {
+                continue;
+            }
+            decayed.items += 1;
+            planned.extend(run.plan(object)?);
+            if planned.len() >= ITEMS_A_COMMIT {
+                run.carry_out(std::mem::take(&mut planned), &mut decayed)?;
+            }
         }
-        decayed.items += 1;
-        planned.extend(run.plan(object)?);
-        if planned.len() >= ITEMS_A_COMMIT {
-            run.carry_out(std::mem::take(&mut planned), &mut decayed)?;
-        }
+        run.carry_out(planned, &mut decayed)?;
+        decayed.moves.sort_by(|one, other| one.id.cmp(&other.id));
+        Ok(decayed)
     }
-    run.carry_out(planned, &mut decayed)?;
-    decayed.moves.sort_by(|one, other| one.id.cmp(&other.id));
-    Ok(decayed)
+
+    /// Runs a pass of decay at `now`, by the actor `decay`.
+    ///
+    /// # Errors
+    /// As [`Self::decay`].
+    pub fn tick(&self, now: Option<Time>) -> Result<Decayed> {
+        let pass = Pass {
+            now,
+            ..Pass::default()
+        };
+        self.decay(&pass, &Writer::user().actor("decay"))
+    }
 }
 
 /// A running pass.

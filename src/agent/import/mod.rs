@@ -217,41 +217,47 @@ fn other_attributes(
     attributes
 }
 
-/// Imports a file in one commit.
-pub(in crate::agent) fn take(agent: &Agent, foreign: &Foreign<'_>, writer: &Writer) -> Result<ForeignTaken> {
-    let done = change(agent, writer, &Rule::IMPORT, |change| {
-        let mut mapped = map(foreign, agent.names_key())?;
-        let mut taken = ForeignTaken {
-            created: 0,
-            updated: 0,
-            unchanged: 0,
-            flagged: 0,
-            quarantined: 0,
-            refused: 0,
-            past: 0,
-            findings: Vec::new(),
-            held: None,
-            commit: change.base().commit(),
-        };
-        take_all(change, &mut mapped, &mut taken)?;
-        for object in std::mem::take(&mut mapped.past) {
-            let id = object.id.clone();
-            match take_past(change, object) {
-                Ok(is_taken) => taken.past += u64::from(is_taken),
-                Err(error) if is_partial(&error) => {
-                    mapped.say(id.as_str(), format!("an earlier version: {}", error.message()));
+impl Agent {
+    /// Imports a file of another system in one commit of the operation `import`.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `unreadable`) if the file cannot be read as a whole; also the errors of a commit. A fault
+    /// in one part is a finding.
+    pub(crate) fn take_foreign(&self, foreign: &Foreign<'_>, writer: &Writer) -> Result<ForeignTaken> {
+        let done = change(self, writer, &Rule::IMPORT, |change| {
+            let mut mapped = map(foreign, self.names_key())?;
+            let mut taken = ForeignTaken {
+                created: 0,
+                updated: 0,
+                unchanged: 0,
+                flagged: 0,
+                quarantined: 0,
+                refused: 0,
+                past: 0,
+                findings: Vec::new(),
+                held: None,
+                commit: change.base().commit(),
+            };
+            take_all(change, &mut mapped, &mut taken)?;
+            for object in std::mem::take(&mut mapped.past) {
+                let id = object.id.clone();
+                match take_past(change, object) {
+                    Ok(is_taken) => taken.past += u64::from(is_taken),
+                    Err(error) if is_partial(&error) => {
+                        mapped.say(id.as_str(), format!("an earlier version: {}", error.message()));
+                    }
+                    Err(error) => return Err(error),
                 }
-                Err(error) => return Err(error),
             }
-        }
-        taken.findings = mapped.findings;
-        Ok(taken)
-    })?;
-    Ok(ForeignTaken {
-        held: done.held,
-        commit: done.committed.commit,
-        ..done.value
-    })
+            taken.findings = mapped.findings;
+            Ok(taken)
+        })?;
+        Ok(ForeignTaken {
+            held: done.held,
+            commit: done.committed.commit,
+            ..done.value
+        })
+    }
 }
 
 fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {

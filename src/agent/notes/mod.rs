@@ -87,23 +87,23 @@ pub struct NoteFound {
     pub snippet: String,
 }
 
-impl Agent {
-    /// Returns the note `id` of `scope`; `None` if it does not exist.
-    ///
-    /// # Errors
-    /// As [`View::get`].
-    pub(crate) fn find_note(&self, view: &View, id: &Id, scope: &Scope) -> Result<Option<NoteRead>> {
-        let found = view.get(id)?.filter(|object| is_note_in(object, scope));
-        found.map(|object| note_read(view, object)).transpose()
-    }
+/// Returns the note `id` of `scope`; `None` if it does not exist.
+///
+/// # Errors
+/// As [`View::get`].
+pub(crate) fn find_note(view: &View, id: &Id, scope: &Scope) -> Result<Option<NoteRead>> {
+    let found = view.get(id)?.filter(|object| is_note_in(object, scope));
+    found.map(|object| note_read(view, object)).transpose()
+}
 
+impl Agent {
     /// Returns a note of a scope. It also records the time of the read, which raises the note in [`Self::search_notes`]. A
     /// read of a missing note is not recorded.
     ///
     /// # Errors
     /// As [`View::get`].
     pub fn read_note(&self, view: &View, id: &Id, scope: &Scope) -> Result<Option<NoteRead>> {
-        let found = self.find_note(view, id, scope)?;
+        let found = find_note(view, id, scope)?;
         if found.is_some() {
             self.memory().touch([id], view.now());
         }

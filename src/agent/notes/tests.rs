@@ -66,10 +66,7 @@ fn a_replaced_note_keeps_its_id_and_creation() {
         (written.action, written.id),
         (NoteAction::Replaced, Some(id.clone()))
     );
-    let read = agent
-        .find_note(&agent.memory().view(), &id, &tea())
-        .unwrap()
-        .unwrap();
+    let read = find_note(&agent.memory().view(), &id, &tea()).unwrap().unwrap();
     assert_eq!(read.item.text(), "new");
     let days = |time: Option<Time>| time.unwrap().as_micros() / DAY;
     assert_eq!((days(read.created), days(read.updated)), (20_000, 20_003));
@@ -136,12 +133,7 @@ fn what_is_no_note_of_the_scope_stays() {
                 .code(),
             "id_taken"
         );
-        assert!(
-            agent
-                .find_note(&agent.memory().view(), &id, &tea())
-                .unwrap()
-                .is_none()
-        );
+        assert!(find_note(&agent.memory().view(), &id, &tea()).unwrap().is_none());
         assert!(agent.memory().view().contains(&id).unwrap());
     }
     assert!(texts(agent).is_empty());
@@ -235,8 +227,7 @@ fn reading_lifts_a_note_and_writes_no_version() {
     assert_eq!(read.read, None);
     assert_eq!(found(agent), [first.as_str(), second.as_str()]);
     assert_eq!(agent.memory().view().root(), root);
-    let read = agent
-        .find_note(&agent.memory().view(), &first, &tea())
+    let read = find_note(&agent.memory().view(), &first, &tea())
         .unwrap()
         .unwrap();
     assert_eq!(read.read.unwrap().as_micros() / DAY, 20_020);

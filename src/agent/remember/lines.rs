@@ -129,40 +129,58 @@ struct Looked {
     reviewed: Result<Reviewed>,
 }
 
-/// See [`Agent::follow_lines`].
-pub(in crate::agent) fn follow_lines(
-    agent: &Agent,
-    lines: impl IntoIterator<Item = Result<(u64, Vec<u8>)>>,
-    options: &LinesOptions,
-    writer: &Writer,
-    progress: impl FnMut(&LinesBatch<'_>),
-) -> Result<LinesRemembered> {
-    let answer = LinesRemembered {
-        stored: 0,
-        unchanged: 0,
-        duplicates: 0,
-        refused: Vec::new(),
-        flagged: 0,
-        unknown: BTreeSet::new(),
-        held: Vec::new(),
-        commit: agent.memory().view().commit(),
-        is_disabled: agent.settings().is_disabled,
-    };
-    if answer.is_disabled {
-        return Ok(answer);
+impl Agent {
+    /// Remembers items from lines of JSON, with one commit of op `remember` for each batch.
+    ///
+    /// A line with an id is always stored. A line without an id whose text exists counts as unchanged. There is no search for near
+    /// duplicates.
+    ///
+    /// # Errors
+    /// The errors of `lines`; as [`Memory::commit`](crate::Memory::commit). Earlier batches stay stored.
+    pub fn remember_lines(
+        &self,
+        lines: impl IntoIterator<Item = Result<(u64, Vec<u8>)>>,
+        options: &LinesOptions,
+        writer: &Writer,
+    ) -> Result<LinesRemembered> {
+        self.follow_lines(lines, options, writer, |_| ())
     }
-    let mut lines = lines.into_iter();
-    let mut batch = Batch::new(answer, progress);
-    loop {
-        let stage = |change: &mut Change<'_>| {
-            batch.stage(agent, change, &mut lines, options)?;
-            Ok(batch)
+
+    /// As [`Self::remember_lines`]; `progress` is called before and after the commit of each batch.
+    pub(crate) fn follow_lines(
+        &self,
+        lines: impl IntoIterator<Item = Result<(u64, Vec<u8>)>>,
+        options: &LinesOptions,
+        writer: &Writer,
+        progress: impl FnMut(&LinesBatch<'_>),
+    ) -> Result<LinesRemembered> {
+        let answer = LinesRemembered {
+            stored: 0,
+            unchanged: 0,
+            duplicates: 0,
+            refused: Vec::new(),
+            flagged: 0,
+            unknown: BTreeSet::new(),
+            held: Vec::new(),
+            commit: self.memory().view().commit(),
+            is_disabled: self.settings().is_disabled,
         };
-        let done = change_followed(agent, writer, &Rule::REMEMBER_ONCE, stage, Batch::follow)?;
-        batch = done.value;
-        batch.answer.held.extend(done.held);
-        if batch.is_last {
-            return Ok(batch.answer);
+        if answer.is_disabled {
+            return Ok(answer);
+        }
+        let mut lines = lines.into_iter();
+        let mut batch = Batch::new(answer, progress);
+        loop {
+            let stage = |change: &mut Change<'_>| {
+                batch.stage(self, change, &mut lines, options)?;
+                Ok(batch)
+            };
+            let done = change_followed(self, writer, &Rule::REMEMBER_ONCE, stage, Batch::follow)?;
+            batch = done.value;
+            batch.answer.held.extend(done.held);
+            if batch.is_last {
+                return Ok(batch.answer);
+            }
         }
     }
 }

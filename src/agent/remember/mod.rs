@@ -21,8 +21,6 @@ mod near;
 mod tests;
 
 pub(in crate::agent) use duplicate_index::{DuplicateIndex, unless_erased};
-pub(crate) use lines::LinesBatch;
-pub(in crate::agent) use lines::follow_lines;
 pub use lines::{LinesOptions, LinesRemembered, RefusedLine};
 
 use schemars::JsonSchema;
@@ -172,40 +170,47 @@ pub struct Remembered {
     pub held_as: Option<String>,
 }
 
-/// See [`Agent::remember`].
-pub(in crate::agent) fn remember(
-    agent: &Agent,
-    item: NewItem,
-    options: &RememberOptions,
-    writer: &Writer,
-) -> Result<Remembered> {
-    if options
-        .key
-        .as_ref()
-        .is_some_and(|key| key.is_empty() || key.len() > 256)
-    {
-        return Err(Error::invalid("an idempotency key has 1 to 256 bytes"));
+impl Agent {
+    /// Remembers an item as one commit of op `remember`.
+    ///
+    /// An item without an id is not stored if another item of its scope and kind has the same text, is live, is not superseded, and
+    /// is at least as trusted as the writer. Two concurrent writers may both store it.
+    ///
+    /// # Errors
+    /// `Denied` (code `refused`): the scan blocks the item; (code `less_trusted`): it would replace a more trusted
+    /// object; (code `not_owner`): it would replace an object of a session. `Conflict`: the version is not the expected
+    /// one, the key was used for another text (code `key_taken`), or the id belongs to another scope (code
+    /// `other_scope`). `NotFound`: an item that it supersedes does not exist. `InvalidInput`: it exceeds a quota (code
+    /// `over_limit`) or is not a valid item. Also as [`Memory::commit`](crate::Memory::commit).
+    pub fn remember(&self, item: NewItem, options: &RememberOptions, writer: &Writer) -> Result<Remembered> {
+        if options
+            .key
+            .as_ref()
+            .is_some_and(|key| key.is_empty() || key.len() > 256)
+        {
+            return Err(Error::invalid("an idempotency key has 1 to 256 bytes"));
+        }
+        let reviewed = reviewed(self, item)?;
+        if self.settings().is_disabled {
+            return Remembered::disabled(self, &reviewed, options);
+        }
+        if reviewed.verdict == Verdict::Block {
+            return Err(reviewed.refusal());
+        }
+        // After a conflict with an expected version the caller decides.
+        let rule = match options.expected {
+            Some(_) => Rule::REMEMBER_ONCE,
+            None => Rule::REMEMBER,
+        };
+        let done = change(self, writer, &rule, |change| {
+            stage_item(self, &mut Intake::new(change), &reviewed, options)
+        })?;
+        Ok(Remembered {
+            commit: done.committed.commit,
+            held_as: done.held,
+            ..done.value
+        })
     }
-    let reviewed = reviewed(agent, item)?;
-    if agent.settings().is_disabled {
-        return Remembered::disabled(agent, &reviewed, options);
-    }
-    if reviewed.verdict == Verdict::Block {
-        return Err(reviewed.refusal());
-    }
-    // After a conflict with an expected version the caller decides.
-    let rule = match options.expected {
-        Some(_) => Rule::REMEMBER_ONCE,
-        None => Rule::REMEMBER,
-    };
-    let done = change(agent, writer, &rule, |change| {
-        stage_item(agent, &mut Intake::new(change), &reviewed, options)
-    })?;
-    Ok(Remembered {
-        commit: done.committed.commit,
-        held_as: done.held,
-        ..done.value
-    })
 }
 
 /// Checks and reviews an item that a caller gives.

@@ -131,14 +131,14 @@ impl RecallIndex {
         let newest = self.slots.lock().newest.clone();
         if let Some(newest) = newest.clone().filter(|newest| seq(&newest.view) > seq(view)) {
             let past = self.slots.lock().past.take();
-            let (indexed, reached) = reach_past(memory, view, [past, Some(newest)], empty)?;
+            let (indexed, reached) = reach_past(view, [past, Some(newest)], empty)?;
             let indexed = Arc::new(indexed);
             self.slots.lock().past = Some(Arc::clone(&indexed));
             return Ok((indexed, reached));
         }
         let (indexed, reached) = match newest {
             Some(newest) => {
-                if distance(memory, &newest, view)? <= IN_PLACE_MAX {
+                if distance(&newest, view)? <= IN_PLACE_MAX {
                     // The index is taken out: without other readers it changes in place, and an index that failed
                     // half-way does not stay.
                     self.slots.lock().newest = None;
@@ -175,21 +175,20 @@ impl RecallIndex {
 }
 
 /// The number of changes from an index to a view.
-fn distance(memory: &Memory, indexed: &Indexed, view: &View) -> Result<u64> {
-    let counts = memory.counts(&indexed.view, view)?;
+fn distance(indexed: &Indexed, view: &View) -> Result<u64> {
+    let counts = Memory::counts(&indexed.view, view)?;
     Ok(counts.added + counts.changed + counts.removed)
 }
 
 /// Moves the nearest index of `kept` to an older state, or builds an index if all are far.
 fn reach_past(
-    memory: &Memory,
     view: &View,
     kept: [Option<Arc<Indexed>>; 2],
     empty: impl FnOnce() -> Content,
 ) -> Result<(Indexed, Reached)> {
     let mut nearest: Option<(u64, Arc<Indexed>)> = None;
     for kept in kept.into_iter().flatten() {
-        let distance = distance(memory, &kept, view)?;
+        let distance = distance(&kept, view)?;
         if nearest.as_ref().is_none_or(|(least, _)| distance < *least) {
             nearest = Some((distance, kept));
         }

@@ -96,31 +96,44 @@ pub struct Appended {
     pub commit: CommitInfo,
 }
 
-/// See [`Agent::follow_append`].
-pub(in crate::agent) fn follow_append(
-    agent: &Agent,
-    append: &Append,
-    writer: &Writer,
-    mut progress: impl FnMut(&Appended),
-) -> Result<Appended> {
-    if append.entries.len() as u64 > BATCH_MAX {
-        return Err(Error::invalid(format!(
-            "{} entries are too many for one call",
-            append.entries.len()
-        ))
-        .with_code(ErrorCode::OverLimit)
-        .with_hint(format!("append at most {BATCH_MAX} in a call")));
+impl Agent {
+    /// Appends entries to the transcript of a session, in one commit.
+    ///
+    /// # Errors
+    /// `InvalidInput`: too many entries for one commit, or a wrong place for the session (`other_scope`,
+    /// `other_parent`, `cycle`, `over_limit`). `Denied` (code `less_trusted`): a writer who is neither the person nor
+    /// the host names the person, or gives a parent to a session that one of them created; (code `refused`): a name
+    /// fails the review. Also the errors of a commit.
+    pub fn append(&self, append: &Append, writer: &Writer) -> Result<Appended> {
+        self.follow_append(append, writer, |_| ())
     }
-    let done = change(agent, writer, &Rule::APPEND, |change| {
-        let answer = stage_append(agent, change, append)?;
-        progress(&answer);
-        Ok(answer)
-    })?;
-    Ok(Appended {
-        held: done.held,
-        commit: done.committed.commit,
-        ..done.value
-    })
+
+    /// As [`Self::append`]; `progress` is called with the answer before each attempt to commit.
+    pub(crate) fn follow_append(
+        &self,
+        append: &Append,
+        writer: &Writer,
+        mut progress: impl FnMut(&Appended),
+    ) -> Result<Appended> {
+        if append.entries.len() as u64 > BATCH_MAX {
+            return Err(Error::invalid(format!(
+                "{} entries are too many for one call",
+                append.entries.len()
+            ))
+            .with_code(ErrorCode::OverLimit)
+            .with_hint(format!("append at most {BATCH_MAX} in a call")));
+        }
+        let done = change(self, writer, &Rule::APPEND, |change| {
+            let answer = stage_append(self, change, append)?;
+            progress(&answer);
+            Ok(answer)
+        })?;
+        Ok(Appended {
+            held: done.held,
+            commit: done.committed.commit,
+            ..done.value
+        })
+    }
 }
 
 fn stage_append(agent: &Agent, change: &mut Change<'_>, append: &Append) -> Result<Appended> {
@@ -203,19 +216,25 @@ fn free_id(agent: &Agent, change: &Change<'_>, text: &str) -> Result<Id> {
     Id::new(&format!("{text}-{secret}"))
 }
 
-/// See [`Agent::entries`].
-pub(in crate::agent) fn entries(
-    view: &View,
-    reach: &Reach,
-    session: &str,
-) -> Result<impl Iterator<Item = Result<Item>> + use<>> {
-    check_reach(view, reach, session)?;
-    let found = view.query(&Query {
-        kind: Some(known_kind(kind::ENTRY)),
-        parent: Some(session_id(session)?),
-        ..Query::default()
-    })?;
-    Ok(found.map(|object| object.map(Item::from)))
+impl Agent {
+    /// Returns the entries of a session in their order (SAE-1).
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `other_scope`) if the session is out of reach; as [`View::query`].
+    pub fn entries(
+        &self,
+        view: &View,
+        reach: &Reach,
+        session: &str,
+    ) -> Result<impl Iterator<Item = Result<Item>> + use<>> {
+        check_reach(view, reach, session)?;
+        let found = view.query(&Query {
+            kind: Some(known_kind(kind::ENTRY)),
+            parent: Some(session_id(session)?),
+            ..Query::default()
+        })?;
+        Ok(found.map(|object| object.map(Item::from)))
+    }
 }
 
 /// Notes on a session and its ancestors how many entries were not stored, and the class of the least trusted entry. The notes

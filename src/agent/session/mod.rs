@@ -19,15 +19,13 @@ mod transcript;
 
 pub(crate) use self::due::DueSummary;
 pub(crate) use self::ending::{EndPrompt, Ended, FactFate};
-pub(super) use self::ending::{end_prompt, end_session};
 pub use self::entries::{Append, Appended, NewEntry, NotStored};
-pub(super) use self::entries::{entries, follow_append};
 pub(in crate::agent) use self::lineage::SESSION_PREFIX;
 #[cfg(test)]
 use self::lineage::session_id;
 pub(crate) use self::lineage::{parent_session, root_session, session_of};
 pub(crate) use self::summarising::{Summarised, SummaryRead};
-pub(super) use self::summarising::{due_summaries, session_summaries, summarise};
+pub(crate) use self::summarising::{due_summaries, session_summaries};
 
 #[cfg(test)]
 mod tests;

@@ -77,8 +77,12 @@ pub(crate) struct SummaryRead {
     pub score: f64,
 }
 
-/// See [`Agent::due_summaries`].
-pub(in crate::agent) fn due_summaries(view: &View, reach: &Reach, session: &str) -> Result<Vec<DueSummary>> {
+/// Returns the due summaries of a session: past time spans with an entry that no summary covers.
+/// Weeks and months wait for the summaries of their days.
+///
+/// # Errors
+/// `InvalidInput` (code `other_scope`) if the session is out of reach; as [`View::query`].
+pub(crate) fn due_summaries(view: &View, reach: &Reach, session: &str) -> Result<Vec<DueSummary>> {
     let (_, Some(tree)) = read_tree(view, reach, session, true)? else {
         return Ok(Vec::new());
     };
@@ -89,50 +93,61 @@ pub(in crate::agent) fn due_summaries(view: &View, reach: &Reach, session: &str)
     Ok(due)
 }
 
-/// See [`Agent::summarise`].
-pub(in crate::agent) fn summarise(
-    agent: &Agent,
-    reach: &Reach,
-    session: &str,
-    host: &mut dyn FnMut(&DueSummary) -> Result<Option<String>>,
-    writer: &Writer,
-) -> Result<Summarised> {
-    // A host's text costs a call of a model, so a retry uses it again unless the entries differ.
-    let mut given: HashMap<(Bucket, String), Option<String>> = HashMap::new();
-    let done = change(agent, writer, &Rule::SUMMARISE, |change| {
-        let view = change.base().clone();
-        let (root, tree) = read_tree(&view, reach, session, true)?;
-        let mut written = Vec::new();
-        let Some(mut tree) = tree else {
-            return Ok((root, written));
-        };
-        for granularity in Granularity::ALL {
-            for due in due_of(&view, |id| change.get(id), &tree, granularity)? {
-                let text = match given.entry((due.bucket, due.text.clone())) {
-                    Entry::Occupied(known) => known.get().clone(),
-                    Entry::Vacant(new) => new.insert(host(&due)?).clone(),
-                };
-                let one = write_summary(change, &root, &tree.scope, &due, text)?;
-                if one.is_stored && granularity == Granularity::Day {
-                    tree.summaries.retain(|(bucket, ..)| *bucket != due.bucket);
-                    tree.summaries.push((due.bucket, due.watermark, one.id.clone()));
+impl Agent {
+    /// Writes the due summaries in one commit. `host` may give each text; otherwise sentences of the entries form it.
+    ///
+    /// # Errors
+    /// The errors of `host`; `InvalidInput` if the id of a summary belongs to another object (code `id_taken`), or the
+    /// session is out of reach (`other_scope`); `Denied` (code `less_trusted`): an untrusted writer replaces a summary
+    /// that is more trusted; also the errors of a commit.
+    pub(crate) fn summarise(
+        &self,
+        reach: &Reach,
+        session: &str,
+        host: &mut dyn FnMut(&DueSummary) -> Result<Option<String>>,
+        writer: &Writer,
+    ) -> Result<Summarised> {
+        // A host's text costs a call of a model, so a retry uses it again unless the entries differ.
+        let mut given: HashMap<(Bucket, String), Option<String>> = HashMap::new();
+        let done = change(self, writer, &Rule::SUMMARISE, |change| {
+            let view = change.base().clone();
+            let (root, tree) = read_tree(&view, reach, session, true)?;
+            let mut written = Vec::new();
+            let Some(mut tree) = tree else {
+                return Ok((root, written));
+            };
+            for granularity in Granularity::ALL {
+                for due in due_of(&view, |id| change.get(id), &tree, granularity)? {
+                    let text = match given.entry((due.bucket, due.text.clone())) {
+                        Entry::Occupied(known) => known.get().clone(),
+                        Entry::Vacant(new) => new.insert(host(&due)?).clone(),
+                    };
+                    let one = write_summary(change, &root, &tree.scope, &due, text)?;
+                    if one.is_stored && granularity == Granularity::Day {
+                        tree.summaries.retain(|(bucket, ..)| *bucket != due.bucket);
+                        tree.summaries.push((due.bucket, due.watermark, one.id.clone()));
+                    }
+                    written.push(one);
                 }
-                written.push(one);
             }
-        }
-        Ok((root, written))
-    })?;
-    let (root_session, written) = done.value;
-    Ok(Summarised {
-        root_session,
-        written,
-        held: done.held,
-        commit: done.committed.commit,
-    })
+            Ok((root, written))
+        })?;
+        let (root_session, written) = done.value;
+        Ok(Summarised {
+            root_session,
+            written,
+            held: done.held,
+            commit: done.committed.commit,
+        })
+    }
 }
 
-/// See [`Agent::session_summaries`].
-pub(in crate::agent) fn session_summaries(
+/// Returns the summaries of a session that match `query`, in order of time. With `when`, it returns only the
+/// nearest summary before that time, those that cover it, and the nearest one after it.
+///
+/// # Errors
+/// `InvalidInput` (code `other_scope`) if the session is out of reach; as [`View::query`].
+pub(crate) fn session_summaries(
     view: &View,
     reach: &Reach,
     session: &str,

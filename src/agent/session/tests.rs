@@ -333,8 +333,8 @@ fn a_session_of_another_project_is_neither_read_nor_written() {
         agent
             .end_session(&here, "main", None, None, &Writer::user())
             .err(),
-        agent.due_summaries(&view, &here, "main").err(),
-        agent.session_summaries(&view, &here, "main", "", None).err(),
+        due_summaries(&view, &here, "main").err(),
+        session_summaries(&view, &here, "main", "", None).err(),
         agent
             .summarise(&here, "main", &mut |_| Ok(None), &Writer::user())
             .err(),
@@ -351,7 +351,7 @@ fn a_session_of_another_project_is_neither_read_nor_written() {
     drop(agent.memory().put(child, &Writer::user()).unwrap());
     let view = agent.memory().view();
     assert_eq!(
-        code(agent.session_summaries(&view, &here, "child", "", None).err()),
+        code(session_summaries(&view, &here, "child", "", None).err()),
         "other_scope"
     );
     assert_eq!(code(from_here("child", None, None).err()), "other_scope");
@@ -410,9 +410,7 @@ fn days_weeks_and_months_are_summarised_when_they_are_over() {
         Some("s1"),
         vec![at(19_999, "user", "Bob waits."), at(20_000, "user", "today")],
     );
-    let due = agent
-        .due_summaries(&agent.memory().view(), &Reach::All, "child")
-        .unwrap();
+    let due = due_summaries(&agent.memory().view(), &Reach::All, "child").unwrap();
     let due: Vec<_> = due
         .iter()
         .map(|one| (one.bucket.to_string(), one.entries))
@@ -444,9 +442,7 @@ fn days_weeks_and_months_are_summarised_when_they_are_over() {
         .summarise(&Reach::All, "s1", &mut |_| Ok(None), &Writer::user())
         .unwrap();
     assert_eq!(buckets(&late), ["2024-09-28", "2024-W39", "2024-09"]);
-    let read = agent
-        .session_summaries(&agent.memory().view(), &Reach::All, "child", "", None)
-        .unwrap();
+    let read = session_summaries(&agent.memory().view(), &Reach::All, "child", "", None).unwrap();
     let read: Vec<_> = read
         .iter()
         .map(|one| (one.bucket.to_string(), one.item.text().to_owned()))
@@ -459,9 +455,7 @@ fn days_weeks_and_months_are_summarised_when_they_are_over() {
         "{read:?}"
     );
     let when = Time::from_micros(19_997 * DAY);
-    let around = agent
-        .session_summaries(&agent.memory().view(), &Reach::All, "s1", "", Some(when))
-        .unwrap();
+    let around = session_summaries(&agent.memory().view(), &Reach::All, "s1", "", Some(when)).unwrap();
     let around: Vec<_> = around.iter().map(|one| one.bucket.to_string()).collect();
     assert_eq!(around, ["2024-09-28", "2024-10-03"]);
 }
@@ -486,9 +480,7 @@ fn a_summary_is_trusted_as_its_least_trusted_entry() {
     agent
         .summarise(&Reach::All, "s1", &mut |_| Ok(None), &Writer::user())
         .unwrap();
-    let read = agent
-        .session_summaries(&agent.memory().view(), &Reach::All, "s1", "", None)
-        .unwrap();
+    let read = session_summaries(&agent.memory().view(), &Reach::All, "s1", "", None).unwrap();
     let origin = |bucket: &str| {
         read.iter()
             .find(|one| one.bucket.to_string() == bucket)
@@ -509,9 +501,7 @@ fn a_summary_is_trusted_as_its_least_trusted_entry() {
     agent
         .summarise(&Reach::All, "s2", &mut |_| Ok(None), &Writer::user())
         .unwrap();
-    let read = agent
-        .session_summaries(&agent.memory().view(), &Reach::All, "s2", "", None)
-        .unwrap();
+    let read = session_summaries(&agent.memory().view(), &Reach::All, "s2", "", None).unwrap();
     assert!(
         read.iter()
             .all(|one| one.item.object().origin() == Origin::ToolExternal)

@@ -25,7 +25,7 @@ use crate::engine::write::snapshot::{ReferenceInfo, SnapshotInfo};
 use crate::error::{Error, Result};
 use crate::object::{Id, Object, Time};
 use crate::store::ChangeCounts;
-use crate::trie::{self, Entry};
+use crate::trie::Entry;
 
 impl Memory {
     /// Returns the state that `revision` names for a writer in `lane`.
@@ -72,14 +72,6 @@ impl Memory {
             Some(by) => Err(erased_by(&store, &format!("the text {digest}"), Some(by))),
             None => Err(Error::not_found(format!("the text {digest} is not kept"))),
         }
-    }
-
-    /// Proves that a state has this version of `id`, or that it lacks `id`; see [`trie::verify_proof`].
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if a node cannot be read.
-    pub(crate) fn prove(&self, id: &Id, view: &View) -> Result<trie::Proof> {
-        view.prove(id)
     }
 
     /// Refuses a version that was erased and not written again.
@@ -203,7 +195,7 @@ impl Memory {
     ///
     /// # Errors
     /// As [`Self::diff`].
-    pub(crate) fn counts(&self, older: &View, newer: &View) -> Result<ChangeCounts> {
+    pub(crate) fn counts(older: &View, newer: &View) -> Result<ChangeCounts> {
         let (older, newer) = (older.state(), newer.state());
         let mut counts = ChangeCounts::default();
         for change in older.diff(&newer, &older.nodes_with(&newer)) {

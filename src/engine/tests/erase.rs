@@ -248,7 +248,7 @@ fn a9_a_thousand_secrets_are_in_no_byte_of_any_file() -> Result<()> {
     assert!(verified.ok && verified.derived.is_empty(), "{verified:?}");
     assert_eq!(verified.erased, report.versions());
 
-    let proof = memory.prove(&id("keep/3"), &memory.view())?;
+    let proof = memory.view().prove(&id("keep/3"))?;
     let root = memory.view().root();
     assert!(
         crate::proof::verify_proof(&proof, memory.suite(), &root, &memory.suite().key_path("keep/3")).is_ok()

@@ -1,7 +1,7 @@
 //! Payloads in invisible characters, in six schemes. `neutralise` must remove each payload without a trace.
 
 use super::attacks::{scanner, texts};
-use crate::scan::Category;
+use crate::scan::{Category, Scanner};
 
 /// Visible texts, into which the payload is inserted.
 const COVERS: [&str; 4] = [
@@ -69,7 +69,7 @@ fn smuggled_payloads_are_seen_and_leave_no_trace() {
                     let findings = scanner().scan(text).findings;
                     findings.iter().any(|found| found.category == Category::Unicode)
                 };
-                let stripped = scanner().neutralise(&text).into_owned();
+                let stripped = Scanner::neutralise(&text).into_owned();
                 count += 1;
                 // A report of a thousand characters is slow, and equal for each payload.
                 if stripped != cover || (index % 16 == 0 && !is_seen(&text)) {

@@ -42,9 +42,7 @@ fn get(agent: &Agent, id: &str) -> Option<Object> {
 }
 
 fn files(agent: &Agent) -> Vec<FoundFile> {
-    let texts = agent
-        .block_texts(&agent.memory().view(), &place(), &take().reach)
-        .unwrap();
+    let texts = texts(&agent.memory().view(), &place(), &take().reach).unwrap();
     let found = texts.files.into_iter().map(|file| FoundFile {
         path: file.path,
         bytes: Ok(file.text.into_bytes()),
@@ -149,14 +147,24 @@ fn an_edit_of_both_sides_is_a_conflict_and_a_stale_file_is_none() {
     assert_eq!(get(agent, "tea").unwrap().content(), Some("black"));
     let bytes = |file: &FoundFile| file.bytes.clone().unwrap();
     assert!(
-        agent
-            .is_unedited(&agent.memory().view(), &place(), "tea.md", &bytes(&old[0]))
-            .unwrap()
+        is_unedited(
+            agent.memory(),
+            &agent.memory().view(),
+            &place(),
+            "tea.md",
+            &bytes(&old[0])
+        )
+        .unwrap()
     );
     assert!(
-        !agent
-            .is_unedited(&agent.memory().view(), &place(), "tea.md", &bytes(&both[0]))
-            .unwrap()
+        !is_unedited(
+            agent.memory(),
+            &agent.memory().view(),
+            &place(),
+            "tea.md",
+            &bytes(&both[0])
+        )
+        .unwrap()
     );
     let force = TakeBlocks {
         force: true,
@@ -195,14 +203,12 @@ fn a_file_is_edited_and_taken_again_and_again() {
     assert_eq!(get(agent, "tea").unwrap().content(), Some("none"));
     // A file that equals its block may be overwritten, whatever its time is.
     let view = agent.memory().view();
-    for (text, is_unedited) in [("none", true), ("some", false)] {
+    for (text, expected) in [("none", true), ("some", false)] {
         let other = format!(
             "---\nid: tea\nlevel_of_sugar: 0\nsaid: \"42\"\nconfidence: 0.5\ntags: [\"drink\"]\n---\n\n{text}\n"
         );
-        let found = agent
-            .is_unedited(&view, &place(), "tea.md", other.as_bytes())
-            .unwrap();
-        assert_eq!(found, is_unedited, "{text}");
+        let found = is_unedited(agent.memory(), &view, &place(), "tea.md", other.as_bytes()).unwrap();
+        assert_eq!(found, expected, "{text}");
     }
     let new = writer::with_updated(b"---\nid: x\n---\ny", 0).unwrap();
     assert_eq!(new, b"---\nid: x\nupdated: 1970-01-01T00:00:00.000Z\n---\ny");
@@ -307,9 +313,7 @@ fn what_no_file_can_hold_is_said_and_never_pruned() {
     let agent = &test.agent;
     put(agent, "Upper Case", "x");
     put(agent, "a.md/b", "y");
-    let texts = agent
-        .block_texts(&agent.memory().view(), &place(), &Reach::All)
-        .unwrap();
+    let texts = texts(&agent.memory().view(), &place(), &Reach::All).unwrap();
     assert_eq!((texts.files.len(), texts.left_out.len()), (0, 2));
     let prune = TakeBlocks {
         prune: true,
@@ -465,5 +469,5 @@ fn an_erased_block_costs_no_other_file() {
     ];
     assert_eq!(became(agent, &edits), expected);
     let bytes = edits[0].bytes.clone().unwrap();
-    assert!(!agent.is_unedited(&view, &place(), "gone.md", &bytes).unwrap());
+    assert!(!is_unedited(agent.memory(), &view, &place(), "gone.md", &bytes).unwrap());
 }

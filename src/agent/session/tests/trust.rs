@@ -271,7 +271,7 @@ fn a_forged_summary_hides_no_days() {
     append(agent, "s2", None, vec![said("user", "later")]);
     let due = |agent: &Agent| {
         let view = agent.memory().view();
-        let due = agent.due_summaries(&view, &Reach::All, "s1").unwrap();
+        let due = due_summaries(&view, &Reach::All, "s1").unwrap();
         due.iter().map(|one| one.bucket.to_string()).collect::<Vec<_>>()
     };
     let before = due(agent);

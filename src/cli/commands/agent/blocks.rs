@@ -4,7 +4,7 @@
 //! L10, part of cli.
 
 use super::folder::{Folder, There};
-use crate::agent::Reach;
+use crate::agent::{Reach, blocks};
 use crate::answers::program::{BlockLeftOut, BlocksWritten};
 use crate::cli::answer::Answer;
 use crate::cli::commands::export::Export;
@@ -31,7 +31,7 @@ pub(in crate::cli) fn export(context: &mut Context, verb: &Export) -> Done {
         Some(word) => Reach::Scopes(vec![place.scope(word)?]),
         None => place.usual_reach()?,
     };
-    let texts = agent.block_texts(&view, &place, &reach)?;
+    let texts = blocks::texts(&view, &place, &reach)?;
     let folder = Folder::open(path, true)?;
     let (mut written, mut unchanged) = (0_u64, 0_u64);
     let mut left_out = texts.left_out;
@@ -41,7 +41,10 @@ pub(in crate::cli) fn export(context: &mut Context, verb: &Export) -> Done {
                 unchanged += 1;
                 continue;
             }
-            There::Text(bytes) if !verb.force && !agent.is_unedited(&view, &place, &file.path, &bytes)? => {
+            There::Text(bytes)
+                if !verb.force
+                    && !blocks::is_unedited(agent.memory(), &view, &place, &file.path, &bytes)? =>
+            {
                 Some(format!(
                     "{} was edited: import it first, or write over it with --force",
                     file.path

@@ -4,7 +4,7 @@
 //! L10, part of cli.
 
 use crate::agent::Agent;
-use crate::agent::notes::{NewNote, NoteWritten, Replace};
+use crate::agent::notes::{NewNote, NoteWritten, Replace, find_note};
 use crate::answers::agent::sessions::{NoteDeleted, NoteHit, NoteLine};
 use crate::cli::commands::input::text_or_input;
 use crate::cli::commands::prelude::*;
@@ -200,7 +200,7 @@ fn read(context: &mut Context, verb: &NoteRead) -> Done {
     let view = context.view(agent.memory())?;
     let note = match context.at() {
         None => agent.read_note(&view, &id, &scope)?,
-        Some(_) => agent.find_note(&view, &id, &scope)?,
+        Some(_) => find_note(&view, &id, &scope)?,
     };
     let note = note.ok_or_else(|| {
         Error::not_found(format!("there is no note '{id}' in the scope '{scope}'"))

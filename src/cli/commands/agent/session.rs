@@ -11,7 +11,8 @@ use serde_json::Value as Json;
 
 use super::command;
 use crate::agent::session::{
-    Append, DueSummary, Ended, NewEntry, NotStored, Summarised, parent_session, root_session, session_of,
+    Append, DueSummary, Ended, NewEntry, NotStored, Summarised, due_summaries, parent_session, root_session,
+    session_of, session_summaries,
 };
 use crate::agent::vocabulary::kind;
 use crate::agent::{Agent, Reach};
@@ -458,12 +459,12 @@ fn summaries(context: &mut Context, verb: &SessionSummaries) -> Done {
     let view = context.view(agent.memory())?;
     let reach = reach(context, verb.scope.as_deref())?;
     if verb.due {
-        let due = agent.due_summaries(&view, &reach, &session)?;
+        let due = due_summaries(&view, &reach, &session)?;
         return answer_each(context, due.into_iter().map(DueLine::from));
     }
     let when = verb.when.as_deref();
     let when = when.map(|text| time::moment(text, view.now())).transpose()?;
-    let found = agent.session_summaries(&view, &reach, &session, &verb.query, when)?;
+    let found = session_summaries(&view, &reach, &session, &verb.query, when)?;
     answer_each(context, found.into_iter().map(SummaryLine::from))
 }
 
