@@ -62,7 +62,7 @@ impl RecallIndex {
         if let Some(found) = at_hand() {
             return Ok((found, Reached::AtHand));
         }
-        self.make(memory, view)
+        self.make(view)
     }
 
     /// The embedder of questions, if the host gave one and the caller is not that embedder.
@@ -125,7 +125,7 @@ impl Slots {
 
 impl RecallIndex {
     /// Makes the index of another state, in one thread at a time.
-    fn make(&self, memory: &Memory, view: &View) -> Result<(Arc<Indexed>, Reached)> {
+    fn make(&self, view: &View) -> Result<(Arc<Indexed>, Reached)> {
         let empty = || Content::new(self.vectors.clone());
         let seq = |view: &View| view.commit().commit.seq;
         let newest = self.slots.lock().newest.clone();

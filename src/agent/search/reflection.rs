@@ -6,7 +6,7 @@
 use super::found::{Found, time_of};
 use super::query::{RecallQuery, Recalled};
 use crate::agent::item::{Item, known_kind, text_of};
-use crate::agent::session::summaries::{Granularity, SummaryText, around, chronological};
+use crate::agent::session::summaries::{Granularity, around, chronological};
 use crate::agent::vocabulary::{attribute, kind};
 use crate::engine::{Memory, Query, View};
 use crate::error::Result;
@@ -16,36 +16,25 @@ use crate::object::Time;
 pub(super) fn reflect(memory: &Memory, view: &View, query: &RecallQuery) -> Result<Recalled> {
     let mut summaries = summaries_of(view, query)?;
     let found = summaries.len();
-    summaries.retain(|(item, _)| query.with_untrusted || item.object().origin().is_trusted());
+    summaries.retain(|(.., item)| query.with_untrusted || item.object().origin().is_trusted());
     let left_out = (found - summaries.len()).min(query.limit);
-    let texts = summaries.iter().map(|(item, time)| SummaryText {
-        id: item.object().id(),
-        granularity: granularity_of(item),
-        time_micros: time.as_micros(),
-        text: item.text(),
-    });
     let mut chosen = match query.when {
-        Some(when) => around(texts, when.as_micros(), ""),
-        None => chronological(texts, ""),
+        Some(when) => around(summaries, when, ""),
+        None => chronological(summaries, ""),
     };
     let first = chosen.len().saturating_sub(query.limit);
     let mut hits = Found::new(memory, query, &[]);
-    for hit in chosen.drain(first..) {
-        let found = summaries
-            .iter()
-            .find(|(item, _)| item.object().id() == hit.summary.id);
-        if let Some((item, time)) = found {
-            let mut hit = hits.hit(item, *time)?;
-            hit.why.push("a summary, in order of time");
-            hits.add(hit);
-        }
+    for summary in chosen.drain(first..) {
+        let mut hit = hits.hit(&summary.item, summary.time)?;
+        hit.why.push("a summary, in order of time");
+        hits.add(hit);
     }
     let mut recalled = hits.finish(view);
     recalled.left_out = left_out;
     Ok(recalled)
 }
 
-fn summaries_of(view: &View, query: &RecallQuery) -> Result<Vec<(Item, Time)>> {
+fn summaries_of(view: &View, query: &RecallQuery) -> Result<Vec<(Granularity, Time, Item)>> {
     let matches = view.query(&Query {
         kind: Some(known_kind(kind::SUMMARY)),
         include_expired: query.include_expired,
@@ -56,7 +45,8 @@ fn summaries_of(view: &View, query: &RecallQuery) -> Result<Vec<(Item, Time)>> {
         let object = object?;
         let time = time_of(view, &object)?;
         if query.accepts(&object, time) {
-            summaries.push((Item::from(object), time));
+            let item = Item::from(object);
+            summaries.push((granularity_of(&item), time, item));
         }
     }
     Ok(summaries)

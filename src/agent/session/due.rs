@@ -6,6 +6,9 @@
 //! # Invariants
 //! - SMW-2: a summary is at most as trusted as its least trusted entry.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::entries::{arrival_of, arrivals_before};
 use super::lineage::{check_reach, root_session, session_id, session_of};
 use super::summaries::{Bucket, EntryTime, Granularity, Watermarks, due_buckets};
@@ -25,10 +28,12 @@ const ENTRY_CHARS_MAX: usize = 4_000;
 pub(super) const SOURCES_MAX: usize = 1_000;
 
 /// A due summary: a time span with entries that no summary covers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct DueSummary {
     /// The time span.
     pub bucket: Bucket,
+    /// The length of the time span.
+    pub granularity: Granularity,
     /// The entries, one per line, or the summaries of the days.
     pub text: String,
     /// The number of entries or days.
@@ -37,21 +42,18 @@ pub(crate) struct DueSummary {
     pub unseen: usize,
     /// How many of them are missing in `text`, because of its limit.
     pub left_out: usize,
+    #[serde(skip)]
     pub(super) watermark: u64,
+    #[serde(skip)]
     pub(super) sources: Vec<ObjectDigest>,
+    #[serde(skip)]
     pub(super) class: Origin,
-}
-
-/// An entry or a day, as a source of a summary.
-pub(super) struct Part {
-    id: Id,
-    time: EntryTime,
 }
 
 /// The objects below a root session.
 pub(super) struct Tree {
     pub(super) scope: Scope,
-    entries: Vec<Part>,
+    entries: Vec<(EntryTime, Id)>,
     pub(super) summaries: Vec<(Bucket, u64, Id)>,
 }
 
@@ -105,7 +107,7 @@ pub(super) fn read_tree(
     Ok((root, Some(tree)))
 }
 
-fn entry_part(view: &View, id: Id, object: Object) -> Result<Part> {
+fn entry_part(view: &View, id: Id, object: Object) -> Result<(EntryTime, Id)> {
     let item = Item::from(object);
     let time = match item.object().event_time() {
         Some(time) => time,
@@ -113,13 +115,11 @@ fn entry_part(view: &View, id: Id, object: Object) -> Result<Part> {
             .stamps(&id)?
             .map_or(Time::from_micros(0), |(created, _)| created),
     };
-    Ok(Part {
-        id,
-        time: EntryTime {
-            time_micros: time.as_micros(),
-            arrival: arrival_of(&item),
-        },
-    })
+    let time = EntryTime {
+        time_micros: time.as_micros(),
+        arrival: arrival_of(&item),
+    };
+    Ok((time, id))
 }
 
 /// A summary that the verb wrote: it has the id of its bucket, and its watermark is in the past. Other objects of the kind do
@@ -137,20 +137,6 @@ pub(super) fn summary_id(root: &str, bucket: Bucket) -> Result<Id> {
     Id::new(&format!("{}/{root}/{bucket}", kind::SUMMARY))
 }
 
-/// The summaries of days, as parts of weeks and months.
-fn days_of(tree: &Tree) -> Vec<Part> {
-    let days = tree.summaries.iter();
-    let days = days.filter(|(bucket, ..)| bucket.granularity() == Granularity::Day);
-    days.map(|(bucket, watermark, id)| Part {
-        id: id.clone(),
-        time: EntryTime {
-            time_micros: bucket.start_micros(),
-            arrival: *watermark,
-        },
-    })
-    .collect()
-}
-
 /// Returns the due summaries of one granularity. A day is made of entries; a week or month of the summaries of its
 /// days.
 pub(super) fn due_of(
@@ -159,23 +145,26 @@ pub(super) fn due_of(
     tree: &Tree,
     granularity: Granularity,
 ) -> Result<Vec<DueSummary>> {
-    let days = days_of(tree);
-    let parts = if granularity == Granularity::Day {
-        &tree.entries
-    } else {
-        &days
-    };
-    let times: Vec<EntryTime> = parts.iter().map(|part| part.time).collect();
-    let watermarks: Watermarks = tree
-        .summaries
-        .iter()
-        .map(|(bucket, watermark, _)| (*bucket, *watermark))
-        .collect();
-    let due = due_buckets(&times, granularity, &watermarks, view.now().as_micros());
+    let (mut parts, mut watermarks) = (Vec::new(), Watermarks::new());
+    for (bucket, watermark, id) in &tree.summaries {
+        watermarks.insert(*bucket, *watermark);
+        let time = EntryTime {
+            time_micros: bucket.start_micros(),
+            arrival: *watermark,
+        };
+        if bucket.granularity() == Granularity::Day {
+            parts.push((time, id));
+        }
+    }
+    if granularity == Granularity::Day {
+        parts = tree.entries.iter().map(|(time, id)| (*time, id)).collect();
+    }
+    let due = due_buckets(parts, granularity, &watermarks, view.now().as_micros());
     due.into_iter()
         .map(|due| {
             let mut summary = DueSummary {
                 bucket: due.bucket,
+                granularity,
                 text: String::new(),
                 entries: due.entries.len(),
                 unseen: due.unseen,
@@ -185,8 +174,8 @@ pub(super) fn due_of(
                 class: Origin::DirectUser,
             };
             let mut chars = 0;
-            for place in due.entries {
-                let Some(object) = get(&parts[place].id)? else {
+            for id in due.entries {
+                let Some(object) = get(id)? else {
                     continue;
                 };
                 // SMW-2.

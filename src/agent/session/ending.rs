@@ -11,11 +11,13 @@
 //! - SND-1: a text of a reply is trusted at most as a model, and at most as the least trusted entry of the session.
 //! - SND-2: a session stores at most `facts_max` facts, even if it ends several times.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::attribution::{Backing, Span, SpanKind, backing, spans};
 use super::entries::is_person;
 use super::extraction::{
-    Admission, Fact, FactScope, FactSettings, GateReason, Gates, HoldReason, PresentFacts, Reply,
-    SkippedFact, Turn, gate, prompt, read_reply,
+    Admission, Fact, FactScope, FactSettings, GateReason, Gates, Reply, SkippedFact, gate, prompt, read_reply,
 };
 use super::lineage::{check_kind, session_id};
 use super::summarising::sentences;
@@ -38,68 +40,93 @@ const EPISODE_CHARS_MAX: usize = 1_024;
 const SOURCE: &str = "session end";
 
 /// The prompt for the end of a session, and its gates.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct EndPrompt {
+    /// The session.
+    pub session: String,
     /// The prompt.
     pub prompt: String,
     /// The reason if no facts would be stored.
+    #[schemars(with = "Option<String>")]
     pub gate: Option<GateReason>,
     /// The number of turns of the person.
     pub turns: usize,
     /// The number of entries of the session.
     pub entries: u64,
     /// Whether every entry of the session is trusted.
+    #[serde(rename = "trusted")]
     pub is_trusted: bool,
     /// Whether the session has its episode already.
+    #[serde(skip)]
     pub has_episode: bool,
 }
 
 /// The fate of a fact.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum FactFate {
-    /// It is stored under this id.
-    Stored(Id),
+    /// It is stored.
+    Stored,
     /// The same text is stored already.
     Known,
-    /// It is in quarantine, for this reason.
-    Quarantined(String),
-    /// It is refused, for this reason.
-    Refused(String),
+    /// It is in quarantine.
+    Quarantined,
+    /// It is refused.
+    Refused,
 }
 
 impl FactFate {
     /// Returns its name.
-    pub(crate) fn name(&self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Stored(_) => "stored",
+            Self::Stored => "stored",
             Self::Known => "known",
-            Self::Quarantined(_) => "quarantined",
-            Self::Refused(_) => "refused",
+            Self::Quarantined => "quarantined",
+            Self::Refused => "refused",
         }
     }
 }
 
+/// A fact of a reply, and its fate.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct EndedFact {
+    /// Its subject.
+    pub about: FactScope,
+    /// Its text.
+    pub text: String,
+    /// Its fate.
+    pub fate: FactFate,
+    /// Its id, if it is stored.
+    pub id: Option<Id>,
+    /// The reason if it is in quarantine or refused.
+    pub reason: Option<String>,
+}
+
 /// The answer to [`Agent::end_session`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Ended {
+    /// The session.
+    pub session: String,
     /// The reason if the reply changed nothing.
     pub reason: Option<String>,
     /// The episode.
     pub episode: Option<Id>,
     /// The facts of the reply, in their order.
-    pub facts: Vec<(Fact, FactFate)>,
+    pub facts: Vec<EndedFact>,
     /// The parts of the reply that are not facts.
     pub skipped: Vec<SkippedFact>,
     /// The name under `rejected/` of the quarantined facts.
     pub held: Option<String>,
     /// The commit, or the head if nothing changed.
+    #[serde(flatten)]
     pub commit: CommitInfo,
 }
 
 impl Ended {
     /// An end that stored nothing.
-    pub(crate) fn without(reason: Option<String>, commit: CommitInfo) -> Self {
+    pub(crate) fn without(session: &str, reason: Option<String>, commit: CommitInfo) -> Self {
         Self {
+            session: session.to_owned(),
             reason,
             episode: None,
             facts: Vec::new(),
@@ -126,26 +153,17 @@ impl Agent {
     ) -> Result<EndPrompt> {
         let transcript = read_transcript(view, reach, session)?;
         let settings = fact_settings(self, is_enabled);
-        let speakers: Vec<String> = transcript
-            .items
-            .iter()
-            .map(|item| item.speaker().unwrap_or_default())
-            .collect();
-        let turns: Vec<Turn<'_>> = transcript
-            .items
-            .iter()
-            .zip(&speakers)
-            .map(|(item, speaker)| Turn {
-                speaker,
-                text: item.text(),
-            })
+        let items = transcript.items.iter();
+        let turns: Vec<_> = items
+            .map(|item| (item.speaker().unwrap_or_default(), item.text()))
             .collect();
         Ok(EndPrompt {
+            session: session.to_owned(),
             prompt: prompt(&turns, &settings),
-            gate: gate(&transcript.state(), &settings).err(),
-            turns: transcript.turns,
+            gate: gate(transcript.state, &settings).err(),
+            turns: transcript.state.turns,
             entries: transcript.entries,
-            is_trusted: transcript.is_trusted,
+            is_trusted: transcript.state.is_trusted,
             has_episode: view.contains(&episode_id(session)?)?,
         })
     }
@@ -170,7 +188,7 @@ impl Agent {
             Err(reason) => {
                 let view = self.memory().view();
                 read_transcript(&view, reach, session)?;
-                return Ok(Ended::without(Some(reason.to_string()), view.commit()));
+                return Ok(Ended::without(session, Some(reason.to_string()), view.commit()));
             }
         };
         let done = change(self, writer, &Rule::END_SESSION, |change| {
@@ -207,12 +225,12 @@ fn stage_end(
         Some(digest) => vec![digest],
         None => transcript.sources.clone(),
     };
-    let facts = stage_facts(change, &transcript, session, reply.facts, &sources, settings)?;
+    let facts = stage_facts(change, &transcript, session, reply.facts, &sources, &settings)?;
     Ok(Ended {
         episode,
         facts,
         skipped: reply.skipped,
-        ..Ended::without(None, view.commit())
+        ..Ended::without(session, None, view.commit())
     })
 }
 
@@ -223,54 +241,53 @@ fn stage_facts(
     session: &str,
     facts: Vec<Fact>,
     sources: &[ObjectDigest],
-    mut settings: FactSettings,
-) -> Result<Vec<(Fact, FactFate)>> {
-    let present = |scope: FactScope| present_facts(change.base(), scope, &transcript.scope);
-    let (user, env) = (present(FactScope::User)?, present(FactScope::Env)?);
-    // SND-2.
-    let learned = [&user, &env].into_iter().flatten();
-    let learned = learned.filter(|item| {
-        item.session().as_deref() == Some(session) && item.source().as_deref() == Some(SOURCE)
-    });
-    let facts_max = settings.facts_max;
-    settings.facts_max = facts_max.saturating_sub(learned.count());
-    let present = PresentFacts {
-        user: &user.iter().map(Item::text).collect::<Vec<_>>(),
-        env: &env.iter().map(Item::text).collect::<Vec<_>>(),
-    };
+    settings: &FactSettings,
+) -> Result<Vec<EndedFact>> {
+    let mut gates = Gates::new(transcript.state, settings);
+    for scope in FactScope::ALL {
+        for item in present_facts(change.base(), scope, &transcript.scope)? {
+            // SND-2.
+            let is_own =
+                item.session().as_deref() == Some(session) && item.source().as_deref() == Some(SOURCE);
+            gates.add(scope, item.text(), is_own);
+        }
+    }
     let spans = spans_of(change.agent(), transcript);
     let turns: Vec<(&str, &[Span])> = spans.iter().map(|(text, spans)| (*text, &spans[..])).collect();
-    let mut gates = Gates::new(&transcript.state(), &present, &settings);
     let mut stage = |fact: &Fact| {
         let reviewed = review(change.agent(), fact_item(fact, session, &transcript.scope))?;
         let reason = match reviewed.verdict {
-            Verdict::Block => return Ok(FactFate::Refused(reviewed.reason())),
+            Verdict::Block => return Ok((FactFate::Refused, None, Some(reviewed.reason()))),
             Verdict::Quarantine => reviewed.reason(),
             _ if backing(&fact.text, &turns) == Backing::Foreign => {
                 "its words are only in pasted or foreign text".to_owned()
             }
             _ => match gates.admit(fact.scope, &reviewed.item.text) {
-                Admission::Known => return Ok(FactFate::Known),
-                Admission::Store => return store_fact(change, transcript, sources, reviewed),
-                Admission::Hold(reason @ HoldReason::Gate(GateReason::Off)) => {
-                    return Ok(FactFate::Refused(reason.to_string()));
+                Ok(Admission::Known) => return Ok((FactFate::Known, None, None)),
+                Ok(Admission::Store) => return store_fact(change, transcript, sources, reviewed),
+                Err(reason @ GateReason::Off) => {
+                    return Ok((FactFate::Refused, None, Some(reason.to_string())));
                 }
-                Admission::Hold(HoldReason::TooMany { .. }) => HoldReason::TooMany { facts_max }.to_string(),
-                Admission::Hold(reason) => reason.to_string(),
+                Err(reason) => reason.to_string(),
             },
         };
         let mut item = reviewed.item;
         item.derived_from.clone_from(&transcript.sources);
         let id = change.new_id(&item.scope, &item.kind)?;
         change.hold(item.into_object(id)?, fact_class(transcript), reason.clone())?;
-        Ok(FactFate::Quarantined(reason))
+        Ok((FactFate::Quarantined, None, Some(reason)))
     };
-    let mut staged = Vec::new();
-    for fact in facts {
-        let fate = stage(&fact)?;
-        staged.push((fact, fate));
-    }
-    Ok(staged)
+    let ended = facts.into_iter().map(|fact| {
+        let (fate, id, reason) = stage(&fact)?;
+        Ok(EndedFact {
+            about: fact.scope,
+            text: fact.text,
+            fate,
+            id,
+            reason,
+        })
+    });
+    ended.collect()
 }
 
 /// SND-1: the highest class of a fact.
@@ -283,14 +300,14 @@ fn store_fact(
     transcript: &Transcript,
     sources: &[ObjectDigest],
     mut reviewed: Reviewed,
-) -> Result<FactFate> {
+) -> Result<(FactFate, Option<Id>, Option<String>)> {
     reviewed.item.derived_from = sources.to_vec();
     let id = change.new_id(&reviewed.item.scope, &reviewed.item.kind)?;
     match change.put_reviewed(id.clone(), reviewed, fact_class(transcript), |_| {}) {
-        Ok(_) => Ok(FactFate::Stored(id)),
+        Ok(_) => Ok((FactFate::Stored, Some(id), None)),
         // A fact that does not fit must not prevent the episode.
         Err(error) if error.code() == ErrorCode::OverLimit => {
-            Ok(FactFate::Refused(error.message().to_owned()))
+            Ok((FactFate::Refused, None, Some(error.message().to_owned())))
         }
         Err(error) => Err(error),
     }

@@ -11,6 +11,9 @@
 //! - SAE-1: entries are read in the order of their commits, and within a commit in the given order.
 //! - SAE-2: the origin of an entry is at most the writer's class, the class of the speaker's role, and the origin that the host gives.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::lineage::{
     DEPTH_MAX, Placement, check_reach, may_name_user, parent_session, root_among, session_id, session_of,
     stage_session,
@@ -67,7 +70,7 @@ pub struct Append {
 }
 
 /// An entry that was not stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NotStored {
     /// Its place in the call, from 0.
     pub place: usize,

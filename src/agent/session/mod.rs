@@ -18,13 +18,14 @@ mod summarising;
 mod transcript;
 
 pub(crate) use self::due::DueSummary;
-pub(crate) use self::ending::{EndPrompt, Ended, FactFate};
+pub(crate) use self::ending::{EndPrompt, Ended};
 pub use self::entries::{Append, Appended, NewEntry, NotStored};
 pub(in crate::agent) use self::lineage::SESSION_PREFIX;
 #[cfg(test)]
 use self::lineage::session_id;
 pub(crate) use self::lineage::{parent_session, root_session, session_of};
-pub(crate) use self::summarising::{Summarised, SummaryRead};
+pub(crate) use self::summaries::SummaryRead;
+pub(crate) use self::summarising::Summarised;
 pub(crate) use self::summarising::{due_summaries, session_summaries};
 
 #[cfg(test)]

@@ -13,15 +13,15 @@
 //! # Invariants
 //! - SMW-1: the watermark of a summary is the arrival of its newest entry, so a late entry makes the summary due again.
 
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::due::{DueSummary, due_of, read_tree, summary_id};
 use super::lineage::{check_kind, session_id};
-use super::summaries::{Bucket, Granularity, SummaryText, around, chronological};
+use super::summaries::{Bucket, Granularity, SummaryRead, around, chronological};
 use crate::agent::Agent;
 use crate::agent::change::{Change, Fate, Rule, change};
 use crate::agent::decay::extract;
@@ -64,17 +64,6 @@ pub(crate) struct Summarised {
     /// The commit, or the head if nothing changed.
     #[serde(flatten)]
     pub commit: CommitInfo,
-}
-
-/// A summary as it is read.
-#[derive(Clone, Debug)]
-pub(crate) struct SummaryRead {
-    /// The summary.
-    pub item: Item,
-    /// Its time span.
-    pub bucket: Bucket,
-    /// The score of the match with the query, above 0 and at most 1.
-    pub score: f64,
 }
 
 /// Returns the due summaries of a session: past time spans with an entry that no summary covers.
@@ -157,39 +146,20 @@ pub(crate) fn session_summaries(
     let (_, Some(tree)) = read_tree(view, reach, session, false)? else {
         return Ok(Vec::new());
     };
-    let mut items = BTreeMap::new();
+    let mut summaries = Vec::new();
     for (bucket, _, id) in tree.summaries {
-        if let Some(object) = view.get(&id)? {
-            items.insert(id, (bucket, Item::from(object)));
-        }
+        let object = view.get(&id)?;
+        let time = Time::from_micros(bucket.start_micros());
+        summaries.extend(object.map(|object| (bucket.granularity(), time, Item::from(object))));
     }
-    let texts: Vec<SummaryText<'_>> = items
-        .iter()
-        .map(|(id, (bucket, item))| SummaryText {
-            id: id.as_str(),
-            granularity: bucket.granularity(),
-            time_micros: bucket.start_micros(),
-            text: item.text(),
-        })
-        .collect();
-    let hits = match when {
-        None => chronological(texts, query),
+    Ok(match when {
+        None => chronological(summaries, query),
         // The whole day of `when` counts as exact.
         Some(when) => {
             let day = Bucket::of(Granularity::Day, when.as_micros());
-            around(texts, day.start_micros(), query)
+            around(summaries, Time::from_micros(day.start_micros()), query)
         }
-    };
-    hits.into_iter()
-        .map(|hit| {
-            let (bucket, item) = &items[&Id::new(hit.summary.id)?];
-            Ok(SummaryRead {
-                item: item.clone(),
-                bucket: *bucket,
-                score: hit.score,
-            })
-        })
-        .collect()
+    })
 }
 
 /// Stages a summary: the host's text if it passes the scan, else sentences of the entries.
@@ -243,7 +213,7 @@ fn summary_item(due: &DueSummary, scope: &Scope, root: &str, text: String) -> Ne
     item.session = Some(root.to_owned());
     item.time = Some(Time::from_micros(due.bucket.start_micros()));
     item.derived_from.clone_from(&due.sources);
-    let granularity = Value::from(due.bucket.granularity().name());
+    let granularity = Value::from(due.granularity.name());
     drop(item.others.insert(attribute::GRANULARITY, granularity));
     // SMW-1.
     let watermark = Value::Integer(i64::try_from(due.watermark).unwrap_or(i64::MAX));

@@ -27,20 +27,10 @@ pub(super) struct Transcript {
     /// The newest entries, in their order.
     pub(super) items: Vec<Item>,
     pub(super) entries: u64,
-    pub(super) turns: usize,
     /// The class of the least trusted entry, child sessions included.
     pub(super) class: Origin,
-    pub(super) is_trusted: bool,
+    pub(super) state: SessionState,
     pub(super) sources: Vec<ObjectDigest>,
-}
-
-impl Transcript {
-    pub(super) fn state(&self) -> SessionState {
-        SessionState {
-            is_trusted: self.is_trusted,
-            turns: self.turns,
-        }
-    }
 }
 
 /// Reads a session. Of its child sessions it reads only the trust.
@@ -57,9 +47,11 @@ pub(super) fn read_transcript(view: &View, reach: &Reach, session: &str) -> Resu
         scope: Scope::new(object.scope())?,
         items: Vec::new(),
         entries: 0,
-        turns: 0,
         class: class_seen(&object),
-        is_trusted: withheld(&object) == 0,
+        state: SessionState {
+            is_trusted: withheld(&object) == 0,
+            turns: 0,
+        },
         sources: Vec::new(),
         session: object,
     };
@@ -74,7 +66,7 @@ pub(super) fn read_transcript(view: &View, reach: &Reach, session: &str) -> Resu
             let child = child?;
             match child.kind() {
                 kind::SESSION => {
-                    transcript.is_trusted &= withheld(&child) == 0;
+                    transcript.state.is_trusted &= withheld(&child) == 0;
                     transcript.class = Origin::least(transcript.class, class_seen(&child));
                     waiting.push(Id::new(child.id())?);
                 }
@@ -83,7 +75,7 @@ pub(super) fn read_transcript(view: &View, reach: &Reach, session: &str) -> Resu
                     if is_own && reach.has(child.scope()) {
                         let item = Item::from(child);
                         transcript.entries += 1;
-                        transcript.turns += usize::from(is_person(&item, &transcript.session));
+                        transcript.state.turns += usize::from(is_person(&item, &transcript.session));
                         items.push_back(item);
                         if items.len() > TURNS_MAX {
                             items.pop_front();
@@ -94,7 +86,7 @@ pub(super) fn read_transcript(view: &View, reach: &Reach, session: &str) -> Resu
             }
         }
     }
-    transcript.is_trusted &= transcript.class.is_trusted();
+    transcript.state.is_trusted &= transcript.class.is_trusted();
     transcript.items = items.into();
     let newest = transcript.items.iter().rev().take(SOURCES_MAX);
     transcript.sources = newest.map(|item| item.object().digest()).collect();

@@ -8,11 +8,10 @@ use serde::Serialize;
 
 use crate::agent::notes::{NoteFound, NoteRead};
 use crate::agent::session::summaries::{Bucket, Granularity};
-use crate::agent::session::{Appended, DueSummary, EndPrompt, Ended, FactFate, SummaryRead};
+use crate::agent::session::{Appended, NotStored, SummaryRead};
 use crate::digest::ObjectDigest;
 use crate::engine::CommitInfo;
 use crate::object::{Id, Object, Origin, Scope, Time};
-use crate::scan::Verdict;
 
 /// A note, as `note read` and a line of `note list` show it.
 #[derive(Serialize, JsonSchema)]
@@ -108,22 +107,13 @@ pub(crate) struct EntriesAppended {
     pub(crate) flagged: u64,
     pub(crate) first: Option<Id>,
     pub(crate) last: Option<Id>,
-    pub(crate) not_stored: Vec<EntryRefused>,
+    pub(crate) not_stored: Vec<NotStored>,
     pub(crate) held: Vec<String>,
     #[serde(flatten)]
     pub(crate) commit: CommitInfo,
     /// The entries that were read.
     #[serde(skip)]
     pub(crate) seen: usize,
-}
-
-/// An entry that the scan kept out.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct EntryRefused {
-    /// Its place among the entries of the call, from 0.
-    pub(crate) place: usize,
-    pub(crate) verdict: Verdict,
-    pub(crate) rules: Vec<&'static str>,
 }
 
 impl EntriesAppended {
@@ -154,105 +144,13 @@ impl EntriesAppended {
         self.flagged += batch.flagged;
         self.first = self.first.take().or_else(|| batch.ids.first().cloned());
         self.last = batch.ids.last().cloned().or_else(|| self.last.take());
-        let refused = batch.not_stored.into_iter().map(|one| EntryRefused {
+        let refused = batch.not_stored.into_iter().map(|one| NotStored {
             place: seen + one.place,
-            verdict: one.verdict,
-            rules: one.rules,
+            ..one
         });
         self.not_stored.extend(refused);
         self.held.extend(batch.held);
         (self.root_session, self.scope, self.commit) = (batch.root_session, batch.scope, batch.commit);
-    }
-}
-
-/// The answer of `session end` without a reply.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct Prompt {
-    pub(crate) session: String,
-    pub(crate) prompt: String,
-    /// Why nothing would be learned.
-    pub(crate) gate: Option<String>,
-    pub(crate) turns: usize,
-    pub(crate) entries: u64,
-    pub(crate) trusted: bool,
-}
-
-impl Prompt {
-    /// The prompt for the end of a session.
-    pub(crate) fn new(session: String, prompt: EndPrompt) -> Self {
-        Self {
-            session,
-            prompt: prompt.prompt,
-            gate: prompt.gate.map(|gate| gate.to_string()),
-            turns: prompt.turns,
-            entries: prompt.entries,
-            trusted: prompt.is_trusted,
-        }
-    }
-}
-
-/// The answer of `session end`.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct SessionEnded {
-    pub(crate) session: String,
-    /// Why the reply changed nothing.
-    pub(crate) reason: Option<String>,
-    pub(crate) episode: Option<Id>,
-    pub(crate) facts: Vec<FactLine>,
-    /// Parts of the reply that are not facts.
-    pub(crate) skipped: Vec<PartSkipped>,
-    pub(crate) held: Option<String>,
-    #[serde(flatten)]
-    pub(crate) commit: CommitInfo,
-}
-
-/// A fact of the reply.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct FactLine {
-    pub(crate) about: &'static str,
-    pub(crate) text: String,
-    /// stored, known, quarantined or refused
-    pub(crate) fate: &'static str,
-    pub(crate) id: Option<Id>,
-    pub(crate) reason: Option<String>,
-}
-
-/// A part of the reply that is not a fact.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct PartSkipped {
-    pub(crate) place: usize,
-    pub(crate) reason: String,
-}
-
-impl SessionEnded {
-    /// What became of a session.
-    pub(crate) fn new(session: String, ended: Ended) -> Self {
-        let facts = ended.facts.into_iter().map(|(fact, fate)| FactLine {
-            about: fact.scope.name(),
-            text: fact.text,
-            fate: fate.name(),
-            id: match &fate {
-                FactFate::Stored(id) => Some(id.clone()),
-                _ => None,
-            },
-            reason: match fate {
-                FactFate::Quarantined(reason) | FactFate::Refused(reason) => Some(reason),
-                FactFate::Stored(_) | FactFate::Known => None,
-            },
-        });
-        let skipped = ended.skipped.into_iter().map(|one| PartSkipped {
-            place: one.place,
-            reason: one.reason.to_string(),
-        });
-        Self {
-            session,
-            reason: ended.reason,
-            episode: ended.episode,
-            facts: facts.collect(),
-            skipped: skipped.collect(),
-            held: ended.held,
-            commit: ended.commit,
-        }
     }
 }
 
@@ -273,36 +171,12 @@ impl From<SummaryRead> for SummaryLine {
         let object = summary.item.object();
         Self {
             id: object.id().to_owned(),
-            bucket: summary.bucket,
-            granularity: summary.bucket.granularity(),
+            bucket: summary.bucket(),
+            granularity: summary.granularity,
             text: summary.item.text().to_owned(),
             score: summary.score,
             origin: object.origin(),
             time: object.event_time(),
-        }
-    }
-}
-
-/// A summary that is due, as a line of `session summaries --due`.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct DueLine {
-    pub(crate) bucket: Bucket,
-    pub(crate) granularity: Granularity,
-    pub(crate) text: String,
-    pub(crate) entries: usize,
-    pub(crate) unseen: usize,
-    pub(crate) left_out: usize,
-}
-
-impl From<DueSummary> for DueLine {
-    fn from(due: DueSummary) -> Self {
-        Self {
-            bucket: due.bucket,
-            granularity: due.bucket.granularity(),
-            text: due.text,
-            entries: due.entries,
-            unseen: due.unseen,
-            left_out: due.left_out,
         }
     }
 }

@@ -6,6 +6,8 @@
 use std::collections::HashSet;
 use std::fmt;
 
+use serde::{Serialize, Serializer};
+
 use super::{FactScope, FactSettings};
 
 /// The characters of the separator of two facts in a fact file: a line with the section sign.
@@ -20,7 +22,7 @@ pub(crate) struct SessionState {
     pub turns: usize,
 }
 
-/// Why a session stores no facts.
+/// Why a fact is not stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum GateReason {
     /// Extraction is off, as by default.
@@ -34,6 +36,16 @@ pub(crate) enum GateReason {
         /// The number of turns that it needs.
         turns_min: usize,
     },
+    /// The session has stored this number of facts, which is the limit.
+    TooMany(usize),
+    /// The facts of the scope would have more than this number of characters.
+    ScopeFull(FactScope, usize),
+}
+
+impl Serialize for GateReason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 impl fmt::Display for GateReason {
@@ -44,70 +56,32 @@ impl fmt::Display for GateReason {
             Self::TooFewTurns { turns, turns_min } => {
                 write!(f, "the session has {turns} turns, fewer than {turns_min}")
             }
-        }
-    }
-}
-
-/// Why a fact goes into quarantine.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum HoldReason {
-    /// The session may store no facts.
-    Gate(GateReason),
-    /// The session has stored its limit of facts.
-    TooMany {
-        /// The largest allowed number.
-        facts_max: usize,
-    },
-    /// The facts of its scope would exceed their limit.
-    ScopeFull {
-        /// The scope.
-        scope: FactScope,
-        /// The largest allowed number of characters.
-        chars_max: usize,
-    },
-}
-
-impl fmt::Display for HoldReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Gate(reason) => reason.fmt(f),
-            Self::TooMany { facts_max } => write!(f, "{facts_max} facts of the session are stored already"),
-            Self::ScopeFull { scope, chars_max } => {
+            Self::TooMany(facts_max) => write!(f, "{facts_max} facts of the session are stored already"),
+            Self::ScopeFull(scope, chars_max) => {
+                let scope = scope.name();
                 write!(
                     f,
-                    "the facts of `{}` would have more than {chars_max} characters",
-                    scope.name()
+                    "the facts of `{scope}` would have more than {chars_max} characters"
                 )
             }
         }
     }
 }
 
-/// The verdict of the gates on a fact.
+/// What becomes of an admitted fact.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Admission {
     /// Store it.
     Store,
     /// The same text is stored already.
     Known,
-    /// Quarantine it with the reason.
-    Hold(HoldReason),
-}
-
-/// The facts that are stored already.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct PresentFacts<'a> {
-    /// The facts about the person.
-    pub user: &'a [&'a str],
-    /// The facts about the environment.
-    pub env: &'a [&'a str],
 }
 
 /// Checks whether a session may store facts.
 ///
 /// # Errors
 /// The reason against it.
-pub(crate) fn gate(session: &SessionState, settings: &FactSettings) -> Result<(), GateReason> {
+pub(crate) fn gate(session: SessionState, settings: &FactSettings) -> Result<(), GateReason> {
     // FCT-2.
     if !settings.is_enabled {
         Err(GateReason::Off)
@@ -124,79 +98,65 @@ pub(crate) fn gate(session: &SessionState, settings: &FactSettings) -> Result<()
 }
 
 /// The gates that each fact of one session passes in turn.
-pub(crate) struct Gates {
-    gate: Result<(), GateReason>,
-    scopes: [Room; 2],
+pub(crate) struct Gates<'a> {
+    session: SessionState,
+    settings: &'a FactSettings,
+    /// The stored facts of each scope.
+    present: [Present; 2],
+    /// The number of facts that the session has stored.
     stored: usize,
-    facts_max: usize,
 }
 
-impl Gates {
-    /// Returns the gates of a session, given the facts that are already stored.
-    pub(crate) fn new(session: &SessionState, present: &PresentFacts<'_>, settings: &FactSettings) -> Self {
+/// The stored facts of a scope.
+#[derive(Default)]
+struct Present {
+    texts: HashSet<String>,
+    chars: usize,
+}
+
+impl<'a> Gates<'a> {
+    /// Returns the gates of a session, without stored facts.
+    pub(crate) fn new(session: SessionState, settings: &'a FactSettings) -> Self {
         Self {
-            gate: gate(session, settings),
-            scopes: FactScope::ALL.map(|scope| Room::new(scope, present, settings)),
+            session,
+            settings,
+            present: <[Present; 2]>::default(),
             stored: 0,
-            facts_max: settings.facts_max,
         }
+    }
+
+    /// Adds a stored fact; `is_own` if this session stored it.
+    pub(crate) fn add(&mut self, scope: FactScope, text: &str, is_own: bool) {
+        let present = &mut self.present[scope as usize];
+        present.chars += text.chars().count() + SEPARATOR_CHARS;
+        present.texts.insert(text.trim().to_owned());
+        self.stored += usize::from(is_own);
     }
 
     /// Judges the next fact. Known facts do not count against `facts_max`. A fact without room does not stop shorter ones.
-    pub(crate) fn admit(&mut self, scope: FactScope, text: &str) -> Admission {
-        if let Err(reason) = self.gate {
-            return Admission::Hold(HoldReason::Gate(reason));
-        }
-        let room = &mut self.scopes[scope as usize];
-        if room.texts.contains(text.trim()) {
-            return Admission::Known;
+    ///
+    /// # Errors
+    /// The reason why it is not stored.
+    pub(crate) fn admit(&mut self, scope: FactScope, text: &str) -> Result<Admission, GateReason> {
+        gate(self.session, self.settings)?;
+        let present = &self.present[scope as usize];
+        if present.texts.contains(text.trim()) {
+            return Ok(Admission::Known);
         }
         // FCT-3.
-        if self.stored == self.facts_max {
-            let facts_max = self.facts_max;
-            return Admission::Hold(HoldReason::TooMany { facts_max });
+        let facts_max = self.settings.facts_max;
+        if self.stored >= facts_max {
+            return Err(GateReason::TooMany(facts_max));
         }
-        if !room.takes(text) {
-            let chars_max = room.chars_max;
-            return Admission::Hold(HoldReason::ScopeFull { scope, chars_max });
-        }
-        self.stored += 1;
-        Admission::Store
-    }
-}
-
-/// The facts of a scope, and the room left.
-struct Room {
-    texts: HashSet<String>,
-    chars: usize,
-    chars_max: usize,
-}
-
-impl Room {
-    fn new(scope: FactScope, present: &PresentFacts<'_>, settings: &FactSettings) -> Self {
-        let (texts, chars_max) = match scope {
-            FactScope::User => (present.user, settings.user_chars_max),
-            FactScope::Env => (present.env, settings.env_chars_max),
+        let chars_max = match scope {
+            FactScope::User => self.settings.user_chars_max,
+            FactScope::Env => self.settings.env_chars_max,
         };
-        Self {
-            texts: texts.iter().map(|text| text.trim().to_owned()).collect(),
-            chars: texts
-                .iter()
-                .map(|text| text.chars().count() + SEPARATOR_CHARS)
-                .sum(),
-            chars_max,
-        }
-    }
-
-    /// Adds a text if there is room for it.
-    fn takes(&mut self, text: &str) -> bool {
         // Each present fact counts with its separator, so the new one needs no separator.
-        let chars = self.chars + text.chars().count();
-        let fits = chars <= self.chars_max;
-        if fits {
-            self.chars = chars + SEPARATOR_CHARS;
-            self.texts.insert(text.trim().to_owned());
+        if present.chars + text.chars().count() > chars_max {
+            return Err(GateReason::ScopeFull(scope, chars_max));
         }
-        fits
+        self.add(scope, text, true);
+        Ok(Admission::Store)
     }
 }

@@ -22,7 +22,7 @@ use serde_json::json;
 
 use crate::ingest::json::JsonError;
 
-pub(crate) use self::gates::{Admission, GateReason, Gates, HoldReason, PresentFacts, SessionState, gate};
+pub(crate) use self::gates::{Admission, GateReason, Gates, SessionState, gate};
 #[cfg(test)]
 use self::reply::SkipReason;
 pub(crate) use self::reply::{Fact, FactScope, Reply, SkippedFact, read_reply};
@@ -87,11 +87,8 @@ pub(crate) enum ReplyReason {
     },
     /// No JSON was found in it.
     NotJson,
-    /// Its JSON is nested too deep.
-    TooDeep {
-        /// The largest allowed number.
-        depth_max: usize,
-    },
+    /// Its JSON is nested deeper than this limit.
+    TooDeep(usize),
     /// An object has a key twice, so two readers could see two different facts.
     KeyTwice(String),
     /// It is JSON, but neither a list of facts nor an object with one.
@@ -102,7 +99,7 @@ impl From<JsonError> for ReplyReason {
     fn from(error: JsonError) -> Self {
         match error {
             JsonError::NotJson => Self::NotJson,
-            JsonError::TooDeep { depth_max } => Self::TooDeep { depth_max },
+            JsonError::TooDeep { depth_max } => Self::TooDeep(depth_max),
             JsonError::KeyTwice(key) => Self::KeyTwice(key),
         }
     }
@@ -119,27 +116,18 @@ impl fmt::Display for ReplyReason {
                 )
             }
             Self::NotJson => f.write_str("the reply has no complete JSON value"),
-            Self::TooDeep { depth_max } => write!(f, "the reply is nested more than {depth_max} deep"),
+            Self::TooDeep(depth_max) => write!(f, "the reply is nested more than {depth_max} deep"),
             Self::KeyTwice(key) => write!(f, "an object of the reply has the key `{key}` twice"),
             Self::NotFacts => f.write_str("the reply is neither a list of facts nor an object with `facts`"),
         }
     }
 }
 
-/// A turn of a session.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Turn<'a> {
-    /// The speaker.
-    pub speaker: &'a str,
-    /// The text.
-    pub text: &'a str,
-}
-
-/// Returns the prompt that asks for the facts of a session.
+/// Returns the prompt that asks for the facts of a session, given the speaker and text of each turn.
 ///
 /// Each turn is one line of JSON, so no text of the session can end the transcript. The newest turns are kept, long texts are
 /// cut, and omitted turns are counted.
-pub(crate) fn prompt(turns: &[Turn<'_>], settings: &FactSettings) -> String {
+pub(crate) fn prompt(turns: &[(String, &str)], settings: &FactSettings) -> String {
     let mut out = include_str!("prompt.txt")
         .replace("{facts_max}", &settings.facts_max.to_string())
         .replace("{chars_max}", &settings.fact_chars_max.to_string());
@@ -155,19 +143,19 @@ pub(crate) fn prompt(turns: &[Turn<'_>], settings: &FactSettings) -> String {
 }
 
 /// Returns the lines of the newest turns, newest first, and the number of older turns.
-fn transcript(turns: &[Turn<'_>], chars_max: usize) -> (Vec<String>, usize) {
+fn transcript(turns: &[(String, &str)], chars_max: usize) -> (Vec<String>, usize) {
     let mut lines = Vec::new();
     let mut left = chars_max;
-    for turn in turns.iter().rev() {
-        let chars = turn.text.chars().count();
+    for (speaker, text) in turns.iter().rev() {
+        let chars = text.chars().count();
         if left == 0 {
             break;
         }
         let line = if chars <= left {
-            json!({"speaker": turn.speaker, "text": turn.text})
+            json!({"speaker": speaker, "text": text})
         } else {
-            let text: String = turn.text.chars().take(left).collect();
-            json!({"speaker": turn.speaker, "text": text, "cut": true})
+            let text: String = text.chars().take(left).collect();
+            json!({"speaker": speaker, "text": text, "cut": true})
         };
         // An empty turn counts as one character, or a million of them would fit.
         left = left.saturating_sub(chars.max(1));

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value as Json};
 
 use super::{FactSettings, ReplyReason};
@@ -80,6 +80,12 @@ pub(crate) enum SkipReason {
     TooMany,
 }
 
+impl Serialize for SkipReason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -97,11 +103,12 @@ impl fmt::Display for SkipReason {
 }
 
 /// A skipped part of a reply.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 pub(crate) struct SkippedFact {
     /// Its place in the reply, from 0.
     pub place: usize,
     /// Why it is skipped.
+    #[schemars(with = "String")]
     pub reason: SkipReason,
 }
 

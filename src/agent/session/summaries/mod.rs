@@ -18,9 +18,11 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
+use crate::agent::item::Item;
 use crate::agent::notes::rank::rounded;
 use crate::agent::words;
 use crate::calendar::{DAY_MICROS, date_of, day_of, weekday_of};
+use crate::object::Time;
 
 /// An entry of a transcript, or a summary as the source of another summary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,11 +38,11 @@ pub(crate) type Watermarks = BTreeMap<Bucket, u64>;
 
 /// A due bucket, for its first or another summary.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct DueBucket {
+pub(crate) struct DueBucket<T> {
     /// The bucket.
     pub bucket: Bucket,
-    /// The indexes of all its entries in the given list, by time, then arrival.
-    pub entries: Vec<usize>,
+    /// All its entries, by time, then arrival.
+    pub entries: Vec<T>,
     /// How many of them no summary covers.
     pub unseen: usize,
     /// The watermark to keep with the new summary.
@@ -50,48 +52,36 @@ pub(crate) struct DueBucket {
 /// Returns the buckets of `granularity` that are over at `now_micros` and hold an entry above their watermark, in order
 /// of time. The caller must give all entries of a bucket, not only the new ones, because the whole summary is made
 /// again.
-pub(crate) fn due_buckets(
-    entries: &[EntryTime],
+pub(crate) fn due_buckets<T>(
+    entries: impl IntoIterator<Item = (EntryTime, T)>,
     granularity: Granularity,
     watermarks: &Watermarks,
     now_micros: i64,
-) -> Vec<DueBucket> {
-    let mut by_bucket: BTreeMap<Bucket, Vec<usize>> = BTreeMap::new();
-    for (place, entry) in entries.iter().enumerate() {
-        let bucket = Bucket::of(granularity, entry.time_micros);
-        by_bucket.entry(bucket).or_default().push(place);
+) -> Vec<DueBucket<T>> {
+    let mut by_bucket: BTreeMap<Bucket, Vec<(EntryTime, T)>> = BTreeMap::new();
+    for (time, entry) in entries {
+        let bucket = Bucket::of(granularity, time.time_micros);
+        by_bucket.entry(bucket).or_default().push((time, entry));
     }
-    let is_over = |bucket: &Bucket| bucket.end_micros() <= now_micros;
-    by_bucket
-        .into_iter()
-        .filter(|(bucket, _)| is_over(bucket))
-        .filter_map(|(bucket, places)| due(entries, bucket, places, watermarks.get(&bucket).copied()))
-        .collect()
-}
-
-fn due(
-    entries: &[EntryTime],
-    bucket: Bucket,
-    mut places: Vec<usize>,
-    seen: Option<u64>,
-) -> Option<DueBucket> {
-    let arrivals = || places.iter().map(|&place| entries[place].arrival);
-    let unseen = arrivals()
-        .filter(|&arrival| seen.is_none_or(|seen| arrival > seen))
-        .count();
-    // SMB-2.
-    if unseen == 0 {
-        return None;
+    let mut due = Vec::new();
+    for (bucket, mut entries) in by_bucket {
+        let seen = watermarks.get(&bucket);
+        let is_unseen = |(time, _): &&(EntryTime, T)| seen.is_none_or(|seen| time.arrival > *seen);
+        let unseen = entries.iter().filter(is_unseen).count();
+        // SMB-2.
+        if unseen == 0 || bucket.end_micros() > now_micros {
+            continue;
+        }
+        entries.sort_by_key(|(time, _)| (time.time_micros, time.arrival));
+        due.push(DueBucket {
+            bucket,
+            unseen,
+            // An entry is unseen, so the new watermark is above the old one.
+            watermark: entries.iter().map(|(time, _)| time.arrival).max().unwrap_or(0),
+            entries: entries.into_iter().map(|(_, entry)| entry).collect(),
+        });
     }
-    // An entry is unseen, so the new watermark is above the old one.
-    let watermark = arrivals().max()?;
-    places.sort_by_key(|&place| (entries[place].time_micros, entries[place].arrival));
-    Some(DueBucket {
-        bucket,
-        entries: places,
-        unseen,
-        watermark,
-    })
+    due
 }
 
 /// The length of a bucket.
@@ -214,26 +204,24 @@ impl fmt::Display for Bucket {
     }
 }
 
-/// A candidate summary.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct SummaryText<'a> {
-    /// Its id, the last of the tie-breaks.
-    pub id: &'a str,
-    /// Its granularity.
+/// A summary as it is read.
+#[derive(Clone, Debug)]
+pub(crate) struct SummaryRead {
+    /// The summary.
+    pub item: Item,
+    /// The length of its time span.
     pub granularity: Granularity,
-    /// The time of the summary, in microseconds since 1970.
-    pub time_micros: i64,
-    /// Its text.
-    pub text: &'a str,
+    /// Its time.
+    pub time: Time,
+    /// The score of the match with the query, above 0 and at most 1.
+    pub score: f64,
 }
 
-/// A summary that was chosen.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct SummaryHit<'a> {
-    /// The summary.
-    pub summary: SummaryText<'a>,
-    /// Its relevance, above 0 and at most 1.
-    pub score: f64,
+impl SummaryRead {
+    /// Returns its time span.
+    pub(crate) fn bucket(&self) -> Bucket {
+        Bucket::of(self.granularity, self.time.as_micros())
+    }
 }
 
 /// Returns the relevance of a summary, in 0..=1 with six decimals: 1 if it equals the query, 0.95 if it contains the query, else
@@ -259,35 +247,37 @@ pub(crate) fn summary_score(query: &str, text: &str) -> f64 {
 }
 
 /// Returns the matching summaries in order of time; at the same time the longer span first, then by id.
-pub(crate) fn chronological<'a>(
-    summaries: impl IntoIterator<Item = SummaryText<'a>>,
+pub(crate) fn chronological(
+    summaries: impl IntoIterator<Item = (Granularity, Time, Item)>,
     query: &str,
-) -> Vec<SummaryHit<'a>> {
-    let mut hits: Vec<SummaryHit<'a>> = summaries
+) -> Vec<SummaryRead> {
+    let scored = summaries
         .into_iter()
-        .map(|summary| SummaryHit {
-            summary,
-            score: summary_score(query, summary.text),
-        })
-        .filter(|hit| hit.score > 0.0)
-        .collect();
+        .map(|(granularity, time, item)| SummaryRead {
+            score: summary_score(query, item.text()),
+            item,
+            granularity,
+            time,
+        });
+    let mut hits: Vec<SummaryRead> = scored.filter(|hit| hit.score > 0.0).collect();
     hits.sort_by(|left, right| {
-        let (left, right) = (left.summary, right.summary);
-        (left.time_micros, right.granularity, left.id).cmp(&(right.time_micros, left.granularity, right.id))
+        (left.time, right.granularity)
+            .cmp(&(right.time, left.granularity))
+            .then_with(|| left.item.object().id().cmp(right.item.object().id()))
     });
     hits
 }
 
-/// Returns the matching summaries around `when_micros`, in order of time: the nearest before, all of that time, and the nearest
+/// Returns the matching summaries around `when`, in order of time: the nearest before, all of that time, and the nearest
 /// after.
-pub(crate) fn around<'a>(
-    summaries: impl IntoIterator<Item = SummaryText<'a>>,
-    when_micros: i64,
+pub(crate) fn around(
+    summaries: impl IntoIterator<Item = (Granularity, Time, Item)>,
+    when: Time,
     query: &str,
-) -> Vec<SummaryHit<'a>> {
+) -> Vec<SummaryRead> {
     let mut hits = chronological(summaries, query);
-    let exact = hits.partition_point(|hit| hit.summary.time_micros < when_micros);
-    let after = hits.partition_point(|hit| hit.summary.time_micros <= when_micros);
+    let exact = hits.partition_point(|hit| hit.time < when);
+    let after = hits.partition_point(|hit| hit.time <= when);
     hits.truncate(after + 1);
     hits.drain(..exact.saturating_sub(1));
     hits

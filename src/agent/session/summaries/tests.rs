@@ -3,19 +3,24 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::Time;
+use crate::agent::NewItem;
 use crate::calendar::DAY_MICROS as DAY;
+use crate::object::Id;
+use crate::{Memory, Time, Writer};
 
 fn at(text: &str) -> i64 {
     text.parse::<Time>().unwrap().as_micros()
 }
 
-fn entries(times: &[&str]) -> Vec<EntryTime> {
-    let numbered = times.iter().zip(1..);
+/// An entry with its place.
+type Numbered = (EntryTime, usize);
+
+fn entries(times: &[&str]) -> Vec<Numbered> {
+    let numbered = times.iter().zip(1..).enumerate();
     numbered
-        .map(|(time, arrival)| EntryTime {
-            time_micros: at(time),
-            arrival,
+        .map(|(place, (time, arrival))| {
+            let time_micros = at(time);
+            (EntryTime { time_micros, arrival }, place)
         })
         .collect()
 }
@@ -54,7 +59,7 @@ fn a_bucket_is_due_when_it_is_over_and_not_before() {
         "2026-04-21T09:00:00Z",
         "2026-04-22T08:00:00Z",
     ]);
-    let due = |now: &str| due_buckets(&given, Granularity::Day, &Watermarks::new(), at(now));
+    let due = |now: &str| due_buckets(given.clone(), Granularity::Day, &Watermarks::new(), at(now));
     assert!(due("2026-04-21T23:59:59.999999Z").is_empty());
     let found = due("2026-04-22T00:00:00Z");
     assert_eq!(found.len(), 1);
@@ -65,7 +70,7 @@ fn a_bucket_is_due_when_it_is_over_and_not_before() {
     assert_eq!(due("2026-04-23T00:00:00Z").len(), 2);
     assert_eq!(
         due_buckets(
-            &given,
+            given.clone(),
             Granularity::Month,
             &Watermarks::new(),
             at("2026-05-01T00:00:00Z")
@@ -79,22 +84,23 @@ fn a_bucket_is_due_when_it_is_over_and_not_before() {
 fn a_late_entry_makes_its_bucket_due_again_and_no_other_is_lost() {
     let mut given = entries(&["2026-04-21T10:00:00Z", "2026-04-22T08:00:00Z"]);
     let mut seen = Watermarks::new();
-    for due in due_buckets(&given, Granularity::Day, &seen, at("2026-04-22T12:00:00Z")) {
+    for due in due_buckets(given.clone(), Granularity::Day, &seen, at("2026-04-22T12:00:00Z")) {
         seen.insert(due.bucket, due.watermark);
     }
     // On the second day an entry of the first day arrives, with a higher number than any entry of the second day.
-    given.push(EntryTime {
+    let late = EntryTime {
         time_micros: at("2026-04-21T11:00:00Z"),
         arrival: 3,
-    });
-    let again = due_buckets(&given, Granularity::Day, &seen, at("2026-04-22T13:00:00Z"));
+    };
+    given.push((late, 2));
+    let again = due_buckets(given.clone(), Granularity::Day, &seen, at("2026-04-22T13:00:00Z"));
     assert_eq!(
         (again.len(), again[0].unseen, again[0].entries.clone()),
         (1, 1, vec![0, 2])
     );
     seen.insert(again[0].bucket, again[0].watermark);
-    assert!(due_buckets(&given, Granularity::Day, &seen, at("2026-04-22T13:00:00Z")).is_empty());
-    let next = due_buckets(&given, Granularity::Day, &seen, at("2026-04-23T00:00:00Z"));
+    assert!(due_buckets(given.clone(), Granularity::Day, &seen, at("2026-04-22T13:00:00Z")).is_empty());
+    let next = due_buckets(given.clone(), Granularity::Day, &seen, at("2026-04-23T00:00:00Z"));
     assert_eq!((next.len(), next[0].entries.clone()), (1, vec![1]));
 }
 
@@ -111,11 +117,12 @@ fn a_year_with_clock_jumps_of_ten_years_summarises_every_entry() {
             _ => 0,
         };
         let now = start + (step + jump) * DAY;
-        given.push(EntryTime {
+        let time = EntryTime {
             time_micros: now + 3600,
             arrival: step.unsigned_abs(),
-        });
-        for due in due_buckets(&given, Granularity::Day, &seen, now + DAY) {
+        };
+        given.push((time, ()));
+        for due in due_buckets(given.clone(), Granularity::Day, &seen, now + DAY) {
             summarised += due.unseen;
             seen.insert(due.bucket, due.watermark);
         }
@@ -123,31 +130,38 @@ fn a_year_with_clock_jumps_of_ten_years_summarises_every_entry() {
     assert_eq!(summarised, 365);
 }
 
-fn summary<'a>(id: &'a str, granularity: Granularity, time: &str, text: &'a str) -> SummaryText<'a> {
-    SummaryText {
-        id,
-        granularity,
-        time_micros: at(time),
-        text,
-    }
+fn summary(
+    memory: &Memory,
+    id: &str,
+    granularity: Granularity,
+    time: &str,
+    text: &str,
+) -> (Granularity, Time, Item) {
+    let id = Id::new(id).unwrap();
+    let object = NewItem::new(text).into_object(id.clone()).unwrap();
+    drop(memory.put(object, &Writer::user()).unwrap());
+    let item = Item::from(memory.view().get(&id).unwrap().unwrap());
+    (granularity, time.parse().unwrap(), item)
 }
 
-fn ids<'a>(hits: &[SummaryHit<'a>]) -> Vec<&'a str> {
-    hits.iter().map(|hit| hit.summary.id).collect()
+fn ids(hits: &[SummaryRead]) -> Vec<String> {
+    hits.iter().map(|hit| hit.item.object().id().to_owned()).collect()
 }
 
 #[test]
 fn the_nearest_before_all_exact_and_the_nearest_after_are_chosen() {
     use Granularity::{Day, Month, Week};
+    let memory = Memory::in_memory().unwrap();
     let all = [
-        summary("after2", Day, "2026-04-24T00:00:00Z", "parser"),
-        summary("day", Day, "2026-04-22T00:00:00Z", "parser work"),
-        summary("before", Day, "2026-04-21T00:00:00Z", "lexer"),
-        summary("week", Week, "2026-04-22T00:00:00Z", "the parser"),
-        summary("month", Month, "2026-04-01T00:00:00Z", "parser and lexer"),
-        summary("after1", Day, "2026-04-23T00:00:00Z", "lunch"),
-    ];
-    let found = |when: &str, query: &str| ids(&around(all, at(when), query));
+        ("after2", Day, "2026-04-24T00:00:00Z", "parser"),
+        ("day", Day, "2026-04-22T00:00:00Z", "parser work"),
+        ("before", Day, "2026-04-21T00:00:00Z", "lexer"),
+        ("week", Week, "2026-04-22T00:00:00Z", "the parser"),
+        ("month", Month, "2026-04-01T00:00:00Z", "parser and lexer"),
+        ("after1", Day, "2026-04-23T00:00:00Z", "lunch"),
+    ]
+    .map(|(id, granularity, time, text)| summary(&memory, id, granularity, time, text));
+    let found = |when: &str, query: &str| ids(&around(all.clone(), when.parse().unwrap(), query));
     assert_eq!(
         found("2026-04-22T00:00:00Z", ""),
         ["before", "week", "day", "after1"]
@@ -160,9 +174,9 @@ fn the_nearest_before_all_exact_and_the_nearest_after_are_chosen() {
         found("2026-04-22T00:00:00Z", "parser"),
         ["month", "week", "day", "after2"]
     );
-    assert_eq!(found("2026-04-22T00:00:00Z", "zebra"), Vec::<&str>::new());
+    assert_eq!(found("2026-04-22T00:00:00Z", "zebra"), Vec::<String>::new());
     assert_eq!(
-        ids(&chronological(all, "")),
+        ids(&chronological(all.clone(), "")),
         ["month", "before", "week", "day", "after1", "after2"]
     );
 }
@@ -207,12 +221,12 @@ proptest! {
         marks in prop::collection::vec((0..40_i64, 0..9_u64), 0..10),
         now in 0..45_i64,
     ) {
-        let given: Vec<EntryTime> = times.iter()
-            .map(|&(day, arrival)| EntryTime { time_micros: day * DAY + 5, arrival }).collect();
+        let given: Vec<Numbered> = times.iter().enumerate()
+            .map(|(place, &(day, arrival))| (EntryTime { time_micros: day * DAY + 5, arrival }, place)).collect();
         for granularity in Granularity::ALL {
             let seen: Watermarks = marks.iter().map(|&(day, mark)| (Bucket::of(granularity, day * DAY), mark)).collect();
-            let due = due_buckets(&given, granularity, &seen, now * DAY);
-            for (place, entry) in given.iter().enumerate() {
+            let due = due_buckets(given.clone(), granularity, &seen, now * DAY);
+            for &(entry, place) in &given {
                 let bucket = Bucket::of(granularity, entry.time_micros);
                 let is_seen = seen.get(&bucket).is_some_and(|&mark| entry.arrival <= mark);
                 let is_given = due.iter().any(|due| due.bucket == bucket && due.entries.contains(&place));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::{Agent, Draft, Memory, Options, PersonSays, Settings, Time, Writer, fact, id};
 use crate::agent::Reach;
 use crate::agent::forget::Forgetting;
-use crate::agent::session::{Append, FactFate, NewEntry};
+use crate::agent::session::{Append, NewEntry};
 use crate::digest::ObjectDigest;
 use crate::engine::{Authorisation, Revision, View};
 use crate::error::{Error, ErrorCode, Result};
@@ -344,10 +344,7 @@ impl World {
             .end_session(&Reach::All, &session, Some(&reply), Some(true), &Writer::user())
             .unwrap();
         let view = agent.memory().view();
-        let stored = ended.facts.into_iter().filter_map(|(_, fate)| match fate {
-            FactFate::Stored(id) => Some(id),
-            _ => None,
-        });
+        let stored = ended.facts.into_iter().filter_map(|fact| fact.id);
         let allowed = Origin::least(Origin::Model, page);
         for made in stored.chain(ended.episode) {
             let origin = view.get(&made).unwrap().unwrap().origin();

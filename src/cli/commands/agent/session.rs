@@ -11,14 +11,12 @@ use serde_json::Value as Json;
 
 use super::command;
 use crate::agent::session::{
-    Append, DueSummary, Ended, NewEntry, NotStored, Summarised, due_summaries, parent_session, root_session,
-    session_of, session_summaries,
+    Append, DueSummary, EndPrompt, Ended, NewEntry, NotStored, Summarised, due_summaries, parent_session,
+    root_session, session_of, session_summaries,
 };
 use crate::agent::vocabulary::kind;
 use crate::agent::{Agent, Reach};
-use crate::answers::agent::sessions::{
-    DueLine, EntriesAppended, Prompt, SessionEnded, SessionLine, SummaryLine,
-};
+use crate::answers::agent::sessions::{EntriesAppended, SessionLine, SummaryLine};
 use crate::cli::agent_context::ScopeOptions;
 use crate::cli::commands::input::{Lines, at_line, open_input, text_or_input};
 use crate::cli::commands::prelude::*;
@@ -52,10 +50,10 @@ impl Verb for Session {
     const NAME: &'static str = "session";
     const ANSWERS: &'static [Form] = &[
         form::<EntriesAppended>("append"),
-        form::<Prompt>("end, without a reply"),
-        form::<SessionEnded>("end"),
+        form::<EndPrompt>("end, without a reply"),
+        form::<Ended>("end"),
         form::<SummaryLine>("summaries, a line each"),
-        form::<DueLine>("summaries --due, a line each"),
+        form::<DueSummary>("summaries --due, a line each"),
         form::<Summarised>("summarise"),
         form::<SessionLine>("list, a line each"),
     ];
@@ -383,8 +381,8 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
             match &prompt.gate {
                 // Nothing replaces the earlier episode either.
                 Some(gate) if prompt.has_episode => {
-                    let ended = Ended::without(Some(gate.to_string()), agent.memory().view().commit());
-                    return context.answer(&SessionEnded::new(session, ended));
+                    let head = agent.memory().view().commit();
+                    return context.answer(&Ended::without(&session, Some(gate.to_string()), head));
                 }
                 Some(_) => None,
                 None => Some(command::reply(
@@ -398,11 +396,10 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
         }
         (None, []) if verb.no_model => None,
         (None, []) => {
-            return context.answer(&Prompt::new(session, prompt));
+            return context.answer(&prompt);
         }
     };
     let ended = agent.end_session(&reach, &session, reply.as_deref(), learn, &context.writer())?;
-    let ended = SessionEnded::new(session, ended);
     context.answer(&ended)?;
     if ended.reason.is_none() {
         context.note_held(&agent, ended.held.as_deref());
@@ -414,7 +411,7 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
     Ok(DONE)
 }
 
-impl Answer for Prompt {
+impl Answer for EndPrompt {
     fn show(&self, context: &mut Context) -> Result<(), Failure> {
         context.output.text(&self.prompt)?;
         if let Some(gate) = &self.gate {
@@ -425,7 +422,7 @@ impl Answer for Prompt {
     }
 }
 
-impl Answer for SessionEnded {
+impl Answer for Ended {
     fn show(&self, context: &mut Context) -> Result<(), Failure> {
         if let Some(reason) = &self.reason {
             return context.output.line(format_args!("no fact was stored: {reason}"));
@@ -435,7 +432,7 @@ impl Answer for SessionEnded {
         }
         for fact in &self.facts {
             let why = fact.reason.as_ref().map(|reason| format!(" ({reason})"));
-            let (fate, about, text) = (fact.fate, fact.about, &fact.text);
+            let (fate, about, text) = (fact.fate.name(), fact.about.name(), &fact.text);
             let why = why.unwrap_or_default();
             context.output.line(format_args!("{fate} {about}: {text}{why}"))?;
         }
@@ -460,7 +457,7 @@ fn summaries(context: &mut Context, verb: &SessionSummaries) -> Done {
     let reach = reach(context, verb.scope.as_deref())?;
     if verb.due {
         let due = due_summaries(&view, &reach, &session)?;
-        return answer_each(context, due.into_iter().map(DueLine::from));
+        return answer_each(context, due.into_iter());
     }
     let when = verb.when.as_deref();
     let when = when.map(|text| time::moment(text, view.now())).transpose()?;
@@ -488,7 +485,7 @@ impl Answer for SummaryLine {
     }
 }
 
-impl Answer for DueLine {
+impl Answer for DueSummary {
     fn show(&self, context: &mut Context) -> Result<(), Failure> {
         let (entries, new) = (self.entries, self.unseen);
         context
