@@ -20,8 +20,7 @@ use serde::Serialize;
 
 use super::block::Block;
 use super::files::{as_written, blocks_in, text_of};
-use super::id::BlockId;
-use super::id::id_of_path;
+use super::id::{BlockId, id_of_path};
 use super::object::{apply, block_of, say_the_same, scope_of, trust_of};
 use super::reader::{BlockFile, read_block};
 use super::writer::with_updated;
@@ -263,10 +262,7 @@ impl Edit<'_, '_> {
                     let why = "which a file does not change";
                     return Ok(self.refuse(format!("the block is in the scope '{}', {why}", present.scope())));
                 }
-                let before = match block_of(self.view, &self.take.place, present)? {
-                    Ok(before) => before,
-                    Err(why) => return Ok(self.refuse(why)),
-                };
+                let before = block_of(self.view, &self.take.place, present, block.id.clone())?;
                 if let Some(taken) = self.outdated(present, &before, block)? {
                     return Ok(taken);
                 }

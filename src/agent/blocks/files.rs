@@ -3,7 +3,7 @@
 //! # Layer
 //! L7, inside `agent`.
 
-use super::block::Block;
+use super::block::{Block, Unfit};
 use super::id::BlockId;
 use super::id::{id_of_path, path_of};
 use super::object::{block_of, say_the_same};
@@ -47,7 +47,7 @@ pub(crate) fn texts(view: &View, place: &Place, reach: &Reach) -> Result<BlockTe
         let object = object?;
         match text_of(view, place, &object)? {
             Ok(text) => texts.files.push(text),
-            Err(why) => texts.left_out.push((object.id().to_owned(), why)),
+            Err(why) => texts.left_out.push((object.id().to_owned(), why.to_string())),
         }
     }
     texts.files.sort_by(|one, other| one.path.cmp(&other.path));
@@ -72,8 +72,10 @@ pub(crate) fn is_unedited(
     };
     let object = unless_erased(view.get(&Id::new(file.block.id.as_str())?))?;
     if let Some(object) = object
-        && let Ok(block) = block_of(view, place, &object)?
-        && say_the_same(&block, &file.block)
+        && say_the_same(
+            &block_of(view, place, &object, file.block.id.clone())?,
+            &file.block,
+        )
     {
         return Ok(true);
     }
@@ -95,8 +97,9 @@ pub(super) fn as_written(memory: &Memory, place: &Place, block: &Block) -> Resul
     };
     let object = view.get(&Id::new(block.id.as_str())?).ok().flatten();
     let object = object.filter(|object| object.kind() == kind::BLOCK);
-    let block = object.map(|object| block_of(&view, place, &object)).transpose()?;
-    Ok(block.and_then(Result::ok))
+    object
+        .map(|object| block_of(&view, place, &object, block.id.clone()))
+        .transpose()
 }
 
 /// Iterates the blocks of some scopes, by id, including expired ones, because their files remain valid.
@@ -113,21 +116,18 @@ pub(super) fn text_of(
     view: &View,
     place: &Place,
     object: &Object,
-) -> Result<std::result::Result<BlockText, String>> {
-    let block = match block_of(view, place, object)? {
-        Ok(block) => block,
-        Err(why) => return Ok(Err(why)),
+) -> Result<std::result::Result<BlockText, Unfit>> {
+    let id = match BlockId::new(object.id()) {
+        Ok(id) => id,
+        Err(error) => return Ok(Err(Unfit::ObjectNoId(error))),
     };
-    let path = match path_of(&block.id) {
-        Ok(path) => path,
-        Err(why) => return Ok(Err(why.to_string())),
-    };
-    Ok(match write_block(&block) {
-        Ok(text) => Ok(BlockText {
+    let block = block_of(view, place, object, id)?;
+    let text = write_block(&block);
+    Ok(path_of(&block.id).and_then(|path| {
+        Ok(BlockText {
             path,
+            text: text?,
             id: block.id,
-            text,
-        }),
-        Err(why) => Err(why.to_string()),
-    })
+        })
+    }))
 }

@@ -13,6 +13,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::block::Unfit;
+
 /// The id of a memory block.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct BlockId(String);
@@ -33,7 +35,7 @@ impl BlockId {
         }
         let chars = text.chars().count();
         if chars > Self::CHARS_MAX {
-            return Err(BlockIdError::TooLong { chars });
+            return Err(BlockIdError::TooLong(chars));
         }
         let mut before = b'/';
         for (at, sign) in text.char_indices() {
@@ -44,12 +46,12 @@ impl BlockId {
             }
             // BID-1: a letter or digit is next to each joint.
             if (is_joint(before) && !is_letter) || (is_inner(before) && is_joint(byte)) {
-                return Err(BlockIdError::Edge { at });
+                return Err(BlockIdError::Edge(at));
             }
             before = byte;
         }
         if is_inner(before) || is_joint(before) {
-            return Err(BlockIdError::Edge { at: text.len() });
+            return Err(BlockIdError::Edge(text.len()));
         }
         Ok(Self(text.to_owned()))
     }
@@ -79,11 +81,8 @@ impl FromStr for BlockId {
 pub(crate) enum BlockIdError {
     /// It is empty.
     Empty,
-    /// It has more than [`BlockId::CHARS_MAX`] characters.
-    TooLong {
-        /// The number of characters.
-        chars: usize,
-    },
+    /// It has this number of characters, more than [`BlockId::CHARS_MAX`].
+    TooLong(usize),
     /// It holds a character that no id may have.
     Sign {
         /// The byte offset of the character.
@@ -91,18 +90,15 @@ pub(crate) enum BlockIdError {
         /// The character.
         sign: char,
     },
-    /// A name is missing, or begins or ends with `_` or `-`.
-    Edge {
-        /// The byte offset before which a letter or digit is missing.
-        at: usize,
-    },
+    /// A letter or digit is missing before this byte offset: a name is missing, or begins or ends with `_` or `-`.
+    Edge(usize),
 }
 
 impl fmt::Display for BlockIdError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty => f.write_str("the id is empty"),
-            Self::TooLong { chars } => {
+            Self::TooLong(chars) => {
                 write!(
                     f,
                     "the id has {chars} characters, more than {}",
@@ -113,7 +109,7 @@ impl fmt::Display for BlockIdError {
                 f,
                 "the id has {sign:?} at byte {at}; an id has a to z, 0 to 9, `_`, `-`, `.` and `/`"
             ),
-            Self::Edge { at } => write!(
+            Self::Edge(at) => write!(
                 f,
                 "a letter or digit is missing at byte {at} of the id: each name begins and ends with one"
             ),
@@ -126,45 +122,18 @@ impl std::error::Error for BlockIdError {}
 /// The extension of a block's file.
 const ENDING: &str = ".md";
 
-/// The reason why a path has no block, or an id has no path.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum PathReason {
-    /// It does not end in `.md`, for example a leftover of a crashed write.
-    NotMarkdown,
-    /// A part of it begins with a dot, so it is hidden or leads upward.
-    Hidden,
-    /// It is absolute, or holds a character with a special meaning in the paths of some system.
-    Outside,
-    /// Its name is not an id.
-    NoId(BlockIdError),
-    /// One of its folders ends in `.md`, like the file of another block.
-    FolderLikeFile,
-}
-
-impl fmt::Display for PathReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotMarkdown => f.write_str("the path does not end in `.md`"),
-            Self::Hidden => f.write_str("a part of the path begins with `.`"),
-            Self::Outside => f.write_str("the path leads out of the folder"),
-            Self::NoId(error) => write!(f, "the path is not a valid id: {error}"),
-            Self::FolderLikeFile => f.write_str("a folder of the path has the name of a block file"),
-        }
-    }
-}
-
 /// Returns the path of a block's file below the folder of blocks, with `/`.
 ///
 /// # Errors
 /// `FolderLikeFile`: the block `a.md/b` would need a folder where the block `a` has its file.
-pub(crate) fn path_of(id: &BlockId) -> Result<String, PathReason> {
+pub(super) fn path_of(id: &BlockId) -> Result<String, Unfit> {
     let is_like_file = |folders: &str| folders.split('/').any(|folder| folder.ends_with(ENDING));
     if id
         .as_str()
         .rsplit_once('/')
         .is_some_and(|(folders, _)| is_like_file(folders))
     {
-        return Err(PathReason::FolderLikeFile);
+        return Err(Unfit::FolderLikeFile);
     }
     Ok(format!("{id}{ENDING}"))
 }
@@ -172,17 +141,17 @@ pub(crate) fn path_of(id: &BlockId) -> Result<String, PathReason> {
 /// Returns the id of a path below the folder of blocks.
 ///
 /// # Errors
-/// A [`PathReason`] for a path that cannot have a block.
-pub(crate) fn id_of_path(path: &str) -> Result<BlockId, PathReason> {
+/// An [`Unfit`] for a path that cannot have a block.
+pub(super) fn id_of_path(path: &str) -> Result<BlockId, Unfit> {
     // BLF-2.
     if path.starts_with('/') || path.contains(['\\', ':', '\0']) {
-        return Err(PathReason::Outside);
+        return Err(Unfit::Outside);
     }
     if path.split('/').any(|part| part.starts_with('.')) {
-        return Err(PathReason::Hidden);
+        return Err(Unfit::Hidden);
     }
-    let text = path.strip_suffix(ENDING).ok_or(PathReason::NotMarkdown)?;
-    let id = BlockId::new(text).map_err(PathReason::NoId)?;
+    let text = path.strip_suffix(ENDING).ok_or(Unfit::NotMarkdown)?;
+    let id = BlockId::new(text).map_err(Unfit::PathNoId)?;
     path_of(&id).map(|_| id)
 }
 
@@ -257,17 +226,14 @@ mod tests {
             assert!(BlockId::new(bad).is_err(), "{bad}");
         }
         assert!(BlockId::new(&"a".repeat(256)).is_ok());
-        assert_eq!(
-            BlockId::new(&"a".repeat(257)),
-            Err(BlockIdError::TooLong { chars: 257 })
-        );
+        assert_eq!(BlockId::new(&"a".repeat(257)), Err(BlockIdError::TooLong(257)));
     }
 
     #[test]
     fn the_refusal_says_where() {
         assert_eq!(BlockId::new("ab/C"), Err(BlockIdError::Sign { at: 3, sign: 'C' }));
-        assert_eq!(BlockId::new("ab//c"), Err(BlockIdError::Edge { at: 3 }));
-        assert_eq!(BlockId::new("ab-"), Err(BlockIdError::Edge { at: 3 }));
+        assert_eq!(BlockId::new("ab//c"), Err(BlockIdError::Edge(3)));
+        assert_eq!(BlockId::new("ab-"), Err(BlockIdError::Edge(3)));
         assert_eq!(BlockId::new(""), Err(BlockIdError::Empty));
         assert!(
             BlockId::new("a\u{202E}b")

@@ -28,11 +28,11 @@ use self::block::Block;
 pub(crate) use self::edits::{FoundFile, TakeBlocks, Taken, TakenBlocks, TakenFile};
 pub(crate) use self::files::{is_unedited, texts};
 #[cfg(test)]
-use self::id::{PathReason, id_of_path, path_of};
+use self::id::{id_of_path, path_of};
 #[cfg(test)]
-use self::reader::{BlockFile, Fault, NoBlock, read_block};
+use self::reader::{BlockFile, Fault, read_block};
 #[cfg(test)]
-use self::writer::{Unwritable, write_block};
+use self::writer::write_block;
 
 #[cfg(test)]
 mod tests;

@@ -29,33 +29,28 @@ const DEPTH_MAX: usize = 32;
 /// The word for the current project in files.
 const PROJECT: &str = "project";
 
-/// Returns the block of an object; `Err` is the reason why it has no block.
-pub(super) fn block_of(view: &View, place: &Place, object: &Object) -> Result<Result<Block, String>> {
-    let id = match BlockId::new(object.id()) {
-        Ok(id) => id,
-        Err(error) => return Ok(Err(error.to_string())),
-    };
+/// Returns the block of an object, given its id.
+pub(super) fn block_of(view: &View, place: &Place, object: &Object, id: BlockId) -> Result<Block> {
     let stamps = view.stamps(&Id::new(object.id())?)?;
     let (created, updated) = stamps.unzip();
     let own = stated_attributes(object);
     let item = Item::from(object.clone());
-    let mut block = Block::new(id, item.text());
-    block.scope = Some(word_of(place, object.scope()));
-    block.created_micros = created.map(Time::as_micros);
-    block.updated_micros = updated.map(Time::as_micros);
-    block.expires_micros = object.expires().map(Time::as_micros);
-    block.tags = item.tags();
-    block.citations = item.citations();
-    block.other = own
-        .iter()
-        .filter(|(name, _)| !is_field(name))
-        .map(|(name, value)| (name.clone(), shown(value)))
-        .collect();
+    let others = own.iter().filter(|(name, _)| !is_field(name));
+    let mut other: Vec<_> = others.map(|(name, value)| (name.clone(), shown(value))).collect();
     if !object.origin().is_trusted() && own.get(TRUST).is_none() {
-        let line = (TRUST.to_owned(), object.origin().name().to_owned());
-        block.other.push(line);
+        other.push((TRUST.to_owned(), object.origin().name().to_owned()));
     }
-    Ok(Ok(block))
+    Ok(Block {
+        id,
+        scope: Some(word_of(place, object.scope())),
+        created_micros: created.map(Time::as_micros),
+        updated_micros: updated.map(Time::as_micros),
+        expires_micros: object.expires().map(Time::as_micros),
+        tags: item.tags(),
+        citations: item.citations(),
+        other,
+        content: item.text().to_owned(),
+    })
 }
 
 /// Returns the untrusted class that a file states; else the class of the person.
@@ -105,15 +100,8 @@ pub(super) fn apply(object: &mut NewObject, before: Option<&Block>, block: &Bloc
             None => drop(attributes.remove(attribute::CITATIONS)),
         }
     }
-    let had: BTreeMap<&str, &str> = before
-        .map(|before| {
-            before
-                .other
-                .iter()
-                .map(|(key, value)| (&**key, &**value))
-                .collect()
-        })
-        .unwrap_or_default();
+    let lines = before.into_iter().flat_map(|before| &before.other);
+    let had: BTreeMap<&str, &str> = lines.map(|(key, value)| (&**key, &**value)).collect();
     for key in had
         .keys()
         .filter(|key| !block.other.iter().any(|(own, _)| own == **key))

@@ -10,7 +10,7 @@ use std::fmt;
 
 use serde_json::Value as Json;
 
-use super::block::{Block, KEPT, KEYS, WHITESPACE, bare, unquoted};
+use super::block::{Block, KEPT, KEYS, Unfit, WHITESPACE, bare, unquoted};
 use super::id::{BlockId, BlockIdError};
 use crate::Time;
 use crate::agent::item::Citation;
@@ -42,11 +42,8 @@ pub(super) enum Fault {
         /// The line that counts, from 1.
         line: usize,
     },
-    /// A line of the front matter is not `key: value`; it is ignored.
-    NotAPair {
-        /// The line, from 1.
-        line: usize,
-    },
+    /// This line of the front matter, from 1, is not `key: value`; it is ignored.
+    NotAPair(usize),
     /// The id is missing; the id of the path counts.
     IdMissing,
     /// The id is invalid; the id of the path counts.
@@ -56,11 +53,8 @@ pub(super) enum Fault {
         /// The reason why it is invalid.
         error: BlockIdError,
     },
-    /// The id differs from the path; the id in the file counts.
-    IdNotOfPath {
-        /// The id of the path.
-        path_id: BlockId,
-    },
+    /// The id differs from this id of the path; the id in the file counts.
+    IdNotOfPath(BlockId),
     /// A time is invalid and ignored; a block without a valid expiry never expires.
     TimeWrong {
         /// The key.
@@ -70,23 +64,15 @@ pub(super) enum Fault {
     },
     /// The tags are not a JSON list; they are read as words between commas.
     TagsAreWords,
-    /// A tag is not text; it is ignored.
-    TagWrong {
-        /// Its place, from 0.
-        place: usize,
-    },
+    /// The tag at this place, from 0, is not text; it is ignored.
+    TagWrong(usize),
     /// The citations are not a JSON list; they are ignored.
     CitationsWrong,
-    /// A citation without a file is ignored.
-    CitationWrong {
-        /// Its place, from 0.
-        place: usize,
-    },
-    /// A line of a citation is not a whole number above 0, or a note is not text; the field is ignored.
-    CitationFieldWrong {
-        /// Its place, from 0.
-        place: usize,
-    },
+    /// The citation at this place, from 0, has no file; it is ignored.
+    CitationWrong(usize),
+    /// The line of the citation at this place is not a whole number above 0, or its note is not text; the field is
+    /// ignored.
+    CitationFieldWrong(usize),
 }
 
 impl fmt::Display for Fault {
@@ -97,7 +83,7 @@ impl fmt::Display for Fault {
             Self::KeyTwice { key, line } => {
                 write!(f, "the key `{key}` occurs more than once; line {line} counts")
             }
-            Self::NotAPair { line } => write!(f, "line {line} is not `key: value` and is ignored"),
+            Self::NotAPair(line) => write!(f, "line {line} is not `key: value` and is ignored"),
             Self::IdMissing => f.write_str("the id is missing; the id of the path counts"),
             Self::IdWrong { text, error } => {
                 write!(
@@ -105,7 +91,7 @@ impl fmt::Display for Fault {
                     "`{text}` is not a valid id: {error}; the id of the path counts"
                 )
             }
-            Self::IdNotOfPath { path_id } => {
+            Self::IdNotOfPath(path_id) => {
                 write!(
                     f,
                     "the id differs from the path `{path_id}`; the id in the file counts"
@@ -113,39 +99,12 @@ impl fmt::Display for Fault {
             }
             Self::TimeWrong { key, text } => write!(f, "`{text}` in `{key}` is not a time and is ignored"),
             Self::TagsAreWords => f.write_str("the tags are not a JSON list; they are read as words"),
-            Self::TagWrong { place } => write!(f, "tag {place} is not text and is ignored"),
+            Self::TagWrong(place) => write!(f, "tag {place} is not text and is ignored"),
             Self::CitationsWrong => f.write_str("the citations are not a JSON list and are left out"),
-            Self::CitationWrong { place } => write!(f, "citation {place} has no file and is ignored"),
-            Self::CitationFieldWrong { place } => {
+            Self::CitationWrong(place) => write!(f, "citation {place} has no file and is ignored"),
+            Self::CitationFieldWrong(place) => {
                 write!(f, "the line or note of citation {place} is wrong and is ignored")
             }
-        }
-    }
-}
-
-/// The reason why a file holds no block.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum NoBlock {
-    /// It is not text in UTF-8.
-    NotText {
-        /// The offset of the first invalid byte.
-        offset: usize,
-    },
-    /// It does not begin with a line of three hyphens.
-    NoFrontMatter,
-    /// The front matter has no last line of three hyphens.
-    OpenFrontMatter,
-    /// Neither the file nor its path gives an id.
-    NoId,
-}
-
-impl fmt::Display for NoBlock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotText { offset } => write!(f, "the file is not text from byte {offset} on"),
-            Self::NoFrontMatter => f.write_str("the file does not begin with a line `---`"),
-            Self::OpenFrontMatter => f.write_str("the front matter has no closing line `---`"),
-            Self::NoId => f.write_str("neither the file nor its path has an id"),
         }
     }
 }
@@ -153,16 +112,14 @@ impl fmt::Display for NoBlock {
 /// Reads a file. `path_id` is the id of its path, if the path has one.
 ///
 /// # Errors
-/// A [`NoBlock`] if the file holds no block. Every other fault is a finding.
-pub(super) fn read_block(bytes: &[u8], path_id: Option<&BlockId>) -> Result<BlockFile, NoBlock> {
+/// An [`Unfit`] if the file holds no block. Every other fault is a finding.
+pub(super) fn read_block(bytes: &[u8], path_id: Option<&BlockId>) -> Result<BlockFile, Unfit> {
     let mut reader = Reader::default();
-    let text = std::str::from_utf8(bytes).map_err(|error| NoBlock::NotText {
-        offset: error.valid_up_to(),
-    })?;
+    let text = std::str::from_utf8(bytes).map_err(|error| Unfit::NotText(error.valid_up_to()))?;
     let text = reader.plain(text);
     let (front, content) = split(&text)?;
     let keys = reader.pairs(front);
-    let id = reader.id(&keys, path_id).ok_or(NoBlock::NoId)?;
+    let id = reader.id(&keys, path_id).ok_or(Unfit::NoId)?;
     let content = if keys.value(WHITESPACE) == Some(KEPT) {
         let content = content.strip_prefix('\n').unwrap_or(content);
         content.strip_suffix('\n').unwrap_or(content)
@@ -190,13 +147,13 @@ pub(super) fn read_block(bytes: &[u8], path_id: Option<&BlockId>) -> Result<Bloc
 }
 
 /// Splits a file into the front matter and the text after it.
-fn split(text: &str) -> Result<(&str, &str), NoBlock> {
+fn split(text: &str) -> Result<(&str, &str), Unfit> {
     let mut lines = text.split_inclusive('\n');
     let is_fence = |line: &str| line.trim_end() == "---";
     let first = lines
         .next()
         .filter(|line| is_fence(line))
-        .ok_or(NoBlock::NoFrontMatter)?;
+        .ok_or(Unfit::NoFrontMatter)?;
     let mut end = first.len();
     for line in lines {
         if is_fence(line) {
@@ -204,7 +161,7 @@ fn split(text: &str) -> Result<(&str, &str), NoBlock> {
         }
         end += line.len();
     }
-    Err(NoBlock::OpenFrontMatter)
+    Err(Unfit::OpenFrontMatter)
 }
 
 /// The pairs of a front matter, each key once, in the order of their first lines.
@@ -261,14 +218,11 @@ impl Reader {
                 continue;
             }
             let pair = line.split_once(':').filter(|_| !line.starts_with('#'));
-            let Some((key, value)) = pair.map(|(key, value)| (bare(key), bare(value))) else {
-                self.faults.push(Fault::NotAPair { line: number });
+            let pair = pair.map(|(key, value)| (bare(key), bare(value)));
+            let Some((key, value)) = pair.filter(|(key, _)| !key.is_empty()) else {
+                self.faults.push(Fault::NotAPair(number));
                 continue;
             };
-            if key.is_empty() {
-                self.faults.push(Fault::NotAPair { line: number });
-                continue;
-            }
             if value.is_empty() {
                 continue;
             }
@@ -296,8 +250,7 @@ impl Reader {
         match BlockId::new(text) {
             Ok(id) => {
                 if let Some(path_id) = path_id.filter(|path_id| **path_id != id) {
-                    let path_id = path_id.clone();
-                    self.faults.push(Fault::IdNotOfPath { path_id });
+                    self.faults.push(Fault::IdNotOfPath(path_id.clone()));
                 }
                 Some(id)
             }
@@ -327,7 +280,7 @@ impl Reader {
             let texts = items.iter().enumerate().filter_map(|(place, item)| {
                 let text = item.as_str();
                 if text.is_none() {
-                    self.faults.push(Fault::TagWrong { place });
+                    self.faults.push(Fault::TagWrong(place));
                 }
                 text.map(str::to_owned)
             });
@@ -360,14 +313,14 @@ impl Reader {
             .and_then(Json::as_str)
             .filter(|file| !file.is_empty())
         else {
-            self.faults.push(Fault::CitationWrong { place });
+            self.faults.push(Fault::CitationWrong(place));
             return None;
         };
         let present = |key: &str| item.get(key).filter(|value| !value.is_null());
         let line = present("line").map(|line| line.as_u64().filter(|line| *line > 0));
         let note = present("note").map(|note| note.as_str().map(str::to_owned));
         if line == Some(None) || note == Some(None) {
-            self.faults.push(Fault::CitationFieldWrong { place });
+            self.faults.push(Fault::CitationFieldWrong(place));
         }
         Some(Citation {
             file: file.to_owned(),

@@ -4,61 +4,26 @@
 //! L7, inside `agent`. Pure.
 
 use std::collections::HashSet;
-use std::fmt;
 
 use serde_json::json;
 
-use super::block::{Block, KEPT, KEYS, WHITESPACE, bare, unquoted};
+use super::block::{Block, KEPT, KEYS, Unfit, WHITESPACE, bare, unquoted};
 use crate::agent::item::Citation;
 use crate::calendar::Moment;
-
-/// The reason why a file cannot hold a block.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Unwritable {
-    /// A time is outside the years 0000 to 9999.
-    Time {
-        /// The key.
-        key: &'static str,
-    },
-    /// A key or value does not fit on one line.
-    Pair {
-        /// The key.
-        key: String,
-    },
-    /// A citation has no file, or its line is 0.
-    Citation {
-        /// Its place, from 0.
-        place: usize,
-    },
-}
-
-impl fmt::Display for Unwritable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Time { key } => write!(f, "the time in `{key}` is outside the years 0000 to 9999"),
-            Self::Pair { key } => write!(f, "`{key}` and its value do not fit on a line of front matter"),
-            Self::Citation { place } => write!(f, "citation {place} has no file, or the line 0"),
-        }
-    }
-}
 
 /// Returns the file of a block.
 ///
 /// # Errors
-/// An [`Unwritable`] if a file cannot hold the block.
-pub(super) fn write_block(block: &Block) -> Result<String, Unwritable> {
+/// An [`Unfit`] if a file cannot hold the block.
+pub(super) fn write_block(block: &Block) -> Result<String, Unfit> {
     let mut out = format!("---\nid: {}\n", block.id);
-    let mut pair = |key: &str, value: &str| {
-        for part in [key, ": ", value, "\n"] {
-            out.push_str(part);
-        }
-    };
+    let mut pair = |key: &str, value: &str| out.extend([key, ": ", value, "\n"]);
     if let Some(scope) = &block.scope {
         check_value("scope", scope, unquoted(scope) == scope)?;
         pair("scope", scope);
     }
     let time = |key, micros: Option<i64>| {
-        let text = micros.map(|micros| time_text(micros).ok_or(Unwritable::Time { key }));
+        let text = micros.map(|micros| time_text(micros).ok_or(Unfit::Time(key)));
         text.transpose()
     };
     for (key, micros) in [
@@ -77,7 +42,7 @@ pub(super) fn write_block(block: &Block) -> Result<String, Unwritable> {
     }
     let is_bad = |citation: &Citation| citation.file.is_empty() || citation.line == Some(0);
     if let Some(place) = block.citations.iter().position(is_bad) {
-        return Err(Unwritable::Citation { place });
+        return Err(Unfit::Citation(place));
     }
     if !block.citations.is_empty() {
         pair("citations", &json!(block.citations).to_string());
@@ -102,34 +67,29 @@ pub(super) fn write_block(block: &Block) -> Result<String, Unwritable> {
 /// Returns the file with another time in `updated`; `None` if it has no front matter.
 pub(super) fn with_updated(bytes: &[u8], micros: i64) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(bytes).ok()?;
-    let line_of = |end: &str| time_text(micros).map(|time| format!("updated: {time}{end}"));
-    let (mut out, mut has_line, mut is_front) = (String::with_capacity(text.len() + 48), false, false);
-    for (number, line) in text.split_inclusive('\n').enumerate() {
+    let time = time_text(micros)?;
+    let mut lines = text.split_inclusive('\n');
+    let first = lines.next().filter(|line| bare(line) == "---")?;
+    let (mut out, mut has_line) = (first.to_owned(), false);
+    while let Some(line) = lines.next() {
         let end = if line.ends_with("\r\n") { "\r\n" } else { "\n" };
-        let is_fence = bare(line) == "---";
-        if number == 0 {
-            is_front = is_fence;
-        } else if is_front && is_fence {
-            if !has_line {
-                out.push_str(&line_of(end)?);
-            }
-            is_front = false;
-        } else if is_front
-            && line
-                .split_once(':')
-                .is_some_and(|(key, _)| bare(key) == "updated")
-        {
+        let updated = format!("updated: {time}{end}");
+        let key = line.split_once(':').map(|(key, _)| bare(key));
+        if bare(line) == "---" {
+            out.extend((!has_line).then_some(updated));
+            out.push_str(line);
+            out.extend(lines);
+            return Some(out.into_bytes());
+        }
+        if key == Some("updated") {
             // The last of several lines counts, so all of them get the same time.
             has_line = true;
-            out.push_str(&line_of(end)?);
-            continue;
-        }
-        out.push_str(line);
-        if number == 0 && !is_front {
-            return None;
+            out.push_str(&updated);
+        } else {
+            out.push_str(line);
         }
     }
-    (!is_front && !out.is_empty()).then(|| out.into_bytes())
+    None
 }
 
 /// Writes a time with milliseconds, or with microseconds if needed; `None` for years without four digits.
@@ -144,9 +104,9 @@ fn time_text(micros: i64) -> Option<String> {
 }
 
 /// Checks that a value is one trimmed line.
-fn check_value(key: &str, value: &str, is_fit: bool) -> Result<(), Unwritable> {
+fn check_value(key: &str, value: &str, is_fit: bool) -> Result<(), Unfit> {
     if is_fit && !value.is_empty() && !value.contains('\n') && bare(value) == value {
         return Ok(());
     }
-    Err(Unwritable::Pair { key: key.to_owned() })
+    Err(Unfit::Pair(key.to_owned()))
 }

@@ -20,24 +20,6 @@ use crate::object::{Attributes, Scope};
 /// The line between two facts.
 const SEPARATOR: &str = "\u{A7}";
 
-/// A fact of a file.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct FileFact {
-    /// Its text, trimmed and not empty.
-    text: String,
-    /// Its first line, from 1.
-    line: usize,
-}
-
-/// The content of a fact file.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-struct FactFile {
-    /// The facts, each once, in their order.
-    facts: Vec<FileFact>,
-    /// The first lines of repeated facts.
-    repeated: Vec<usize>,
-}
-
 /// Returns the subject of a fact file, given its name without folders.
 pub(crate) fn scope_of_file(name: &str) -> Option<FactScope> {
     match name {
@@ -47,14 +29,14 @@ pub(crate) fn scope_of_file(name: &str) -> Option<FactScope> {
     }
 }
 
-/// Reads a fact file. Ignores Windows line ends, a byte order mark, and empty facts.
-fn read_facts(text: &str) -> FactFile {
+/// Returns the first line, from 1, and the trimmed text of each fact. Ignores Windows line ends, a byte order mark, and
+/// empty facts.
+fn read_facts(text: &str) -> Vec<(usize, String)> {
     let text = text
         .strip_prefix('\u{FEFF}')
         .unwrap_or(text)
         .replace("\r\n", "\n");
-    let mut file = FactFile::default();
-    let mut seen = HashSet::new();
+    let mut facts = Vec::new();
     let (mut open, mut start) = (Vec::new(), 1);
     for (line, number) in text.split('\n').chain([SEPARATOR]).zip(1..) {
         if line.trim() != SEPARATOR {
@@ -63,18 +45,13 @@ fn read_facts(text: &str) -> FactFile {
         }
         let empty = open.iter().take_while(|line| line.trim().is_empty()).count();
         let fact = open.join("\n").trim().to_owned();
-        let line = start + empty;
         if !fact.is_empty() {
-            if seen.insert(fact.clone()) {
-                file.facts.push(FileFact { text: fact, line });
-            } else {
-                file.repeated.push(line);
-            }
+            facts.push((start + empty, fact));
         }
         open.clear();
         start = number + 1;
     }
-    file
+    facts
 }
 
 /// Maps a fact file to objects.
@@ -87,18 +64,18 @@ pub(super) fn map(foreign: &Foreign<'_>, about: FactScope, key: &[u8; 32]) -> Re
         let byte = error.valid_up_to();
         unreadable(format!("the file is not text from byte {byte} on"))
     })?;
-    let file = read_facts(text);
-    let mut mapped = Mapped::default();
-    for line in file.repeated {
-        mapped.say(format!("line {line}"), "the file already has this fact");
-    }
+    let (mut mapped, mut seen) = (Mapped::default(), HashSet::new());
     let folder = format!("{}/{}", kind::FACT, about.name());
-    for fact in file.facts {
+    for (line, fact) in read_facts(text) {
+        let at = format!("line {line}");
+        if !seen.insert(fact.clone()) {
+            mapped.say(at, "the file already has this fact");
+            continue;
+        }
         let mut attributes = Attributes::new();
         drop(attributes.insert(attribute::SUBJECT, about.name()));
-        let id = id_for(key, &scope, &folder, &mark_of(key, &fact.text));
-        let at = format!("line {}", fact.line);
-        mapped.push(at, id, kind::FACT, &scope, fact.text, attributes);
+        let id = id_for(key, &scope, &folder, &mark_of(key, &fact));
+        mapped.push(at, id, kind::FACT, &scope, fact, attributes);
     }
     Ok(mapped)
 }
@@ -107,14 +84,6 @@ pub(super) fn map(foreign: &Foreign<'_>, about: FactScope, key: &[u8; 32]) -> Re
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    fn texts(text: &str) -> Vec<(usize, String)> {
-        read_facts(text)
-            .facts
-            .into_iter()
-            .map(|fact| (fact.line, fact.text))
-            .collect()
-    }
 
     #[test]
     fn facts_are_cut_at_lines_with_the_sign_alone() {
@@ -126,14 +95,13 @@ mod tests {
             "\u{FEFF}one\r\n§\r\ntwo\r\nlines\r\n",
             "one\n\t§ \ntwo\nlines\n§\n",
         ] {
-            assert_eq!(texts(text), two, "{text:?}");
+            assert_eq!(read_facts(text), two, "{text:?}");
         }
         assert_eq!(
-            texts("see § 5\n§\n§\n\n  \n§\n\n x §"),
+            read_facts("see § 5\n§\n§\n\n  \n§\n\n x §"),
             [of(1, "see § 5"), of(8, "x §")]
         );
-        assert_eq!(texts(""), []);
-        assert_eq!(read_facts("a\n§\nb\n§\n a \n").repeated, [5]);
+        assert_eq!(read_facts(""), []);
         assert_eq!(
             (
                 scope_of_file("user.md"),
@@ -149,10 +117,10 @@ mod tests {
         fn odk_1_a_fact_stands_on_its_line(text in "(§|\n|\r\n|a|b| |\u{FEFF}|\t){0,30}", any_text in any::<String>()) {
             for text in [text, any_text] {
                 let lines: Vec<&str> = text.split('\n').collect();
-                for fact in read_facts(&text).facts {
-                    let first = fact.text.split('\n').next().unwrap_or_default();
-                    prop_assert!(lines[fact.line - 1].contains(first.trim_end_matches('\r')), "{:?}", fact);
-                    prop_assert!(fact.text.split('\n').all(|line| line.trim() != SEPARATOR));
+                for (line, fact) in read_facts(&text) {
+                    let first = fact.split('\n').next().unwrap_or_default();
+                    prop_assert!(lines[line - 1].contains(first.trim_end_matches('\r')), "{:?}", fact);
+                    prop_assert!(fact.split('\n').all(|line| line.trim() != SEPARATOR));
                 }
             }
         }

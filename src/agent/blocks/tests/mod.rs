@@ -19,7 +19,7 @@ fn id(text: &str) -> BlockId {
     BlockId::new(text).unwrap()
 }
 
-fn read(text: &str) -> Result<BlockFile, NoBlock> {
+fn read(text: &str) -> Result<BlockFile, Unfit> {
     read_block(text.as_bytes(), Some(&id("test-block")))
 }
 
@@ -116,11 +116,11 @@ fn files_from_other_editors_are_read_and_it_is_said() {
         ),
         (
             plain.replace("id: test-block", "# a comment: here\nid: test-block"),
-            vec![Fault::NotAPair { line: 2 }],
+            vec![Fault::NotAPair(2)],
         ),
         (
             plain.replace("scope", "just words\n: x\nscope"),
-            vec![Fault::NotAPair { line: 3 }, Fault::NotAPair { line: 4 }],
+            vec![Fault::NotAPair(3), Fault::NotAPair(4)],
         ),
     ];
     for (text, faults) in cases {
@@ -151,15 +151,7 @@ fn the_last_of_a_double_key_holds_and_is_said() {
     let text = format!("---\nid: dup-keys\nid: overwritten-id\n{HEAD}---\n\nContent\n");
     let file = read_block(text.as_bytes(), Some(&id("dup-keys"))).unwrap();
     assert_eq!(file.block.id, id("overwritten-id"));
-    assert_eq!(
-        file.faults,
-        [
-            twice("id", 3),
-            Fault::IdNotOfPath {
-                path_id: id("dup-keys")
-            }
-        ]
-    );
+    assert_eq!(file.faults, [twice("id", 3), Fault::IdNotOfPath(id("dup-keys"))]);
 }
 
 #[test]
@@ -172,8 +164,8 @@ fn wrong_and_missing_ids_fall_back_to_the_path() {
     let wrong = read("---\nid: ../../etc/passwd\n---\nx").unwrap();
     assert_eq!(wrong.block.id, id("test-block"));
     assert!(matches!(&wrong.faults[..], [Fault::IdWrong { text, .. }] if text == "../../etc/passwd"));
-    assert_eq!(read_block(b"---\nscope: a\n---\nx", None), Err(NoBlock::NoId));
-    assert_eq!(read_block(b"---\nid: A B\n---\nx", None), Err(NoBlock::NoId));
+    assert_eq!(read_block(b"---\nscope: a\n---\nx", None), Err(Unfit::NoId));
+    assert_eq!(read_block(b"---\nid: A B\n---\nx", None), Err(Unfit::NoId));
     assert_eq!(
         read_block(b"---\nid: fine\n---\nx", None).unwrap().block.id,
         id("fine")
@@ -183,15 +175,15 @@ fn wrong_and_missing_ids_fall_back_to_the_path() {
 #[test]
 fn files_without_a_block_are_refused_with_the_reason() {
     for (bytes, reason) in [
-        (&b""[..], NoBlock::NoFrontMatter),
-        (b"just text", NoBlock::NoFrontMatter),
-        (b"\n---\nid: a\n---\n", NoBlock::NoFrontMatter),
-        (b"----\nid: a\n---\n", NoBlock::NoFrontMatter),
-        (b"---\rid: a\r---\r", NoBlock::NoFrontMatter),
-        (b"---\nid: oops\nno end\n", NoBlock::OpenFrontMatter),
-        (b"---", NoBlock::OpenFrontMatter),
-        (b"\x89PNG\r\n\x1a\n", NoBlock::NotText { offset: 0 }),
-        (b"---\nid: a\n---\n\xff", NoBlock::NotText { offset: 14 }),
+        (&b""[..], Unfit::NoFrontMatter),
+        (b"just text", Unfit::NoFrontMatter),
+        (b"\n---\nid: a\n---\n", Unfit::NoFrontMatter),
+        (b"----\nid: a\n---\n", Unfit::NoFrontMatter),
+        (b"---\rid: a\r---\r", Unfit::NoFrontMatter),
+        (b"---\nid: oops\nno end\n", Unfit::OpenFrontMatter),
+        (b"---", Unfit::OpenFrontMatter),
+        (b"\x89PNG\r\n\x1a\n", Unfit::NotText(0)),
+        (b"---\nid: a\n---\n\xff", Unfit::NotText(14)),
     ] {
         assert_eq!(read_block(bytes, Some(&id("a"))), Err(reason), "{bytes:?}");
     }
@@ -216,10 +208,7 @@ fn tags_and_citations_lose_only_what_is_wrong() {
     );
     assert_eq!(
         tags("tags: [\"a\", 5, null, \"b\"]"),
-        (
-            texts(&["a", "b"]),
-            vec![Fault::TagWrong { place: 1 }, Fault::TagWrong { place: 2 }]
-        )
+        (texts(&["a", "b"]), vec![Fault::TagWrong(1), Fault::TagWrong(2)])
     );
     assert_eq!(
         tags("tags: [a, 'b c', \"d\"]"),
@@ -249,11 +238,11 @@ fn tags_and_citations_lose_only_what_is_wrong() {
     assert_eq!(
         file.faults,
         [
-            Fault::CitationFieldWrong { place: 0 },
-            Fault::CitationWrong { place: 1 },
-            Fault::CitationWrong { place: 2 },
-            Fault::CitationWrong { place: 3 },
-            Fault::CitationFieldWrong { place: 5 },
+            Fault::CitationFieldWrong(0),
+            Fault::CitationWrong(1),
+            Fault::CitationWrong(2),
+            Fault::CitationWrong(3),
+            Fault::CitationFieldWrong(5),
         ]
     );
     assert_eq!(of("citations: none").faults, [Fault::CitationsWrong]);
@@ -287,7 +276,7 @@ fn what_a_file_cannot_hold_is_refused() {
         change(&mut block);
         write_block(&block)
     };
-    let pair = |key: &str| Err(Unwritable::Pair { key: key.to_owned() });
+    let pair = |key: &str| Err(Unfit::Pair(key.to_owned()));
     assert_eq!(
         with(|block| block.scope = Some("a\nid: b".to_owned())),
         pair("scope")
@@ -311,7 +300,7 @@ fn what_a_file_cannot_hold_is_refused() {
     );
     assert_eq!(
         with(|block| block.created_micros = Some(i64::MAX)),
-        Err(Unwritable::Time { key: "created" })
+        Err(Unfit::Time("created"))
     );
     let empty = Citation {
         file: String::new(),
@@ -323,7 +312,7 @@ fn what_a_file_cannot_hold_is_refused() {
             citations: vec![empty],
             ..Block::new(id("a"), "x")
         }),
-        Err(Unwritable::Citation { place: 0 })
+        Err(Unfit::Citation(0))
     );
 }
 
@@ -334,21 +323,21 @@ fn paths_and_ids_stand_for_each_other() {
         ("warehouse/snowflake.md", Ok("warehouse/snowflake")),
         ("v1.0/config.md", Ok("v1.0/config")),
         ("a.md.md", Ok("a.md")),
-        ("a.txt", Err(PathReason::NotMarkdown)),
-        ("orphan.md.tmp", Err(PathReason::NotMarkdown)),
-        ("a.md.tmp.1700000000000.abc123", Err(PathReason::NotMarkdown)),
-        (".hidden.md", Err(PathReason::Hidden)),
-        (".git/a.md", Err(PathReason::Hidden)),
-        ("../a.md", Err(PathReason::Hidden)),
-        ("a/../../b.md", Err(PathReason::Hidden)),
-        ("/etc/a.md", Err(PathReason::Outside)),
-        ("c:/a.md", Err(PathReason::Outside)),
-        ("..\\a.md", Err(PathReason::Outside)),
-        ("a.md/b.md", Err(PathReason::FolderLikeFile)),
+        ("a.txt", Err(Unfit::NotMarkdown)),
+        ("orphan.md.tmp", Err(Unfit::NotMarkdown)),
+        ("a.md.tmp.1700000000000.abc123", Err(Unfit::NotMarkdown)),
+        (".hidden.md", Err(Unfit::Hidden)),
+        (".git/a.md", Err(Unfit::Hidden)),
+        ("../a.md", Err(Unfit::Hidden)),
+        ("a/../../b.md", Err(Unfit::Hidden)),
+        ("/etc/a.md", Err(Unfit::Outside)),
+        ("c:/a.md", Err(Unfit::Outside)),
+        ("..\\a.md", Err(Unfit::Outside)),
+        ("a.md/b.md", Err(Unfit::FolderLikeFile)),
     ] {
         assert_eq!(id_of_path(path), expected.map(id), "{path}");
     }
-    assert!(matches!(id_of_path("README.md"), Err(PathReason::NoId(_))));
+    assert!(matches!(id_of_path("README.md"), Err(Unfit::PathNoId(_))));
     assert_eq!(path_of(&id("a/b")), Ok("a/b.md".to_owned()));
-    assert_eq!(path_of(&id("x/a.md/b")), Err(PathReason::FolderLikeFile));
+    assert_eq!(path_of(&id("x/a.md/b")), Err(Unfit::FolderLikeFile));
 }

@@ -84,12 +84,6 @@ pub(crate) struct NoteHit<'a> {
     pub note: Note<'a>,
     /// Its score, above 0.
     pub score: f64,
-    /// The relevance in the score.
-    pub relevance: f64,
-    /// The factor of freshness in the score.
-    pub fresh_factor: f64,
-    /// The factor of the last read in the score.
-    pub read_factor: f64,
     /// The part of the text that matches.
     pub snippet: String,
 }
@@ -117,9 +111,6 @@ fn hit<'a>(query: &str, note: Note<'a>, now_micros: i64, settings: &NoteSettings
     (score > 0.0).then(|| NoteHit {
         note,
         score,
-        relevance,
-        fresh_factor,
-        read_factor,
         snippet: snippet(note.text, query, settings),
     })
 }
