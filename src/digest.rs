@@ -294,7 +294,7 @@ macro_rules! digest_type {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&to_hex(&self.0))
+                f.write_str(&self.to_hex())
             }
         }
 

@@ -53,15 +53,19 @@
 //!
 //! Every error is an [`Error`]: its [`ErrorKind`] says what to do, its [`ErrorCode`] names the case.
 
-// The program and the feature `testing` use more than the library alone exports.
+// The feature `testing` exports more of the crate.
 #![cfg_attr(
-    not(all(feature = "cli", feature = "agent", feature = "testing")),
+    not(feature = "testing"),
     allow(
-        dead_code,
         unreachable_pub,
         unused_imports,
-        reason = "checked with all features"
+        reason = "checked with the feature `testing`"
     )
+)]
+// The program and the agent use more of the crate than the library alone.
+#![cfg_attr(
+    not(all(feature = "cli", feature = "agent")),
+    allow(dead_code, reason = "checked with the default features")
 )]
 
 #[cfg(feature = "agent")]

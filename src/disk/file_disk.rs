@@ -178,6 +178,7 @@ impl FileDisk {
     }
 
     /// Returns the folder's path, without symlinks.
+    #[cfg(test)]
     pub fn path(&self) -> &Path {
         &self.path
     }

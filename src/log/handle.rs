@@ -52,6 +52,10 @@ impl Default for LogOptions {
 pub struct Tail {
     /// Whether everything that was read is known to be durable. If not, the newest batches may be unacknowledged, and a
     /// power loss may still remove them.
+    #[cfg_attr(
+        not(any(test, feature = "testing")),
+        expect(dead_code, reason = "the tests of the log read it")
+    )]
     pub proven: bool,
     /// Nonzero bytes after the last whole batch: left by a crash, harmless, kept.
     pub torn_bytes: u64,
@@ -160,16 +164,6 @@ impl Log {
     /// Returns the identity and the format of the store.
     pub fn format(&self) -> &Format {
         &self.format
-    }
-
-    /// Returns the purpose for which the log was opened.
-    pub fn mode(&self) -> Mode {
-        self.mode
-    }
-
-    /// Returns the location of the log, for messages.
-    pub fn describe(&self) -> String {
-        self.disk.describe()
     }
 
     /// Returns a reader of the records of every batch that this handle delivered.

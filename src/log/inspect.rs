@@ -16,11 +16,8 @@
 mod frames;
 mod parts;
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::batch::Batch;
-use super::check::CheckItem;
 use super::files::{cannot_list, read_small, undecodable};
 use super::format_file::{FORMAT_BYTES, FORMAT_NAME, Format, Mode};
 use super::frame::{FRAME_ALIGNMENT, RecordKind};
@@ -293,24 +290,6 @@ impl Inspection {
         let mut log = Log::open(Arc::clone(&self.disk), Mode::ReadOnly, LogOptions::default())?;
         log.places.clone_from(&self.places);
         log.next_writer()
-    }
-
-    /// Passes the whole batches that can be found to `visit`, in the order of the log, until it ends the walk. Returns
-    /// the number of damaged places up to there.
-    ///
-    /// # Errors
-    /// As [`Log::check`].
-    pub fn batches(&self, visit: &mut dyn FnMut(Batch) -> ControlFlow<()>) -> Result<u64> {
-        let summary = Log::check(
-            Arc::clone(&self.disk),
-            LogOptions::default(),
-            self.places.clone(),
-            &mut |item| match item {
-                CheckItem::Batch(batch) => Ok(visit(batch)),
-                CheckItem::Finding(_) => Ok(ControlFlow::Continue(())),
-            },
-        )?;
-        Ok(summary.damages)
     }
 }
 

@@ -76,7 +76,6 @@ pub use inspect::{
 };
 pub(crate) use lock::{COMPACTION_LOCK_NAME, LOCK_NAME};
 pub use lock::{CompactionLock, WriteLock};
-pub use publish::Published;
 pub use reader::{LogReader, Peeked};
 pub use recover::NextWriter;
 pub use rewrite::{NewPlace, Rewrite, Rewritten};

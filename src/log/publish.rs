@@ -11,35 +11,21 @@
 //! Before the new manifest, the new segments are unlisted files; after it, the old ones are. The next writer removes
 //! unlisted ones.
 
-use super::batch::Locator;
 use super::commit::not_rewritten;
 use super::handle::Log;
 use super::lock::WriteLock;
 use super::manifest::SegmentEntry;
 use super::reader::SegmentFile;
-use super::rewrite::{NewFile, NewPlace, Rewritten, not_as_written};
+use super::rewrite::{NewFile, Rewritten, not_as_written};
 use super::rotate::{create_segment, new_nonce};
 use super::segment::{FIRST_OFFSET, SegmentEnd, SegmentHeader, segment_name};
 use crate::disk::Access;
 use crate::error::{Error, ErrorCode, Result};
 
-/// A published rewrite.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Published {
-    segments: Vec<u64>,
-}
-
-impl Published {
-    /// Returns the place in the log of a record that the rewrite wrote at `place`; `None` if it has no such file.
-    pub fn locator(&self, place: NewPlace) -> Option<Locator> {
-        let segment = self.segments.get(place.file)?;
-        Some(Locator::new(*segment, place.offset))
-    }
-}
-
 impl Log {
     /// Replaces the segments that a rewrite was made from, and removes them; [`Log::prepare`] comes first, under this lock.
-    /// Batches behind the cut stay. Afterwards this handle is as after [`Log::reopen`].
+    /// Batches behind the cut stay. Afterwards this handle is as after [`Log::reopen`]. Returns the numbers of the new
+    /// segments.
     ///
     /// # Errors
     /// `Internal`, without any change, if the rewrite is of another store or the log was rewritten since it began.
@@ -48,7 +34,7 @@ impl Log {
     ///
     /// # Durability
     /// When this returns, the rewrite is durable, and so is the removal of the old segments.
-    pub fn publish(&mut self, lock: &WriteLock, rewritten: Rewritten) -> Result<Published> {
+    pub fn publish(&mut self, lock: &WriteLock, rewritten: Rewritten) -> Result<Vec<u64>> {
         self.check_prepared(lock)?;
         let plan = &rewritten.plan;
         plan.alone.check(&*self.disk)?;
@@ -66,7 +52,7 @@ impl Log {
         self.poison_on_error(|log| log.publish_files(lock, rewritten))
     }
 
-    fn publish_files(&mut self, lock: &WriteLock, mut rewritten: Rewritten) -> Result<Published> {
+    fn publish_files(&mut self, lock: &WriteLock, mut rewritten: Rewritten) -> Result<Vec<u64>> {
         lock.check_file()?;
         self.sync_group().map_err(not_rewritten)?;
         let replaced = &rewritten.plan.replaced;
@@ -103,7 +89,7 @@ impl Log {
             .and_then(|()| self.reopen())
             .map_err(old_files_left)?;
         self.leftovers_removed = true;
-        Ok(Published { segments })
+        Ok(segments)
     }
 
     /// Renames a file of a rewrite to segment `id`. Its name is durable after the folder's sync.

@@ -36,7 +36,7 @@ use crate::error::{Error, ErrorCode, ErrorKind, Result};
 /// Bytes collected before a write.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// The place of a record of a rewrite; [`Published::locator`](super::Published::locator) gives its place in the log.
+/// The place of a record of a rewrite: the index of its file, and its offset there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewPlace {
     /// The file, counted from 0.
@@ -149,11 +149,13 @@ impl Log {
 impl Rewrite {
     /// Returns the number of the last replaced batch. The caller reads everything up to it with
     /// [`LogReader::batches`](super::LogReader::batches), and pushes it in its new form.
+    #[cfg(test)]
     pub fn cut(&self) -> u64 {
         self.plan.cut
     }
 
     /// Returns the bytes of segments written so far.
+    #[cfg(test)]
     pub fn bytes(&self) -> u64 {
         self.files.list.iter().map(|file| file.length).sum()
     }

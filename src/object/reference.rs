@@ -106,9 +106,6 @@ impl ReferenceClass {
 pub struct ReferenceName(String);
 
 impl ReferenceName {
-    /// Maximal bytes of UTF-8.
-    pub const BYTES_MAX: usize = NAME.bytes_max;
-
     /// Checks and keeps a whole name, such as `snapshots/before-import`.
     ///
     /// # Errors
@@ -299,6 +296,7 @@ impl Reference {
     ///
     /// # Errors
     /// As [`Self::encode`].
+    #[cfg(any(test, feature = "testing"))]
     pub fn digest(&self, suite: HashSuite) -> Result<[u8; DIGEST_LEN]> {
         Ok(suite.hash_bytes(Domain::Reference, &self.encode()?))
     }

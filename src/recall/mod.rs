@@ -16,7 +16,9 @@ mod index;
 mod query;
 mod text;
 
-pub use duplicates::{Contradiction, MERGE, Near, Relation, Similarity, similarity};
+#[cfg(any(test, feature = "testing"))]
+pub use duplicates::similarity;
+pub use duplicates::{Contradiction, MERGE, Near, Relation, Similarity};
 pub use index::{Document, Full, Index, Key};
 pub(crate) use query::five_digits;
 pub use query::{

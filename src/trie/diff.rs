@@ -37,7 +37,8 @@ pub struct Diff<'a> {
     source: &'a dyn NodeSource,
     /// Pairs still to compare, the smallest key paths last.
     pairs: Vec<Pair>,
-    visited: u64,
+    /// How many branches of both tries the diff has opened; its cost is proportional to them.
+    pub(super) visited: u64,
 }
 
 /// The two children at one position of the trie. At least one is present, and they are two different nodes.
@@ -56,11 +57,6 @@ impl<'a> Diff<'a> {
         };
         diff.push(old, new, 0);
         diff
-    }
-
-    /// Returns how many branches of both tries the diff has opened; its cost is proportional to them.
-    pub fn branches_visited(&self) -> u64 {
-        self.visited
     }
 
     fn push(&mut self, old: Option<&Child>, new: Option<&Child>, level: usize) {

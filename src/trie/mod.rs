@@ -86,15 +86,6 @@ impl Trie {
         self.top.is_none()
     }
 
-    /// Returns whether both are the same nodes in memory. Tries that are not the same may still be equal.
-    pub fn is_same(&self, other: &Self) -> bool {
-        match (&self.top, &other.top) {
-            (None, None) => true,
-            (Some(one), Some(two)) => one.is_same(two),
-            _ => false,
-        }
-    }
-
     /// Returns the entry at `key`.
     ///
     /// # Errors

@@ -107,6 +107,7 @@ impl Similarity {
 }
 
 /// Compares two texts.
+#[cfg(any(test, feature = "testing"))]
 pub fn similarity(one: &str, two: &str) -> Similarity {
     compare(&Words::new(one), &Words::new(two))
 }
