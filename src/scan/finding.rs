@@ -82,11 +82,6 @@ impl Category {
             Self::Markup => "markup",
         }
     }
-
-    /// Returns the category with this name, if there is one.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|category| category.name() == name)
-    }
 }
 
 /// The strength of the evidence for a hostile text.

@@ -26,9 +26,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// All verdicts, the mildest first.
-    pub const ALL: [Self; 4] = [Self::Allow, Self::Flag, Self::Quarantine, Self::Block];
-
     /// Returns the name in lower case.
     pub fn name(self) -> &'static str {
         match self {
@@ -37,11 +34,6 @@ impl Verdict {
             Self::Quarantine => "quarantine",
             Self::Block => "block",
         }
-    }
-
-    /// Returns the verdict with this name, if there is one.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|verdict| verdict.name() == name)
     }
 }
 

@@ -40,9 +40,6 @@ pub(crate) struct Speaker {
     pub(crate) documents: u32,
 }
 
-/// A called name, and the number of calls by each speaker.
-type Called = (Box<str>, HashMap<u32, u32>);
-
 /// Scopes, speakers, and the names in calls.
 #[derive(Clone, Default)]
 pub(crate) struct People {
@@ -51,11 +48,10 @@ pub(crate) struct People {
     scope_numbers: HashMap<Box<str>, u32>,
     /// The speakers for each word of their names.
     names: HashMap<Box<str>, Vec<u32>>,
-    /// The called names, by number.
-    callers: Vec<Called>,
-    call_numbers: HashMap<Box<str>, u32>,
-    /// The calls in documents: the number of the document, and that of the name.
-    calls: Vec<(u32, u32)>,
+    /// The speakers who call each name, and the number of their calls.
+    callers: HashMap<Arc<str>, HashMap<u32, u32>>,
+    /// The calls in documents: the number of the document, and the name.
+    calls: Vec<(u32, Arc<str>)>,
 }
 
 impl People {
@@ -124,34 +120,29 @@ impl People {
     /// Adds the calls in a document of `speaker`; the number of the document must exceed those added before.
     pub(crate) fn add_calls(&mut self, document: u32, speaker: u32, calls: &[&str]) {
         for &call in calls {
-            let number = match self.call_numbers.get(call) {
-                Some(&number) => number,
-                None => {
-                    let number = self.callers.len() as u32;
-                    self.callers.push((call.into(), HashMap::new()));
-                    self.call_numbers.insert(call.into(), number);
-                    number
-                }
-            };
-            *self.callers[number as usize].1.entry(speaker).or_default() += 1;
-            self.calls.push((document, number));
+            let known = self.callers.get_key_value(call);
+            let name: Arc<str> = known.map_or_else(|| call.into(), |(name, _)| Arc::clone(name));
+            let callers = self.callers.entry(Arc::clone(&name)).or_default();
+            *callers.entry(speaker).or_default() += 1;
+            self.calls.push((document, name));
         }
     }
 
     /// Returns the names that a document calls.
     pub(crate) fn calls_of(&self, document: u32) -> impl Iterator<Item = &str> {
-        let start = self.calls.partition_point(|&(other, _)| other < document);
-        let calls = self.calls[start..]
-            .iter()
-            .take_while(move |&&(other, _)| other == document);
-        calls.map(|&(_, number)| &*self.callers[number as usize].0)
+        let start = self.calls.partition_point(|(other, _)| *other < document);
+        let calls = self.calls[start..].iter();
+        calls
+            .take_while(move |(other, _)| *other == document)
+            .map(|(_, name)| &**name)
     }
 
     /// Removes the calls in a document of `speaker`.
     pub(crate) fn remove_calls(&mut self, document: u32, speaker: u32) {
-        let start = self.calls.partition_point(|&(other, _)| other < document);
-        for &(_, number) in self.calls[start..].iter().take_while(|call| call.0 == document) {
-            if let Some(count) = self.callers[number as usize].1.get_mut(&speaker) {
+        let start = self.calls.partition_point(|(other, _)| *other < document);
+        for (_, name) in self.calls[start..].iter().take_while(|call| call.0 == document) {
+            let callers = self.callers.get_mut(name);
+            if let Some(count) = callers.and_then(|callers| callers.get_mut(&speaker)) {
                 *count = count.saturating_sub(1);
             }
         }
@@ -176,16 +167,14 @@ impl People {
                 }
             }
         }
-        if let Some(&call) = self.call_numbers.get(word)
+        if let Some(callers) = self.callers.get(word)
             && !facts_of(word).stop
         {
-            let callers = self.callers[call as usize].1.keys();
-            let calling: HashSet<u32> = callers
-                .map(|&caller| self.speakers[caller as usize].scope)
-                .collect();
+            let scopes = callers.keys().map(|&caller| self.speakers[caller as usize].scope);
+            let calling: HashSet<u32> = scopes.collect();
             for scope in calling {
                 if admits(scope) && !bearing.contains(&scope) {
-                    meant.extend(self.called(scope, call));
+                    meant.extend(self.called(scope, callers));
                 }
             }
         }
@@ -194,15 +183,14 @@ impl People {
         meant
     }
 
-    /// Returns the speaker that the called name `call` means in a scope with two speakers. `None` if the calls do not
+    /// Returns the speaker that the name of these calls means in a scope with two speakers. `None` if the calls do not
     /// decide it.
-    fn called(&self, scope: u32, call: u32) -> Option<u32> {
+    fn called(&self, scope: u32, callers: &HashMap<u32, u32>) -> Option<u32> {
         if self.scopes[scope as usize].live != 2 {
             return None;
         }
         let mut speakers = self.live_speakers(scope);
         let (one, two) = (speakers.next()?, speakers.next()?);
-        let callers = &self.callers[call as usize].1;
         let count = |speaker| callers.get(&speaker).copied().unwrap_or(0);
         let (of_one, of_two) = (count(one), count(two));
         let all = of_one + of_two;

@@ -32,8 +32,12 @@ pub(super) struct Stored<'a> {
     entries: Vec<Entry<'a>>,
     #[serde(borrow)]
     terms: Vec<StoredTerm<'a>>,
-    vectors: Vec<StoredVector>,
+    /// Each with the place of its document.
+    vectors: Vec<(u32, Quantised)>,
 }
+
+/// A term, and for each document the distance to the one before and the count of the term in quarters.
+type StoredTerm<'a> = (&'a str, Vec<(u32, u32)>);
 
 /// A document without its terms and its vector.
 #[derive(Serialize, Deserialize)]
@@ -50,20 +54,6 @@ pub(super) struct Entry<'a> {
     #[serde(borrow)]
     pub(super) calls: Vec<&'a str>,
     pub(super) supersedes: Vec<Key>,
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct StoredTerm<'a> {
-    term: &'a str,
-    /// For each document: the distance to the one before, and the count of the term in quarters.
-    postings: Vec<(u32, u32)>,
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct StoredVector {
-    document: u32,
-    scale: f32,
-    parts: Vec<i8>,
 }
 
 impl Serialize for Index {
@@ -91,19 +81,12 @@ impl<'a> Stored<'a> {
         for (place, &number) in live.iter().enumerate() {
             places[number as usize] = Some(place as u32);
         }
-        let vector = |(place, &number): (usize, &u32)| {
-            let Quantised { parts, scale } = index.vectors.get(number)?;
-            let document = place as u32;
-            Some(StoredVector {
-                document,
-                scale,
-                parts,
-            })
-        };
+        let vectors = live.iter().zip(0..);
+        let vectors = vectors.filter_map(|(&number, place)| Some((place, index.vectors.get(number)?)));
         Self {
             entries: live.iter().map(|&number| Entry::of(index, number)).collect(),
             terms: terms_of(index, &places),
-            vectors: live.iter().enumerate().filter_map(vector).collect(),
+            vectors: vectors.collect(),
         }
     }
 
@@ -114,7 +97,7 @@ impl<'a> Stored<'a> {
             entry.admit(&mut index)?;
         }
         let mut before = "";
-        for StoredTerm { term, postings } in self.terms {
+        for (term, postings) in self.terms {
             if term <= before || term.len() > TERM_BYTES_READ_MAX {
                 return None;
             }
@@ -130,14 +113,9 @@ impl<'a> Stored<'a> {
                 next = document + 1;
             }
         }
-        for StoredVector {
-            document,
-            scale,
-            parts,
-        } in self.vectors
-        {
-            let is_empty = parts.is_empty() || !scale.is_finite() || document as usize >= index.len();
-            if is_empty || !index.vectors.push(document, &Quantised { parts, scale }) {
+        for (document, vector) in self.vectors {
+            let is_valid = !vector.parts.is_empty() && vector.scale.is_finite();
+            if !is_valid || document as usize >= index.len() || !index.vectors.push(document, &vector) {
                 return None;
             }
         }
@@ -164,9 +142,9 @@ fn terms_of<'a>(index: &'a Index, places: &[Option<u32>]) -> Vec<StoredTerm<'a>>
             *place = distance;
         }
         let term = std::str::from_utf8(index.postings.term(number)).expect("a term is text");
-        terms.push(StoredTerm { term, postings });
+        terms.push((term, postings));
     }
-    terms.sort_unstable_by_key(|one| one.term);
+    terms.sort_unstable_by_key(|(term, _)| *term);
     terms
 }
 

@@ -9,13 +9,15 @@
 //! # Invariants
 //! - VEC-1: all vectors have the dimensions of the first one; other vectors are refused.
 
+use serde::{Deserialize, Serialize};
+
 use super::compact::{append, grow};
 
 /// A vector in bytes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Quantised {
-    pub(crate) parts: Vec<i8>,
     pub(crate) scale: f32,
+    pub(crate) parts: Vec<i8>,
 }
 
 impl Quantised {

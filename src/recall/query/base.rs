@@ -89,8 +89,8 @@ pub(crate) fn score(
     scratch.prepare(index);
     let mut unknown = 0;
     let mut rarities = Vec::with_capacity(question.terms.len());
+    let mut own = std::mem::take(&mut scratch.own);
     for (place, term) in question.terms.iter().enumerate() {
-        let mut own = std::mem::take(&mut scratch.own);
         own.clear();
         let number = index.postings.find(term.text.as_bytes());
         if let Some(number) = number {
@@ -113,8 +113,8 @@ pub(crate) fn score(
         };
         pass.add(&own, relatives, scratch);
         pass.add_sessions(&own, scratch);
-        scratch.own = own;
     }
+    scratch.own = own;
     rarities
 }
 
@@ -148,88 +148,81 @@ impl Pass<'_> {
     #[inline]
     fn part(&self, posting: Posting, rarity: f32) -> f32 {
         let length = self.index.columns.lengths[posting.document as usize] as f32;
-        bm25(
-            rarity,
-            posting.quarters,
-            B,
-            length / self.admission.document_length,
-        )
+        let length = length / self.admission.document_length;
+        bm25(rarity, posting.quarters, B, length)
     }
 
     fn add(&self, own: &[Posting], relatives: impl Iterator<Item = (u32, f32)>, scratch: &mut Scratch) {
+        let Scratch {
+            base,
+            part,
+            mask,
+            touched,
+            related,
+            covered,
+            parts_touched,
+            ..
+        } = scratch;
         let is_in_mask = self.place < MASK_TERMS;
         let bit = u32::from(is_in_mask) << (self.place % MASK_TERMS);
         let mut relatives = relatives.peekable();
         let alone = relatives.peek().is_none();
         for &posting in own {
-            let part = self.part(posting, self.rarity);
+            let score = self.part(posting, self.rarity);
             let document = posting.document as usize;
             if alone {
-                let (cells, touched) = (&mut scratch.base, &mut scratch.touched);
-                touch(cells, touched, posting.document, self.weight * part);
+                touch(base, touched, posting.document, self.weight * score);
             } else {
-                scratch.part[document] = part;
-                scratch.parts_touched.push(posting.document);
+                part[document] = score;
+                parts_touched.push(posting.document);
             }
-            scratch.mask[document] |= bit;
+            mask[document] |= bit;
         }
-        if alone {
-            return;
-        }
-        let mut postings = std::mem::take(&mut scratch.related);
         for (number, weight) in relatives {
-            postings.clear();
-            collect(self.index, self.admission, number, &mut postings);
-            let rarity = self.rarity.min(rarity(self.admission.documents, postings.len()));
-            for &posting in &postings {
-                let part = weight * self.part(posting, rarity);
-                let cell = &mut scratch.part[posting.document as usize];
+            related.clear();
+            collect(self.index, self.admission, number, related);
+            let rarity = self.rarity.min(rarity(self.admission.documents, related.len()));
+            for &posting in &*related {
+                let score = weight * self.part(posting, rarity);
+                let cell = &mut part[posting.document as usize];
                 if *cell == 0.0 {
-                    scratch.parts_touched.push(posting.document);
+                    parts_touched.push(posting.document);
                 }
-                *cell = cell.max(part);
-                scratch
-                    .covered
-                    .push((self.place as u32, posting.document, weight));
+                *cell = cell.max(score);
+                covered.push((self.place as u32, posting.document, weight));
             }
         }
-        scratch.related = postings;
-        let touched = std::mem::take(&mut scratch.parts_touched);
-        for &document in &touched {
-            let part = std::mem::take(&mut scratch.part[document as usize]);
-            let (cells, touched) = (&mut scratch.base, &mut scratch.touched);
-            touch(cells, touched, document, self.weight * part);
+        for document in parts_touched.drain(..) {
+            let score = std::mem::take(&mut part[document as usize]);
+            touch(base, touched, document, self.weight * score);
         }
-        scratch.parts_touched = touched;
-        scratch.parts_touched.clear();
     }
 
     /// Adds the BM25 of each session as one text. Only the term itself counts, not its relatives.
     fn add_sessions(&self, own: &[Posting], scratch: &mut Scratch) {
-        let mut counted = std::mem::take(&mut scratch.counted);
-        counted.clear();
+        let Scratch {
+            session: cells,
+            sessions_touched: touched,
+            session_quarters,
+            counted,
+            ..
+        } = scratch;
         for posting in own {
             let session = self.index.columns.sessions[posting.document as usize];
-            let cell = &mut scratch.session_quarters[session as usize];
+            let cell = &mut session_quarters[session as usize];
             if *cell == 0 {
                 counted.push(session);
             }
             *cell = cell.saturating_add(posting.quarters);
         }
         let rarity = rarity(self.admission.sessions, counted.len());
-        for &session in &counted {
-            let quarters = std::mem::take(&mut scratch.session_quarters[session as usize]);
+        for session in counted.drain(..) {
+            let quarters = std::mem::take(&mut session_quarters[session as usize]);
             let length = self.index.sessions.all[session as usize].length as f32;
-            let part = bm25(
-                rarity,
-                quarters,
-                SESSION_B,
-                length / self.admission.session_length,
-            );
-            let (cells, touched) = (&mut scratch.session, &mut scratch.sessions_touched);
+            let length = length / self.admission.session_length;
+            let part = bm25(rarity, quarters, SESSION_B, length);
             touch(cells, touched, session, self.weight * part);
         }
-        scratch.counted = counted;
     }
 }
 

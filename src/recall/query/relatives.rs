@@ -6,7 +6,7 @@
 use strsim::osa_distance;
 
 use crate::recall::index::Postings;
-use crate::recall::text::relations::lexicon;
+use crate::recall::text::relations;
 
 /// The weight of a term that differs by one letter, or only in its ending.
 const NEARLY: f32 = 0.8;
@@ -21,7 +21,7 @@ const NEARLY_FRONT: usize = 5;
 
 /// Returns the related terms of the lexicon that are indexed, with their weights.
 pub(crate) fn related<'a>(postings: &'a Postings, term: &str) -> impl Iterator<Item = (u32, f32)> + 'a {
-    lexicon()
+    relations::LEXICON
         .get(term)
         .into_iter()
         .flatten()

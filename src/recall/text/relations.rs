@@ -15,12 +15,8 @@ const KIND_FOR_MEMBER: f32 = 0.5;
 /// The related terms of each term, in order, with their weights.
 pub(crate) type Relations = HashMap<String, BTreeMap<String, f32>>;
 
-static LEXICON: LazyLock<Relations> = LazyLock::new(|| relations(&[SYNONYMS]));
-
-/// Returns the relations of the lexicon.
-pub(crate) fn lexicon() -> &'static Relations {
-    &LEXICON
-}
+/// The relations of the lexicon.
+pub(crate) static LEXICON: LazyLock<Relations> = LazyLock::new(|| relations(&[SYNONYMS]));
 
 /// Builds the relations of these synonym lists and of the kinds.
 pub(crate) fn relations(synonyms: &[&str]) -> Relations {
@@ -56,12 +52,12 @@ mod tests {
 
     #[test]
     fn kinds_and_synonyms_reach_each_other_by_their_weights() {
-        let weight = |from: &str, to: &str| lexicon().get(from).and_then(|to_s| to_s.get(to)).copied();
+        let weight = |from: &str, to: &str| LEXICON.get(from).and_then(|to_s| to_s.get(to)).copied();
         assert_eq!(weight("pet", "dog"), Some(1.0));
         assert_eq!(weight("dog", "pet"), Some(0.5));
         assert_eq!(weight("photo", "pictur"), Some(1.0));
         assert_eq!(weight("photo", "tree"), None);
-        for (term, related) in lexicon() {
+        for (term, related) in LEXICON.iter() {
             assert!(!related.contains_key(term), "{term} is related to itself");
         }
     }
