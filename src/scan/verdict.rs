@@ -63,13 +63,6 @@ impl Default for VerdictTable {
 }
 
 impl VerdictTable {
-    /// Returns settings that only flag: medium and high findings are flagged, and no finding is quarantined or blocked.
-    pub fn advice() -> Self {
-        Self {
-            verdicts: [[Verdict::Allow, Verdict::Flag, Verdict::Flag]; Category::ALL.len()],
-        }
-    }
-
     /// Sets the verdict for findings of `category` and `severity`.
     pub fn set(&mut self, category: Category, severity: Severity, verdict: Verdict) -> &mut Self {
         self.verdicts[category as usize][severity as usize] = verdict;

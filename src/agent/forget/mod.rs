@@ -26,7 +26,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Kind, Time, Value};
 
 /// The items to forget: those that meet every given condition.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Forgetting {
     /// Only items with one of these ids; empty for any.
     pub ids: Vec<Id>,
@@ -49,16 +49,7 @@ pub struct Forgetting {
 impl Forgetting {
     /// Returns whether no condition is given.
     pub(crate) fn is_empty(&self) -> bool {
-        self.ids.is_empty() && self.has_no_condition() && self.reach.is_none()
-    }
-
-    fn has_no_condition(&self) -> bool {
-        self.all_tags.is_empty()
-            && self.any_tags.is_empty()
-            && self.before.is_none()
-            && self.session.is_none()
-            && self.source.is_none()
-            && self.kind.is_none()
+        *self == Self::default()
     }
 
     fn accepts(&self, view: &View, item: &Item) -> Result<bool> {

@@ -31,19 +31,13 @@ pub(in crate::agent) fn item_of(object: NewObject) -> Result<NewItem> {
 
 /// Sets the field of an attribute. Returns the value if it has the wrong type for the field.
 fn take(item: &mut NewItem, name: &str, value: Value) -> Result<Option<Value>> {
-    let word = match name {
-        attribute::SPEAKER => Some(&mut item.speaker),
-        attribute::SUBJECT => Some(&mut item.subject),
-        attribute::SESSION => Some(&mut item.session),
-        attribute::SOURCE => Some(&mut item.source),
-        _ => None,
-    };
+    if let Value::Text(text) = &value
+        && let Some((_, word)) = item.words().into_iter().find(|(known, _)| *known == name)
+    {
+        *word = Some(text.clone());
+        return Ok(None);
+    }
     match (name, &value) {
-        (_, Value::Text(text)) if word.is_some() => {
-            if let Some(word) = word {
-                *word = Some(text.clone());
-            }
-        }
         (attribute::ORDER, Value::Integer(order)) => item.order = Some(*order),
         (attribute::CONFIDENCE, Value::Float(sure)) => item.confidence = Some(*sure),
         (attribute::PINNED, Value::Bool(is_pinned)) => item.is_pinned = *is_pinned,

@@ -48,9 +48,4 @@ impl Links {
     pub(crate) fn news_of(&self, old: Key) -> impl Iterator<Item = Key> {
         seconds(&self.news, old)
     }
-
-    /// Whether there is no link.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.olds.is_empty()
-    }
 }

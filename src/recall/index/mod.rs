@@ -22,8 +22,6 @@ mod sessions;
 mod stored;
 mod vectors;
 
-use std::fmt;
-
 use crate::recall::text::analysis::analyse;
 use crate::recall::text::calendar::day_of;
 
@@ -64,14 +62,6 @@ pub struct Document<'a> {
 /// The index is full: it has no free numbers, or no space for postings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Full;
-
-impl fmt::Display for Full {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the index of recall is full")
-    }
-}
-
-impl std::error::Error for Full {}
 
 /// The index of recall.
 #[derive(Clone, Default)]
@@ -227,16 +217,13 @@ impl Index {
     /// Returns the live documents that supersede the document with this number.
     pub(crate) fn successors(&self, number: u32) -> impl Iterator<Item = u32> {
         let old = self.columns.keys[number as usize];
-        let news = (!self.links.is_empty()).then(|| self.links.news_of(old));
-        news.into_iter()
-            .flatten()
-            .filter_map(|new| self.columns.find(&new))
+        let news = self.links.news_of(old);
+        news.filter_map(|new| self.columns.find(&new))
     }
 
     /// Returns the keys of the documents that supersede the one with this key, in order.
     pub fn superseded_by(&self, key: &Key) -> impl Iterator<Item = Key> {
-        let news = (!self.links.is_empty()).then(|| self.links.news_of(*key));
-        news.into_iter().flatten().filter(|new| self.contains(new))
+        self.links.news_of(*key).filter(|new| self.contains(new))
     }
 }
 

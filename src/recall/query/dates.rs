@@ -111,30 +111,17 @@ impl Finder<'_> {
 
     /// Finds "21.01.2024", "2024-01-21".
     fn numeric(&mut self, at: usize) {
-        for (gap, digits_of, swap) in [(".", [2, 2, 4], true), ("-", [4, 2, 2], false)] {
-            let mut parts = [0; 3];
-            let fits = parts
-                .iter_mut()
-                .zip(digits_of)
-                .enumerate()
-                .all(|(place, (part, most))| {
-                    let gaps = if place == 0 { &[][..] } else { &[gap][..] };
-                    let least = if most == 4 { 4 } else { 1 };
-                    let read = self
-                        .piece(at + place, gaps)
-                        .and_then(|piece| digits(piece, least..=most));
-                    *part = read.unwrap_or_default();
-                    read.is_some()
-                });
-            if fits {
-                let [year, month, day] = if swap {
-                    [parts[2], parts[1], parts[0]]
-                } else {
-                    parts
-                };
-                self.take(at, 3, asked(Some(year), month, Some(day)));
-                return;
-            }
+        let number = |at, gaps: &[&str], count| digits(self.piece(at, gaps)?, count);
+        let dotted = || {
+            let (day, month) = (number(at, &[], 1..=2)?, number(at + 1, &["."], 1..=2)?);
+            Some((number(at + 2, &["."], 4..=4)?, month, day))
+        };
+        let dashed = || {
+            let (year, month) = (number(at, &[], 4..=4)?, number(at + 1, &["-"], 1..=2)?);
+            Some((year, month, number(at + 2, &["-"], 1..=2)?))
+        };
+        if let Some((year, month, day)) = dotted().or_else(dashed) {
+            self.take(at, 3, asked(Some(year), month, Some(day)));
         }
     }
 
