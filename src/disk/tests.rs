@@ -1,7 +1,9 @@
 //! Tests of the disks: the same contract for the real one, the one in memory and the simulated one.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::time::{Duration, Instant};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use super::*;
 use crate::error::ErrorKind;
@@ -127,15 +129,18 @@ fn the_lock_names_its_holder_and_notices_that_its_file_was_replaced() {
 #[test]
 fn nobody_starves_while_others_take_the_lock_over_and_over() {
     let (_folder, disk) = file_disk();
-    let end = Instant::now() + Duration::from_millis(1500);
+    let start = Arc::new(Barrier::new(4));
+    let left = Arc::new(AtomicI64::new(4_000));
     let workers: Vec<_> = (0..4)
         .map(|_| {
             // A separate handle, like that of another process.
             let disk = FileDisk::open(disk.path()).unwrap();
+            let (start, left) = (Arc::clone(&start), Arc::clone(&left));
             std::thread::spawn(move || {
+                start.wait();
                 let mut turns = 0;
-                while Instant::now() < end {
-                    let _guard = lock_within(&disk, "lock", Duration::from_secs(20)).unwrap();
+                while left.fetch_sub(1, Ordering::Relaxed) > 0 {
+                    let _guard = lock_within(&disk, "lock", Duration::from_mins(10)).unwrap();
                     // About the duration of a short commit.
                     std::thread::sleep(Duration::from_micros(300));
                     turns += 1;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::gc::{HOUR, Kept, kept, on_disk, options, told};
 use super::{by, id, note, put};
@@ -135,8 +135,7 @@ fn the_sources_of_what_is_live_stay_also_if_it_is_a_source_itself() -> Result<()
 #[test]
 fn nobody_waits_for_who_waits_until_another_rewrite_is_done() -> Result<()> {
     let disk = SimDisk::new(1);
-    let wait = Duration::from_secs(30);
-    let memory = on_disk(&disk, options(HOUR).wait(wait), true)?;
+    let memory = on_disk(&disk, options(HOUR).wait(Duration::from_secs(600)), true)?;
     put(&memory, "a", "one");
     let elsewhere = CompactionLock::take(&disk, Duration::ZERO)?;
     let (collecting, erasing) = (memory.clone(), memory.clone());
@@ -150,9 +149,9 @@ fn nobody_waits_for_who_waits_until_another_rewrite_is_done() -> Result<()> {
         erasing.erase(&erasing_a, &Writer::user()).map(drop)
     });
     std::thread::sleep(Duration::from_millis(500));
-    let started = Instant::now();
     put(&memory, "b", "two");
-    assert!(started.elapsed() < wait / 2, "the commit waited for the others");
+    let is_first = !collecting.is_finished() && !erasing.is_finished();
+    assert!(is_first, "the commit waited for the others");
     drop(elsewhere);
     collecting.join().expect("it does not panic")?;
     erasing.join().expect("it does not panic")?;

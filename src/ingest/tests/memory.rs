@@ -1,5 +1,6 @@
 //! The simplest memory: a map. It checks every change that it applies.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::digest::{HashAlgorithm, HashSuite};
@@ -11,6 +12,8 @@ use crate::object::{Id, NewObject, Object, Origin};
 pub(super) struct Memory {
     objects: BTreeMap<Id, Object>,
     children: BTreeMap<Id, BTreeSet<Id>>,
+    /// How many objects and lists of children plans have asked for.
+    reads: Cell<u64>,
 }
 
 impl Existing for Memory {
@@ -19,10 +22,12 @@ impl Existing for Memory {
     }
 
     fn get(&self, id: &Id) -> Result<Option<Object>> {
+        self.reads.update(|reads| reads + 1);
         Ok(self.objects.get(id).cloned())
     }
 
     fn children(&self, parent: &Id) -> Result<Vec<Object>> {
+        self.reads.update(|reads| reads + 1);
         let ids = self.children.get(parent).into_iter().flatten();
         let mut children: Vec<Object> = ids.map(|id| self.objects[id].clone()).collect();
         children.sort_by_key(|child| {
@@ -45,6 +50,10 @@ impl Existing for Memory {
 }
 
 impl Memory {
+    pub(super) fn reads(&self) -> u64 {
+        self.reads.get()
+    }
+
     pub(super) fn ingest(&mut self, files: &[(&str, &str)]) -> Change {
         self.try_ingest(files).unwrap()
     }

@@ -130,12 +130,18 @@ fn scr_2_the_time_is_linear() {
     ];
     for (index, shape) in shapes.into_iter().enumerate() {
         let _ = per_byte(&shape(1000));
-        let small = (0..5).map(|_| per_byte(&shape(500))).fold(f64::MAX, f64::min);
-        let large = (0..9).map(|_| per_byte(&shape(10_000))).fold(f64::MAX, f64::min);
-        // The text has twenty times the bytes, so quadratic work would show as a factor of twenty.
+        let (small, large) = (shape(500), shape(10_000));
+        let (mut of_small, mut of_large) = (f64::MAX, f64::MAX);
+        // The text has twenty times the bytes, so quadratic work shows as a factor of twenty. On a busy machine it takes
+        // more rounds until each has run once undisturbed.
+        let is_linear = (0..100).any(|round| {
+            of_small = of_small.min(per_byte(&small));
+            of_large = of_large.min(per_byte(&large));
+            round >= 8 && of_large < 7.0 * of_small + 1e-9
+        });
         assert!(
-            large < 7.0 * small + 1e-9,
-            "shape {index}: {small:e} and {large:e} seconds a byte"
+            is_linear,
+            "shape {index}: {of_small:e} and {of_large:e} seconds a byte"
         );
     }
 }
