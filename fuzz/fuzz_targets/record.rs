@@ -2,7 +2,6 @@
 
 #![no_main]
 
-use std::ops::ControlFlow;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -89,7 +88,7 @@ fuzz_target!(|input: &[u8]| {
     let mut checked = 0;
     let report = Log::check(disk, LogOptions::default(), None, &mut |item| {
         checked += u32::from(matches!(item, CheckItem::Batch(_)));
-        Ok(ControlFlow::Continue(()))
+        Ok(())
     });
     assert!(
         report.is_err() || checked >= read,

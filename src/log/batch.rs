@@ -6,8 +6,9 @@
 //! # Invariants
 //! - BAT-1: encoding a batch copies each body once, into the buffer that is written and later serves reads.
 
-use super::frame::{self, FrameSeed, RecordKind};
+use super::frame::{self, FrameHeader, FrameSeed, RecordKind};
 use super::seal::{Chain, SEAL_BYTES, Seal};
+use super::segment::{FIRST_OFFSET, SegmentHeader};
 use crate::bytes::Bytes;
 use crate::digest::{BatchDigest, CommitDigest, Domain, HashSuite, Root};
 use crate::error::{Error, Result};
@@ -80,6 +81,17 @@ impl Position {
         commit: CommitDigest::from_bytes([0; 32]),
     };
 
+    /// The position after `batch` of the same segment, which ends at `offset`.
+    pub(super) fn after(&self, batch: &Batch, offset: u64) -> Self {
+        Self {
+            segment: self.segment,
+            offset,
+            batch: batch.number,
+            digest: *batch.digest.as_bytes(),
+            commit: batch.commit,
+        }
+    }
+
     /// The end of the chain that the next batch continues.
     pub(super) fn chain(&self) -> Chain {
         Chain {
@@ -105,6 +117,18 @@ pub struct Record {
 }
 
 impl Record {
+    /// Returns the record at `locator` whose frame begins at `start` of `bytes`; `None` if the body is cut off.
+    pub(super) fn of(header: &FrameHeader, bytes: &Bytes, start: usize, locator: Locator) -> Option<Self> {
+        let body = header.body_range();
+        Some(Self {
+            kind: header.kind,
+            flags: header.flags,
+            locator,
+            batch: header.batch,
+            body: bytes.slice(start + body.start..start + body.end)?,
+        })
+    }
+
     /// The place of the next record in the segment.
     pub fn next(&self) -> Locator {
         self.locator.behind(self.body.len())
@@ -120,24 +144,8 @@ pub struct Batch {
     pub commit: CommitDigest,
     /// Its digest.
     pub digest: BatchDigest,
-    /// Its records, in order.
+    /// Its records, in order, also those of kinds that this version may ignore.
     pub records: Vec<Record>,
-    /// Records of kinds that this version may ignore: kept without being understood.
-    pub ignorable: Vec<Ignorable>,
-}
-
-/// A record of a kind that this version may ignore.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ignorable {
-    kind: u8,
-    flags: u8,
-    body: Bytes,
-}
-
-impl Ignorable {
-    pub(crate) fn new(kind: u8, flags: u8, body: Bytes) -> Self {
-        Self { kind, flags, body }
-    }
 }
 
 /// The head after a batch, as `live` records it.
@@ -169,20 +177,11 @@ impl BatchBuilder {
 
     /// Adds a record. The append refuses the batch if a body is over 64 MiB.
     pub fn add(&mut self, kind: RecordKind, flags: u8, body: &[u8]) {
-        self.add_frame(kind as u8, flags, body);
-    }
-
-    pub(super) fn add_frame(&mut self, kind: u8, flags: u8, body: &[u8]) {
         self.longest = self.longest.max(body.len());
         self.count += 1;
         if body.len() <= frame::BODY_BYTES_MAX {
             frame::put_frame(&mut self.frames, kind, flags, body);
         }
-    }
-
-    /// Adds a record of a kind that this version may ignore.
-    pub fn add_ignorable(&mut self, record: &Ignorable) {
-        self.add_frame(record.kind, record.flags, &record.body);
     }
 
     /// Returns this batch with the records of `next` after its own.
@@ -233,8 +232,21 @@ pub(super) struct Continue {
     pub(super) start: u64,
     /// The offset that the seals declare durable: the group's start, or less in a recovery.
     pub(super) synced_upto: u64,
-    pub(super) last_batch: u64,
-    pub(super) last_digest: [u8; 32],
+    /// The end of the chain before the group.
+    pub(super) chain: Chain,
+}
+
+impl Continue {
+    /// The start of a segment of which no byte is durable yet.
+    pub(super) fn start(header: &SegmentHeader, chain: Chain) -> Self {
+        Self {
+            segment: header.id,
+            seed: header.seed(),
+            start: FIRST_OFFSET,
+            synced_upto: FIRST_OFFSET,
+            chain,
+        }
+    }
 }
 
 /// Encodes a group of batches into one buffer (BAT-1); returns the batches with the places of their records.
@@ -245,7 +257,7 @@ pub(super) fn encode_group(
 ) -> Result<(Bytes, Vec<Batch>)> {
     let mut buffer = Vec::new();
     let mut layouts = Vec::with_capacity(group.len());
-    let (mut number, mut previous) = (after.last_batch, after.last_digest);
+    let (mut number, mut previous) = (after.chain.batch, after.chain.digest.unwrap_or_default());
     for (builder, commit) in group {
         let at = buffer.len();
         if at == 0 {
@@ -255,7 +267,7 @@ pub(super) fn encode_group(
         }
         number += 1;
         let start = after.start + at as u64;
-        let records = finish_frames(&mut buffer, at, builder.count, after, number)?;
+        let headers = finish_frames(&mut buffer, at, builder.count, after, number)?;
         let length = (buffer.len() - at) as u64;
         let seal = Seal {
             batch: number,
@@ -268,74 +280,47 @@ pub(super) fn encode_group(
         let frames = buffer.get(at..).unwrap_or_default();
         let digest = seal.digest(suite, frames);
         let seal_at = buffer.len();
-        frame::put_frame(&mut buffer, RecordKind::Seal as u8, 0, &seal.encode(digest));
+        frame::put_frame(&mut buffer, RecordKind::Seal, 0, &seal.encode(digest));
         let seal_bytes = buffer.get_mut(seal_at..).unwrap_or_default();
         frame::finish_frame(seal_bytes, after.seed, start + length, number);
         previous = *digest.as_bytes();
-        layouts.push((number, commit, digest, records));
+        layouts.push((number, commit, digest, headers));
     }
     let bytes = Bytes::from(buffer);
-    let batches = layouts.into_iter().map(|(number, commit, digest, placed)| {
-        let records = placed
-            .into_iter()
-            .filter_map(|placed| placed.record(&bytes, after, number))
-            .collect();
-        Batch {
+    let record = |(at, header): (usize, FrameHeader)| {
+        let locator = Locator::new(after.segment, after.start + at as u64);
+        Record::of(&header, &bytes, at, locator)
+    };
+    let batches = layouts
+        .into_iter()
+        .map(|(number, commit, digest, headers)| Batch {
             number,
             commit,
             digest,
-            records,
-            ignorable: Vec::new(),
-        }
-    });
+            records: headers.into_iter().filter_map(record).collect(),
+        });
     let batches = batches.collect();
     Ok((bytes, batches))
 }
 
-/// The place of a record in the buffer of its group.
-struct Placed {
-    kind: u8,
-    flags: u8,
-    at: usize,
-    length: usize,
-}
-
-impl Placed {
-    /// Returns `None` for a kind that this version ignores.
-    fn record(&self, bytes: &Bytes, after: Continue, batch: u64) -> Option<Record> {
-        let body = self.at + frame::FRAME_HEADER_BYTES;
-        Some(Record {
-            kind: RecordKind::from_tag(self.kind)?,
-            flags: self.flags,
-            locator: Locator::new(after.segment, after.start + self.at as u64),
-            batch,
-            body: bytes.slice(body..body + self.length)?,
-        })
-    }
-}
-
+/// Completes the frames from `start` on. Returns their headers with their places in the buffer.
 fn finish_frames(
     buffer: &mut [u8],
     start: usize,
     count: usize,
     after: Continue,
     batch: u64,
-) -> Result<Vec<Placed>> {
-    let mut placed = Vec::with_capacity(count);
+) -> Result<Vec<(usize, FrameHeader)>> {
+    let mut headers = Vec::with_capacity(count);
     let mut at = start;
     while at < buffer.len() {
         let bytes = buffer.get_mut(at..).unwrap_or_default();
-        let (kind, flags, length) = frame::finish_frame(bytes, after.seed, after.start + at as u64, batch)
+        let header = frame::finish_frame(bytes, after.seed, after.start + at as u64, batch)
             .ok_or_else(|| Error::internal("a batch under construction is not a run of frames"))?;
-        placed.push(Placed {
-            kind,
-            flags,
-            at,
-            length,
-        });
-        at += frame::framed_bytes(length);
+        headers.push((at, header));
+        at += header.framed_bytes();
     }
-    Ok(placed)
+    Ok(headers)
 }
 
 /// Returns the digest of the records of a batch, independent of its place.
@@ -348,7 +333,7 @@ pub(super) fn content_of(batch: &Batch, suite: HashSuite) -> [u8; 32] {
     let heads: Vec<_> = batch
         .records
         .iter()
-        .map(|record| [record.kind as u8, record.flags])
+        .map(|record| [record.kind.tag(), record.flags])
         .collect();
     let mut parts: Vec<&[u8]> = vec![batch.commit.as_bytes()];
     for ((record, head), length) in batch.records.iter().zip(&heads).zip(&lengths) {

@@ -71,7 +71,6 @@ impl Log {
                     && error.code() != ErrorCode::NoLog =>
             {
                 Ok(Tail {
-                    proven: false,
                     torn_bytes: 0,
                     damage: Some(error),
                 })
@@ -259,11 +258,7 @@ impl Log {
         let segment = self.segment(self.manifest.active().id)?;
         self.check_active_header(&segment)?;
         if limit.is_some_and(|limit| limit <= from) {
-            return Ok(Tail {
-                proven: limit == Some(from),
-                torn_bytes: 0,
-                damage: None,
-            });
+            return Ok(Tail::default());
         }
         let chain = self.cursor.chain();
         let scan = self.scan_active(&segment, from, chain, live, limit)?;
@@ -279,18 +274,15 @@ impl Log {
         }
         if scan.damage.is_some() {
             return Ok(Tail {
-                proven: false,
                 torn_bytes: 0,
                 damage: scan.damage,
             });
         }
         self.durable = self.durable.max(durable);
-        let proven = self.durable >= self.cursor.offset;
-        if proven {
+        if self.durable >= self.cursor.offset {
             self.unproven.clear();
         }
         Ok(Tail {
-            proven,
             torn_bytes,
             damage: None,
         })
@@ -368,13 +360,9 @@ impl Log {
 
     /// Delivers a batch and moves the cursor after it (CAT-1).
     pub(super) fn deliver(&mut self, scanned: Scanned, proven: bool, visit: &mut Visit<'_>) -> Result<()> {
-        let batch = scanned.batch;
-        let (number, digest, commit) = (batch.number, *batch.digest.as_bytes(), batch.commit);
-        self.hand_out(batch, proven, visit)?;
-        self.cursor.offset = scanned.end;
-        self.cursor.batch = number;
-        self.cursor.digest = digest;
-        self.cursor.commit = commit;
+        let after = self.cursor.after(&scanned.batch, scanned.end);
+        self.hand_out(scanned.batch, proven, visit)?;
+        self.cursor = after;
         Ok(())
     }
 

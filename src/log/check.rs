@@ -11,7 +11,6 @@
 //!   the end of a segment. Bytes after the end are reported as harmless.
 
 use std::io;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::batch::Batch;
@@ -23,7 +22,9 @@ use super::live::{LIVE_NAME, Live};
 use super::manifest::SegmentEntry;
 use super::reader::SegmentFile;
 use super::seal::Chain;
-use super::segment::{FIRST_OFFSET, LOG_FOLDER, is_rewrite_name, parse_segment_name, segment_name};
+use super::segment::{
+    FIRST_OFFSET, LOG_FOLDER, SegmentEnd, is_rewrite_name, parse_segment_name, segment_name,
+};
 use super::walk::{Stop, Survey, Window, Windows};
 use crate::disk::{Access, Disk, is_not_regular};
 use crate::error::{Cause, Damage, Error, ErrorKind, Finding, Result, Severity};
@@ -38,22 +39,9 @@ pub enum CheckItem {
     Finding(Finding),
 }
 
-/// The counts of a check.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CheckSummary {
-    /// Number of whole batches.
-    pub batches: u64,
-    /// Number of listed segments.
-    pub segments: u64,
-    /// Bytes of segments that were read.
-    pub bytes: u64,
-    /// Number of findings of damage.
-    pub damages: u64,
-}
-
 impl Log {
-    /// Reads the whole store from its files and passes every batch and every finding to `visit`, until `visit` ends the
-    /// check.
+    /// Reads the whole store from its files and passes every batch and every finding to `visit`. Returns the bytes of
+    /// segments that were read.
     ///
     /// Writers may append meanwhile; the check may miss batches newer than its start.
     ///
@@ -63,8 +51,8 @@ impl Log {
         disk: Arc<dyn Disk>,
         options: LogOptions,
         places: Option<Arc<DurablePlaces>>,
-        visit: &mut dyn FnMut(CheckItem) -> Result<ControlFlow<()>>,
-    ) -> Result<CheckSummary> {
+        visit: &mut dyn FnMut(CheckItem) -> Result<()>,
+    ) -> Result<u64> {
         let options = LogOptions {
             map: false,
             degraded: false,
@@ -72,16 +60,12 @@ impl Log {
         };
         let mut report = Report {
             visit,
-            ended: false,
-            summary: CheckSummary::default(),
+            bytes: 0,
             torn: Torn::default(),
         };
         let mut log = match Self::open(disk, Mode::ReadOnly, options) {
             Ok(log) => log,
-            Err(error) => {
-                report.damage(error)?;
-                return Ok(report.summary);
-            }
+            Err(error) => return report.damage(error).map(|()| 0),
         };
         log.places = places;
         // Keeps the files of one manifest open, even if another one is published meanwhile; damage is reported below.
@@ -90,7 +74,7 @@ impl Log {
             _ => {}
         }
         log.check_all(&mut report)?;
-        Ok(report.summary)
+        Ok(report.bytes)
     }
 
     fn check_all(&self, report: &mut Report<'_>) -> Result<()> {
@@ -100,9 +84,8 @@ impl Log {
         let placed = places.iter().map(|place| place.offset).fold(0, u64::max);
         let manifest = &self.manifest;
         let mut newest = 0;
-        let mut before: Option<SegmentEntry> = None;
+        let mut before = SegmentEnd::default();
         for entry in manifest.entries() {
-            report.summary.segments += 1;
             let walk = Walk {
                 log: self,
                 entry,
@@ -111,10 +94,7 @@ impl Log {
                 placed,
             };
             newest = walk.run(report)?.max(newest);
-            if report.ended {
-                return Ok(());
-            }
-            before = Some(*entry);
+            before = entry.end();
         }
         report.torn()?;
         self.check_folder(newest, report)?;
@@ -182,10 +162,9 @@ impl Log {
 }
 
 struct Report<'a> {
-    visit: &'a mut dyn FnMut(CheckItem) -> Result<ControlFlow<()>>,
-    /// Whether `visit` ended the check.
-    ended: bool,
-    summary: CheckSummary,
+    visit: &'a mut dyn FnMut(CheckItem) -> Result<()>,
+    /// Bytes of segments that were read.
+    bytes: u64,
     torn: Torn,
 }
 
@@ -201,10 +180,7 @@ struct Torn {
 
 impl Report<'_> {
     fn finding(&mut self, severity: Severity, damage: Damage) -> Result<()> {
-        if severity == Severity::Damage {
-            self.summary.damages += 1;
-        }
-        self.tell(CheckItem::Finding(Finding { severity, damage }))
+        (self.visit)(CheckItem::Finding(Finding { severity, damage }))
     }
 
     /// Reports the damage in an error; returns any other error.
@@ -228,20 +204,13 @@ impl Report<'_> {
             _ => self.finding(Severity::Harmless, Damage::new(LOG_FOLDER, 0, cause)),
         }
     }
-
-    fn tell(&mut self, item: CheckItem) -> Result<()> {
-        if !self.ended {
-            self.ended = (self.visit)(item)?.is_break();
-        }
-        Ok(())
-    }
 }
 
 /// The check of one segment.
 struct Walk<'a> {
     log: &'a Log,
     entry: &'a SegmentEntry,
-    before: Option<SegmentEntry>,
+    before: SegmentEnd,
     live: Option<Live>,
     /// Offset up to which other evidence proves the active segment durable.
     placed: u64,
@@ -258,8 +227,7 @@ impl Walk<'_> {
             Ok(segment) => segment,
             Err(error) => return report.damage(error).map(|()| 0),
         };
-        let before = self.before.map(|before| before.end()).unwrap_or_default();
-        let continues = segment.header.previous == before;
+        let continues = segment.header.previous == self.before;
         if self.entry.is_active() && !continues {
             report.finding(Severity::Damage, Damage::new(self.name(), 0, Cause::NotContinued))?;
         }
@@ -271,10 +239,10 @@ impl Walk<'_> {
             self.entry.length
         };
         survey.add(&window, open_from);
-        report.summary.bytes += window.bytes.len() as u64 + FIRST_OFFSET;
+        report.bytes += window.bytes.len() as u64 + FIRST_OFFSET;
         let chain = Chain {
             batch: self.entry.batch_before(),
-            digest: continues.then_some(before.last_digest),
+            digest: continues.then_some(self.before.last_digest),
         };
         self.walk(&segment, window, &survey, chain, report)
     }
@@ -315,11 +283,7 @@ impl Walk<'_> {
                     at = scanned.end;
                     newest = scanned.batch.number;
                     chain = scanned.chain();
-                    report.summary.batches += 1;
-                    report.tell(CheckItem::Batch(scanned.batch))?;
-                    if report.ended {
-                        return Ok(newest);
-                    }
+                    (report.visit)(CheckItem::Batch(scanned.batch))?;
                 }
                 Err(stop) if at >= durable.max(placed) => {
                     self.report_tail(survey, at, &stop, report)?;

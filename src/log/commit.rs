@@ -249,8 +249,7 @@ impl Log {
             seed: segment.header.seed(),
             start: self.cursor.offset,
             synced_upto: self.durable,
-            last_batch: self.cursor.batch,
-            last_digest: self.cursor.digest,
+            chain: self.cursor.chain(),
         };
         let group = group
             .into_iter()
@@ -258,15 +257,11 @@ impl Log {
             .collect();
         let (bytes, batches) = encode_group(group, self.suite, after)?;
         file.write_at(after.start, &bytes).map_err(writing)?;
-        let length = bytes.len() as u64;
-        segment.keep(after.start, bytes);
         self.unsynced = Some(head);
-        self.cursor.offset += length;
-        for batch in &batches {
-            self.cursor.batch = batch.number;
-            self.cursor.digest = *batch.digest.as_bytes();
-            self.cursor.commit = batch.commit;
+        if let Some(last) = batches.last() {
+            self.cursor = self.cursor.after(last, after.start + bytes.len() as u64);
         }
+        segment.keep(after.start, bytes);
         match durability {
             Durability::Synced => {
                 file.sync().map_err(|error| outcome_unknown(&name, error))?;

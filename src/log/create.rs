@@ -22,9 +22,9 @@ use super::live::{LIVE_BYTES, LIVE_NAME, Live};
 use super::lock::LOCK_NAME;
 use super::manifest::{MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest, SegmentEntry};
 use super::rotate::next_segment_bytes;
+use super::seal::Chain;
 use super::segment::{
-    FIRST_OFFSET, LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentEnd, SegmentHeader, parse_segment_name,
-    segment_name,
+    LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentEnd, SegmentHeader, parse_segment_name, segment_name,
 };
 use crate::digest::{HashAlgorithm, HashSuite};
 use crate::disk::{self, Disk, is_not_regular, lock_within, unfinished_name};
@@ -93,14 +93,7 @@ fn write_store(
         nonce,
         previous: SegmentEnd::default(),
     };
-    let after = Continue {
-        segment: FIRST_SEGMENT,
-        seed: header.seed(),
-        start: FIRST_OFFSET,
-        synced_upto: FIRST_OFFSET,
-        last_batch: 0,
-        last_digest: [0; 32],
-    };
+    let after = Continue::start(&header, Chain::START);
     let group = vec![(first, head.commit)];
     let (bytes, _) = encode_group(group, HashSuite::new(hash), after).map_err(io::Error::other)?;
     let mut content = header.encode();

@@ -25,7 +25,7 @@ pub(super) const FRAME_ALIGNMENT: usize = 16;
 /// Maximal bytes of a body.
 pub const BODY_BYTES_MAX: usize = 64 << 20;
 /// The first kind that a reader may skip without knowing it.
-pub(super) const IGNORABLE_KIND: u8 = 0x80;
+const IGNORABLE_KIND: u8 = 0x80;
 
 const MAGIC: &[u8; 4] = b"TRf1";
 
@@ -42,70 +42,75 @@ const _: () =
 
 /// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
 #[non_exhaustive]
 pub enum RecordKind {
     /// Canonical object bytes.
-    Object = 1,
+    Object,
     /// The text of an object that is a record of its own.
-    Content = 2,
+    Content,
     /// A reason or source.
-    Text = 3,
+    Text,
     /// Ids that get versions stored earlier.
-    Link = 4,
+    Link,
     /// Ids that leave the state.
-    Unlink = 5,
+    Unlink,
     /// Canonical commit bytes.
-    Commit = 6,
+    Commit,
     /// Canonical reference bytes.
-    Reference = 7,
+    Reference,
     /// The end of a batch.
-    Seal = 8,
+    Seal,
     /// Digests of commits that retention thinned.
-    Gap = 9,
+    Gap,
     /// The marker that replaces an erased record.
-    Erased = 10,
+    Erased,
     /// The whole map of a commit, with times.
-    Base = 11,
+    Base,
     /// The changes of the map since the newest kept commit before it, with times.
-    Delta = 12,
+    Delta,
+    /// A kind that a newer version defines and that this version may ignore, with its tag.
+    Ignorable(u8),
 }
+
+/// The kinds that this version knows, with their names. The tag of the first one is 1, and each next one is higher by one.
+const KNOWN: [(RecordKind, &str); 12] = [
+    (RecordKind::Object, "object"),
+    (RecordKind::Content, "content"),
+    (RecordKind::Text, "text"),
+    (RecordKind::Link, "link"),
+    (RecordKind::Unlink, "unlink"),
+    (RecordKind::Commit, "commit"),
+    (RecordKind::Reference, "reference"),
+    (RecordKind::Seal, "seal"),
+    (RecordKind::Gap, "gap"),
+    (RecordKind::Erased, "erased"),
+    (RecordKind::Base, "base"),
+    (RecordKind::Delta, "delta"),
+];
 
 impl RecordKind {
     /// Returns its name.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Object => "object",
-            Self::Content => "content",
-            Self::Text => "text",
-            Self::Link => "link",
-            Self::Unlink => "unlink",
-            Self::Commit => "commit",
-            Self::Reference => "reference",
-            Self::Seal => "seal",
-            Self::Gap => "gap",
-            Self::Erased => "erased",
-            Self::Base => "base",
-            Self::Delta => "delta",
-        }
+        let found = KNOWN.iter().find(|(kind, _)| *kind == self);
+        found.map_or("unknown", |(_, name)| name)
     }
 
     pub(crate) fn from_tag(tag: u8) -> Option<Self> {
-        Some(match tag {
-            1 => Self::Object,
-            2 => Self::Content,
-            3 => Self::Text,
-            4 => Self::Link,
-            5 => Self::Unlink,
-            6 => Self::Commit,
-            7 => Self::Reference,
-            8 => Self::Seal,
-            9 => Self::Gap,
-            10 => Self::Erased,
-            11 => Self::Base,
-            12 => Self::Delta,
-            _ => return None,
-        })
+        if tag >= IGNORABLE_KIND {
+            return Some(Self::Ignorable(tag));
+        }
+        let index = usize::from(tag).checked_sub(1)?;
+        KNOWN.get(index).map(|(kind, _)| *kind)
+    }
+
+    pub(super) fn tag(self) -> u8 {
+        match self {
+            Self::Ignorable(tag) => tag,
+            known => (1..)
+                .zip(&KNOWN)
+                .find(|(_, (kind, _))| *kind == known)
+                .map_or(0, |(tag, _)| tag),
+        }
     }
 }
 
@@ -157,7 +162,7 @@ fn crc_before(crc: u32, bytes: &[u8]) -> u32 {
 /// The checked header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameHeader {
-    pub(super) kind: u8,
+    pub(super) kind: RecordKind,
     pub(super) flags: u8,
     pub(super) body_length: usize,
     pub(super) batch: u64,
@@ -184,16 +189,14 @@ impl FrameHeader {
         }
         // INVARIANT FRM-2: from here on the fields are those that were written.
         let body_length = word(8) as usize;
-        let (kind, flags) = (header[4], header[5]);
-        if kind == 0 || body_length > BODY_BYTES_MAX {
+        let (tag, flags) = (header[4], header[5]);
+        if tag == 0 || body_length > BODY_BYTES_MAX {
             return Err(Cause::HeaderLimit);
         }
         if flags & !UNLINKED != 0 || header[6..8] != [0; 2] || word(12) != word(8) {
             return Err(Cause::UnknownFlags(flags));
         }
-        if RecordKind::from_tag(kind).is_none() && kind < IGNORABLE_KIND {
-            return Err(Cause::UnknownKind(kind));
-        }
+        let kind = RecordKind::from_tag(tag).ok_or(Cause::UnknownKind(tag))?;
         let batch = u64::from(word(16)) | u64::from(word(20)) << 32;
         Ok(Self {
             kind,
@@ -242,14 +245,14 @@ pub(super) fn parse_frame(bytes: &[u8], seed: FrameSeed, offset: u64) -> Result<
 ///
 /// # Panics
 /// If the body is longer than a u32 can express: the caller bounds it.
-pub(super) fn put_frame(out: &mut Vec<u8>, kind: u8, flags: u8, body: &[u8]) {
+pub(super) fn put_frame(out: &mut Vec<u8>, kind: RecordKind, flags: u8, body: &[u8]) {
     let length = u32::try_from(body.len())
         .expect("bodies are bounded far below 4 GiB")
         .to_le_bytes();
     let end = out.len() + framed_bytes(body.len());
     out.reserve(end - out.len());
     out.extend_from_slice(MAGIC);
-    out.extend_from_slice(&[kind, flags, 0, 0]);
+    out.extend_from_slice(&[kind.tag(), flags, 0, 0]);
     out.extend_from_slice(&length);
     out.extend_from_slice(&length);
     out.extend_from_slice(&[0; 16]);
@@ -257,14 +260,14 @@ pub(super) fn put_frame(out: &mut Vec<u8>, kind: u8, flags: u8, body: &[u8]) {
     out.resize(end, 0);
 }
 
-/// Sets the batch number and the checksums of the frame at the front of `bytes` for `offset`. Returns its kind, its
-/// flags and the length of its body; `None` if there is no frame.
+/// Sets the batch number and the checksums of the frame at the front of `bytes` for `offset`. Returns its header; `None`
+/// if there is no frame.
 pub(super) fn finish_frame(
     bytes: &mut [u8],
     seed: FrameSeed,
     offset: u64,
     batch: u64,
-) -> Option<(u8, u8, usize)> {
+) -> Option<FrameHeader> {
     let (header, rest) = bytes.split_first_chunk_mut::<FRAME_HEADER_BYTES>()?;
     let length = u32::from_le_bytes([header[8], header[9], header[10], header[11]]) as usize;
     let body = rest.get(..length)?;
@@ -272,8 +275,15 @@ pub(super) fn finish_frame(
     header[16..24].copy_from_slice(&batch.to_le_bytes());
     let checksum = crc32c::crc32c_append(seed, &header[..24]);
     header[24..28].copy_from_slice(&checksum.to_le_bytes());
-    header[28..32].copy_from_slice(&crc32c::crc32c_append(seed, body).to_le_bytes());
-    Some((header[4], header[5], length))
+    let body_checksum = crc32c::crc32c_append(seed, body);
+    header[28..32].copy_from_slice(&body_checksum.to_le_bytes());
+    Some(FrameHeader {
+        kind: RecordKind::from_tag(header[4]).unwrap_or(RecordKind::Ignorable(header[4])),
+        flags: header[5],
+        body_length: length,
+        batch,
+        body_checksum,
+    })
 }
 
 #[cfg(test)]
@@ -284,7 +294,7 @@ mod tests {
     fn a_frame_that_breaks_a_limit_is_none_and_one_of_an_unknown_kind_is_of_the_future() {
         let seed = FrameSeed::new(&[1; 16], &[2; 16]);
         let mut bytes = Vec::new();
-        put_frame(&mut bytes, 1, 0, b"body");
+        put_frame(&mut bytes, RecordKind::Object, 0, b"body");
         let refusal = |change: fn(&mut [u8])| {
             let mut header: [u8; 32] = bytes[..32].try_into().unwrap();
             change(&mut header);

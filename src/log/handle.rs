@@ -50,13 +50,6 @@ impl Default for LogOptions {
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Tail {
-    /// Whether everything that was read is known to be durable. If not, the newest batches may be unacknowledged, and a
-    /// power loss may still remove them.
-    #[cfg_attr(
-        not(any(test, feature = "testing")),
-        expect(dead_code, reason = "the tests of the log read it")
-    )]
-    pub proven: bool,
     /// Nonzero bytes after the last whole batch: left by a crash, harmless, kept.
     pub torn_bytes: u64,
     /// With `degraded`: the damage at which reading stopped.

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use super::files::{cannot_list, read_small, undecodable};
 use super::format_file::{FORMAT_BYTES, FORMAT_NAME, Format, Mode};
-use super::frame::{FRAME_ALIGNMENT, RecordKind};
+use super::frame::FRAME_ALIGNMENT;
 use super::handle::{DurablePlaces, Log, LogOptions};
 use super::live::{LIVE_BYTES, LIVE_NAME, Live};
 use super::manifest::{MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest};
@@ -99,11 +99,6 @@ pub struct SegmentState {
     pub first_batch: Option<u64>,
     /// Number of its last batch, if it is sealed.
     pub last_batch: Option<u64>,
-}
-
-/// Returns the name of a kind of record.
-pub fn kind_name(kind: u8) -> &'static str {
-    RecordKind::from_tag(kind).map_or("unknown", RecordKind::name)
 }
 
 /// The files of a store, for inspection.

@@ -14,11 +14,11 @@ use std::time::Duration;
 
 use super::files::cannot_list;
 use super::handle::Log;
-use super::lock::{COMPACTION_LOCK_NAME, CompactionLock};
+use super::lock::CompactionLock;
 use super::reader::SegmentFile;
 use super::segment::{LOG_FOLDER, is_rewrite_name, parse_segment_name, segment_name};
-use crate::disk::{Access, if_there, lock_within};
-use crate::error::{Error, ErrorKind, Result};
+use crate::disk::{Access, if_there};
+use crate::error::{Error, Result};
 
 /// The state of a segment that the manifest does not list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Log {
         // INVARIANT LEF-2: a rewrite begins under the writer's lock, so none can begin now.
         let has_rewrite = alone.is_none() && names.iter().any(|name| is_rewrite_name(name));
         let guard = if has_rewrite {
-            self.nobody_rewrites()?
+            CompactionLock::take_if_free(&*self.disk, Duration::ZERO)?
         } else {
             None
         };
@@ -96,14 +96,5 @@ impl Log {
         }
         self.leftovers_removed = true;
         Ok(())
-    }
-
-    /// Takes the lock against rewrites; returns `None` if a process holds it.
-    fn nobody_rewrites(&self) -> Result<Option<Box<dyn crate::disk::LockGuard>>> {
-        match lock_within(&*self.disk, COMPACTION_LOCK_NAME, Duration::ZERO) {
-            Ok(guard) => Ok(Some(guard)),
-            Err(error) if error.kind() == ErrorKind::Busy => Ok(None),
-            Err(error) => Err(error),
-        }
     }
 }

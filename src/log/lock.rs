@@ -68,6 +68,17 @@ impl CompactionLock {
     }
 
     /// Refuses a lock of another store, and one whose file was replaced (RWR-1).
+    /// As [`CompactionLock::take`]; `None` if another process holds the lock.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn take_if_free(disk: &dyn Disk, wait: Duration) -> Result<Option<Self>> {
+        match Self::take(disk, wait) {
+            Err(error) if error.kind() == ErrorKind::Busy => Ok(None),
+            taken => taken.map(Some),
+        }
+    }
+
     pub(super) fn check(&self, disk: &dyn Disk) -> Result<()> {
         if self.store != disk.identity() {
             return Err(Error::internal("the rewrite belongs to another store"));

@@ -62,8 +62,8 @@ mod seal;
 mod segment;
 mod walk;
 
-pub use batch::{Batch, BatchBuilder, HeadMark, Ignorable, Locator, Position, Record};
-pub use check::{CheckItem, CheckSummary};
+pub use batch::{Batch, BatchBuilder, HeadMark, Locator, Position, Record};
+pub use check::CheckItem;
 pub use commit::Durability;
 pub(crate) use commit::not_rewritten;
 pub(crate) use files::undecodable;
@@ -71,14 +71,14 @@ pub use format_file::{FORMAT, Format, Mode};
 pub use frame::{BODY_BYTES_MAX, LINK_BYTES, RecordKind, UNLINK_BYTES, UNLINKED};
 pub use handle::{DurablePlaces, Log, LogOptions, Tail};
 pub use inspect::{
-    Found, Frame, Frames, Inspection, Layout, Part, SegmentStanding, SegmentState, StoreFile, kind_name,
-    link_parts, seal_parts, unlink_parts,
+    Found, Frame, Frames, Inspection, Layout, Part, SegmentStanding, SegmentState, StoreFile, link_parts,
+    seal_parts, unlink_parts,
 };
 pub(crate) use lock::{COMPACTION_LOCK_NAME, LOCK_NAME};
 pub use lock::{CompactionLock, WriteLock};
 pub use reader::{LogReader, Peeked};
 pub use recover::NextWriter;
-pub use rewrite::{NewPlace, Rewrite, Rewritten};
+pub use rewrite::{Rewrite, Rewritten};
 pub use salvage::{DamagedLog, Piece};
 pub(crate) use segment::LOG_FOLDER;
 pub use segment::segment_name;

@@ -34,7 +34,7 @@ impl Log {
     ///
     /// # Durability
     /// When this returns, the rewrite is durable, and so is the removal of the old segments.
-    pub fn publish(&mut self, lock: &WriteLock, rewritten: Rewritten) -> Result<Vec<u64>> {
+    pub fn publish(&mut self, lock: &WriteLock, rewritten: Rewritten) -> Result<()> {
         self.check_prepared(lock)?;
         let plan = &rewritten.plan;
         plan.alone.check(&*self.disk)?;
@@ -44,7 +44,7 @@ impl Log {
         }
         let is_behind =
             self.manifest.sealed().len() > plan.replaced.len() || self.cursor.offset > FIRST_OFFSET;
-        if rewritten.moved_to.is_some() && is_behind {
+        if plan.moved_to.is_some() && is_behind {
             return Err(Error::internal(
                 "batches were appended after a rewrite that moves the head",
             ));
@@ -52,7 +52,7 @@ impl Log {
         self.poison_on_error(|log| log.publish_files(lock, rewritten))
     }
 
-    fn publish_files(&mut self, lock: &WriteLock, mut rewritten: Rewritten) -> Result<Vec<u64>> {
+    fn publish_files(&mut self, lock: &WriteLock, mut rewritten: Rewritten) -> Result<()> {
         lock.check_file()?;
         self.sync_group().map_err(not_rewritten)?;
         let replaced = &rewritten.plan.replaced;
@@ -64,7 +64,6 @@ impl Log {
             entries.push(self.name_file(file, id, previous)?);
         }
         rewritten.files.published = true;
-        let segments = entries.iter().map(|entry| entry.id).collect();
         let (sealed, _) = self.sealed_at_cursor();
         entries.extend_from_slice(sealed.get(replaced.len()..).unwrap_or_default());
         let header = SegmentHeader {
@@ -81,7 +80,7 @@ impl Log {
         self.publish_manifest(self.manifest.epoch + 1, entries, active)
             .map_err(maybe_done)?;
         self.enter_new(header.id).map_err(old_files_left)?;
-        let head = rewritten.moved_to;
+        let head = rewritten.plan.moved_to;
         let head = head.unwrap_or_else(|| self.head_mark(live.as_ref(), None));
         self.mark_durable(head).map_err(old_files_left)?;
         // INVARIANT PUB-2: the new manifest is durable now.
@@ -89,7 +88,7 @@ impl Log {
             .and_then(|()| self.reopen())
             .map_err(old_files_left)?;
         self.leftovers_removed = true;
-        Ok(segments)
+        Ok(())
     }
 
     /// Renames a file of a rewrite to segment `id`. Its name is durable after the folder's sync.
@@ -112,13 +111,7 @@ impl Log {
             _ => return Err(not_as_written(&new.name, 0)),
         }
         self.disk.rename_new(&new.name, &name).map_err(naming)?;
-        Ok(SegmentEntry {
-            id,
-            first_batch: new.first_batch,
-            length: new.length,
-            last_batch: new.last_batch,
-            last_digest: new.last_digest,
-        })
+        Ok(SegmentEntry { id, ..new.entry })
     }
 }
 

@@ -19,7 +19,7 @@ use super::frame::{FRAME_HEADER_BYTES, FrameHeader, RecordKind};
 use super::manifest::{Manifest, SegmentEntry};
 use super::seal::Chain;
 use super::segment::{FIRST_OFFSET, LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentHeader, segment_name};
-use super::walk::{Origin, Scanned, Stop, Survey, Window, Windows, frame_in};
+use super::walk::{Origin, Scanned, Stop, Survey, Window, Windows, record_in};
 use crate::bytes::Bytes;
 use crate::digest::HashSuite;
 use crate::disk::{Access, Disk, DiskFile, read_bytes, unfinished_name};
@@ -34,8 +34,8 @@ pub struct LogReader {
 
 /// A record of which only the header and first bytes were read.
 pub struct Peeked {
-    /// Its kind; `None` for a kind that this version ignores.
-    pub kind: Option<RecordKind>,
+    /// Its kind.
+    pub kind: RecordKind,
     /// The place of the next record in the segment.
     pub next: Locator,
     /// The first bytes of its body, unchecked.
@@ -420,12 +420,11 @@ impl SegmentFile {
 
     pub(super) fn read(&self, locator: Locator) -> Result<Record> {
         match self.in_memory(locator.offset()) {
-            Some((start, bytes)) => self.record_in(&bytes, start, locator),
+            Some((start, bytes)) => self.kept_record(&bytes, start, locator),
             None => {
-                let found = frame_in(&*self.file, self.header.seed(), locator.offset());
+                let found = record_in(&*self.file, self.header.seed(), locator);
                 let found = found.map_err(|error| self.cannot_read(error))?;
-                let (header, body) = found.map_err(|cause| self.damage_at(locator, cause))?;
-                Self::record(header, body, locator)
+                found.map_err(|cause| self.damage_at(locator, cause))
             }
         }
     }
@@ -460,42 +459,28 @@ impl SegmentFile {
         let header = self.header_of(&bytes, locator)?;
         bytes.truncate(FRAME_HEADER_BYTES + header.body_length);
         Ok(Peeked {
-            kind: RecordKind::from_tag(header.kind),
+            kind: header.kind,
             next: locator.behind(header.body_length),
             start: bytes.split_off(FRAME_HEADER_BYTES.min(bytes.len())),
         })
     }
 
-    fn record_in(&self, bytes: &Bytes, start: u64, locator: Locator) -> Result<Record> {
+    fn kept_record(&self, bytes: &Bytes, start: u64, locator: Locator) -> Result<Record> {
         let at = (locator.offset() - start) as usize;
         let rest = bytes.get(at..).unwrap_or_default();
         let header = self.header_of(rest, locator)?;
-        let range = header.body_range();
-        let body = bytes
-            .slice(at + range.start..at + range.end)
-            .ok_or_else(|| self.damage_at(locator, Cause::CutOff))?;
-        // INVARIANT RDR-1; `frame_in` checks the same.
-        if !header.matches(&body, self.header.seed(), locator.offset()) {
+        let record = Record::of(&header, bytes, at, locator);
+        let record = record.ok_or_else(|| self.damage_at(locator, Cause::CutOff))?;
+        // INVARIANT RDR-1; `record_in` checks the same.
+        if !header.matches(&record.body, self.header.seed(), locator.offset()) {
             return Err(self.damage_at(locator, Cause::BodyChecksum));
         }
-        Self::record(header, body, locator)
+        Ok(record)
     }
 
     fn header_of(&self, bytes: &[u8], locator: Locator) -> Result<FrameHeader> {
         FrameHeader::parse(bytes, self.header.seed(), locator.offset())
             .map_err(|cause| self.damage_at(locator, cause))
-    }
-
-    fn record(header: FrameHeader, body: Bytes, locator: Locator) -> Result<Record> {
-        let kind = RecordKind::from_tag(header.kind)
-            .ok_or_else(|| Error::internal("the record has a kind that this version ignores"))?;
-        Ok(Record {
-            kind,
-            flags: header.flags,
-            locator,
-            batch: header.batch,
-            body,
-        })
     }
 
     fn damage_at(&self, locator: Locator, cause: Cause) -> Error {

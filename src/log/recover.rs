@@ -137,24 +137,18 @@ impl Log {
         self.cursor.digest = self.manifest.before_active().last_digest;
         let below = std::mem::take(&mut scan.batches);
         for scanned in below {
-            let (end, number, digest) = (
-                scanned.end,
-                scanned.batch.number,
-                *scanned.batch.digest.as_bytes(),
-            );
-            self.cursor.commit = scanned.batch.commit;
-            if number > self.visited {
+            let after = self.cursor.after(&scanned.batch, scanned.end);
+            if after.batch > self.visited {
                 self.hand_out(scanned.batch, true, visit)?;
             }
-            self.cursor.offset = end;
-            (self.cursor.batch, self.cursor.digest) = (number, digest);
+            self.cursor = after;
         }
         let kept = scan.durable.saturating_sub(FIRST_OFFSET) as usize;
         segment.keep_all(FIRST_OFFSET, scan.window.bytes.slice(0..kept));
         self.unsynced = None;
         let mut group = Vec::with_capacity(beyond.len());
         for scanned in &beyond {
-            group.push((rebuild(&scan, scanned), scanned.batch.commit));
+            group.push((rebuild(&scanned.batch), scanned.batch.commit));
         }
         let head = self.head_mark(live, beyond.last().map(|scanned| scanned.batch.commit));
         let batches = self.poison_on_error(|log| log.write_recovered(group, head))?;
@@ -194,14 +188,7 @@ impl Log {
     ) -> Result<Vec<Batch>> {
         let (sealed, previous) = self.sealed_at_cursor();
         let header = self.new_header(previous)?;
-        let after = Continue {
-            segment: header.id,
-            seed: header.seed(),
-            start: FIRST_OFFSET,
-            synced_upto: FIRST_OFFSET,
-            last_batch: self.cursor.batch,
-            last_digest: self.cursor.digest,
-        };
+        let after = Continue::start(&header, self.cursor.chain());
         let first_batch = self.cursor.batch + 1;
         let (bytes, batches) = encode_group(group, self.suite, after)?;
         let mut content = header.encode();
@@ -220,30 +207,22 @@ impl Log {
         self.finish_name(header.id)?;
         let segment = self.enter_new(header.id)?;
         segment.keep(FIRST_OFFSET, bytes.clone());
-        self.cursor.offset = FIRST_OFFSET + bytes.len() as u64;
         if let Some(last) = batches.last() {
-            self.cursor.batch = last.number;
-            self.cursor.digest = *last.digest.as_bytes();
-            self.cursor.commit = last.commit;
+            self.cursor = self.cursor.after(last, FIRST_OFFSET + bytes.len() as u64);
         }
-        self.mark_durable_keeping_unproven(head)?;
-        Ok(batches)
-    }
-
-    /// As `mark_durable`, but batches delivered before they were durable are still to be compared.
-    fn mark_durable_keeping_unproven(&mut self, head: HeadMark) -> Result<()> {
+        // Batches that were delivered before they were durable are still to be compared.
         let unproven = std::mem::take(&mut self.unproven);
         self.mark_durable(head)?;
         self.unproven = unproven;
-        Ok(())
+        Ok(batches)
     }
 }
 
 /// Returns an unchanged batch, to be written at another place.
-fn rebuild(scan: &ActiveScan, scanned: &Scanned) -> BatchBuilder {
+fn rebuild(batch: &Batch) -> BatchBuilder {
     let mut builder = BatchBuilder::new();
-    for (kind, flags, body) in scan.window.raw_frames(scanned) {
-        builder.add_frame(kind, flags, &body);
+    for record in &batch.records {
+        builder.add(record.kind, record.flags, &record.body);
     }
     builder
 }

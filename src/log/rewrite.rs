@@ -36,15 +36,6 @@ use crate::error::{Error, ErrorCode, ErrorKind, Result};
 /// Bytes collected before a write.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// The place of a record of a rewrite: the index of its file, and its offset there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NewPlace {
-    /// The file, counted from 0.
-    pub file: usize,
-    /// The offset of the frame in it.
-    pub offset: u64,
-}
-
 /// New segments being written.
 pub struct Rewrite {
     pub(super) files: NewFiles,
@@ -53,8 +44,8 @@ pub struct Rewrite {
     /// Bytes not yet written, at the end of the last file.
     buffer: Vec<u8>,
     failed: bool,
-    /// The head at its end, if it differs from that of the log.
-    moved_to: Option<HeadMark>,
+    /// The head after the newest batch.
+    head: Option<CommitDigest>,
 }
 
 /// The part of the log that a rewrite replaces.
@@ -66,6 +57,8 @@ pub(super) struct Plan {
     pub(super) cut: u64,
     /// The head after that batch.
     pub(super) commit: CommitDigest,
+    /// The head at the end of the rewrite, if it differs from that of the log.
+    pub(super) moved_to: Option<HeadMark>,
     pub(super) alone: CompactionLock,
 }
 
@@ -84,20 +77,14 @@ pub(super) struct NewFile {
     pub(super) name: String,
     file: Arc<dyn DiskFile>,
     pub(super) nonce: [u8; 16],
-    /// Number of its first batch.
-    pub(super) first_batch: u64,
-    /// Offset after its last batch.
-    pub(super) length: u64,
-    pub(super) last_batch: u64,
-    pub(super) last_digest: [u8; 32],
-    last_commit: CommitDigest,
+    /// Its entry in the manifest; it gets its number when it is published.
+    pub(super) entry: SegmentEntry,
 }
 
 /// New segments that are durable and were read back (RWR-2).
 pub struct Rewritten {
     pub(super) files: NewFiles,
     pub(super) plan: Plan,
-    pub(super) moved_to: Option<HeadMark>,
 }
 
 impl Log {
@@ -128,6 +115,7 @@ impl Log {
                 replaced: self.manifest.sealed().to_vec(),
                 cut: self.manifest.active().batch_before(),
                 commit: self.cursor.commit,
+                moved_to: None,
                 alone,
             },
             files: NewFiles {
@@ -141,31 +129,18 @@ impl Log {
             segment_bytes_max: self.options.segment_bytes_max,
             buffer: Vec::new(),
             failed: false,
-            moved_to: None,
+            head: None,
         })
     }
 }
 
 impl Rewrite {
-    /// Returns the number of the last replaced batch. The caller reads everything up to it with
-    /// [`LogReader::batches`](super::LogReader::batches), and pushes it in its new form.
-    #[cfg(test)]
-    pub fn cut(&self) -> u64 {
-        self.plan.cut
-    }
-
-    /// Returns the bytes of segments written so far.
-    #[cfg(test)]
-    pub fn bytes(&self) -> u64 {
-        self.files.list.iter().map(|file| file.length).sum()
-    }
-
-    /// Adds the next batch; `commit` is the head after it. Returns the places of its records, in order.
+    /// Adds the next batch; `commit` is the head after it.
     ///
     /// # Errors
     /// `InvalidInput` for a batch over a limit, or for more batches than are replaced (RWR-3). `Io`, after which this
     /// rewrite can only be dropped.
-    pub fn push(&mut self, batch: BatchBuilder, commit: CommitDigest) -> Result<Vec<NewPlace>> {
+    pub fn push(&mut self, batch: BatchBuilder, commit: CommitDigest) -> Result<()> {
         self.check_whole()?;
         batch.check()?;
         let needed = batch.encoded_bytes();
@@ -174,7 +149,7 @@ impl Rewrite {
                 "a batch of {needed} bytes exceeds the limit of a segment"
             )));
         }
-        if self.files.last_batch() >= self.plan.cut {
+        if self.files.chain().batch >= self.plan.cut {
             return Err(Error::invalid(format!(
                 "a rewrite of {} batches may not have more batches than these",
                 self.plan.cut
@@ -188,7 +163,7 @@ impl Rewrite {
     /// Declares that the last batch moves the head: publishing the rewrite commits it in the same step. Until then,
     /// nothing may be appended after the cut.
     pub fn moves_head(&mut self, head: HeadMark) {
-        self.moved_to = Some(head);
+        self.plan.moved_to = Some(head);
     }
 
     /// Makes the new segments durable, and reads all of them back.
@@ -198,8 +173,7 @@ impl Rewrite {
     /// [`Self::moves_head`] declared). `Io` if writing failed, or if a file differs when read back.
     pub fn finish(mut self) -> Result<Rewritten> {
         self.check_whole()?;
-        let last = self.files.list.last().map(|file| file.last_commit);
-        if last != Some(self.moved_to.map_or(self.plan.commit, |head| head.commit)) {
+        if self.head != Some(self.plan.moved_to.map_or(self.plan.commit, |head| head.commit)) {
             return Err(Error::invalid(
                 "a rewrite must end with the head of the log, or with the head that it moves to",
             ));
@@ -215,7 +189,6 @@ impl Rewrite {
         Ok(Rewritten {
             files: self.files,
             plan: self.plan,
-            moved_to: self.moved_to,
         })
     }
 
@@ -229,51 +202,41 @@ impl Rewrite {
         )
     }
 
-    fn place(&mut self, batch: BatchBuilder, commit: CommitDigest, needed: u64) -> Result<Vec<NewPlace>> {
-        let (last_batch, last_digest) = (self.files.last_batch(), self.files.last_digest());
-        let is_full = |file: &NewFile| file.length.saturating_add(needed) > self.segment_bytes_max;
+    fn place(&mut self, batch: BatchBuilder, commit: CommitDigest, needed: u64) -> Result<()> {
+        let chain = self.files.chain();
+        let is_full = |file: &NewFile| file.entry.length.saturating_add(needed) > self.segment_bytes_max;
         if self.files.list.last().is_none_or(is_full) {
             self.write_buffer()?;
             self.files.add()?;
         }
-        let index = self.files.list.len().saturating_sub(1);
-        let file = self
-            .files
-            .list
-            .last_mut()
-            .ok_or_else(|| Error::internal("a rewrite has no file"))?;
+        let file = self.files.list.last_mut();
+        let file = file.ok_or_else(|| Error::internal("a rewrite has no file"))?;
         let after = Continue {
             segment: 0,
             seed: FrameSeed::new(&self.files.instance, &file.nonce),
-            start: file.length,
+            start: file.entry.length,
             // As after a recovery: no byte of this file was durable when its batches were written.
             synced_upto: FIRST_OFFSET,
-            last_batch,
-            last_digest,
+            chain,
         };
         let (bytes, batches) = encode_group(vec![(batch, commit)], self.files.suite, after)?;
-        let mut places = Vec::new();
         for batch in batches {
-            places.extend(batch.records.iter().map(|record| NewPlace {
-                file: index,
-                offset: record.locator.offset(),
-            }));
-            (file.last_batch, file.last_digest) = (batch.number, *batch.digest.as_bytes());
-            file.last_commit = batch.commit;
+            (file.entry.last_batch, file.entry.last_digest) = (batch.number, *batch.digest.as_bytes());
+            self.head = Some(batch.commit);
         }
-        file.length += bytes.len() as u64;
+        file.entry.length += bytes.len() as u64;
         self.buffer.extend_from_slice(&bytes);
         if self.buffer.len() >= BUFFER_BYTES {
             self.write_buffer()?;
         }
-        Ok(places)
+        Ok(())
     }
 
     fn write_buffer(&mut self) -> Result<()> {
         let Some(file) = self.files.list.last().filter(|_| !self.buffer.is_empty()) else {
             return Ok(());
         };
-        let at = file.length - self.buffer.len() as u64;
+        let at = file.entry.length - self.buffer.len() as u64;
         file.file
             .write_at(at, &self.buffer)
             .map_err(|error| Error::io(format!("cannot write {}", file.name), error))?;
@@ -283,12 +246,11 @@ impl Rewrite {
 }
 
 impl NewFiles {
-    fn last_batch(&self) -> u64 {
-        self.list.last().map_or(0, |file| file.last_batch)
-    }
-
-    fn last_digest(&self) -> [u8; 32] {
-        self.list.last().map_or([0; 32], |file| file.last_digest)
+    /// Returns the end of the chain that the next batch continues.
+    fn chain(&self) -> Chain {
+        self.list
+            .last()
+            .map_or(Chain::START, |file| file.entry.end_chain())
     }
 
     fn add(&mut self) -> Result<()> {
@@ -297,25 +259,23 @@ impl NewFiles {
             .disk
             .create(&name)
             .map_err(|error| Error::io(format!("cannot create {name}"), error))?;
+        let entry = SegmentEntry {
+            length: FIRST_OFFSET,
+            ..SegmentEntry::active(0, self.chain().batch + 1)
+        };
+        let nonce = new_nonce(&*self.disk)?;
         self.list.push(NewFile {
             name,
             file,
-            nonce: new_nonce(&*self.disk)?,
-            first_batch: self.last_batch() + 1,
-            length: FIRST_OFFSET,
-            last_batch: self.last_batch(),
-            last_digest: self.last_digest(),
-            last_commit: CommitDigest::from_bytes([0; 32]),
+            nonce,
+            entry,
         });
         Ok(())
     }
 
     /// Reads every batch back, through newly opened files.
     fn read_back(&self) -> Result<()> {
-        let mut chain = Chain {
-            batch: 0,
-            digest: Some([0; 32]),
-        };
+        let mut chain = Chain::START;
         for file in &self.list {
             chain = self.read_file_back(file, chain)?;
         }
@@ -330,22 +290,18 @@ impl NewFiles {
             seed: FrameSeed::new(&self.instance, &file.nonce),
             suite: self.suite,
         };
-        let between = FIRST_OFFSET..file.length;
+        let between = FIRST_OFFSET..file.entry.length;
         let window = Windows::new(&*opened, file.name.clone(), origin, between.clone()).here()?;
         let mut walk = window.batches(between, chain);
         if let Some(stop) = walk.by_ref().find_map(Result::err) {
             return Err(not_as_written(&file.name, stop.offset));
         }
-        let (at, chain) = (walk.at, walk.chain);
-        let written = Chain {
-            batch: file.last_batch,
-            digest: Some(file.last_digest),
-        };
+        let (at, written) = (walk.at, file.entry.length);
         let length = opened.length().map_err(reading)?;
-        if chain != written || at != file.length || length != file.length {
+        if walk.chain != file.entry.end_chain() || at != written || length != written {
             return Err(not_as_written(&file.name, at));
         }
-        Ok(chain)
+        Ok(walk.chain)
     }
 }
 

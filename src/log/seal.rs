@@ -37,6 +37,14 @@ pub(super) struct Seal {
     pub(super) commit: CommitDigest,
 }
 
+impl Chain {
+    /// The chain before the first batch.
+    pub(super) const START: Self = Self {
+        batch: 0,
+        digest: Some([0; 32]),
+    };
+}
+
 impl Seal {
     fn encode_covered(&self) -> [u8; COVERED_BYTES] {
         let mut bytes = [0; COVERED_BYTES];

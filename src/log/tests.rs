@@ -74,15 +74,72 @@ fn text_of(batch: &Batch) -> String {
         .unwrap_or_default()
 }
 
+/// The end of a log that a test read.
+#[derive(Debug)]
+struct End {
+    /// Whether everything that was read is known to be durable.
+    proven: bool,
+    torn_bytes: u64,
+    damage: Option<Error>,
+}
+
+impl End {
+    fn of(log: &Log, tail: Tail) -> Self {
+        Self {
+            proven: log.durable >= log.cursor.offset,
+            torn_bytes: tail.torn_bytes,
+            damage: tail.damage,
+        }
+    }
+}
+
+/// Reads on with `log`, and returns the end.
+fn read_on(log: &mut Log) -> End {
+    let tail = log.catch_up(&mut |_| Ok(())).unwrap();
+    End::of(log, tail)
+}
+
+/// What a check found.
+struct Checked {
+    numbers: Vec<u64>,
+    bytes: u64,
+    findings: Vec<Finding>,
+}
+
+impl Checked {
+    /// Checks a whole store.
+    fn of(disk: Arc<dyn Disk>, options: LogOptions, places: Option<Arc<DurablePlaces>>) -> Result<Self> {
+        let (mut numbers, mut findings) = (Vec::new(), Vec::new());
+        let bytes = Log::check(disk, options, places, &mut |item| {
+            match item {
+                CheckItem::Batch(batch) => numbers.push(batch.number),
+                CheckItem::Finding(found) => findings.push(found),
+            }
+            Ok(())
+        })?;
+        Ok(Self {
+            numbers,
+            bytes,
+            findings,
+        })
+    }
+
+    fn damages(&self) -> Vec<&Cause> {
+        let damages = self.findings.iter();
+        let damages = damages.filter(|found| found.severity == Severity::Damage);
+        damages.map(|found| &found.damage.cause).collect()
+    }
+}
+
 /// Opens the store and reads it completely. Checks that batches are numbered correctly and that every record reads back
 /// from its place. Returns the texts.
-fn read_all(disk: &Arc<dyn Disk>, mode: Mode, options: LogOptions) -> Result<(Vec<String>, Tail)> {
+fn read_all(disk: &Arc<dyn Disk>, mode: Mode, options: LogOptions) -> Result<(Vec<String>, End)> {
     let (batches, tail, _) = read_batches(disk, mode, options)?;
     Ok((batches.iter().map(text_of).collect(), tail))
 }
 
 /// As [`read_all`]; returns the batches and the number of rewrites.
-fn read_batches(disk: &Arc<dyn Disk>, mode: Mode, options: LogOptions) -> Result<(Vec<Batch>, Tail, u32)> {
+fn read_batches(disk: &Arc<dyn Disk>, mode: Mode, options: LogOptions) -> Result<(Vec<Batch>, End, u32)> {
     let mut log = Log::open(Arc::clone(disk), mode, options)?;
     let mut batches = Vec::new();
     let tail = log.catch_up(&mut |batch| {
@@ -103,7 +160,8 @@ fn read_batches(disk: &Arc<dyn Disk>, mode: Mode, options: LogOptions) -> Result
             assert_eq!(&reader.read(record.locator)?, record);
         }
     }
-    Ok((batches, tail, log.epoch()))
+    let end = End::of(&log, tail);
+    Ok((batches, end, log.epoch()))
 }
 
 /// Takes the lock, catches up and appends one batch for each text.

@@ -19,7 +19,7 @@
 use std::io;
 use std::ops::Range;
 
-use super::batch::{Batch, Ignorable, Locator, Position, Record};
+use super::batch::{Batch, Locator, Position, Record};
 use super::frame::{FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FrameHeader, FrameSeed, RecordKind, parse_frame};
 use super::seal::{Chain, Seal};
 use crate::bytes::Bytes;
@@ -52,11 +52,8 @@ pub(super) struct Window {
 #[derive(Debug)]
 pub(super) struct Scanned {
     pub(super) batch: Batch,
-    pub(super) start: u64,
     /// Offset of the first byte after its seal.
     pub(super) end: u64,
-    /// Length of its frames without the seal.
-    pub(super) length: u64,
     pub(super) synced_upto: u64,
 }
 
@@ -130,7 +127,6 @@ impl Window {
     pub(super) fn batch_at(&self, offset: u64, chain: Chain) -> Result<Scanned, Stop> {
         let number = chain.batch.wrapping_add(1);
         let mut records = Vec::new();
-        let mut ignorable = Vec::new();
         let mut at = offset;
         loop {
             let rest = self.rest(at);
@@ -140,7 +136,7 @@ impl Window {
                 return Err(stop(Cause::OtherBatch));
             }
             let body = rest.get(header.body_range()).unwrap_or_default();
-            if header.kind == RecordKind::Seal as u8 {
+            if header.kind == RecordKind::Seal {
                 let (seal, digest) = Seal::decode(body)
                     .filter(|(seal, _)| {
                         seal.batch == number && seal.start == offset && seal.length == at - offset
@@ -149,8 +145,8 @@ impl Window {
                 if chain.digest.is_some_and(|previous| previous != seal.previous) {
                     return Err(stop(Cause::BrokenChain));
                 }
-                let length = at - offset;
-                let frames = self.rest(offset).get(..length as usize).unwrap_or_default();
+                let frames = self.rest(offset).get(..(at - offset) as usize);
+                let frames = frames.unwrap_or_default();
                 if seal.digest(self.origin.suite, frames) != digest {
                     return Err(stop(Cause::BatchDigest));
                 }
@@ -160,33 +156,25 @@ impl Window {
                     commit: seal.commit,
                     digest,
                     records,
-                    ignorable,
                 };
                 let end = at + header.framed_bytes() as u64;
                 return Ok(Scanned {
                     batch,
-                    start: offset,
                     end,
-                    length,
                     synced_upto: seal.synced_upto,
                 });
             }
-            let start = (at - self.base) as usize + header.body_range().start;
             // SCN-2: a body is a view into the window.
-            let body = self.bytes.slice(start..start + header.body_length);
-            let body = body.ok_or_else(|| stop(Cause::CutOff))?;
-            match RecordKind::from_tag(header.kind) {
-                Some(kind) => records.push(Record {
-                    kind,
-                    flags: header.flags,
-                    locator: Locator::new(self.origin.segment, at),
-                    batch: number,
-                    body,
-                }),
-                None => ignorable.push(Ignorable::new(header.kind, header.flags, body)),
-            }
+            let record = self.record(&header, at);
+            records.push(record.ok_or_else(|| stop(Cause::CutOff))?);
             at += header.framed_bytes() as u64;
         }
+    }
+
+    /// Returns the record of the frame at `offset`; `None` if its body is cut off.
+    pub(super) fn record(&self, header: &FrameHeader, offset: u64) -> Option<Record> {
+        let locator = Locator::new(self.origin.segment, offset);
+        Record::of(header, &self.bytes, (offset - self.base) as usize, locator)
     }
 
     /// Iterates every frame from `offset` on that is a valid seal by itself, with its offset, regardless of the bytes
@@ -194,10 +182,11 @@ impl Window {
     pub(super) fn seals_from(&self, offset: u64) -> impl Iterator<Item = (u64, Seal)> + '_ {
         let first = offset.next_multiple_of(FRAME_ALIGNMENT as u64);
         let places = (first..self.end()).step_by(FRAME_ALIGNMENT);
-        places.filter_map(|at| {
+        let seal_tag = RecordKind::Seal.tag();
+        places.filter_map(move |at| {
             let rest = self.rest(at);
             // Most places have no seal, so this checks the kind before any computation.
-            if rest.get(4) != Some(&(RecordKind::Seal as u8)) {
+            if rest.get(4) != Some(&seal_tag) {
                 return None;
             }
             let header = parse_frame(rest, self.origin.seed, at).ok()?;
@@ -205,26 +194,6 @@ impl Window {
             (seal.batch == header.batch && seal.start.checked_add(seal.length) == Some(at))
                 .then_some((at, seal))
         })
-    }
-
-    /// Returns every frame of a whole batch, ignorable ones too, without its seal.
-    pub(super) fn raw_frames(&self, scanned: &Scanned) -> Vec<(u8, u8, Bytes)> {
-        let mut frames = Vec::new();
-        let mut at = scanned.start;
-        while at < scanned.start + scanned.length {
-            let rest = self.rest(at);
-            let Ok(header) = parse_frame(rest, self.origin.seed, at) else {
-                break;
-            };
-            let start = (at - self.base) as usize + header.body_range().start;
-            frames.extend(
-                self.bytes
-                    .slice(start..start + header.body_length)
-                    .map(|b| (header.kind, header.flags, b)),
-            );
-            at += header.framed_bytes() as u64;
-        }
-        frames
     }
 
     /// Returns the number of bytes from `offset` to the last nonzero byte.
@@ -236,56 +205,13 @@ impl Window {
     }
 }
 
-/// Reads the parts of a file that are not zero, one after the other.
-pub(super) struct Windows<'a> {
-    name: String,
-    origin: Origin,
-    runs: Extents<'a>,
-    from: u64,
-}
-
-impl<'a> Windows<'a> {
-    /// Reads `between` of `file`. Frames begin at multiples of their alignment, counted from its start.
-    pub(super) fn new(file: &'a dyn DiskFile, name: String, origin: Origin, between: Range<u64>) -> Self {
-        Self {
-            name,
-            origin,
-            from: between.start,
-            runs: Extents::new(file, origin.seed, between.start, between.end),
-        }
-    }
-
-    /// Returns the part at the start of reading, even if it has only zeros.
-    pub(super) fn here(&mut self) -> Result<Window> {
-        let bytes = self.runs.here().map_err(|error| self.cannot_read(error))?;
-        Ok(self.window(self.from, bytes))
-    }
-
-    /// Returns the next part.
-    pub(super) fn next(&mut self) -> Result<Option<Window>> {
-        let run = self.runs.next().map_err(|error| self.cannot_read(error))?;
-        Ok(run.map(|run| self.window(run.base, run.bytes)))
-    }
-
-    fn window(&self, base: u64, bytes: Vec<u8>) -> Window {
-        Window {
-            bytes: Bytes::from(bytes),
-            base,
-            origin: self.origin,
-        }
-    }
-
-    fn cannot_read(&self, error: io::Error) -> Error {
-        Error::io(format!("cannot read {}", self.name), error)
-    }
-}
-
-/// Reads the frame at `offset` of a file: its header, and its body if that matches.
-pub(super) fn frame_in(
+/// Reads the record at `place` of a file if its checksums match.
+pub(super) fn record_in(
     file: &dyn DiskFile,
     seed: FrameSeed,
-    offset: u64,
-) -> io::Result<Result<(FrameHeader, Bytes), Cause>> {
+    place: Locator,
+) -> io::Result<Result<Record, Cause>> {
+    let offset = place.offset();
     let header = match FrameHeader::parse(&read_bytes(file, offset, FRAME_HEADER_BYTES)?, seed, offset) {
         Ok(header) => header,
         Err(cause) => return Ok(Err(cause)),
@@ -295,13 +221,10 @@ pub(super) fn frame_in(
     if file.length()?.saturating_sub(start) < header.body_length as u64 {
         return Ok(Err(Cause::CutOff));
     }
-    let body = read_bytes(file, start, header.body_length)?;
-    let is_whole = body.len() == header.body_length && header.matches(&body, seed, offset);
-    Ok(if is_whole {
-        Ok((header, Bytes::from(body)))
-    } else {
-        Err(Cause::BodyChecksum)
-    })
+    let frame = Bytes::from(read_bytes(file, offset, header.body_range().end)?);
+    let record = Record::of(&header, &frame, 0, place);
+    let record = record.filter(|record| header.matches(&record.body, seed, offset));
+    Ok(record.ok_or(Cause::BodyChecksum))
 }
 
 /// A summary of a part of a segment.
@@ -354,17 +277,11 @@ const STEP_BYTES: u64 = 1 << 20;
 /// Zeros to keep after the last nonzero byte: a seal may end with zeros.
 const ZEROS_AT_END: usize = 512;
 
-/// A range of bytes read together.
-struct Extent {
-    /// Offset of the first byte.
-    base: u64,
-    bytes: Vec<u8>,
-}
-
-/// The extents of a file, in order.
-struct Extents<'a> {
+/// Reads the extents of a file, one after the other.
+pub(super) struct Windows<'a> {
     file: &'a dyn DiskFile,
-    seed: FrameSeed,
+    name: String,
+    origin: Origin,
     /// The next offset.
     at: u64,
     end: u64,
@@ -373,38 +290,37 @@ struct Extents<'a> {
     step_at: u64,
 }
 
-impl<'a> Extents<'a> {
-    /// Creates the reader without reading yet. Frames begin at multiples of their alignment, counted from `from`.
-    fn new(file: &'a dyn DiskFile, seed: FrameSeed, from: u64, end: u64) -> Self {
+impl<'a> Windows<'a> {
+    /// Creates the reader of `between` of `file` without reading yet. Frames begin at multiples of their alignment, counted
+    /// from its start.
+    pub(super) fn new(file: &'a dyn DiskFile, name: String, origin: Origin, between: Range<u64>) -> Self {
         Self {
             file,
-            seed,
-            at: from,
-            end,
+            name,
+            origin,
+            at: between.start,
+            end: between.end,
             step: Vec::new(),
-            step_at: from,
+            step_at: between.start,
         }
     }
 
     /// Returns the next extent after zeros; `None` if only zeros are left.
-    fn next(&mut self) -> io::Result<Option<Extent>> {
+    pub(super) fn next(&mut self) -> Result<Option<Window>> {
         loop {
             let page = self.page()?;
             if page.is_empty() {
                 return Ok(None);
             }
             if !is_zero(page) {
-                break;
+                return self.here().map(Some);
             }
             self.at += page.len() as u64;
         }
-        let base = self.at;
-        let bytes = self.here()?;
-        Ok(Some(Extent { base, bytes }))
     }
 
     /// Returns the extent at the next offset; only zeros if there is none.
-    fn here(&mut self) -> io::Result<Vec<u8>> {
+    pub(super) fn here(&mut self) -> Result<Window> {
         let (base, mut bytes) = (self.at, Vec::new());
         // Offset after the frames that were skipped.
         let mut passed = 0;
@@ -430,25 +346,30 @@ impl<'a> Extents<'a> {
             .map_or(0, |last| last + 1);
         bytes.truncate(used + ZEROS_AT_END);
         bytes.shrink_to_fit();
-        Ok(bytes)
+        Ok(Window {
+            bytes: Bytes::from(bytes),
+            base,
+            origin: self.origin,
+        })
     }
 
     /// Returns the end of the frames that begin in `bytes` before `upto`, from `at` on; skips other bytes.
     fn pass_frames(&self, bytes: &[u8], base: u64, mut at: usize, upto: usize) -> usize {
         while at < upto {
             let rest = bytes.get(at..).unwrap_or_default();
-            at += FrameHeader::parse(rest, self.seed, base + at as u64)
+            at += FrameHeader::parse(rest, self.origin.seed, base + at as u64)
                 .map_or(FRAME_ALIGNMENT, |header| header.framed_bytes());
         }
         at
     }
 
     /// Returns the next page; empty at the end.
-    fn page(&mut self) -> io::Result<&[u8]> {
+    fn page(&mut self) -> Result<&[u8]> {
         if self.at >= self.step_at + self.step.len() as u64 {
             let wanted = STEP_BYTES.min(self.end.saturating_sub(self.at));
             self.step.resize(wanted as usize, 0);
-            let count = read_full(self.file, self.at, &mut self.step)?;
+            let count = read_full(self.file, self.at, &mut self.step)
+                .map_err(|error| Error::io(format!("cannot read {}", self.name), error))?;
             self.step.truncate(count);
             self.step_at = self.at;
         }

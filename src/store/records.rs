@@ -347,7 +347,7 @@ impl Records {
         let (mut parts, mut next) = (MapParts::new(), first);
         loop {
             let peeked = self.reader.peek(next, DIGEST_LEN)?;
-            if !matches!(peeked.kind, Some(RecordKind::Base | RecordKind::Delta)) {
+            if !matches!(peeked.kind, RecordKind::Base | RecordKind::Delta) {
                 break;
             }
             let key =

@@ -215,7 +215,7 @@ fn decode(
                 contents.references.push(reference);
             }
             // The log handles the seal.
-            RecordKind::Seal => {}
+            RecordKind::Seal | RecordKind::Ignorable(_) => {}
         }
     }
     Ok(contents)

@@ -210,7 +210,7 @@ fn findings(disk: Arc<dyn Disk>) -> Vec<String> {
         if let CheckItem::Finding(finding) = item {
             findings.push(finding.damage.to_string());
         }
-        Ok(std::ops::ControlFlow::Continue(()))
+        Ok(())
     });
     findings.extend(result.err().map(|error| error.to_string()));
     findings

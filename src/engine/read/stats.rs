@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::log::{Inspection, RecordKind};
+use crate::log::{Inspection, Record, RecordKind};
 
 use crate::engine::inner::Inner;
 use crate::engine::upkeep::retention::Retention;
@@ -145,7 +145,8 @@ impl Inner {
         let cut = self.cut(&self.log.lock());
         let (mut done, total) = (0, cut.bytes);
         cut.store.read_log(cut.position.batch, &mut |batch| {
-            for record in &batch.records {
+            let is_known = |record: &&Record| !matches!(record.kind, RecordKind::Ignorable(_));
+            for record in batch.records.iter().filter(is_known) {
                 let kind = kinds.entry(record.kind).or_insert(KindSpace {
                     kind: record.kind.name(),
                     records: 0,

@@ -14,7 +14,7 @@ use crate::engine::upkeep::salvage::write;
 use crate::engine::{
     Cause, Erasing, Finding, Memory, Options, Query, Remedy, SalvageReport, TextRecord, VerifyDepth, Writer,
 };
-use crate::log::{BatchBuilder, DamagedLog, Durability, HeadMark, Ignorable, Log, LogOptions, Mode};
+use crate::log::{BatchBuilder, DamagedLog, Durability, HeadMark, Log, LogOptions, Mode, Record, RecordKind};
 use crate::testing::sim_disk::SimDisk;
 use crate::{ErrorKind, Result};
 
@@ -695,11 +695,11 @@ fn records_of_kinds_that_may_be_ignored_are_carried() {
     let lock = log.lock(Duration::ZERO).unwrap();
     log.prepare(&lock, &mut |_| Ok(())).unwrap();
     let told: Vec<_> = (0..3_u8)
-        .map(|number| Ignorable::new(0x80 + number, 0, vec![number; 40].into()))
+        .map(|number| (RecordKind::Ignorable(0x80 + number), vec![number; 40]))
         .collect();
-    for record in &told {
+    for (kind, body) in &told {
         let mut batch = BatchBuilder::new();
-        batch.add_ignorable(record);
+        batch.add(*kind, 0, body);
         log.append(&lock, vec![(batch, mark)], Durability::Synced)
             .unwrap();
     }
@@ -711,7 +711,9 @@ fn records_of_kinds_that_may_be_ignored_are_carried() {
     let mut found = Vec::new();
     let mut log = Log::open(target, Mode::ReadOnly, LogOptions::default()).unwrap();
     log.catch_up(&mut |batch| {
-        found.extend(batch.ignorable);
+        let unknown = |record: &&Record| matches!(record.kind, RecordKind::Ignorable(_));
+        let unknown = batch.records.iter().filter(unknown);
+        found.extend(unknown.map(|record| (record.kind, record.body.to_vec())));
         Ok(())
     })
     .unwrap();

@@ -17,15 +17,12 @@
 //! # Format
 //! docs/format.md, "Derived files".
 
-use std::time::Duration;
-
 use crate::bytes::Bytes;
 use crate::codec::{DecodeError, Reader};
 #[cfg(feature = "agent")]
 use crate::digest::{CommitDigest, DIGEST_LEN};
 use crate::disk::{self, Access, Disk, if_there, read_bytes, read_whole};
-use crate::error::{Cause, Error, ErrorKind, Finding, Result, Severity};
-use crate::log::CompactionLock;
+use crate::error::{Cause, Error, Finding, Result, Severity};
 use crate::object::Op;
 
 use crate::engine::opened::Opened;
@@ -69,14 +66,6 @@ impl<T: Keep> Derived<T> {
 pub(crate) fn derived_content(opened: &Opened, name: &str) -> Result<Option<Bytes>> {
     let bytes = derived(opened, name)?;
     Ok(bytes.and_then(|bytes| bytes.slice(HEADER_BYTES..bytes.len())))
-}
-
-/// Takes the lock that excludes rewrites; returns `None` if another process holds it for all of `patience`.
-pub(crate) fn nobody_rewrites(opened: &Opened, patience: Duration) -> Result<Option<CompactionLock>> {
-    match CompactionLock::take(&*opened.disk, patience) {
-        Err(error) if error.kind() == ErrorKind::Busy => Ok(None),
-        taken => taken.map(Some),
-    }
 }
 
 pub(crate) fn was_erased_since(opened: &Opened, seq: u64) -> Result<bool> {

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use crate::disk::if_there;
 use crate::error::{Error, Result};
+use crate::log::CompactionLock;
 use crate::store::Store;
 use crate::trie::Trie;
 
-use super::derived_files::{FOLDER, check_name, nobody_rewrites, was_erased_since, write_derived};
+use super::derived_files::{FOLDER, check_name, was_erased_since, write_derived};
 use super::last_access::{USES, USES_NEW};
 use crate::engine::inner::Inner;
 #[cfg(feature = "agent")]
@@ -30,7 +31,7 @@ impl Inner {
         check_name(name)?;
         self.opened().check_writable()?;
         // INVARIANT DER-2: an erasure holds this lock until its commit can be read.
-        let Some(_alone) = nobody_rewrites(self.opened(), Duration::ZERO)? else {
+        let Some(_alone) = CompactionLock::take_if_free(self.disk(), Duration::ZERO)? else {
             return Ok(false);
         };
         self.follow()?;

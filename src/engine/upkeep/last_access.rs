@@ -21,12 +21,13 @@ use crate::bytes::Bytes;
 use crate::digest::HashSuite;
 use crate::disk::{Access, read_full};
 use crate::error::Result;
+use crate::log::CompactionLock;
 use crate::object::{Id, Time};
 use crate::store::Store;
 use crate::threads::Mutex;
 use crate::trie::Trie;
 
-use super::derived_files::{HEADER_BYTES, derived, nobody_rewrites, write_derived};
+use super::derived_files::{HEADER_BYTES, derived, write_derived};
 use crate::engine::opened::Opened;
 
 /// The names of the derived files: of all times, and of the newest ones.
@@ -219,7 +220,7 @@ fn write_stamps(
     follow: impl FnOnce() -> Result<bool>,
     patience: Duration,
 ) -> Result<()> {
-    let Some(_alone) = nobody_rewrites(opened, patience)? else {
+    let Some(_alone) = CompactionLock::take_if_free(&*opened.disk, patience)? else {
         return Ok(());
     };
     // Objects of commits that this process has not read yet must keep their times.

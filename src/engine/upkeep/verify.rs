@@ -6,7 +6,6 @@
 //! # Layer
 //! L5.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -157,7 +156,7 @@ fn check_files(disk: &Arc<dyn Disk>, options: &Settings, tell: &dyn Fn(u64)) -> 
                 list.push(found);
             }
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(())
     };
     match Log::check(
         Arc::clone(disk),
@@ -165,7 +164,7 @@ fn check_files(disk: &Arc<dyn Disk>, options: &Settings, tell: &dyn Fn(u64)) -> 
         Some(places_of(disk)),
         visit,
     ) {
-        Ok(files) => report.bytes = files.bytes,
+        Ok(bytes) => report.bytes = bytes,
         Err(error) if error.is_corruption() => {
             let found = of_error(&error);
             // A missing folder explains the missing files in it.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::parts::{FRAME_PARTS, Part, name_parts};
 use crate::disk::{DiskFile, read_bytes};
 use crate::error::{Cause, Error, Result};
-use crate::log::frame::{FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FrameHeader, FrameSeed};
+use crate::log::frame::{FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FrameHeader, FrameSeed, RecordKind};
 
 /// Bytes read at a time in the search for the next frame.
 const STEP: usize = 1 << 18;
@@ -37,8 +37,8 @@ pub struct Frame {
     pub offset: u64,
     /// Its bytes with padding.
     pub framed_bytes: u64,
-    /// The kind of its record, as stored.
-    pub kind: u8,
+    /// The kind of its record.
+    pub kind: RecordKind,
     /// Its flags.
     pub flags: u8,
     /// The number of its batch.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::digest::{CommitDigest, HashAlgorithm, Root};
 use crate::disk::MemDisk;
-use crate::log::{BatchBuilder, Durability, HeadMark, LINK_BYTES};
+use crate::log::{BatchBuilder, Durability, HeadMark, LINK_BYTES, RecordKind};
 use std::time::Duration;
 
 fn mark(number: u8) -> HeadMark {
@@ -114,7 +114,7 @@ fn frames_come_one_after_the_other_with_their_bodies() {
             Found::Gap { .. } => None,
         })
         .collect();
-    let kinds: Vec<&str> = frames.iter().map(|frame| kind_name(frame.kind)).collect();
+    let kinds: Vec<&str> = frames.iter().map(|frame| frame.kind.name()).collect();
     assert_eq!(kinds, ["text", "seal", "text", "text", "seal"]);
     assert_eq!(frames[3].body, b"three");
     assert_eq!((frames[3].batch, frames[3].offset % 16), (2, 0));

@@ -18,15 +18,13 @@ mod piece;
 
 use std::sync::Arc;
 
-use super::batch::{Ignorable, Locator, Position, Record};
+use super::batch::{Locator, Position, Record};
 use super::files::{read_format, read_small};
 use super::format_file::{FORMAT_NAME, Mode};
-use super::frame::{FrameHeader, RecordKind};
 use super::live::{LIVE_BYTES, LIVE_NAME, Live};
 use super::manifest::{MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest};
 use super::segment::FIRST_OFFSET;
-use super::walk::{Window, Windows, frame_in};
-use crate::bytes::Bytes;
+use super::walk::{Window, Windows, record_in};
 use crate::digest::{CommitDigest, HashAlgorithm, HashSuite};
 use crate::disk::Disk;
 use crate::error::{Cause, Error, ErrorCode, Finding, Result, Severity};
@@ -241,35 +239,13 @@ impl DamagedLog {
     /// # Errors
     /// `Corrupt` if the file changed meanwhile; `Io`.
     pub fn read(&self, place: Locator) -> Result<Record> {
-        let (file, header, body) = self.frame(place)?;
-        let kind = RecordKind::from_tag(header.kind).ok_or_else(|| file.changed(place))?;
-        Ok(Record {
-            kind,
-            flags: header.flags,
-            locator: place,
-            batch: header.batch,
-            body,
-        })
-    }
-
-    /// Reads a record of a kind that this version may ignore.
-    ///
-    /// # Errors
-    /// As [`DamagedLog::read`].
-    pub fn read_ignorable(&self, place: Locator) -> Result<Ignorable> {
-        let (_, header, body) = self.frame(place)?;
-        Ok(Ignorable::new(header.kind, header.flags, body))
-    }
-
-    fn frame(&self, place: Locator) -> Result<(&DamagedFile, FrameHeader, Bytes)> {
         let file = usize::try_from(place.segment())
             .ok()
             .and_then(|index| self.files.get(index));
         let file = file.ok_or_else(|| Error::internal("the record belongs to another log"))?;
-        let found = frame_in(&*file.file, file.seed, place.offset());
+        let found = record_in(&*file.file, file.seed, place);
         let found = found.map_err(|error| file.cannot_read(error))?;
-        let (header, body) = found.map_err(|_| file.changed(place))?;
-        Ok((file, header, body))
+        found.map_err(|_| file.changed(place))
     }
 
     /// Returns the hash that gives a batch the digest in its seal.
@@ -368,7 +344,7 @@ impl DamagedLog {
                     Ok(scanned) => {
                         at = scanned.end;
                         newest = scanned.batch.number;
-                        visit(whole_piece(&window, &scanned, file))?;
+                        visit(whole_piece(scanned, file))?;
                     }
                     Err(_) if at >= durable => {
                         return self.tail(index, at, durable, (&window, &mut windows), found);

@@ -3,7 +3,7 @@
 //! # Layer
 //! L2. Part of salvage/.
 
-use crate::log::batch::{Locator, Record};
+use crate::log::batch::Record;
 use crate::log::frame::{FRAME_ALIGNMENT, FrameHeader, RecordKind, parse_frame};
 use crate::log::seal::Chain;
 use crate::log::walk::{Scanned, Stop, Window};
@@ -28,8 +28,6 @@ pub struct Piece {
     pub orphaned: bool,
     /// Its records, in order. Their places are valid only for [`DamagedLog::read`](super::DamagedLog::read).
     pub records: Vec<Record>,
-    /// Places of its records of ignorable kinds, for [`DamagedLog::read_ignorable`](super::DamagedLog::read_ignorable).
-    pub ignorable: Vec<Locator>,
 }
 
 impl Piece {
@@ -41,26 +39,7 @@ impl Piece {
             chain: file.chain,
             orphaned: file.orphaned,
             records: Vec::new(),
-            ignorable: Vec::new(),
         }
-    }
-
-    /// Adds the record at `at`, whose checksums match.
-    fn add(&mut self, window: &Window, header: &FrameHeader, at: u64) {
-        let locator = Locator::new(window.origin.segment, at);
-        let Some(kind) = RecordKind::from_tag(header.kind) else {
-            self.ignorable.push(locator);
-            return;
-        };
-        let start = (at - window.base) as usize + header.body_range().start;
-        let body = window.bytes.slice(start..start + header.body_length);
-        self.records.extend(body.map(|body| Record {
-            kind,
-            flags: header.flags,
-            locator,
-            batch: header.batch,
-            body,
-        }));
     }
 }
 
@@ -79,19 +58,13 @@ pub(super) fn batch_here(window: &Window, at: u64) -> Result<Scanned, Stop> {
     window.batch_at(at, before(header.batch))
 }
 
-/// Returns all records of a whole batch.
-pub(super) fn whole_piece(window: &Window, scanned: &Scanned, file: &DamagedFile) -> Piece {
-    let mut piece = Piece::of(scanned.batch.number, file);
-    piece.whole = true;
-    let mut at = scanned.start;
-    while at < scanned.start + scanned.length {
-        let Ok(header) = FrameHeader::parse(window.rest(at), window.origin.seed, at) else {
-            break;
-        };
-        piece.add(window, &header, at);
-        at += header.framed_bytes() as u64;
+/// Returns the piece that a whole batch is.
+pub(super) fn whole_piece(scanned: Scanned, file: &DamagedFile) -> Piece {
+    Piece {
+        whole: true,
+        records: scanned.batch.records,
+        ..Piece::of(scanned.batch.number, file)
     }
-    piece
 }
 
 /// Returns the whole records of a damaged batch that starts at or after `start`, and the offset at which to continue.
@@ -117,10 +90,10 @@ pub(super) fn broken_piece(window: &Window, start: u64, file: &DamagedFile) -> (
         if parse_frame(rest, window.origin.seed, place).is_err() {
             continue;
         }
-        if header.kind == RecordKind::Seal as u8 {
+        if header.kind == RecordKind::Seal {
             break;
         }
-        piece.add(window, &header, place);
+        piece.records.extend(window.record(&header, place));
     }
     (piece, at.max(start + FRAME_ALIGNMENT as u64))
 }

@@ -76,12 +76,12 @@ fn rewrite(
     drop(lock);
     let mut texts: Vec<Record> = Vec::new();
     log.reader()
-        .batches(&Position::START, rewrite.cut(), &mut |batch| {
+        .batches(&Position::START, rewrite.plan.cut, &mut |batch| {
             let objects = batch.records.into_iter();
             texts.extend(objects.filter(|record| record.kind == RecordKind::Object));
             Ok(())
         })?;
-    assert_eq!(texts.len() as u64, rewrite.cut());
+    assert_eq!(texts.len() as u64, rewrite.plan.cut);
     let epoch = log.epoch() + 1;
     for (index, merged) in texts.chunks(3).enumerate() {
         let mut builder = BatchBuilder::new();
@@ -277,17 +277,10 @@ fn verify_whole(image: &SimDisk, choice: CrashImage, what: &str) -> usize {
         "LOG-3: {what}: acknowledged means durable"
     );
     assert_no_leftovers(&lost, what);
-    let mut damages = Vec::new();
-    let checked = Log::check(shared(image), SMALL, None, &mut |item| {
-        if let CheckItem::Finding(finding) = item
-            && finding.severity == Severity::Damage
-        {
-            damages.push(finding);
-        }
-        Ok(std::ops::ControlFlow::Continue(()))
-    });
+    let checked = Checked::of(shared(image), SMALL, None).unwrap();
     let batches = read_content(image).unwrap().batches;
-    assert_eq!(checked.unwrap().batches, batches, "{what}");
+    assert_eq!(checked.numbers.len() as u64, batches, "{what}");
+    let damages = checked.damages();
     assert!(damages.is_empty(), "{what}: {damages:?}");
     now
 }

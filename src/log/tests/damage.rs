@@ -30,15 +30,7 @@ fn read(disk: &SimDisk) -> Result<Vec<String>> {
 }
 
 fn findings(disk: &SimDisk) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    Log::check(shared(disk), SMALL, None, &mut |item| {
-        if let CheckItem::Finding(finding) = item {
-            findings.push(finding);
-        }
-        Ok(std::ops::ControlFlow::Continue(()))
-    })
-    .unwrap();
-    findings
+    Checked::of(shared(disk), SMALL, None).unwrap().findings
 }
 
 fn has(findings: &[Finding], severity: Severity, file: &str) -> bool {
@@ -148,15 +140,9 @@ fn chk_1_check_finds_every_damaged_byte_and_goes_on_behind_it() {
     // Both damaged places in two segments are reported, and the batches between them are read.
     disk.overwrite("log/00000001.seg", |bytes| bytes[4096 + 40] ^= 1);
     disk.overwrite("log/00000002.seg", |bytes| bytes[4096 + 40] ^= 1);
-    let mut numbers = Vec::new();
-    let summary = Log::check(shared(&disk), SMALL, None, &mut |item| {
-        if let CheckItem::Batch(batch) = item {
-            numbers.push(batch.number);
-        }
-        Ok(std::ops::ControlFlow::Continue(()))
-    });
-    assert_eq!(summary.unwrap().damages, 2);
-    assert_eq!(numbers.len(), count - 2, "{numbers:?}");
+    let checked = Checked::of(shared(&disk), SMALL, None).unwrap();
+    assert_eq!(checked.damages().len(), 2);
+    assert_eq!(checked.numbers.len(), count - 2, "{:?}", checked.numbers);
 }
 
 #[test]
@@ -388,7 +374,7 @@ fn append_kind(log: &mut Log, kind: u8) -> Vec<Batch> {
     let lock = log.lock(NO_WAIT).unwrap();
     log.prepare(&lock, &mut |_| Ok(())).unwrap();
     let mut builder = batch("with more");
-    builder.add_frame(kind, 0, b"from the future");
+    builder.add(RecordKind::Ignorable(kind), 0, b"from the future");
     log.append(
         &lock,
         vec![(builder, mark(log.newest_batch() + 1))],

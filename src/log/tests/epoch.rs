@@ -3,6 +3,7 @@
 use super::*;
 use crate::disk;
 use crate::error::ErrorCode;
+use crate::log::seal::Chain;
 use crate::testing::sim_disk::{ReadFault, SimDisk};
 use batch::{Continue, encode_group};
 use manifest::{Manifest, SegmentEntry};
@@ -69,14 +70,7 @@ fn rewrite_by_hand(disk: &SimDisk, replaced: usize, texts: &[&str]) {
     let mut log = Log::open(shared(disk), Mode::ReadWrite, SMALL).unwrap();
     log.catch_up(&mut |_| Ok(())).unwrap();
     let header = log.new_header(segment::SegmentEnd::default()).unwrap();
-    let after = Continue {
-        segment: header.id,
-        seed: header.seed(),
-        start: 4096,
-        synced_upto: 4096,
-        last_batch: 0,
-        last_digest: [0; 32],
-    };
+    let after = Continue::start(&header, Chain::START);
     let group = texts.iter().map(|text| (batch(text), mark(500).commit)).collect();
     let (bytes, batches) = encode_group(group, log.suite, after).unwrap();
     let content = [header.encode(), bytes.to_vec()].concat();
@@ -213,7 +207,7 @@ fn a_position_is_durable_whatever_live_says() {
     });
     let mut log = Log::open(shared(&disk), Mode::ReadOnly, SMALL).unwrap();
     log.start_at(&newest).unwrap();
-    let tail = log.catch_up(&mut |_| Ok(())).unwrap();
+    let tail = read_on(&mut log);
     assert!(tail.proven && tail.torn_bytes > 0);
 }
 
@@ -362,13 +356,11 @@ fn write_on(disk: &SimDisk, writer: &mut Log, before: &[String]) {
         })
         .unwrap();
     assert_eq!(past, expected, "across the numbers that were left out");
-    let mut damages = 0;
-    let checked = Log::check(shared(disk), SMALL, None, &mut |item| {
-        damages +=
-            u64::from(matches!(&item, CheckItem::Finding(found) if found.severity == Severity::Damage));
-        Ok(std::ops::ControlFlow::Continue(()))
-    });
-    assert_eq!((checked.unwrap().batches, damages), (expected.len() as u64, 0));
+    let checked = Checked::of(shared(disk), SMALL, None).unwrap();
+    assert_eq!(
+        (checked.numbers.len(), checked.damages().len()),
+        (expected.len(), 0)
+    );
 }
 
 #[test]
@@ -432,8 +424,10 @@ fn past_batches_that_were_forged_are_damage_where_the_chain_breaks() {
             seed: SegmentHeader::decode(&whole).unwrap().seed(),
             start,
             synced_upto: start,
-            last_batch: number - 1,
-            last_digest: if is_first { [9; 32] } else { before.digest },
+            chain: Chain {
+                batch: number - 1,
+                digest: Some(if is_first { [9; 32] } else { before.digest }),
+            },
         };
         let group = vec![(batch(&format!("Batch {number}")), position.commit)];
         let (forged, _) = encode_group(group, log.suite, after).unwrap();
@@ -505,15 +499,9 @@ fn an_end_that_is_gone_is_told_by_its_place_and_is_no_damage_of_the_log() {
             bytes.truncate(cut as usize);
             bytes.resize(end, 0);
         });
-        let mut damaged = Vec::new();
         let places = Arc::new(move |_: &Log| Ok(vec![newest]));
-        let summary = Log::check(shared(&disk), SMALL, Some(places), &mut |item| {
-            if let CheckItem::Finding(finding) = item {
-                damaged.extend((finding.severity == Severity::Damage).then_some(finding.damage.cause));
-            }
-            Ok(std::ops::ControlFlow::Continue(()))
-        });
-        (summary.unwrap().batches, damaged.len())
+        let checked = Checked::of(shared(&disk), SMALL, Some(places)).unwrap();
+        (checked.numbers.len() as u64, checked.damages().len())
     };
     assert_eq!(check(newest.offset), (BATCHES as u64, 0));
     assert_eq!(check(before.offset), (BATCHES as u64 - 1, 0));

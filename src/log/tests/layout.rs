@@ -280,8 +280,7 @@ fn a_batch_with_a_frame_of_another_number_is_none() {
             seed: segment.header.seed(),
             start: log.cursor.offset,
             synced_upto: log.cursor.offset,
-            last_batch: 1,
-            last_digest: log.cursor.digest,
+            chain: log.cursor.chain(),
         };
         let group = vec![(batch("batch 2"), mark(2).commit)];
         let (bytes, _) = batch::encode_group(group, log.suite, after).unwrap();

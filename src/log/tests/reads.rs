@@ -94,14 +94,8 @@ fn writing_on() {
 fn checking_and_salvaging() {
     let (disk, _) = store();
     let failed = fail_everywhere(&disk, |disk| {
-        let mut found = Vec::new();
-        let summary = Log::check(shared(disk), SMALL, None, &mut |item| {
-            if let CheckItem::Finding(finding) = item {
-                found.push(finding.damage.cause);
-            }
-            Ok(std::ops::ControlFlow::Continue(()))
-        })?;
-        Ok((summary.batches, summary.segments, summary.bytes, found))
+        let checked = Checked::of(shared(disk), SMALL, None)?;
+        Ok((checked.numbers, checked.bytes, checked.findings))
     });
     assert!(failed > 8, "{failed}");
     let failed = fail_everywhere(&disk, |disk| {
@@ -150,17 +144,15 @@ fn creating_what_is_there_or_half_made() {
 fn what_was_checked_is_counted() {
     let (disk, _) = store();
     let log = Log::open(shared(&disk), Mode::ReadOnly, SMALL).unwrap();
-    let summary = Log::check(shared(&disk), SMALL, None, &mut |_| {
-        Ok(std::ops::ControlFlow::Continue(()))
-    })
-    .unwrap();
+    let checked = Checked::of(shared(&disk), SMALL, None).unwrap();
     let listed = log.manifest.entries().map(|entry| segment_name(entry.id));
     let bytes: usize = listed.map(|name| disk.files()[&name].len()).sum();
-    assert_eq!((summary.batches, summary.damages), (BATCHES, 0));
+    assert_eq!(checked.numbers.len() as u64, BATCHES);
+    assert!(checked.damages().is_empty());
     // The rest of the active segment is zeros. The reader reads only enough of them to prove that no batch follows.
-    assert!(summary.bytes <= bytes as u64, "{} of {bytes}", summary.bytes);
+    assert!(checked.bytes <= bytes as u64, "{} of {bytes}", checked.bytes);
     let (_, used) = log_size(&disk);
-    assert!(summary.bytes >= used, "{} of {used}", summary.bytes);
+    assert!(checked.bytes >= used, "{} of {used}", checked.bytes);
 }
 
 fn log_size(disk: &SimDisk) -> (usize, u64) {

@@ -44,11 +44,11 @@ fn begin(log: &mut Log) -> Result<Rewrite> {
     log.begin_rewrite(&lock, alone)
 }
 
-/// Fills a rewrite with every second batch and the last one. Returns its content, with the places of the records.
-fn fill(log: &Log, rewrite: &mut Rewrite) -> Result<Vec<(Batch, Vec<NewPlace>)>> {
+/// Fills a rewrite with every second batch and the last one, and returns these.
+fn fill(log: &Log, rewrite: &mut Rewrite) -> Result<Vec<Batch>> {
     let mut batches = Vec::new();
     log.reader()
-        .batches(&Position::START, rewrite.cut(), &mut |batch| {
+        .batches(&Position::START, rewrite.plan.cut, &mut |batch| {
             batches.push(batch);
             Ok(())
         })?;
@@ -62,13 +62,13 @@ fn fill(log: &Log, rewrite: &mut Rewrite) -> Result<Vec<(Batch, Vec<NewPlace>)>>
         for record in &batch.records {
             builder.add(record.kind, record.flags, &record.body);
         }
-        let places = rewrite.push(builder, batch.commit)?;
-        Ok((batch, places))
+        rewrite.push(builder, batch.commit)?;
+        Ok(batch)
     })
     .collect()
 }
 
-fn rewrite_all(log: &mut Log) -> Result<Vec<u64>> {
+fn rewrite_all(log: &mut Log) -> Result<()> {
     let mut rewrite = begin(log)?;
     fill(log, &mut rewrite)?;
     let rewritten = rewrite.finish()?;
@@ -89,15 +89,9 @@ fn segments(disk: &SimDisk) -> Vec<String> {
 
 /// Returns the findings of a check as (severity, file).
 fn findings(disk: &SimDisk) -> Vec<(Severity, String)> {
-    let mut findings = Vec::new();
-    Log::check(shared(disk), SMALL, None, &mut |item| {
-        if let CheckItem::Finding(finding) = item {
-            findings.push((finding.severity, finding.damage.file));
-        }
-        Ok(std::ops::ControlFlow::Continue(()))
-    })
-    .unwrap();
-    findings
+    let findings = Checked::of(shared(disk), SMALL, None).unwrap().findings;
+    let file = |finding: Finding| (finding.severity, finding.damage.file);
+    findings.into_iter().map(file).collect()
 }
 
 #[test]
@@ -106,15 +100,15 @@ fn a_rewrite_takes_the_place_of_all_up_to_its_cut_and_keeps_what_came_behind() {
     let old = segments(&disk);
     let mut other = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();
     let mut rewrite = begin(&mut log).unwrap();
-    assert_eq!(rewrite.cut(), BATCHES as u64);
+    assert_eq!(rewrite.plan.cut, BATCHES as u64);
     let kept = fill(&log, &mut rewrite).unwrap();
-    assert!(rewrite.bytes() > SMALL.segment_bytes_max, "it rolls over");
+    assert!(rewrite.files.list.len() > 1, "it rolls over");
     for number in BATCHES + 1..=BATCHES + 40 {
         append(&mut other, &[&format!("batch {number}")]).unwrap();
     }
     let rewritten = rewrite.finish().unwrap();
     let lock = at_end(&mut log).unwrap();
-    let published = log.publish(&lock, rewritten).unwrap();
+    log.publish(&lock, rewritten).unwrap();
     assert_eq!((log.epoch(), log.position()), (1, Position::START));
     // The lock stays valid for a handle that has read to the end.
     let early = vec![(batch("early"), mark(1))];
@@ -125,16 +119,15 @@ fn a_rewrite_takes_the_place_of_all_up_to_its_cut_and_keeps_what_came_behind() {
         .append(&lock, vec![(batch("the last"), head)], Durability::Synced)
         .unwrap();
     assert_eq!(made[0].number, BATCHES as u64 + 41, "LOG-7");
-    let mut expected: Vec<String> = kept.iter().map(|(batch, _)| text_of(batch)).collect();
+    let mut expected: Vec<String> = kept.iter().map(text_of).collect();
     assert_eq!(expected.len(), BATCHES / 2 + 1);
     expected.extend((BATCHES + 1..=BATCHES + 40).map(|number| format!("batch {number}")));
     expected.push("the last".to_owned());
     assert_eq!(texts(&disk), expected);
-    for (batch, places) in &kept {
-        for (record, place) in batch.records.iter().zip(places) {
-            let locator = Locator::new(published[place.file], place.offset);
-            let found = log.reader().read(locator).unwrap();
-            assert_eq!((found.kind, &found.body), (record.kind, &record.body));
+    let (read, ..) = read_batches(&shared(&disk), Mode::ReadOnly, SMALL).unwrap();
+    for (kept, read) in kept.iter().zip(&read) {
+        for (kept, read) in kept.records.iter().zip(&read.records) {
+            assert_eq!((kept.kind, &kept.body), (read.kind, &read.body));
         }
     }
     let now = segments(&disk);
@@ -298,7 +291,7 @@ fn rwr_2_a_bit_that_flips_before_it_is_read_back_is_caught() {
     let (disk, mut log) = store();
     let mut rewrite = begin(&mut log).unwrap();
     fill(&log, &mut rewrite).unwrap();
-    let lengths: Vec<u64> = rewrite.files.list.iter().map(|file| file.length).collect();
+    let lengths: Vec<u64> = rewrite.files.list.iter().map(|file| file.entry.length).collect();
     drop(rewrite);
     drop(log);
     assert_eq!(lengths.len(), 2);

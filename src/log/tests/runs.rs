@@ -27,16 +27,8 @@ fn written_at(disk: &Arc<dyn Disk>, offset: u64, bytes: &[u8]) {
 }
 
 fn checked(disk: &Arc<dyn Disk>) -> (Vec<u64>, Vec<Finding>) {
-    let (mut numbers, mut findings) = (Vec::new(), Vec::new());
-    Log::check(Arc::clone(disk), LogOptions::default(), None, &mut |item| {
-        match item {
-            CheckItem::Batch(batch) => numbers.push(batch.number),
-            CheckItem::Finding(found) => findings.push(found),
-        }
-        Ok(std::ops::ControlFlow::Continue(()))
-    })
-    .unwrap();
-    (numbers, findings)
+    let checked = Checked::of(Arc::clone(disk), LogOptions::default(), None).unwrap();
+    (checked.numbers, checked.findings)
 }
 
 /// Returns the number of batches that salvage finds whole, and its findings.

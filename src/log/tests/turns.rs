@@ -47,13 +47,11 @@ fn two_handles_take_turns_and_a_reader_follows() {
     for number in 2..=80 {
         let log = if number % 3 == 0 { &mut first } else { &mut second };
         append(log, &[&format!("batch {number}")]).unwrap();
-        let tail = reader
-            .catch_up(&mut |batch| {
-                seen.push(text_of(&batch));
-                Ok(())
-            })
-            .unwrap();
-        assert!(tail.proven);
+        let tail = reader.catch_up(&mut |batch| {
+            seen.push(text_of(&batch));
+            Ok(())
+        });
+        assert!(End::of(&reader, tail.unwrap()).proven);
         assert_eq!(seen.len(), number);
     }
     assert_eq!(seen, expected(80));

@@ -134,9 +134,6 @@ impl Rewriter<'_> {
         for record in &batch.records {
             self.sort(batch, record, fate, &mut sorted)?;
         }
-        for record in &batch.ignorable {
-            sorted.builder.add_ignorable(record);
-        }
         match (kept, sorted.commit) {
             (Some((_, entry)), Some((_, digest, bytes))) => {
                 self.put_moved(batch.number, &mut sorted.builder)?;
@@ -251,6 +248,7 @@ impl Rewriter<'_> {
                     builder.add(RecordKind::Reference, 0, &record.body);
                 }
             }
+            RecordKind::Ignorable(_) => builder.add(record.kind, record.flags, &record.body),
             RecordKind::Seal => {}
         }
         Ok(())

@@ -54,7 +54,6 @@ pub(super) struct PieceEntry {
     age: u64,
     pub(super) commit: Option<CommitDigest>,
     pub(super) records: Vec<Locator>,
-    pub(super) ignorable: Vec<Locator>,
 }
 
 /// All pieces of a log, with an index of their records.
@@ -125,7 +124,6 @@ impl Index {
             age: piece.age,
             commit: None,
             records: Vec::with_capacity(piece.records.len()),
-            ignorable: piece.ignorable.clone(),
         };
         for record in &piece.records {
             let place = Place {

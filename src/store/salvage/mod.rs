@@ -106,9 +106,6 @@ fn run(
             .iter()
             .map(|place| damaged.read(*place))
             .collect::<Result<_>>()?;
-        for place in &piece.ignorable {
-            salvager.output.add_ignorable(&damaged.read_ignorable(*place)?);
-        }
         done += records.iter().map(|record| record.body.len() as u64).sum::<u64>();
         step("write", done)?;
         salvager.take(piece.number, piece.commit, &records)?;

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use crate::bytes::Bytes;
 use crate::digest::{CommitDigest, DIGEST_LEN, KeyPath, ObjectDigest, Root, TextDigest};
 use crate::error::Result;
-use crate::log::{BatchBuilder, DamagedLog, HeadMark, Ignorable, Record, RecordKind, UNLINKED};
+use crate::log::{BatchBuilder, DamagedLog, HeadMark, Record, RecordKind, UNLINKED};
 use crate::object::Object;
 use crate::store::records::digest_of;
 use crate::store::rewritten::Erased;
@@ -71,11 +71,6 @@ impl<'a> Output<'a> {
         (self.sink)(batch, self.head)
     }
 
-    /// Adds a record of an unknown ignorable kind.
-    pub(super) fn add_ignorable(&mut self, record: &Ignorable) {
-        self.waiting.add_ignorable(record);
-    }
-
     /// Adds the objects, contents and texts of a piece without linking them.
     pub(super) fn add_contents(&mut self, records: &[Record]) -> Result<()> {
         for record in records {
@@ -104,6 +99,10 @@ impl<'a> Output<'a> {
                     Some(key) => self.need_version(key, ObjectDigest::from_bytes(erased.digest)),
                     None => self.need_text(erased.digest),
                 }
+            }
+            RecordKind::Ignorable(_) => {
+                self.waiting.add(record.kind, record.flags, &record.body);
+                Ok(())
             }
             _ => Ok(()),
         }

@@ -154,7 +154,7 @@ impl FrameRow {
         match found {
             Found::Frame(frame) => Self {
                 frame: format!("{segment}:{}", frame.offset),
-                kind: log::kind_name(frame.kind),
+                kind: frame.kind.name(),
                 batch: Some(frame.batch),
                 body_bytes: frame.body.len() as u64,
                 is_damaged: frame.trouble.is_some(),
@@ -204,7 +204,7 @@ fn meaning(frame: &Frame) -> Option<String> {
     // Every suite reads the same fields; only the digests differ.
     let suite = HashSuite::new(HashAlgorithm::Blake3);
     let ids = |each: usize| counted((frame.body.len() / each) as u64, "id");
-    Some(match RecordKind::from_tag(frame.kind)? {
+    Some(match frame.kind {
         RecordKind::Object => {
             let object = Object::decode(Bytes::from(frame.body.clone()), suite).ok()?;
             format!("{} ({})", object.id(), object.kind())
@@ -232,6 +232,7 @@ fn meaning(frame: &Frame) -> Option<String> {
         RecordKind::Content | RecordKind::Text => {
             String::from_utf8_lossy(&frame.body).chars().take(100).collect()
         }
+        RecordKind::Ignorable(_) => return None,
     })
 }
 

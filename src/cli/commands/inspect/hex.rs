@@ -104,7 +104,7 @@ impl Hex {
                 context.answer(&FrameBytes {
                     segment,
                     offset,
-                    kind: log::kind_name(frame.kind),
+                    kind: frame.kind.name(),
                     batch: frame.batch,
                     trouble: frame.trouble.as_ref().map(ToString::to_string),
                     body: body_parts(&frame).into_iter().map(Part::new).collect(),
@@ -146,13 +146,13 @@ fn body_parts(frame: &Frame) -> Vec<log::Part> {
         may_be_text,
     };
     let whole = || vec![part("body", 0, &frame.body, true)];
-    let encoding = match RecordKind::from_tag(frame.kind) {
-        Some(RecordKind::Object) => Encoding::Object,
-        Some(RecordKind::Commit) => Encoding::Commit,
-        Some(RecordKind::Reference) => Encoding::Reference,
-        Some(RecordKind::Seal) => return log::seal_parts(&frame.body, start),
-        Some(RecordKind::Link) => return log::link_parts(&frame.body, start),
-        Some(RecordKind::Unlink) => return log::unlink_parts(&frame.body, start),
+    let encoding = match frame.kind {
+        RecordKind::Object => Encoding::Object,
+        RecordKind::Commit => Encoding::Commit,
+        RecordKind::Reference => Encoding::Reference,
+        RecordKind::Seal => return log::seal_parts(&frame.body, start),
+        RecordKind::Link => return log::link_parts(&frame.body, start),
+        RecordKind::Unlink => return log::unlink_parts(&frame.body, start),
         _ => return whole(),
     };
     let Ok(fields) = encoded_fields(encoding, &frame.body) else {

@@ -139,8 +139,10 @@ fn torn_tail(disk: &SimDisk) -> Vec<u8> {
         seed: header.seed(),
         start,
         synced_upto: start,
-        last_batch: 9_999,
-        last_digest: [0; 32],
+        chain: seal::Chain {
+            batch: 9_999,
+            ..seal::Chain::START
+        },
     };
     let group = vec![(batch("torn"), mark(1).commit)];
     let (torn, _) = batch::encode_group(group, HashSuite::new(HashAlgorithm::Blake3), after).unwrap();

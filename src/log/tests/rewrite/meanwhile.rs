@@ -79,13 +79,9 @@ fn follow(store: &std::path::Path, done: &std::sync::atomic::AtomicBool) {
 
 fn check_again(store: &std::path::Path, done: &std::sync::atomic::AtomicBool) {
     while !done.load(Ordering::Acquire) {
-        Log::check(disk_of(store), SMALL, None, &mut |item| {
-            if let CheckItem::Finding(finding) = item {
-                assert_ne!(finding.severity, Severity::Damage, "{finding:?}");
-            }
-            Ok(std::ops::ControlFlow::Continue(()))
-        })
-        .unwrap();
+        let checked = Checked::of(disk_of(store), SMALL, None).unwrap();
+        let damages = checked.damages();
+        assert!(damages.is_empty(), "{damages:?}");
     }
 }
 
