@@ -33,13 +33,14 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub use crate::store::CheckpointInfo;
 pub use memory::Memory;
 pub use options::Options;
 pub use read::change::{Change, ChangeKind};
 #[cfg(feature = "agent")]
 pub(crate) use read::derived::{Derive, Derived, Keep, Version};
 pub use read::history::{ChangesOf, Commits, HistoryEntry};
-pub use read::inspect::{CheckpointInfo, Meaning, Place};
+pub use read::inspect::{Meaning, Place};
 pub use read::query::{Matches, Query};
 pub use read::revision::Revision;
 pub use read::stats::{Containment, KindSpace, Space, Stats};

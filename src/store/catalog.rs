@@ -24,9 +24,9 @@ pub(super) struct Catalog {
     /// The tree over the line, including thinned commits.
     pub(super) history: HistoryTree,
     /// Time of the first write of each id that is unlinked now.
-    unlinked: HashMap<KeyPath, i64>,
+    pub(super) unlinked: HashMap<KeyPath, i64>,
     /// The states that rollbacks replaced, each as its commit with the rollback. Their ids are not in `unlinked` yet.
-    left: Vec<(Arc<CommitEntry>, Arc<CommitEntry>)>,
+    pub(super) left: Vec<(Arc<CommitEntry>, Arc<CommitEntry>)>,
 }
 
 impl Catalog {
@@ -40,38 +40,9 @@ impl Catalog {
         }
     }
 
-    /// Returns the time of the first write of an id that the newest state lacks (CTL-3).
-    pub(super) fn first_written(&self, key: &KeyPath) -> Option<i64> {
-        self.unlinked.get(key).copied()
-    }
-
-    /// Returns all unlinked ids, each with the time of its first write.
-    pub(super) fn all_first_written(&self) -> Vec<(KeyPath, i64)> {
-        self.unlinked
-            .iter()
-            .map(|(key, created)| (*key, *created))
-            .collect()
-    }
-
-    /// Returns the states replaced by rollbacks that are still to be searched, each with the next one.
-    pub(super) fn left(&self) -> Vec<(Arc<CommitEntry>, Arc<CommitEntry>)> {
-        self.left.clone()
-    }
-
-    /// Adds the ids that those states had and the next ones lack (CTL-3).
-    pub(super) fn flush(&mut self, gone: Vec<(KeyPath, i64)>) {
-        for (key, created) in gone {
-            self.note_unlinked(key, created);
-        }
-        self.left.clear();
-    }
-
+    /// Adds an id that left the state, with the time of its first write.
     pub(super) fn note_unlinked(&mut self, key: KeyPath, created: i64) {
         let known = self.unlinked.entry(key).or_insert(created);
         *known = (*known).min(created);
-    }
-
-    pub(super) fn note_left(&mut self, left: Arc<CommitEntry>, after: Arc<CommitEntry>) {
-        self.left.push((left, after));
     }
 }

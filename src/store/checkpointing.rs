@@ -3,7 +3,7 @@
 //! # Layer
 //! L4.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use crate::digest::ObjectDigest;
 use crate::disk::Disk;
@@ -25,12 +25,6 @@ const NAMED_STATES: usize = 24;
 
 /// The memory of a commit with its own copies of the top branches, as a number of versions.
 const VERSIONS_A_COMMIT: usize = 8;
-
-/// A past state for the checkpoint.
-struct Past {
-    trie: Trie,
-    position: Position,
-}
 
 impl Store {
     /// Writes a checkpoint of the log up to `position`. The store must have applied the log up to there, and it must be
@@ -65,15 +59,7 @@ impl Store {
         progress: &mut checkpoint::Progress<'_>,
     ) -> Result<()> {
         self.flush()?;
-        let past = self.past_states(position)?;
-        let states: Vec<State<'_>> = past
-            .iter()
-            .map(|(&seq, past)| State {
-                seq,
-                trie: &past.trie,
-                position: past.position,
-            })
-            .collect();
+        let states = self.past_states(position)?;
         let gaps = self.gaps();
         let history: HistoryTree = self.history();
         let (covered, newer) = {
@@ -172,13 +158,13 @@ impl Store {
 
     /// Returns the states to store, by the seq of their commit: the head's, those of named commits, and some in
     /// between.
-    fn past_states(&self, position: Position) -> Result<BTreeMap<u64, Past>> {
+    fn past_states(&self, position: Position) -> Result<Vec<State>> {
         let head = self.head()?;
         let named = self.named_commits()?;
         let state = self.state(&head)?;
         // A state costs bytes in proportion to its size, and saves reading the commits since the previous stored one.
         let apart = (state.len() / ENTRIES_A_COMMIT).max(self.kept() as u64 / PAST_STATES);
-        let mut past = BTreeMap::new();
+        let mut past = Vec::new();
         let mut next = apart;
         let mut wanted = |seq: u64| {
             let is_next = seq >= next;
@@ -189,26 +175,28 @@ impl Store {
         };
         if let Some(base) = &self.base {
             for row in base.states()?.into_iter().filter(|row| wanted(row.seq)) {
-                let found = Past {
+                past.push(State {
+                    seq: row.seq,
                     trie: Trie::from_stored(row.top(), self)?,
                     position: row.position,
-                };
-                past.insert(row.seq, found);
+                });
             }
         }
         let newer: Vec<_> = self.catalog.read_recursive().line.iter().cloned().collect();
         for entry in newer.iter().filter(|entry| wanted(entry.seq())) {
-            let found = Past {
+            past.push(State {
+                seq: entry.seq(),
                 trie: self.state(entry)?,
                 position: self.records.reader().position_behind(entry.place)?,
-            };
-            past.insert(entry.seq(), found);
+            });
         }
-        let newest = Past {
+        // The head counts at the position given, whatever states were chosen.
+        past.retain(|state| state.seq != head.seq());
+        past.push(State {
+            seq: head.seq(),
             trie: state,
             position,
-        };
-        past.insert(head.seq(), newest);
+        });
         Ok(past)
     }
 

@@ -39,14 +39,15 @@ use base::Base;
 pub(crate) use base::Reread;
 use catalog::Catalog;
 use checkpoint::Checkpoint;
+pub use checkpoint::CheckpointInfo;
 pub(crate) use checkpoint::{
-    LogId, check as check_checkpoints, open_newest, positions as checkpoint_positions,
-    remove_all as remove_checkpoints, remove_outdated as remove_outdated_checkpoints,
-    standings as checkpoint_standings,
+    LogId, check as check_checkpoints, infos as checkpoint_infos, open_newest,
+    positions as checkpoint_positions, remove_all as remove_checkpoints,
+    remove_outdated as remove_outdated_checkpoints,
 };
 pub use commits::ChangeCounts;
 pub(crate) use commits::{CommitEntry, Gap, lane_of};
-pub(crate) use records::{Records, erased_error};
+pub(crate) use records::{Records, erased_error, object_of};
 pub(crate) use references::{RING, ReferenceEntry, References};
 pub(crate) use replay::StagedState;
 pub(crate) use rewrite::{Erasure, Live, Plan};
@@ -310,7 +311,7 @@ impl Store {
     /// # Errors
     /// `Corrupt` or `Io` if a checkpoint cannot be read.
     fn first_written(&self, key: &KeyPath) -> Result<Option<i64>> {
-        if let Some(created) = self.catalog.read_recursive().first_written(key) {
+        if let Some(created) = self.catalog.read_recursive().unlinked.get(key).copied() {
             return Ok(Some(created));
         }
         self.base
@@ -320,7 +321,9 @@ impl Store {
 
     /// Returns the times of the first writes of removed ids, as far as known without the checkpoint.
     fn first_written_overlay(&self) -> Vec<(KeyPath, i64)> {
-        self.catalog.read_recursive().all_first_written()
+        let catalog = self.catalog.read_recursive();
+        let unlinked = catalog.unlinked.iter();
+        unlinked.map(|(key, created)| (*key, *created)).collect()
     }
 
     /// Returns the runs of thinned commits, oldest first.

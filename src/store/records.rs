@@ -110,7 +110,7 @@ impl Records {
     pub(super) fn rows(&self, of_objects: bool) -> Vec<DigestRow> {
         let table = self.table(of_objects).read();
         let row = |(prefix, place): (u64, Locator)| DigestRow {
-            prefix: prefix.swap_bytes(),
+            prefix,
             value: place.to_u64(),
         };
         table.iter().map(row).collect()
@@ -418,6 +418,11 @@ pub(super) fn digest_of(record: &Record, suite: HashSuite) -> [u8; DIGEST_LEN] {
 }
 
 /// Makes the error for reading an erased record.
+/// Returns the object of a whole record of one, without a content that is a record of its own.
+pub(crate) fn object_of(record: &Record, suite: HashSuite) -> Object {
+    Object::from_verified(record.body.clone(), Object::hash(&record.body, suite))
+}
+
 pub(crate) fn erased_error(what: impl std::fmt::Display) -> Error {
     Error::new(ErrorKind::NotFound, format!("{what} was erased")).with_code(ErrorCode::Erased)
 }

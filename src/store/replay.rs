@@ -131,7 +131,7 @@ pub(super) fn apply(
     }
     if let Some(entry) = &entry {
         if let Some(left) = head.filter(|head| next.is_kept_one && head.commit.root != entry.commit.root) {
-            catalog.note_left(left, Arc::clone(entry));
+            catalog.left.push((left, Arc::clone(entry)));
         }
         catalog.line.push(Arc::clone(entry));
     }

@@ -8,8 +8,10 @@
 
 use crate::codec::{self, DecodeError, Reader};
 use crate::digest::{CommitDigest, DIGEST_LEN, KeyPath, ObjectDigest};
-use crate::error::{Damage, Error};
-use crate::log::{BatchBuilder, Locator, Record, RecordKind, segment_name, undecodable};
+use crate::error::{Damage, Error, Result};
+use crate::log::{BODY_BYTES_MAX, BatchBuilder, Locator, Record, RecordKind, segment_name, undecodable};
+use crate::object::Time;
+use crate::trie::{Entry, NodeSource, Trie};
 
 use super::commits::Gap;
 
@@ -134,7 +136,7 @@ impl MapRecord {
     }
 
     /// Writes encoded entries, by rising key path, as records of a batch.
-    pub(super) fn put(builder: &mut BatchBuilder, kind: RecordKind, entries: &[u8]) {
+    fn put(builder: &mut BatchBuilder, kind: RecordKind, entries: &[u8]) {
         for part in entries.chunks(PART_BYTES) {
             builder.add(kind, 0, part);
         }
@@ -167,8 +169,51 @@ impl MapRecord {
     }
 }
 
+/// Adds the map `now` of a commit of `time`: its difference from `before`, or the whole map if there is none. `entry_of`
+/// returns the entry of an id that is in the map.
+pub(super) fn put_state(
+    builder: &mut BatchBuilder,
+    before: Option<&Trie>,
+    now: &Trie,
+    nodes: &dyn NodeSource,
+    time: Time,
+    mut entry_of: impl FnMut(&Entry) -> Result<MapEntry>,
+) -> Result<()> {
+    let mut bytes = Vec::new();
+    let Some(before) = before else {
+        for entry in now.iter(nodes) {
+            entry_of(&entry?)?.encode(&mut bytes);
+        }
+        MapRecord::put(builder, RecordKind::Base, &bytes);
+        return Ok(());
+    };
+    for change in before.diff(now, nodes) {
+        let change = change?;
+        let entry = match change.new {
+            Some(new) => entry_of(&new)?,
+            None => MapEntry {
+                key: change.key,
+                digest: None,
+                created: change.old.map_or(0, |old| old.created),
+                updated: time.as_micros(),
+            },
+        };
+        entry.encode(&mut bytes);
+    }
+    MapRecord::put(builder, RecordKind::Delta, &bytes);
+    Ok(())
+}
+
+/// Adds the digests of thinned commits, the first of which has the number `first`.
+pub(super) fn put_gap(builder: &mut BatchBuilder, mut first: u64, digests: &[CommitDigest]) {
+    for part in digests.chunks(BODY_BYTES_MAX / DIGEST_LEN - 1) {
+        builder.add(RecordKind::Gap, 0, &encode_gap(first, part));
+        first += part.len() as u64;
+    }
+}
+
 /// Encodes the body of a gap record.
-pub(crate) fn encode_gap(first: u64, digests: &[CommitDigest]) -> Vec<u8> {
+fn encode_gap(first: u64, digests: &[CommitDigest]) -> Vec<u8> {
     let mut body = first.to_le_bytes().to_vec();
     for digest in digests {
         body.extend_from_slice(digest.as_bytes());

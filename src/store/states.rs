@@ -143,7 +143,7 @@ impl Store {
     /// Records the ids that rollbacks removed, at the cost of their changes.
     pub(super) fn flush(&self) -> Result<()> {
         // Readers continue meanwhile. Only the writer calls this, so no rollback comes in between.
-        let left = self.catalog.read_recursive().left();
+        let left = self.catalog.read_recursive().left.clone();
         if left.is_empty() {
             return Ok(());
         }
@@ -156,7 +156,11 @@ impl Store {
                 }
             }
         }
-        self.catalog.write().flush(gone);
+        let mut catalog = self.catalog.write();
+        for (key, created) in gone {
+            catalog.note_unlinked(key, created);
+        }
+        catalog.left.clear();
         Ok(())
     }
 

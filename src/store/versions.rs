@@ -12,6 +12,8 @@ use hashbrown::HashTable;
 use crate::digest::DIGEST_LEN;
 use crate::log::Locator;
 
+use super::checkpoint::prefix_of;
+
 #[derive(Clone, Copy)]
 struct Slot {
     prefix: u64,
@@ -24,11 +26,6 @@ pub(super) struct DigestIndex {
     table: HashTable<Slot>,
 }
 
-fn prefix(digest: &[u8; DIGEST_LEN]) -> u64 {
-    let (head, _) = digest.split_first_chunk::<8>().expect("a digest has 32 bytes");
-    u64::from_le_bytes(*head)
-}
-
 impl DigestIndex {
     /// Returns the number of records.
     pub(super) fn len(&self) -> usize {
@@ -37,19 +34,19 @@ impl DigestIndex {
 
     /// Adds the record of a digest that is absent.
     pub(super) fn insert(&mut self, digest: &[u8; DIGEST_LEN], place: Locator) {
-        let prefix = prefix(digest);
+        let prefix = prefix_of(digest);
         self.table
             .insert_unique(prefix, Slot { prefix, place }, |slot| slot.prefix);
     }
 
-    /// Iterates the start of each digest, from [`prefix`], with the place.
+    /// Iterates the start of each digest, from [`prefix_of`], with the place.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, Locator)> + '_ {
         self.table.iter().map(|slot| (slot.prefix, slot.place))
     }
 
     /// Returns the possible places of the digest: nearly always at most one.
     pub(super) fn candidates(&self, digest: &[u8; DIGEST_LEN]) -> impl Iterator<Item = Locator> + '_ {
-        let prefix = prefix(digest);
+        let prefix = prefix_of(digest);
         self.table
             .iter_hash(prefix)
             .filter(move |slot| slot.prefix == prefix)

@@ -4,10 +4,10 @@
 //! L5.
 
 use super::Memory;
-use crate::engine::read::inspect::{self, CheckpointInfo};
+use crate::engine::read::inspect;
 use crate::engine::upkeep::salvage;
 use crate::log::Inspection;
-use crate::store::SalvageReport;
+use crate::store::{CheckpointInfo, SalvageReport};
 use std::path::Path;
 use std::sync::Arc;
 

@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use crate::digest::{CommitDigest, KeyPath, ObjectDigest, Root, to_hex};
 use crate::disk::{Disk, FileDisk};
-use crate::error::{Cause, Error, Result};
+use crate::error::{Error, Result};
 use crate::log::{Inspection, Locator, Log, LogOptions, Mode, RecordKind};
 use crate::object::{Id, Object};
-use crate::store::{self, LogId};
+use crate::store::{self, CheckpointInfo, LogId};
 use crate::trie::{Entry, NodeKind};
 
 use super::derived::OfState;
@@ -34,22 +34,6 @@ pub struct Place {
     pub bytes: u64,
     /// The batch that contains it.
     pub batch: u64,
-}
-
-/// A checkpoint, as its header describes it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct CheckpointInfo {
-    /// The path of its file, relative to the store.
-    pub file: String,
-    /// The length of the file.
-    pub bytes: u64,
-    /// The last batch of the log that it covers; `None` if the header cannot be read.
-    pub batch: Option<u64>,
-    /// Number of commits in it; `None` if the header cannot be read.
-    pub commits: Option<u64>,
-    /// The reason why opening the store does not use it; `None` if it can be used.
-    pub unusable: Option<Cause>,
 }
 
 /// A possible meaning of digits.
@@ -264,13 +248,5 @@ pub(crate) fn checkpoints_in(path: impl AsRef<Path>) -> Result<Vec<CheckpointInf
     let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
     // If the log does not open, there is no log to compare with.
     let log = Log::open(Arc::clone(&disk), Mode::ReadOnly, LogOptions::default()).ok();
-    let found = store::checkpoint_standings(&*disk, log.as_ref().map(LogId::of))?;
-    let told = found.into_iter().map(|found| CheckpointInfo {
-        file: found.file.name,
-        bytes: found.bytes,
-        batch: found.covers.map(|(position, _)| position.batch),
-        commits: found.covers.map(|(_, commits)| commits),
-        unusable: found.unusable,
-    });
-    Ok(told.collect())
+    store::checkpoint_infos(&*disk, log.as_ref().map(LogId::of))
 }

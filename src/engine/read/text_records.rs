@@ -7,7 +7,7 @@ use crate::digest::{ContentDigest, Domain, TextDigest};
 use crate::error::Result;
 use crate::log::{Record, RecordKind};
 use crate::object::{Commit, Object, Reference};
-use crate::store::Store;
+use crate::store::{Store, object_of};
 
 use super::view::CommitInfo;
 use crate::engine::inner::Inner;
@@ -50,10 +50,7 @@ impl Inner {
 fn text_record(store: &Store, record: &Record) -> Option<TextRecord> {
     let said = || String::from_utf8_lossy(&record.body).into_owned();
     Some(match record.kind {
-        RecordKind::Object => {
-            let digest = Object::hash(&record.body, store.suite);
-            TextRecord::Version(Object::from_verified(record.body.clone(), digest))
-        }
+        RecordKind::Object => TextRecord::Version(object_of(record, store.suite)),
         RecordKind::Content => {
             let digest = store.suite.hash_bytes(Domain::Content, &record.body);
             TextRecord::Content(ContentDigest::from_bytes(digest), said())

@@ -12,8 +12,8 @@ use std::fmt::Display;
 use crate::digest::{ContentDigest, DIGEST_LEN, TextDigest};
 use crate::error::{Cause, Finding, Result, Severity};
 use crate::log::{Batch, Locator, Record, RecordKind, segment_name};
-use crate::object::{Commit, Object, Reference, ReferenceName};
-use crate::store::Store;
+use crate::object::{Commit, Reference, ReferenceName};
+use crate::store::{Store, object_of};
 
 /// Named records that were not found so far. They may follow: a rewrite moves records that several others share.
 #[derive(Default)]
@@ -31,7 +31,7 @@ impl Dangling {
         for record in &batch.records {
             match record.kind {
                 RecordKind::Object => {
-                    let content = object_in(store, record).content_digest();
+                    let content = object_of(record, store.suite).content_digest();
                     if let Some((content, _)) = content
                         && !self.found.contains(content.as_bytes())
                     {
@@ -84,7 +84,7 @@ impl Dangling {
         let mut missing = Vec::new();
         for (content, by) in self.contents {
             if records.find_content(content)?.is_none() && records.erasure(content.as_bytes())?.is_none() {
-                let object = object_in(store, &records.record(by)?);
+                let object = object_of(&records.record(by)?, store.suite);
                 missing.push(finding(
                     by,
                     format_args!("the content {content} of {}", object.id()),
@@ -125,11 +125,6 @@ impl Dangling {
         }
         Ok(missing)
     }
-}
-
-fn object_in(store: &Store, record: &Record) -> Object {
-    let digest = Object::hash(&record.body, store.suite);
-    Object::from_verified(record.body.clone(), digest)
 }
 
 fn finding(by: Locator, what: impl Display) -> Finding {

@@ -387,7 +387,9 @@ fn append_kind(log: &mut Log, kind: u8) -> Vec<Batch> {
 fn ignorable_kinds_are_skipped_and_kept_by_recovery_and_reserved_ones_refused() {
     let disk = SimDisk::new(2);
     let mut log = create(&shared(&disk), SMALL);
-    assert_eq!(append_kind(&mut log, 0x80)[0].records.len(), 2);
+    let records = &append_kind(&mut log, 0x80)[0].records;
+    assert_eq!(records.len(), 3);
+    assert_eq!(records[2].kind, RecordKind::Ignorable(0x80));
     disk.remove_file("live");
     disk.reboot();
     let mut log = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();

@@ -38,45 +38,52 @@ pub(crate) use reader::Checkpoint;
 pub(crate) use rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Rows, StateRow, bisect, prefix_of};
 pub(crate) use writer::{Contents, Progress, Source, State, write};
 
-/// The header of a checkpoint, or the cause why it cannot be used.
-pub(crate) struct Standing {
-    pub(crate) file: CheckpointFile,
-    /// Its length.
-    pub(crate) bytes: u64,
-    /// The covered position of the log and the number of commits in it; `None` if the header cannot be read.
-    pub(crate) covers: Option<(Position, u64)>,
-    /// The reason why it is not used.
-    pub(crate) unusable: Option<Cause>,
+/// A checkpoint, as its header describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CheckpointInfo {
+    /// The path of its file, relative to the store.
+    pub file: String,
+    /// The length of the file.
+    pub bytes: u64,
+    /// The last batch of the log that it covers; `None` if the header cannot be read.
+    pub batch: Option<u64>,
+    /// Number of commits in it; `None` if the header cannot be read.
+    pub commits: Option<u64>,
+    /// The reason why opening the store does not use it; `None` if it can be used.
+    pub unusable: Option<Cause>,
 }
 
 /// Reads the header of every checkpoint, newest first. `log` is the log to which they should belong, if known.
 ///
 /// # Errors
 /// `Io` if the folder cannot be listed.
-pub(crate) fn standings(disk: &dyn Disk, log: Option<LogId>) -> Result<Vec<Standing>> {
-    let look = |file: CheckpointFile| {
+pub(crate) fn infos(disk: &dyn Disk, log: Option<LogId>) -> Result<Vec<CheckpointInfo>> {
+    let info = |file: CheckpointFile| {
         let opened = disk.open(&file.name, Access::Read);
-        let bytes = opened.and_then(|file| file.length()).unwrap_or_default();
-        let finished = file
-            .is_finished
-            .then(|| Checkpoint::open(disk, &file.name, false));
-        let (covers, unusable) = match finished {
-            None => (None, Some(Cause::Unfinished)),
-            Some(Ok(found)) => {
-                let other = log.and_then(|log| check::other_log(&found, log));
-                let covers = (found.position(), found.commits().len());
-                (Some(covers), other.map(|finding| finding.damage.cause))
-            }
-            Some(Err(error)) => (None, Some(error.cause())),
+        let mut info = CheckpointInfo {
+            bytes: opened.and_then(|file| file.length()).unwrap_or_default(),
+            file: file.name,
+            batch: None,
+            commits: None,
+            unusable: None,
         };
-        Standing {
-            file,
-            bytes,
-            covers,
-            unusable,
+        if !file.is_finished {
+            info.unusable = Some(Cause::Unfinished);
+            return info;
         }
+        match Checkpoint::open(disk, &info.file, false) {
+            Ok(found) => {
+                let other = log.and_then(|log| check::other_log(&found, log));
+                info.unusable = other.map(|finding| finding.damage.cause);
+                info.batch = Some(found.position().batch);
+                info.commits = Some(found.commits().len());
+            }
+            Err(error) => info.unusable = Some(error.cause()),
+        }
+        info
     };
-    Ok(list(disk)?.into_iter().rev().map(look).collect())
+    Ok(list(disk)?.into_iter().rev().map(info).collect())
 }
 
 /// Opens the newest usable checkpoint of a log; returns findings about newer ones.

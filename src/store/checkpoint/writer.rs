@@ -28,11 +28,11 @@ use crate::trie::{NodeSource, Saver, Shape, Trie};
 pub(crate) type Source<'a, R> = Box<dyn Iterator<Item = Result<R>> + 'a>;
 
 /// A state to write.
-pub(crate) struct State<'a> {
+pub(crate) struct State {
     /// The seq of its commit.
     pub(crate) seq: u64,
     /// The trie; an older checkpoint may store it or parts of it.
-    pub(crate) trie: &'a Trie,
+    pub(crate) trie: Trie,
     /// The position in the log after the commit's batch.
     pub(crate) position: Position,
 }
@@ -47,7 +47,7 @@ pub(crate) struct Contents<'a> {
     /// Number of erased versions.
     pub(crate) erased: u64,
     /// The states, rising by `seq`, the head's last.
-    pub(crate) states: &'a [State<'a>],
+    pub(crate) states: &'a [State],
     /// The rows in any order, like `texts` and `first_written`.
     pub(crate) objects: Source<'a, DigestRow>,
     pub(crate) texts: Source<'a, DigestRow>,
@@ -258,7 +258,7 @@ fn put_nodes(
     out: &mut BlockWriter<'_>,
     log: LogId,
     number: u64,
-    states: &[State<'_>],
+    states: &[State],
     suite: HashSuite,
     source: &dyn NodeSource,
     rows: &mut Vec<StateRow>,
@@ -281,7 +281,7 @@ fn put_nodes(
     };
     let mut saver = Saver::new(source, &mut write);
     for state in states {
-        let top = saver.save(state.trie)?;
+        let top = saver.save(&state.trie)?;
         rows.push(StateRow {
             seq: state.seq,
             root: state.trie.root(suite, Shape::State, source)?,

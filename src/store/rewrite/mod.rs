@@ -24,14 +24,14 @@ use std::sync::Arc;
 use crate::bytes::Bytes;
 use crate::digest::{CommitDigest, DIGEST_LEN, ObjectDigest, Root};
 use crate::error::{Error, Result};
-use crate::log::{BODY_BYTES_MAX, Batch, BatchBuilder, Position, Record, RecordKind, UNLINKED};
+use crate::log::{Batch, BatchBuilder, Position, Record, RecordKind, UNLINKED};
 use crate::object::{Commit, Reference};
 use crate::trie::Entry;
 
 use super::Store;
 use super::commits::CommitEntry;
 
-use super::rewritten::{MapEntry, MapRecord, encode_gap, gap_digests, unreadable};
+use super::rewritten::{MapEntry, gap_digests, put_gap, put_state, unreadable};
 
 pub(crate) use erasure::Erasure;
 pub(crate) use mark::Live;
@@ -137,7 +137,8 @@ impl Rewriter<'_> {
         match (kept, sorted.commit) {
             (Some((_, entry)), Some((_, digest, bytes))) => {
                 self.put_moved(batch.number, &mut sorted.builder)?;
-                self.add_gap(&mut sorted.builder);
+                put_gap(&mut sorted.builder, self.gap_first, &self.gap);
+                self.gap.clear();
                 if fate == Fate::StatedAnew {
                     self.state(&entry, &mut sorted.builder)?;
                 }
@@ -256,12 +257,7 @@ impl Rewriter<'_> {
 
     /// Returns the record if a commit needs it, or the marker of its erasure (REW-3).
     fn without_erased(&self, record: &Record) -> Option<Record> {
-        let suite = self.store.suite;
-        let erased = match record.kind {
-            RecordKind::Object => self.plan.erasure.of_object(suite, &record.body),
-            _ => self.plan.erasure.of_text(suite, record),
-        };
-        match erased {
+        match self.plan.erasure.of(self.store.suite, record) {
             Some(erased) => Some(Record {
                 kind: RecordKind::Erased,
                 body: Bytes::from(erased.encode()),
@@ -308,46 +304,14 @@ impl Rewriter<'_> {
         self.gap.push(digest);
     }
 
-    fn add_gap(&mut self, builder: &mut BatchBuilder) {
-        let mut first = self.gap_first;
-        for digests in self.gap.chunks(BODY_BYTES_MAX / DIGEST_LEN - 1) {
-            builder.add(RecordKind::Gap, 0, &encode_gap(first, digests));
-            first += digests.len() as u64;
-        }
-        self.gap.clear();
-    }
-
     /// Writes the map of a commit: a whole map for the first kept one, else the changes since the kept one before.
     fn state(&self, entry: &CommitEntry, builder: &mut BatchBuilder) -> Result<()> {
-        let trie = self.store.state(entry)?;
-        let mut bytes = Vec::new();
-        let kind = match &self.before {
-            None => {
-                for found in trie.iter(self.store) {
-                    self.map_record(&found?)?.encode(&mut bytes);
-                }
-                RecordKind::Base
-            }
-            Some(before) => {
-                for change in self.store.state(before)?.diff(&trie, self.store) {
-                    let change = change?;
-                    let map_record = match (change.new, change.old) {
-                        (Some(new), _) => self.map_record(&new)?,
-                        (None, Some(old)) => MapEntry {
-                            key: change.key,
-                            digest: None,
-                            created: old.created,
-                            updated: entry.commit.time.as_micros(),
-                        },
-                        (None, None) => return Err(Error::internal("a difference has neither side")),
-                    };
-                    map_record.encode(&mut bytes);
-                }
-                RecordKind::Delta
-            }
-        };
-        MapRecord::put(builder, kind, &bytes);
-        Ok(())
+        let now = self.store.state(entry)?;
+        let before = self.before.as_ref().map(|before| self.store.state(before));
+        let (before, time) = (before.transpose()?, entry.commit.time);
+        put_state(builder, before.as_ref(), &now, self.store, time, |entry| {
+            self.map_record(entry)
+        })
     }
 
     fn map_record(&self, entry: &Entry) -> Result<MapEntry> {

@@ -22,15 +22,15 @@ mod state;
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::digest::{CommitDigest, DIGEST_LEN, ObjectDigest, Root};
+use crate::digest::{CommitDigest, ObjectDigest, Root};
 use crate::error::Result;
-use crate::log::{BODY_BYTES_MAX, BatchBuilder, DamagedLog, HeadMark, Record, RecordKind};
+use crate::log::{BatchBuilder, DamagedLog, HeadMark, Record, RecordKind};
 use crate::object::{Commit, HistoryTree, Reference, Time};
 use crate::trie::{Entry, NoSource, Trie};
 
 use super::References;
 use super::checkpoint::{self, Checkpoint};
-use super::rewritten::{MapEntry, MapRecord, encode_gap};
+use super::rewritten::{MapEntry, put_gap, put_state};
 pub use ending::SalvageReport;
 use guess::Guess;
 use index::{Changes, Index, SEQ_MAX};
@@ -75,27 +75,16 @@ pub(crate) fn salvage(
     // No two segments of a store share a number, so a place is valid in every epoch.
     let places: Vec<_> = checkpoints.iter().map(Checkpoint::position).collect();
     let index = Index::read(damaged, &places, &mut |done| step("search", done))?;
-    run(damaged, &index, &checkpoints, now, sink, step)
-}
-
-fn run(
-    damaged: &DamagedLog,
-    index: &Index,
-    checkpoints: &[Checkpoint],
-    now: Time,
-    sink: &mut Sink<'_>,
-    step: &mut dyn FnMut(&'static str, u64) -> Result<()>,
-) -> Result<SalvageReport> {
     let mut forward = |batch: BatchBuilder, head: HeadMark| sink(batch, head);
     let mut salvager = Salvager {
         damaged,
-        index,
-        states: States::new(damaged.suite(), checkpoints, index.commits.values()),
-        output: Output::new(damaged, index, &mut forward),
-        line: line(damaged, index, checkpoints),
+        index: &index,
+        states: States::new(damaged.suite(), &checkpoints, index.commits.values()),
+        output: Output::new(damaged, &index, &mut forward),
+        line: line(damaged, &index, &checkpoints),
         history: HistoryTree::new(damaged.suite()),
         head: None,
-        guess: Guess::new(index),
+        guess: Guess::new(&index),
         kept: HashSet::new(),
         references: References::default(),
     };
@@ -320,61 +309,32 @@ impl Salvager<'_> {
         Ok(())
     }
 
+    /// Adds the digests of the commits between the newest kept one and `seq`.
     fn add_gap(&self, seq: u64, batch: &mut BatchBuilder) {
-        let mut first = self.history.size();
         let digests = self.digests(seq).unwrap_or_default();
-        for part in digests.chunks(BODY_BYTES_MAX / DIGEST_LEN - 1) {
-            batch.add(RecordKind::Gap, 0, &encode_gap(first, part));
-            first += part.len() as u64;
-        }
+        put_gap(batch, self.history.size(), &digests);
     }
 
-    /// Writes a map: a whole map before the first commit, else the changes since the head.
+    /// Writes a state: a whole map for the first kept commit, else the changes since the kept one before.
     fn state(&mut self, trie: &Trie, time: Time, batch: &mut BatchBuilder) -> Result<()> {
-        let mut bytes = Vec::new();
-        let kind = match &self.head {
-            None => {
-                for entry in trie.iter(NoSource) {
-                    let entry = entry?;
-                    self.output
-                        .need_version(entry.key, ObjectDigest::from_bytes(entry.digest))?;
-                    self.map_record(&entry, time).encode(&mut bytes);
-                }
-                RecordKind::Base
-            }
-            Some(head) => {
-                for change in head.trie.diff(trie, &NoSource) {
-                    let change = change?;
-                    let map_record = if let Some(new) = change.new {
-                        self.output
-                            .need_version(new.key, ObjectDigest::from_bytes(new.digest))?;
-                        self.map_record(&new, time)
-                    } else {
-                        MapEntry {
-                            key: change.key,
-                            digest: None,
-                            created: change.old.map_or(0, |old| old.created),
-                            updated: time.as_micros(),
-                        }
-                    };
-                    map_record.encode(&mut bytes);
-                }
-                RecordKind::Delta
-            }
-        };
-        MapRecord::put(batch, kind, &bytes);
-        Ok(())
+        let before = self.head.as_ref().map(|head| &head.trie);
+        let (index, output) = (self.index, &mut self.output);
+        put_state(batch, before, trie, &NoSource, time, |entry| {
+            output.need_version(entry.key, ObjectDigest::from_bytes(entry.digest))?;
+            Ok(map_record(index, entry, time))
+        })
     }
+}
 
-    fn map_record(&self, entry: &Entry, time: Time) -> MapEntry {
-        let written = self.index.written(&entry.digest);
-        MapEntry {
-            key: entry.key,
-            digest: Some(ObjectDigest::from_bytes(entry.digest)),
-            created: entry.created,
-            updated: written
-                .unwrap_or(entry.created)
-                .clamp(entry.created, time.as_micros().max(entry.created)),
-        }
+/// Returns the map entry of an id; its version was written with the commit of its batch, if that is known.
+fn map_record(index: &Index, entry: &Entry, time: Time) -> MapEntry {
+    let written = index.written(&entry.digest);
+    MapEntry {
+        key: entry.key,
+        digest: Some(ObjectDigest::from_bytes(entry.digest)),
+        created: entry.created,
+        updated: written
+            .unwrap_or(entry.created)
+            .clamp(entry.created, time.as_micros().max(entry.created)),
     }
 }

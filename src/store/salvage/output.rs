@@ -9,15 +9,14 @@
 
 use std::collections::HashSet;
 
-use crate::bytes::Bytes;
 use crate::digest::{CommitDigest, DIGEST_LEN, KeyPath, ObjectDigest, Root, TextDigest};
 use crate::error::Result;
 use crate::log::{BatchBuilder, DamagedLog, HeadMark, Record, RecordKind, UNLINKED};
 use crate::object::Object;
-use crate::store::records::digest_of;
+use crate::store::records::{digest_of, object_of};
 use crate::store::rewritten::Erased;
 
-use super::index::{Index, Place};
+use super::index::Index;
 
 /// Bytes of records that become a batch of their own.
 const BATCH_BYTES: u64 = 4 << 20;
@@ -85,10 +84,8 @@ impl<'a> Output<'a> {
     fn add_content(&mut self, record: &Record) -> Result<()> {
         match record.kind {
             RecordKind::Object => {
-                let digest = Object::hash(&record.body, self.damaged.suite());
-                let object = Object::from_verified(record.body.clone(), digest);
-                let key = self.damaged.suite().key_path(object.id());
-                self.need_version(key, digest)
+                let object = object_of(record, self.damaged.suite());
+                self.need_version(self.key_of(&object), object.digest())
             }
             RecordKind::Content | RecordKind::Text => self.need_text(digest_of(record, self.damaged.suite())),
             RecordKind::Erased => {
@@ -113,9 +110,8 @@ impl<'a> Output<'a> {
         for record in records {
             match record.kind {
                 RecordKind::Object => {
-                    let digest = Object::hash(&record.body, self.damaged.suite());
-                    let object = Object::from_verified(record.body.clone(), digest);
-                    let key = self.damaged.suite().key_path(object.id());
+                    let object = object_of(record, self.damaged.suite());
+                    let digest = object.digest();
                     if let Some((content, _)) = object.content_digest() {
                         self.need_text(*content.as_bytes())?;
                     }
@@ -124,7 +120,7 @@ impl<'a> Output<'a> {
                         batch.add(record.kind, record.flags, &record.body);
                     } else {
                         self.done.insert(*digest.as_bytes());
-                        let erased = self.marker(Some(key), *digest.as_bytes());
+                        let erased = self.marker(Some(self.key_of(&object)), *digest.as_bytes());
                         batch.add(RecordKind::Erased, record.flags, &erased.encode());
                     }
                 }
@@ -151,7 +147,7 @@ impl<'a> Output<'a> {
             self.mark(Some(key), *digest.as_bytes());
             return Ok(());
         };
-        let body = self.body(*place)?;
+        let body = self.damaged.read(place.locator)?.body;
         let object = Object::from_verified(body.clone(), digest);
         if let Some((content, _)) = object.content_digest() {
             self.need_text(*content.as_bytes())?;
@@ -196,7 +192,7 @@ impl<'a> Output<'a> {
         Erased { key, digest, by }
     }
 
-    fn body(&self, place: Place) -> Result<Bytes> {
-        Ok(self.damaged.read(place.locator)?.body)
+    fn key_of(&self, object: &Object) -> KeyPath {
+        self.damaged.suite().key_path(object.id())
     }
 }

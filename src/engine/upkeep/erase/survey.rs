@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use crate::digest::{DIGEST_LEN, Domain, to_hex};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{Record, RecordKind};
-use crate::object::{Id, Object};
-use crate::store::{Erased, Store};
+use crate::object::Id;
+use crate::store::{Erased, Store, object_of};
 
 use super::targets::{Target, Targets};
 use super::{ErasedRecord, Erasing};
@@ -61,10 +61,9 @@ struct Version {
 
 impl Version {
     fn of(store: &Store, record: &Record) -> Self {
-        let digest = Object::hash(&record.body, store.suite);
-        let object = Object::from_verified(record.body.clone(), digest);
+        let object = object_of(record, store.suite);
         Self {
-            digest: *digest.as_bytes(),
+            digest: *object.digest().as_bytes(),
             id: object.id().to_owned(),
             parent: object.parent().map(str::to_owned),
             content: object.content_digest().map(|(content, _)| *content.as_bytes()),

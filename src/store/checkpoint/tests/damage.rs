@@ -333,7 +333,7 @@ fn a_checkpoint_that_copies_from_a_damaged_one_is_not_made() {
     let trie = old.trie(&state).unwrap();
     let states = [State {
         seq: state.seq,
-        trie: &trie,
+        trie,
         position: state.position,
     }];
     let error = write(&disk, fixture.contents(&states), &old, &mut |_| Ok(())).unwrap_err();

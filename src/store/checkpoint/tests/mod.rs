@@ -81,12 +81,12 @@ fn rows_of_digests(random: &mut SplitMix64, count: usize) -> Vec<DigestRow> {
 }
 
 /// Returns the tries of some commits as input of a checkpoint.
-fn states_of(tries: &[(u64, Trie, Position)]) -> Vec<State<'_>> {
+fn states_of(tries: &[(u64, Trie, Position)]) -> Vec<State> {
     let tries = tries.iter();
     tries
         .map(|(seq, trie, position)| State {
             seq: *seq,
-            trie,
+            trie: trie.clone(),
             position: *position,
         })
         .collect()
@@ -170,11 +170,11 @@ impl Fixture {
         });
     }
 
-    fn states(&self) -> Vec<State<'_>> {
+    fn states(&self) -> Vec<State> {
         states_of(&self.states)
     }
 
-    fn contents<'a>(&'a self, states: &'a [State<'a>]) -> Contents<'a> {
+    fn contents<'a>(&'a self, states: &'a [State]) -> Contents<'a> {
         let first_written = self.first_written.iter();
         Contents {
             log: self.log,

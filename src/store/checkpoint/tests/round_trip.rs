@@ -202,7 +202,7 @@ fn the_earliest_of_two_times_and_one_of_two_equal_rows_count() {
 fn contents_that_contradict_themselves_are_not_taken() {
     let fixture = Fixture::new(8, 40, 5);
     let states = fixture.states();
-    let backwards: Vec<State<'_>> = fixture.states().into_iter().rev().collect();
+    let backwards: Vec<State> = fixture.states().into_iter().rev().collect();
     let mut wrong_root = fixture.commits.clone();
     wrong_root.last_mut().unwrap().root = Root::from_bytes([1; 32]);
     let mut wrong_time = fixture.commits.clone();
