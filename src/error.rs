@@ -15,7 +15,6 @@ use std::io::ErrorKind as Kind;
 use std::sync::Arc;
 
 pub use code::ErrorCode;
-pub(crate) use damage::NotRegular;
 pub use damage::{Cause, Damage, Finding, FindingKind, Severity};
 
 /// The crate's result.
@@ -126,11 +125,8 @@ impl Error {
     }
 
     pub(crate) fn io(doing: impl fmt::Display, source: std::io::Error) -> Self {
-        if let Some(found) = source
-            .get_ref()
-            .and_then(|inner| inner.downcast_ref::<NotRegular>())
-        {
-            let damage = found.damage();
+        if let Some(found) = source.get_ref().and_then(|inner| inner.downcast_ref::<Damage>()) {
+            let damage = found.clone();
             let mut error = Self::new(ErrorKind::Io, damage.to_string())
                 .with_code(ErrorCode::NotRegularFile)
                 .with_hint("move it out of the store and restore the original; then `treering doctor` lists missing files");

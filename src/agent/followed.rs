@@ -19,7 +19,7 @@ impl<T: Keep> Followed<T> {
     /// # Errors
     /// `Corrupt` or `Io`: an object cannot be read. So do the other methods.
     pub(in crate::agent) fn build(view: &View, empty: T) -> Result<Self> {
-        let derived = Derived::build(view, empty)?;
+        let derived = Derived::build(view.opened(), view.state(), empty)?;
         Ok(Self {
             view: view.clone(),
             derived,
@@ -28,7 +28,7 @@ impl<T: Keep> Followed<T> {
 
     /// The value that an earlier process kept, at this view, and whether it was kept at this very state.
     pub(in crate::agent) fn load(view: &View, empty: impl FnOnce() -> T) -> Result<Option<(Self, bool)>> {
-        let Some(derived) = Derived::<T>::load(view) else {
+        let Some(derived) = Derived::<T>::load(view.opened()) else {
             return Ok(None);
         };
         let is_same = derived.root() == view.root();
@@ -42,7 +42,7 @@ impl<T: Keep> Followed<T> {
     /// Moves the value to another view.
     pub(in crate::agent) fn follow(self, view: &View, empty: impl FnOnce() -> T) -> Result<Self> {
         Ok(Self {
-            derived: self.derived.follow(view, empty)?,
+            derived: self.derived.follow(view.opened(), view.state(), empty)?,
             view: view.clone(),
         })
     }

@@ -23,7 +23,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use super::lock::HOLDER_BYTES;
 use super::{Access, Disk, DiskFile, LockGuard, check_name, map};
 use crate::bytes::Buffer;
-use crate::error::{Error, ErrorCode, ErrorKind, NotRegular, Result};
+use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Result};
 
 /// A folder of a local file system.
 #[derive(Debug)]
@@ -249,8 +249,8 @@ impl FileDisk {
                 break;
             };
             if FileType::from_raw_mode(found.st_mode) != wanted {
-                let file = part.to_owned();
-                return io::Error::new(io::ErrorKind::InvalidInput, NotRegular { file, folder });
+                let damage = Damage::new(part, 0, Cause::NotRegular { folder });
+                return io::Error::new(io::ErrorKind::InvalidInput, damage);
             }
         }
         error

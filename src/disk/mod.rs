@@ -33,7 +33,7 @@ pub use lock::{LockGuard, lock_holder, lock_within};
 pub use mem_disk::MemDisk;
 
 use crate::bytes::Buffer;
-use crate::error::NotRegular;
+use crate::error::Damage;
 
 /// The purpose of opening a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,7 +185,7 @@ pub fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
 pub fn is_not_regular(error: &io::Error) -> bool {
     error
         .get_ref()
-        .is_some_and(<dyn std::error::Error + Send + Sync>::is::<NotRegular>)
+        .is_some_and(<dyn std::error::Error + Send + Sync>::is::<Damage>)
 }
 
 /// The zeros of one write when a file is filled with zeros.

@@ -370,28 +370,7 @@ impl fmt::Display for Cause {
     }
 }
 
-/// The error of an operating system call on a path that is not a regular file, or not a folder where one is needed.
-#[derive(Debug)]
-pub(crate) struct NotRegular {
-    /// The path, relative to the store.
-    pub(crate) file: String,
-    /// Whether the path has to be a folder.
-    pub(crate) folder: bool,
-}
-
-impl NotRegular {
-    pub(crate) fn damage(&self) -> Damage {
-        Damage::new(self.file.as_str(), 0, Cause::NotRegular { folder: self.folder })
-    }
-}
-
-impl fmt::Display for NotRegular {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.damage().fmt(f)
-    }
-}
-
-impl std::error::Error for NotRegular {}
+impl std::error::Error for Damage {}
 
 /// The form of a finding in answers.
 #[cfg(feature = "serde")]

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use crate::digest::{CommitDigest, Root};
-use crate::log::Locator;
+use crate::log::{HeadMark, Locator};
 use crate::object::Commit;
 use crate::trie::Trie;
 
@@ -84,6 +84,15 @@ impl CommitEntry {
 
     pub(crate) fn seq(&self) -> u64 {
         self.commit.seq
+    }
+
+    /// The mark of this commit as the head.
+    pub(crate) fn mark(&self) -> HeadMark {
+        HeadMark {
+            commit: self.digest,
+            root: self.commit.root,
+            seq: self.commit.seq,
+        }
     }
 }
 

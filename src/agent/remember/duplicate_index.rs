@@ -329,13 +329,15 @@ mod tests {
         first.remember(ends, &quick, &Writer::user()).unwrap();
         memory.remove(&Id::new("new").unwrap(), &Writer::user()).unwrap();
         let view = memory.view();
-        let loaded = Derived::<Texts>::load(&view).unwrap();
+        let loaded = Derived::<Texts>::load(view.opened()).unwrap();
         assert_eq!(
             (loaded.value().texts.len(), loaded.value().superseded.len()),
             (601, 1)
         );
-        let followed = loaded.follow(&view, Texts::default).unwrap();
-        let anew = Derived::build(&view, Texts::default()).unwrap();
+        let followed = loaded
+            .follow(view.opened(), view.state(), Texts::default)
+            .unwrap();
+        let anew = Derived::build(view.opened(), view.state(), Texts::default()).unwrap();
         assert_eq!(followed.value(), anew.value());
         let sets = followed.value();
         assert_eq!((sets.items.values().sum::<u64>(), sets.expiring.len()), (610, 1));
@@ -361,7 +363,7 @@ mod tests {
                     .keep_derived(Texts::NAME, &damaged, &memory.view())
                     .unwrap()
             );
-            assert!(Derived::<Texts>::load(&memory.view()).is_none());
+            assert!(Derived::<Texts>::load(memory.view().opened()).is_none());
         }
         let second = agent(&memory);
         let again = second.remember(

@@ -4,7 +4,6 @@
 //! L5.
 
 mod read;
-mod upkeep;
 mod write;
 
 use std::path::Path;
@@ -165,7 +164,7 @@ impl Memory {
             }
             drop(writing);
             if has_written {
-                self.inner.collect_if_due();
+                self.collect_if_due();
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Reading a memory: states, commits, differences, statistics.
+//! Reading a memory: states, commits, differences, histories.
 //!
 //! # Layer
 //! L5.
@@ -8,20 +8,16 @@ use std::sync::Arc;
 
 use super::Memory;
 use crate::bytes::Bytes;
-use crate::digest::{CommitDigest, DIGEST_LEN, ObjectDigest, TextDigest};
+use crate::digest::{ObjectDigest, TextDigest};
 use crate::engine::opened::done_anyway;
 use crate::engine::read::change::Change;
-use crate::engine::read::derived::OfState;
 use crate::engine::read::erased::erased_by;
 use crate::engine::read::history::{ChangesOf, Commits, HistoryEntry};
-use crate::engine::read::inspect::{Meaning, Place};
 use crate::engine::read::revision::{self, Revision};
-use crate::engine::read::stats::{Containment, Space, Stats};
-use crate::engine::read::text_records::TextRecord;
+use crate::engine::read::stats::Containment;
 use crate::engine::read::view::{CommitInfo, View};
 use crate::engine::upkeep::derived_files::derived_content;
 use crate::engine::write::request::Committed;
-use crate::engine::write::snapshot::{ReferenceInfo, SnapshotInfo};
 use crate::error::{Error, Result};
 use crate::object::{Id, Object, Time};
 use crate::store::ChangeCounts;
@@ -249,37 +245,6 @@ impl Memory {
         })
     }
 
-    /// Returns all snapshots, newest first: named ones and those of every lane's ring. A degraded memory leaves out
-    /// snapshots of damaged commits.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if the commit or text of a snapshot cannot be read.
-    pub fn snapshots(&self) -> Result<Vec<SnapshotInfo>> {
-        self.inner.snapshots()
-    }
-
-    /// Returns all references of every class, newest first.
-    pub(crate) fn references(&self) -> Vec<ReferenceInfo> {
-        self.inner.references()
-    }
-
-    /// Counts everything; reads every object of the head.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if an object cannot be read.
-    pub fn stats(&self) -> Result<Stats> {
-        self.inner.stats()
-    }
-
-    /// Returns the space of the log by use, and how much of it the standard [`Retention`](crate::Retention) would free.
-    /// Reads the whole log.
-    ///
-    /// # Errors
-    /// As [`Self::gc`].
-    pub(crate) fn space(&self) -> Result<Space> {
-        self.inner.space()
-    }
-
     /// Returns how many of the commits with these seqs were thinned.
     pub(crate) fn thinned_in(&self, numbers: Range<u64>) -> u64 {
         let gaps = self.inner.store().gaps();
@@ -321,14 +286,6 @@ impl Memory {
         Ok(Containment::Absent)
     }
 
-    /// Returns the digests of the records that a commit erased. Reads the whole log.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if it cannot be read.
-    pub(crate) fn erased_in(&self, commit: CommitDigest) -> Result<Vec<[u8; DIGEST_LEN]>> {
-        self.inner.erased_in(commit)
-    }
-
     /// Returns the newest time given to [`Self::touch`] for the object, as far as this handle knows; [`Self::refresh`]
     /// reads the times of other processes. `None` if no use was recorded, or the record was dropped since.
     ///
@@ -344,32 +301,5 @@ impl Memory {
     /// `InvalidInput` if the name is not 1 to 32 of the characters `a` to `z`, digits and `-`; `Io`.
     pub(crate) fn derived(&self, name: &str) -> Result<Option<Bytes>> {
         derived_content(self.inner.opened(), name)
-    }
-
-    /// Returns the places of a version's bytes: its record, and its content if that is a record of its own.
-    ///
-    /// # Errors
-    /// `NotFound` if the version is not kept; `Corrupt` or `Io` if a record cannot be read.
-    pub(crate) fn places(&self, object: &Object) -> Result<Vec<Place>> {
-        self.inner.places(object)
-    }
-
-    /// Returns every possible meaning of the first digits of a digest, at most `limit` of each sort: kept commits and
-    /// roots, versions of objects in all of history, and key paths and nodes of `view`. Reads every change of history.
-    ///
-    /// # Errors
-    /// `InvalidInput` if the text is not 1 to 64 hexadecimal digits; `Corrupt` or `Io` if a record or node cannot be
-    /// read.
-    pub(crate) fn meanings(&self, digits: &str, view: &View, limit: usize) -> Result<Vec<Meaning>> {
-        self.inner.meanings(digits, view, limit)
-    }
-
-    /// Passes every record of the log that contains text to `visit`, in the order of the log. A record may appear
-    /// twice; erased ones do not appear. Reads the whole log.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if the log cannot be read, and the errors of `visit`.
-    pub(crate) fn text_records(&self, visit: &mut dyn FnMut(TextRecord) -> Result<()>) -> Result<()> {
-        self.inner.text_records(visit)
     }
 }

@@ -58,19 +58,6 @@ pub(crate) trait Derive: Sized {
     fn remove(&mut self, old: &Version<'_>) -> Result<bool>;
 }
 
-/// A handle that reads one state, such as a view.
-pub(crate) trait OfState {
-    /// Returns the opened store.
-    #[cfg_attr(
-        not(feature = "agent"),
-        expect(dead_code, reason = "only caches of the agent read objects")
-    )]
-    fn opened(&self) -> &Opened;
-
-    /// The state.
-    fn state(&self) -> State;
-}
-
 /// A value that is kept in a derived file between processes.
 #[cfg(feature = "agent")]
 pub(crate) trait Keep: Derive + serde::Serialize + serde::de::DeserializeOwned {
@@ -177,26 +164,11 @@ impl<T> Derived<T> {
 }
 
 impl<T: Derive> Derived<T> {
-    /// Builds the value of a view: adds every object of the view to `empty`.
+    /// Builds the value of a state: adds every object of the state to `empty`.
     ///
     /// # Errors
     /// As [`Derive::add`]; `Io` (code `interrupted`) if the host stops the work.
-    #[cfg(feature = "agent")]
-    pub(crate) fn build(view: &impl OfState, empty: T) -> Result<Self> {
-        Self::build_in(view.opened(), view.state(), empty)
-    }
-
-    /// Updates the value to another view by the difference; builds it from `empty` if a change cannot be followed.
-    ///
-    /// # Errors
-    /// As [`Self::build`] and [`Derive::remove`].
-    #[cfg(feature = "agent")]
-    pub(crate) fn follow(self, view: &impl OfState, empty: impl FnOnce() -> T) -> Result<Self> {
-        self.follow_in(view.opened(), view.state(), empty)
-    }
-
-    /// As [`Self::build`], for the engine.
-    pub(crate) fn build_in(opened: &Opened, state: State, empty: T) -> Result<Self> {
+    pub(crate) fn build(opened: &Opened, state: State, empty: T) -> Result<Self> {
         let mut value = empty;
         let total = state.trie.len();
         for (done, entry) in (1..).zip(state.trie.iter(&*state.store)) {
@@ -215,19 +187,17 @@ impl<T: Derive> Derived<T> {
         })
     }
 
-    /// As [`Self::follow`], for the engine.
-    pub(crate) fn follow_in(
-        mut self,
-        opened: &Opened,
-        state: State,
-        empty: impl FnOnce() -> T,
-    ) -> Result<Self> {
+    /// Updates the value to another state by the difference; builds it from `empty` if a change cannot be followed.
+    ///
+    /// # Errors
+    /// As [`Self::build`] and [`Derive::remove`].
+    pub(crate) fn follow(mut self, opened: &Opened, state: State, empty: impl FnOnce() -> T) -> Result<Self> {
         if self.follow_changes(opened, &state)? {
             // DRV-1. Replaces the state even if the roots agree: the log may have been rewritten since.
             self.state = state;
             return Ok(self);
         }
-        Self::build_in(opened, state, empty())
+        Self::build(opened, state, empty())
     }
 
     /// Applies every change; returns false if one cannot be followed.

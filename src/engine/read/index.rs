@@ -241,8 +241,8 @@ impl IndexCache {
         let index = match kept.iter().position(|kept| kept.root() == state.root) {
             Some(at) => kept.remove(at).expect("position found it"),
             None => match kept.front() {
-                Some(nearest) => nearest.clone().follow_in(opened, state, || Index::new(family))?,
-                None => Derived::build_in(opened, state, Index::new(family))?,
+                Some(nearest) => nearest.clone().follow(opened, state, || Index::new(family))?,
+                None => Derived::build(opened, state, Index::new(family))?,
             },
         };
         let found = index.value().clone();

@@ -15,10 +15,10 @@ use crate::object::{Id, Object};
 use crate::store::{self, CheckpointInfo, LogId};
 use crate::trie::{Entry, NodeKind};
 
-use super::derived::OfState;
 use super::revision;
 use super::view::{CommitInfo, View};
 use crate::engine::inner::Inner;
+use crate::engine::memory::Memory;
 use crate::engine::upkeep::checkpointing::places_of;
 
 /// The place of a record in the log.
@@ -58,47 +58,6 @@ pub enum Meaning {
 const NODE_LEVELS: usize = 3;
 
 impl Inner {
-    /// As [`Memory::places`](crate::Memory::places).
-    pub(crate) fn places(&self, object: &Object) -> Result<Vec<Place>> {
-        let store = self.store();
-        let records = &store.records;
-        let own = records.find_place(object.digest())?;
-        let own =
-            own.ok_or_else(|| Error::not_found(format!("the version {} is not kept", object.digest())))?;
-        let content = match object.content_digest() {
-            Some((digest, _)) => records.find_content_place(digest)?,
-            None => None,
-        };
-        [Some(own), content]
-            .into_iter()
-            .flatten()
-            .map(|place| self.place(place))
-            .collect()
-    }
-
-    /// As [`Memory::meanings`](crate::Memory::meanings).
-    pub(crate) fn meanings(&self, digits: &str, view: &View, limit: usize) -> Result<Vec<Meaning>> {
-        let digits = digits.to_ascii_lowercase();
-        let range = revision::digest_range(&digits).filter(|_| !digits.is_empty());
-        let (low, high) =
-            range.ok_or_else(|| Error::invalid(format!("`{digits}` is not 1 to 64 hexadecimal digits")))?;
-        let mut found = self.commits_and_roots(low, high, limit)?;
-        found.extend(self.versions_between(low, high, limit)?);
-        let is_told = |told: &Meaning| matches!(told, Meaning::Erased(..));
-        // A digest that no kept state contains is found only if it is given whole.
-        if low == high && !found.iter().any(is_told) {
-            let by = view.store.records.erasure(&low)?;
-            found.extend(by.map(|by| erased(low, by)));
-        }
-        let entries = view.entries_below(&digits, limit)?;
-        for entry in entries {
-            let id = Id::new(view.load(&entry)?.id())?;
-            found.push(Meaning::KeyPath(entry.key, id));
-        }
-        view.nodes_named(&digits, &mut Vec::new(), limit, &mut found)?;
-        Ok(found)
-    }
-
     fn place(&self, place: Locator) -> Result<Place> {
         let record = self.store().records.record(place)?;
         Ok(Place {
@@ -236,17 +195,75 @@ impl View {
     }
 }
 
-/// As [`Memory::inspection`](crate::Memory::inspection).
-pub(crate) fn inspection(path: impl AsRef<Path>) -> Result<Inspection> {
-    let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
-    let places = places_of(&disk);
-    Ok(Inspection::new(disk).asking(places))
-}
+impl Memory {
+    /// Returns the files of the store in the folder `path`, even if it does not open. Reads no file yet.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such folder; `Io`.
+    pub(crate) fn inspection(path: impl AsRef<Path>) -> Result<Inspection> {
+        let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
+        let places = places_of(&disk);
+        Ok(Inspection::new(disk).asking(places))
+    }
 
-/// As [`Memory::checkpoints_in`](crate::Memory::checkpoints_in).
-pub(crate) fn checkpoints_in(path: impl AsRef<Path>) -> Result<Vec<CheckpointInfo>> {
-    let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
-    // If the log does not open, there is no log to compare with.
-    let log = Log::open(Arc::clone(&disk), Mode::ReadOnly, LogOptions::default()).ok();
-    store::checkpoint_infos(&*disk, log.as_ref().map(LogId::of))
+    /// Returns the checkpoints of the store in the folder `path`, newest first, even if the store does not open.
+    /// Opening uses the first usable one.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such folder; `Io` if it cannot be listed.
+    pub(crate) fn checkpoints_in(path: impl AsRef<Path>) -> Result<Vec<CheckpointInfo>> {
+        let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
+        // If the log does not open, there is no log to compare with.
+        let log = Log::open(Arc::clone(&disk), Mode::ReadOnly, LogOptions::default()).ok();
+        store::checkpoint_infos(&*disk, log.as_ref().map(LogId::of))
+    }
+
+    /// Returns the places of a version's bytes: its record, and its content if that is a record of its own.
+    ///
+    /// # Errors
+    /// `NotFound` if the version is not kept; `Corrupt` or `Io` if a record cannot be read.
+    pub(crate) fn places(&self, object: &Object) -> Result<Vec<Place>> {
+        let store = self.inner.store();
+        let records = &store.records;
+        let own = records.find_place(object.digest())?;
+        let own =
+            own.ok_or_else(|| Error::not_found(format!("the version {} is not kept", object.digest())))?;
+        let content = match object.content_digest() {
+            Some((digest, _)) => records.find_content_place(digest)?,
+            None => None,
+        };
+        [Some(own), content]
+            .into_iter()
+            .flatten()
+            .map(|place| self.inner.place(place))
+            .collect()
+    }
+
+    /// Returns every possible meaning of the first digits of a digest, at most `limit` of each sort: kept commits and
+    /// roots, versions of objects in all of history, and key paths and nodes of `view`. Reads every change of history.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the text is not 1 to 64 hexadecimal digits; `Corrupt` or `Io` if a record or node cannot be
+    /// read.
+    pub(crate) fn meanings(&self, digits: &str, view: &View, limit: usize) -> Result<Vec<Meaning>> {
+        let digits = digits.to_ascii_lowercase();
+        let range = revision::digest_range(&digits).filter(|_| !digits.is_empty());
+        let (low, high) =
+            range.ok_or_else(|| Error::invalid(format!("`{digits}` is not 1 to 64 hexadecimal digits")))?;
+        let mut found = self.inner.commits_and_roots(low, high, limit)?;
+        found.extend(self.inner.versions_between(low, high, limit)?);
+        let is_told = |told: &Meaning| matches!(told, Meaning::Erased(..));
+        // A digest that no kept state contains is found only if it is given whole.
+        if low == high && !found.iter().any(is_told) {
+            let by = view.store.records.erasure(&low)?;
+            found.extend(by.map(|by| erased(low, by)));
+        }
+        let entries = view.entries_below(&digits, limit)?;
+        for entry in entries {
+            let id = Id::new(view.load(&entry)?.id())?;
+            found.push(Meaning::KeyPath(entry.key, id));
+        }
+        view.nodes_named(&digits, &mut Vec::new(), limit, &mut found)?;
+        Ok(found)
+    }
 }

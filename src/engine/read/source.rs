@@ -5,13 +5,12 @@
 
 use std::sync::Arc;
 
-use crate::digest::Root;
 use crate::error::Result;
 use crate::object::{Id, Time};
 use crate::threads::Mutex;
 
 use super::children::{Children, Newer};
-use super::index::{Family, Index, IndexCache};
+use super::index::IndexCache;
 use super::state::State;
 use super::subtree::SubtreeCache;
 use crate::engine::opened::Opened;
@@ -52,19 +51,6 @@ impl Source {
     /// `Io` if the last-access times cannot be read.
     pub(crate) fn last_used(&self, id: &Id) -> Result<Option<Time>> {
         self.stamps.lock().last_used(&self.opened, id)
-    }
-
-    /// As [`IndexCache::at_hand`].
-    pub(crate) fn index_at_hand(&self, family: Family, root: Root) -> Option<Index> {
-        self.indexes.at_hand(family, root)
-    }
-
-    /// Returns the index of a state.
-    ///
-    /// # Errors
-    /// As [`IndexCache::get`].
-    pub(crate) fn index(&self, family: Family, state: State) -> Result<Index> {
-        self.indexes.get(family, &self.opened, state)
     }
 
     /// Returns the children in a state. Reads few objects if the state is near that of the checkpoint.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::log::{Inspection, Record, RecordKind};
 
-use crate::engine::inner::Inner;
+use crate::engine::memory::Memory;
 use crate::engine::upkeep::retention::Retention;
 
 /// Counts and sizes of a store.
@@ -88,10 +88,13 @@ pub struct Space {
     pub dead_bytes: u64,
 }
 
-impl Inner {
-    /// As [`Memory::stats`](crate::Memory::stats).
-    pub(crate) fn stats(&self) -> Result<Stats> {
-        let view = self.view();
+impl Memory {
+    /// Counts everything; reads every object of the head.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object cannot be read.
+    pub fn stats(&self) -> Result<Stats> {
+        let view = self.inner.view();
         let (mut live_bytes, mut orphans) = (0, 0);
         let mut contents = HashSet::new();
         for object in view.objects() {
@@ -111,22 +114,22 @@ impl Inner {
                 orphans += u64::from(view.entry_at(&view.store.suite.key_path(parent))?.is_none());
             }
         }
-        let gaps = self.store().gaps();
-        let writing = self.log.lock();
+        let gaps = self.inner.store().gaps();
+        let writing = self.inner.log.lock();
         let ((segments, used_bytes), log_bytes) = (writing.log.size(), writing.log.batch_bytes());
         drop(writing);
-        let files = Inspection::new(Arc::clone(&self.opened().disk)).files()?;
+        let files = Inspection::new(Arc::clone(&self.inner.opened().disk)).files()?;
         let bytes_in = |folder: &str| {
             let inside = files.iter().filter(|(name, _)| name.starts_with(folder));
             inside.map(|(_, bytes)| bytes).sum::<u64>()
         };
         Ok(Stats {
             objects: view.len(),
-            history: self.store().records.versions(),
-            commits: self.store().kept() as u64,
+            history: self.inner.store().records.versions(),
+            commits: self.inner.store().kept() as u64,
             thinned: gaps.iter().map(|gap| gap.count).sum(),
             gaps: gaps.len() as u64,
-            erased: self.store().records.erased(),
+            erased: self.inner.store().records.erased(),
             snapshots: self.snapshots()?.len() as u64,
             segments: segments as u64,
             log_bytes,
@@ -138,11 +141,15 @@ impl Inner {
         })
     }
 
-    /// As [`Memory::space`](crate::Memory::space).
+    /// Returns the space of the log by use, and how much of it the standard [`Retention`](crate::Retention) would free.
+    /// Reads the whole log.
+    ///
+    /// # Errors
+    /// As [`Self::gc`].
     pub(crate) fn space(&self) -> Result<Space> {
         let mut kinds: BTreeMap<RecordKind, KindSpace> = BTreeMap::new();
-        self.refresh()?;
-        let cut = self.cut(&self.log.lock());
+        self.inner.refresh()?;
+        let cut = self.inner.cut(&self.inner.log.lock());
         let (mut done, total) = (0, cut.bytes);
         cut.store.read_log(cut.position.batch, &mut |batch| {
             let is_known = |record: &&Record| !matches!(record.kind, RecordKind::Ignorable(_));
@@ -156,13 +163,13 @@ impl Inner {
                 kind.bytes += record.body.len() as u64;
                 done += record.body.len() as u64;
             }
-            self.settings().step("read", done.min(total), total)
+            self.inner.settings().step("read", done.min(total), total)
         })?;
         let mut kinds: Vec<_> = kinds.into_values().collect();
         kinds.sort_by_key(|kind| std::cmp::Reverse(kind.bytes));
-        let bytes_with = |kept: &[usize]| Ok::<_, Error>(self.preview(&cut, kept)?.bytes);
+        let bytes_with = |kept: &[usize]| Ok::<_, Error>(self.inner.preview(&cut, kept)?.bytes);
         let standard = Retention::default();
-        let now = self.retention_time(&cut.store, None)?;
+        let now = self.inner.retention_time(&cut.store, None)?;
         let present_bytes = bytes_with(&[cut.commits.saturating_sub(1)])?;
         let named = bytes_with(&Retention::nothing().choose(&cut.store, cut.commits, now)?)?;
         let kept = bytes_with(&standard.choose(&cut.store, cut.commits, now)?)?;

@@ -56,7 +56,7 @@ impl SubtreeCache {
     ) -> Result<SubtreeDigest> {
         let mut kept = self.kept.lock();
         let mut derived = match kept.take() {
-            Some(derived) => derived.follow_in(opened, state.clone(), Known::default)?,
+            Some(derived) => derived.follow(opened, state.clone(), Known::default)?,
             None => Derived::new(state.clone(), Known::default()),
         };
         let known = &mut derived.value_mut().0;

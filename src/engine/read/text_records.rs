@@ -10,8 +10,7 @@ use crate::object::{Commit, Object, Reference};
 use crate::store::{Store, object_of};
 
 use super::view::CommitInfo;
-use crate::engine::inner::Inner;
-use crate::engine::write::log_handle::body_bytes;
+use crate::engine::memory::Memory;
 
 /// A record of the log that contains text.
 #[derive(Clone, Debug)]
@@ -27,23 +26,6 @@ pub enum TextRecord {
     Commit(CommitInfo),
     /// A reference, for its name, actor and session. Deleted references are included until garbage collection.
     Reference(Reference),
-}
-
-impl Inner {
-    /// As [`Memory::text_records`](crate::Memory::text_records).
-    pub(crate) fn text_records(&self, visit: &mut dyn FnMut(TextRecord) -> Result<()>) -> Result<()> {
-        self.refresh()?;
-        let cut = self.cut(&self.log.lock());
-        let (mut done, total) = (0, cut.bytes);
-        cut.store.read_log(cut.position.batch, &mut |batch| {
-            done += body_bytes(batch);
-            self.settings().step("search", done.min(total), total)?;
-            for record in &batch.records {
-                text_record(&cut.store, record).map_or(Ok(()), &mut *visit)?;
-            }
-            Ok(())
-        })
-    }
 }
 
 /// Returns the text of a record; `None` if it contains only digests.
@@ -66,4 +48,22 @@ fn text_record(store: &Store, record: &Record) -> Option<TextRecord> {
         RecordKind::Reference => TextRecord::Reference(Reference::decode(&record.body).ok()?),
         _ => return None,
     })
+}
+
+impl Memory {
+    /// Passes every record of the log that contains text to `visit`, in the order of the log. A record may appear
+    /// twice; erased ones do not appear. Reads the whole log.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the log cannot be read, and the errors of `visit`.
+    pub(crate) fn text_records(&self, visit: &mut dyn FnMut(TextRecord) -> Result<()>) -> Result<()> {
+        self.inner.refresh()?;
+        let cut = self.inner.cut(&self.inner.log.lock());
+        let settings = self.inner.settings();
+        cut.read(settings, "search", &mut |batch| {
+            let texts = batch.records.iter();
+            let mut texts = texts.filter_map(|record| text_record(&cut.store, record));
+            texts.try_for_each(&mut *visit)
+        })
+    }
 }

@@ -14,7 +14,6 @@ use crate::object::{Commit, Id, Object, Time};
 use crate::store::{CommitEntry, Store};
 use crate::trie::{self, Entry, Trie};
 
-use super::derived::OfState;
 use super::erased::erased_by;
 use super::index::Family;
 use super::source::Source;
@@ -122,6 +121,20 @@ impl View {
 
     pub(crate) fn settings(&self) -> &Settings {
         &self.source.opened.settings
+    }
+
+    /// The opened store.
+    pub(crate) fn opened(&self) -> &Opened {
+        &self.source.opened
+    }
+
+    /// The state, without the view.
+    pub(crate) fn state(&self) -> State {
+        State {
+            root: self.root(),
+            trie: self.trie.clone(),
+            store: Arc::clone(&self.store),
+        }
     }
 
     /// Returns the commit of this state.
@@ -257,12 +270,12 @@ impl View {
     /// Returns the ids that start with `prefix`, in order, if [`Self::index_ids`] was called. Reads no object and never
     /// waits.
     pub(crate) fn indexed_ids(&self, prefix: &str) -> Option<impl Iterator<Item = Id> + use<>> {
-        let index = self.source.index_at_hand(Family::Ids, self.root())?;
+        let index = self.source.indexes.at_hand(Family::Ids, self.root())?;
         Some(index.from(&[], prefix.as_bytes()))
     }
 
     pub(crate) fn index(&self, family: Family) -> Result<super::index::Index> {
-        self.source.index(family, self.state())
+        self.source.indexes.get(family, self.opened(), self.state())
     }
 
     /// Returns whether queries of this state build and keep indexes
@@ -345,20 +358,6 @@ impl View {
     /// `Corrupt` or `Io` if a node cannot be read.
     pub fn prove(&self, id: &Id) -> Result<trie::Proof> {
         self.trie.prove(&self.key(id), self.store.suite, &*self.store)
-    }
-}
-
-impl OfState for View {
-    fn opened(&self) -> &Opened {
-        &self.source.opened
-    }
-
-    fn state(&self) -> State {
-        State {
-            root: self.root(),
-            trie: self.trie.clone(),
-            store: Arc::clone(&self.store),
-        }
     }
 }
 

@@ -40,7 +40,7 @@ impl Keep for Texts {
 }
 
 fn built(view: &View) -> Texts {
-    let built = Derived::build(view, Texts::default()).unwrap();
+    let built = Derived::build(view.opened(), view.state(), Texts::default()).unwrap();
     built.value().clone()
 }
 
@@ -60,9 +60,9 @@ fn a_value_that_follows_is_the_value_that_is_built() -> Result<()> {
     }
     memory.rollback(&Revision::Seq(3)).by(&Writer::user())?;
     views.push(memory.view());
-    let mut value = Derived::build(&views[0], Texts::default())?;
+    let mut value = Derived::build(views[0].opened(), views[0].state(), Texts::default())?;
     for at in [0, 3, 1, 8, 9, 2, 9] {
-        value = value.follow(&views[at], Texts::default)?;
+        value = value.follow(views[at].opened(), views[at].state(), Texts::default)?;
         assert_eq!(*value.value(), built(&views[at]), "view {at}");
         assert_eq!(value.root(), views[at].root());
     }
@@ -81,9 +81,9 @@ fn an_erased_version_is_followed_by_building_anew() -> Result<()> {
     };
     memory.erase(&erasing, &Writer::user())?;
     let past = memory.view_at(&Revision::Seq(before), "")?;
-    let value = Derived::build(&past, Texts::default())?;
+    let value = Derived::build(past.opened(), past.state(), Texts::default())?;
     assert_eq!(value.value().texts.len(), 1);
-    let value = value.follow(&memory.view(), Texts::default)?;
+    let value = value.follow(memory.view().opened(), memory.view().state(), Texts::default)?;
     assert_eq!(*value.value(), built(&memory.view()));
     Ok(())
 }
@@ -99,7 +99,7 @@ fn a_kept_value_is_read_at_its_state_and_follows() -> Result<()> {
     }
     memory.commit(draft, "put")?;
     let view = memory.view();
-    let mut value = Derived::build(&view, Texts::default())?;
+    let mut value = Derived::build(view.opened(), view.state(), Texts::default())?;
     assert!(memory.keep(&mut value, &view)?);
     assert!(!memory.keep(&mut value, &view)?, "nothing changed since");
     put(&memory, "n1", "other");
@@ -107,14 +107,14 @@ fn a_kept_value_is_read_at_its_state_and_follows() -> Result<()> {
         memory.keep(&mut value, &memory.view()).is_err(),
         "of another state"
     );
-    let loaded = Derived::<Texts>::load(&memory.view()).unwrap();
+    let loaded = Derived::<Texts>::load(memory.view().opened()).unwrap();
     assert_eq!((loaded.root(), loaded.value()), (view.root(), value.value()));
-    let followed = loaded.follow(&memory.view(), Texts::default)?;
+    let followed = loaded.follow(memory.view().opened(), memory.view().state(), Texts::default)?;
     assert_eq!(*followed.value(), built(&memory.view()));
     // A file of another serialised form is ignored.
     memory.keep_derived(Texts::NAME, &[2; 40], &memory.view())?;
-    assert!(Derived::<Texts>::load(&memory.view()).is_none());
+    assert!(Derived::<Texts>::load(memory.view().opened()).is_none());
     memory.keep_derived(Texts::NAME, b"", &memory.view())?;
-    assert!(Derived::<Texts>::load(&memory.view()).is_none());
+    assert!(Derived::<Texts>::load(memory.view().opened()).is_none());
     Ok(())
 }

@@ -27,7 +27,7 @@ use crate::object::Op;
 
 use crate::engine::opened::Opened;
 #[cfg(feature = "agent")]
-use crate::engine::read::derived::{Derived, Keep, OfState};
+use crate::engine::read::derived::{Derived, Keep};
 #[cfg(feature = "agent")]
 use crate::engine::read::state::State;
 
@@ -45,14 +45,14 @@ pub(crate) const HEADER_BYTES: usize = 76;
 impl<T: Keep> Derived<T> {
     /// Returns the value that an earlier process kept, with the state of that time. Returns `None` without a file of
     /// this version and store, or if its state is no longer kept.
-    pub(crate) fn load(view: &impl OfState) -> Option<Self> {
-        let bytes = derived_content(view.opened(), T::NAME).ok()??;
+    pub(crate) fn load(opened: &Opened) -> Option<Self> {
+        let bytes = derived_content(opened, T::NAME).ok()??;
         let (version, rest) = bytes.split_first()?;
         let (commit, rest) = rest.split_first_chunk::<DIGEST_LEN>()?;
         if *version != T::VERSION {
             return None;
         }
-        let store = view.opened().store();
+        let store = opened.store();
         // DRV-2
         let commit = store.by_digest(CommitDigest::from_bytes(*commit)).ok()??;
         Some(Self::new(

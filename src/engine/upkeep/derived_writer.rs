@@ -14,6 +14,7 @@ use crate::trie::Trie;
 use super::derived_files::{FOLDER, check_name, was_erased_since, write_derived};
 use super::last_access::{USES, USES_NEW};
 use crate::engine::inner::Inner;
+use crate::engine::memory::Memory;
 #[cfg(feature = "agent")]
 use crate::engine::read::derived::{Derived, Keep};
 use crate::engine::read::view::View;
@@ -26,23 +27,6 @@ const CHANGES_MIN: u64 = 500;
 const SHARE: u64 = 8;
 
 impl Inner {
-    /// As [`Memory::keep_derived`].
-    pub(crate) fn keep_derived(&self, name: &str, bytes: &[u8], of: &View) -> Result<bool> {
-        check_name(name)?;
-        self.opened().check_writable()?;
-        // INVARIANT DER-2: an erasure holds this lock until its commit can be read.
-        let Some(_alone) = CompactionLock::take_if_free(self.disk(), Duration::ZERO)? else {
-            return Ok(false);
-        };
-        self.follow()?;
-        self.source.stamps.lock().may_be_behind();
-        if was_erased_since(self.opened(), of.entry.seq())? {
-            return Ok(false);
-        }
-        write_derived(self.opened(), name, bytes)?;
-        Ok(true)
-    }
-
     /// Removes every derived file except the last-access times. These are rewritten as one file, without objects that
     /// `left` lacks.
     pub(crate) fn forget_derived(&self, left: &Trie, store: &Store) -> Result<()> {
@@ -66,12 +50,37 @@ impl Inner {
 }
 
 #[cfg(feature = "agent")]
-impl Inner {
-    /// Keeps the value of `view` in its file if enough changed since the last write; returns whether it did.
+impl Memory {
+    /// Keeps `bytes` under `name`, replacing earlier ones. They must derive from the state `of`, alone or with later
+    /// ones. Returns false, without keeping them, if something was erased since that state or another process rewrites
+    /// the log. Other processes may commit meanwhile.
     ///
     /// # Errors
-    /// `InvalidInput` if the value is of another state than the view; `Io` if it cannot be written, with the code
-    /// `read_only` for a read-only handle.
+    /// As [`Self::derived`]; `Io` with the code `read_only` for a read-only handle.
+    ///
+    /// # Durability
+    /// When this returns, the bytes are durable. After an earlier crash, the old bytes are kept, or none.
+    pub(crate) fn keep_derived(&self, name: &str, bytes: &[u8], of: &View) -> Result<bool> {
+        check_name(name)?;
+        self.inner.opened().check_writable()?;
+        // INVARIANT DER-2: an erasure holds this lock until its commit can be read.
+        let Some(_alone) = CompactionLock::take_if_free(self.inner.disk(), Duration::ZERO)? else {
+            return Ok(false);
+        };
+        self.inner.follow()?;
+        self.inner.source.stamps.lock().may_be_behind();
+        if was_erased_since(self.inner.opened(), of.entry.seq())? {
+            return Ok(false);
+        }
+        write_derived(self.inner.opened(), name, bytes)?;
+        Ok(true)
+    }
+
+    /// Keeps a derived value of `view` in its file if enough changed since the last time; returns whether it did.
+    ///
+    /// # Errors
+    /// As [`Self::keep_derived`]; `InvalidInput` if the value is of another state than the view.
+    #[cfg(feature = "agent")]
     pub(crate) fn keep<T: Keep>(&self, value: &mut Derived<T>, view: &View) -> Result<bool> {
         if value.root() != view.root() {
             return Err(Error::invalid(

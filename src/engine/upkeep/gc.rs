@@ -15,16 +15,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::{CompactionLock, Position, Rewritten};
+use crate::log::{Batch, CompactionLock, Position, Rewritten};
 use crate::object::Time;
 use crate::store::{self, Erasure, Live, Plan, Store};
 
 use super::checkpointing::checkpoint_if_due;
 use super::retention::Retention;
 use crate::engine::inner::Inner;
+use crate::engine::memory::Memory;
 use crate::engine::opened::done_anyway;
-use crate::engine::settings::CLOCK_OFF_MICROS_MAX;
-use crate::engine::write::log_handle::LogHandle;
+use crate::engine::settings::{CLOCK_OFF_MICROS_MAX, Settings};
+use crate::engine::write::log_handle::{LogHandle, body_bytes};
 
 /// Segments beyond twice the number that the bytes of a log need; a log with more is merged. Doubling needs 11, and each
 /// recovery adds one.
@@ -75,65 +76,24 @@ impl Inner {
         })?;
         Ok(report)
     }
-
-    /// Collects garbage automatically if a collection is due and would free more than half of the log. Merges the segments
-    /// if there are far more than the log needs. A failure becomes a warning, because nothing is lost. Does nothing while
-    /// another process rewrites the log.
-    pub(crate) fn collect_if_due(&self) {
-        let Some(retention) = self.settings().automatic_gc else {
-            return;
-        };
-        let due = self
-            .log
-            .try_lock()
-            .is_some_and(|mut writing| std::mem::take(&mut writing.collect));
-        let collected = if due { self.collect(&retention) } else { Ok(()) };
-        match collected.and_then(|()| self.merge_segments()) {
-            Err(error) if error.kind() != ErrorKind::Busy => {
-                self.opened()
-                    .warn(format!("cannot rewrite the log without its garbage: {error}"));
-            }
-            _ => {}
-        }
-    }
-
-    /// Rewrites the log if recoveries left many small segments, because every handle holds all of them open. Waits while the
-    /// disk has less than twice the room of the log.
-    fn merge_segments(&self) -> Result<()> {
-        let needed = |bytes: u64| bytes / u64::from(self.settings().segment_bytes_max);
-        let free = self.disk().free_bytes();
-        let is_scattered = self.log.try_lock().is_some_and(|writing| {
-            let (segments, bytes) = writing.log.size();
-            segments as u64 > SEGMENTS_SMALL_MAX + 2 * needed(bytes)
-                && free.is_none_or(|free| free > 2 * bytes)
-        });
-        if is_scattered {
-            let now = self.proven_time(&self.store())?;
-            let all = |store: &Store, count: usize| Retention::everything().choose(store, count, now);
-            self.rewrite(&all, false, Duration::ZERO)?;
-        }
-        Ok(())
-    }
-
-    fn collect(&self, retention: &Retention) -> Result<()> {
-        let store = self.store();
-        let now = self.proven_time(&store)?;
-        // Young commits stay, however many there are. Without an old commit there is no garbage.
-        let oldest = store.commit_at(0)?;
-        if oldest.is_none_or(|oldest| retention.keeps_young(oldest.commit.time, now)) {
-            return Ok(());
-        }
-        let preview = self.gc_preview(retention, Some(now))?;
-        if preview.bytes < preview.bytes_before / 2 {
-            self.drop_old_rejected(now)?;
-            let choose = |store: &Store, count: usize| retention.choose(store, count, now);
-            self.rewrite(&choose, false, Duration::ZERO)?;
-        }
-        Ok(())
-    }
 }
 
 impl Cut {
+    /// Passes every batch up to the cut to `visit`; `doing` is the name of the work in progress reports.
+    pub(crate) fn read(
+        &self,
+        settings: &Settings,
+        doing: &'static str,
+        visit: &mut dyn FnMut(&Batch) -> Result<()>,
+    ) -> Result<()> {
+        let (mut done, total) = (0, self.bytes);
+        self.store.read_log(self.position.batch, &mut |batch| {
+            done += body_bytes(batch);
+            settings.step(doing, done.min(total), total)?;
+            visit(batch)
+        })
+    }
+
     fn report(&self, kept: &[usize], live: &Live) -> GcReport {
         GcReport {
             kept: kept.len() as u64,
@@ -351,40 +311,100 @@ fn checkpoints_left(error: Error) -> Error {
     error.behind_change("old files remain until the next write removes them")
 }
 
-impl Inner {
-    /// As [`Memory::gc`](crate::Memory::gc).
-    pub(crate) fn gc(&self, retention: &Retention, now: Option<Time>) -> Result<GcReport> {
-        self.opened().check_writable()?;
-        self.refresh()?;
-        self.drop_old_rejected(self.retention_time(&self.store(), now)?)?;
-        let choose =
-            |store: &Store, count: usize| retention.choose(store, count, self.retention_time(store, now)?);
-        self.rewrite(&choose, false, self.settings().wait)
-    }
-
-    /// As [`Memory::gc_beside`](crate::Memory::gc_beside).
-    #[cfg(any(test, feature = "testing"))]
-    pub(crate) fn gc_beside(
-        &self,
-        retention: &Retention,
-        beside: &dyn Fn() -> Result<()>,
-    ) -> Result<GcReport> {
-        let done = std::cell::Cell::new(false);
+impl Memory {
+    /// Thins history by `retention` and frees the space of records that no kept commit needs. Other processes may read
+    /// and write meanwhile, and open views stay readable. Changes refused more than 7 days ago are deleted too.
+    ///
+    /// `now` is the time from which ages count; `None` means the clock's. It is limited to a day after the newest
+    /// commit, so a wrong clock cannot thin young commits.
+    ///
+    /// # Errors
+    /// `Busy` if another process collects or holds the lock. `Corrupt` if kept data is damaged; then nothing changes.
+    /// `Io`, `Poisoned`.
+    ///
+    /// # Durability
+    /// After a crash, the log is whole: the old one or the new one.
+    pub fn gc(&self, retention: &Retention, now: Option<Time>) -> Result<GcReport> {
+        self.inner.opened().check_writable()?;
+        self.inner.refresh()?;
+        self.inner
+            .drop_old_rejected(self.inner.retention_time(&self.inner.store(), now)?)?;
         let choose = |store: &Store, count: usize| {
-            let kept = retention.choose(store, count, self.retention_time(store, None)?)?;
-            if !done.replace(true) {
-                beside()?;
-            }
-            Ok(kept)
+            retention.choose(store, count, self.inner.retention_time(store, now)?)
         };
-        self.rewrite(&choose, false, self.settings().wait)
+        self.inner.rewrite(&choose, false, self.inner.settings().wait)
     }
 
-    /// As [`Memory::gc_preview`](crate::Memory::gc_preview).
-    pub(crate) fn gc_preview(&self, retention: &Retention, now: Option<Time>) -> Result<GcReport> {
-        self.refresh()?;
-        let cut = self.cut(&self.log.lock());
-        let kept = retention.choose(&cut.store, cut.commits, self.retention_time(&cut.store, now)?)?;
-        self.preview(&cut, &kept)
+    /// Returns the preview of [`Self::gc`]. Changes nothing.
+    ///
+    /// # Errors
+    /// As [`Self::gc`].
+    pub fn gc_preview(&self, retention: &Retention, now: Option<Time>) -> Result<GcReport> {
+        self.inner.refresh()?;
+        let cut = self.inner.cut(&self.inner.log.lock());
+        let kept = retention.choose(
+            &cut.store,
+            cut.commits,
+            self.inner.retention_time(&cut.store, now)?,
+        )?;
+        self.inner.preview(&cut, &kept)
+    }
+
+    /// Collects garbage automatically if a collection is due and would free more than half of the log. Merges the segments
+    /// if there are far more than the log needs. A failure becomes a warning, because nothing is lost. Does nothing while
+    /// another process rewrites the log.
+    pub(crate) fn collect_if_due(&self) {
+        let Some(retention) = self.inner.settings().automatic_gc else {
+            return;
+        };
+        let due = self
+            .inner
+            .log
+            .try_lock()
+            .is_some_and(|mut writing| std::mem::take(&mut writing.collect));
+        let collected = if due { self.collect(&retention) } else { Ok(()) };
+        match collected.and_then(|()| self.merge_segments()) {
+            Err(error) if error.kind() != ErrorKind::Busy => {
+                self.inner
+                    .opened()
+                    .warn(format!("cannot rewrite the log without its garbage: {error}"));
+            }
+            _ => {}
+        }
+    }
+
+    /// Rewrites the log if recoveries left many small segments, because every handle holds all of them open. Waits while the
+    /// disk has less than twice the room of the log.
+    fn merge_segments(&self) -> Result<()> {
+        let needed = |bytes: u64| bytes / u64::from(self.inner.settings().segment_bytes_max);
+        let free = self.inner.disk().free_bytes();
+        let is_scattered = self.inner.log.try_lock().is_some_and(|writing| {
+            let (segments, bytes) = writing.log.size();
+            segments as u64 > SEGMENTS_SMALL_MAX + 2 * needed(bytes)
+                && free.is_none_or(|free| free > 2 * bytes)
+        });
+        if is_scattered {
+            let now = self.inner.proven_time(&self.inner.store())?;
+            let all = |store: &Store, count: usize| Retention::everything().choose(store, count, now);
+            self.inner.rewrite(&all, false, Duration::ZERO)?;
+        }
+        Ok(())
+    }
+
+    fn collect(&self, retention: &Retention) -> Result<()> {
+        let store = self.inner.store();
+        let now = self.inner.proven_time(&store)?;
+        // Young commits stay, however many there are. Without an old commit there is no garbage.
+        let oldest = store.commit_at(0)?;
+        if oldest.is_none_or(|oldest| retention.keeps_young(oldest.commit.time, now)) {
+            return Ok(());
+        }
+        let preview = self.gc_preview(retention, Some(now))?;
+        if preview.bytes < preview.bytes_before / 2 {
+            self.inner.drop_old_rejected(now)?;
+            let choose = |store: &Store, count: usize| retention.choose(store, count, now);
+            self.inner.rewrite(&choose, false, Duration::ZERO)?;
+        }
+        Ok(())
     }
 }

@@ -21,6 +21,7 @@ use crate::log::{BatchBuilder, DamagedLog, Durability, HeadMark, Log, LogOptions
 use crate::store::{self, SalvageReport};
 
 use super::verify::{VerifyDepth, examine};
+use crate::engine::memory::Memory;
 use crate::engine::options::Options;
 
 /// Bytes written between two syncs.
@@ -173,35 +174,52 @@ impl Target<'_> {
     }
 }
 
-/// As [`Memory::salvage_store`](crate::Memory::salvage_store).
-pub(crate) fn salvage_store(
-    from: impl AsRef<Path>,
-    to: impl AsRef<Path>,
-    options: &Options,
-) -> Result<SalvageReport> {
-    let to = to.as_ref();
-    if to.symlink_metadata().is_ok() {
-        return Err(exists(
-            to,
-            "something exists at",
-            "name a folder that does not exist yet",
-        ));
+impl Memory {
+    /// Reads the damaged store in the folder `from` and writes everything that still verifies to a new store in the
+    /// folder `to`. Leaves `from` unchanged, and needs neither its manifest nor its format file.
+    ///
+    /// A commit keeps its digest if its state is still known. A last commit, `salvage`, has the remains of the others.
+    /// An id that a lost commit changed may have an earlier version there.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `exists`) if `to` exists, or if its temporary name is taken by anything but the leftovers
+    /// of an earlier salvage. `InvalidInput` if `to` is within `from` or ends with `.salvage`. `Busy` if another
+    /// salvage is writing there. `NotFound` if `from` has no store. `Corrupt` if nothing can be salvaged. `Io`. Then
+    /// `to` does not exist, or, if only syncing its name failed, it is the whole new store.
+    ///
+    /// # Durability
+    /// After a crash, the new store is whole or does not exist.
+    pub(crate) fn salvage_store(
+        from: impl AsRef<Path>,
+        to: impl AsRef<Path>,
+        options: &Options,
+    ) -> Result<SalvageReport> {
+        let to = to.as_ref();
+        if to.symlink_metadata().is_ok() {
+            return Err(exists(
+                to,
+                "something exists at",
+                "name a folder that does not exist yet",
+            ));
+        }
+        let unfinished = unfinished(to)?;
+        let source = FileDisk::open(from)?;
+        if source.contains(to) {
+            let message = format!("{} is inside the damaged store", to.display());
+            return Err(
+                Error::invalid(message).with_hint("name a folder outside it: salvage never writes there")
+            );
+        }
+        let damaged = DamagedLog::open(Arc::new(source))?;
+        let (disk, mark) = begin(&unfinished)?;
+        let written = write(&damaged, &(Arc::clone(&disk) as Arc<dyn Disk>), options)
+            .and_then(|report| give_name(&disk, &unfinished, to).map(|()| report));
+        if written.is_err() {
+            drop(FileDisk::remove_folder(&unfinished, MARK));
+        }
+        drop(mark);
+        written
     }
-    let unfinished = unfinished(to)?;
-    let source = FileDisk::open(from)?;
-    if source.contains(to) {
-        let message = format!("{} is inside the damaged store", to.display());
-        return Err(Error::invalid(message).with_hint("name a folder outside it: salvage never writes there"));
-    }
-    let damaged = DamagedLog::open(Arc::new(source))?;
-    let (disk, mark) = begin(&unfinished)?;
-    let written = write(&damaged, &(Arc::clone(&disk) as Arc<dyn Disk>), options)
-        .and_then(|report| give_name(&disk, &unfinished, to).map(|()| report));
-    if written.is_err() {
-        drop(FileDisk::remove_folder(&unfinished, MARK));
-    }
-    drop(mark);
-    written
 }
 
 #[cfg(test)]

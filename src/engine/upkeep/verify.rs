@@ -6,11 +6,12 @@
 //! # Layer
 //! L5.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::digest::HashSuite;
-use crate::disk::Disk;
+use crate::disk::{Disk, FileDisk};
 use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Finding, Result, Severity};
 use crate::log::{self, Batch, CheckItem, Log, LogOptions, Mode, RecordKind, segment_name};
 use crate::store::{self, CommitEntry, LogId, Store};
@@ -18,6 +19,8 @@ use crate::threads::beside;
 
 use super::checkpointing::{open_log, places_of};
 use super::dangling::Dangling;
+use crate::engine::memory::Memory;
+use crate::engine::options::Options;
 use crate::engine::settings::Settings;
 use crate::engine::write::log_handle::body_bytes;
 
@@ -290,4 +293,38 @@ fn rebuild(
     }
     let missing = dangling.missing(&store)?;
     Ok((store, missing))
+}
+
+impl Memory {
+    /// Reads the whole store again and checks it, also against the part that this handle has read before.
+    ///
+    /// # Errors
+    /// `Io` if the store cannot be read at all; damage is in the report.
+    pub fn verify(&self, depth: VerifyDepth) -> Result<VerifyReport> {
+        // The files must be at least as new as the head of this handle.
+        let head = self.inner.store().head()?;
+        if !self.inner.settings().read_only {
+            self.sync()?;
+        }
+        let report = examine(
+            &self.inner.opened().disk,
+            self.inner.settings(),
+            depth,
+            Some(&head),
+        )?;
+        Ok(report)
+    }
+
+    /// Checks the store in the folder `path`, even if it does not open. Writes nothing.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no store; `UnsupportedFormat`; `Io`.
+    pub(crate) fn verify_store(
+        path: impl AsRef<Path>,
+        options: &Options,
+        depth: VerifyDepth,
+    ) -> Result<VerifyReport> {
+        let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
+        examine(&disk, &options.settings, depth, None)
+    }
 }

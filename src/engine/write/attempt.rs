@@ -13,7 +13,8 @@ use crate::error::{Error, ErrorCode, Result};
 
 use super::draft::Draft;
 use super::request::Committed;
-use crate::engine::inner::Inner;
+use super::writer::Writer;
+use crate::engine::memory::Memory;
 
 /// A condition that a change must meet. Its error tells a person or a model what failed and why.
 pub type Check<'a> = dyn Fn(&Draft) -> Result<(), String> + 'a;
@@ -52,7 +53,7 @@ fn said(panic: &(dyn std::any::Any + Send)) -> String {
         .unwrap_or_else(|| "no message".to_owned())
 }
 
-impl Inner {
+impl Memory {
     /// As [`Self::attempt`], on a draft, with a commit of operation `op`; `told` redacts a reason before it is written.
     pub(crate) fn attempt_as<T>(
         &self,
@@ -68,7 +69,9 @@ impl Inner {
         let value = match catch_unwind(AssertUnwindSafe(|| change(&mut draft))) {
             Ok(Ok(value)) => value,
             Ok(Err(error)) => {
-                let kept = self.reject(&draft, &told(&format!("the change failed: {error}")));
+                let kept = self
+                    .inner
+                    .reject(&draft, &told(&format!("the change failed: {error}")));
                 // The caller's own error comes first, even if the draft could not be kept.
                 return Err(match (kept, error.hint()) {
                     (Err(lost), None) => error.with_hint(not_kept(&lost)).into(),
@@ -94,9 +97,63 @@ impl Inner {
         Ok(Attempted { value, committed })
     }
 
+    /// Keeps the staged changes of a draft under `rejected/` with the reason, for a person to review; the state does
+    /// not change. Returns the name for [`Self::open_draft`]; `None` if nothing is staged.
+    ///
+    /// A repeated change of the same actor and session for the same reason is kept once. A store keeps 200 changes; one
+    /// counts once more for each thousand objects. Above that, a new change replaces the oldest of the actor and
+    /// session with the largest share, and its reason names the replaced ones. A change larger than every share
+    /// replaces none and alone may exceed the 200.
+    ///
+    /// # Errors
+    /// As [`Self::save_draft`].
+    ///
+    /// # Durability
+    /// As for a commit.
+    pub fn quarantine(&self, draft: &Draft, reason: &str) -> Result<Option<String>> {
+        self.inner.opened().check_writable()?;
+        draft.writer().check()?;
+        self.inner.reject(draft, reason)
+    }
+
+    /// Runs `change` on a draft, then the checks, then commits it with an automatic snapshot of the state before. If
+    /// the change fails or panics, or a check refuses, nothing is committed. The staged changes are kept under
+    /// `rejected/` with the reason.
+    ///
+    /// # Errors
+    /// The change's own error; `Denied` (code `rejected`) if a check refused or the change panicked; as
+    /// [`Self::commit`].
+    ///
+    /// ```
+    /// use treering::{Draft, Id, Kind, Memory, NewObject, Writer};
+    ///
+    /// let memory = Memory::in_memory()?;
+    /// let no_removals = |draft: &Draft| match draft.counts().removed {
+    ///     0 => Ok(()),
+    ///     count => Err(format!("it removes {count} objects")),
+    /// };
+    /// let id = Id::new("plan")?;
+    /// memory.put(NewObject::new(id.clone(), Kind::new("note")?), &Writer::user())?;
+    /// let refused = memory.attempt(&Writer::user(), |draft| draft.remove(&id), &[&no_removals]);
+    /// assert!(refused.is_err());
+    /// assert!(memory.view().contains(&id)?);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn attempt<T>(
+        &self,
+        writer: &Writer,
+        change: impl FnOnce(&mut Draft) -> Result<T>,
+        checks: &[&Check<'_>],
+    ) -> Result<Attempted<T>> {
+        self.inner.opened().check_writable()?;
+        writer.check()?;
+        let attempted = self.attempt_as("attempt", self.draft(writer), change, checks, &str::to_owned);
+        attempted.map_err(|refusal| refusal.error)
+    }
+
     fn rejected(&self, draft: &Draft, reason: &str) -> Refusal {
         let error = Error::denied(ErrorCode::Rejected, format!("the change was rejected: {reason}"));
-        match self.reject(draft, reason) {
+        match self.inner.reject(draft, reason) {
             Ok(Some(name)) => Refusal {
                 error: error.with_hint(format!(
                     "nothing was changed; the staged change is kept as {name}"
@@ -106,12 +163,5 @@ impl Inner {
             Ok(None) => error.into(),
             Err(lost) => error.with_hint(not_kept(&lost)).into(),
         }
-    }
-
-    /// As [`Memory::quarantine`](crate::Memory::quarantine).
-    pub(crate) fn quarantine(&self, draft: &Draft, reason: &str) -> Result<Option<String>> {
-        self.opened().check_writable()?;
-        draft.writer().check()?;
-        self.reject(draft, reason)
     }
 }

@@ -30,6 +30,7 @@ use super::staging::{Keep, add_changes};
 use super::tree::{Placement, Tree};
 use super::writer::Writer;
 use crate::engine::inner::Inner;
+use crate::engine::memory::Memory;
 use crate::engine::read::state::State;
 use crate::engine::read::view::CommitInfo;
 use crate::engine::upkeep::checkpointing::checkpoint_if_due;
@@ -397,11 +398,22 @@ fn answer_all(requests: &[Request], error: &Error) {
     }
 }
 
-impl Inner {
-    /// As [`Memory::commit`](crate::Memory::commit).
-    pub(crate) fn commit(&self, draft: Draft, op: &str) -> Result<Committed> {
-        self.opened().check_writable()?;
-        self.check_own(&draft)?;
+impl Memory {
+    /// Commits a draft, unless it changes nothing.
+    ///
+    /// `op` is the verb in the audit log: 1 to 32 of `a-z` and `_`.
+    ///
+    /// # Errors
+    /// `Conflict`, naming the ids, if another writer changed an object that the draft changes or expects.
+    /// `InvalidInput` if the tree of parents would break. `Denied` by the policy, or (code `less_trusted`) by the
+    /// draft's [`Authorisation`](crate::Authorisation). `Busy` if another process holds the lock. `Io` and `Poisoned`
+    /// if the commit could not be made durable.
+    ///
+    /// # Durability
+    /// When it returns, the commit survives a power loss (see [`Durability`](crate::engine::Durability)).
+    pub fn commit(&self, draft: Draft, op: &str) -> Result<Committed> {
+        self.inner.opened().check_writable()?;
+        self.inner.check_own(&draft)?;
         draft.writer.check()?;
         if [Op::INIT, Op::ROLLBACK, Op::UNDO, Op::REDO, Op::ERASE].contains(&op) {
             return Err(Error::invalid(format!("`{op}` is the name of another operation"))
@@ -410,15 +422,15 @@ impl Inner {
         let draft = self.review(draft, op)?;
         draft.check_authorisation()?;
         let answer = Arc::new(Answer::default());
-        self.queue.lock().push(Request {
+        self.inner.queue.lock().push(Request {
             draft,
             op: op.to_owned(),
             answer: Arc::clone(&answer),
         });
-        let mut writing = self.log.lock();
+        let mut writing = self.inner.log.lock();
         if answer.lock().is_none() {
-            let group = std::mem::take(&mut *self.queue.lock());
-            self.commit_group(&mut writing, &group);
+            let group = std::mem::take(&mut *self.inner.queue.lock());
+            self.inner.commit_group(&mut writing, &group);
         }
         drop(writing);
         let answer = answer.lock().take();
@@ -427,7 +439,7 @@ impl Inner {
 
     /// Returns the draft after the policy's review.
     fn review(&self, mut draft: Draft, op: &str) -> Result<Draft> {
-        let Some(policy) = &self.policy else {
+        let Some(policy) = &self.inner.policy else {
             return Ok(draft);
         };
         if draft.is_empty() {
@@ -445,7 +457,7 @@ impl Inner {
             }
             Verdict::Refuse(reason) => Err(denied(&reason)),
             Verdict::Quarantine(reason) => {
-                let name = self.reject(&draft, &reason)?.unwrap_or_default();
+                let name = self.inner.reject(&draft, &reason)?.unwrap_or_default();
                 Err(denied(&reason)
                     .with_code(ErrorCode::Quarantined)
                     .with_hint(format!("the change is kept as {name}")))

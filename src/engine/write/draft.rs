@@ -17,12 +17,13 @@
 //! - ORI-4: a version that differs only by the notes of a verb keeps its origin, `put_noted`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 use crate::bytes::Bytes;
 use crate::digest::{ContentDigest, KeyPath, ObjectDigest};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Encoded, Id, NewObject, Object, Origin};
-use crate::store::ChangeCounts;
+use crate::store::{ChangeCounts, Store};
 
 use super::authorisation::Authorisation;
 use super::writer::Writer;
@@ -132,6 +133,11 @@ impl Draft {
             authorisation: Authorisation::default(),
             only_on_base: false,
         }
+    }
+
+    /// The newest store, which has the versions that were written since the base state.
+    fn store(&self) -> Arc<Store> {
+        self.base.opened().store()
     }
 
     /// The writer.
@@ -368,7 +374,7 @@ impl Draft {
         self.base.settings().limits.check(&object)?;
         let key = self.base.key(&object.id);
         let old = self.base_version(&object.id, &key)?;
-        let suite = self.base.source.opened.store().suite;
+        let suite = self.store().suite;
         let staged = self.staged.get(&key);
         let current = match staged {
             Some(change) => change.new.as_ref().map(|staged| staged.object.clone()),
@@ -411,20 +417,12 @@ impl Draft {
     pub(crate) fn put_past(&mut self, object: &NewObject, origin: Origin) -> Result<ObjectDigest> {
         self.base.settings().limits.check(object)?;
         let origin = self.origin(object, Origin::least(self.writer.trust, origin))?;
-        let encoded = object.encode(origin, self.base.source.opened.store().suite)?;
+        let encoded = object.encode(origin, self.store().suite)?;
         let digest = encoded.digest;
         if self.origins.contains_key(&digest) {
             // The version is staged for the state as well: it stays in history if the id is staged again.
             self.sources.insert(digest);
-        } else if self
-            .base
-            .source
-            .opened
-            .store()
-            .records
-            .find_place(digest)?
-            .is_none()
-        {
+        } else if self.store().records.find_place(digest)?.is_none() {
             let past = StagedObject::new(encoded);
             self.note_sources(&past.object);
             self.origins.insert(digest, origin);
@@ -467,7 +465,7 @@ impl Draft {
         self.note_sources(&new.object);
         self.unstage(&key);
         if let Some(parent) = new.object.parent() {
-            let parent = self.base.source.opened.store().suite.key_path(parent);
+            let parent = self.store().suite.key_path(parent);
             self.children.entry(parent).or_default().insert(key);
         }
         let digest = new.object.digest();
@@ -530,14 +528,10 @@ impl Draft {
         for digest in &object.derived_from {
             let source = match self.origins.get(digest) {
                 Some(staged) => Some(*staged),
-                None => self
-                    .base
-                    .source
-                    .opened
-                    .store()
-                    .records
-                    .find_object(*digest)?
-                    .map(|(_, object)| object.origin()),
+                None => {
+                    let found = self.store().records.find_object(*digest)?;
+                    found.map(|(_, object)| object.origin())
+                }
             };
             // A version that this store does not keep counts as imported.
             let source = source.unwrap_or(Origin::Import);
@@ -553,7 +547,7 @@ impl Draft {
         let Some(staged) = change.new else { return };
         let digest = staged.object.digest();
         let parent = staged.object.parent();
-        let parent = parent.map(|parent| self.base.source.opened.store().suite.key_path(parent));
+        let parent = parent.map(|parent| self.store().suite.key_path(parent));
         if let Some(siblings) = parent.and_then(|parent| self.children.get_mut(&parent)) {
             siblings.remove(key);
         }
@@ -629,19 +623,21 @@ fn parent_of(object: Option<&Object>) -> Option<Id> {
     object.and_then(|object| Id::new(object.parent()?).ok())
 }
 
+/// Returns the first ten ids, quoted, and the number of the others.
+pub(crate) fn named<'a>(ids: impl IntoIterator<Item = &'a String, IntoIter: ExactSizeIterator>) -> String {
+    const NAMED: usize = 10;
+    let ids = ids.into_iter();
+    let more = ids.len().saturating_sub(NAMED);
+    let shown: Vec<_> = ids.take(NAMED).map(|id| format!("'{id}'")).collect();
+    match more {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
 /// Returns the conflict of a change whose objects another writer changed.
 pub(crate) fn changed_meanwhile(ids: Vec<String>) -> Error {
-    let shown: Vec<_> = ids.iter().take(10).map(|id| format!("'{id}'")).collect();
-    let more = ids.len().saturating_sub(shown.len());
-    let tail = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
-    Error::conflict(format!(
-        "another writer changed {}{tail} meanwhile",
-        shown.join(", ")
-    ))
-    .with_ids(ids)
-    .with_hint("read them again and repeat the change")
+    Error::conflict(format!("another writer changed {} meanwhile", named(&ids)))
+        .with_ids(ids)
+        .with_hint("read them again and repeat the change")
 }

@@ -29,6 +29,7 @@ use super::draft::Draft;
 use super::staging::{Keep, add_changes};
 use super::writer::Writer;
 use crate::engine::inner::Inner;
+use crate::engine::memory::Memory;
 use crate::engine::opened::Opened;
 use crate::engine::read::view::View;
 
@@ -128,29 +129,6 @@ fn no_draft(name: &str) -> Error {
 }
 
 impl Inner {
-    /// As [`Memory::save_draft`](crate::Memory::save_draft).
-    pub(crate) fn save_draft(&self, draft: &Draft, name: &str) -> Result<()> {
-        if draft.is_empty() {
-            return Err(Error::invalid("an empty draft cannot be saved"));
-        }
-        let name = ReferenceName::of(ReferenceClass::Drafts, name)?;
-        let place = |store: &Store, _: &[StagedChange], _| {
-            if store.references().get(&name).is_some() {
-                return Err(
-                    Error::invalid(format!("a draft named {} already exists", name.rest()))
-                        .with_code(ErrorCode::NameTaken)
-                        .with_hint("choose another name"),
-                );
-            }
-            Ok(Place {
-                name,
-                writer: draft.writer().clone(),
-                gone: Vec::new(),
-            })
-        };
-        self.keep_draft(draft, place).map(drop)
-    }
-
     /// Keeps the staged changes of a draft under `rejected/`, with the reason; the state does not change. Returns the
     /// name, or `None` if nothing is staged.
     pub(crate) fn reject(&self, draft: &Draft, reason: &str) -> Result<Option<String>> {
@@ -161,48 +139,6 @@ impl Inner {
             rejected(self.opened(), store, changes, number, reason, draft.writer())
         })?;
         Ok(Some(kept.as_str().to_owned()))
-    }
-
-    /// As [`Memory::open_draft`](crate::Memory::open_draft).
-    pub(crate) fn open_draft(&self, name: &str, writer: &Writer) -> Result<Draft> {
-        let full = ReferenceName::new(name)?;
-        let store = self.store();
-        let reference = store.references().get(&full).map(|entry| entry.reference.clone());
-        let reference = reference.filter(|reference| reference.root.is_some());
-        let reference = reference.ok_or_else(|| no_draft(name))?;
-        let base = match reference.commit {
-            Some(commit) => store.by_digest(commit)?,
-            None => None,
-        };
-        let base =
-            base.ok_or_else(|| Error::not_found(format!("the state that {name} is based on is not kept")))?;
-        let mut draft = Draft::new(View::new(Arc::clone(&self.source), store, base)?, writer.clone());
-        for change in reference.changes {
-            self.stage_kept(&mut draft, &change)?;
-        }
-        Ok(draft)
-    }
-
-    /// As [`Memory::delete_draft`](crate::Memory::delete_draft).
-    pub(crate) fn delete_draft(&self, name: &str, writer: &Writer) -> Result<()> {
-        self.opened().check_writable()?;
-        writer.check()?;
-        let full = ReferenceName::new(name)?;
-        if full.class() == ReferenceClass::Rejected {
-            // INVARIANT STN-2.
-            check_trusted(writer.trust, "drop quarantined content")?;
-        }
-        self.write(|writing| {
-            let store = self.store();
-            let is_draft = store
-                .references()
-                .get(&full)
-                .is_some_and(|entry| entry.reference.root.is_some());
-            if !is_draft {
-                return Err(no_draft(name));
-            }
-            self.drop_reference(writing, full, writer)
-        })
     }
 
     /// Deletes changes that were refused longer than [`REJECTED_MICROS`] before `now`. History keeps their versions
@@ -318,5 +254,92 @@ impl Inner {
             trie.root(base.store.suite, Shape::State, &*base.store)?,
             changes.collect(),
         ))
+    }
+}
+
+impl Memory {
+    /// Saves a draft as `drafts/NAME`, for a later process to continue. The state does not change.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the draft is empty or the name invalid; as [`Self::commit`].
+    ///
+    /// # Durability
+    /// As for a commit.
+    pub fn save_draft(&self, draft: &Draft, name: &str) -> Result<()> {
+        if draft.is_empty() {
+            return Err(Error::invalid("an empty draft cannot be saved"));
+        }
+        let name = ReferenceName::of(ReferenceClass::Drafts, name)?;
+        let place = |store: &Store, _: &[StagedChange], _| {
+            if store.references().get(&name).is_some() {
+                return Err(
+                    Error::invalid(format!("a draft named {} already exists", name.rest()))
+                        .with_code(ErrorCode::NameTaken)
+                        .with_hint("choose another name"),
+                );
+            }
+            Ok(Place {
+                name,
+                writer: draft.writer().clone(),
+                gone: Vec::new(),
+            })
+        };
+        self.inner.keep_draft(draft, place).map(drop)
+    }
+
+    /// Opens a saved draft (`drafts/NAME`) or a refused one (`rejected/N`) on its original base state. It lacks
+    /// versions that were erased since; `Draft::left_out` returns them.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such draft, or its base is no longer kept.
+    pub fn open_draft(&self, name: &str, writer: &Writer) -> Result<Draft> {
+        let full = ReferenceName::new(name)?;
+        let store = self.inner.store();
+        let reference = store.references().get(&full).map(|entry| entry.reference.clone());
+        let reference = reference.filter(|reference| reference.root.is_some());
+        let reference = reference.ok_or_else(|| no_draft(name))?;
+        let base = match reference.commit {
+            Some(commit) => store.by_digest(commit)?,
+            None => None,
+        };
+        let base =
+            base.ok_or_else(|| Error::not_found(format!("the state that {name} is based on is not kept")))?;
+        let mut draft = Draft::new(
+            View::new(Arc::clone(&self.inner.source), store, base)?,
+            writer.clone(),
+        );
+        for change in reference.changes {
+            self.inner.stage_kept(&mut draft, &change)?;
+        }
+        Ok(draft)
+    }
+
+    /// Deletes a saved draft (`drafts/NAME`) or a refused one (`rejected/N`). History keeps its versions.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such draft; `Denied` (code `less_trusted`) if an untrusted writer deletes a refused one; as
+    /// [`Self::commit`].
+    ///
+    /// # Durability
+    /// As for a commit.
+    pub fn delete_draft(&self, name: &str, writer: &Writer) -> Result<()> {
+        self.inner.opened().check_writable()?;
+        writer.check()?;
+        let full = ReferenceName::new(name)?;
+        if full.class() == ReferenceClass::Rejected {
+            // INVARIANT STN-2.
+            check_trusted(writer.trust, "drop quarantined content")?;
+        }
+        self.inner.write(|writing| {
+            let store = self.inner.store();
+            let is_draft = store
+                .references()
+                .get(&full)
+                .is_some_and(|entry| entry.reference.root.is_some());
+            if !is_draft {
+                return Err(no_draft(name));
+            }
+            self.inner.drop_reference(writing, full, writer)
+        })
     }
 }

@@ -32,6 +32,7 @@ use super::staging::add_links;
 use super::tree::{Placement, Tree};
 use super::writer::Writer;
 use crate::engine::inner::Inner;
+use crate::engine::memory::Memory;
 use crate::engine::read::change::Change;
 use crate::engine::read::erased::erased_by;
 use crate::engine::read::revision::{self, Revision};
@@ -467,11 +468,59 @@ fn reversed(head: &State, reversals: &BTreeMap<KeyPath, Reversal>) -> Result<(Tr
     Ok((trie, batch))
 }
 
-impl Inner {
+impl Memory {
+    /// Reverses the newest commit of the writer's lane that is not undone. An id that already has its earlier version
+    /// stays unchanged.
+    ///
+    /// # Errors
+    /// `NotFound` if there is none, or (code `erased`) if only an erased version prevents it. `Conflict`, listing the
+    /// ids, if another commit changed one of them since. `Denied` (code `less_trusted`) as [`Rollback::by`]. Else as
+    /// [`Self::commit`].
+    ///
+    /// # Durability
+    /// As for a commit.
+    pub fn undo(&self, writer: &Writer) -> Result<Committed> {
+        self.undo_or_redo(Op::UNDO, writer)
+    }
+
+    /// Redoes the lane's newest undo, if the lane has not committed since.
+    ///
+    /// # Errors
+    /// As [`Self::undo`].
+    ///
+    /// # Durability
+    /// As for a commit.
+    pub fn redo(&self, writer: &Writer) -> Result<Committed> {
+        self.undo_or_redo(Op::REDO, writer)
+    }
+
+    /// Returns the preview of [`Self::undo`].
+    ///
+    /// # Errors
+    /// As [`Self::undo`].
+    pub(crate) fn undo_preview(&self, writer: &Writer) -> Result<Reversing> {
+        self.reverse_preview(Op::UNDO, writer)
+    }
+
+    /// Returns the preview of [`Self::redo`].
+    ///
+    /// # Errors
+    /// As [`Self::redo`].
+    pub(crate) fn redo_preview(&self, writer: &Writer) -> Result<Reversing> {
+        self.reverse_preview(Op::REDO, writer)
+    }
+
+    /// Plans a rollback to the whole state of the commit that `revision` names; [`Rollback::by`] commits it.
+    pub fn rollback<'a>(&'a self, revision: &'a Revision) -> Rollback<'a> {
+        Rollback::new(&self.inner, revision)
+    }
+
     /// The preview of an undo or redo.
     pub(crate) fn reverse_preview(&self, op: &'static str, writer: &Writer) -> Result<Reversing> {
-        let store = self.store();
-        let plan = self.plan_reversal(&store, &State::of(&store, &*store.head()?)?, op, writer)?;
+        let store = self.inner.store();
+        let plan = self
+            .inner
+            .plan_reversal(&store, &State::of(&store, &*store.head()?)?, op, writer)?;
         let mut changes = Vec::new();
         for reversal in plan.reversals.values() {
             let digest = |entry: &Entry| ObjectDigest::from_bytes(entry.digest);
@@ -488,15 +537,16 @@ impl Inner {
         changes.sort_unstable_by(|one, other| one.id.cmp(&other.id));
         Ok(Reversing {
             target: CommitInfo::of(&plan.target),
-            state: View::new(Arc::clone(&self.source), store, plan.to_commit)?,
+            state: View::new(Arc::clone(&self.inner.source), store, plan.to_commit)?,
             changes,
         })
     }
 
     /// Undoes or redoes a commit; `op` selects which.
     pub(crate) fn undo_or_redo(&self, op: &'static str, writer: &Writer) -> Result<Committed> {
-        self.opened().check_writable()?;
+        self.inner.opened().check_writable()?;
         writer.check()?;
-        self.write(|writing| self.reverse(writing, op, writer))
+        self.inner
+            .write(|writing| self.inner.reverse(writing, op, writer))
     }
 }

@@ -7,7 +7,7 @@
 
 use crate::digest::{CommitDigest, Root};
 use crate::error::{Error, ErrorCode, Result};
-use crate::log::{BatchBuilder, HeadMark, RecordKind};
+use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Reference, ReferenceClass, ReferenceName, Time, check_snapshot_name};
 use crate::store::{ChangeCounts, CommitEntry, Store};
 
@@ -16,6 +16,7 @@ use super::commit::{Ready, Tip};
 use super::log_handle::LogHandle;
 use super::writer::Writer;
 use crate::engine::inner::Inner;
+use crate::engine::memory::Memory;
 use crate::engine::opened::done_anyway;
 
 /// A snapshot.
@@ -111,14 +112,9 @@ impl Inner {
         batch: BatchBuilder,
         head: &CommitEntry,
     ) -> Result<()> {
-        let mark = HeadMark {
-            commit: head.digest,
-            root: head.commit.root,
-            seq: head.seq(),
-        };
         let ready = Ready {
             batch,
-            mark,
+            mark: head.mark(),
             state: None,
             counts: ChangeCounts::default(),
         };
@@ -197,38 +193,54 @@ fn newest_references(store: &Store) -> Vec<Reference> {
     entries.into_iter().map(|entry| entry.reference.clone()).collect()
 }
 
-impl Inner {
-    /// As [`Memory::snapshot`](crate::Memory::snapshot).
-    pub(crate) fn snapshot(&self, name: Option<&str>, writer: &Writer) -> Result<SnapshotInfo> {
-        self.opened().check_writable()?;
+impl Memory {
+    /// Makes a snapshot of the head: named, or in the writer's ring. Costs the same for any size of state.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the name is invalid or taken; as [`Self::commit`].
+    ///
+    /// # Durability
+    /// As for a commit.
+    pub fn snapshot(&self, name: Option<&str>, writer: &Writer) -> Result<SnapshotInfo> {
+        self.inner.opened().check_writable()?;
         writer.check()?;
         name.map_or(Ok(()), check_snapshot_name)?;
-        self.write(|writing| self.take_snapshot(writing, name, writer))
+        self.inner
+            .write(|writing| self.inner.take_snapshot(writing, name, writer))
     }
 
-    /// As [`Memory::delete_snapshot`](crate::Memory::delete_snapshot).
-    pub(crate) fn delete_snapshot(&self, name: &str, writer: &Writer) -> Result<SnapshotInfo> {
-        self.opened().check_writable()?;
+    /// Deletes the name of a snapshot; commits and states stay.
+    ///
+    /// # Errors
+    /// `NotFound` if there is none; `Denied` (code `less_trusted`) if the writer's class is untrusted; as
+    /// [`Self::commit`].
+    pub fn delete_snapshot(&self, name: &str, writer: &Writer) -> Result<SnapshotInfo> {
+        self.inner.opened().check_writable()?;
         writer.check()?;
         // INVARIANT STN-2.
         check_trusted(writer.trust, "delete the name of a snapshot")?;
-        self.write(|writing| self.drop_snapshot(writing, name, writer))
+        self.inner
+            .write(|writing| self.inner.drop_snapshot(writing, name, writer))
     }
 
-    /// As [`Memory::snapshots`](crate::Memory::snapshots).
-    pub(crate) fn snapshots(&self) -> Result<Vec<SnapshotInfo>> {
-        let store = self.store();
+    /// Returns all snapshots, newest first: named ones and those of every lane's ring. A degraded memory leaves out
+    /// snapshots of damaged commits.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the commit or text of a snapshot cannot be read.
+    pub fn snapshots(&self) -> Result<Vec<SnapshotInfo>> {
+        let store = self.inner.store();
         let references = newest_references(&store).into_iter();
         let snapshots = references.filter(|reference| reference.name.class() == ReferenceClass::Snapshots);
-        let infos = snapshots.map(|reference| self.snapshot_info(&store, &reference));
+        let infos = snapshots.map(|reference| self.inner.snapshot_info(&store, &reference));
         let passes = |info: &Result<_>| {
             let error = info.as_ref().err();
-            !(self.settings().degraded && error.is_some_and(Error::is_corruption))
+            !(self.inner.settings().degraded && error.is_some_and(Error::is_corruption))
         };
         infos.filter(passes).filter_map(Result::transpose).collect()
     }
 
-    /// As [`Memory::references`](crate::Memory::references).
+    /// Returns all references of every class, newest first.
     pub(crate) fn references(&self) -> Vec<ReferenceInfo> {
         let info = |reference: Reference| ReferenceInfo {
             name: reference.name.as_str().to_owned(),
@@ -236,9 +248,9 @@ impl Inner {
             time: reference.time,
             actor: reference.actor,
             session: reference.session,
-            reason: self.opened().reason(reference.reason),
+            reason: self.inner.opened().reason(reference.reason),
         };
-        let store = self.store();
+        let store = self.inner.store();
         newest_references(&store).into_iter().map(info).collect()
     }
 }

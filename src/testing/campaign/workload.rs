@@ -16,6 +16,7 @@ use crate::disk::Disk;
 use crate::engine::{Clock, Erasing, Memory, Options, Retention, Revision, VerifyDepth, Writer};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Id, Kind, NewObject, Object, Time};
+use crate::store::Store;
 use crate::testing::model::{Model, ModelObject, Outcome};
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, SimDisk};
@@ -409,14 +410,17 @@ impl Run {
         let other = other?;
         let known = self.beside.take().filter(|(known, _)| *known == step);
         let done = RefCell::new(known);
-        let collected = memory.gc_beside(&retention(newest), &|| {
+        let (inner, retention) = (&memory.inner, retention(newest));
+        let choose = |store: &Store, count: usize| {
+            let kept = retention.choose(store, count, inner.retention_time(store, None)?)?;
             if done.borrow().is_none() {
                 other.refresh()?;
                 let outcome = settle(change(&other, step, beside))?;
                 *done.borrow_mut() = Some((step, outcome));
             }
-            Ok(())
-        });
+            Ok(kept)
+        };
+        let collected = inner.rewrite(&choose, false, inner.settings().wait);
         self.beside = done.into_inner();
         collected?;
         expect_sources(memory)?;

@@ -21,6 +21,7 @@ use crate::store::{self, Erasure, Live, Plan};
 use crate::trie::{Shape, Trie};
 
 use crate::engine::inner::Inner;
+use crate::engine::memory::Memory;
 use crate::engine::opened::done_anyway;
 use crate::engine::read::view::CommitInfo;
 use crate::engine::upkeep::gc::Cut;
@@ -213,27 +214,54 @@ impl From<RecordKind> for ErasedKind {
     }
 }
 
-impl Inner {
-    /// As [`Memory::erase`](crate::Memory::erase).
-    pub(crate) fn erase_all(&self, erasing: &Erasing, writer: &Writer) -> Result<ErasedReport> {
-        self.opened().check_writable()?;
+impl Memory {
+    /// Erases the records that `erasing` names from every file of the store before it returns; past states get
+    /// placeholders. An id in the state is removed from it. The commit names the author, time and reason; its digest is
+    /// in each placeholder.
+    ///
+    /// Views of this process and other processes that have the old files open can still read them until they close.
+    ///
+    /// # Errors
+    /// `NotFound` if nothing has that name, or it was erased before. `InvalidInput`, naming the affected ids: an id has
+    /// children; a version is current and its id was not given; without `everywhere`, other objects share a content, or
+    /// earlier versions name the id as their parent; a prefix matches several digests. `Denied` (code `less_trusted`):
+    /// the writer's class is untrusted. Else as [`Self::commit`].
+    ///
+    /// # Durability
+    /// After a crash, the erasure is done completely or not at all.
+    pub fn erase(&self, erasing: &Erasing, writer: &Writer) -> Result<ErasedReport> {
+        self.inner.opened().check_writable()?;
         writer.check()?;
         // INVARIANT STN-2.
         check_trusted(writer.trust, "erase")?;
-        let alone = CompactionLock::take(self.disk(), self.settings().wait)?;
-        let mut writing = self.log.lock();
-        writing.begin(&self.source)?;
+        let alone = CompactionLock::take(self.inner.disk(), self.inner.settings().wait)?;
+        let mut writing = self.inner.log.lock();
+        writing.begin(&self.inner.source)?;
         let outcome = self
-            .survey(&self.cut(&writing), erasing)
-            .and_then(|gone| self.erase(&mut writing, gone, writer, alone));
-        writing.release(self.settings().exclusive);
+            .inner
+            .survey(&self.inner.cut(&writing), erasing)
+            .and_then(|gone| self.inner.erase(&mut writing, gone, writer, alone));
+        writing.release(self.inner.settings().exclusive);
         outcome
     }
 
-    /// As [`Memory::erased_in`](crate::Memory::erased_in).
+    /// Returns the preview of [`Self::erase`]. Changes nothing.
+    ///
+    /// # Errors
+    /// As [`Self::erase`].
+    pub fn erase_preview(&self, erasing: &Erasing) -> Result<ErasedReport> {
+        self.inner.refresh()?;
+        let cut = self.inner.cut(&self.inner.log.lock());
+        Ok(self.inner.survey(&cut, erasing)?.into_report(None))
+    }
+
+    /// Returns the digests of the records that a commit erased. Reads the whole log.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if it cannot be read.
     pub(crate) fn erased_in(&self, commit: CommitDigest) -> Result<Vec<[u8; DIGEST_LEN]>> {
-        self.refresh()?;
-        let cut = self.cut(&self.log.lock());
+        self.inner.refresh()?;
+        let cut = self.inner.cut(&self.inner.log.lock());
         let mut digests = Vec::new();
         cut.store.read_log(cut.position.batch, &mut |batch| {
             let marks = batch
@@ -247,12 +275,5 @@ impl Inner {
         digests.sort_unstable();
         digests.dedup();
         Ok(digests)
-    }
-
-    /// As [`Memory::erase_preview`](crate::Memory::erase_preview).
-    pub(crate) fn erase_preview(&self, erasing: &Erasing) -> Result<ErasedReport> {
-        self.refresh()?;
-        let cut = self.cut(&self.log.lock());
-        Ok(self.survey(&cut, erasing)?.into_report(None))
     }
 }

@@ -17,10 +17,8 @@ use crate::engine::inner::Inner;
 use crate::engine::read::erased::erased_by;
 use crate::engine::read::state::State;
 use crate::engine::upkeep::gc::Cut;
+use crate::engine::write::draft::named;
 use crate::engine::write::tree::{Placement, Tree};
-
-/// Maximal number of ids that a refusal names.
-const NAMED: usize = 10;
 
 type Digest = [u8; DIGEST_LEN];
 
@@ -120,10 +118,8 @@ impl Survey<'_> {
 
     /// Passes every object, content, text and erasure mark of the log to `visit`.
     fn read(&self, visit: &mut dyn FnMut(&Record) -> Result<()>) -> Result<()> {
-        let (mut done, total) = (0, self.cut.bytes);
-        self.store().read_log(self.cut.position.batch, &mut |batch| {
-            done += crate::engine::write::log_handle::body_bytes(batch);
-            self.inner.settings().step("search", done.min(total), total)?;
+        let settings = self.inner.settings();
+        self.cut.read(settings, "search", &mut |batch| {
             batch.records.iter().try_for_each(&mut *visit)
         })
     }
@@ -388,18 +384,10 @@ fn refuse_shared(what: &str, ids: &BTreeSet<String>) -> Result<()> {
     if ids.is_empty() {
         return Ok(());
     }
-    let shown: Vec<_> = ids.iter().take(NAMED).map(|id| format!("'{id}'")).collect();
-    let more = ids.len() - shown.len();
-    let tail = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
-    Err(Error::invalid(format!(
-        "versions that are not erased {what}: {}{tail}",
-        shown.join(", ")
-    ))
-    .with_code(ErrorCode::Shared)
-    .with_ids(ids.iter().cloned().collect())
-    .with_hint("--everywhere erases it there too"))
+    Err(
+        Error::invalid(format!("versions that are not erased {what}: {}", named(ids)))
+            .with_code(ErrorCode::Shared)
+            .with_ids(ids.iter().cloned().collect())
+            .with_hint("--everywhere erases it there too"),
+    )
 }
