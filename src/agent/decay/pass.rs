@@ -144,14 +144,14 @@ fn digests<S: Serializer>(commits: &[CommitInfo], serializer: S) -> Result<S::Ok
 }
 
 impl Decayed {
-    /// Returns the outcome of a pass that did not run, with the reason.
-    pub(super) fn nothing(now: Time, warning: String) -> Self {
+    /// Returns the outcome of a pass that has read nothing.
+    pub(super) fn nothing(now: Time, warning: Option<String>) -> Self {
         Self {
             now,
             items: 0,
             moves: Vec::new(),
             commits: Vec::new(),
-            warning: Some(warning),
+            warning,
         }
     }
 }
@@ -178,13 +178,7 @@ impl Agent {
     pub fn decay(&self, pass: &Pass<'_>, writer: &Writer) -> Result<Decayed> {
         let view = self.memory().refresh()?;
         let now = pass.now.unwrap_or_else(|| view.now());
-        let mut decayed = Decayed {
-            now,
-            items: 0,
-            moves: Vec::new(),
-            commits: Vec::new(),
-            warning: off(view.now(), now),
-        };
+        let mut decayed = Decayed::nothing(now, off(view.now(), now));
         let view = view.with_now(now);
         let run = Run {
             agent: self,

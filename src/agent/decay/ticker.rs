@@ -59,7 +59,7 @@ impl Ticker {
                 };
                 // INVARIANT TIC-2.
                 listener(&match watch.doubt(Instant::now(), now) {
-                    Some(doubt) => Ok(Decayed::nothing(now, doubt)),
+                    doubt @ Some(_) => Ok(Decayed::nothing(now, doubt)),
                     None => agent.decay(&pass, &Writer::user().actor("decay")),
                 });
             }

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::intake::Intake;
-use super::line;
+use super::{OnDuplicate, RememberOptions, Status, line, stage_item};
 use crate::agent::agent::Agent;
 use crate::agent::change::names::refuse_secret;
 use crate::agent::change::review::Reviewed;
@@ -20,7 +20,7 @@ use crate::agent::change::{Change, Rule, change_followed};
 use crate::agent::item::known_kind;
 use crate::agent::scope::Place;
 use crate::agent::vocabulary::kind;
-use crate::engine::{CommitInfo, Committed, Staged, Writer};
+use crate::engine::{CommitInfo, Committed, Writer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Kind, Scope};
 use crate::scan::Verdict;
@@ -65,6 +65,14 @@ impl Default for LinesOptions {
         }
     }
 }
+
+/// A line is not compared with similar items.
+const QUICK: RememberOptions = RememberOptions {
+    on_duplicate: OnDuplicate::Warn,
+    key: None,
+    expected: None,
+    is_quick: true,
+};
 
 /// A line that was not stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -337,14 +345,14 @@ impl<T: FnMut(&LinesBatch<'_>)> Batch<T> {
             }
         };
         let (verdict, reason) = (reviewed.verdict, reviewed.reason());
-        match stage(intake, reviewed) {
-            Ok(Done::Held) => refuse(Verdict::Quarantine.name(), reason),
-            Ok(Done::Staged(Staged::Unchanged)) => answer.unchanged += 1,
-            Ok(Done::Said) => {
+        match stage_item(intake, reviewed, &QUICK).map(|remembered| remembered.status) {
+            Ok(Status::Quarantined) => refuse(Verdict::Quarantine.name(), reason),
+            Ok(Status::Unchanged) => answer.unchanged += 1,
+            Ok(Status::Duplicate) => {
                 answer.unchanged += 1;
                 answer.duplicates += 1;
             }
-            Ok(Done::Staged(_)) => {
+            Ok(_) => {
                 answer.stored += 1;
                 answer.flagged += u64::from(verdict == Verdict::Flag);
             }
@@ -352,43 +360,6 @@ impl<T: FnMut(&LinesBatch<'_>)> Batch<T> {
         }
         Ok(())
     }
-}
-
-/// Stages a line after its review.
-fn stage(intake: &mut Intake<'_, '_>, reviewed: Reviewed) -> Result<Done> {
-    let Reviewed { item, verdict, .. } = &reviewed;
-    let (is_named, is_held) = (item.id.is_some(), *verdict == Verdict::Quarantine);
-    if is_held {
-        let id = intake.held_id(item)?;
-        intake.check_replaced(&id, item)?;
-        let class = intake.change.class();
-        intake.change.put_reviewed(id, reviewed, class, |_| {})?;
-        return Ok(Done::Held);
-    }
-    let id = intake.id_of(item, None)?;
-    let present = if is_named {
-        intake.check_replaced(&id, item)?
-    } else {
-        // A generated id is new.
-        None
-    };
-    intake.check_superseded(&id, item)?;
-    if !is_named && let Some(said) = intake.said_by(item)? {
-        return Ok(match intake.restate(&said, item)? {
-            Staged::Unchanged => Done::Said,
-            restated => Done::Staged(restated),
-        });
-    }
-    Ok(Done::Staged(intake.put(id, reviewed.item, present.as_ref())?))
-}
-
-/// The fate of a line.
-enum Done {
-    Staged(Staged),
-    /// Another item has the same text.
-    Said,
-    /// A person must judge it.
-    Held,
 }
 
 /// Returns the verdict of a refused line. A fault of the store fails the whole call.

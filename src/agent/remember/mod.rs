@@ -203,8 +203,13 @@ impl Agent {
             None => Rule::REMEMBER,
         };
         let done = change(self, writer, &rule, |change| {
-            stage_item(self, &mut Intake::new(change), &reviewed, options)
+            stage_item(&mut Intake::new(change), reviewed.clone(), options)
         })?;
+        // The caller has met the other item, so decay counts it as used.
+        if matches!(done.value.status, Status::Duplicate | Status::Merged) {
+            let now = self.memory().view().now();
+            self.memory().touch([&done.value.id], now);
+        }
         Ok(Remembered {
             commit: done.committed.commit,
             held_as: done.held,
@@ -243,16 +248,23 @@ fn check_given(agent: &Agent, item: &NewItem) -> Result<()> {
     })
 }
 
+/// Stages an item after its review, unless another item stands for it.
 fn stage_item(
-    agent: &Agent,
     intake: &mut Intake<'_, '_>,
-    reviewed: &Reviewed,
+    reviewed: Reviewed,
     options: &RememberOptions,
 ) -> Result<Remembered> {
-    let mut item = reviewed.item.clone();
-    let id = intake.id_of(&item, options.key.as_deref())?;
-    let mut answer = Remembered::of(reviewed, id.clone(), intake.view().commit());
-    if item.id.is_none()
+    let agent = intake.change.agent();
+    let is_held = reviewed.verdict == Verdict::Quarantine;
+    let is_named = reviewed.item.id.is_some();
+    let id = if is_held && options.key.is_none() {
+        intake.held_id(&reviewed.item)?
+    } else {
+        intake.id_of(&reviewed.item, options.key.as_deref())?
+    };
+    let mut answer = Remembered::of(&reviewed, id.clone(), intake.view().commit());
+    let mut item = reviewed.item;
+    if !is_named
         && options.key.is_some()
         && let Some(object) = intake.change.present(&id)?
         && !intake.is_of_outsider(&object)
@@ -262,30 +274,30 @@ fn stage_item(
         }
         return Ok(answer.at_rest(Status::Unchanged, object.digest()));
     }
-    let present = intake.check_replaced(&id, &item)?;
+    let is_generated = !is_named && !is_held && options.key.is_none();
+    let present = if is_generated {
+        None
+    } else {
+        intake.check_replaced(&id, &item)?
+    };
     if options.expected.is_some() {
         intake.change.expect(&id, options.expected);
     }
-    if reviewed.verdict == Verdict::Quarantine {
-        if options.key.is_none() {
-            answer.id = intake.held_id(&item)?;
-            intake.check_replaced(&answer.id, &item)?;
-        }
+    if is_held {
         answer.status = Status::Quarantined;
-        let (id, class) = (answer.id.clone(), intake.change.class());
-        intake.change.put_reviewed(id, reviewed.clone(), class, |_| {})?;
+        let class = intake.change.class();
+        intake
+            .change
+            .put_reviewed(id, Reviewed { item, ..reviewed }, class, |_| {})?;
         return Ok(answer);
     }
-    if item.id.is_none()
-        && let Some(said) = intake.said_by(&item)?
-    {
+    if !is_named && let Some(said) = intake.said_by(&item)? {
         answer.id = Id::new(said.id())?;
         answer.duplicates.push(Alike {
             id: answer.id.clone(),
             similarity: 1.0,
             text: said.content().unwrap_or_default().to_owned(),
         });
-        agent.memory().touch([&answer.id], intake.view().now());
         return match intake.restate(&said, &item)? {
             Staged::Unchanged => Ok(answer.at_rest(Status::Duplicate, said.digest())),
             _ => answer.staged(intake, Status::Merged),
@@ -300,11 +312,9 @@ fn stage_item(
     answer.duplicates = near.duplicates;
     answer.conflicts = near.conflicts;
     if let Some(other) = near.surest {
-        let is_named = item.id.is_some();
         match options.on_duplicate {
             OnDuplicate::Skip if !is_named && intake.is_trusted_enough(&other) => {
                 answer.id = Id::new(other.id())?;
-                agent.memory().touch([&answer.id], intake.view().now());
                 return Ok(answer.at_rest(Status::Duplicate, other.digest()));
             }
             OnDuplicate::Merge if !is_named && intake.is_as_trusted(&other) => {

@@ -15,8 +15,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::lineage::{
-    DEPTH_MAX, Placement, check_reach, may_name_user, parent_session, root_among, session_id, session_of,
-    stage_session,
+    DEPTH_MAX, check_reach, may_name_user, parent_session, root_among, session_id, session_of, stage_session,
 };
 use crate::agent::Agent;
 use crate::agent::change::names::refuse_secret;
@@ -144,16 +143,7 @@ fn stage_append(agent: &Agent, change: &mut Change<'_>, append: &Append) -> Resu
         refuse_secret(agent.scanner(), "the name of the person", user)?;
     }
     let session = session_id(&append.session)?;
-    let scope = stage_session(
-        change,
-        &append.session,
-        &Placement {
-            parent: append.parent.as_deref(),
-            scope: append.scope.as_ref(),
-            usual: &append.usual_scope,
-            reach: &append.reach,
-        },
-    )?;
+    let scope = stage_session(change, append)?;
     if let Some(user) = &append.user {
         note_user(change, &session, user)?;
     }

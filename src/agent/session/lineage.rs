@@ -12,6 +12,7 @@
 //! - SLN-3: a session is in the scope of its parent.
 //! - SLN-4: a session is staged only if its name passes the review (REV-1, REV-2).
 
+use super::entries::Append;
 use crate::agent::change::Change;
 use crate::agent::item::known_kind;
 use crate::agent::scope::Reach;
@@ -101,82 +102,58 @@ fn other_scope(session: &str, scope: &str) -> Error {
         .with_hint(format!("choose another name, or use that scope: --scope {scope}"))
 }
 
-/// The place of a session in a write.
-pub(super) struct Placement<'a> {
-    /// Its parent session.
-    pub(super) parent: Option<&'a str>,
-    /// Its scope, if the caller names one.
-    pub(super) scope: Option<&'a Scope>,
-    /// Its default scope.
-    pub(super) usual: &'a Scope,
-    /// The other scopes that it may belong to.
-    pub(super) reach: &'a Reach,
-}
-
-/// Stages the object of a session, below that of its parent if one is given. An unknown parent gets an object too. A session
+/// Stages the object of the session that `append` names, below that of its parent if one is given. An unknown parent gets an object too. A session
 /// keeps its parent. Returns the scope of the session.
 ///
 /// # Errors
 /// `InvalidInput`: the session or its parent is in another scope (`other_scope`), has another parent (`other_parent`),
 /// is its own ancestor (`cycle`), or is too deep (`over_limit`). `Denied`: a name fails the review (`refused`), or
 /// another writer gives a parent to a session that the person or the host created (`less_trusted`).
-pub(super) fn stage_session(
-    change: &mut Change<'_>,
-    session: &str,
-    placement: &Placement<'_>,
-) -> Result<Scope> {
-    let named = [placement.scope, Some(placement.usual)];
-    let reach = placement.reach.with(named.into_iter().flatten());
-    for name in placement.parent.into_iter().chain([session]) {
+pub(super) fn stage_session(change: &mut Change<'_>, append: &Append) -> Result<Scope> {
+    let session = append.session.as_str();
+    let (scope, parent) = (append.scope.as_ref(), append.parent.as_deref());
+    let reach = append.reach.with(scope.into_iter().chain([&append.usual_scope]));
+    for name in parent.into_iter().chain([session]) {
         check_reach(change.base(), &reach, name)?;
     }
     let id = session_id(session)?;
     let Some(known) = change.get(&id)? else {
-        return stage_new(change, session, placement);
+        return stage_new(change, append, scope);
     };
     if session_of(&known).is_none() {
         return Err(taken(&id));
     }
     let own = Scope::new(known.scope())?;
-    if placement.scope.is_some_and(|scope| *scope != own) {
+    if scope.is_some_and(|scope| *scope != own) {
         return Err(other_scope(session, own.as_str()));
     }
     // An untrusted writer must not choose the scope for the later entries of a trusted writer.
     let is_foreign = !known.origin().is_trusted() && change.class().is_trusted();
-    if placement.scope.is_none() && own != *placement.usual && is_foreign {
+    if scope.is_none() && own != append.usual_scope && is_foreign {
         return Err(other_scope(session, own.as_str()));
     }
-    match (placement.parent, parent_session(Some(&known))) {
+    match (parent, parent_session(Some(&known))) {
         (Some(wanted), Some(had)) if wanted != had => Err(Error::invalid(format!(
             "the parent of the session '{session}' is '{had}', not '{wanted}'"
         ))
         .with_code(ErrorCode::OtherParent)),
-        (Some(_), None) => stage_new(
-            change,
-            session,
-            &Placement {
-                scope: Some(&own),
-                ..*placement
-            },
-        ),
+        (Some(_), None) => stage_new(change, append, Some(&own)),
         _ => Ok(own),
     }
 }
 
-fn stage_new(change: &mut Change<'_>, session: &str, placement: &Placement<'_>) -> Result<Scope> {
-    let mut scope = placement.scope.unwrap_or(placement.usual).clone();
+/// Stages a new session, or a new parent of a known one; `named` is its scope, if it has one already.
+fn stage_new(change: &mut Change<'_>, append: &Append, named: Option<&Scope>) -> Result<Scope> {
+    let session = append.session.as_str();
+    let mut scope = named.unwrap_or(&append.usual_scope).clone();
     let mut parent = None;
-    if let Some(name) = placement.parent {
+    if let Some(name) = &append.parent {
         check_ancestors(change, session, name)?;
         let above = session_id(name)?;
         match change.get(&above)? {
             Some(object) if session_of(&object).is_none() => return Err(taken(&above)),
             // SLN-3.
-            Some(object)
-                if placement
-                    .scope
-                    .is_some_and(|scope| scope.as_str() != object.scope()) =>
-            {
+            Some(object) if named.is_some_and(|scope| scope.as_str() != object.scope()) => {
                 return Err(other_scope(name, object.scope()));
             }
             Some(object) => scope = Scope::new(object.scope())?,

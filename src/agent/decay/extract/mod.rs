@@ -16,11 +16,12 @@ mod sentences;
 mod stop_words;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 pub(crate) use self::keywords::keyword_text;
 #[cfg(test)]
 use self::keywords::{KEYWORDS_MAX, keywords};
-use self::pieces::{Piece, pieces};
+use self::pieces::pieces;
 use crate::agent::words;
 
 /// The share of a text that its summary may have, in per cent of its characters.
@@ -64,13 +65,13 @@ pub(crate) fn summary(text: &str) -> Cow<'_, str> {
     if pieces.len() < 2 {
         return Cow::Borrowed(text);
     }
-    let lengths: Vec<usize> = pieces
-        .iter()
-        .map(|piece| text[piece.range.clone()].chars().count())
-        .collect();
+    let texts: Vec<&str> = pieces.iter().map(|piece| &text[piece.clone()]).collect();
+    let lengths: Vec<usize> = texts.iter().map(|piece| piece.chars().count()).collect();
     let mut left = lengths.iter().sum::<usize>() * SUMMARY_SHARE_PERCENT / 100;
-    let mut order: Vec<(usize, u32)> = (0..pieces.len())
-        .map(|at| (at, score(&text[pieces[at].range.clone()], at, pieces.len())))
+    let mut order: Vec<(usize, u32)> = texts
+        .iter()
+        .enumerate()
+        .map(|(at, piece)| (at, score(piece, at, texts.len())))
         .collect();
     // Best first. The sort is stable, so the earlier of two equal pieces comes first.
     order.sort_by_key(|&(_, score)| std::cmp::Reverse(score));
@@ -116,12 +117,12 @@ fn is_weighty(piece: &str) -> bool {
 
 /// Joins the kept pieces into one text. Neighbours keep the text between them. Elsewhere one character replaces the
 /// omitted text, so the result is never longer (EXT-1).
-fn joined(text: &str, pieces: &[Piece], kept: &[usize]) -> String {
+fn joined(text: &str, pieces: &[Range<usize>], kept: &[usize]) -> String {
     let mut out = String::new();
     for (place, &at) in kept.iter().enumerate() {
-        let range = &pieces[at].range;
+        let range = &pieces[at];
         if let Some(&before) = place.checked_sub(1).and_then(|before| kept.get(before)) {
-            let gap = &text[pieces[before].range.end..range.start];
+            let gap = &text[pieces[before].end..range.start];
             if before + 1 == at {
                 out.push_str(gap);
             } else if gap.contains('\n') {

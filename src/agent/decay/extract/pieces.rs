@@ -14,13 +14,6 @@ use std::ops::Range;
 use super::sentences::sentences;
 use crate::agent::markdown::{Fence, INDENT, columns, is_item};
 
-/// A piece of a text.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Piece {
-    /// Its range, in bytes.
-    pub(super) range: Range<usize>,
-}
-
 /// The block to which the last lines belong.
 enum Open {
     Nothing,
@@ -46,8 +39,8 @@ enum LineKind {
     Text,
 }
 
-/// Returns the pieces of `text`.
-pub(super) fn pieces(text: &str) -> Vec<Piece> {
+/// Returns the ranges of the pieces of `text`, in bytes.
+pub(super) fn pieces(text: &str) -> Vec<Range<usize>> {
     let mut cutter = Cutter {
         text,
         open: Open::Nothing,
@@ -68,7 +61,7 @@ struct Cutter<'a> {
     open: Open,
     /// The range of the open block.
     range: Range<usize>,
-    found: Vec<Piece>,
+    found: Vec<Range<usize>>,
 }
 
 impl Cutter<'_> {
@@ -116,13 +109,8 @@ impl Cutter<'_> {
     fn close(&mut self) {
         match std::mem::replace(&mut self.open, Open::Nothing) {
             Open::Nothing => {}
-            Open::Paragraph => {
-                let ranges = sentences(self.text, self.range.clone());
-                self.found.extend(ranges.into_iter().map(|range| Piece { range }));
-            }
-            _ => self.found.push(Piece {
-                range: self.range.clone(),
-            }),
+            Open::Paragraph => self.found.extend(sentences(self.text, self.range.clone())),
+            _ => self.found.push(self.range.clone()),
         }
     }
 }
@@ -160,7 +148,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn all(text: &str) -> Vec<&str> {
-        pieces(text).into_iter().map(|piece| &text[piece.range]).collect()
+        pieces(text).into_iter().map(|piece| &text[piece]).collect()
     }
 
     #[test]
@@ -208,9 +196,9 @@ mod tests {
         fn pce_1_only_white_space_is_between_pieces(text in "([a-c.] ?|\n|- |1\\. |    |```|~~~~|> |\\||# |\t|\r\n|\u{3002}){0,40}") {
             let mut last = 0;
             for piece in pieces(&text) {
-                prop_assert!(last <= piece.range.start && piece.range.start < piece.range.end);
-                prop_assert!(text[last..piece.range.start].trim().is_empty());
-                last = piece.range.end;
+                prop_assert!(last <= piece.start && piece.start < piece.end);
+                prop_assert!(text[last..piece.start].trim().is_empty());
+                last = piece.end;
             }
             prop_assert!(text[last..].trim().is_empty());
         }

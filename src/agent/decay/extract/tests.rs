@@ -178,7 +178,7 @@ proptest! {
         // All offsets in the summary that can be reached by some of the pieces so far.
         let mut reached = vec![0];
         for piece in pieces(&text) {
-            let piece = text[piece.range].trim_start();
+            let piece = text[piece].trim_start();
             for at in reached.clone() {
                 let rest = short[at..].trim_start();
                 if rest.starts_with(piece) {
