@@ -10,12 +10,15 @@
 
 use std::ops::ControlFlow;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::Agent;
 use super::remember::unless_erased;
-use crate::digest::TextDigest;
+use crate::digest::{CommitDigest, TextDigest};
 use crate::engine::{Change, CommitInfo, Commits, Memory, Revision, View};
 use crate::error::{ErrorKind, Result};
-use crate::object::{Id, Time};
+use crate::object::{Id, Origin, Time};
 use crate::store::ChangeCounts;
 
 /// The most ids of a line.
@@ -43,18 +46,38 @@ pub(crate) struct AuditRequest {
 }
 
 /// One line of the audit log: a commit.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct AuditLine {
     /// The commit.
-    pub info: CommitInfo,
+    pub commit: CommitDigest,
+    /// Its number.
+    pub seq: u64,
+    /// Its time.
+    pub time: Time,
+    /// Its operation.
+    pub op: String,
+    /// The commit that a rollback, undo or redo refers to.
+    pub target: Option<CommitDigest>,
+    /// The actor.
+    pub actor: Option<String>,
+    /// The session.
+    pub session: Option<String>,
     /// The source of its content; `None` if it was not given or was erased.
     pub source: Option<String>,
+    /// The class of the writer.
+    pub trust: Origin,
     /// The reason; `None` if it was not given or was erased.
     pub reason: Option<String>,
     /// The number of added, changed and removed ids.
+    #[serde(flatten)]
     pub counts: ChangeCounts,
     /// The changed ids, at most 20.
     pub ids: Vec<String>,
+    /// The number of all changed ids.
+    pub ids_total: u64,
+    /// The lane of the writer.
+    #[serde(skip)]
+    pub lane: String,
 }
 
 /// The matching lines, newest first; see [`Agent::audit`]. The iterator reads a commit when it is asked for the next line, and
@@ -125,12 +148,25 @@ impl Audit {
         let Some(ids) = self.ids(&info)? else {
             return Ok(None);
         };
+        let reason = self.text(commit.reason)?;
+        let counts = self.memory.commit_counts(&info)?;
+        let lane = info.lane().to_owned();
+        let commit = info.commit;
         Ok(Some(AuditLine {
+            commit: info.digest,
+            seq: commit.seq,
+            time: commit.time,
+            op: commit.op.as_str().to_owned(),
+            target: commit.target,
+            actor: commit.actor,
+            session: commit.session,
             source,
-            reason: self.text(info.commit.reason)?,
-            counts: self.memory.commit_counts(&info)?,
+            trust: commit.trust,
+            reason,
+            counts,
             ids,
-            info,
+            ids_total: counts.total(),
+            lane,
         }))
     }
 
@@ -201,7 +237,7 @@ mod tests {
 
     fn seqs(agent: &Agent, request: AuditRequest) -> Vec<u64> {
         let lines = agent.audit(&agent.memory().view(), request);
-        lines.map(|line| line.unwrap().info.commit.seq).collect()
+        lines.map(|line| line.unwrap().seq).collect()
     }
 
     #[test]

@@ -112,9 +112,16 @@ pub(crate) struct TakenFile {
     pub fresh: Option<Vec<u8>>,
 }
 
-/// The outcome of an import.
-#[derive(Clone, Debug)]
+/// The outcome of an import, with the number of files of each outcome.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct TakenBlocks {
+    pub created: usize,
+    pub updated: usize,
+    pub unchanged: usize,
+    pub stale: usize,
+    pub conflicts: usize,
+    pub quarantined: usize,
+    pub refused: usize,
     /// The files, by path.
     pub files: Vec<TakenFile>,
     /// Blocks without a file that stay.
@@ -124,6 +131,7 @@ pub(crate) struct TakenBlocks {
     /// The name of the quarantine draft.
     pub held: Option<String>,
     /// The commit, or the head if nothing changed.
+    #[serde(flatten)]
     pub commit: CommitInfo,
 }
 
@@ -173,7 +181,15 @@ impl Agent {
         })?;
         let (mut taken, missing, pruned) = done.value;
         refresh(self.memory(), files, &mut taken)?;
+        let count = |what: Taken| taken.iter().filter(|file| file.taken == what).count();
         Ok(TakenBlocks {
+            created: count(Taken::Created),
+            updated: count(Taken::Updated),
+            unchanged: count(Taken::Unchanged),
+            stale: count(Taken::Stale),
+            conflicts: count(Taken::Conflict),
+            quarantined: count(Taken::Quarantined),
+            refused: count(Taken::Refused),
             files: taken,
             missing,
             pruned,

@@ -318,10 +318,10 @@ fn stage_item(
                 return Ok(answer.at_rest(Status::Duplicate, other.digest()));
             }
             OnDuplicate::Merge if !is_named && intake.is_as_trusted(&other) => {
-                if let Some(merged) = merged(agent, &other, &item)? {
-                    answer.id = merged.object.id.clone();
-                    answer.take(&merged.reviewed);
-                    let staged = intake.change.say(merged.object, Some(&other), |_| 0)?;
+                if let Some((object, reviewed)) = merged(agent, &other, &item)? {
+                    answer.id = object.id.clone();
+                    answer.take(&reviewed);
+                    let staged = intake.change.say(object, Some(&other), |_| 0)?;
                     return answer.staged(intake, status_of(staged, Status::Merged));
                 }
             }

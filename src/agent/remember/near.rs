@@ -95,17 +95,14 @@ pub(super) fn near(agent: &Agent, intake: &Intake<'_, '_>, id: &Id, item: &NewIt
     Ok(near)
 }
 
-/// An item merged with another one.
-pub(super) struct Merged {
-    /// Its new version.
-    pub(super) object: NewObject,
-    /// The review of the two texts together.
-    pub(super) reviewed: Reviewed,
-}
-
-/// An object with the text and fields of an item merged into it; of a shortened object, into the original. `None` if the merge
-/// would lose a field, exceed a quota, or be stopped by the scan.
-pub(super) fn merged(agent: &Agent, object: &Object, item: &NewItem) -> Result<Option<Merged>> {
+/// An object with the text and fields of an item merged into it, and the review of the two texts together. Of a shortened
+/// object, the item is merged into the original. `None` if the merge would lose a field, exceed a quota, or be stopped by
+/// the scan.
+pub(super) fn merged(
+    agent: &Agent,
+    object: &Object,
+    item: &NewItem,
+) -> Result<Option<(NewObject, Reviewed)>> {
     let before = Item::from(object.clone());
     let full = original_of(agent.memory(), &before)?;
     if loses(&before, item) || (before.level().is_some() && full.is_none()) {
@@ -140,10 +137,7 @@ pub(super) fn merged(agent: &Agent, object: &Object, item: &NewItem) -> Result<O
     merged.derived_from = vec![object.digest()];
     merged.derived_from.extend(full.map(|full| full.digest()));
     merged.derived_from.extend(&item.derived_from);
-    Ok(Some(Merged {
-        object: merged,
-        reviewed,
-    }))
+    Ok(Some((merged, reviewed)))
 }
 
 /// Whether a merge would lose a field or an expiry of the new item. Its session and order are in the log.

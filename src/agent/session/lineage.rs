@@ -102,8 +102,8 @@ fn other_scope(session: &str, scope: &str) -> Error {
         .with_hint(format!("choose another name, or use that scope: --scope {scope}"))
 }
 
-/// Stages the object of the session that `append` names, below that of its parent if one is given. An unknown parent gets an object too. A session
-/// keeps its parent. Returns the scope of the session.
+/// Stages the object of the session that `append` names, below that of its parent if one is given. An unknown parent
+/// gets an object too. A session keeps its parent. Returns the scope of the session.
 ///
 /// # Errors
 /// `InvalidInput`: the session or its parent is in another scope (`other_scope`), has another parent (`other_parent`),

@@ -7,9 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::items::CommitIfAny;
-use crate::agent::blocks::{Taken, TakenBlocks, TakenFile};
 use crate::agent::guard::{ChangedObject, Checked, Report, StagedInfo};
-use crate::agent::import::ForeignTaken;
 use crate::answers::objects::StoredLine;
 use crate::digest::CommitDigest;
 use crate::engine::{ChangeKind, CommitInfo};
@@ -118,52 +116,10 @@ impl From<StagedInfo> for StagedLine {
     }
 }
 
-/// The answer of `import` for a folder of blocks.
+/// The answer of `import`.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct BlocksImported {
-    pub(crate) format: &'static str,
-    pub(crate) created: usize,
-    pub(crate) updated: usize,
-    pub(crate) unchanged: usize,
-    pub(crate) stale: usize,
-    pub(crate) conflicts: usize,
-    pub(crate) quarantined: usize,
-    pub(crate) refused: usize,
-    pub(crate) files: Vec<TakenFile>,
-    /// Blocks without a file that stay.
-    pub(crate) missing: Vec<Id>,
-    /// Blocks without a file that were removed.
-    pub(crate) pruned: Vec<Id>,
-    pub(crate) held: Option<String>,
-    #[serde(flatten)]
-    pub(crate) commit: CommitInfo,
-}
-
-impl From<TakenBlocks> for BlocksImported {
-    fn from(taken: TakenBlocks) -> Self {
-        let count = |what: Taken| taken.files.iter().filter(|file| file.taken == what).count();
-        Self {
-            format: "blocks",
-            created: count(Taken::Created),
-            updated: count(Taken::Updated),
-            unchanged: count(Taken::Unchanged),
-            stale: count(Taken::Stale),
-            conflicts: count(Taken::Conflict),
-            quarantined: count(Taken::Quarantined),
-            refused: count(Taken::Refused),
-            files: taken.files,
-            missing: taken.missing,
-            pruned: taken.pruned,
-            held: taken.held,
-            commit: taken.commit,
-        }
-    }
-}
-
-/// The answer of `import` for a file of another system.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct FileImported {
+pub(crate) struct Imported<T> {
     pub(crate) format: &'static str,
     #[serde(flatten)]
-    pub(crate) taken: ForeignTaken,
+    pub(crate) taken: T,
 }

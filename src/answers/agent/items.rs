@@ -9,12 +9,11 @@ use serde::Serialize;
 use crate::agent::decay::Decayed;
 use crate::agent::forget::Forgotten;
 use crate::agent::trust::Promoted;
-use crate::agent::{Alike, AuditLine, Item, LinesRemembered, RefusedLine, Remembered, Status};
+use crate::agent::{Alike, Item, LinesRemembered, RefusedLine, Remembered, Status};
 use crate::digest::{CommitDigest, ObjectDigest, Root};
 use crate::engine::CommitInfo;
 use crate::object::{Id, Object, Origin, Scope, Time};
 use crate::scan::Verdict;
-use crate::store::ChangeCounts;
 
 /// The commit of an answer; all null where there is none.
 #[derive(Default, Serialize, JsonSchema)]
@@ -279,50 +278,4 @@ pub(crate) struct HeldReleased {
 pub(crate) struct HeldDiscarded {
     pub(crate) name: String,
     pub(crate) discarded: bool,
-}
-
-/// A commit, as a line of `audit`.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct AuditedCommit {
-    pub(crate) commit: CommitDigest,
-    pub(crate) seq: u64,
-    pub(crate) time: Time,
-    pub(crate) op: String,
-    /// The commit that a rollback, undo or redo refers to.
-    pub(crate) target: Option<CommitDigest>,
-    pub(crate) actor: Option<String>,
-    pub(crate) session: Option<String>,
-    pub(crate) source: Option<String>,
-    pub(crate) trust: Origin,
-    pub(crate) reason: Option<String>,
-    #[serde(flatten)]
-    pub(crate) counts: ChangeCounts,
-    /// The first changed ids.
-    pub(crate) ids: Vec<String>,
-    pub(crate) ids_total: u64,
-    #[serde(skip)]
-    pub(crate) lane: String,
-}
-
-impl From<AuditLine> for AuditedCommit {
-    fn from(line: AuditLine) -> Self {
-        let lane = line.info.lane().to_owned();
-        let commit = line.info.commit;
-        Self {
-            commit: line.info.digest,
-            seq: commit.seq,
-            time: commit.time,
-            op: commit.op.as_str().to_owned(),
-            target: commit.target,
-            actor: commit.actor,
-            session: commit.session,
-            source: line.source,
-            trust: commit.trust,
-            reason: line.reason,
-            counts: line.counts,
-            ids: line.ids,
-            ids_total: line.counts.total(),
-            lane,
-        }
-    }
 }

@@ -3,8 +3,7 @@
 //! # Layer
 //! L10, part of cli.
 
-use crate::agent::AuditRequest;
-use crate::answers::agent::items::AuditedCommit;
+use crate::agent::{AuditLine, AuditRequest};
 use crate::cli::commands::prelude::*;
 
 /// The number of ids that people see on a line.
@@ -48,7 +47,7 @@ pub(crate) struct Audit {
 
 impl Verb for Audit {
     const NAME: &'static str = "audit";
-    const ANSWERS: &'static [Form] = &[form::<AuditedCommit>("a line each")];
+    const ANSWERS: &'static [Form] = &[form::<AuditLine>("a line each")];
 
     fn run(self, context: &mut Context) -> Done {
         let agent = context.agent_to_read()?;
@@ -67,11 +66,11 @@ impl Verb for Audit {
         };
         let lines = agent.audit(&view, request);
         let lines = lines.take(self.limit.unwrap_or(usize::MAX));
-        context.rows(lines.map(|line| line.map(AuditedCommit::from)), columns)
+        context.rows(lines, columns)
     }
 }
 
-fn columns(row: &AuditedCommit, context: &Context) -> Columns {
+fn columns(row: &AuditLine, context: &Context) -> Columns {
     let mut objects = row.ids[..row.ids.len().min(IDS_A_LINE)].join(", ");
     let more = row.ids_total.saturating_sub(IDS_A_LINE as u64);
     if more > 0 {

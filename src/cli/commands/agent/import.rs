@@ -7,10 +7,10 @@ use std::collections::HashMap;
 
 use super::folder::{Folder, There};
 use crate::agent::Reach;
-use crate::agent::blocks::{FoundFile, TakeBlocks, Taken, TakenFile};
-use crate::agent::import::{Foreign, ForeignFormat, odek::scope_of_file};
+use crate::agent::blocks::{FoundFile, TakeBlocks, Taken, TakenBlocks, TakenFile};
+use crate::agent::import::{Foreign, ForeignFormat, ForeignTaken, odek::scope_of_file};
 use crate::agent::session::extraction::FactScope;
-use crate::answers::agent::guard::{BlocksImported, FileImported};
+use crate::answers::agent::guard::Imported;
 use crate::cli::commands::input::read_input;
 use crate::cli::commands::prelude::*;
 
@@ -85,8 +85,8 @@ pub(crate) struct Import {
 impl Verb for Import {
     const NAME: &'static str = "import";
     const ANSWERS: &'static [Form] = &[
-        form::<BlocksImported>("a folder of blocks"),
-        form::<FileImported>("a file of another system"),
+        form::<Imported<TakenBlocks>>("a folder of blocks"),
+        form::<Imported<ForeignTaken>>("a file of another system"),
     ];
 
     fn run(self, context: &mut Context) -> Done {
@@ -163,9 +163,12 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
         .into());
     }
     let agent = context.agent_to_write()?;
-    let taken = agent.take_blocks(&files, &take, &context.writer())?;
-    let answer = BlocksImported::from(taken);
+    let answer = Imported {
+        format: "blocks",
+        taken: agent.take_blocks(&files, &take, &context.writer())?,
+    };
     context.answer(&answer)?;
+    let answer = answer.taken;
     if answer.conflicts > 0 {
         context.output.note(
             "conflict",
@@ -185,32 +188,33 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
     Ok(DONE)
 }
 
-impl Answer for BlocksImported {
+impl Answer for Imported<TakenBlocks> {
     fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        for file in &self.files {
+        let taken = &self.taken;
+        for file in &taken.files {
             if file.taken != Taken::Unchanged || !file.said.is_empty() {
-                let (taken, path, remarks) = (file.taken.name(), &file.path, file.said.join("; "));
+                let (outcome, path, remarks) = (file.taken.name(), &file.path, file.said.join("; "));
                 let colon = if remarks.is_empty() { "" } else { ": " };
                 context
                     .output
-                    .line(format_args!("{taken} {path}{colon}{remarks}"))?;
+                    .line(format_args!("{outcome} {path}{colon}{remarks}"))?;
             }
         }
-        for id in &self.pruned {
+        for id in &taken.pruned {
             context.output.line(format_args!("removed {id}"))?;
         }
         let mut text = format!(
             "{} created, {} updated, {} unchanged",
-            self.created, self.updated, self.unchanged
+            taken.created, taken.updated, taken.unchanged
         );
-        for (count, taken) in [
-            (self.stale, Taken::Stale),
-            (self.conflicts, Taken::Conflict),
-            (self.quarantined, Taken::Quarantined),
-            (self.refused, Taken::Refused),
+        for (count, outcome) in [
+            (taken.stale, Taken::Stale),
+            (taken.conflicts, Taken::Conflict),
+            (taken.quarantined, Taken::Quarantined),
+            (taken.refused, Taken::Refused),
         ] {
             if count > 0 {
-                text = format!("{text}, {count} {}", taken.name());
+                text = format!("{text}, {count} {}", outcome.name());
             }
         }
         context.output.line(text)
@@ -250,7 +254,7 @@ fn foreign(context: &mut Context, verb: &Import, format: ForeignFormat) -> Done 
         place,
     };
     let agent = context.agent_to_write()?;
-    let answer = FileImported {
+    let answer = Imported {
         format: format.name(),
         taken: agent.take_foreign(&foreign, &context.writer())?,
     };
@@ -264,7 +268,7 @@ fn foreign(context: &mut Context, verb: &Import, format: ForeignFormat) -> Done 
     Ok(DONE)
 }
 
-impl Answer for FileImported {
+impl Answer for Imported<ForeignTaken> {
     fn show(&self, context: &mut Context) -> Result<(), Failure> {
         let taken = &self.taken;
         for one in taken.findings.iter().take(FINDINGS_SHOWN) {
