@@ -11,7 +11,6 @@
 //! - BID-1: an id has 1 to 256 ASCII characters, and no joint is first, last or next to another joint.
 
 use std::fmt;
-use std::str::FromStr;
 
 use super::block::Unfit;
 
@@ -68,14 +67,6 @@ impl fmt::Display for BlockId {
     }
 }
 
-impl FromStr for BlockId {
-    type Err = BlockIdError;
-
-    fn from_str(text: &str) -> Result<Self, BlockIdError> {
-        Self::new(text)
-    }
-}
-
 /// The reason why a text is not an id of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum BlockIdError {
@@ -116,8 +107,6 @@ impl fmt::Display for BlockIdError {
         }
     }
 }
-
-impl std::error::Error for BlockIdError {}
 
 /// The extension of a block's file.
 const ENDING: &str = ".md";

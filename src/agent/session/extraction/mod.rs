@@ -85,24 +85,10 @@ pub(crate) enum ReplyReason {
         /// The largest allowed number.
         bytes_max: usize,
     },
-    /// No JSON was found in it.
-    NotJson,
-    /// Its JSON is nested deeper than this limit.
-    TooDeep(usize),
-    /// An object has a key twice, so two readers could see two different facts.
-    KeyTwice(String),
+    /// It has no JSON that the reader accepts.
+    NotJson(JsonError),
     /// It is JSON, but neither a list of facts nor an object with one.
     NotFacts,
-}
-
-impl From<JsonError> for ReplyReason {
-    fn from(error: JsonError) -> Self {
-        match error {
-            JsonError::NotJson => Self::NotJson,
-            JsonError::TooDeep { depth_max } => Self::TooDeep(depth_max),
-            JsonError::KeyTwice(key) => Self::KeyTwice(key),
-        }
-    }
 }
 
 impl fmt::Display for ReplyReason {
@@ -115,9 +101,13 @@ impl fmt::Display for ReplyReason {
                     "the reply has {bytes} bytes, more than the {bytes_max} that are read"
                 )
             }
-            Self::NotJson => f.write_str("the reply has no complete JSON value"),
-            Self::TooDeep(depth_max) => write!(f, "the reply is nested more than {depth_max} deep"),
-            Self::KeyTwice(key) => write!(f, "an object of the reply has the key `{key}` twice"),
+            Self::NotJson(JsonError::NotJson) => f.write_str("the reply has no complete JSON value"),
+            Self::NotJson(JsonError::TooDeep { depth_max }) => {
+                write!(f, "the reply is nested more than {depth_max} deep")
+            }
+            Self::NotJson(JsonError::KeyTwice(key)) => {
+                write!(f, "an object of the reply has the key `{key}` twice")
+            }
             Self::NotFacts => f.write_str("the reply is neither a list of facts nor an object with `facts`"),
         }
     }

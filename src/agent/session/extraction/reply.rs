@@ -11,7 +11,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value as Json};
 
 use super::{FactSettings, ReplyReason};
-use crate::ingest::json::{balanced_end, parse_within};
+use crate::ingest::json::{JsonError, balanced_end, parse_within};
 use crate::ingest::shown;
 
 /// The keys that may hold the text of a fact, best first.
@@ -123,6 +123,9 @@ pub(crate) struct Reply {
     pub skipped: Vec<SkippedFact>,
 }
 
+/// The reason why a reply without any JSON holds no facts.
+const NOT_JSON: ReplyReason = ReplyReason::NotJson(JsonError::NotJson);
+
 /// Reads a model's reply: JSON alone, in a fence or among other words; a list of `{"scope", "fact"}`, one such object,
 /// `{"facts": [...], "summary"?}`, or `{"user": [texts], "env": [texts]}`.
 ///
@@ -138,15 +141,15 @@ pub(crate) fn read_reply(reply: &str, settings: &FactSettings) -> Result<Reply, 
     if reply.trim().is_empty() {
         return Err(ReplyReason::Empty);
     }
-    let mut reason = ReplyReason::NotJson;
+    let mut reason = NOT_JSON;
     let mut without_facts = None;
     for candidate in candidates(reply) {
-        let json = parse_within(candidate, settings.depth_max).map_err(ReplyReason::from);
+        let json = parse_within(candidate, settings.depth_max).map_err(ReplyReason::NotJson);
         match json.and_then(|json| reply_of(&json, settings)) {
             Ok(found) if !found.facts.is_empty() || found.summary.is_some() => return Ok(found),
             // Bracketed words before the facts may be a list too.
             Ok(found) => without_facts = without_facts.or(Some(found)),
-            Err(other) if reason == ReplyReason::NotJson => reason = other,
+            Err(other) if reason == NOT_JSON => reason = other,
             Err(_) => {}
         }
     }

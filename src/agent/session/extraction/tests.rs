@@ -75,7 +75,7 @@ fn what_is_no_facts_has_a_reason() {
     let cases: [(&str, ReplyReason); 15] = [
         ("", ReplyReason::Empty),
         (" \n ", ReplyReason::Empty),
-        ("not json at all", ReplyReason::NotJson),
+        ("not json at all", ReplyReason::NotJson(JsonError::NotJson)),
         ("42", ReplyReason::NotFacts),
         ("\"facts\"", ReplyReason::NotFacts),
         ("null", ReplyReason::NotFacts),
@@ -85,15 +85,15 @@ fn what_is_no_facts_has_a_reason() {
         // The limit of the model cut this reply off, so no fact is taken.
         (
             r#"[{"scope":"user","fact":"whole"},{"scope":"us"#,
-            ReplyReason::NotJson,
+            ReplyReason::NotJson(JsonError::NotJson),
         ),
         (
             r#"[{"scope":"user","fact":"a","fact":"b"}]"#,
-            ReplyReason::KeyTwice("fact".into()),
+            ReplyReason::NotJson(JsonError::KeyTwice("fact".into())),
         ),
         (
             r#"{"facts":[],"fac\u0074s":[]}"#,
-            ReplyReason::KeyTwice("facts".into()),
+            ReplyReason::NotJson(JsonError::KeyTwice("facts".into())),
         ),
         (
             &long,
@@ -109,7 +109,10 @@ fn what_is_no_facts_has_a_reason() {
                 bytes_max: 65_536,
             },
         ),
-        (&half_deep, ReplyReason::TooDeep(16)),
+        (
+            &half_deep,
+            ReplyReason::NotJson(JsonError::TooDeep { depth_max: 16 }),
+        ),
     ];
     for (reply, reason) in cases {
         assert_eq!(read(reply), Err(reason.clone()), "{reply:.80}");
@@ -119,10 +122,13 @@ fn what_is_no_facts_has_a_reason() {
         reply_bytes_max: usize::MAX,
         ..FactSettings::default()
     };
-    assert_eq!(read_reply(&deep, &roomy), Err(ReplyReason::TooDeep(16)));
+    assert_eq!(
+        read_reply(&deep, &roomy),
+        Err(ReplyReason::NotJson(JsonError::TooDeep { depth_max: 16 }))
+    );
     assert_eq!(
         read_reply(&"[{".repeat(1_000_000), &roomy),
-        Err(ReplyReason::TooDeep(16))
+        Err(ReplyReason::NotJson(JsonError::TooDeep { depth_max: 16 }))
     );
     // Brackets inside a text do not count as depth.
     assert_eq!(

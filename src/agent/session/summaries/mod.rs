@@ -11,12 +11,11 @@
 //! - SMB-1: every time is in exactly one bucket of each granularity.
 //! - SMB-2: a past bucket is due if it has an entry above its watermark.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Serialize, Serializer};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::agent::item::Item;
 use crate::agent::notes::rank::rounded;
@@ -118,7 +117,8 @@ impl Granularity {
 }
 
 /// The time span of one summary. Buckets are ordered by their beginning, short ones first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, JsonSchema)]
+#[serde(into = "String")]
 pub(crate) struct Bucket {
     /// The first day, counted from 1970-01-01.
     start_day: i64,
@@ -171,19 +171,9 @@ impl Bucket {
     }
 }
 
-impl Serialize for Bucket {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl JsonSchema for Bucket {
-    fn schema_name() -> Cow<'static, str> {
-        "Bucket".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        String::json_schema(generator)
+impl From<Bucket> for String {
+    fn from(bucket: Bucket) -> Self {
+        bucket.to_string()
     }
 }
 
