@@ -96,27 +96,18 @@ impl Domain {
     }
 }
 
-/// The hash of a store, chosen at its creation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
-pub enum HashAlgorithm {
-    /// BLAKE3 in key derivation mode: the default.
-    Blake3,
-    /// SHA-256 with a block for the domain in front. Its speed is not a promise.
-    Sha256,
+named! {
+    /// The hash of a store, chosen at its creation.
+    #[non_exhaustive]
+    pub enum HashAlgorithm {
+        /// BLAKE3 in key derivation mode: the default.
+        Blake3 => "blake3",
+        /// SHA-256 with a block for the domain in front. Its speed is not a promise.
+        Sha256 => "sha256",
+    }
 }
 
 impl HashAlgorithm {
-    /// Returns the name in `init`, `head`, proofs and JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Blake3 => "blake3",
-            Self::Sha256 => "sha256",
-        }
-    }
-
     /// Returns the byte in the format file. Zero is unused.
     pub(crate) fn tag(self) -> u8 {
         match self {
@@ -128,18 +119,6 @@ impl HashAlgorithm {
     pub(crate) fn from_tag(tag: u8) -> Option<Self> {
         let mut all = [Self::Blake3, Self::Sha256].into_iter();
         all.find(|algorithm| algorithm.tag() == tag)
-    }
-
-    /// Returns the algorithm with this [`Self::name`].
-    pub fn from_name(name: &str) -> Option<Self> {
-        let mut all = [Self::Blake3, Self::Sha256].into_iter();
-        all.find(|algorithm| algorithm.name() == name)
-    }
-}
-
-impl fmt::Display for HashAlgorithm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

@@ -68,6 +68,9 @@
     allow(dead_code, reason = "checked with the default features")
 )]
 
+#[macro_use]
+mod named;
+
 #[cfg(feature = "agent")]
 pub mod agent;
 #[cfg(feature = "cli")]

@@ -38,37 +38,22 @@ pub enum Severity {
     Harmless,
 }
 
-/// The kind of a finding, for programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
-pub enum FindingKind {
-    /// The bytes differ from the written ones, or are left over.
-    Corrupt,
-    /// The file is missing.
-    Missing,
-    /// The file is too short.
-    Cut,
-    /// The log is older than a file derived from it.
-    Older,
-    /// The file belongs to another store or has the wrong name or type.
-    Foreign,
-    /// It is unknown whether it was ever whole.
-    Unproven,
-}
-
-impl FindingKind {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Corrupt => "corrupt",
-            Self::Missing => "missing",
-            Self::Cut => "cut",
-            Self::Older => "older",
-            Self::Foreign => "foreign",
-            Self::Unproven => "unproven",
-        }
+named! {
+    /// The kind of a finding, for programs.
+    #[non_exhaustive]
+    pub enum FindingKind {
+        /// The bytes differ from the written ones, or are left over.
+        Corrupt => "corrupt",
+        /// The file is missing.
+        Missing => "missing",
+        /// The file is too short.
+        Cut => "cut",
+        /// The log is older than a file derived from it.
+        Older => "older",
+        /// The file belongs to another store or has the wrong name or type.
+        Foreign => "foreign",
+        /// It is unknown whether it was ever whole.
+        Unproven => "unproven",
     }
 }
 

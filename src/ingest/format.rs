@@ -3,34 +3,19 @@
 //! # Layer
 //! L6, inside `ingest`.
 
-/// A file format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Org: headlines with TODO states, tags, planning lines and property drawers.
-    Org,
-    /// Markdown (`CommonMark`) with front matter.
-    Markdown,
-    /// JSON Lines: objects, or the entries of a transcript.
-    JsonLines,
+named! {
+    /// A file format.
+    pub enum Format {
+        /// Org: headlines with TODO states, tags, planning lines and property drawers.
+        Org => "org",
+        /// Markdown (`CommonMark`) with front matter.
+        Markdown => "markdown",
+        /// JSON Lines: objects, or the entries of a transcript.
+        JsonLines => "jsonl",
+    }
 }
 
 impl Format {
-    /// Returns the name on the command line and in the attribute `format` of a document.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Org => "org",
-            Self::Markdown => "markdown",
-            Self::JsonLines => "jsonl",
-        }
-    }
-
-    /// Returns the format with this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Org, Self::Markdown, Self::JsonLines]
-            .into_iter()
-            .find(|format| format.name() == name)
-    }
-
     /// Returns the format of a file by its extension.
     pub fn from_path(path: &str) -> Option<Self> {
         let (_, extension) = path.rsplit(['/', '\\']).next().unwrap_or(path).rsplit_once('.')?;

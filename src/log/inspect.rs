@@ -60,25 +60,15 @@ pub enum StoreFile {
     Segment(u64),
 }
 
-/// The state of a segment in the manifest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SegmentStanding {
-    /// The segment is complete and never written again.
-    Sealed,
-    /// Batches are appended to this segment.
-    Active,
-    /// The segment is only in the folder; the manifest does not list it.
-    Unlisted,
-}
-
-impl SegmentStanding {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Sealed => "sealed",
-            Self::Active => "active",
-            Self::Unlisted => "unlisted",
-        }
+named! {
+    /// The state of a segment in the manifest.
+    pub enum SegmentStanding {
+        /// The segment is complete and never written again.
+        Sealed => "sealed",
+        /// Batches are appended to this segment.
+        Active => "active",
+        /// The segment is only in the folder; the manifest does not list it.
+        Unlisted => "unlisted",
     }
 }
 

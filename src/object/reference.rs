@@ -50,52 +50,27 @@ pub(super) mod tag {
     ];
 }
 
-/// The purpose of a reference: the part of its name before the first `/`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum ReferenceClass {
-    /// A state to restore later.
-    Snapshots,
-    /// Changes that await a decision.
-    Drafts,
-    /// Rejected changes.
-    Rejected,
-    /// A commit to keep.
-    Pins,
-    /// The last known head of another store.
-    Remotes,
-    /// A signature over a commit.
-    Signatures,
+named! {
+    /// The purpose of a reference: the part of its name before the first `/`.
+    #[derive(PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum ReferenceClass {
+        /// A state to restore later.
+        Snapshots => "snapshots",
+        /// Changes that await a decision.
+        Drafts => "drafts",
+        /// Rejected changes.
+        Rejected => "rejected",
+        /// A commit to keep.
+        Pins => "pins",
+        /// The last known head of another store.
+        Remotes => "remotes",
+        /// A signature over a commit.
+        Signatures => "signatures",
+    }
 }
 
 impl ReferenceClass {
-    /// All classes.
-    pub const ALL: [Self; 6] = [
-        Self::Snapshots,
-        Self::Drafts,
-        Self::Rejected,
-        Self::Pins,
-        Self::Remotes,
-        Self::Signatures,
-    ];
-
-    /// Returns the first part of the names of this class.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Snapshots => "snapshots",
-            Self::Drafts => "drafts",
-            Self::Rejected => "rejected",
-            Self::Pins => "pins",
-            Self::Remotes => "remotes",
-            Self::Signatures => "signatures",
-        }
-    }
-
-    /// Returns the class with this [`Self::name`].
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|class| class.name() == name)
-    }
-
     fn holds_changes(self) -> bool {
         matches!(self, Self::Drafts | Self::Rejected)
     }

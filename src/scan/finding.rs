@@ -9,104 +9,52 @@ use std::ops::Range;
 
 use serde::Deserialize;
 
-/// The subject of a finding. The variants have the order of [`Category::ALL`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Category {
-    /// A credential: key, token, password, private key.
-    Secret,
-    /// Characters that are invisible or look like others.
-    Unicode,
-    /// An order to ignore earlier instructions, or to play a role without rules.
-    Override,
-    /// Text that poses as the system, the developer or a turn of the chat template.
-    Role,
-    /// Text that poses as the end of the data around it.
-    Delimiter,
-    /// A forged call of a tool.
-    ToolCall,
-    /// Downloaded code that is run, or a remote shell.
-    Execute,
-    /// Data sent to an outside address.
-    Exfiltration,
-    /// A request for secrets or for the hidden instructions.
-    Solicitation,
-    /// An order that applies to later turns or sessions, or waits for a trigger.
-    Persistence,
-    /// Text that claims its own trustworthiness.
-    Reinforcement,
-    /// An order to switch off checks, raise rights, or hide actions from people.
-    Guard,
-    /// A payload in another encoding, or an order to decode and obey one.
-    Encoded,
-    /// Markup that hides text from people but not from models.
-    Markup,
-}
-
-impl Category {
-    /// All categories.
-    pub const ALL: [Self; 14] = [
-        Self::Secret,
-        Self::Unicode,
-        Self::Override,
-        Self::Role,
-        Self::Delimiter,
-        Self::ToolCall,
-        Self::Execute,
-        Self::Exfiltration,
-        Self::Solicitation,
-        Self::Persistence,
-        Self::Reinforcement,
-        Self::Guard,
-        Self::Encoded,
-        Self::Markup,
-    ];
-
-    /// Returns the name in snake case, as in settings and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Secret => "secret",
-            Self::Unicode => "unicode",
-            Self::Override => "override",
-            Self::Role => "role",
-            Self::Delimiter => "delimiter",
-            Self::ToolCall => "tool_call",
-            Self::Execute => "execute",
-            Self::Exfiltration => "exfiltration",
-            Self::Solicitation => "solicitation",
-            Self::Persistence => "persistence",
-            Self::Reinforcement => "reinforcement",
-            Self::Guard => "guard",
-            Self::Encoded => "encoded",
-            Self::Markup => "markup",
-        }
+named! {
+    /// The subject of a finding. The variants have the order of [`Category::ALL`].
+    #[derive(PartialOrd, Ord, Deserialize)]
+    #[non_exhaustive]
+    pub enum Category {
+        /// A credential: key, token, password, private key.
+        Secret => "secret",
+        /// Characters that are invisible or look like others.
+        Unicode => "unicode",
+        /// An order to ignore earlier instructions, or to play a role without rules.
+        Override => "override",
+        /// Text that poses as the system, the developer or a turn of the chat template.
+        Role => "role",
+        /// Text that poses as the end of the data around it.
+        Delimiter => "delimiter",
+        /// A forged call of a tool.
+        ToolCall => "tool_call",
+        /// Downloaded code that is run, or a remote shell.
+        Execute => "execute",
+        /// Data sent to an outside address.
+        Exfiltration => "exfiltration",
+        /// A request for secrets or for the hidden instructions.
+        Solicitation => "solicitation",
+        /// An order that applies to later turns or sessions, or waits for a trigger.
+        Persistence => "persistence",
+        /// Text that claims its own trustworthiness.
+        Reinforcement => "reinforcement",
+        /// An order to switch off checks, raise rights, or hide actions from people.
+        Guard => "guard",
+        /// A payload in another encoding, or an order to decode and obey one.
+        Encoded => "encoded",
+        /// Markup that hides text from people but not from models.
+        Markup => "markup",
     }
 }
 
-/// The strength of the evidence for a hostile text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// Common in honest text; the default allows it.
-    Low,
-    /// Rare in honest text.
-    Medium,
-    /// Very rare in honest text, unless it is about attacks.
-    High,
-}
-
-impl Severity {
-    /// All severities, the lowest first.
-    pub const ALL: [Self; 3] = [Self::Low, Self::Medium, Self::High];
-
-    /// Returns the name in lower case.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-        }
+named! {
+    /// The strength of the evidence for a hostile text.
+    #[derive(PartialOrd, Ord, Deserialize)]
+    pub enum Severity {
+        /// Common in honest text; the default allows it.
+        Low => "low",
+        /// Rare in honest text.
+        Medium => "medium",
+        /// Very rare in honest text, unless it is about attacks.
+        High => "high",
     }
 }
 

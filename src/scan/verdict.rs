@@ -3,37 +3,23 @@
 //! # Layer
 //! Pure: imports nothing of the crate outside this folder.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::finding::{Category, Finding, Severity};
 
-/// The treatment of a text with findings. No verdict drops a text: `Block` refuses the write and names the reason.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// Store it.
-    #[default]
-    Allow,
-    /// Store it together with its findings.
-    Flag,
-    /// Store it hidden from recall and the envelope, until a person decides.
-    Quarantine,
-    /// Refuse the write.
-    Block,
-}
-
-impl Verdict {
-    /// Returns the name in lower case.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Allow => "allow",
-            Self::Flag => "flag",
-            Self::Quarantine => "quarantine",
-            Self::Block => "block",
-        }
+named! {
+    /// The treatment of a text with findings. No verdict drops a text: `Block` refuses the write and names the reason.
+    #[derive(Default, PartialOrd, Ord, Deserialize)]
+    pub enum Verdict {
+        /// Store it.
+        #[default]
+        Allow => "allow",
+        /// Store it together with its findings.
+        Flag => "flag",
+        /// Store it hidden from recall and the envelope, until a person decides.
+        Quarantine => "quarantine",
+        /// Refuse the write.
+        Block => "block",
     }
 }
 

@@ -60,38 +60,23 @@ pub(crate) struct TakeBlocks {
     pub as_me: bool,
 }
 
-/// The outcome for a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Taken {
-    /// The block is new.
-    Created,
-    /// The block has a new version.
-    Updated,
-    /// The file equals the block.
-    Unchanged,
-    /// The file is unedited, and the block changed.
-    Stale,
-    /// The file and the block both changed.
-    Conflict,
-    /// The scan quarantined the text.
-    Quarantined,
-    /// The file was refused.
-    Refused,
-}
-
-impl Taken {
-    /// Its name in answers.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Updated => "updated",
-            Self::Unchanged => "unchanged",
-            Self::Stale => "stale",
-            Self::Conflict => "conflict",
-            Self::Quarantined => "quarantined",
-            Self::Refused => "refused",
-        }
+named! {
+    /// The outcome for a file.
+    pub(crate) enum Taken {
+        /// The block is new.
+        Created => "created",
+        /// The block has a new version.
+        Updated => "updated",
+        /// The file equals the block.
+        Unchanged => "unchanged",
+        /// The file is unedited, and the block changed.
+        Stale => "stale",
+        /// The file and the block both changed.
+        Conflict => "conflict",
+        /// The scan quarantined the text.
+        Quarantined => "quarantined",
+        /// The file was refused.
+        Refused => "refused",
     }
 }
 

@@ -41,31 +41,22 @@ const LASTING: [&str; 6] = [
     kind::SUMMARY,
 ];
 
-/// A level of decay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Level {
-    /// The full text.
-    Full,
-    /// About a fifth of the text.
-    Summary,
-    /// Some words of the text.
-    Keywords,
-    /// Removed from memory; history keeps the item.
-    Gone,
+named! {
+    /// A level of decay.
+    #[derive(PartialOrd, Ord)]
+    pub enum Level {
+        /// The full text.
+        Full => "full",
+        /// About a fifth of the text.
+        Summary => "summary",
+        /// Some words of the text.
+        Keywords => "keywords",
+        /// Removed from memory; history keeps the item.
+        Gone => "gone",
+    }
 }
 
 impl Level {
-    /// Returns the name in attributes and answers.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Summary => "summary",
-            Self::Keywords => "keywords",
-            Self::Gone => "gone",
-        }
-    }
-
     fn of(item: &Item) -> Self {
         match item.level().as_deref() {
             Some("summary") => Self::Summary,

@@ -163,36 +163,26 @@ pub struct KindRules {
     pub text_chars_max: Option<usize>,
 }
 
-/// The type of an attribute.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TypeOfValue {
-    /// Text.
-    Text,
-    /// A whole number.
-    Integer,
-    /// A number, whole or not.
-    Number,
-    /// True or false.
-    Bool,
-    /// Values in order.
-    List,
-    /// Values by key.
-    Map,
+named! {
+    /// The type of an attribute.
+    #[derive(Deserialize)]
+    pub enum TypeOfValue {
+        /// Text.
+        Text => "text",
+        /// A whole number.
+        Integer => "integer",
+        /// A number, whole or not.
+        Number => "number",
+        /// True or false.
+        Bool => "bool",
+        /// Values in order.
+        List => "list",
+        /// Values by key.
+        Map => "map",
+    }
 }
 
 impl TypeOfValue {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Integer => "integer",
-            Self::Number => "number",
-            Self::Bool => "bool",
-            Self::List => "list",
-            Self::Map => "map",
-        }
-    }
-
     pub(super) fn fits(self, value: &Value) -> bool {
         match self {
             Self::Text => matches!(value, Value::Text(_)),

@@ -21,39 +21,23 @@ use crate::error::{Error, Result};
 use crate::ingest::shown;
 use crate::object::{Attributes, Id, Kind, NewObject, Object, Scope, Time, Value};
 
-/// The sensitivity of an item, least sensitive first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Sensitivity {
-    /// Anybody may see it.
-    #[default]
-    None,
-    /// It is about a person (personal data).
-    Pii,
-    /// It is about internal matters of an organisation.
-    Internal,
-    /// It grants access.
-    Credentials,
+named! {
+    /// The sensitivity of an item, least sensitive first.
+    #[derive(Default, PartialOrd, Ord)]
+    pub enum Sensitivity {
+        /// Anybody may see it.
+        #[default]
+        None => "none",
+        /// It is about a person (personal data).
+        Pii => "pii",
+        /// It is about internal matters of an organisation.
+        Internal => "internal",
+        /// It grants access.
+        Credentials => "credentials",
+    }
 }
 
 impl Sensitivity {
-    /// All of them, least sensitive first.
-    pub(crate) const ALL: [Self; 4] = [Self::None, Self::Pii, Self::Internal, Self::Credentials];
-
-    /// Returns the name for attributes and the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Pii => "pii",
-            Self::Internal => "internal",
-            Self::Credentials => "credentials",
-        }
-    }
-
-    /// Reads the name that [`Self::name`] writes.
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.name() == name)
-    }
-
     /// As [`Self::from_name`], for text that a person typed.
     ///
     /// # Errors

@@ -233,32 +233,19 @@ pub struct NewNote {
     pub replace: Option<Replace>,
 }
 
-/// The result of a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum NoteAction {
-    /// A new note was written.
-    Created,
-    /// The note has a new text, or replaced others.
-    Replaced,
-    /// The note has this text already.
-    Unchanged,
-    /// The notes were removed without a new one.
-    Deleted,
-    /// The whole write is in quarantine.
-    Quarantined,
-}
-
-impl NoteAction {
-    /// Returns its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Replaced => "replaced",
-            Self::Unchanged => "unchanged",
-            Self::Deleted => "deleted",
-            Self::Quarantined => "quarantined",
-        }
+named! {
+    /// The result of a write.
+    pub enum NoteAction {
+        /// A new note was written.
+        Created => "created",
+        /// The note has a new text, or replaced others.
+        Replaced => "replaced",
+        /// The note has this text already.
+        Unchanged => "unchanged",
+        /// The notes were removed without a new one.
+        Deleted => "deleted",
+        /// The whole write is in quarantine.
+        Quarantined => "quarantined",
     }
 }
 

@@ -41,33 +41,20 @@ use crate::scan::Verdict;
 use intake::{Intake, says};
 use near::{Near, merged, near};
 
-/// The treatment of an item that certainly repeats another one of its scope and kind. Less certain duplicates are only
-/// reported.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnDuplicate {
-    /// Store it, and report the duplicate.
-    #[default]
-    Warn,
-    /// Store nothing.
-    Skip,
-    /// Merge it into the other item.
-    Merge,
-    /// Store it, and let it supersede the other item.
-    Supersede,
-}
-
-impl OnDuplicate {
-    /// All variants.
-    pub const ALL: [Self; 4] = [Self::Warn, Self::Skip, Self::Merge, Self::Supersede];
-
-    /// Returns the name in lower case.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Warn => "warn",
-            Self::Skip => "skip",
-            Self::Merge => "merge",
-            Self::Supersede => "supersede",
-        }
+named! {
+    /// The treatment of an item that certainly repeats another one of its scope and kind. Less certain duplicates are only
+    /// reported.
+    #[derive(Default)]
+    pub enum OnDuplicate {
+        /// Store it, and report the duplicate.
+        #[default]
+        Warn => "warn",
+        /// Store nothing.
+        Skip => "skip",
+        /// Merge it into the other item.
+        Merge => "merge",
+        /// Store it, and let it supersede the other item.
+        Supersede => "supersede",
     }
 }
 
@@ -85,41 +72,25 @@ pub struct RememberOptions {
     pub is_quick: bool,
 }
 
-/// The fate of an item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Its id is new.
-    Created,
-    /// Its id has a new version.
-    Updated,
-    /// Its id has this content already.
-    Unchanged,
-    /// Another item has the same text; nothing was written.
-    Duplicate,
-    /// It was merged into another item.
-    Merged,
-    /// It is stored and supersedes other items, which stay stored.
-    Superseded,
-    /// It is in quarantine, outside the state.
-    Quarantined,
-    /// The memory is switched off: nothing was read or written.
-    Disabled,
-}
-
-impl Status {
-    /// Returns the name in lower case.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Updated => "updated",
-            Self::Unchanged => "unchanged",
-            Self::Duplicate => "duplicate",
-            Self::Merged => "merged",
-            Self::Superseded => "superseded",
-            Self::Quarantined => "quarantined",
-            Self::Disabled => "disabled",
-        }
+named! {
+    /// The fate of an item.
+    pub enum Status {
+        /// Its id is new.
+        Created => "created",
+        /// Its id has a new version.
+        Updated => "updated",
+        /// Its id has this content already.
+        Unchanged => "unchanged",
+        /// Another item has the same text; nothing was written.
+        Duplicate => "duplicate",
+        /// It was merged into another item.
+        Merged => "merged",
+        /// It is stored and supersedes other items, which stay stored.
+        Superseded => "superseded",
+        /// It is in quarantine, outside the state.
+        Quarantined => "quarantined",
+        /// The memory is switched off: nothing was read or written.
+        Disabled => "disabled",
     }
 }
 

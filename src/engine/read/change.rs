@@ -6,28 +6,16 @@
 use crate::digest::ObjectDigest;
 use crate::object::Id;
 
-/// The way an id differs between two states.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
-pub enum ChangeKind {
-    /// Only the newer state has it.
-    Added,
-    /// The newer state has another version.
-    Changed,
-    /// Only the older state has it.
-    Removed,
-}
-
-impl ChangeKind {
-    /// Returns the word in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Added => "added",
-            Self::Changed => "changed",
-            Self::Removed => "removed",
-        }
+named! {
+    /// The way an id differs between two states.
+    #[non_exhaustive]
+    pub enum ChangeKind {
+        /// Only the newer state has it.
+        Added => "added",
+        /// The newer state has another version.
+        Changed => "changed",
+        /// Only the older state has it.
+        Removed => "removed",
     }
 }
 

@@ -33,28 +33,17 @@ const FILES: [&str; 5] = [
     log::COMPACTION_LOCK_NAME,
 ];
 
-/// The severity of a problem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
-pub enum ProblemSeverity {
-    /// Stored memory is damaged, or cannot be read.
-    Damage,
-    /// Something should be done.
-    Warning,
-    /// No action is needed.
-    Notice,
-}
-
-impl ProblemSeverity {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Damage => "damage",
-            Self::Warning => "warning",
-            Self::Notice => "notice",
-        }
+named! {
+    /// The severity of a problem.
+    #[derive(PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum ProblemSeverity {
+        /// Stored memory is damaged, or cannot be read.
+        Damage => "damage",
+        /// Something should be done.
+        Warning => "warning",
+        /// No action is needed.
+        Notice => "notice",
     }
 }
 

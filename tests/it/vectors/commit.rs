@@ -75,7 +75,7 @@ fn commit_json(commit: &Commit) -> Json {
         "actor": commit.actor,
         "session": commit.session,
         "source": commit.source.map(TextDigest::to_hex),
-        "trust": commit.trust.name(),
+        "trust": commit.trust.to_string(),
         "reason": commit.reason.map(TextDigest::to_hex),
         "reserved": reserved,
     })

@@ -62,7 +62,7 @@ fn check_file(name: &str, made: &Json) {
 fn for_each_hash(answer: impl Fn(HashSuite) -> Json) -> Json {
     SUITES
         .iter()
-        .map(|suite| (suite.algorithm().name().to_owned(), answer(*suite)))
+        .map(|suite| (suite.algorithm().to_string(), answer(*suite)))
         .collect()
 }
 

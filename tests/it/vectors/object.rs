@@ -168,7 +168,7 @@ fn object_json(object: &Object) -> Json {
     put("position", object.position().into());
     put("attributes", entries_json(new.attributes.iter()));
     put("content", object.content().into());
-    put("origin", object.origin().name().into());
+    put("origin", object.origin().to_string().into());
     put(
         "derived_from",
         object.derived_from().map(ObjectDigest::to_hex).collect(),

@@ -122,7 +122,7 @@ fn vectors() -> Value {
                 })
                 .collect();
             tries.push(json!({
-                "hash": algorithm.name(),
+                "hash": algorithm.to_string(),
                 "name": name,
                 "entries": listed,
                 "root": trie.root(suite, Shape::State, &NoSource).unwrap().to_hex(),
@@ -145,7 +145,11 @@ fn the_vectors_of_the_trie_verify_from_their_texts() {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let mut kinds = std::collections::BTreeMap::new();
     for trie in stored("trie.json")["tries"].as_array().unwrap() {
-        let algorithm = HashAlgorithm::from_name(&text(&trie["hash"])).unwrap();
+        let named = |one: &HashAlgorithm| one.to_string() == text(&trie["hash"]);
+        let algorithm = [HashAlgorithm::Blake3, HashAlgorithm::Sha256]
+            .into_iter()
+            .find(named)
+            .unwrap();
         let suite = HashSuite::new(algorithm);
         let root: Root = text(&trie["root"]).parse().unwrap();
         for entry in trie["entries"].as_array().unwrap() {
@@ -163,7 +167,7 @@ fn the_vectors_of_the_trie_verify_from_their_texts() {
             };
             assert_eq!(verify_proof(&proof, suite, &root, &key), Ok(expected));
             *kinds
-                .entry((algorithm.name(), text(&vector["name"])))
+                .entry((algorithm.to_string(), text(&vector["name"])))
                 .or_insert(0) += 1;
             for at in 0..bytes.len() {
                 let mut changed = bytes.clone();

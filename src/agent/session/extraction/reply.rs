@@ -17,33 +17,13 @@ use crate::ingest::shown;
 /// The keys that may hold the text of a fact, best first.
 const TEXT_KEYS: [&str; 3] = ["fact", "text", "content"];
 
-/// The subject of a fact.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum FactScope {
-    /// The person.
-    User,
-    /// The project and its environment.
-    Env,
-}
-
-impl FactScope {
-    /// Both scopes.
-    pub(crate) const ALL: [Self; 2] = [Self::User, Self::Env];
-
-    /// Returns its name.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Env => "env",
-        }
-    }
-
-    /// The scope of a name, in any case and with white space around it.
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|scope| scope.name().eq_ignore_ascii_case(name.trim()))
+named! {
+    /// The subject of a fact.
+    pub(crate) enum FactScope {
+        /// The person.
+        User => "user",
+        /// The project and its environment.
+        Env => "env",
     }
 }
 
@@ -238,9 +218,8 @@ impl Reader<'_> {
                     .find_map(|key| map.get(*key))
                     .and_then(Json::as_str);
                 let scope = match (map.get("scope"), scope) {
-                    (Some(Json::String(name)), _) => {
-                        FactScope::from_name(name).ok_or_else(|| SkipReason::UnknownScope(shown(name)))?
-                    }
+                    (Some(Json::String(name)), _) => FactScope::from_name(&name.trim().to_ascii_lowercase())
+                        .ok_or_else(|| SkipReason::UnknownScope(shown(name)))?,
                     (None, Some(scope)) => scope,
                     _ => return Err(SkipReason::NoScope),
                 };

@@ -83,36 +83,16 @@ pub(crate) fn due_buckets<T>(
     due
 }
 
-/// The length of a bucket.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Granularity {
-    /// From midnight to midnight.
-    Day,
-    /// From Monday to Monday.
-    Week,
-    /// From the first of a month to the first of the next.
-    Month,
-}
-
-impl Granularity {
-    /// All of them, shortest first.
-    pub(crate) const ALL: [Self; 3] = [Self::Day, Self::Week, Self::Month];
-
-    /// Returns its name.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Day => "day",
-            Self::Week => "week",
-            Self::Month => "month",
-        }
-    }
-
-    /// The granularity of this name.
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|granularity| granularity.name() == name)
+named! {
+    /// The length of a bucket.
+    #[derive(PartialOrd, Ord)]
+    pub(crate) enum Granularity {
+        /// From midnight to midnight.
+        Day => "day",
+        /// From Monday to Monday.
+        Week => "week",
+        /// From the first of a month to the first of the next.
+        Month => "month",
     }
 }
 

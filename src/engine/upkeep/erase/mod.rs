@@ -44,28 +44,17 @@ pub struct Erasing {
     pub derived: bool,
 }
 
-/// The kind of an erased record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
-pub enum ErasedKind {
-    /// A version of an object.
-    Version,
-    /// A content that is a record of its own.
-    Content,
-    /// The text of a reason or a source.
-    Text,
-}
-
-impl ErasedKind {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Version => "version",
-            Self::Content => "content",
-            Self::Text => "text",
-        }
+named! {
+    /// The kind of an erased record.
+    #[derive(PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum ErasedKind {
+        /// A version of an object.
+        Version => "version",
+        /// A content that is a record of its own.
+        Content => "content",
+        /// The text of a reason or a source.
+        Text => "text",
     }
 }
 

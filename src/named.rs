@@ -1,0 +1,47 @@
+//! Enums whose variants have names, as one table of variants and names.
+//!
+//! # Layer
+//! L0. Imports nothing of this crate.
+
+/// Declares an enum of plain variants, each with its name in JSON, in attributes and on the command line.
+///
+/// The enum displays and serialises as the name. `ALL`, `name` and `from_name` are for this crate.
+macro_rules! named {
+    ($(#[$meta:meta])* $vis:vis enum $type:ident {
+        $($(#[$doc:meta])* $variant:ident $(= $tag:literal)? => $name:literal,)+
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+        $vis enum $type {
+            $($(#[$doc])* #[cfg_attr(feature = "serde", serde(rename = $name))] $variant $(= $tag)?,)+
+        }
+
+        #[allow(dead_code, reason = "no caller needs all three of every enum")]
+        impl $type {
+            /// All variants, in order.
+            pub(crate) const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
+
+            /// Returns the name.
+            pub(crate) const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+
+            /// Returns the variant with this name.
+            pub(crate) fn from_name(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$variant),)+
+                    _ => None,
+                }
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+    };
+}
