@@ -111,16 +111,16 @@ impl ReferenceName {
 
     /// Returns the class.
     pub fn class(&self) -> ReferenceClass {
-        split(&self.0)
-            .expect("a reference name was split when it was made")
-            .0
+        self.parts().0
     }
 
     /// Returns the part of the name after the class and its `/`.
     pub fn rest(&self) -> &str {
-        split(&self.0)
-            .expect("a reference name was split when it was made")
-            .1
+        self.parts().1
+    }
+
+    fn parts(&self) -> (ReferenceClass, &str) {
+        split(&self.0).expect("a reference name was split when it was made")
     }
 
     /// Returns the whole name.

@@ -42,6 +42,7 @@ pub struct Diff<'a> {
 }
 
 /// The two children at one position of the trie. At least one is present, and they are two different nodes.
+#[derive(Clone)]
 struct Pair {
     old: Option<Child>,
     new: Option<Child>,
@@ -92,39 +93,22 @@ impl<'a> Diff<'a> {
                 (Some(one), Some(two)) if one.key != two.key => {
                     // Two leaves at one position with different keys are a removal and an addition.
                     let removed = Pair {
-                        old: pair.old,
                         new: None,
-                        level: pair.level,
+                        ..pair.clone()
                     };
-                    let added = Pair {
-                        old: None,
-                        new: pair.new,
-                        level: pair.level,
-                    };
-                    let (first, second) = if one.key < two.key {
-                        (removed, added)
+                    let added = Pair { old: None, ..pair };
+                    self.pairs.extend(if one.key < two.key {
+                        [added, removed]
                     } else {
-                        (added, removed)
-                    };
-                    self.pairs.push(second);
-                    self.pairs.push(first);
+                        [removed, added]
+                    });
                 }
                 (Some(one), Some(two)) if one.digest == two.digest => {}
-                (Some(one), _) => {
-                    return Ok(Some(Change {
-                        key: one.key,
-                        old,
-                        new,
-                    }));
+                _ => {
+                    if let Some(Entry { key, .. }) = old.or(new) {
+                        return Ok(Some(Change { key, old, new }));
+                    }
                 }
-                (None, Some(two)) => {
-                    return Ok(Some(Change {
-                        key: two.key,
-                        old,
-                        new,
-                    }));
-                }
-                (None, None) => {}
             }
         }
         Ok(None)

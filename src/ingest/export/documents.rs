@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::super::format::Format;
-use super::lines::missing_parents;
+use super::lines::{check_all_reached, missing_parents, roots};
 use super::markdown::Markdown;
 use super::org::Org;
 use super::render::{Shape, Syntax, is_document, render};
@@ -54,18 +54,12 @@ pub(crate) fn for_each_piece<E: From<Error>>(
     all_in_list: bool,
     write: &mut dyn FnMut(Piece) -> Result<(), E>,
 ) -> Result<Vec<Id>, E> {
-    let (mut roots, mut paths) = (Vec::new(), BTreeSet::new());
-    let mut readable = 0;
-    for object in view.objects() {
-        let object = object?;
-        readable += u64::from(!object.is_placeholder());
-        if object.parent().is_none() && !object.is_placeholder() {
-            if !all_in_list && is_document(&object, format) && is_plain_path(object.id()) {
-                paths.insert(object.id().to_owned());
-            }
-            roots.push(Id::new(object.id())?);
+    let mut paths = BTreeSet::new();
+    let (mut roots, readable) = roots(view, |object| {
+        if !all_in_list && is_document(object, format) && is_plain_path(object.id()) {
+            paths.insert(object.id().to_owned());
         }
-    }
+    })?;
     roots.sort_unstable();
     let mut lowered = Lowered::default();
     let mut objects = 0;
@@ -106,11 +100,8 @@ pub(crate) fn for_each_piece<E: From<Error>>(
             put(&tree, Shape::List)?;
         }
     }
-    if objects == readable {
-        Ok(lowered.finish())
-    } else {
-        Err(Error::corrupt("some objects are below a missing object").into())
-    }
+    check_all_reached(objects, readable)?;
+    Ok(lowered.finish())
 }
 
 fn syntax_of(format: Format) -> Result<&'static dyn Syntax> {

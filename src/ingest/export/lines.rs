@@ -48,20 +48,8 @@ pub(crate) fn for_each_version<E: From<Error>>(
     view: &View,
     write: &mut dyn FnMut(Version) -> Result<(), E>,
 ) -> Result<(), E> {
-    let mut roots = Vec::new();
     let mut derived = false;
-    let mut readable = 0;
-    for object in view.objects() {
-        let object = object?;
-        if object.is_placeholder() {
-            continue;
-        }
-        readable += 1;
-        derived |= object.derived_from().len() > 0;
-        if object.parent().is_none() {
-            roots.push(Id::new(object.id())?);
-        }
-    }
+    let (roots, readable) = roots(view, |object| derived |= object.derived_from().len() > 0)?;
     let mut out = Out {
         memory,
         view,
@@ -79,12 +67,34 @@ pub(crate) fn for_each_version<E: From<Error>>(
         out.orphans = below_missing.iter().map(Id::to_string).collect();
         out.put_below(below_missing)?;
     }
-    if out.objects == readable {
-        Ok(())
-    } else {
-        let unreached = Error::corrupt("some objects are below a missing object");
-        Err(unreached.with_hint("run `treering verify`").into())
+    Ok(check_all_reached(out.objects, readable)?)
+}
+
+/// Passes every readable object of a state to `visit`. Returns those without a parent, and the number of all.
+pub(super) fn roots(view: &View, mut visit: impl FnMut(&Object)) -> Result<(Vec<Id>, u64)> {
+    let mut roots = Vec::new();
+    let mut readable = 0;
+    for object in view.objects() {
+        let object = object?;
+        if object.is_placeholder() {
+            continue;
+        }
+        readable += 1;
+        visit(&object);
+        if object.parent().is_none() {
+            roots.push(Id::new(object.id())?);
+        }
     }
+    Ok((roots, readable))
+}
+
+/// Refuses an export that did not reach every readable object.
+pub(super) fn check_all_reached(reached: u64, readable: u64) -> Result<()> {
+    if reached == readable {
+        return Ok(());
+    }
+    let unreached = Error::corrupt("some objects are below a missing object");
+    Err(unreached.with_hint("run `treering verify`"))
 }
 
 /// The erased or lost parts of a state that an export omits.

@@ -35,7 +35,7 @@ impl Quantised {
             .map(|part| (part / largest * 127.0).round() as i8)
             .collect();
         let scale = largest / 127.0 / norm;
-        Some(Self { parts, scale })
+        Some(Self { scale, parts })
     }
 }
 
