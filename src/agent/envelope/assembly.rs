@@ -142,10 +142,8 @@ impl Agent {
     /// `Corrupt` or `Io` if an object cannot be read.
     pub fn envelope(&self, view: &View, request: &EnvelopeRequest) -> Result<EnvelopeAnswer> {
         let mut selected = Candidates::default();
-        let hits = match &request.query {
-            Some(query) => Some(hits(self, view, request, query)?),
-            None => None,
-        };
+        let query = request.query.as_deref();
+        let hits = query.map(|query| hits(self, view, request, query)).transpose()?;
         each_item(view, &request.reach, &mut |object| {
             selected.take(view, object, request, hits.as_ref())
         })?;
@@ -162,6 +160,7 @@ impl Agent {
                 with_untrusted: request.with_untrusted,
                 boundary: request.boundary.clone(),
             },
+            omitted,
         );
         if let Some(hits) = &hits {
             touch_shown(self.memory(), view, hits, &envelope.shown)?;
@@ -171,13 +170,7 @@ impl Agent {
             tokens: tokens(&text),
             text,
             shown: envelope.shown,
-            left_out: Omitted {
-                expired: omitted.expired,
-                superseded: omitted.superseded,
-                sensitive: omitted.sensitive,
-                beside: omitted.beside,
-                ..left_out
-            },
+            left_out,
             root: view.root(),
         })
     }

@@ -11,6 +11,8 @@ use super::invisible::{extends, hidden};
 use super::scrub::without_entries;
 
 const ELLIPSIS: char = '\u{2026}';
+/// The white space that a line collapses; other white space is invisible or visible text.
+const SPACES: [char; 4] = [' ', '\t', '\n', '\r'];
 /// The characters after the limit that may decide whether the last ones are hidden.
 const LOOK_AHEAD: usize = 8;
 
@@ -36,11 +38,19 @@ pub(super) fn line(text: &str, chars_max: usize, lines: Lines) -> String {
     if text.len() <= chars_max && is_plain(text) {
         return text.to_owned();
     }
-    // Each character becomes at least one, so later characters cannot matter.
-    let chars: Vec<char> = match lines {
-        Lines::One => one_line(text).take(chars_max + LOOK_AHEAD).collect(),
-        Lines::Many => many_lines(text).take(chars_max + LOOK_AHEAD).collect(),
+    let text = match lines {
+        Lines::One => text
+            .split(SPACES)
+            .filter(|word| !word.is_empty())
+            .collect::<Vec<_>>()
+            .join(" "),
+        Lines::Many => text
+            .trim_matches(SPACES)
+            .replace("\r\n", "\n")
+            .replace('\r', "\n"),
     };
+    // Each character becomes at least one, so later characters cannot matter.
+    let chars: Vec<char> = text.chars().take(chars_max + LOOK_AHEAD).collect();
     let hidden = hidden(&chars);
     let shown = write(&chars, &hidden);
     if shown.chars().count() <= chars_max {
@@ -53,29 +63,6 @@ pub(super) fn line(text: &str, chars_max: usize, lines: Lines) -> String {
 fn is_plain(text: &str) -> bool {
     let is_printable = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
     is_printable && !text.starts_with(' ') && !text.ends_with(' ') && !text.contains("  ")
-}
-
-/// Iterates the characters of `text`, trimmed, with one space for each run of white space.
-fn one_line(text: &str) -> impl Iterator<Item = char> {
-    let words = text
-        .split([' ', '\t', '\n', '\r'])
-        .filter(|word| !word.is_empty());
-    let separated = words
-        .enumerate()
-        .flat_map(|(index, word)| [if index == 0 { "" } else { " " }, word]);
-    separated.flat_map(str::chars)
-}
-
-/// Iterates the characters of `text`, trimmed, with `\n` for each line break.
-fn many_lines(text: &str) -> impl Iterator<Item = char> {
-    let text = text.trim_matches([' ', '\t', '\n', '\r']);
-    let is_one_break = |at: usize| text[at..].starts_with("\r\n");
-    let breaks = move |(at, char): (usize, char)| match char {
-        '\r' if is_one_break(at) => None,
-        '\r' => Some('\n'),
-        _ => Some(char),
-    };
-    text.char_indices().filter_map(breaks)
 }
 
 /// Writes characters, with hidden ones as `\u{..}`.

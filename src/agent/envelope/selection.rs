@@ -15,13 +15,12 @@ use super::sections::Section;
 use crate::agent::vocabulary::kind;
 use crate::recall::CHARS_A_TOKEN;
 
-/// Selects records for the envelope, and counts the omitted ones.
+/// Selects records for the envelope, and adds the omitted ones to the counts of `left_out`.
 ///
 /// Sections are filled in order of need, and each section by rank, newest first. A record that does not fit is omitted, and
 /// the next one is tried. The time is linear in the records and their shown characters, apart from sorting. Pass it the hits
 /// of a recall, not a whole store.
-pub(super) fn choose(records: &[Record], request: &Request) -> (Envelope, Omitted) {
-    let mut left_out = Omitted::default();
+pub(super) fn choose(records: &[Record], request: &Request, mut left_out: Omitted) -> (Envelope, Omitted) {
     let mut admitted: Vec<(Section, &Record)> = Vec::with_capacity(records.len());
     for record in records {
         match admit(record, request) {

@@ -33,11 +33,8 @@ pub(super) fn kinds(turn: &Turn<'_>, kinds: &BTreeMap<String, KindRules>) -> Opt
             ids.push(changed.id.to_string());
         }
     }
-    Failure::about(
-        ids,
-        "write the object by the rules of its kind, then try again",
-        || first,
-    )
+    let advice = "write the object by the rules of its kind, then try again";
+    Failure::about(ids, first, advice)
 }
 
 fn broken_rule(object: &Object, rules: &KindRules) -> Option<String> {
@@ -85,13 +82,9 @@ pub(super) fn trust(turn: &Turn<'_>) -> Result<Option<Failure>> {
     ids.sort_unstable();
     ids.dedup();
     let advice = "write a new object instead, or let a writer of that class change it";
-    let why = || {
-        format!(
-            "a writer of class {} would rewrite more trusted objects",
-            turn.class()
-        )
-    };
-    Ok(Failure::about(ids, advice, why))
+    let class = turn.class();
+    let why = format!("a writer of class {class} would rewrite more trusted objects");
+    Ok(Failure::about(ids, why, advice))
 }
 
 /// Scans every written text, and refuses verdicts from `worst` on.
@@ -115,9 +108,8 @@ pub(super) fn scan(agent: &Agent, turn: &Turn<'_>, worst: Verdict) -> Result<Opt
         }
     }
     let advice = "leave these texts out, or ask a person to look at them";
-    Ok(Failure::about(ids, advice, || {
-        format!("the scan found {}", seen.join(", "))
-    }))
+    let why = format!("the scan found {}", seen.join(", "));
+    Ok(Failure::about(ids, why, advice))
 }
 
 /// Limits the objects that a change touches in one way, in number and as a share of all objects. Up to `free` objects pass
@@ -144,7 +136,7 @@ pub(super) fn touched(
         _ => return None,
     };
     let advice = "touch fewer objects, or ask a person and split the change";
-    Failure::about(ids, advice, || why)
+    Failure::about(ids, why, advice)
 }
 
 /// Whether an object counts towards the quota of its scope.
@@ -172,8 +164,8 @@ pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits) -> Res
         .filter(|one| chars(one) > chars_max)
         .map(|one| one.id.to_string())
         .collect();
-    let why = || format!("texts of more than {chars_max} characters");
-    let too_long = Failure::about(long, "shorten them, or split each into several", why);
+    let why = format!("texts of more than {chars_max} characters");
+    let too_long = Failure::about(long, why, "shorten them, or split each into several");
     if too_long.is_some() {
         return Ok(too_long);
     }
@@ -259,8 +251,8 @@ pub(super) fn kept(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -> Result<O
     ids.sort_unstable();
     ids.dedup();
     let advice = "leave them unchanged, or ask a person to unpin them first";
-    let why = "a pinned item would be removed, changed or superseded";
-    Ok(Failure::about(ids, advice, || why.to_owned()))
+    let why = "a pinned item would be removed, changed or superseded".to_owned();
+    Ok(Failure::about(ids, why, advice))
 }
 
 /// Compares new texts with the pinned ones of their scope and of the global scope.
@@ -308,7 +300,6 @@ pub(super) fn contradictions(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -
     }
     pairs.truncate(3);
     let advice = "follow the pinned item, or ask a person which one is right";
-    Failure::about(ids, advice, || {
-        format!("pinned items are contradicted: {}", pairs.join(", "))
-    })
+    let why = format!("pinned items are contradicted: {}", pairs.join(", "));
+    Failure::about(ids, why, advice)
 }

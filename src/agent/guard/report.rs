@@ -58,15 +58,8 @@ impl Failure {
     }
 
     /// The failure of a check with these ids; `None` if there are no ids.
-    pub(super) fn about(
-        ids: Vec<String>,
-        advice: &'static str,
-        why: impl FnOnce() -> String,
-    ) -> Option<Self> {
-        (!ids.is_empty()).then(|| Self {
-            ids,
-            ..Self::new(why(), advice)
-        })
+    pub(super) fn about(ids: Vec<String>, why: String, advice: &'static str) -> Option<Self> {
+        (!ids.is_empty()).then_some(Self { why, ids, advice })
     }
 }
 

@@ -31,13 +31,11 @@ pub(in crate::agent) fn item_of(object: NewObject) -> Result<NewItem> {
 
 /// Sets the field of an attribute. Returns the value if it has the wrong type for the field.
 fn take(item: &mut NewItem, name: &str, value: Value) -> Result<Option<Value>> {
-    if let Value::Text(text) = &value
-        && let Some((_, word)) = item.words().into_iter().find(|(known, _)| *known == name)
-    {
-        *word = Some(text.clone());
-        return Ok(None);
-    }
     match (name, &value) {
+        (attribute::SPEAKER, Value::Text(text)) => item.speaker = Some(text.clone()),
+        (attribute::SUBJECT, Value::Text(text)) => item.subject = Some(text.clone()),
+        (attribute::SESSION, Value::Text(text)) => item.session = Some(text.clone()),
+        (attribute::SOURCE, Value::Text(text)) => item.source = Some(text.clone()),
         (attribute::ORDER, Value::Integer(order)) => item.order = Some(*order),
         (attribute::CONFIDENCE, Value::Float(sure)) => item.confidence = Some(*sure),
         (attribute::PINNED, Value::Bool(is_pinned)) => item.is_pinned = *is_pinned,

@@ -124,9 +124,8 @@ impl NewItem {
     /// # Errors
     /// `InvalidInput`: the confidence is outside 0 to 1, a line is 0, or the others contain an attribute of the
     /// vocabulary.
-    pub fn into_object(mut self, id: Id) -> Result<NewObject> {
+    pub fn into_object(self, id: Id) -> Result<NewObject> {
         self.check()?;
-        let words = self.words().map(|(name, word)| (name, word.take()));
         let mut object = NewObject::new(id, self.kind);
         object.scope = self.scope;
         object.content = Some(self.text);
@@ -143,9 +142,10 @@ impl NewItem {
         let mut tags = Vec::with_capacity(self.tags.len());
         add_new(&mut tags, self.tags);
         set(attribute::TAGS, texts(&tags));
-        for (name, word) in words {
-            set(name, word.map(Value::Text));
-        }
+        set(attribute::SPEAKER, self.speaker.map(Value::Text));
+        set(attribute::SUBJECT, self.subject.map(Value::Text));
+        set(attribute::SESSION, self.session.map(Value::Text));
+        set(attribute::SOURCE, self.source.map(Value::Text));
         set(attribute::ORDER, self.order.map(Value::Integer));
         set(attribute::CITATIONS, citations_value(self.citations));
         set(attribute::CONFIDENCE, self.confidence.map(Value::Float));
@@ -155,16 +155,6 @@ impl NewItem {
         let supersedes: Vec<_> = self.supersedes.iter().map(|id| id.as_str().to_owned()).collect();
         set(attribute::SUPERSEDES, texts(&supersedes));
         Ok(object)
-    }
-
-    /// The fields of one text, with the names of their attributes.
-    pub(in crate::agent) fn words(&mut self) -> [(&'static str, &mut Option<String>); 4] {
-        [
-            (attribute::SPEAKER, &mut self.speaker),
-            (attribute::SUBJECT, &mut self.subject),
-            (attribute::SESSION, &mut self.session),
-            (attribute::SOURCE, &mut self.source),
-        ]
     }
 
     /// The rules of the scan that matched it.

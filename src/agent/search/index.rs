@@ -176,8 +176,7 @@ impl RecallIndex {
 
 /// The number of changes from an index to a view.
 fn distance(indexed: &Indexed, view: &View) -> Result<u64> {
-    let counts = Memory::counts(&indexed.view, view)?;
-    Ok(counts.added + counts.changed + counts.removed)
+    Ok(Memory::counts(&indexed.view, view)?.total())
 }
 
 /// Moves the nearest index of `kept` to an older state, or builds an index if all are far.
@@ -186,14 +185,10 @@ fn reach_past(
     kept: [Option<Arc<Indexed>>; 2],
     empty: impl FnOnce() -> Content,
 ) -> Result<(Indexed, Reached)> {
-    let mut nearest: Option<(u64, Arc<Indexed>)> = None;
-    for kept in kept.into_iter().flatten() {
-        let distance = distance(&kept, view)?;
-        if nearest.as_ref().is_none_or(|(least, _)| distance < *least) {
-            nearest = Some((distance, kept));
-        }
-    }
-    match nearest {
+    let near = kept.into_iter().flatten();
+    let near = near.map(|kept| Ok((distance(&kept, view)?, kept)));
+    let near = near.collect::<Result<Vec<_>>>()?;
+    match near.into_iter().min_by_key(|(distance, _)| *distance) {
         Some((distance, kept)) if distance <= view.len() / 2 => {
             Ok((Arc::unwrap_or_clone(kept).follow(view, empty)?, Reached::Followed))
         }

@@ -14,6 +14,7 @@ use hashbrown::HashTable;
 
 use super::compact::append;
 use super::key::Key;
+use super::stored::Entry;
 use crate::recall::text::calendar::{Day, Span, day_of};
 use crate::recall::text::marks::Marks;
 
@@ -66,28 +67,28 @@ impl Columns {
     }
 
     /// Appends a document and returns its number.
-    pub(crate) fn push(&mut self, row: Row, spans: &[Span]) -> u32 {
+    pub(super) fn push(&mut self, entry: &Entry<'_>, session: u32, speaker: u32) -> u32 {
         debug_assert!(
-            self.find(&row.key).is_none(),
+            self.find(&entry.key).is_none(),
             "COL-2: a key is vacated before it comes again"
         );
         let number = self.len() as u32;
-        append(&mut self.keys, row.key);
-        append(&mut self.times, row.time);
-        append(&mut self.orders, row.order);
-        append(&mut self.sessions, row.session);
-        append(&mut self.speakers, row.speaker);
-        append(&mut self.lengths, row.length);
-        let spoken = if spans.is_empty() { 0 } else { HAS_SPANS };
-        append(&mut self.flags, row.flags | LIVE | spoken);
-        for &span in spans {
+        append(&mut self.keys, entry.key);
+        append(&mut self.times, entry.time);
+        append(&mut self.orders, entry.order);
+        append(&mut self.sessions, session);
+        append(&mut self.speakers, speaker);
+        append(&mut self.lengths, entry.length);
+        let spoken = if entry.spans.is_empty() { 0 } else { HAS_SPANS };
+        append(&mut self.flags, entry.marks | LIVE | spoken);
+        for &span in &entry.spans {
             append(&mut self.spans, (number, span));
         }
         debug_assert!(
             self.flags.len() == self.keys.len() && self.times.len() == self.keys.len(),
             "COL-1: all columns grow together"
         );
-        let hash = self.hasher.hash_one(row.key);
+        let hash = self.hasher.hash_one(entry.key);
         let (keys, hasher) = (&self.keys, &self.hasher);
         self.table
             .insert_unique(hash, number, |&number| hasher.hash_one(keys[number as usize]));

@@ -26,7 +26,6 @@ use crate::recall::text::analysis::analyse;
 use crate::recall::text::calendar::day_of;
 
 pub(crate) use columns::Columns;
-use columns::Row;
 pub use key::Key;
 use links::Links;
 pub(crate) use people::People;
@@ -159,19 +158,10 @@ impl Index {
             Some(name) => self.sessions.intern(scope, name),
             None => self.sessions.unnamed_at(scope, entry.time, &mut self.columns),
         };
-        let row = Row {
-            key: entry.key,
-            time: entry.time,
-            order: entry.order,
-            session,
-            speaker,
-            length: entry.length,
-            flags: entry.marks,
-        };
-        let number = self.columns.push(row, &entry.spans);
+        let number = self.columns.push(entry, session, speaker);
         self.sessions.insert(number, &self.columns);
         self.people.add_calls(number, speaker, &entry.calls);
-        self.people.add_document(speaker, row.length);
+        self.people.add_document(speaker, entry.length);
         for &old in &entry.supersedes {
             self.links.insert(entry.key, old);
         }

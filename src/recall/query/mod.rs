@@ -47,7 +47,7 @@ pub type Filter<'a> = &'a dyn Fn(&Key) -> bool;
 pub type IsSuccessor<'a> = &'a dyn Fn(&Key, &Key) -> bool;
 
 /// A question and the documents to search.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Query<'a> {
     /// The question, or a statement.
     pub text: &'a str,
@@ -74,14 +74,9 @@ impl<'a> Query<'a> {
     pub fn new(text: &'a str) -> Self {
         Self {
             text,
-            scopes: None,
-            filter: None,
-            is_successor: None,
-            embedder: None,
-            now: None,
-            recency: 0.0,
             limit: 10,
             freshness: true,
+            ..Self::default()
         }
     }
 }

@@ -63,7 +63,7 @@ struct Rendered {
 }
 
 fn render(records: &[Record], request: &Request) -> Rendered {
-    let (envelope, left_out) = choose(records, request);
+    let (envelope, left_out) = choose(records, request, Omitted::default());
     Rendered {
         text: envelope.to_string(),
         envelope,
