@@ -19,20 +19,25 @@ pub(super) struct Found<'a> {
     memory: &'a Memory,
     query: &'a RecallQuery,
     terms: &'a [String],
-    hits: Vec<RecallHit>,
-    tokens: usize,
-    skipped: usize,
+    /// The answer so far.
+    pub(super) recalled: Recalled,
 }
 
 impl<'a> Found<'a> {
-    pub(super) fn new(memory: &'a Memory, query: &'a RecallQuery, terms: &'a [String]) -> Self {
+    pub(super) fn new(memory: &'a Memory, view: &View, query: &'a RecallQuery, terms: &'a [String]) -> Self {
         Self {
             memory,
             query,
             terms,
-            hits: Vec::new(),
-            tokens: 0,
-            skipped: 0,
+            recalled: Recalled {
+                hits: Vec::new(),
+                tokens: 0,
+                skipped: 0,
+                left_out: 0,
+                root: view.root(),
+                terms: terms.to_vec(),
+                reached: None,
+            },
         }
     }
 
@@ -80,25 +85,13 @@ impl<'a> Found<'a> {
 
     /// Adds a hit if it fits into the budget.
     pub(super) fn add(&mut self, hit: RecallHit) {
-        let sum = self.tokens.saturating_add(hit.tokens);
+        let sum = self.recalled.tokens.saturating_add(hit.tokens);
         if self.query.budget.is_some_and(|budget| sum > budget) {
-            self.skipped += 1;
+            self.recalled.skipped += 1;
             return;
         }
-        self.tokens = sum;
-        self.hits.push(hit);
-    }
-
-    pub(super) fn finish(self, view: &View) -> Recalled {
-        Recalled {
-            hits: self.hits,
-            tokens: self.tokens,
-            skipped: self.skipped,
-            left_out: 0,
-            root: view.root(),
-            terms: Vec::new(),
-            reached: None,
-        }
+        self.recalled.tokens = sum;
+        self.recalled.hits.push(hit);
     }
 }
 

@@ -74,7 +74,7 @@ fn search(
         links: RefCell::default(),
     };
     let answer = recall_index.lend(|scratch| search.answer(recall_index.embedder(), scratch));
-    let mut found = Found::new(agent.memory(), query, &answer.terms);
+    let mut found = Found::new(agent.memory(), view, query, &answer.terms);
     for hit in &answer.hits {
         let Some(object) = object_at(view, &hit.key)? else {
             continue;
@@ -99,10 +99,9 @@ fn search(
             ..found.hit(&item, time)?
         });
     }
-    let mut recalled = found.finish(view);
+    let mut recalled = found.recalled;
     recalled.left_out = recall_index.lend(|scratch| search.left_out(scratch));
     recalled.reached = Some(reached);
-    recalled.terms = answer.terms;
     Ok(recalled)
 }
 

@@ -23,15 +23,14 @@ pub(super) fn reflect(memory: &Memory, view: &View, query: &RecallQuery) -> Resu
         None => chronological(summaries, ""),
     };
     let first = chosen.len().saturating_sub(query.limit);
-    let mut hits = Found::new(memory, query, &[]);
+    let mut hits = Found::new(memory, view, query, &[]);
     for summary in chosen.drain(first..) {
         let mut hit = hits.hit(&summary.item, summary.time)?;
         hit.why.push("a summary, in order of time");
         hits.add(hit);
     }
-    let mut recalled = hits.finish(view);
-    recalled.left_out = left_out;
-    Ok(recalled)
+    hits.recalled.left_out = left_out;
+    Ok(hits.recalled)
 }
 
 fn summaries_of(view: &View, query: &RecallQuery) -> Result<Vec<(Granularity, Time, Item)>> {

@@ -35,10 +35,7 @@ impl Admission {
         });
         let (mut documents, mut sessions, mut length) = (0u32, 0u32, 0u64);
         for (number, scope) in index.people.scopes.iter().enumerate() {
-            if scopes
-                .as_ref()
-                .is_none_or(|scopes| scopes.binary_search(&(number as u32)).is_ok())
-            {
+            if admits(scopes.as_deref(), number as u32) {
                 documents += scope.documents;
                 sessions += index.sessions.count(number as u32);
                 length += scope.length;
@@ -60,7 +57,7 @@ impl Admission {
     fn bits_of(index: &Index, scopes: Option<&[u32]>) -> Vec<u64> {
         let mut bits = vec![0u64; index.columns.len().div_ceil(64)];
         for session in &index.sessions.all {
-            if scopes.is_none_or(|scopes| scopes.binary_search(&session.scope).is_ok()) {
+            if admits(scopes, session.scope) {
                 for &number in &session.members {
                     bits[number as usize / 64] |= 1 << (number % 64);
                 }
@@ -71,9 +68,7 @@ impl Admission {
 
     /// Whether a scope is admitted.
     pub(crate) fn has_scope(&self, scope: u32) -> bool {
-        self.scopes
-            .as_ref()
-            .is_none_or(|scopes| scopes.binary_search(&scope).is_ok())
+        admits(self.scopes.as_deref(), scope)
     }
 
     /// Whether a document is admitted.
@@ -84,4 +79,8 @@ impl Admission {
             None => true,
         }
     }
+}
+
+fn admits(scopes: Option<&[u32]>, scope: u32) -> bool {
+    scopes.is_none_or(|scopes| scopes.binary_search(&scope).is_ok())
 }
