@@ -16,6 +16,7 @@ mod debug;
 mod diagram;
 mod errors;
 mod human;
+mod input;
 mod open_store;
 mod output;
 mod overview;

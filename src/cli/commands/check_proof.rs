@@ -3,9 +3,9 @@
 //! # Layer
 //! L10, part of cli.
 
-use super::input::read_input;
 use super::prelude::*;
 use crate::answers::proof::{self, ProofFails, ProofHolds};
+use crate::cli::input::read_input;
 use crate::digest::Root;
 
 /// The largest document that is read, in bytes: a proof of 64 levels with 15 siblings each takes less than a tenth.
@@ -25,7 +25,6 @@ const DOCUMENT_BYTES_MAX: u64 = 1 << 20;
 #[command(verbatim_doc_comment)]
 pub(crate) struct CheckProof {
     /// The proof document; - is standard input
-    #[arg(value_name = "FILE")]
     file: PathBuf,
     /// The expected root of the proof, all 64 digits
     #[arg(long, value_name = "ROOT")]

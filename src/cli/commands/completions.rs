@@ -19,7 +19,6 @@ use crate::cli::parse::definition_shown;
 #[command(verbatim_doc_comment)]
 pub(crate) struct Completions {
     /// The shell
-    #[arg(value_name = "SHELL")]
     shell: clap_complete::Shell,
 }
 

@@ -24,7 +24,6 @@ use crate::engine::Containment;
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Contains {
     /// A commit's or root's digest, or 8 or more digits of it
-    #[arg(value_name = "DIGEST")]
     digest: String,
 }
 

@@ -3,9 +3,6 @@
 //! # Layer
 //! L10, part of cli.
 
-use std::io::Write as _;
-use std::path::Path;
-
 use super::export::{DiagramOf, Export, ExportFormat, write_file};
 use crate::answers::program::Drawn;
 use crate::cli::answer::Answer;
@@ -17,34 +14,11 @@ use crate::engine::{Memory, View};
 use crate::error::Result;
 use crate::object::Id;
 
-/// The file formats of a diagram.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Drawing {
-    Dot,
-    Svg,
-    Html,
-}
-
-impl Drawing {
-    /// Returns the drawing for a format; `None` for a text format.
-    pub(super) fn of(format: ExportFormat) -> Option<Self> {
-        match format {
-            ExportFormat::Dot => Some(Self::Dot),
-            ExportFormat::Svg => Some(Self::Svg),
-            ExportFormat::Html => Some(Self::Html),
-            ExportFormat::Jsonl | ExportFormat::Org | ExportFormat::Markdown => None,
-            #[cfg(feature = "agent")]
-            ExportFormat::Blocks => None,
-        }
-    }
-}
-
-pub(super) fn export(context: &mut Context, verb: &Export, drawing: Drawing) -> Done {
-    let diagram = verb.diagram.unwrap_or(DiagramOf::Tree);
+pub(super) fn export(context: &mut Context, verb: &Export) -> Done {
     let memory = context.open_to_read()?;
     let view = context.view(&memory)?;
-    let (text, rows) = match drawing {
-        Drawing::Html => {
+    let (text, rows) = match verb.format {
+        ExportFormat::Html => {
             let all = [DiagramOf::Tree, DiagramOf::History, DiagramOf::Trie];
             let diagrams = all.map(|what| draw(context, &memory, &view, verb, what));
             let diagrams = diagrams.into_iter().collect::<Result<Vec<_>>>()?;
@@ -52,22 +26,22 @@ pub(super) fn export(context: &mut Context, verb: &Export, drawing: Drawing) -> 
             let rows: usize = diagrams.iter().map(|diagram| diagram.rows.len()).sum();
             (diagram::html(&title, &diagrams), rows)
         }
-        Drawing::Dot | Drawing::Svg => {
-            let drawn = draw(context, &memory, &view, verb, diagram)?;
-            let text = if drawing == Drawing::Dot {
-                diagram::dot(&drawn)
-            } else {
-                diagram::svg(&drawn)
+        format => {
+            let what = verb.diagram.unwrap_or(DiagramOf::Tree);
+            let drawn = draw(context, &memory, &view, verb, what)?;
+            let text = match format {
+                ExportFormat::Dot => diagram::dot(&drawn),
+                _ => diagram::svg(&drawn),
             };
             (text, drawn.rows.len())
         }
     };
-    let Some(path) = verb.path.as_deref().filter(|path| *path != Path::new("-")) else {
+    let Some(path) = verb.named_path() else {
         context.output.check_form()?;
         context.output.line(text.trim_end())?;
         return Ok(DONE);
     };
-    write_file(path, |out| Ok(out.write_all(text.as_bytes())?))?;
+    write_file(path, |put| put(&text))?;
     context.answer(&Drawn {
         rows,
         bytes: text.len(),

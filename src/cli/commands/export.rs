@@ -10,7 +10,7 @@ use super::prelude::*;
 use crate::answers::objects::StoredLine;
 use crate::answers::program::{BlocksWritten, Drawn, Exported};
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Write as _};
 
 use super::diagrams;
 use crate::ingest::{self, Format, Piece, json as lines};
@@ -31,6 +31,12 @@ pub(crate) enum ExportFormat {
     /// A folder with one Markdown file for each block, to edit and import again
     #[cfg(feature = "agent")]
     Blocks,
+}
+
+impl ExportFormat {
+    fn is_diagram(self) -> bool {
+        matches!(self, Self::Dot | Self::Svg | Self::Html)
+    }
 }
 
 /// The subject of a diagram.
@@ -63,7 +69,6 @@ pub(crate) enum DiagramOf {
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Export {
     /// The file to write, or a folder for Org and Markdown [default: standard output]
-    #[arg(value_name = "PATH")]
     pub(crate) path: Option<PathBuf>,
     /// The form to write
     #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
@@ -108,42 +113,55 @@ fn export(context: &mut Context, verb: &Export) -> Done {
     if verb.format == ExportFormat::Blocks {
         return super::agent::blocks::export(context, verb);
     }
-    if let Some(drawing) = diagrams::Drawing::of(verb.format) {
-        return diagrams::export(context, verb, drawing);
+    if verb.format.is_diagram() {
+        return diagrams::export(context, verb);
     }
     let memory = context.open_to_read()?;
     let view = context.view(&memory)?;
     note_left_out(context, &view)?;
-    let path = verb.path.as_deref().filter(|path| *path != Path::new("-"));
     let format = match verb.format {
-        ExportFormat::Org => Format::Org,
-        ExportFormat::Markdown => Format::Markdown,
-        _ => return export_lines(context, &memory, &view, path, verb.force),
+        ExportFormat::Org => Some(Format::Org),
+        ExportFormat::Markdown => Some(Format::Markdown),
+        _ => None,
     };
-    match path {
-        None => {
-            context.output.check_form()?;
-            let written = ingest::for_each_piece::<Failure>(&memory, &view, format, true, &mut |piece| {
-                context.output.text(text_of(&piece))
+    let mut lowered = Vec::new();
+    let mut write = |put: Put<'_>| match format {
+        None => ingest::for_each_version::<Failure>(&memory, &view, &mut |version| {
+            put(&format!("{}\n", line_of(&version)?))
+        }),
+        Some(format) => {
+            lowered = ingest::for_each_piece::<Failure>(&memory, &view, format, true, &mut |piece| {
+                put(text_of(&piece))
             })?;
-            note_lowered(context, &written);
+            Ok(())
         }
-        Some(path) if is_folder(path) => export_folder(context, &memory, &view, path, format, verb.force)?,
-        Some(path) => {
+    };
+    match (verb.named_path(), format) {
+        (None, None) => write(&mut |line| context.output.line(line.trim_end()))?,
+        (None, Some(_)) => {
+            context.output.check_form()?;
+            write(&mut |text| context.output.text(text))?;
+            note_lowered(context, &lowered);
+        }
+        (Some(path), Some(format)) if is_folder(path) => {
+            export_folder(context, &memory, &view, path, format, verb.force)?;
+        }
+        (Some(path), _) => {
             refuse_existing(path, verb.force)?;
-            let mut lowered = Vec::new();
-            write_file(path, |out| {
-                lowered = ingest::for_each_piece::<Stopped>(&memory, &view, format, true, &mut |piece| {
-                    Ok(out.write_all(text_of(&piece).as_bytes())?)
-                })?;
-                Ok(())
-            })?;
+            write_file(path, write)?;
             note_lowered(context, &lowered);
             print(context, &view, path, 1)?;
         }
     }
     context.note_unreadable(&memory);
     Ok(DONE)
+}
+
+impl Export {
+    /// Returns the path, unless it is `-`, which is standard output.
+    pub(in crate::cli) fn named_path(&self) -> Option<&Path> {
+        self.path.as_deref().filter(|path| *path != Path::new("-"))
+    }
 }
 
 /// Notes the objects and contents that the export omits because they were erased or lost.
@@ -175,14 +193,9 @@ fn note_left_out(context: &mut Context, view: &View) -> Result<()> {
 
 /// Refuses options that the form does not use, rather than ignoring them.
 fn check_options(verb: &Export) -> Result<(), Failure> {
-    use DiagramOf::{Tree, Trie};
-    let drawn = |what: DiagramOf| match verb.format {
-        ExportFormat::Html => true,
-        ExportFormat::Dot | ExportFormat::Svg => verb.diagram.unwrap_or(Tree) == what,
-        _ => false,
-    };
-    let one_diagram = matches!(verb.format, ExportFormat::Dot | ExportFormat::Svg);
-    let diagram = one_diagram || verb.format == ExportFormat::Html;
+    let is_page = verb.format == ExportFormat::Html;
+    let diagram = verb.format.is_diagram();
+    let drawn = |what| diagram && (is_page || verb.diagram.unwrap_or(DiagramOf::Tree) == what);
     #[cfg(feature = "agent")]
     let blocks = verb.format == ExportFormat::Blocks;
     #[cfg(not(feature = "agent"))]
@@ -191,7 +204,7 @@ fn check_options(verb: &Export) -> Result<(), Failure> {
         (
             "--picture",
             verb.diagram.is_some(),
-            one_diagram,
+            diagram && !is_page,
             "use it with --format dot or svg; html shows all three",
         ),
         (
@@ -209,13 +222,13 @@ fn check_options(verb: &Export) -> Result<(), Failure> {
         (
             "--under",
             verb.under.is_some(),
-            drawn(Tree),
+            drawn(DiagramOf::Tree),
             "use it with a diagram of the tree: --format html, svg or dot",
         ),
         (
             "--from",
             verb.from.is_some(),
-            drawn(Trie),
+            drawn(DiagramOf::Trie),
             "use it with --format html or --picture trie",
         ),
     ] {
@@ -233,33 +246,6 @@ fn line_of(version: &ingest::Version) -> Result<serde_json::Value> {
         drop(fields.shift_remove("parent"));
     }
     Ok(line)
-}
-
-fn export_lines(
-    context: &mut Context,
-    memory: &Memory,
-    view: &View,
-    path: Option<&Path>,
-    force: bool,
-) -> Done {
-    let Some(path) = path else {
-        ingest::for_each_version::<Failure>(memory, view, &mut |version| {
-            let line = line_of(&version)?;
-            context.output.document(&line)
-        })?;
-        context.note_unreadable(memory);
-        return Ok(DONE);
-    };
-    refuse_existing(path, force)?;
-    write_file(path, |out| {
-        ingest::for_each_version::<Stopped>(memory, view, &mut |version| {
-            let line = line_of(&version)?;
-            Ok(writeln!(out, "{line}")?)
-        })
-    })?;
-    print(context, view, path, 1)?;
-    context.note_unreadable(memory);
-    Ok(DONE)
 }
 
 /// Writes each document to its path below the folder, and all other objects to one more file.
@@ -300,7 +286,7 @@ fn export_folder(
         if let Some(above) = path.parent() {
             fs::create_dir_all(above).map_err(|error| not_written(above, error))?;
         }
-        write_file(&path, |out| Ok(out.write_all(text.as_bytes())?))?;
+        write_file(&path, |put| put(text))?;
     }
     note_lowered(context, &lowered);
     print(context, view, folder, files.len())?;
@@ -389,72 +375,51 @@ fn not_written(path: &Path, error: io::Error) -> Error {
     Error::io(format_args!("writing {}", shown(path)), error)
 }
 
-/// The reason why writing a file stopped.
-pub(super) enum Stopped {
-    Reading(Error),
-    Writing(io::Error),
-}
-
-impl From<Error> for Stopped {
-    fn from(error: Error) -> Self {
-        Self::Reading(error)
-    }
-}
-
-impl From<io::Error> for Stopped {
-    fn from(error: io::Error) -> Self {
-        Self::Writing(error)
-    }
-}
+/// Writes a text, or a part of it.
+pub(super) type Put<'a> = &'a mut dyn FnMut(&str) -> Result<(), Failure>;
 
 /// Writes a temporary file in the same folder, and renames it when it is complete. A symlink keeps its name, and its
 /// target is replaced and keeps its permissions. A pipe or a device is written to directly.
 pub(super) fn write_file(
     path: &Path,
-    write: impl FnOnce(&mut BufWriter<File>) -> Result<(), Stopped>,
-) -> Result<()> {
-    let written = match fs::metadata(path) {
-        Ok(there) if !there.is_file() => write_through(path, write),
-        Ok(there) => fs::canonicalize(path)
-            .map_err(Stopped::Writing)
-            .and_then(|target| write_beside(&target, Some(there.permissions()), write)),
-        Err(_) => write_beside(path, None, write),
+    write: impl FnOnce(Put<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let failed = |error| not_written(path, error);
+    let there = fs::metadata(path).ok();
+    if there.as_ref().is_some_and(|there| !there.is_file()) {
+        let file = File::options().write(true).open(path).map_err(failed)?;
+        write_all(path, file, write)?;
+        return Ok(());
+    }
+    let target = match there {
+        Some(_) => fs::canonicalize(path).map_err(failed)?,
+        None => path.to_owned(),
     };
-    written.map_err(|stopped| match stopped {
-        Stopped::Reading(error) => error,
-        Stopped::Writing(error) => not_written(path, error),
-    })
-}
-
-fn write_through(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<File>) -> Result<(), Stopped>,
-) -> Result<(), Stopped> {
-    let mut out = BufWriter::new(File::options().write(true).open(path)?);
-    write(&mut out)?;
-    Ok(out.flush()?)
-}
-
-fn write_beside(
-    path: &Path,
-    permissions: Option<fs::Permissions>,
-    write: impl FnOnce(&mut BufWriter<File>) -> Result<(), Stopped>,
-) -> Result<(), Stopped> {
-    let (unfinished, file) = create_beside(path)?;
-    let whole = || -> Result<(), Stopped> {
-        let mut out = BufWriter::new(file);
-        write(&mut out)?;
-        let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-        if let Some(permissions) = permissions {
-            file.set_permissions(permissions)?;
-        }
-        file.sync_all()?;
-        Ok(fs::rename(&unfinished, path)?)
+    let (unfinished, file) = create_beside(&target).map_err(failed)?;
+    let whole = || {
+        let file = write_all(path, file, write)?;
+        let kept = there.map_or(Ok(()), |there| file.set_permissions(there.permissions()));
+        let synced = kept.and_then(|()| file.sync_all());
+        Ok(synced
+            .and_then(|()| fs::rename(&unfinished, &target))
+            .map_err(failed)?)
     };
     whole().inspect_err(|_| {
         // The caller reports the failure; a leftover file needs no second message.
         drop(fs::remove_file(&unfinished));
     })
+}
+
+/// Writes the text into an open file.
+fn write_all(
+    path: &Path,
+    file: File,
+    write: impl FnOnce(Put<'_>) -> Result<(), Failure>,
+) -> Result<File, Failure> {
+    let failed = |error| Failure::from(not_written(path, error));
+    let mut out = BufWriter::new(file);
+    write(&mut |text| out.write_all(text.as_bytes()).map_err(failed))?;
+    out.into_inner().map_err(|error| failed(error.into_error()))
 }
 
 /// Creates a file in the folder of a path, under a free name. It never overwrites an existing file, which may belong to

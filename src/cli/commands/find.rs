@@ -30,7 +30,6 @@ const AROUND: usize = 30;
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Find {
     /// The text
-    #[arg(value_name = "TEXT")]
     text: String,
     /// Search everything that the log keeps, instead of one state
     #[arg(long, conflicts_with = "at")]
@@ -118,16 +117,20 @@ fn search_log(memory: &Memory, wanted: &str) -> Result<Vec<RecordHolder>> {
     // A content or text record may precede the record that refers to it.
     let mut owners: HashMap<String, (String, &str)> = HashMap::new();
     memory.text_records(&mut |record| {
-        owners.extend(texts_named_by(&record));
-        let (is_a, digest, of, fields) = texts_of(record);
-        for (place, text) in fields {
+        let record = Searched::of(record);
+        let named = record
+            .names
+            .into_iter()
+            .filter_map(|(digest, place)| Some((digest?, place)));
+        owners.extend(named.map(|(digest, place)| (digest, (record.of.clone(), place))));
+        for (place, text) in record.fields {
             if let Some(excerpt) = excerpt(&text, wanted)
-                && seen.insert((digest.clone(), of.clone(), place.clone()))
+                && seen.insert((record.digest.clone(), record.of.clone(), place.clone()))
             {
                 found.push(RecordHolder {
-                    is_a,
-                    digest: digest.clone(),
-                    of: of.clone(),
+                    is_a: record.is_a,
+                    digest: record.digest.clone(),
+                    of: record.of.clone(),
                     r#where: place,
                     found: excerpt,
                 });
@@ -144,76 +147,73 @@ fn search_log(memory: &Memory, wanted: &str) -> Result<Vec<RecordHolder>> {
     Ok(found)
 }
 
-/// Returns the texts that a record refers to by digest: digest, owner, field.
-fn texts_named_by(record: &TextRecord) -> Vec<(String, (String, &'static str))> {
-    let (of, named) = match record {
-        TextRecord::Version(object) => {
-            let content = object.content_digest().map(|(digest, _)| digest.to_hex());
-            (object.id().to_owned(), vec![(content, "content")])
-        }
-        TextRecord::Commit(info) => {
-            let digest = |text: Option<TextDigest>| text.map(TextDigest::to_hex);
-            let (reason, source) = (digest(info.commit.reason), digest(info.commit.source));
-            (of_commit(info), vec![(reason, "reason"), (source, "source")])
-        }
-        TextRecord::Reference(reference) => {
-            let reason = reference.reason.map(TextDigest::to_hex);
-            (reference.name.as_str().to_owned(), vec![(reason, "reason")])
-        }
-        TextRecord::Content(..) | TextRecord::Text(..) => return Vec::new(),
-    };
-    let named = named.into_iter();
-    named
-        .filter_map(|(digest, place)| Some((digest?, (of.clone(), place))))
-        .collect()
+/// A record of the log with its texts.
+#[derive(Default)]
+struct Searched {
+    is_a: &'static str,
+    digest: Option<String>,
+    /// The object, commit or reference that it belongs to.
+    of: String,
+    fields: Vec<(String, String)>,
+    /// The digests of the content or text records that it refers to, and their fields.
+    names: Vec<(Option<String>, &'static str)>,
 }
 
-/// Returns the texts of a record: its sort, its digest, its owner, and its fields.
-fn texts_of(record: TextRecord) -> (&'static str, Option<String>, String, Vec<(String, String)>) {
-    let named = |fields: &[(&str, Option<&str>)]| {
-        let fields = fields.iter();
-        let fields = fields.filter_map(|(place, text)| Some(((*place).to_owned(), (*text)?.to_owned())));
-        fields.collect::<Vec<_>>()
-    };
-    let text = |text| vec![(String::new(), text)];
-    match record {
-        TextRecord::Version(object) => {
-            let fields = fields_of(&object).collect();
-            (
-                "version",
-                Some(object.digest().to_hex()),
-                object.id().to_owned(),
-                fields,
-            )
-        }
-        TextRecord::Content(digest, content) => {
-            ("content", Some(digest.to_hex()), String::new(), text(content))
-        }
-        TextRecord::Text(digest, reason) => ("text", Some(digest.to_hex()), String::new(), text(reason)),
-        TextRecord::Commit(info) => {
-            let commit = &info.commit;
-            let fields = named(&[
-                ("actor", commit.actor.as_deref()),
-                ("session", commit.session.as_deref()),
-                ("op", Some(commit.op.as_str())),
-            ]);
-            ("commit", Some(info.digest.to_hex()), of_commit(&info), fields)
-        }
-        TextRecord::Reference(reference) => {
-            let name = reference.name.as_str();
-            let fields = named(&[
-                ("name", Some(name)),
-                ("actor", reference.actor.as_deref()),
-                ("session", reference.session.as_deref()),
-                ("lane", reference.lane.as_deref()),
-            ]);
-            ("reference", None, name.to_owned(), fields)
+impl Searched {
+    fn of(record: TextRecord) -> Self {
+        let text = |is_a, digest, text| Self {
+            is_a,
+            digest: Some(digest),
+            fields: vec![(String::new(), text)],
+            ..Self::default()
+        };
+        let named = |fields: &[(&str, Option<&str>)]| {
+            let fields = fields.iter();
+            let fields = fields.filter_map(|(place, text)| Some(((*place).to_owned(), (*text)?.to_owned())));
+            fields.collect()
+        };
+        let hex = |text: Option<TextDigest>| text.map(TextDigest::to_hex);
+        match record {
+            TextRecord::Version(object) => Self {
+                is_a: "version",
+                digest: Some(object.digest().to_hex()),
+                of: object.id().to_owned(),
+                fields: fields_of(&object).collect(),
+                names: vec![(
+                    object.content_digest().map(|(digest, _)| digest.to_hex()),
+                    "content",
+                )],
+            },
+            TextRecord::Content(digest, content) => text("content", digest.to_hex(), content),
+            TextRecord::Text(digest, reason) => text("text", digest.to_hex(), reason),
+            TextRecord::Commit(info) => {
+                let commit = &info.commit;
+                Self {
+                    is_a: "commit",
+                    digest: Some(info.digest.to_hex()),
+                    of: format!("seq:{}", commit.seq),
+                    fields: named(&[
+                        ("actor", commit.actor.as_deref()),
+                        ("session", commit.session.as_deref()),
+                        ("op", Some(commit.op.as_str())),
+                    ]),
+                    names: vec![(hex(commit.reason), "reason"), (hex(commit.source), "source")],
+                }
+            }
+            TextRecord::Reference(reference) => Self {
+                is_a: "reference",
+                digest: None,
+                of: reference.name.as_str().to_owned(),
+                fields: named(&[
+                    ("name", Some(reference.name.as_str())),
+                    ("actor", reference.actor.as_deref()),
+                    ("session", reference.session.as_deref()),
+                    ("lane", reference.lane.as_deref()),
+                ]),
+                names: vec![(hex(reference.reason), "reason")],
+            },
         }
     }
-}
-
-fn of_commit(info: &CommitInfo) -> String {
-    format!("seq:{}", info.commit.seq)
 }
 
 /// Returns the fields of an object with their texts. For an attribute: the name, the value as printed, and the texts in

@@ -23,7 +23,6 @@ use crate::object::Origin;
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct History {
     /// The object
-    #[arg(value_name = "ID")]
     id: String,
     /// Also the trust, source and reason of each change
     #[arg(long)]

@@ -23,7 +23,6 @@ use crate::object::Origin;
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Lineage {
     /// The object
-    #[arg(value_name = "ID")]
     id: String,
     /// At most N versions
     #[arg(long, value_name = "N", default_value_t = 1_000)]
@@ -62,7 +61,13 @@ impl Verb for Lineage {
         };
         let versions: HashSet<ObjectDigest> = versions.into_iter().collect();
         let check_stop = context.stopper();
-        let up = Ancestors::of(&memory, &view, newest);
+        let mut ancestors = Ancestors {
+            waiting: vec![newest],
+            above: Vec::new(),
+            seen: HashSet::from([newest]),
+            level: 0,
+        };
+        let up = std::iter::from_fn(|| ancestors.next(&memory, &view).transpose());
         let down = view
             .objects()
             .filter_map(|object| match check_stop().and(object) {
@@ -82,10 +87,8 @@ impl Verb for Lineage {
     }
 }
 
-/// An iterator over the versions that a version was derived from, level by level, each once.
-struct Ancestors<'a> {
-    memory: &'a Memory,
-    view: &'a View,
+/// The versions that a version was derived from, level by level, each once.
+struct Ancestors {
     /// The versions of this level that are still to be returned.
     waiting: Vec<ObjectDigest>,
     /// The versions of the next level.
@@ -94,50 +97,33 @@ struct Ancestors<'a> {
     level: u64,
 }
 
-impl<'a> Ancestors<'a> {
-    fn of(memory: &'a Memory, view: &'a View, version: ObjectDigest) -> Self {
-        Self {
-            memory,
-            view,
-            waiting: vec![version],
-            above: Vec::new(),
-            seen: HashSet::from([version]),
-            level: 0,
-        }
-    }
-
-    fn relative(&mut self, version: ObjectDigest) -> Result<Relative> {
-        let Some(object) = self.memory.version(version)? else {
-            return Ok(Relative {
-                relation: "from".to_owned(),
-                id: None,
-                version,
-                origin: None,
-                in_this_state: "no",
-            });
-        };
-        let seen = &mut self.seen;
-        self.above
-            .extend(object.derived_from().filter(|source| seen.insert(*source)));
-        let relation = match self.level {
-            0 => "itself".to_owned(),
-            level => format!("from, {level} up"),
-        };
-        Relative::of(self.view, relation, &object)
-    }
-}
-
-impl Iterator for Ancestors<'_> {
-    type Item = Result<Relative>;
-
-    fn next(&mut self) -> Option<Self::Item> {
+impl Ancestors {
+    fn next(&mut self, memory: &Memory, view: &View) -> Result<Option<Relative>> {
         if self.waiting.is_empty() {
             self.level += 1;
             self.waiting = std::mem::take(&mut self.above);
             self.waiting.sort_unstable_by(|one, other| other.cmp(one));
         }
-        let version = self.waiting.pop()?;
-        Some(self.relative(version))
+        let Some(version) = self.waiting.pop() else {
+            return Ok(None);
+        };
+        let Some(object) = memory.version(version)? else {
+            return Ok(Some(Relative {
+                relation: "from".to_owned(),
+                id: None,
+                version,
+                origin: None,
+                in_this_state: "no",
+            }));
+        };
+        let sources = object.derived_from();
+        self.above
+            .extend(sources.filter(|source| self.seen.insert(*source)));
+        let relation = match self.level {
+            0 => "itself".to_owned(),
+            level => format!("from, {level} up"),
+        };
+        Relative::of(view, relation, &object).map(Some)
     }
 }
 

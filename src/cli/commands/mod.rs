@@ -60,7 +60,6 @@ mod head;
 mod history;
 mod ingest;
 mod init;
-mod input;
 mod inspect;
 mod lanes;
 mod lineage;

@@ -10,9 +10,9 @@
 use std::fs;
 use std::path::Path;
 
-use super::input::Lines;
 use crate::cli::context::Context;
 use crate::cli::human::counted;
+use crate::cli::input::Lines;
 #[cfg(feature = "agent")]
 use crate::error::Result;
 use crate::error::{Error, ErrorCode};

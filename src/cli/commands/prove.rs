@@ -19,7 +19,6 @@ use crate::answers::proof::ProofDocument;
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Prove {
     /// The object, present or not
-    #[arg(value_name = "ID")]
     id: String,
 }
 

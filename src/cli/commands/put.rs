@@ -16,8 +16,8 @@ use std::collections::HashMap;
 use super::attributes::attribute;
 #[cfg(feature = "agent")]
 use super::flags::Flags;
-use super::input::{Lines, at_line, content_from_input, open_input};
 use super::progress::BatchProgress;
+use crate::cli::input::{Lines, at_line, content_from_input, open_input};
 use crate::engine::{Authorisation, Staged, Writer};
 use crate::ingest::json::{self as lines, ObjectLine};
 use crate::object::{NewObject, Origin, Position, Scope, Value};

@@ -19,7 +19,6 @@ use crate::answers::commits::{Removed, counts};
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Remove {
     /// The object
-    #[arg(value_name = "ID")]
     id: String,
     /// Also all objects below it
     #[arg(long)]

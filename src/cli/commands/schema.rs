@@ -43,7 +43,6 @@ const OTHERS: &[(&str, &[Form])] = &[
 #[command(verbatim_doc_comment)]
 pub(crate) struct Schema {
     /// The verb, or `error` or `note`
-    #[arg(value_name = "VERB")]
     verb: Option<String>,
 }
 

@@ -23,7 +23,6 @@ use crate::object::check_snapshot_name;
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Snapshot {
     /// A permanent name; without it, the snapshot joins the ring of your lane
-    #[arg(value_name = "NAME")]
     name: Option<String>,
     /// Delete the snapshot NAME; the state it names stays in the history
     #[arg(long, value_name = "NAME", conflicts_with = "name")]

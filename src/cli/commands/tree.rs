@@ -24,7 +24,6 @@ const INDENT_MAX: u64 = 64;
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Tree {
     /// The object at the top
-    #[arg(value_name = "ID")]
     id: Option<String>,
     /// At most N levels below the top
     #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]

@@ -27,34 +27,19 @@ pub(super) enum Dot {
     },
     /// Set the lane of undo and snap:N. Without NAME, print it
     #[command(name = ".lane")]
-    Lane {
-        #[arg(value_name = "NAME")]
-        name: Option<String>,
-    },
+    Lane { name: Option<String> },
     /// Set the output mode. Without MODE, print it
     #[command(name = ".mode")]
-    Mode {
-        #[arg(value_name = "MODE")]
-        mode: Option<Mode>,
-    },
+    Mode { mode: Option<Mode> },
     /// Print the time that each command took
     #[command(name = ".timer")]
-    Timer {
-        #[arg(value_name = "SWITCH")]
-        switch: Option<Switch>,
-    },
+    Timer { switch: Option<Switch> },
     /// Print each command before its answer
     #[command(name = ".echo")]
-    Echo {
-        #[arg(value_name = "SWITCH")]
-        switch: Option<Switch>,
-    },
+    Echo { switch: Option<Switch> },
     /// List all commands, or explain one
     #[command(name = ".help")]
-    Help {
-        #[arg(value_name = "COMMAND")]
-        command: Vec<String>,
-    },
+    Help { command: Vec<String> },
     /// Leave the shell, as Ctrl-D does
     #[command(name = ".quit", alias = ".exit")]
     Quit,

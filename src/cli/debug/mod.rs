@@ -10,7 +10,6 @@
 mod command;
 mod complete;
 mod dot;
-mod lines;
 mod open;
 mod pager;
 mod shell;
@@ -28,10 +27,10 @@ use clap::Args;
 use crate::cli::args;
 use crate::cli::context::{Context, shown};
 use crate::cli::errors::{DONE, Done, Failure, input_error};
+use crate::cli::input::Lines;
 use crate::cli::output::Mode;
 use crate::cli::verb::Verb;
 
-use lines::Lines;
 use shell::Shell;
 
 /// A shell over one open store
@@ -142,9 +141,10 @@ struct Script<'a> {
 
 impl Script<'_> {
     /// Runs the lines of a file. `Err` ends the script.
-    fn read(&mut self, name: &str, lines: impl BufRead) -> Result<(), Failure> {
-        let mut lines = Lines::new(name.to_owned(), lines);
-        while let Some(line) = lines.next()? {
+    fn read(&mut self, name: &str, mut script: impl BufRead) -> Result<(), Failure> {
+        let mut lines = Lines::of_script(name, &mut script);
+        while let Some((_, line)) = lines.next_line()? {
+            let line = line.to_owned();
             self.run(&lines.place(), &line)?;
             if self.shell.ended {
                 break;

@@ -217,7 +217,7 @@ fn a_script_is_text_in_lines_of_bounded_length() {
     let long = folder.feed(&["debug"], "x".repeat(3 << 20));
     assert_eq!(long.code, 1);
     assert!(
-        long.err.contains("line 1: this line has more than 1 MiB"),
+        long.err.contains("line 1: it has more than 1048576 bytes"),
         "{}",
         long.err
     );
@@ -227,7 +227,7 @@ fn a_script_is_text_in_lines_of_bounded_length() {
     folder.write("script", b"head\nget \xff\n");
     let refused = folder.refused(1, &["debug", "-f", "script"]);
     assert!(
-        text(&refused["message"]).starts_with("script:2: byte 5"),
+        text(&refused["message"]).starts_with("script:2: it is not UTF-8"),
         "{refused}"
     );
     let endless = folder.refused(1, &["debug", "-f", "/dev/zero"]);

@@ -14,11 +14,7 @@ use crate::cli::human::counted;
 
 /// Writes the blocks. Without `--force`, it does not overwrite a file that was edited or that is not a block.
 pub(in crate::cli) fn export(context: &mut Context, verb: &Export) -> Done {
-    let Some(path) = verb
-        .path
-        .as_deref()
-        .filter(|path| *path != std::path::Path::new("-"))
-    else {
+    let Some(path) = verb.named_path() else {
         return Err(Failure::usage(
             "the folder is not named",
             "treering export --format blocks DIR",

@@ -7,8 +7,8 @@ use crate::agent::Sensitivity;
 use crate::agent::envelope::{Boundary, EnvelopeAnswer, EnvelopeRequest, scrubbed};
 use crate::answers::agent::recall::ScrubbedText;
 use crate::cli::agent_context::ScopeOptions;
-use crate::cli::commands::input::read_input;
 use crate::cli::commands::prelude::*;
+use crate::cli::input::read_input;
 
 /// The longest text that `--scrub` reads, in bytes.
 const TEXT_BYTES_MAX: u64 = 64 << 20;
@@ -33,7 +33,6 @@ const TEXT_BYTES_MAX: u64 = 64 << 20;
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Envelope {
     /// The topic of the facts [default: the pinned and the newest facts]
-    #[arg(value_name = "QUERY")]
     pub(crate) query: Option<String>,
     /// At most this many tokens, of four characters each [default: 5000]
     #[arg(long, value_name = "TOKENS")]

@@ -192,7 +192,6 @@ impl Verb for Forgotten {
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Expire {
     /// The item
-    #[arg(value_name = "ID")]
     pub(crate) id: String,
     /// It expires at this time or date
     #[arg(long, value_name = "TIME", required_unless_present_any = ["in_", "never"])]

@@ -10,10 +10,10 @@ use crate::agent::RecallQuery;
 use crate::agent::guard::{Checks, Guarded, Policy, RecallChange, StagedChange, StagedLine as Line};
 use crate::answers::agent::guard::{GuardCommit, GuardDropped, GuardReport, StagedLine, StagedObject};
 use crate::cli::agent_context::ScopeOptions;
-use crate::cli::commands::input::{Lines, at_line, open_input};
 use crate::cli::commands::prelude::*;
 use crate::cli::errors::{exit_code, input_error};
 use crate::cli::human::change_lines;
+use crate::cli::input::{Lines, at_line, open_input};
 use crate::error::ErrorKind;
 
 /// The name of the policy file, in the folder that holds the store.
@@ -58,13 +58,13 @@ impl Verb for Guard {
 
     fn run(self, context: &mut Context) -> Done {
         match self.verb {
-            GuardVerb::Stage(verb) => stage(context, &verb),
+            GuardVerb::Stage { name, jsonl, policy } => stage(context, &name, &jsonl, policy.as_deref()),
             GuardVerb::Check(verb) => check(context, verb),
             GuardVerb::Commit(verb) => commit(context, verb),
-            GuardVerb::Drop(verb) => drop_staged(context, verb.name),
-            GuardVerb::Show(verb) => show(context, &verb.name),
+            GuardVerb::Drop { name } => drop_staged(context, name),
+            GuardVerb::Show { name } => show(context, &name),
             GuardVerb::Recall(verb) => recall(context, verb),
-            GuardVerb::List(_) => list(context),
+            GuardVerb::List => list(context),
         }
     }
 }
@@ -82,8 +82,18 @@ pub(crate) enum GuardVerb {
     /// treering guard stage turn-7 --jsonl changes.jsonl
     /// my-agent | treering guard stage turn-7 --jsonl - --session s1 --trust untrusted
     /// ```
-    #[command(verbatim_doc_comment)]
-    Stage(GuardStage),
+    #[command(args = args::writes(), verbatim_doc_comment)]
+    Stage {
+        /// A name for the change
+        name: String,
+        /// The lines of the change; - reads standard input
+        #[arg(long, value_name = "FILE")]
+        jsonl: PathBuf,
+        /// The rules for who may overwrite which objects, in TOML [default: guard.toml in the folder that holds the store,
+        /// else the standard policy]
+        #[arg(long, value_name = "FILE")]
+        policy: Option<PathBuf>,
+    },
     /// Print the findings of each check; changes nothing
     ///
     /// # Examples
@@ -91,7 +101,7 @@ pub(crate) enum GuardVerb {
     /// treering guard check turn-7
     /// treering guard check turn-7 --policy strict.toml --json
     /// ```
-    #[command(verbatim_doc_comment)]
+    #[command(args = args::writes(), verbatim_doc_comment)]
     Check(GuardWith),
     /// Check it, and commit it if everything passes
     ///
@@ -100,7 +110,7 @@ pub(crate) enum GuardVerb {
     /// treering guard commit turn-7 -m 'turn 7'
     /// treering guard commit turn-7 --json
     /// ```
-    #[command(verbatim_doc_comment)]
+    #[command(args = args::writes(), verbatim_doc_comment)]
     Commit(GuardWith),
     /// Drop a staged change
     ///
@@ -108,8 +118,11 @@ pub(crate) enum GuardVerb {
     /// ```text
     /// treering guard drop turn-7
     /// ```
-    #[command(verbatim_doc_comment)]
-    Drop(GuardDrop),
+    #[command(args = args::writes(), verbatim_doc_comment)]
+    Drop {
+        /// The change
+        name: String,
+    },
     /// Show the effect of a staged change
     ///
     /// # Examples
@@ -117,8 +130,11 @@ pub(crate) enum GuardVerb {
     /// treering guard show turn-7
     /// treering guard show turn-7 --json
     /// ```
-    #[command(verbatim_doc_comment)]
-    Show(GuardShow),
+    #[command(args = args::reads(), verbatim_doc_comment)]
+    Show {
+        /// The change
+        name: String,
+    },
     /// Compare what questions recall in two states, for example before and after a turn or a rollback
     ///
     /// # Examples
@@ -126,7 +142,7 @@ pub(crate) enum GuardVerb {
     /// treering guard recall snap:0 --query 'which database'
     /// treering guard recall @-5 @ --queries questions.txt --exit-code --json
     /// ```
-    #[command(verbatim_doc_comment)]
+    #[command(args = args::reads(), verbatim_doc_comment)]
     Recall(GuardRecall),
     /// List the staged changes
     ///
@@ -135,32 +151,14 @@ pub(crate) enum GuardVerb {
     /// treering guard list
     /// treering guard list --json
     /// ```
-    #[command(verbatim_doc_comment)]
-    List(GuardList),
-}
-
-/// The arguments of `guard stage`
-#[derive(Args, Debug)]
-#[command(args = args::writes())]
-pub(crate) struct GuardStage {
-    /// A name for the change
-    #[arg(value_name = "NAME")]
-    pub(crate) name: String,
-    /// The lines of the change; - reads standard input
-    #[arg(long, value_name = "FILE")]
-    pub(crate) jsonl: PathBuf,
-    /// The rules for who may overwrite which objects, in TOML [default: guard.toml in the folder that holds the store,
-    /// else the standard policy]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) policy: Option<PathBuf>,
+    #[command(args = args::reads(), verbatim_doc_comment)]
+    List,
 }
 
 /// The arguments of `guard check` and `guard commit`
 #[derive(Args, Debug)]
-#[command(args = args::writes())]
 pub(crate) struct GuardWith {
     /// The change
-    #[arg(value_name = "NAME")]
     pub(crate) name: String,
     /// The policy of the checks, in TOML [default: guard.toml in the folder that holds the store, else the standard
     /// policy]
@@ -168,27 +166,8 @@ pub(crate) struct GuardWith {
     pub(crate) policy: Option<PathBuf>,
 }
 
-/// The arguments of `guard drop`
-#[derive(Args, Debug)]
-#[command(args = args::writes())]
-pub(crate) struct GuardDrop {
-    /// The change
-    #[arg(value_name = "NAME")]
-    pub(crate) name: String,
-}
-
-/// The arguments of `guard show`
-#[derive(Args, Debug)]
-#[command(args = args::reads())]
-pub(crate) struct GuardShow {
-    /// The change
-    #[arg(value_name = "NAME")]
-    pub(crate) name: String,
-}
-
 /// The arguments of `guard recall`
 #[derive(Args, Debug)]
-#[command(args = args::reads())]
 pub(crate) struct GuardRecall {
     /// The older state
     #[arg(value_name = "REV")]
@@ -215,15 +194,10 @@ pub(crate) struct GuardRecall {
     pub(crate) exit_code: bool,
 }
 
-/// The arguments of `guard list`
-#[derive(Args, Debug)]
-#[command(args = args::reads())]
-pub(crate) struct GuardList {}
-
-fn stage(context: &mut Context, verb: &GuardStage) -> Done {
-    let rules = read_policy(context, verb.policy.as_deref())?.trust;
+fn stage(context: &mut Context, name: &str, jsonl: &Path, policy: Option<&Path>) -> Done {
+    let rules = read_policy(context, policy)?.trust;
     let agent = context.agent_to_write()?;
-    let mut input = open_input(context, &verb.jsonl)?;
+    let mut input = open_input(context, jsonl)?;
     let mut reader = Lines::of(&mut *input);
     let lines = iter::from_fn(|| {
         let line = reader.next_line().transpose()?;
@@ -232,7 +206,7 @@ fn stage(context: &mut Context, verb: &GuardStage) -> Done {
             Ok((number, line))
         }))
     });
-    let staged = agent.stage(&verb.name, lines, &rules, &context.writer())?;
+    let staged = agent.stage(name, lines, &rules, &context.writer())?;
     context.answer(&staged)
 }
 

@@ -11,8 +11,8 @@ use crate::agent::blocks::{FoundFile, TakeBlocks, Taken, TakenBlocks, TakenFile}
 use crate::agent::import::{Foreign, ForeignFormat, ForeignTaken, odek::scope_of_file};
 use crate::agent::session::extraction::FactScope;
 use crate::answers::agent::guard::Imported;
-use crate::cli::commands::input::read_input;
 use crate::cli::commands::prelude::*;
+use crate::cli::input::read_input;
 
 /// The largest file that is read, in bytes.
 const FILE_BYTES_MAX: u64 = 256 << 20;
@@ -60,7 +60,6 @@ pub(crate) enum FactsAbout {
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Import {
     /// The folder of blocks, or the file; - reads a file from standard input
-    #[arg(value_name = "PATH")]
     pub(crate) path: PathBuf,
     /// The format
     #[arg(long, value_name = "FORMAT", default_value = "blocks")]

@@ -6,8 +6,8 @@
 use crate::agent::Agent;
 use crate::agent::notes::{NewNote, NoteWritten, Replace, find_note};
 use crate::answers::agent::sessions::{NoteDeleted, NoteHit, NoteLine};
-use crate::cli::commands::input::text_or_input;
 use crate::cli::commands::prelude::*;
+use crate::cli::input::text_or_input;
 
 /// Keep notes beyond a session
 ///
@@ -35,11 +35,13 @@ impl Verb for Note {
 
     fn run(self, context: &mut Context) -> Done {
         match self.verb {
-            NoteVerb::Write(verb) => write(context, verb),
+            NoteVerb::Write { text, replace, scope } => {
+                write(context, text, replace.as_deref(), scope.as_deref())
+            }
             NoteVerb::Read(verb) => read(context, &verb),
-            NoteVerb::List(verb) => list(context, &verb),
+            NoteVerb::List { own, scope } => list(context, own, scope.as_deref()),
             NoteVerb::Delete(verb) => delete(context, &verb),
-            NoteVerb::Search(verb) => search(context, &verb),
+            NoteVerb::Search { query, limit, scope } => search(context, &query, limit, scope.as_deref()),
         }
     }
 }
@@ -58,16 +60,25 @@ pub(crate) enum NoteVerb {
     /// treering note write 'done' --replace tea/note/0198c1de --session s1
     /// treering note write '' --replace '*' --session s1
     /// ```
-    #[command(verbatim_doc_comment)]
-    Write(NoteWrite),
+    #[command(args = args::writes(), verbatim_doc_comment)]
+    Write {
+        /// The text; - reads it from standard input; an empty text only deletes the notes of --replace
+        text: String,
+        /// The note to replace, or * for every note of the session
+        #[arg(long, value_name = "ID")]
+        replace: Option<String>,
+        /// The scope of the note [default: the project]
+        #[arg(long, value_name = "SCOPE")]
+        scope: Option<String>,
+    },
     /// Show a note, and record the time of reading
     ///
     /// # Examples
     /// ```text
     /// treering note read tea/note/0198c1de --json
     /// ```
-    #[command(verbatim_doc_comment)]
-    Read(NoteRead),
+    #[command(args = args::reads(), verbatim_doc_comment)]
+    Read(OneNote),
     /// List the notes of the project, newest first
     ///
     /// # Examples
@@ -75,98 +86,58 @@ pub(crate) enum NoteVerb {
     /// treering note list
     /// treering note list --own --session s1 --json
     /// ```
-    #[command(verbatim_doc_comment)]
-    List(NoteList),
+    #[command(args = args::reads(), verbatim_doc_comment)]
+    List {
+        /// Only notes of the session
+        #[arg(long)]
+        own: bool,
+        /// The scope of the notes [default: the project]
+        #[arg(long, value_name = "SCOPE")]
+        scope: Option<String>,
+    },
     /// Delete a note of any session; undo restores it
     ///
     /// # Examples
     /// ```text
     /// treering note delete tea/note/0198c1de -m 'settled'
     /// ```
-    #[command(verbatim_doc_comment)]
-    Delete(NoteDelete),
+    #[command(args = args::writes(), verbatim_doc_comment)]
+    Delete(OneNote),
     /// Search notes by words, age, and last reading
     ///
     /// # Examples
     /// ```text
     /// treering note search 'build flags' --session s1 --limit 3
     /// ```
-    #[command(verbatim_doc_comment)]
-    Search(NoteSearch),
+    #[command(args = args::reads(), verbatim_doc_comment)]
+    Search {
+        /// The words to search for
+        query: String,
+        /// The largest number of notes to show
+        #[arg(long, value_name = "N", default_value_t = 10)]
+        limit: usize,
+        /// The scope of the notes [default: the project]
+        #[arg(long, value_name = "SCOPE")]
+        scope: Option<String>,
+    },
 }
 
-/// The arguments of `note write`
+/// The arguments of `note read` and `note delete`
 #[derive(Args, Debug)]
-#[command(args = args::writes())]
-pub(crate) struct NoteWrite {
-    /// The text; - reads it from standard input; an empty text only deletes the notes of --replace
-    #[arg(value_name = "TEXT")]
-    pub(crate) text: String,
-    /// The note to replace, or * for every note of the session
-    #[arg(long, value_name = "ID")]
-    pub(crate) replace: Option<String>,
-    /// The scope of the note [default: the project]
-    #[arg(long, value_name = "SCOPE")]
-    pub(crate) scope: Option<String>,
-}
-
-/// The arguments of `note read`
-#[derive(Args, Debug)]
-#[command(args = args::reads())]
-pub(crate) struct NoteRead {
+pub(crate) struct OneNote {
     /// The note
-    #[arg(value_name = "ID")]
-    pub(crate) id: String,
+    id: String,
     /// The scope of the note [default: the project]
     #[arg(long, value_name = "SCOPE")]
-    pub(crate) scope: Option<String>,
+    scope: Option<String>,
 }
 
-/// The arguments of `note list`
-#[derive(Args, Debug)]
-#[command(args = args::reads())]
-pub(crate) struct NoteList {
-    /// Only notes of the session
-    #[arg(long)]
-    pub(crate) own: bool,
-    /// The scope of the notes [default: the project]
-    #[arg(long, value_name = "SCOPE")]
-    pub(crate) scope: Option<String>,
-}
-
-/// The arguments of `note delete`
-#[derive(Args, Debug)]
-#[command(args = args::writes())]
-pub(crate) struct NoteDelete {
-    /// The note
-    #[arg(value_name = "ID")]
-    pub(crate) id: String,
-    /// The scope of the note [default: the project]
-    #[arg(long, value_name = "SCOPE")]
-    pub(crate) scope: Option<String>,
-}
-
-/// The arguments of `note search`
-#[derive(Args, Debug)]
-#[command(args = args::reads())]
-pub(crate) struct NoteSearch {
-    /// The words to search for
-    #[arg(value_name = "QUERY")]
-    pub(crate) query: String,
-    /// The largest number of notes to show
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub(crate) limit: usize,
-    /// The scope of the notes [default: the project]
-    #[arg(long, value_name = "SCOPE")]
-    pub(crate) scope: Option<String>,
-}
-
-fn write(context: &mut Context, verb: NoteWrite) -> Done {
+fn write(context: &mut Context, text: String, replace: Option<&str>, scope: Option<&str>) -> Done {
     let note = NewNote {
-        text: text_or_input(context, verb.text)?,
-        scope: context.scope(verb.scope.as_deref())?,
+        text: text_or_input(context, text)?,
+        scope: context.scope(scope)?,
         session: context.lane(),
-        replace: match verb.replace.as_deref() {
+        replace: match replace {
             None => None,
             Some("*") => Some(Replace::Own),
             Some(id) => Some(Replace::One(Id::new(id)?)),
@@ -189,7 +160,7 @@ impl Answer for NoteWritten {
     }
 }
 
-fn read(context: &mut Context, verb: &NoteRead) -> Done {
+fn read(context: &mut Context, verb: &OneNote) -> Done {
     let scope = context.scope(verb.scope.as_deref())?;
     let id = Id::new(&verb.id)?;
     // Only a handle that may write records the reading. Without one the note is shown all the same.
@@ -216,10 +187,10 @@ impl Answer for NoteLine {
     }
 }
 
-fn list(context: &mut Context, verb: &NoteList) -> Done {
+fn list(context: &mut Context, own: bool, scope: Option<&str>) -> Done {
     let (agent, view) = open(context)?;
-    let scope = context.scope(verb.scope.as_deref())?;
-    let session = verb.own.then(|| context.lane());
+    let scope = context.scope(scope)?;
+    let session = own.then(|| context.lane());
     let notes = agent.notes(&view, &scope, session.as_deref())?;
     context.rows(
         notes.into_iter().map(|note| Ok(NoteLine::from(note))),
@@ -236,7 +207,7 @@ fn columns_of_note_line(row: &NoteLine, _: &Context) -> Columns {
     ]
 }
 
-fn delete(context: &mut Context, verb: &NoteDelete) -> Done {
+fn delete(context: &mut Context, verb: &OneNote) -> Done {
     let scope = context.scope(verb.scope.as_deref())?;
     let id = Id::new(&verb.id)?;
     let agent = context.agent_to_write()?;
@@ -260,10 +231,10 @@ impl Answer for NoteDeleted {
     }
 }
 
-fn search(context: &mut Context, verb: &NoteSearch) -> Done {
+fn search(context: &mut Context, query: &str, limit: usize, scope: Option<&str>) -> Done {
     let (agent, view) = open(context)?;
-    let scope = context.scope(verb.scope.as_deref())?;
-    let found = agent.search_notes(&view, &verb.query, &scope, &context.lane(), verb.limit)?;
+    let scope = context.scope(scope)?;
+    let found = agent.search_notes(&view, query, &scope, &context.lane(), limit)?;
     context.rows(
         found.into_iter().map(|hit| Ok(NoteHit::from(hit))),
         columns_of_note_hit,

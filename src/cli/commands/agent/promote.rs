@@ -27,7 +27,6 @@ use crate::digest::ObjectDigest;
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Promote {
     /// The item
-    #[arg(value_name = "ID")]
     pub(crate) id: String,
     /// The digest of the version that you read, all 64 digits; only this version is promoted [default: the current one]
     #[arg(long, value_name = "DIGEST")]

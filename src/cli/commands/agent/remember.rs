@@ -12,9 +12,9 @@ use crate::agent::{
 };
 use crate::answers::agent::items::{ItemRemembered, ItemsRemembered};
 use crate::cli::agent_context::DISABLED;
-use crate::cli::commands::input::{Lines, content_from_input, open_input};
 use crate::cli::commands::prelude::*;
 use crate::cli::commands::progress::{BatchProgress, REFUSED_SHOWN};
+use crate::cli::input::{Lines, content_from_input, open_input};
 use crate::cli::output::printable;
 use crate::digest::ObjectDigest;
 use crate::recall::MERGE;

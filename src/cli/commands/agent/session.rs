@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::io::Read as _;
 use std::time::Duration;
 
+use serde::Deserialize;
 use serde_json::Value as Json;
 
 use super::command;
@@ -18,10 +19,10 @@ use crate::agent::vocabulary::kind;
 use crate::agent::{Agent, Reach};
 use crate::answers::agent::sessions::{EntriesAppended, SessionLine, SummaryLine};
 use crate::cli::agent_context::ScopeOptions;
-use crate::cli::commands::input::{Lines, at_line, open_input, text_or_input};
 use crate::cli::commands::prelude::*;
 use crate::cli::commands::progress::BatchProgress;
 use crate::cli::errors::input_error;
+use crate::cli::input::{Lines, at_line, open_input, text_or_input};
 use crate::engine::Query;
 use crate::ingest::json::{loose_time_from_json, parse};
 use crate::object::Origin;
@@ -63,8 +64,8 @@ impl Verb for Session {
             SessionVerb::Append(verb) => append(context, verb),
             SessionVerb::End(verb) => end(context, &verb),
             SessionVerb::Summaries(verb) => summaries(context, &verb),
-            SessionVerb::Summarise(verb) => summarise(context, &verb),
-            SessionVerb::List(verb) => list(context, &verb),
+            SessionVerb::Summarise { texts, scope } => summarise(context, texts.as_deref(), scope.as_deref()),
+            SessionVerb::List(scopes) => list(context, &scopes),
         }
     }
 }
@@ -84,7 +85,7 @@ pub(crate) enum SessionVerb {
     /// treering session append 'green tea, please' --speaker user --session s1
     /// treering session append --jsonl turns.jsonl --session s2 --parent s1
     /// ```
-    #[command(verbatim_doc_comment)]
+    #[command(args = args::writes(), verbatim_doc_comment)]
     Append(SessionAppend),
     /// End a session: print the prompt for a model, or store its reply
     ///
@@ -98,7 +99,7 @@ pub(crate) enum SessionVerb {
     /// treering session end --session s1 --learn --reply reply.json
     /// treering session end --session s1 --learn --command llm -m small
     /// ```
-    #[command(verbatim_doc_comment)]
+    #[command(args = args::writes(), verbatim_doc_comment)]
     End(SessionEnd),
     /// Show the summaries of a session in order of time, or list the missing ones
     ///
@@ -108,7 +109,7 @@ pub(crate) enum SessionVerb {
     /// treering session summaries --session s1 --when 2026-04-21T00:00:00Z
     /// treering session summaries --session s1 --due --json
     /// ```
-    #[command(verbatim_doc_comment)]
+    #[command(args = args::reads(), verbatim_doc_comment)]
     Summaries(SessionSummaries),
     /// Write the summaries of past days, weeks and months
     ///
@@ -121,8 +122,15 @@ pub(crate) enum SessionVerb {
     /// treering session summarise --session s1
     /// treering session summarise --session s1 --texts summaries.jsonl
     /// ```
-    #[command(verbatim_doc_comment)]
-    Summarise(SessionSummarise),
+    #[command(args = args::writes(), verbatim_doc_comment)]
+    Summarise {
+        /// The texts of summaries, one on each line; - is standard input
+        #[arg(long, value_name = "FILE")]
+        texts: Option<PathBuf>,
+        /// The scope of the session, if it is not one of the current scopes
+        #[arg(long, value_name = "SCOPE")]
+        scope: Option<String>,
+    },
     /// List the sessions of the project
     ///
     /// # Examples
@@ -130,13 +138,12 @@ pub(crate) enum SessionVerb {
     /// treering session list
     /// treering session list --all-scopes --json
     /// ```
-    #[command(verbatim_doc_comment)]
-    List(SessionList),
+    #[command(args = args::reads(), verbatim_doc_comment)]
+    List(ScopeOptions),
 }
 
 /// The arguments of `session append`
 #[derive(Args, Debug)]
-#[command(args = args::writes())]
 pub(crate) struct SessionAppend {
     /// The text; - reads it from standard input
     #[arg(value_name = "TEXT", required_unless_present = "jsonl")]
@@ -166,7 +173,6 @@ pub(crate) struct SessionAppend {
 
 /// The arguments of `session end`
 #[derive(Args, Debug)]
-#[command(args = args::writes())]
 pub(crate) struct SessionEnd {
     /// The reply of a model; - reads it from standard input
     #[arg(long, value_name = "FILE")]
@@ -191,7 +197,6 @@ pub(crate) struct SessionEnd {
 
 /// The arguments of `session summaries`
 #[derive(Args, Debug)]
-#[command(args = args::reads())]
 pub(crate) struct SessionSummaries {
     /// Only summaries with these words
     #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true)]
@@ -205,26 +210,6 @@ pub(crate) struct SessionSummaries {
     /// The scope of the session, if it is not one of the current scopes
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Option<String>,
-}
-
-/// The arguments of `session summarise`
-#[derive(Args, Debug)]
-#[command(args = args::writes())]
-pub(crate) struct SessionSummarise {
-    /// The texts of summaries, one on each line; - is standard input
-    #[arg(long, value_name = "FILE")]
-    pub(crate) texts: Option<PathBuf>,
-    /// The scope of the session, if it is not one of the current scopes
-    #[arg(long, value_name = "SCOPE")]
-    pub(crate) scope: Option<String>,
-}
-
-/// The arguments of `session list`
-#[derive(Args, Debug)]
-#[command(args = args::reads())]
-pub(crate) struct SessionList {
-    #[command(flatten)]
-    pub(crate) scopes: ScopeOptions,
 }
 
 /// Returns the session of the shared option.
@@ -326,46 +311,33 @@ fn why(one: &NotStored) -> String {
     format!("{}: the scan found {}", one.verdict.name(), one.rules.join(", "))
 }
 
+/// An entry, as a line of JSON.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EntryLine {
+    text: String,
+    speaker: Option<String>,
+    time: Option<Json>,
+    order: Option<i64>,
+    origin: Option<String>,
+}
+
 /// Reads an entry from a line.
 fn entry_of(json: &Json) -> Result<NewEntry> {
-    let fields = json
-        .as_object()
-        .ok_or_else(|| Error::invalid("it is not a JSON object"))?;
-    let mut entry = NewEntry::default();
-    let mut has_text = false;
-    for (name, value) in fields {
-        let text = || {
-            let text = value.as_str().map(str::to_owned);
-            text.ok_or_else(|| Error::invalid(format!("`{name}` is not text")))
-        };
-        match name.as_str() {
-            _ if value.is_null() => {}
-            "text" => {
-                entry.text = text()?;
-                has_text = true;
-            }
-            "speaker" => entry.speaker = Some(text()?),
-            "time" => entry.time = Some(loose_time_from_json(value)?),
-            "order" => {
-                let order = value.as_i64();
-                entry.order = Some(order.ok_or_else(|| Error::invalid("`order` is not an integer"))?);
-            }
-            "origin" => {
-                let name = text()?;
-                let origin = Origin::from_name(&name);
-                entry.origin =
-                    Some(origin.ok_or_else(|| Error::invalid(format!("`{name}` is not an origin")))?);
-            }
-            other => {
-                return Err(Error::invalid(format!("an entry has no field `{other}`"))
-                    .with_hint("an entry has text, speaker, time, order and origin"));
-            }
-        }
-    }
-    if !has_text {
-        return Err(Error::invalid("it has no `text`"));
-    }
-    Ok(entry)
+    let line = EntryLine::deserialize(json).map_err(|error| {
+        Error::invalid(error.to_string()).with_hint("an entry has text, speaker, time, order and origin")
+    })?;
+    let origin = |name: String| {
+        let origin = Origin::from_name(&name);
+        origin.ok_or_else(|| Error::invalid(format!("`{name}` is not an origin")))
+    };
+    Ok(NewEntry {
+        text: line.text,
+        speaker: line.speaker,
+        time: line.time.as_ref().map(loose_time_from_json).transpose()?,
+        order: line.order,
+        origin: line.origin.map(origin).transpose()?,
+    })
 }
 
 fn end(context: &mut Context, verb: &SessionEnd) -> Done {
@@ -494,15 +466,15 @@ impl Answer for DueSummary {
     }
 }
 
-fn summarise(context: &mut Context, verb: &SessionSummarise) -> Done {
+fn summarise(context: &mut Context, file: Option<&Path>, scope: Option<&str>) -> Done {
     let session = named(context)?;
     let mut texts = HashMap::new();
-    if let Some(file) = &verb.texts {
+    if let Some(file) = file {
         let mut input = open_input(context, file)?;
         let read = batch(&mut Lines::of(&mut *input), u64::MAX, text_of_bucket)?;
         texts.extend(read.into_iter().map(|(_, text)| text));
     }
-    let reach = reach(context, verb.scope.as_deref())?;
+    let reach = reach(context, scope)?;
     let agent = context.agent_to_write()?;
     let mut host = |due: &DueSummary| Ok(texts.get(&due.bucket.to_string()).cloned());
     let done = agent.summarise(&reach, &session, &mut host, &context.writer())?;
@@ -537,10 +509,10 @@ fn text_of_bucket(json: &Json) -> Result<(String, String)> {
     Ok((field("bucket")?, field("text")?))
 }
 
-fn list(context: &mut Context, verb: &SessionList) -> Done {
+fn list(context: &mut Context, scopes: &ScopeOptions) -> Done {
     let agent = context.agent_to_read()?;
     let view = context.view(agent.memory())?;
-    let reach = context.reach(&verb.scopes)?;
+    let reach = context.reach(scopes)?;
     let sessions = view.query(&Query {
         kind: Some(Kind::new(kind::SESSION)?),
         ..Query::default()

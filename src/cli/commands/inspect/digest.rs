@@ -22,7 +22,6 @@ const MEANINGS_MAX: usize = 20;
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(super) struct Digest {
     /// 1 to 64 hexadecimal digits
-    #[arg(value_name = "DIGITS")]
     digits: String,
 }
 

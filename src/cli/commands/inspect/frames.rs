@@ -27,7 +27,6 @@ use crate::store::MAP_ENTRY_BYTES;
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(super) struct Frames {
     /// The segment [default: all of the log]
-    #[arg(value_name = "SEGMENT")]
     segment: Option<u64>,
     /// Only from this offset of the segment on
     #[arg(long, value_name = "OFFSET", requires = "segment")]

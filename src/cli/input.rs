@@ -15,9 +15,11 @@ use crate::object::CONTENT_BYTES_MAX;
 
 /// The longest line in bytes: the longest content with every byte escaped, and room for the rest.
 const LINE_BYTES_MAX: u64 = 8 * CONTENT_BYTES_MAX as u64;
+/// The longest line of a script, in bytes.
+const SCRIPT_LINE_BYTES_MAX: u64 = 1 << 20;
 
 /// Opens a file; `-` is standard input.
-pub(super) fn open_input(context: &Context, file: &Path) -> Result<Box<dyn BufRead>, Failure> {
+pub(crate) fn open_input(context: &Context, file: &Path) -> Result<Box<dyn BufRead>, Failure> {
     if file == Path::new("-") {
         check_input(context)?;
         return Ok(Box::new(BufReader::new(io::stdin())));
@@ -38,7 +40,7 @@ fn check_input(context: &Context) -> Result<(), Failure> {
 }
 
 /// Reads the bytes of a file, or of standard input for `-`.
-pub(super) fn read_input(context: &Context, file: &Path, bytes_max: u64) -> Result<Vec<u8>, Failure> {
+pub(crate) fn read_input(context: &Context, file: &Path, bytes_max: u64) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let read = open_input(context, file)?
         .take(bytes_max + 1)
@@ -52,7 +54,7 @@ pub(super) fn read_input(context: &Context, file: &Path, bytes_max: u64) -> Resu
 }
 
 /// Reads the text on standard input.
-pub(super) fn content_from_input(context: &Context) -> Result<String, Failure> {
+pub(crate) fn content_from_input(context: &Context) -> Result<String, Failure> {
     check_input(context)?;
     let mut bytes = Vec::new();
     // One byte more than any object can hold reveals a content that is too long.
@@ -68,7 +70,7 @@ pub(super) fn content_from_input(context: &Context) -> Result<String, Failure> {
 }
 
 /// The text of an option; `-` reads standard input.
-pub(super) fn text_or_input(context: &Context, text: String) -> Result<String, Failure> {
+pub(crate) fn text_or_input(context: &Context, text: String) -> Result<String, Failure> {
     if text == "-" {
         content_from_input(context)
     } else {
@@ -77,59 +79,82 @@ pub(super) fn text_or_input(context: &Context, text: String) -> Result<String, F
 }
 
 /// An error with the number of its line.
-pub(super) fn at_line(number: u64, error: Error) -> Error {
+pub(crate) fn at_line(number: u64, error: Error) -> Error {
     error.context(format_args!("line {number}"))
 }
 
 /// Lines of bounded length, with their numbers; blank ones are skipped.
-pub(super) struct Lines<'a> {
+pub(crate) struct Lines<'a> {
     input: &'a mut dyn BufRead,
+    /// The name of the input in messages; empty for the only one.
+    name: &'a str,
+    bytes_max: u64,
     number: u64,
     buffer: Vec<u8>,
 }
 
 impl<'a> Lines<'a> {
     /// Returns a reader of the lines of `input`.
-    pub(super) fn of(input: &'a mut dyn BufRead) -> Self {
+    pub(crate) fn of(input: &'a mut dyn BufRead) -> Self {
         Self {
             input,
+            name: "",
+            bytes_max: LINE_BYTES_MAX,
             number: 0,
             buffer: Vec::new(),
         }
     }
 
+    /// Returns a reader of the commands in `input`.
+    pub(crate) fn of_script(name: &'a str, input: &'a mut dyn BufRead) -> Self {
+        Self {
+            name,
+            bytes_max: SCRIPT_LINE_BYTES_MAX,
+            ..Self::of(input)
+        }
+    }
+
     /// Returns the number of the last line read.
-    pub(super) fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
+    /// Returns the place of the last line read, for messages.
+    pub(crate) fn place(&self) -> String {
+        match self.name {
+            "" => format!("line {}", self.number),
+            name => format!("{name}:{}", self.number),
+        }
+    }
+
     /// Reads the next line, which must be UTF-8.
-    pub(super) fn next_line(&mut self) -> Result<Option<(u64, &str)>> {
-        let Some((number, bytes)) = self.next_bytes()? else {
+    pub(crate) fn next_line(&mut self) -> Result<Option<(u64, &str)>> {
+        if self.next_bytes()?.is_none() {
             return Ok(None);
-        };
-        let text =
-            std::str::from_utf8(bytes).map_err(|_| at_line(number, Error::invalid("it is not UTF-8")))?;
-        Ok(Some((number, text)))
+        }
+        match std::str::from_utf8(&self.buffer) {
+            Ok(text) => Ok(Some((self.number, text))),
+            Err(_) => Err(Error::invalid("it is not UTF-8").context(self.place())),
+        }
     }
 
     /// Reads the next line as bytes.
-    pub(super) fn next_bytes(&mut self) -> Result<Option<(u64, &[u8])>> {
+    pub(crate) fn next_bytes(&mut self) -> Result<Option<(u64, &[u8])>> {
         loop {
             self.buffer.clear();
             self.number += 1;
             let read = (&mut *self.input)
-                .take(LINE_BYTES_MAX)
+                .take(self.bytes_max + 1)
                 .read_until(b'\n', &mut self.buffer)
-                .map_err(|error| Error::io(format_args!("reading line {}", self.number), error))?;
+                .map_err(|error| Error::io(format_args!("reading {}", self.place()), error))?;
             if read == 0 {
                 self.number -= 1;
                 return Ok(None);
             }
-            if read as u64 == LINE_BYTES_MAX && !self.buffer.ends_with(b"\n") {
-                let refused = Error::invalid(format!("it has more than {LINE_BYTES_MAX} bytes"))
+            if read as u64 > self.bytes_max && !self.buffer.ends_with(b"\n") {
+                let refused = Error::invalid(format!("it has more than {} bytes", self.bytes_max))
                     .with_code(ErrorCode::OverLimit);
-                return Err(at_line(self.number, refused));
+                return Err(refused.context(self.place()));
             }
             if self.number == 1 && self.buffer.starts_with("\u{feff}".as_bytes()) {
                 self.buffer.drain(..3);
