@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::digest::{CommitDigest, ObjectDigest, Root, TextDigest};
-use crate::engine::{Change, ChangeKind, CommitInfo, HistoryEntry, Memory, ReferenceInfo, SnapshotInfo};
+use crate::engine::{Change, ChangeKind, CommitInfo, HistoryEntry, Memory, SnapshotInfo};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Origin, Time};
 use crate::store::ChangeCounts;
@@ -137,11 +137,6 @@ impl RecordedText {
         }
     }
 }
-
-/// A reference, as a line of `log --refs`.
-#[derive(Serialize, JsonSchema)]
-#[serde(transparent)]
-pub(crate) struct Reference(pub(crate) ReferenceInfo);
 
 /// A change of one object, as a line of `history`.
 #[derive(Serialize, JsonSchema)]

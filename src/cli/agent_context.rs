@@ -15,11 +15,11 @@ use serde::Serialize;
 use super::answer::Answer;
 use super::args::LaneOptions;
 use super::context::{Context, shown};
-use super::errors::Failure;
+use super::errors::{Failure, input_error};
 use super::output::printable;
 use crate::agent::{Agent, Place, Reach, Settings};
 use crate::engine::Memory;
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::Result;
 use crate::object::Scope;
 use crate::scan;
 
@@ -41,20 +41,12 @@ pub(crate) struct ScopeOptions {
 impl Context {
     /// Opens the store for reading and returns its agent.
     pub(crate) fn agent_to_read(&mut self) -> Result<Agent> {
-        if let Some(switched_off) = self.switched_off()? {
-            return Ok(switched_off);
-        }
-        let settings = self.settings_noted()?;
-        Ok(Agent::new(self.open_to_read()?, settings))
+        self.agent(|context, _| context.open_to_read())
     }
 
     /// Opens an existing store for writing and returns its agent.
     pub(crate) fn agent_to_write(&mut self) -> Result<Agent> {
-        if let Some(switched_off) = self.switched_off()? {
-            return Ok(switched_off);
-        }
-        let settings = self.settings_noted()?;
-        Ok(Agent::new(self.open_to_write()?, settings))
+        self.agent(|context, _| context.open_to_write())
     }
 
     /// The verbs of an agent over the store, for writing unless nothing shall change.
@@ -68,26 +60,24 @@ impl Context {
 
     /// As [`Self::agent_to_write`], and makes a missing store, as [`Self::open_or_create`] does.
     pub(crate) fn agent_to_create(&mut self, rehearse: impl FnOnce(&Agent) -> Result<()>) -> Result<Agent> {
-        if let Some(switched_off) = self.switched_off()? {
-            return Ok(switched_off);
-        }
-        let settings = self.settings_noted()?;
-        let memory = self.open_or_create(|empty| rehearse(&Agent::new(empty.clone(), settings.clone())))?;
-        Ok(Agent::new(memory, settings))
+        self.agent(|context, settings| {
+            context.open_or_create(|empty| rehearse(&Agent::new(empty.clone(), settings.clone())))
+        })
     }
 
-    /// Returns an agent over an empty memory in RAM if `TREERING_DISABLE` is set.
-    fn switched_off(&mut self) -> Result<Option<Agent>> {
-        if !is_switched_off() {
-            return Ok(None);
+    /// Returns an agent over the opened memory; over an empty memory in RAM if `TREERING_DISABLE` is set.
+    fn agent(&mut self, open: impl FnOnce(&mut Self, &Settings) -> Result<Memory>) -> Result<Agent> {
+        if is_switched_off() {
+            let text = "TREERING_DISABLE is set: the memory answers as if it were empty and stores nothing";
+            self.output.note("disabled", text);
+            let settings = Settings {
+                is_disabled: true,
+                ..Settings::default()
+            };
+            return Ok(Agent::new(Memory::in_memory()?, settings));
         }
-        let text = "TREERING_DISABLE is set: the memory answers as if it were empty and stores nothing";
-        self.output.note("disabled", text);
-        let settings = Settings {
-            is_disabled: true,
-            ..Settings::default()
-        };
-        Ok(Some(Agent::new(Memory::in_memory()?, settings)))
+        let settings = self.settings_noted()?;
+        Ok(Agent::new(open(self, &settings)?, settings))
     }
 
     /// Reads the settings of the agent from the named file, else from the file next to the store. Anyone may have
@@ -133,12 +123,7 @@ impl Context {
             Err(error) if named.is_none() && error.kind() == io::ErrorKind::NotFound => {
                 Ok((Settings::default(), Vec::new()))
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Error::not_found(format!(
-                "the file {} does not exist",
-                shown(&path)
-            ))
-            .with_code(ErrorCode::NoFile)),
-            Err(error) => Err(Error::io(format_args!("reading {}", shown(&path)), error)),
+            Err(error) => Err(input_error(&path, error)),
         }
     }
 

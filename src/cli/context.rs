@@ -166,71 +166,58 @@ impl Context {
 
     /// Opens the store for reading: takes no lock, writes nothing.
     pub(crate) fn open_to_read(&mut self) -> Result<Memory> {
-        if let Some(kept) = &self.kept {
-            let memory = kept.memory()?.clone();
-            return Ok(self.opened(memory));
-        }
-        let path = self.store()?;
-        let memory = self
-            .reading_options()
-            .open(&path)
-            .map_err(|error| explain(error, &path))?;
-        self.print_warnings(&memory);
-        if memory.damage().is_some() {
+        let memory = self.open(false, |context, path| context.reading_options().open(path))?;
+        if self.kept.is_none() && memory.damage().is_some() {
             let seq = memory.view().commit().commit.seq;
             let text = format!("seq {seq} is the newest state that can be read");
             self.output.warn("degraded", &text);
         }
-        Ok(self.opened(memory))
+        Ok(memory)
     }
 
     /// Opens an existing store for writing.
     pub(crate) fn open_to_write(&mut self) -> Result<Memory> {
-        self.is_written = true;
-        if let Some(kept) = &self.kept {
-            let memory = kept.memory_to_write()?.clone();
-            return Ok(self.opened(memory));
-        }
-        let path = self.store()?;
-        let memory = self
-            .engine_options()
-            .open(&path)
-            .map_err(|error| explain(error, &path))?;
-        self.print_warnings(&memory);
-        Ok(self.opened(memory))
+        self.open(true, |context, path| context.engine_options().open(path))
     }
 
     /// Opens the store for writing, and creates a missing one. Before it creates a store, `rehearse` does the work on
     /// an empty memory. A refused write therefore leaves no empty store behind.
     pub(crate) fn open_or_create(&mut self, rehearse: impl FnOnce(&Memory) -> Result<()>) -> Result<Memory> {
-        self.is_written = true;
-        if let Some(kept) = &self.kept {
-            let memory = kept.memory_to_write()?.clone();
-            return Ok(self.opened(memory));
-        }
-        let path = self.store()?;
-        let open = match self.engine_options().open(&path) {
-            Err(error) if error.code() == ErrorCode::NoStore => {
-                refuse_other_folder(&path)?;
-                rehearse(&Memory::in_memory()?)?;
-                self.engine_options().open_or_create(&path)
+        self.open(true, |context, path| {
+            match context.engine_options().open(path) {
+                Err(error) if error.code() == ErrorCode::NoStore => {}
+                opened => return opened,
             }
-            opened => opened.map(|memory| (memory, false)),
-        };
-        let (memory, created) = open.map_err(|error| explain(error, &path))?;
-        if created {
-            self.output.note(
-                "store_created",
-                format!("created a new store in {}", shown(&path)),
-            );
-        }
-        self.print_warnings(&memory);
-        Ok(self.opened(memory))
+            refuse_other_folder(path)?;
+            rehearse(&Memory::in_memory()?)?;
+            let (memory, created) = context.engine_options().open_or_create(path)?;
+            if created {
+                let text = format!("created a new store in {}", shown(path));
+                context.output.note("store_created", text);
+            }
+            Ok(memory)
+        })
     }
 
-    fn opened(&mut self, memory: Memory) -> Memory {
+    /// Returns the store that the shell keeps open, else opens it.
+    fn open(
+        &mut self,
+        to_write: bool,
+        open: impl FnOnce(&mut Self, &Path) -> Result<Memory>,
+    ) -> Result<Memory> {
+        self.is_written |= to_write;
+        let memory = match &self.kept {
+            Some(kept) if to_write => kept.memory_to_write()?.clone(),
+            Some(kept) => kept.memory()?.clone(),
+            None => {
+                let path = self.store()?;
+                let memory = open(self, &path).map_err(|error| explain(error, &path))?;
+                self.print_warnings(&memory);
+                memory
+            }
+        };
         self.opened = Some(memory.clone());
-        memory
+        Ok(memory)
     }
 
     /// Closes the memory that the verb opened.
@@ -357,13 +344,17 @@ fn project_store() -> Option<PathBuf> {
 
 /// Returns the store of the user, in the XDG data folder.
 fn user_store() -> Option<PathBuf> {
+    xdg_folder("XDG_DATA_HOME", ".local/share")
+}
+
+/// Returns the folder of Treering in an XDG folder, whose usual place is below the home folder.
+pub(crate) fn xdg_folder(variable: &str, usual: &str) -> Option<PathBuf> {
     let absolute = |name| {
-        env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
+        let value = env::var_os(name).map(PathBuf::from);
+        value.filter(|path| path.is_absolute())
     };
-    let data = absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")))?;
-    Some(data.join("treering"))
+    let folder = absolute(variable).or_else(|| Some(absolute("HOME")?.join(usual)))?;
+    Some(folder.join("treering"))
 }
 
 fn no_home() -> Error {

@@ -55,6 +55,11 @@ pub(crate) fn short_hex(digits: &str) -> &str {
     digits.get(..SHORT_DIGITS).unwrap_or(digits)
 }
 
+/// Formats the digits of a path in the trie.
+pub(crate) fn nibbles(path: &[u8]) -> String {
+    path.iter().map(|digit| format!("{digit:x}")).collect()
+}
+
 /// A cell of a table.
 pub(crate) struct Cell {
     text: String,

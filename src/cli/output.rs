@@ -37,9 +37,6 @@ const WIDTH_LEAST: usize = 40;
 /// The time after which long work shows a progress bar.
 const BAR_AFTER: Duration = Duration::from_millis(300);
 
-/// The number of steps below which no progress bar is shown.
-const STEPS_LEAST: usize = 50;
-
 /// The largest number of bytes that wait for their Markdown fence.
 const FENCED_MAX: usize = 4 << 20;
 /// The largest number of characters of a message that people see.
@@ -160,22 +157,21 @@ pub(crate) struct Output {
 impl Output {
     /// Returns the output of a run; `json` is the value of `--json`.
     pub(crate) fn new(json: bool) -> Self {
-        let stdout = io::stdout();
-        let coloured = !json && AutoStream::choice(&stdout) != ColorChoice::Never;
-        let width = line_width();
         let wait = Wait::new();
-        Self {
-            mode: if json { Mode::Json } else { Mode::Table },
+        let mut output = Self {
+            mode: Mode::Table,
             headings: false,
-            coloured,
-            width,
+            coloured: false,
+            width: None,
             out: BufWriter::with_capacity(1 << 16, Box::new(Screen { wait: wait.clone() })),
             fenced: String::new(),
             stop: None,
             wait,
             paged: false,
             notes: Vec::new(),
-        }
+        };
+        output.set_mode(if json { Mode::Json } else { Mode::Table });
+        output
     }
 
     /// Whether answers are JSON.
@@ -465,19 +461,6 @@ impl Output {
         Some(Arc::new(move |progress: Progress| wait.show(&progress)))
     }
 
-    /// Returns a bar of `total` steps on standard error; invisible without a terminal.
-    pub(crate) fn steps(&self, total: usize, doing: &'static str) -> ProgressBar {
-        if self.is_json() || total < STEPS_LEAST || !io::stderr().is_terminal() {
-            return ProgressBar::hidden();
-        }
-        self.wait.bar.finish_and_clear();
-        let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr_with_hz(8));
-        let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        bar.set_message(doing);
-        bar
-    }
-
     /// Ends the run: flushes the output, then reports the failure, if there is one.
     pub(crate) fn finish(mut self, done: Result<u8, Failure>) -> ExitCode {
         let flushed = self.flush();
@@ -571,12 +554,7 @@ pub(crate) fn answer_of_clap(error: &clap::Error, json: bool) -> ExitCode {
 /// Makes a panic, which is a bug, print one line on standard error and exit with code 70.
 pub(crate) fn report_bugs_in_one_line() {
     std::panic::set_hook(Box::new(|panic| {
-        let payload = panic.payload();
-        let what = payload
-            .downcast_ref::<&str>()
-            .map(|text| (*text).to_owned())
-            .or_else(|| payload.downcast_ref::<String>().cloned())
-            .unwrap_or_default();
+        let what = panic.payload_as_str().unwrap_or_default();
         let place = panic
             .location()
             .map(|at| format!(" ({}:{})", at.file(), at.line()))

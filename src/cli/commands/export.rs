@@ -103,58 +103,54 @@ impl Verb for Export {
     ];
 
     fn run(self, context: &mut Context) -> Done {
-        export(context, &self)
-    }
-}
-
-fn export(context: &mut Context, verb: &Export) -> Done {
-    check_options(verb)?;
-    #[cfg(feature = "agent")]
-    if verb.format == ExportFormat::Blocks {
-        return super::agent::blocks::export(context, verb);
-    }
-    if verb.format.is_diagram() {
-        return diagrams::export(context, verb);
-    }
-    let memory = context.open_to_read()?;
-    let view = context.view(&memory)?;
-    note_left_out(context, &view)?;
-    let format = match verb.format {
-        ExportFormat::Org => Some(Format::Org),
-        ExportFormat::Markdown => Some(Format::Markdown),
-        _ => None,
-    };
-    let mut lowered = Vec::new();
-    let mut write = |put: Put<'_>| match format {
-        None => ingest::for_each_version::<Failure>(&memory, &view, &mut |version| {
-            put(&format!("{}\n", line_of(&version)?))
-        }),
-        Some(format) => {
-            lowered = ingest::for_each_piece::<Failure>(&memory, &view, format, true, &mut |piece| {
-                put(text_of(&piece))
-            })?;
-            Ok(())
+        check_options(&self)?;
+        #[cfg(feature = "agent")]
+        if self.format == ExportFormat::Blocks {
+            return super::agent::blocks::export(context, &self);
         }
-    };
-    match (verb.named_path(), format) {
-        (None, None) => write(&mut |line| context.output.line(line.trim_end()))?,
-        (None, Some(_)) => {
-            context.output.check_form()?;
-            write(&mut |text| context.output.text(text))?;
-            note_lowered(context, &lowered);
+        if self.format.is_diagram() {
+            return diagrams::export(context, &self);
         }
-        (Some(path), Some(format)) if is_folder(path) => {
-            export_folder(context, &memory, &view, path, format, verb.force)?;
+        let memory = context.open_to_read()?;
+        let view = context.view(&memory)?;
+        note_left_out(context, &view)?;
+        let format = match self.format {
+            ExportFormat::Org => Some(Format::Org),
+            ExportFormat::Markdown => Some(Format::Markdown),
+            _ => None,
+        };
+        let mut lowered = Vec::new();
+        let mut write = |put: Put<'_>| match format {
+            None => ingest::for_each_version::<Failure>(&memory, &view, &mut |version| {
+                put(&format!("{}\n", line_of(&version)?))
+            }),
+            Some(format) => {
+                lowered = ingest::for_each_piece::<Failure>(&memory, &view, format, true, &mut |piece| {
+                    put(text_of(&piece))
+                })?;
+                Ok(())
+            }
+        };
+        match (self.named_path(), format) {
+            (None, None) => write(&mut |line| context.output.line(line.trim_end()))?,
+            (None, Some(_)) => {
+                context.output.check_form()?;
+                write(&mut |text| context.output.text(text))?;
+                note_lowered(context, &lowered);
+            }
+            (Some(path), Some(format)) if is_folder(path) => {
+                export_folder(context, &memory, &view, path, format, self.force)?;
+            }
+            (Some(path), _) => {
+                refuse_existing(path, self.force)?;
+                write_file(path, write)?;
+                note_lowered(context, &lowered);
+                print(context, &view, path, 1)?;
+            }
         }
-        (Some(path), _) => {
-            refuse_existing(path, verb.force)?;
-            write_file(path, write)?;
-            note_lowered(context, &lowered);
-            print(context, &view, path, 1)?;
-        }
+        context.note_unreadable(&memory);
+        Ok(DONE)
     }
-    context.note_unreadable(&memory);
-    Ok(DONE)
 }
 
 impl Export {

@@ -16,7 +16,7 @@ use std::io::{self, Read as _};
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::cli::errors::input_error;
-use crate::engine::{Committed, Writer};
+use crate::engine::{Committed, Progress, Writer};
 use crate::error::ErrorKind;
 use crate::ingest::{self, Change, Document, Format, IngestOptions};
 use crate::object::Scope;
@@ -297,9 +297,16 @@ fn known_path(path: &Path) -> Result<String> {
 fn read_documents(context: &mut Context, verb: &Ingest, format: Option<Format>) -> Result<Read> {
     let mut read = Read::default();
     let files = files_of(context, &verb.paths, format, &mut read)?;
-    let bar = context.output.steps(files.len(), "reading");
+    let progress = context.output.progress();
     let mut seen = HashSet::new();
-    for file in &files {
+    for (done, file) in (0..).zip(&files) {
+        if let Some(progress) = &progress {
+            progress(Progress {
+                doing: "reading",
+                done,
+                total: files.len() as u64,
+            });
+        }
         match read_document(file, format) {
             Ok(document) => {
                 if seen.insert(document.id().clone()) {
@@ -311,9 +318,7 @@ fn read_documents(context: &mut Context, verb: &Ingest, format: Option<Format>) 
                 why,
             }),
         }
-        bar.inc(1);
     }
-    bar.finish_and_clear();
     if read.skipped.len() == 1 && !verb.skip_bad {
         let Skipped { why, .. } = read.skipped.remove(0);
         return Err(if files.len() == 1 { why } else { or_left_out(why) });

@@ -7,9 +7,9 @@ use std::collections::HashMap;
 
 use super::follow::follow;
 use super::prelude::*;
-use crate::answers::history::{LogGraph, LogLine, RecordedText, Reference, SnapshotLine};
+use crate::answers::history::{LogGraph, LogLine, RecordedText, SnapshotLine};
 use crate::cli::human::{Mark, ROWS_ALIGNED, Timeline, drawing};
-use crate::engine::Revision;
+use crate::engine::{ReferenceInfo, Revision};
 use crate::object::Commit;
 
 /// List the commits, newest first
@@ -51,7 +51,7 @@ impl Verb for Log {
     const NAME: &'static str = "log";
     const ANSWERS: &'static [Form] = &[
         form::<LogLine>("a line each"),
-        form::<Reference>("a line each, with --refs"),
+        form::<ReferenceInfo>("a line each, with --refs"),
     ];
 
     fn run(self, context: &mut Context) -> Done {
@@ -247,11 +247,10 @@ fn references(context: &mut Context, memory: &Memory, wanted: &Wanted, limit: Op
         .filter(|info| !of_the_past || info.time <= until)
         .filter(|info| wanted.has(info.actor.as_deref(), info.session.as_deref(), info.time));
     let found = found.take(limit.unwrap_or(usize::MAX));
-    context.rows(found.map(|info| Ok(Reference(info))), columns_of_reference)
+    context.rows(found.map(Ok), columns_of_reference)
 }
 
-fn columns_of_reference(row: &Reference, context: &Context) -> Columns {
-    let Reference(info) = row;
+fn columns_of_reference(info: &ReferenceInfo, context: &Context) -> Columns {
     let commit = match info.commit {
         Some(commit) => context.short(commit.as_bytes()),
         None => "deleted".to_owned(),

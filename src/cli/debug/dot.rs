@@ -77,16 +77,14 @@ impl Shell<'_> {
                 let mode = self.context.output.mode();
                 self.print("mode", name_of(mode).as_str())
             }
-            Dot::Timer { switch: Some(switch) } => {
-                self.timer = switch == Switch::On;
-                Ok(DONE)
+            Dot::Timer { switch } => {
+                self.timer = switch.map_or(self.timer, |switch| switch == Switch::On);
+                self.print_switch("timer", switch, self.timer)
             }
-            Dot::Timer { switch: None } => self.print_switch("timer", self.timer),
-            Dot::Echo { switch: Some(switch) } => {
-                self.echo = switch == Switch::On;
-                Ok(DONE)
+            Dot::Echo { switch } => {
+                self.echo = switch.map_or(self.echo, |switch| switch == Switch::On);
+                self.print_switch("echo", switch, self.echo)
             }
-            Dot::Echo { switch: None } => self.print_switch("echo", self.echo),
             Dot::Help { command } => self.help(&command),
             Dot::Quit => {
                 self.ended = true;
@@ -128,8 +126,12 @@ impl Shell<'_> {
         Ok(DONE)
     }
 
-    fn print_switch(&mut self, name: &str, is_on: bool) -> Done {
-        self.print(name, if is_on { "on" } else { "off" })
+    /// Prints a setting, unless the command set it.
+    fn print_switch(&mut self, name: &str, set: Option<Switch>, is_on: bool) -> Done {
+        match set {
+            Some(_) => Ok(DONE),
+            None => self.print(name, if is_on { "on" } else { "off" }),
+        }
     }
 
     fn print(&mut self, name: &str, value: &str) -> Done {

@@ -3,7 +3,6 @@
 //! # Layer
 //! L10, part of cli.
 
-use std::env;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -19,7 +18,7 @@ use signal_hook::consts::SIGINT;
 use super::complete::Completion;
 use super::pager::Pager;
 use super::shell::Shell;
-use crate::cli::context::{Context, shown};
+use crate::cli::context::{Context, shown, xdg_folder};
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::{counted, one_line, short};
 use crate::cli::open_store::OpenStore;
@@ -173,13 +172,7 @@ fn terminal_error(error: ReadlineError) -> Error {
 
 /// Returns the history file in the XDG state folder, never in the store.
 fn history_file() -> Option<PathBuf> {
-    let absolute = |name| {
-        env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
-    let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
-    let folder = state.join("treering");
+    let folder = xdg_folder("XDG_STATE_HOME", ".local/state")?;
     fs::create_dir_all(&folder).ok()?;
     Some(folder.join("debug-history"))
 }

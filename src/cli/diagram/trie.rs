@@ -7,7 +7,7 @@
 //! L10, part of cli.
 
 use super::{Diagram, Mark, Row};
-use crate::cli::human::{counted, gist, short};
+use crate::cli::human::{counted, gist, nibbles, short};
 use crate::digest::{ObjectDigest, to_hex};
 use crate::engine::{Memory, View};
 use crate::error::Result;
@@ -151,7 +151,7 @@ fn row(memory: &Memory, next: &Waiting, old: Option<&Node>, new: Option<&Node>) 
         (None, _) => Mark::New,
         (_, None) => Mark::Old,
     };
-    let digits: String = next.path.iter().map(|digit| format!("{digit:x}")).collect();
+    let digits = nibbles(&next.path);
     let path = if digits.is_empty() {
         "top".to_owned()
     } else {

@@ -78,32 +78,21 @@ pub(crate) fn change_lines(
 
 /// Returns a line for each field that differs: `state: open -> done`.
 fn field_lines(style: Style, old: &Object, new: &Object) -> Vec<String> {
-    let mut fields = vec![
-        (
-            "kind".to_owned(),
-            Some(old.kind().to_owned()),
-            Some(new.kind().to_owned()),
-        ),
-        (
-            "scope".to_owned(),
-            Some(old.scope().to_owned()),
-            Some(new.scope().to_owned()),
-        ),
+    let fields: [(&str, fn(&Object) -> Option<String>); 7] = [
+        ("kind", |object| Some(object.kind().to_owned())),
+        ("scope", |object| Some(object.scope().to_owned())),
+        ("parent", |object| object.parent().map(str::to_owned)),
+        ("position", |object| object.position().map(str::to_owned)),
+        ("origin", |object| Some(object.origin().name().to_owned())),
+        ("expires", |object| object.expires().map(|time| time.to_string())),
+        ("event_time", |object| {
+            object.event_time().map(|time| time.to_string())
+        }),
     ];
-    let owned = |text: Option<&str>| text.map(str::to_owned);
-    fields.push(("parent".to_owned(), owned(old.parent()), owned(new.parent())));
-    fields.push((
-        "position".to_owned(),
-        owned(old.position()),
-        owned(new.position()),
-    ));
-    let origins = [old, new].map(|object| Some(object.origin().name().to_owned()));
-    let [before, after] = origins;
-    fields.push(("origin".to_owned(), before, after));
-    let [before, after] = [old, new].map(|object| object.expires().map(|time| time.to_string()));
-    fields.push(("expires".to_owned(), before, after));
-    let [before, after] = [old, new].map(|object| object.event_time().map(|time| time.to_string()));
-    fields.push(("event_time".to_owned(), before, after));
+    let fields = fields.iter();
+    let mut fields: Vec<_> = fields
+        .map(|(name, of)| ((*name).to_owned(), of(old), of(new)))
+        .collect();
     let (before, after) = (old.attributes(), new.attributes());
     let mut names: Vec<&String> = before.iter().chain(after.iter()).map(|(name, _)| name).collect();
     names.sort_unstable();

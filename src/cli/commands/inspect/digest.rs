@@ -67,12 +67,7 @@ impl DigestRow {
             Meaning::KeyPath(key, id) => ("key path", key.as_bytes(), id.to_string()),
             Meaning::Erased(digest, Some(by)) => ("erased", digest, format!("erased by commit {by}")),
             Meaning::Erased(digest, None) => ("lost", digest, "could not be salvaged".to_owned()),
-            Meaning::Node(digest, path) => {
-                let digits = path
-                    .iter()
-                    .filter_map(|digit| char::from_digit(u32::from(*digit), 16));
-                ("node", digest, format!("node {}", digits.collect::<String>()))
-            }
+            Meaning::Node(digest, path) => ("node", digest, format!("node {}", human::nibbles(path))),
         };
         Self {
             is_a,

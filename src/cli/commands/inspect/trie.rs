@@ -5,6 +5,7 @@
 
 use super::parts::Part;
 use crate::cli::commands::prelude::*;
+use crate::cli::human::nibbles;
 use crate::digest::{ObjectDigest, to_hex};
 use crate::log;
 use crate::trie::{Node, NodeKind};
@@ -79,7 +80,7 @@ impl Trie {
             context.output.note("path", end);
             return Ok(DONE);
         }
-        let digits = written(&self.node.0);
+        let digits = nibbles(&self.node.0);
         let node = view.trie_node(&self.node.0)?.ok_or_else(|| {
             Error::not_found(format!("no node of the trie is at '{digits}'"))
                 .with_hint("inspect trie --path ID shows the way to an id")
@@ -102,13 +103,6 @@ fn digits(text: &str) -> Result<Path> {
     digits.map(Path).ok_or_else(refused)
 }
 
-/// Formats digits as the user types them.
-fn written(path: &[u8]) -> String {
-    path.iter()
-        .filter_map(|digit| char::from_digit(u32::from(*digit), 16))
-        .collect()
-}
-
 /// Returns the nodes from the top towards an id, and a text about the end of the path.
 fn way_to(view: &View, id: &Id) -> Result<(Vec<Step>, String)> {
     let digits = view.path_of(id);
@@ -125,24 +119,24 @@ fn way_to(view: &View, id: &Id) -> Result<(Vec<Step>, String)> {
         };
         end = match &node.kind {
             NodeKind::Branch(_) => "a branch without a child there",
-            NodeKind::Leaf(entry) if entry.key.to_hex() == written(&digits) => "its own leaf",
+            NodeKind::Leaf(entry) if entry.key.to_hex() == nibbles(&digits) => "its own leaf",
             NodeKind::Leaf(_) => "the leaf of another id",
         };
         let next = digits.get(level..=level).filter(|_| children.is_some());
         steps.push(Step {
             level: level as u64,
-            digits: written(above),
+            digits: nibbles(above),
             node: to_hex(&node.digest),
             is_a: if children.is_some() { "branch" } else { "leaf" },
             children,
             leaves: node.count,
-            next: next.map(written),
+            next: next.map(nibbles),
         });
         if children.is_none() {
             break;
         }
     }
-    Ok((steps, format!("key path {}\nends at {end}", written(&digits))))
+    Ok((steps, format!("key path {}\nends at {end}", nibbles(&digits))))
 }
 
 impl NodeBytes {
