@@ -12,7 +12,6 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::answer::Answer;
 use super::args::LaneOptions;
 use super::context::{Context, shown};
 use super::errors::{Failure, input_error};
@@ -200,8 +199,6 @@ impl Disabled {
     }
 }
 
-impl Answer for Disabled {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        context.output.line(DISABLED)
-    }
+pub(crate) fn show_disabled(_: &Disabled, context: &mut Context) -> Result<(), Failure> {
+    context.output.line(DISABLED)
 }

@@ -3,7 +3,6 @@
 //! # Layer
 //! L10, part of cli.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::context::Context;
@@ -14,20 +13,15 @@ use super::time;
 use crate::error::Result;
 use crate::object::Time;
 
-/// The answer of a verb that gives a single answer.
-pub(crate) trait Answer: Serialize + JsonSchema {
-    /// Prints the answer for people, or for a language model.
-    ///
-    /// # Errors
-    /// Fails if writing the output or reading the store fails.
-    fn show(&self, context: &mut Context) -> Result<(), Failure>;
-}
-
 impl Context {
-    /// Prints an answer in the requested form.
-    pub(crate) fn answer(&mut self, answer: &impl Answer) -> Done {
+    /// Prints an answer: as JSON from its fields, or as `show` prints it for people or a language model.
+    pub(crate) fn answer<A: Serialize>(
+        &mut self,
+        answer: &A,
+        show: impl FnOnce(&A, &mut Self) -> Result<(), Failure>,
+    ) -> Done {
         if !self.output.json(answer)? {
-            answer.show(self)?;
+            show(answer, self)?;
         }
         Ok(DONE)
     }

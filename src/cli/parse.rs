@@ -12,7 +12,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args as _, Command, FromArgMatches as _};
 
 #[cfg(feature = "agent")]
-use super::agent_context::{self, Disabled};
+use super::agent_context::{self, Disabled, show_disabled};
 use super::args::SharedOptions;
 use super::context::Context;
 use super::errors::{Done, Failure};
@@ -155,7 +155,7 @@ impl Parsed {
     pub(crate) fn run(&self, context: &mut Context) -> Done {
         #[cfg(feature = "agent")]
         if self.verb.is_switchable && self.commits && agent_context::is_switched_off() {
-            return context.answer(&Disabled::new());
+            return context.answer(&Disabled::new(), show_disabled);
         }
         let code = self.verb.run(&self.matches, context)?;
         context.close()?;

@@ -52,45 +52,44 @@ impl Verb for CheckProof {
                 _ => Ok(checked),
             });
         match checked {
-            Ok(checked) => context.answer(&ProofHolds {
-                names_root: wanted.is_some(),
-                ..checked
-            }),
+            Ok(checked) => context.answer(
+                &ProofHolds {
+                    names_root: wanted.is_some(),
+                    ..checked
+                },
+                show_proof_holds,
+            ),
             Err(reason) => {
                 let failed = Error::corrupt(format!("the proof does not hold: {}", one_line(&reason)));
-                context.answer(&ProofFails { ok: false, reason })?;
+                context.answer(&ProofFails { ok: false, reason }, show_proof_fails)?;
                 Err(failed.with_code(ErrorCode::ProofFailed).into())
             }
         }
     }
 }
 
-impl Answer for ProofHolds {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let holds = context.output.paint(Meaning::Good, "the proof holds");
-        let what = match &self.object {
-            Some(object) => format!("is in the state as {object}"),
-            None => "is not in the state".to_owned(),
-        };
-        context
-            .output
-            .line(format_args!("{holds}: '{}' {what}", one_line(&self.id)))?;
-        context.output.line(format_args!("root {}", self.root))?;
-        if !self.names_root {
-            context.output.note(
-                "root",
-                "compare that root with the one you trust, or name it with --root",
-            );
-        }
-        Ok(())
+fn show_proof_holds(answer: &ProofHolds, context: &mut Context) -> Result<(), Failure> {
+    let holds = context.output.paint(Meaning::Good, "the proof holds");
+    let what = match &answer.object {
+        Some(object) => format!("is in the state as {object}"),
+        None => "is not in the state".to_owned(),
+    };
+    context
+        .output
+        .line(format_args!("{holds}: '{}' {what}", one_line(&answer.id)))?;
+    context.output.line(format_args!("root {}", answer.root))?;
+    if !answer.names_root {
+        context.output.note(
+            "root",
+            "compare that root with the one you trust, or name it with --root",
+        );
     }
+    Ok(())
 }
 
-impl Answer for ProofFails {
-    /// For people, the error contains the reason.
-    fn show(&self, _: &mut Context) -> Result<(), Failure> {
-        Ok(())
-    }
+/// For people, the error contains the reason.
+fn show_proof_fails(_: &ProofFails, _: &mut Context) -> Result<(), Failure> {
+    Ok(())
 }
 
 fn root_option(text: &str) -> Result<String, Failure> {

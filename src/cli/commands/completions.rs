@@ -34,15 +34,14 @@ impl Verb for Completions {
             "treering",
             &mut script,
         );
-        context.answer(&Script {
+        let answer = Script {
             script: String::from_utf8_lossy(&script).into_owned(),
-        })
+        };
+        context.answer(&answer, show_script)
     }
 }
 
-impl Answer for Script {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let mut lines = self.script.lines();
-        lines.try_for_each(|line| context.output.line(line))
-    }
+fn show_script(answer: &Script, context: &mut Context) -> Result<(), Failure> {
+    let mut lines = answer.script.lines();
+    lines.try_for_each(|line| context.output.line(line))
 }

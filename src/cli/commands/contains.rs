@@ -45,17 +45,15 @@ impl Verb for Contains {
         if let (Containment::Absent, Some(damage)) = (state, memory.damage()) {
             return Err(cannot_be_said(&format!("{} is kept", self.digest), damage).into());
         }
-        context.answer(&Contained { state })?;
+        context.answer(&Contained { state }, show_contained)?;
         Ok(if state == Containment::Absent { NO } else { DONE })
     }
 }
 
-impl Answer for Contained {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        context.output.line(match self.state {
-            Containment::Kept => "kept",
-            Containment::Thinned => "thinned",
-            Containment::Absent => "absent",
-        })
-    }
+fn show_contained(answer: &Contained, context: &mut Context) -> Result<(), Failure> {
+    context.output.line(match answer.state {
+        Containment::Kept => "kept",
+        Containment::Thinned => "thinned",
+        Containment::Absent => "absent",
+    })
 }

@@ -5,7 +5,6 @@
 
 use super::export::{DiagramOf, Export, ExportFormat, write_file};
 use crate::answers::program::Drawn;
-use crate::cli::answer::Answer;
 use crate::cli::context::{Context, shown};
 use crate::cli::diagram::{self, Diagram, ROWS_DRAWN};
 use crate::cli::errors::{DONE, Done, Failure};
@@ -42,18 +41,19 @@ pub(super) fn export(context: &mut Context, verb: &Export) -> Done {
         return Ok(DONE);
     };
     write_file(path, |put| put(&text))?;
-    context.answer(&Drawn {
+    let answer = Drawn {
         rows,
         bytes: text.len(),
         path: shown(path),
-    })
+    };
+    context.answer(&answer, show_drawn)
 }
 
-impl Answer for Drawn {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let rows = counted(self.rows as u64, "row");
-        context.output.line(format_args!("drew {rows} in {}", self.path))
-    }
+fn show_drawn(answer: &Drawn, context: &mut Context) -> Result<(), Failure> {
+    let rows = counted(answer.rows as u64, "row");
+    context
+        .output
+        .line(format_args!("drew {rows} in {}", answer.path))
 }
 
 fn title(context: &Context, view: &View) -> Result<String> {

@@ -47,41 +47,39 @@ impl Verb for Doctor {
         };
         let problems = problems.into_iter().map(diagnosis).collect();
         let examined = Examined { ok, problems };
-        context.answer(&examined)?;
+        context.answer(&examined, show_examined)?;
         Ok(if examined.ok { DONE } else { DAMAGED })
     }
 }
 
-impl Answer for Examined {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let store = context.store()?;
-        let output = &mut context.output;
-        for (number, Diagnosis { problem, command }) in self.problems.iter().enumerate() {
-            let meaning = match problem.severity {
-                ProblemSeverity::Damage => Meaning::Bad,
-                _ => Meaning::Changed,
-            };
-            let place = place(problem.file.as_deref(), problem.offset);
-            let text = format!("{place}: {}", one_line(&problem.what));
-            output.labelled(meaning, problem.severity.name(), &text)?;
-            if problem.remedy == Remedy::Backup {
-                output.line(format_args!("repair it with: {NOTHING_LEFT}"))?;
-            }
-            // A command that fixes several consecutive problems is printed once, after the last of them.
-            let next = self.problems.get(number + 1);
-            let next = next.and_then(|next| next.command.as_ref());
-            if let Some(command) = command.as_ref().filter(|command| next != Some(command)) {
-                output.line(format_args!("repair it with: {command}"))?;
-            }
+fn show_examined(answer: &Examined, context: &mut Context) -> Result<(), Failure> {
+    let store = context.store()?;
+    let output = &mut context.output;
+    for (number, Diagnosis { problem, command }) in answer.problems.iter().enumerate() {
+        let meaning = match problem.severity {
+            ProblemSeverity::Damage => Meaning::Bad,
+            _ => Meaning::Changed,
+        };
+        let place = place(problem.file.as_deref(), problem.offset);
+        let text = format!("{place}: {}", one_line(&problem.what));
+        output.labelled(meaning, problem.severity.name(), &text)?;
+        if problem.remedy == Remedy::Backup {
+            output.line(format_args!("repair it with: {NOTHING_LEFT}"))?;
         }
-        if self.problems.is_empty() {
-            output.line(format_args!(
-                "nothing is wrong with the store in {}",
-                shown(&store)
-            ))?;
+        // A command that fixes several consecutive problems is printed once, after the last of them.
+        let next = answer.problems.get(number + 1);
+        let next = next.and_then(|next| next.command.as_ref());
+        if let Some(command) = command.as_ref().filter(|command| next != Some(command)) {
+            output.line(format_args!("repair it with: {command}"))?;
         }
-        Ok(())
     }
+    if answer.problems.is_empty() {
+        output.line(format_args!(
+            "nothing is wrong with the store in {}",
+            shown(&store)
+        ))?;
+    }
+    Ok(())
 }
 
 /// Returns the command that fixes a problem. `None` means that nothing has to be done, or that no command can do it.

@@ -91,7 +91,7 @@ fn preview(context: &mut Context, mut erasing: Erasing) -> Result<String, Failur
         dry_run: true,
         needs: refused.map(|refused| format!("this needs --everywhere: {refused}")),
     };
-    context.answer(&preview)?;
+    context.answer(&preview, show_erase_preview)?;
     if let Some(needs) = &preview.needs {
         context.output.note("needs", needs);
     }
@@ -103,27 +103,24 @@ fn erase(context: &mut Context, erasing: &Erasing) -> Done {
     let report = memory.erase(erasing, &context.writer())?;
     let commit = report.commit.as_ref();
     let commit = commit.ok_or_else(|| Error::internal("an erasure without a commit"))?;
-    context.answer(&Erased {
+    let answer = Erased {
         parts: ErasedParts::from(&report),
         commit: commit.clone(),
-    })?;
+    };
+    context.answer(&answer, show_erased)?;
     let note = "erased content cannot be restored; backups of this folder still have it";
     context.output.note("gone", note);
     Ok(DONE)
 }
 
-impl Answer for Erased {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        self.parts.show(&mut context.output, "erased")?;
-        let head = context.head_line(&self.commit);
-        context.output.line(head)
-    }
+fn show_erased(answer: &Erased, context: &mut Context) -> Result<(), Failure> {
+    answer.parts.show(&mut context.output, "erased")?;
+    let head = context.head_line(&answer.commit);
+    context.output.line(head)
 }
 
-impl Answer for ErasePreview {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        self.parts.show(&mut context.output, "would erase")
-    }
+fn show_erase_preview(answer: &ErasePreview, context: &mut Context) -> Result<(), Failure> {
+    answer.parts.show(&mut context.output, "would erase")
 }
 
 impl ErasedParts {

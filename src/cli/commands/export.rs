@@ -290,25 +290,24 @@ fn export_folder(
 }
 
 fn print(context: &mut Context, view: &View, path: &Path, files: usize) -> Done {
-    context.answer(&Exported {
+    let answer = Exported {
         objects: view.len(),
         path: shown(path),
         files,
-    })
+    };
+    context.answer(&answer, show_exported)
 }
 
-impl Answer for Exported {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let what = counted(self.objects, "object");
-        let into = if self.files == 1 {
-            String::new()
-        } else {
-            format!(" in {}", counted(self.files as u64, "file"))
-        };
-        context
-            .output
-            .line(format_args!("wrote {what}{into} to {}", self.path))
-    }
+fn show_exported(answer: &Exported, context: &mut Context) -> Result<(), Failure> {
+    let what = counted(answer.objects, "object");
+    let into = if answer.files == 1 {
+        String::new()
+    } else {
+        format!(" in {}", counted(answer.files as u64, "file"))
+    };
+    context
+        .output
+        .line(format_args!("wrote {what}{into} to {}", answer.path))
 }
 
 /// Notes the objects that will have lower trust after an import of this export.

@@ -34,7 +34,7 @@ pub(super) fn follow(context: &mut Context, memory: &Memory, limit: usize) -> Do
             (seen, left) = (seen + 1, left - 1);
             match memory.resolve(&Revision::Seq(seen), "") {
                 Ok(info) => {
-                    context.answer(&LogLine::of(memory, &info)?)?;
+                    context.answer(&LogLine::of(memory, &info)?, show_log_line)?;
                 }
                 // A strict gc may thin a commit before it is printed.
                 Err(error) if error.code() == ErrorCode::Thinned => {}
@@ -46,19 +46,17 @@ pub(super) fn follow(context: &mut Context, memory: &Memory, limit: usize) -> Do
     Ok(DONE)
 }
 
-impl Answer for LogLine {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let lane = self.session.as_deref().or(self.actor.as_deref());
-        context.output.line(format_args!(
-            "{}  seq:{} {} by {}  +{} ~{} -{}  {}",
-            self.time,
-            self.seq,
-            self.op,
-            one_line(lane.unwrap_or(Commit::DEFAULT_LANE)),
-            self.counts.added,
-            self.counts.changed,
-            self.counts.removed,
-            one_line(self.reason.as_deref().unwrap_or_default())
-        ))
-    }
+fn show_log_line(answer: &LogLine, context: &mut Context) -> Result<(), Failure> {
+    let lane = answer.session.as_deref().or(answer.actor.as_deref());
+    context.output.line(format_args!(
+        "{}  seq:{} {} by {}  +{} ~{} -{}  {}",
+        answer.time,
+        answer.seq,
+        answer.op,
+        one_line(lane.unwrap_or(Commit::DEFAULT_LANE)),
+        answer.counts.added,
+        answer.counts.changed,
+        answer.counts.removed,
+        one_line(answer.reason.as_deref().unwrap_or_default())
+    ))
 }

@@ -72,10 +72,11 @@ impl Verb for Gc {
             let thinned = report.thinned;
             let is_refused = needs_consent && thinned > 0 && !self.dry_run;
             if self.dry_run || is_refused {
-                context.answer(&Collected {
+                let answer = Collected {
                     report,
                     dry_run: true,
-                })?;
+                };
+                context.answer(&answer, show_collected)?;
             }
             if is_refused {
                 let commits = counted(thinned, "commit");
@@ -91,10 +92,11 @@ impl Verb for Gc {
         }
         let memory = context.open_to_write()?;
         let report = memory.gc(&retention, self.now(&memory)?)?;
-        context.answer(&Collected {
+        let answer = Collected {
             report,
             dry_run: false,
-        })
+        };
+        context.answer(&answer, show_collected)
     }
 }
 
@@ -130,32 +132,30 @@ impl Gc {
     }
 }
 
-impl Answer for Collected {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let (report, output) = (&self.report, &mut context.output);
-        let (kept, thinned) = if self.dry_run {
-            ("would keep", "would be thinned")
-        } else {
-            ("kept", "thinned")
-        };
-        let before = counted(report.kept + report.thinned, "commit");
-        let commits = format!("{} of {before}: {} {thinned}", report.kept, report.thinned);
-        output.field(0, FIELD, kept, commits)?;
-        let versions = format!("{} of {}", report.versions, report.versions_before);
-        output.field(0, FIELD, "versions", versions)?;
-        let freed = report.bytes_before.saturating_sub(report.bytes);
-        // If a rewrite frees nothing, the log can grow a little, because the changes of a batch may be written again.
-        let log = if freed == 0 {
-            format!("{}, nothing freed", bytes(report.bytes))
-        } else {
-            let percent = freed * 100 / report.bytes_before.max(1);
-            format!(
-                "{} of {}: {} ({percent} %) freed",
-                bytes(report.bytes),
-                bytes(report.bytes_before),
-                bytes(freed)
-            )
-        };
-        output.field(0, FIELD, "log", log)
-    }
+fn show_collected(answer: &Collected, context: &mut Context) -> Result<(), Failure> {
+    let (report, output) = (&answer.report, &mut context.output);
+    let (kept, thinned) = if answer.dry_run {
+        ("would keep", "would be thinned")
+    } else {
+        ("kept", "thinned")
+    };
+    let before = counted(report.kept + report.thinned, "commit");
+    let commits = format!("{} of {before}: {} {thinned}", report.kept, report.thinned);
+    output.field(0, FIELD, kept, commits)?;
+    let versions = format!("{} of {}", report.versions, report.versions_before);
+    output.field(0, FIELD, "versions", versions)?;
+    let freed = report.bytes_before.saturating_sub(report.bytes);
+    // If a rewrite frees nothing, the log can grow a little, because the changes of a batch may be written again.
+    let log = if freed == 0 {
+        format!("{}, nothing freed", bytes(report.bytes))
+    } else {
+        let percent = freed * 100 / report.bytes_before.max(1);
+        format!(
+            "{} of {}: {} ({percent} %) freed",
+            bytes(report.bytes),
+            bytes(report.bytes_before),
+            bytes(freed)
+        )
+    };
+    output.field(0, FIELD, "log", log)
 }

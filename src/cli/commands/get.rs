@@ -45,14 +45,14 @@ impl Verb for Get {
         let view = context.view(&memory)?;
         if let Some(digest) = &self.digest {
             let version = version_of(&memory, &view, digest)?;
-            return context.answer(&Whole::of_version(&view, version)?);
+            return context.answer(&Whole::of_version(&view, version)?, show_whole);
         }
         let id = Id::new(self.id.as_deref().unwrap_or_default())?;
         let Some(object) = view.get(&id)? else {
             let newest = memory.changes_of(&id).next().transpose()?;
             return Err(no_object(&memory, &id, &view, newest.as_ref()).into());
         };
-        context.answer(&Whole::of(&view, object)?)
+        context.answer(&Whole::of(&view, object)?, show_whole)
     }
 }
 
@@ -84,41 +84,39 @@ pub(super) fn version_of(memory: &Memory, view: &View, digits: &str) -> Result<O
     }
 }
 
-impl Answer for Whole {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let output = &mut context.output;
-        let listed = &self.listed;
-        output.line(output.paint(Meaning::Heading, one_line(&listed.id)))?;
-        let optional = [
-            ("kind", Some(listed.kind.clone())),
-            ("scope", Some(listed.scope.clone())),
-            ("parent", listed.parent.clone()),
-            ("position", listed.position.clone()),
-            ("event time", listed.event_time.map(|time| time.to_string())),
-            ("expires", listed.expires.map(|time| time.to_string())),
-            ("origin", Some(listed.origin.name().to_owned())),
-        ];
-        for (name, value) in optional {
-            if let Some(value) = value {
-                output.field(2, FIELD, name, one_line(&value))?;
-            }
+fn show_whole(answer: &Whole, context: &mut Context) -> Result<(), Failure> {
+    let output = &mut context.output;
+    let listed = &answer.listed;
+    output.line(output.paint(Meaning::Heading, one_line(&listed.id)))?;
+    let optional = [
+        ("kind", Some(listed.kind.clone())),
+        ("scope", Some(listed.scope.clone())),
+        ("parent", listed.parent.clone()),
+        ("position", listed.position.clone()),
+        ("event time", listed.event_time.map(|time| time.to_string())),
+        ("expires", listed.expires.map(|time| time.to_string())),
+        ("origin", Some(listed.origin.name().to_owned())),
+    ];
+    for (name, value) in optional {
+        if let Some(value) = value {
+            output.field(2, FIELD, name, one_line(&value))?;
         }
-        let digest = if output.is_compact() {
-            short(listed.digest.as_bytes())
-        } else {
-            listed.digest.to_hex()
-        };
-        output.field(2, FIELD, "digest", digest)?;
-        let updated = listed.updated.filter(|_| listed.updated != listed.created);
-        for (name, time) in [("created", listed.created), ("updated", updated)] {
-            if let Some(time) = time {
-                output.field(2, FIELD, name, time::with_age(time, self.now, output))?;
-            }
-        }
-        self.show_attributes(context)?;
-        self.show_children(context)?;
-        self.show_content(context)
     }
+    let digest = if output.is_compact() {
+        short(listed.digest.as_bytes())
+    } else {
+        listed.digest.to_hex()
+    };
+    output.field(2, FIELD, "digest", digest)?;
+    let updated = listed.updated.filter(|_| listed.updated != listed.created);
+    for (name, time) in [("created", listed.created), ("updated", updated)] {
+        if let Some(time) = time {
+            output.field(2, FIELD, name, time::with_age(time, answer.now, output))?;
+        }
+    }
+    answer.show_attributes(context)?;
+    answer.show_children(context)?;
+    answer.show_content(context)
 }
 
 impl Whole {

@@ -29,7 +29,7 @@ impl Verb for Head {
         let memory = context.open_to_read()?;
         let view = context.view(&memory)?;
         let info = view.commit();
-        context.answer(&HeadAnswer {
+        let answer = HeadAnswer {
             root: info.commit.root,
             commit: info.digest,
             seq: info.commit.seq,
@@ -38,31 +38,33 @@ impl Verb for Head {
             hash: memory.hash(),
             time: info.commit.time,
             store: memory.path().map(absolute),
-        })
+        };
+        context.answer(&answer, show_head)
     }
 }
 
-impl Answer for HeadAnswer {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let digits = |digest: &[u8; 32]| {
-            if context.output.is_compact() {
-                return context.short(digest);
-            }
-            context.output.paint(Meaning::Name, to_hex(digest))
-        };
-        let (root, commit) = (digits(self.root.as_bytes()), digits(self.commit.as_bytes()));
-        let fields = [
-            ("root", format!("{root}  ({})", self.hash)),
-            ("commit", commit),
-            ("seq", self.seq.to_string()),
-            ("time", time::with_age(self.time, context.now(), &context.output)),
-            ("objects", self.objects.to_string()),
-            ("history", counted(self.history, "version")),
-        ];
-        let store = self.store.iter().map(|store| ("store", store.clone()));
-        for (name, value) in fields.into_iter().chain(store) {
-            context.output.field(0, FIELD, name, value)?;
+fn show_head(answer: &HeadAnswer, context: &mut Context) -> Result<(), Failure> {
+    let digits = |digest: &[u8; 32]| {
+        if context.output.is_compact() {
+            return context.short(digest);
         }
-        Ok(())
+        context.output.paint(Meaning::Name, to_hex(digest))
+    };
+    let (root, commit) = (digits(answer.root.as_bytes()), digits(answer.commit.as_bytes()));
+    let fields = [
+        ("root", format!("{root}  ({})", answer.hash)),
+        ("commit", commit),
+        ("seq", answer.seq.to_string()),
+        (
+            "time",
+            time::with_age(answer.time, context.now(), &context.output),
+        ),
+        ("objects", answer.objects.to_string()),
+        ("history", counted(answer.history, "version")),
+    ];
+    let store = answer.store.iter().map(|store| ("store", store.clone()));
+    for (name, value) in fields.into_iter().chain(store) {
+        context.output.field(0, FIELD, name, value)?;
     }
+    Ok(())
 }

@@ -114,7 +114,7 @@ fn ingest(context: &mut Context, verb: &Ingest) -> Done {
         context.output.note("bad_document", bad.why.message());
     }
     let text = |ids: &[Id]| ids.iter().map(Id::to_string).collect();
-    context.answer(&Ingested {
+    let answer = Ingested {
         tally: Tally {
             objects: memory.view().len(),
             created: change.created,
@@ -129,45 +129,44 @@ fn ingest(context: &mut Context, verb: &Ingest) -> Done {
         pruned: text(&pruned),
         skipped: read.skipped.iter().map(Skipped::file).collect(),
         changed: committed.changed,
-    })?;
+    };
+    context.answer(&answer, show_ingested)?;
     #[cfg(feature = "agent")]
     super::flags::note_flags_since(context, &memory, &before)?;
     Ok(DONE)
 }
 
-impl Answer for Ingested {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let Tally {
-            created,
-            updated,
-            unchanged,
-            removed,
-            ..
-        } = self.tally;
-        let head = context.head_line(&self.commit);
-        let documents = counted(self.documents as u64, "document");
-        context.output.line(format_args!(
-            "{documents}: {created} created, {updated} updated, {unchanged} unchanged, {removed} removed; {head}"
-        ))?;
-        if !self.missing.is_empty() {
-            let note = format!(
-                "the files of {} are missing; they may belong to another folder that uses this memory. --prune PATH removes the objects of such a document, or of all such documents below a folder",
-                looked_for(&self.missing)?
-            );
-            context.output.note("missing", note);
-        }
-        if !self.pruned.is_empty() {
-            let note = format!(
-                "removed, because their files are missing: {}",
-                looked_for(&self.pruned)?
-            );
-            context.output.note("pruned", note);
-        }
-        if self.changed {
-            context.note_way_back("take it back with");
-        }
-        Ok(())
+fn show_ingested(answer: &Ingested, context: &mut Context) -> Result<(), Failure> {
+    let Tally {
+        created,
+        updated,
+        unchanged,
+        removed,
+        ..
+    } = answer.tally;
+    let head = context.head_line(&answer.commit);
+    let documents = counted(answer.documents as u64, "document");
+    context.output.line(format_args!(
+        "{documents}: {created} created, {updated} updated, {unchanged} unchanged, {removed} removed; {head}"
+    ))?;
+    if !answer.missing.is_empty() {
+        let note = format!(
+            "the files of {} are missing; they may belong to another folder that uses this memory. --prune PATH removes the objects of such a document, or of all such documents below a folder",
+            looked_for(&answer.missing)?
+        );
+        context.output.note("missing", note);
     }
+    if !answer.pruned.is_empty() {
+        let note = format!(
+            "removed, because their files are missing: {}",
+            looked_for(&answer.pruned)?
+        );
+        context.output.note("pruned", note);
+    }
+    if answer.changed {
+        context.note_way_back("take it back with");
+    }
+    Ok(())
 }
 
 /// Writes the documents. A document that the memory refuses stops the whole call, or is skipped with `skip_bad`.

@@ -40,24 +40,23 @@ impl Verb for Init {
             HashName::Sha256 => HashAlgorithm::Sha256,
         };
         context.create(&path, hash)?.close()?;
-        context.answer(&Created {
+        let answer = Created {
             store: absolute(&path),
             hash,
             format: FORMAT,
-        })
+        };
+        context.answer(&answer, show_created)
     }
 }
 
-impl Answer for Created {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        context.output.line(format_args!(
-            "created a store in {} (hash {}, format {})",
-            self.store, self.hash, self.format
-        ))?;
-        context.output.note(
-            "next",
-            "next: treering put ID --kind KIND --content TEXT, or treering ingest PATH",
-        );
-        Ok(())
-    }
+fn show_created(answer: &Created, context: &mut Context) -> Result<(), Failure> {
+    context.output.line(format_args!(
+        "created a store in {} (hash {}, format {})",
+        answer.store, answer.hash, answer.format
+    ))?;
+    context.output.note(
+        "next",
+        "next: treering put ID --kind KIND --content TEXT, or treering ingest PATH",
+    );
+    Ok(())
 }

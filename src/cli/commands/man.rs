@@ -34,17 +34,19 @@ impl Verb for Man {
     fn run(self, context: &mut Context) -> Done {
         if let Some(folder) = &self.folder {
             let pages = write_pages(context.verbs, folder)?;
-            return context.answer(&ManPages {
+            let answer = ManPages {
                 pages,
                 path: shown(folder),
-            });
+            };
+            return context.answer(&answer, show_man_pages);
         }
         let mut page = Vec::new();
         let rendered = Page::new(definition_shown(context.verbs)).render(&mut page);
         rendered.map_err(|error| Error::io("writing the man page", error))?;
-        context.answer(&ManPage {
+        let answer = ManPage {
             page: String::from_utf8_lossy(&page).into_owned(),
-        })
+        };
+        context.answer(&answer, show_man_page)
     }
 }
 
@@ -64,17 +66,13 @@ fn write_pages(verbs: Groups, folder: &Path) -> Result<u64> {
     Ok(pages)
 }
 
-impl Answer for ManPage {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        self.page.lines().try_for_each(|line| context.output.line(line))
-    }
+fn show_man_page(answer: &ManPage, context: &mut Context) -> Result<(), Failure> {
+    answer.page.lines().try_for_each(|line| context.output.line(line))
 }
 
-impl Answer for ManPages {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let pages = counted(self.pages, "man page");
-        context
-            .output
-            .line(format_args!("wrote {pages} into {}", self.path))
-    }
+fn show_man_pages(answer: &ManPages, context: &mut Context) -> Result<(), Failure> {
+    let pages = counted(answer.pages, "man page");
+    context
+        .output
+        .line(format_args!("wrote {pages} into {}", answer.path))
 }

@@ -19,20 +19,18 @@
 //!     fn run(self, context: &mut Context) -> Done {
 //!         let memory = context.open_to_read()?;          <- the run closes it
 //!         let view = context.view(&memory)?;
-//!         context.answer(&answers::Head::of(&memory, &view))?;
-//!         Ok(DONE)
+//!         context.answer(show_head, &answers::Head::of(&memory, &view))
 //!     }
 //! }
 //!
-//! impl Answer for answers::Head {                        <- what people read; JSON is the struct itself
-//!     fn show(&self, context: &mut Context) -> Result<(), Failure> { ... }
+//! fn show_head(answer: &answers::Head, context: &mut Context) -> Result<(), Failure> {   <- what people read
+//!     ...                                                                                <- JSON is the struct itself
 //! }
 //! ```
 //!
-//! A verb with many answers passes an iterator of them to [`Context::rows`]; each is a [`Row`] of a table. The types of
-//! answers are in `crate::answers`, where servers also find them. A verb never checks whether the output is JSON.
-//!
-//! [`Row`]: super::answer::Row
+//! A verb with many answers passes an iterator of them to [`Context::rows`], with a function that returns the columns of
+//! each. The types of answers are in `crate::answers`, where servers also find them. A verb never checks whether the
+//! output is JSON.
 //!
 //! # Layer
 //! L10, part of cli.

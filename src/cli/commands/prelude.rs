@@ -9,7 +9,6 @@ pub(super) use clap::{Args, Subcommand, ValueEnum};
 pub(super) use schemars::JsonSchema;
 pub(super) use serde::Serialize;
 
-pub(super) use crate::cli::answer::Answer;
 pub(super) use crate::cli::args;
 pub(super) use crate::cli::context::{Context, shown};
 pub(super) use crate::cli::errors::{DAMAGED, DONE, Done, Failure, NO};

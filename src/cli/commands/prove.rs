@@ -30,22 +30,20 @@ impl Verb for Prove {
         let id = Id::new(&self.id)?;
         let memory = context.open_to_read()?;
         let view = context.view(&memory)?;
-        context.answer(&ProofDocument::of(&memory, &view, &id)?)
+        context.answer(&ProofDocument::of(&memory, &view, &id)?, show_proof_document)
     }
 }
 
-impl Answer for ProofDocument {
-    /// A proof is for another program, so it is JSON in every mode.
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        context.output.document(self)?;
-        let what = if self.object.is_some() { "is" } else { "is not" };
-        context.output.note(
-            "proven",
-            format!(
-                "proves that '{}' {what} in the state; check it with: treering check-proof FILE",
-                self.id
-            ),
-        );
-        Ok(())
-    }
+/// A proof is for another program, so it is JSON in every mode.
+fn show_proof_document(answer: &ProofDocument, context: &mut Context) -> Result<(), Failure> {
+    context.output.document(answer)?;
+    let what = if answer.object.is_some() { "is" } else { "is not" };
+    context.output.note(
+        "proven",
+        format!(
+            "proves that '{}' {what} in the state; check it with: treering check-proof FILE",
+            answer.id
+        ),
+    );
+    Ok(())
 }

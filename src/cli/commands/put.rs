@@ -105,42 +105,40 @@ fn put_one(context: &mut Context, verb: Put) -> Done {
     };
     let memory = context.open_or_create(|empty| write(empty).map(drop))?;
     let answer = write(&memory)?;
-    context.answer(&answer)
+    context.answer(&answer, show_put)
 }
 
-impl Answer for PutAnswer {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let what = match self.staged {
-            Staged::Created => "created",
-            Staged::Updated => "updated",
-            Staged::Unchanged => "unchanged:",
-        };
-        let head = context.head_line(&self.commit);
-        context.output.line(format_args!("{what} {}; {head}", self.id))?;
-        if self.changed {
-            context.note_way_back("take it back with");
-        }
-        Ok(())
+fn show_put(answer: &PutAnswer, context: &mut Context) -> Result<(), Failure> {
+    let what = match answer.staged {
+        Staged::Created => "created",
+        Staged::Updated => "updated",
+        Staged::Unchanged => "unchanged:",
+    };
+    let head = context.head_line(&answer.commit);
+    context
+        .output
+        .line(format_args!("{what} {}; {head}", answer.id))?;
+    if answer.changed {
+        context.note_way_back("take it back with");
     }
+    Ok(())
 }
 
-impl Answer for PutLines {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let Tally {
-            created,
-            updated,
-            unchanged,
-            ..
-        } = self.tally;
-        let head = context.head_line(&self.commit);
-        context.output.line(format_args!(
-            "{created} created, {updated} updated, {unchanged} unchanged; {head}"
-        ))?;
-        if created + updated > 0 {
-            context.note_way_back("take the last batch back with");
-        }
-        Ok(())
+fn show_put_lines(answer: &PutLines, context: &mut Context) -> Result<(), Failure> {
+    let Tally {
+        created,
+        updated,
+        unchanged,
+        ..
+    } = answer.tally;
+    let head = context.head_line(&answer.commit);
+    context.output.line(format_args!(
+        "{created} created, {updated} updated, {unchanged} unchanged; {head}"
+    ))?;
+    if created + updated > 0 {
+        context.note_way_back("take the last batch back with");
     }
+    Ok(())
 }
 
 /// Returns the object that the command line describes.
@@ -217,7 +215,7 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
     if let Some(flags) = sums.flags {
         flags.note(context);
     }
-    context.answer(&PutLines {
+    let answer = PutLines {
         tally: Tally {
             objects: view.len(),
             created: sums.created,
@@ -226,7 +224,8 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
             removed: 0,
         },
         commit: view.commit(),
-    })
+    };
+    context.answer(&answer, show_put_lines)
 }
 
 /// Puts every line, `size` of them in each commit. Returns the earlier versions that no commit stored.

@@ -37,19 +37,18 @@ impl Verb for Remove {
         } else {
             memory.remove(&id, &context.writer())?
         };
-        context.answer(&Removed {
+        let answer = Removed {
             removed: counts(&memory, &committed)?.removed,
             commit: committed.commit.clone(),
-        })
+        };
+        context.answer(&answer, show_removed)
     }
 }
 
-impl Answer for Removed {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let head = context.head_line(&self.commit);
-        let removed = counted(self.removed, "object");
-        context.output.line(format_args!("removed {removed}; {head}"))?;
-        context.note_way_back("restore it with");
-        Ok(())
-    }
+fn show_removed(answer: &Removed, context: &mut Context) -> Result<(), Failure> {
+    let head = context.head_line(&answer.commit);
+    let removed = counted(answer.removed, "object");
+    context.output.line(format_args!("removed {removed}; {head}"))?;
+    context.note_way_back("restore it with");
+    Ok(())
 }

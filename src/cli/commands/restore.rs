@@ -4,6 +4,7 @@
 //! L10, part of cli.
 
 use super::prelude::*;
+use super::rollback::show_moved;
 use crate::answers::commits::{Moved, RestorePreview};
 
 /// Restore single objects
@@ -67,28 +68,27 @@ impl Verb for Restore {
         }
         if self.dry_run {
             let changes = draft.changes();
-            context.answer(&RestorePreview {
+            let answer = RestorePreview {
                 counts: draft.counts(),
                 ids: changes.iter().map(|change| change.id.to_string()).collect(),
                 dry_run: true,
                 kinds: changes.iter().map(|change| change.kind().name()).collect(),
-            })?;
+            };
+            context.answer(&answer, show_restore_preview)?;
         } else {
             let committed = memory.commit(draft, "restore")?;
-            context.answer(&Moved::of(&memory, &committed)?)?;
+            context.answer(&Moved::of(&memory, &committed)?, show_moved)?;
         }
         Ok(DONE)
     }
 }
 
-impl Answer for RestorePreview {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        for (kind, id) in self.kinds.iter().zip(&self.ids) {
-            context.output.line(format_args!("{kind} {id}"))?;
-        }
-        let counts = context.counts_line(self.counts);
-        context.output.line(format_args!("would restore: {counts}"))?;
-        context.output.note("dry_run", "nothing was changed");
-        Ok(())
+fn show_restore_preview(answer: &RestorePreview, context: &mut Context) -> Result<(), Failure> {
+    for (kind, id) in answer.kinds.iter().zip(&answer.ids) {
+        context.output.line(format_args!("{kind} {id}"))?;
     }
+    let counts = context.counts_line(answer.counts);
+    context.output.line(format_args!("would restore: {counts}"))?;
+    context.output.note("dry_run", "nothing was changed");
+    Ok(())
 }

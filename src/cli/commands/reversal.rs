@@ -55,17 +55,15 @@ impl Preview {
     }
 }
 
-impl Answer for Preview {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let Reversing {
-            target,
-            state,
-            changes,
-        } = &self.plan;
-        let output = &mut context.output;
-        output.line(format_args!("would {} {}:", self.op, heading(target)))?;
-        show_changes(output, &self.head, state, changes, usize::MAX)?;
-        output.note("dry_run", "nothing was changed");
-        Ok(())
-    }
+pub(super) fn show_preview(answer: &Preview, context: &mut Context) -> Result<(), Failure> {
+    let Reversing {
+        target,
+        state,
+        changes,
+    } = &answer.plan;
+    let output = &mut context.output;
+    output.line(format_args!("would {} {}:", answer.op, heading(target)))?;
+    show_changes(output, &answer.head, state, changes, usize::MAX)?;
+    output.note("dry_run", "nothing was changed");
+    Ok(())
 }

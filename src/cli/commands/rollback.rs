@@ -40,11 +40,11 @@ impl Verb for Rollback {
         let target = revision::parse(&self.revision)?;
         if self.dry_run {
             let preview = preview(context, &target, self.all)?;
-            return context.answer(&preview);
+            return context.answer(&preview, show_rollback_preview);
         }
         let memory = context.open_to_write()?;
         let committed = rollback(&memory, &target, self.all).by(&context.writer())?;
-        context.answer(&Moved::of(&memory, &committed)?)
+        context.answer(&Moved::of(&memory, &committed)?, show_moved)
     }
 }
 
@@ -77,51 +77,47 @@ fn preview(context: &mut Context, target: &Revision, all: bool) -> Result<Rollba
     })
 }
 
-impl Answer for RollbackPreview {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let root = context.output.paint(Meaning::Name, short(self.root.as_bytes()));
-        let counts = context.counts_line(self.counts);
-        context.output.line(format_args!(
-            "would roll back to seq {}, root {root}: {counts}",
-            self.target_seq
-        ))?;
-        if let Some(refusal) = &self.refusal {
-            let note = format!("this needs --all: {refusal}");
-            context.output.note("needs", note);
-        }
-        context.output.note("dry_run", "nothing was changed");
-        Ok(())
+fn show_rollback_preview(answer: &RollbackPreview, context: &mut Context) -> Result<(), Failure> {
+    let root = context.output.paint(Meaning::Name, short(answer.root.as_bytes()));
+    let counts = context.counts_line(answer.counts);
+    context.output.line(format_args!(
+        "would roll back to seq {}, root {root}: {counts}",
+        answer.target_seq
+    ))?;
+    if let Some(refusal) = &answer.refusal {
+        let note = format!("this needs --all: {refusal}");
+        context.output.note("needs", note);
     }
+    context.output.note("dry_run", "nothing was changed");
+    Ok(())
 }
 
-impl Answer for Moved {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let (what, back) = match self.op.as_deref() {
-            None => {
-                return context
-                    .output
-                    .line("nothing to change: the state already is the requested one");
-            }
-            Some("undo") => ("undone", "redo"),
-            Some("redo") => ("done again", "undo"),
-            Some("restore") => ("restored", "undo"),
-            Some(_) => ("rolled back to", "undo"),
-        };
-        let head = context.state_line(self.seq, self.root);
-        let counts = context.counts_line(self.counts);
-        // An undo reverses the newest commit of a lane, which may differ from the one the caller expects.
-        let meant = self
-            .target
-            .map(|target| context.resolve_opened(&target.to_hex()))
-            .transpose()?;
-        let of = meant.map_or_else(String::new, |meant| format!(" {}", human::heading(&meant)));
-        context
-            .output
-            .line(format_args!("{what}{of}: {counts}; {head}"))?;
-        let command = context.way_back(back);
-        context
-            .output
-            .note("undo", format!("take that back with: {command}"));
-        Ok(())
-    }
+pub(super) fn show_moved(answer: &Moved, context: &mut Context) -> Result<(), Failure> {
+    let (what, back) = match answer.op.as_deref() {
+        None => {
+            return context
+                .output
+                .line("nothing to change: the state already is the requested one");
+        }
+        Some("undo") => ("undone", "redo"),
+        Some("redo") => ("done again", "undo"),
+        Some("restore") => ("restored", "undo"),
+        Some(_) => ("rolled back to", "undo"),
+    };
+    let head = context.state_line(answer.seq, answer.root);
+    let counts = context.counts_line(answer.counts);
+    // An undo reverses the newest commit of a lane, which may differ from the one the caller expects.
+    let meant = answer
+        .target
+        .map(|target| context.resolve_opened(&target.to_hex()))
+        .transpose()?;
+    let of = meant.map_or_else(String::new, |meant| format!(" {}", human::heading(&meant)));
+    context
+        .output
+        .line(format_args!("{what}{of}: {counts}; {head}"))?;
+    let command = context.way_back(back);
+    context
+        .output
+        .note("undo", format!("take that back with: {command}"));
+    Ok(())
 }

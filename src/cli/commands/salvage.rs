@@ -44,83 +44,81 @@ impl Verb for Salvage {
             report,
             store: shown(&self.to),
         };
-        context.answer(&salvaged)?;
+        context.answer(&salvaged, show_salvaged)?;
         Ok(if salvaged.report.is_whole() { DONE } else { DAMAGED })
     }
 }
 
-impl Answer for Salvaged {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let (report, output) = (&self.report, &mut context.output);
-        output.line(format_args!(
-            "saved {}, {}, {} into {}",
-            counted(report.objects, "object"),
-            counted(report.versions, "version"),
-            counted(report.commits, "commit"),
-            self.store,
-        ))?;
-        for found in &report.lost {
-            show_finding(output, Meaning::Bad, "lost", found)?;
-        }
-        for found in &report.unsure {
-            show_finding(output, Meaning::Changed, "unsure", found)?;
-        }
-        let lost = output.paint(Meaning::Bad, "lost");
-        if report.lost_commits > 0 {
-            output.line(format_args!(
-                "{lost}  {}: their changes may be missing",
-                counted(report.lost_commits, "commit")
-            ))?;
-        }
-        if report.lost_records > 0 {
-            output.line(format_args!(
-                "{lost}  {} of earlier states, contents and reasons among them",
-                counted(report.lost_records, "record")
-            ))?;
-        }
-        let older = output.paint(Meaning::Changed, "older");
-        for id in &report.older_ids {
-            output.line(format_args!(
-                "{older}  object {}: its newest version is lost, so it has an earlier one",
-                one_line(id)
-            ))?;
-        }
-        let known = report
-            .lost_ids
-            .iter()
-            .map(|id| format!("object {}", one_line(id)));
-        let nameless = report
-            .lost_keys
-            .iter()
-            .map(|key| format!("an object whose id is lost, key path {key}"));
-        let contents = report
-            .lost_contents
-            .iter()
-            .map(|id| format!("the content of object {}", one_line(id)));
-        for object in known.chain(nameless).chain(contents).take(LOST_SHOWN) {
-            output.line(format_args!("{lost}  {object}"))?;
-        }
-        let all = report.lost_ids.len() + report.lost_keys.len() + report.lost_contents.len();
-        let more = all.saturating_sub(LOST_SHOWN);
-        if more > 0 {
-            let objects = counted(more as u64, "more object");
-            output.line(format_args!("{lost}  {objects}: --json names all"))?;
-        }
-        for name in &report.lost_references {
-            output.line(format_args!("{lost}  {}", one_line(name)))?;
-        }
-        if report.is_whole() {
-            output.line(if report.unsure.is_empty() {
-                "nothing is lost"
-            } else {
-                "nothing else is lost"
-            })?;
-        }
-        let to = quoted(Path::new(&self.store));
-        output.note(
-            "next",
-            format!("next: treering verify --store {to}; keep the damaged folder until you have looked"),
-        );
-        Ok(())
+fn show_salvaged(answer: &Salvaged, context: &mut Context) -> Result<(), Failure> {
+    let (report, output) = (&answer.report, &mut context.output);
+    output.line(format_args!(
+        "saved {}, {}, {} into {}",
+        counted(report.objects, "object"),
+        counted(report.versions, "version"),
+        counted(report.commits, "commit"),
+        answer.store,
+    ))?;
+    for found in &report.lost {
+        show_finding(output, Meaning::Bad, "lost", found)?;
     }
+    for found in &report.unsure {
+        show_finding(output, Meaning::Changed, "unsure", found)?;
+    }
+    let lost = output.paint(Meaning::Bad, "lost");
+    if report.lost_commits > 0 {
+        output.line(format_args!(
+            "{lost}  {}: their changes may be missing",
+            counted(report.lost_commits, "commit")
+        ))?;
+    }
+    if report.lost_records > 0 {
+        output.line(format_args!(
+            "{lost}  {} of earlier states, contents and reasons among them",
+            counted(report.lost_records, "record")
+        ))?;
+    }
+    let older = output.paint(Meaning::Changed, "older");
+    for id in &report.older_ids {
+        output.line(format_args!(
+            "{older}  object {}: its newest version is lost, so it has an earlier one",
+            one_line(id)
+        ))?;
+    }
+    let known = report
+        .lost_ids
+        .iter()
+        .map(|id| format!("object {}", one_line(id)));
+    let nameless = report
+        .lost_keys
+        .iter()
+        .map(|key| format!("an object whose id is lost, key path {key}"));
+    let contents = report
+        .lost_contents
+        .iter()
+        .map(|id| format!("the content of object {}", one_line(id)));
+    for object in known.chain(nameless).chain(contents).take(LOST_SHOWN) {
+        output.line(format_args!("{lost}  {object}"))?;
+    }
+    let all = report.lost_ids.len() + report.lost_keys.len() + report.lost_contents.len();
+    let more = all.saturating_sub(LOST_SHOWN);
+    if more > 0 {
+        let objects = counted(more as u64, "more object");
+        output.line(format_args!("{lost}  {objects}: --json names all"))?;
+    }
+    for name in &report.lost_references {
+        output.line(format_args!("{lost}  {}", one_line(name)))?;
+    }
+    if report.is_whole() {
+        output.line(if report.unsure.is_empty() {
+            "nothing is lost"
+        } else {
+            "nothing else is lost"
+        })?;
+    }
+    let to = quoted(Path::new(&answer.store));
+    output.note(
+        "next",
+        format!("next: treering verify --store {to}; keep the damaged folder until you have looked"),
+    );
+    Ok(())
 }

@@ -86,7 +86,7 @@ impl Verb for Show {
             let changes = difference.changes.iter().take(limit);
             changes.map(ChangeLine::from).collect()
         });
-        context.answer(&Shown {
+        let answer = Shown {
             commit: LogLine::of(&memory, &info)?,
             history_root: info.commit.history_root,
             erased: erased.iter().map(|digest| to_hex(digest)).collect(),
@@ -94,66 +94,65 @@ impl Verb for Show {
             changes: changes.or((info.commit.seq == 0).then(Vec::new)),
             lane: info.lane().to_owned(),
             difference,
-        })
+        };
+        context.answer(&answer, show_shown)
     }
 }
 
-impl Answer for Shown {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let commit = &self.commit;
-        let time = time::with_age(commit.time, context.now(), &context.output);
-        let text = |text: &Option<String>, is_erased, is_lost| match text {
-            Some(text) => Some(one_line(text)),
-            None if is_erased => Some("(erased)".to_owned()),
-            None if is_lost => Some("(lost)".to_owned()),
-            None => None,
-        };
-        let output = &mut context.output;
-        let fields = [
-            (
-                "commit",
-                Some(output.paint(Meaning::Name, commit.commit.to_hex())),
-            ),
-            ("seq", Some(commit.seq.to_string())),
-            ("root", Some(output.paint(Meaning::Name, commit.root.to_hex()))),
-            ("op", Some(commit.op.clone())),
-            ("time", Some(time)),
-            ("lane", Some(one_line(&self.lane))),
-            ("trust", Some(commit.trust.name().to_owned())),
-            ("actor", commit.actor.as_deref().map(one_line)),
-            ("session", commit.session.as_deref().map(one_line)),
-            (
-                "source",
-                text(&commit.source, commit.source_erased, commit.source_lost),
-            ),
-            (
-                "reason",
-                text(&commit.reason, commit.reason_erased, commit.reason_lost),
-            ),
-            ("target", commit.target.map(CommitDigest::to_hex)),
-        ];
-        let fields = fields
-            .into_iter()
-            .filter_map(|(name, value)| Some((name, value?)));
-        let erased = self.erased.iter().map(|digest| ("erased", digest.clone()));
-        let parents = commit.parents.iter().map(|parent| ("parent", parent.to_hex()));
-        let root = std::iter::once(("history root", self.history_root.to_hex()));
-        for (name, value) in fields.chain(erased).chain(parents).chain(root) {
-            output.field(0, FIELD, name, value)?;
-        }
-        let Some(Difference {
-            older,
-            newer,
-            changes,
-            limit,
-        }) = &self.difference
-        else {
-            if self.commit.seq > 0 {
-                let note = "the commit before was thinned, so the changes of this one are unknown";
-                output.note("first", note);
-            }
-            return Ok(());
-        };
-        show_changes(output, older, newer, changes, *limit)
+fn show_shown(answer: &Shown, context: &mut Context) -> Result<(), Failure> {
+    let commit = &answer.commit;
+    let time = time::with_age(commit.time, context.now(), &context.output);
+    let text = |text: &Option<String>, is_erased, is_lost| match text {
+        Some(text) => Some(one_line(text)),
+        None if is_erased => Some("(erased)".to_owned()),
+        None if is_lost => Some("(lost)".to_owned()),
+        None => None,
+    };
+    let output = &mut context.output;
+    let fields = [
+        (
+            "commit",
+            Some(output.paint(Meaning::Name, commit.commit.to_hex())),
+        ),
+        ("seq", Some(commit.seq.to_string())),
+        ("root", Some(output.paint(Meaning::Name, commit.root.to_hex()))),
+        ("op", Some(commit.op.clone())),
+        ("time", Some(time)),
+        ("lane", Some(one_line(&answer.lane))),
+        ("trust", Some(commit.trust.name().to_owned())),
+        ("actor", commit.actor.as_deref().map(one_line)),
+        ("session", commit.session.as_deref().map(one_line)),
+        (
+            "source",
+            text(&commit.source, commit.source_erased, commit.source_lost),
+        ),
+        (
+            "reason",
+            text(&commit.reason, commit.reason_erased, commit.reason_lost),
+        ),
+        ("target", commit.target.map(CommitDigest::to_hex)),
+    ];
+    let fields = fields
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)));
+    let erased = answer.erased.iter().map(|digest| ("erased", digest.clone()));
+    let parents = commit.parents.iter().map(|parent| ("parent", parent.to_hex()));
+    let root = std::iter::once(("history root", answer.history_root.to_hex()));
+    for (name, value) in fields.chain(erased).chain(parents).chain(root) {
+        output.field(0, FIELD, name, value)?;
     }
+    let Some(Difference {
+        older,
+        newer,
+        changes,
+        limit,
+    }) = &answer.difference
+    else {
+        if answer.commit.seq > 0 {
+            let note = "the commit before was thinned, so the changes of this one are unknown";
+            output.note("first", note);
+        }
+        return Ok(());
+    };
+    show_changes(output, older, newer, changes, *limit)
 }

@@ -43,31 +43,30 @@ impl Verb for Snapshot {
             Some(name) => memory.delete_snapshot(name, &writer)?,
             None => memory.snapshot(self.name.as_deref(), &writer)?,
         };
-        context.answer(&SnapshotTaken {
+        let answer = SnapshotTaken {
             snapshot: info.into(),
             deleted: self.delete.is_some(),
-        })
+        };
+        context.answer(&answer, show_snapshot_taken)
     }
 }
 
-impl Answer for SnapshotTaken {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let revision = self.snapshot.revision();
-        if self.deleted {
-            context
-                .output
-                .line(format_args!("deleted the snapshot {revision}"))?;
-            let seq = self.snapshot.seq;
-            let note = format!("the state stays in history: treering log --at seq:{seq} ({revision})");
-            context.output.note("kept", note);
-            return Ok(());
-        }
-        let head = context.state_line(self.snapshot.seq, self.snapshot.root);
-        let name = context.output.paint(Meaning::Name, &revision);
-        context.output.line(format_args!("{name}: {head}"))?;
+fn show_snapshot_taken(answer: &SnapshotTaken, context: &mut Context) -> Result<(), Failure> {
+    let revision = answer.snapshot.revision();
+    if answer.deleted {
         context
             .output
-            .note("next", format!("come back with: treering rollback {revision}"));
-        Ok(())
+            .line(format_args!("deleted the snapshot {revision}"))?;
+        let seq = answer.snapshot.seq;
+        let note = format!("the state stays in history: treering log --at seq:{seq} ({revision})");
+        context.output.note("kept", note);
+        return Ok(());
     }
+    let head = context.state_line(answer.snapshot.seq, answer.snapshot.root);
+    let name = context.output.paint(Meaning::Name, &revision);
+    context.output.line(format_args!("{name}: {head}"))?;
+    context
+        .output
+        .note("next", format!("come back with: treering rollback {revision}"));
+    Ok(())
 }

@@ -45,52 +45,50 @@ impl Verb for Stats {
         let is_present = context.at().is_none();
         let stats = is_present.then(|| memory.stats()).transpose()?;
         let space = (is_present && self.space).then(|| memory.space()).transpose()?;
-        context.answer(&Statistics::of(&memory, &view, stats, space)?)
+        context.answer(&Statistics::of(&memory, &view, stats, space)?, show_statistics)
     }
 }
 
-impl Answer for Statistics {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let output = &mut context.output;
-        let mut field = |name: &str, value: String| output.field(0, FIELD, name, value);
-        field("objects", self.objects.to_string())?;
-        let thinned = match (self.thinned, self.gaps) {
-            (Some(thinned), Some(gaps)) if thinned > 0 => {
-                format!(", {thinned} of them thinned in {}", counted(gaps, "gap"))
-            }
-            _ => String::new(),
-        };
-        field("commits", format!("{}{thinned}", self.commits))?;
-        field("snapshots", self.snapshots.to_string())?;
-        let Some(history) = self.history else {
-            output.note(
-                "past",
-                "sizes describe the whole store: leave --at out to see them",
-            );
-            return Ok(());
-        };
-        field("history", counted(history, "version"))?;
-        if let Some(erased) = self.erased.filter(|erased| *erased > 0) {
-            let versions = counted(erased, "version");
-            field("erased", format!("{versions}, or lost before a salvage"))?;
+fn show_statistics(answer: &Statistics, context: &mut Context) -> Result<(), Failure> {
+    let output = &mut context.output;
+    let mut field = |name: &str, value: String| output.field(0, FIELD, name, value);
+    field("objects", answer.objects.to_string())?;
+    let thinned = match (answer.thinned, answer.gaps) {
+        (Some(thinned), Some(gaps)) if thinned > 0 => {
+            format!(", {thinned} of them thinned in {}", counted(gaps, "gap"))
         }
-        let segments = counted(self.segments.unwrap_or_default(), "segment");
-        let log = bytes(self.log_bytes.unwrap_or_default());
-        field("log", format!("{log} in {segments}"))?;
-        for (name, size) in [
-            ("checkpoint", self.checkpoint_bytes),
-            ("set aside", self.set_aside_bytes),
-            ("disk", self.disk_bytes),
-            ("live", self.live_bytes),
-        ] {
-            field(name, bytes(size.unwrap_or_default()))?;
-        }
-        field("orphans", self.orphans.unwrap_or_default().to_string())?;
-        field("hash", format!("{}, format {}", self.hash, self.format))?;
-        match &self.space {
-            Some(kinds) => self.show_space(output, kinds),
-            None => Ok(()),
-        }
+        _ => String::new(),
+    };
+    field("commits", format!("{}{thinned}", answer.commits))?;
+    field("snapshots", answer.snapshots.to_string())?;
+    let Some(history) = answer.history else {
+        output.note(
+            "past",
+            "sizes describe the whole store: leave --at out to see them",
+        );
+        return Ok(());
+    };
+    field("history", counted(history, "version"))?;
+    if let Some(erased) = answer.erased.filter(|erased| *erased > 0) {
+        let versions = counted(erased, "version");
+        field("erased", format!("{versions}, or lost before a salvage"))?;
+    }
+    let segments = counted(answer.segments.unwrap_or_default(), "segment");
+    let log = bytes(answer.log_bytes.unwrap_or_default());
+    field("log", format!("{log} in {segments}"))?;
+    for (name, size) in [
+        ("checkpoint", answer.checkpoint_bytes),
+        ("set aside", answer.set_aside_bytes),
+        ("disk", answer.disk_bytes),
+        ("live", answer.live_bytes),
+    ] {
+        field(name, bytes(size.unwrap_or_default()))?;
+    }
+    field("orphans", answer.orphans.unwrap_or_default().to_string())?;
+    field("hash", format!("{}, format {}", answer.hash, answer.format))?;
+    match &answer.space {
+        Some(kinds) => answer.show_space(output, kinds),
+        None => Ok(()),
     }
 }
 

@@ -4,7 +4,8 @@
 //! L10, part of cli.
 
 use super::prelude::*;
-use super::reversal::Preview;
+use super::reversal::{Preview, show_preview};
+use super::rollback::show_moved;
 use crate::answers::commits::Moved;
 use crate::object::Op;
 
@@ -33,10 +34,10 @@ impl Verb for Undo {
         if self.dry_run {
             let memory = context.open_to_read()?;
             let plan = memory.undo_preview(&context.writer())?;
-            return context.answer(&Preview::of(&memory, Op::UNDO, plan));
+            return context.answer(&Preview::of(&memory, Op::UNDO, plan), show_preview);
         }
         let memory = context.open_to_write()?;
         let committed = memory.undo(&context.writer())?;
-        context.answer(&Moved::of(&memory, &committed)?)
+        context.answer(&Moved::of(&memory, &committed)?, show_moved)
     }
 }

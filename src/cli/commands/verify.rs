@@ -52,7 +52,7 @@ impl Verb for Verify {
             _ => None,
         };
         let verified = Verified { report, at };
-        context.answer(&verified)?;
+        context.answer(&verified, show_verified)?;
         if verified.report.ok {
             Ok(DONE)
         } else {
@@ -83,54 +83,52 @@ fn read_state(context: &Context) -> Result<StateAt> {
     })
 }
 
-impl Answer for Verified {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let path: PathBuf = context.store()?;
-        let (output, report) = (&mut context.output, &self.report);
-        let verdict = if report.ok {
-            output.paint(Meaning::Good, "ok")
-        } else {
-            output.paint(Meaning::Bad, "damaged")
-        };
+fn show_verified(answer: &Verified, context: &mut Context) -> Result<(), Failure> {
+    let path: PathBuf = context.store()?;
+    let (output, report) = (&mut context.output, &answer.report);
+    let verdict = if report.ok {
+        output.paint(Meaning::Good, "ok")
+    } else {
+        output.paint(Meaning::Bad, "damaged")
+    };
+    output.line(format_args!(
+        "{verdict}: {}, {}, {} read in {}",
+        counted(report.commits, "commit"),
+        counted(report.versions, "version"),
+        bytes(report.bytes),
+        shown(&path),
+    ))?;
+    if let Some(at) = &answer.at {
         output.line(format_args!(
-            "{verdict}: {}, {}, {} read in {}",
-            counted(report.commits, "commit"),
-            counted(report.versions, "version"),
-            bytes(report.bytes),
-            shown(&path),
+            "the state at seq {}, root {}, is intact: {}",
+            at.seq,
+            short(at.root.as_bytes()),
+            counted(at.objects, "object"),
         ))?;
-        if let Some(at) = &self.at {
-            output.line(format_args!(
-                "the state at seq {}, root {}, is intact: {}",
-                at.seq,
-                short(at.root.as_bytes()),
-                counted(at.objects, "object"),
-            ))?;
-        }
-        let gone = [
-            (report.erased, "version", "erased"),
-            (report.lost, "version", "lost"),
-            (report.thinned, "commit", "thinned"),
-        ];
-        let gone = gone.iter().filter(|(count, _, _)| *count > 0);
-        let gone: Vec<_> = gone
-            .map(|(count, what, how)| format!("{} {how}", counted(*count, what)))
-            .collect();
-        if !gone.is_empty() {
-            output.line(gone.join(", "))?;
-        }
-        for finding in &report.damage {
-            show_finding(output, Meaning::Bad, "damage", finding)?;
-        }
-        for finding in &report.derived {
-            let label = match finding.kind() {
-                FindingKind::Unproven | FindingKind::Older => "unsure",
-                _ => "harmless",
-            };
-            show_finding(output, Meaning::Changed, label, finding)?;
-        }
-        Ok(())
     }
+    let gone = [
+        (report.erased, "version", "erased"),
+        (report.lost, "version", "lost"),
+        (report.thinned, "commit", "thinned"),
+    ];
+    let gone = gone.iter().filter(|(count, _, _)| *count > 0);
+    let gone: Vec<_> = gone
+        .map(|(count, what, how)| format!("{} {how}", counted(*count, what)))
+        .collect();
+    if !gone.is_empty() {
+        output.line(gone.join(", "))?;
+    }
+    for finding in &report.damage {
+        show_finding(output, Meaning::Bad, "damage", finding)?;
+    }
+    for finding in &report.derived {
+        let label = match finding.kind() {
+            FindingKind::Unproven | FindingKind::Older => "unsure",
+            _ => "harmless",
+        };
+        show_finding(output, Meaning::Changed, label, finding)?;
+    }
+    Ok(())
 }
 
 fn damaged(path: &Path, report: &VerifyReport) -> Error {

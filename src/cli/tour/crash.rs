@@ -11,7 +11,6 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cli::answer::Answer;
 use crate::cli::args;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
@@ -70,28 +69,27 @@ impl Verb for CrashTest {
             let text = format!("{lost} of {acknowledged} acknowledged commits are lost");
             return Err(Error::corrupt(text).into());
         }
-        context.answer(&Killed {
+        let answer = Killed {
             acknowledged,
             kept,
             ended,
-        })
+        };
+        context.answer(&answer, show_killed)
     }
 }
 
-impl Answer for Killed {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let Self {
-            acknowledged,
-            kept,
-            ended,
-        } = self;
-        context
-            .output
-            .line(format_args!("the process ended with {ended}"))?;
-        context.output.line(format_args!(
-            "{acknowledged} commits were acknowledged before, {kept} of them are in the store"
-        ))
-    }
+fn show_killed(answer: &Killed, context: &mut Context) -> Result<(), Failure> {
+    let Killed {
+        acknowledged,
+        kept,
+        ended,
+    } = answer;
+    context
+        .output
+        .line(format_args!("the process ended with {ended}"))?;
+    context.output.line(format_args!(
+        "{acknowledged} commits were acknowledged before, {kept} of them are in the store"
+    ))
 }
 
 fn write_until_killed(context: &mut Context) -> Done {

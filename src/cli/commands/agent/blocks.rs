@@ -6,7 +6,6 @@
 use super::folder::{Folder, There};
 use crate::agent::{Reach, blocks};
 use crate::answers::program::{BlockLeftOut, BlocksWritten};
-use crate::cli::answer::Answer;
 use crate::cli::commands::export::Export;
 use crate::cli::context::{Context, shown};
 use crate::cli::errors::{Done, Failure};
@@ -55,23 +54,22 @@ pub(in crate::cli) fn export(context: &mut Context, verb: &Export) -> Done {
         }
     }
     let left_out = left_out.into_iter().map(|(id, why)| BlockLeftOut { id, why });
-    context.answer(&BlocksWritten {
+    let answer = BlocksWritten {
         written,
         unchanged,
         left_out: left_out.collect(),
         path: shown(path),
-    })
+    };
+    context.answer(&answer, show_blocks_written)
 }
 
-impl Answer for BlocksWritten {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        for BlockLeftOut { id, why } in &self.left_out {
-            context.output.line(format_args!("not written: {id}: {why}"))?;
-        }
-        let what = counted(self.written, "file");
-        context.output.line(format_args!(
-            "wrote {what} to {}, {} unchanged",
-            self.path, self.unchanged
-        ))
+fn show_blocks_written(answer: &BlocksWritten, context: &mut Context) -> Result<(), Failure> {
+    for BlockLeftOut { id, why } in &answer.left_out {
+        context.output.line(format_args!("not written: {id}: {why}"))?;
     }
+    let what = counted(answer.written, "file");
+    context.output.line(format_args!(
+        "wrote {what} to {}, {} unchanged",
+        answer.path, answer.unchanged
+    ))
 }

@@ -53,7 +53,7 @@ impl Verb for Decay {
             dry_run: self.dry_run,
             root: agent.memory().view().root(),
         };
-        context.answer(&done)?;
+        context.answer(&done, show_decay_pass)?;
         if let Some(warning) = &done.pass.warning {
             context.output.warn("clock", warning);
         }
@@ -62,32 +62,30 @@ impl Verb for Decay {
     }
 }
 
-impl Answer for DecayPass {
-    /// A line about each item, and the command that reverses the pass.
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let moves = &self.pass.moves;
-        let mut table = Table::default();
-        for one in moves {
-            let columns = vec![
-                ("id", coloured(Meaning::Name, one.id.as_str())),
-                ("from", plain(one.from.name())),
-                ("to", plain(one.to.name())),
-                ("chars", number(one.chars_before as u64)),
-                ("left", number(one.chars_after as u64)),
-            ];
-            table.row(&mut context.output, columns)?;
-        }
-        table.end(&mut context.output)?;
-        let count = counted(moves.len() as u64, "item");
-        let verb = if self.dry_run { "would go" } else { "went" };
-        let items = self.pass.items;
-        context
-            .output
-            .line(format_args!("{count} of {items} {verb} a level down"))?;
-        if !self.pass.commits.is_empty() {
-            let text = "restore the items of the last commit with: treering unforget --last --all-scopes";
-            context.output.note("undo", text);
-        }
-        Ok(())
+/// A line about each item, and the command that reverses the pass.
+fn show_decay_pass(answer: &DecayPass, context: &mut Context) -> Result<(), Failure> {
+    let moves = &answer.pass.moves;
+    let mut table = Table::default();
+    for one in moves {
+        let columns = vec![
+            ("id", coloured(Meaning::Name, one.id.as_str())),
+            ("from", plain(one.from.name())),
+            ("to", plain(one.to.name())),
+            ("chars", number(one.chars_before as u64)),
+            ("left", number(one.chars_after as u64)),
+        ];
+        table.row(&mut context.output, columns)?;
     }
+    table.end(&mut context.output)?;
+    let count = counted(moves.len() as u64, "item");
+    let verb = if answer.dry_run { "would go" } else { "went" };
+    let items = answer.pass.items;
+    context
+        .output
+        .line(format_args!("{count} of {items} {verb} a level down"))?;
+    if !answer.pass.commits.is_empty() {
+        let text = "restore the items of the last commit with: treering unforget --last --all-scopes";
+        context.output.note("undo", text);
+    }
+    Ok(())
 }

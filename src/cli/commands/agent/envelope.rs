@@ -89,24 +89,22 @@ impl Verb for Envelope {
         }
         let agent = context.agent_to_read()?;
         let view = context.view(agent.memory())?;
-        context.answer(&agent.envelope(&view, &request)?)
+        context.answer(&agent.envelope(&view, &request)?, show_envelope_answer)
     }
 }
 
-impl Answer for EnvelopeAnswer {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        if self.text.is_empty() {
-            context.output.nothing_found();
-            return Ok(());
-        }
-        context.output.line(&self.text)?;
-        let tokens = counted(self.tokens as u64, "token");
-        let left_out = counted(self.left_out.total() as u64, "item");
-        context
-            .output
-            .note("envelope", format!("{tokens}, {left_out} left out"));
-        Ok(())
+fn show_envelope_answer(answer: &EnvelopeAnswer, context: &mut Context) -> Result<(), Failure> {
+    if answer.text.is_empty() {
+        context.output.nothing_found();
+        return Ok(());
     }
+    context.output.line(&answer.text)?;
+    let tokens = counted(answer.tokens as u64, "token");
+    let left_out = counted(answer.left_out.total() as u64, "item");
+    context
+        .output
+        .note("envelope", format!("{tokens}, {left_out} left out"));
+    Ok(())
 }
 
 fn scrub(context: &mut Context, file: &Path) -> Done {
@@ -114,11 +112,12 @@ fn scrub(context: &mut Context, file: &Path) -> Done {
     let text = String::from_utf8(bytes).map_err(|_| Error::invalid("the text is not UTF-8"))?;
     let scrubbed = scrubbed(&text);
     let removed_bytes = text.len() - scrubbed.text.len();
-    context.answer(&ScrubbedText {
+    let answer = ScrubbedText {
         text: scrubbed.text.into_owned(),
         removed_bytes,
         unclosed: scrubbed.unclosed,
-    })?;
+    };
+    context.answer(&answer, show_scrubbed_text)?;
     if scrubbed.envelopes > 0 {
         let what = counted(scrubbed.envelopes as u64, "envelope");
         let text = format!("took {what} out, {removed_bytes} bytes in all");
@@ -134,8 +133,6 @@ fn scrub(context: &mut Context, file: &Path) -> Done {
     Ok(DONE)
 }
 
-impl Answer for ScrubbedText {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        context.output.text(&self.text)
-    }
+fn show_scrubbed_text(answer: &ScrubbedText, context: &mut Context) -> Result<(), Failure> {
+    context.output.text(&answer.text)
 }

@@ -89,7 +89,7 @@ impl Verb for Forget {
             others: forgot.others,
             outcome: outcome(&agent, self.dry_run, forgot.commit.as_ref()),
         };
-        context.answer(&answer)?;
+        context.answer(&answer, show_items_forgotten)?;
         note_left(context, &answer.pinned, "pinned: forget it by its id");
         note_left(context, &answer.others, "it does not match the other conditions");
         context.note_dry_run(self.dry_run);
@@ -138,7 +138,7 @@ impl Verb for Unforget {
             unchanged: back.unchanged,
             outcome: outcome(&agent, self.dry_run, back.commit.as_ref()),
         };
-        context.answer(&answer)?;
+        context.answer(&answer, show_items_restored)?;
         note_left(context, &answer.unchanged, "it already exists in full");
         context.note_dry_run(self.dry_run);
         Ok(DONE)
@@ -221,12 +221,13 @@ impl Verb for Expire {
             (None, None) => None,
         };
         let commit = agent.expire(&id, at, &context.writer())?;
-        context.answer(&Expires {
+        let answer = Expires {
             id,
             expires: at,
             changed: commit.is_some(),
             commit: agent.memory().view().commit(),
-        })
+        };
+        context.answer(&answer, show_expires)
     }
 }
 
@@ -244,28 +245,24 @@ fn ids_of(texts: &[String]) -> Result<Vec<Id>> {
     texts.iter().map(|text| Id::new(text)).collect()
 }
 
-impl Answer for ItemsForgotten {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        show_moved(
-            context,
-            ["would forget", "forgot"],
-            &self.forgotten,
-            &self.outcome,
-        )?;
-        if self.outcome.commit.is_some() {
-            // Whatever their scopes are: an option may have named the place of work.
-            let text = "restore it with: treering unforget --last --all-scopes";
-            context.output.note("undo", text);
-        }
-        Ok(())
+fn show_items_forgotten(answer: &ItemsForgotten, context: &mut Context) -> Result<(), Failure> {
+    show_moved(
+        context,
+        ["would forget", "forgot"],
+        &answer.forgotten,
+        &answer.outcome,
+    )?;
+    if answer.outcome.commit.is_some() {
+        // Whatever their scopes are: an option may have named the place of work.
+        let text = "restore it with: treering unforget --last --all-scopes";
+        context.output.note("undo", text);
     }
+    Ok(())
 }
 
-impl Answer for ItemsRestored {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let verbs = ["would restore", "brought back"];
-        show_moved(context, verbs, &self.restored, &self.outcome)
-    }
+fn show_items_restored(answer: &ItemsRestored, context: &mut Context) -> Result<(), Failure> {
+    let verbs = ["would restore", "brought back"];
+    show_moved(context, verbs, &answer.restored, &answer.outcome)
 }
 
 /// Lists the items, and the head where it moved.
@@ -303,15 +300,13 @@ fn columns_of_forgotten_line(row: &ForgottenLine, context: &Context) -> Columns 
     ]
 }
 
-impl Answer for Expires {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let until = match self.expires {
-            Some(at) => format!("is shown until {at}"),
-            None => "stays".to_owned(),
-        };
-        let was = if self.changed { "" } else { " as before" };
-        context.output.line(format_args!("{} {until}{was}", self.id))
-    }
+fn show_expires(answer: &Expires, context: &mut Context) -> Result<(), Failure> {
+    let until = match answer.expires {
+        Some(at) => format!("is shown until {at}"),
+        None => "stays".to_owned(),
+    };
+    let was = if answer.changed { "" } else { " as before" };
+    context.output.line(format_args!("{} {until}{was}", answer.id))
 }
 
 fn note_left(context: &mut Context, ids: &[Id], why: &str) {

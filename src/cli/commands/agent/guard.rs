@@ -207,23 +207,21 @@ fn stage(context: &mut Context, name: &str, jsonl: &Path, policy: Option<&Path>)
         }))
     });
     let staged = agent.stage(name, lines, &rules, &context.writer())?;
-    context.answer(&staged)
+    context.answer(&staged, show_staged_change)
 }
 
-impl Answer for StagedChange {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let (name, counts) = (&self.name, self.counts);
-        context.output.line(format_args!(
-            "staged {}: {} added, {} changed, {} removed",
-            context.output.paint(Meaning::Name, name),
-            counts.added,
-            counts.changed,
-            counts.removed
-        ))?;
-        let next = format!("check it with: treering guard check {name}");
-        context.output.note("next", next);
-        Ok(())
-    }
+fn show_staged_change(answer: &StagedChange, context: &mut Context) -> Result<(), Failure> {
+    let (name, counts) = (&answer.name, answer.counts);
+    context.output.line(format_args!(
+        "staged {}: {} added, {} changed, {} removed",
+        context.output.paint(Meaning::Name, name),
+        counts.added,
+        counts.changed,
+        counts.removed
+    ))?;
+    let next = format!("check it with: treering guard check {name}");
+    context.output.note("next", next);
+    Ok(())
 }
 
 fn check(context: &mut Context, verb: GuardWith) -> Done {
@@ -231,14 +229,12 @@ fn check(context: &mut Context, verb: GuardWith) -> Done {
     let agent = context.agent_to_read()?;
     let report = agent.check_staged(&verb.name, &checks, &context.writer())?;
     let answer = GuardReport::new(verb.name, report);
-    context.answer(&answer)?;
+    context.answer(&answer, show_guard_report)?;
     Ok(verdict(&answer))
 }
 
-impl Answer for GuardReport {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        context.output.line(&self.report)
-    }
+fn show_guard_report(answer: &GuardReport, context: &mut Context) -> Result<(), Failure> {
+    context.output.line(&answer.report)
 }
 
 fn commit(context: &mut Context, verb: GuardWith) -> Done {
@@ -256,52 +252,46 @@ fn commit(context: &mut Context, verb: GuardWith) -> Done {
         names: committed.as_ref().into(),
         commit: committed,
     };
-    context.answer(&answer)?;
+    context.answer(&answer, show_guard_commit)?;
     Ok(verdict(&answer.report))
 }
 
-impl Answer for GuardCommit {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        self.report.show(context)?;
-        let name = &self.report.name;
-        if let Some(commit) = &self.commit {
-            return context.show_commit(&format!("committed {name}"), commit, true);
-        }
-        let next = format!("it stays staged; drop it with: treering guard drop {name}");
-        context.output.note("next", next);
-        Ok(())
+fn show_guard_commit(answer: &GuardCommit, context: &mut Context) -> Result<(), Failure> {
+    show_guard_report(&answer.report, context)?;
+    let name = &answer.report.name;
+    if let Some(commit) = &answer.commit {
+        return context.show_commit(&format!("committed {name}"), commit, true);
     }
+    let next = format!("it stays staged; drop it with: treering guard drop {name}");
+    context.output.note("next", next);
+    Ok(())
 }
 
 fn drop_staged(context: &mut Context, name: String) -> Done {
     let agent = context.agent_to_write()?;
     agent.drop_staged(&name, &context.writer())?;
-    context.answer(&GuardDropped { name, dropped: true })
+    context.answer(&GuardDropped { name, dropped: true }, show_guard_dropped)
 }
 
-impl Answer for GuardDropped {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        context.output.line(format_args!("dropped {}", self.name))
-    }
+fn show_guard_dropped(answer: &GuardDropped, context: &mut Context) -> Result<(), Failure> {
+    context.output.line(format_args!("dropped {}", answer.name))
 }
 
 fn show(context: &mut Context, name: &str) -> Done {
     let agent = context.agent_to_read()?;
     for changed in agent.staged_changes(name)? {
-        context.answer(&StagedObject::of(changed)?)?;
+        context.answer(&StagedObject::of(changed)?, show_staged_object)?;
     }
     Ok(DONE)
 }
 
-impl Answer for StagedObject {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let [old, new] = &self.versions;
-        let style = context.output.style();
-        for line in change_lines(style, self.id.as_str(), old.as_ref(), new.as_ref()) {
-            context.output.line(line)?;
-        }
-        Ok(())
+fn show_staged_object(answer: &StagedObject, context: &mut Context) -> Result<(), Failure> {
+    let [old, new] = &answer.versions;
+    let style = context.output.style();
+    for line in change_lines(style, answer.id.as_str(), old.as_ref(), new.as_ref()) {
+        context.output.line(line)?;
     }
+    Ok(())
 }
 
 fn list(context: &mut Context) -> Done {
@@ -348,27 +338,25 @@ fn recall(context: &mut Context, verb: GuardRecall) -> Done {
     let queries: Vec<RecallQuery> = texts.into_iter().map(query).collect();
     let changes = agent.compare_recall(&older, &newer, &queries)?;
     for change in &changes {
-        context.answer(change)?;
+        context.answer(change, show_recall_change)?;
     }
     let is_same = changes.iter().all(RecallChange::is_same);
     Ok(if verb.exit_code && !is_same { NO } else { DONE })
 }
 
-impl Answer for RecallChange {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let (query, kept) = (one_line(&self.query), self.kept.len());
-        context.output.line(format_args!("{query}: {kept} kept"))?;
-        for (sign, meaning, ids) in [
-            ("-", Meaning::Bad, &self.lost),
-            ("+", Meaning::Good, &self.gained),
-        ] {
-            for id in ids {
-                let line = context.output.paint(meaning, format_args!("  {sign} {id}"));
-                context.output.line(line)?;
-            }
+fn show_recall_change(answer: &RecallChange, context: &mut Context) -> Result<(), Failure> {
+    let (query, kept) = (one_line(&answer.query), answer.kept.len());
+    context.output.line(format_args!("{query}: {kept} kept"))?;
+    for (sign, meaning, ids) in [
+        ("-", Meaning::Bad, &answer.lost),
+        ("+", Meaning::Good, &answer.gained),
+    ] {
+        for id in ids {
+            let line = context.output.paint(meaning, format_args!("  {sign} {id}"));
+            context.output.line(line)?;
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// Returns the policy that checks a change.

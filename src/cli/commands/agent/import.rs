@@ -166,7 +166,7 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
         format: "blocks",
         taken: agent.take_blocks(&files, &take, &context.writer())?,
     };
-    context.answer(&answer)?;
+    context.answer(&answer, show_blocks_imported)?;
     let answer = answer.taken;
     if answer.conflicts > 0 {
         context.output.note(
@@ -187,37 +187,35 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
     Ok(DONE)
 }
 
-impl Answer for Imported<TakenBlocks> {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let taken = &self.taken;
-        for file in &taken.files {
-            if file.taken != Taken::Unchanged || !file.said.is_empty() {
-                let (outcome, path, remarks) = (file.taken.name(), &file.path, file.said.join("; "));
-                let colon = if remarks.is_empty() { "" } else { ": " };
-                context
-                    .output
-                    .line(format_args!("{outcome} {path}{colon}{remarks}"))?;
-            }
+fn show_blocks_imported(answer: &Imported<TakenBlocks>, context: &mut Context) -> Result<(), Failure> {
+    let taken = &answer.taken;
+    for file in &taken.files {
+        if file.taken != Taken::Unchanged || !file.said.is_empty() {
+            let (outcome, path, remarks) = (file.taken.name(), &file.path, file.said.join("; "));
+            let colon = if remarks.is_empty() { "" } else { ": " };
+            context
+                .output
+                .line(format_args!("{outcome} {path}{colon}{remarks}"))?;
         }
-        for id in &taken.pruned {
-            context.output.line(format_args!("removed {id}"))?;
-        }
-        let mut text = format!(
-            "{} created, {} updated, {} unchanged",
-            taken.created, taken.updated, taken.unchanged
-        );
-        for (count, outcome) in [
-            (taken.stale, Taken::Stale),
-            (taken.conflicts, Taken::Conflict),
-            (taken.quarantined, Taken::Quarantined),
-            (taken.refused, Taken::Refused),
-        ] {
-            if count > 0 {
-                text = format!("{text}, {count} {}", outcome.name());
-            }
-        }
-        context.output.line(text)
     }
+    for id in &taken.pruned {
+        context.output.line(format_args!("removed {id}"))?;
+    }
+    let mut text = format!(
+        "{} created, {} updated, {} unchanged",
+        taken.created, taken.updated, taken.unchanged
+    );
+    for (count, outcome) in [
+        (taken.stale, Taken::Stale),
+        (taken.conflicts, Taken::Conflict),
+        (taken.quarantined, Taken::Quarantined),
+        (taken.refused, Taken::Refused),
+    ] {
+        if count > 0 {
+            text = format!("{text}, {count} {}", outcome.name());
+        }
+    }
+    context.output.line(text)
 }
 
 /// Writes the time of the new versions into the imported files. It leaves files alone that changed in the meantime.
@@ -257,7 +255,7 @@ fn foreign(context: &mut Context, verb: &Import, format: ForeignFormat) -> Done 
         format: format.name(),
         taken: agent.take_foreign(&foreign, &context.writer())?,
     };
-    context.answer(&answer)?;
+    context.answer(&answer, show_file_imported)?;
     let taken = answer.taken;
     context.note_held(&agent, taken.held.as_deref());
     let taken_in = taken.created + taken.updated + taken.unchanged + taken.quarantined;
@@ -267,21 +265,19 @@ fn foreign(context: &mut Context, verb: &Import, format: ForeignFormat) -> Done 
     Ok(DONE)
 }
 
-impl Answer for Imported<ForeignTaken> {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let taken = &self.taken;
-        for one in taken.findings.iter().take(FINDINGS_SHOWN) {
-            context.output.line(format_args!("{}: {}", one.at, one.what))?;
-        }
-        let more = taken.findings.len().saturating_sub(FINDINGS_SHOWN);
-        if more > 0 {
-            context.output.line(format_args!("and {more} more"))?;
-        }
-        context.output.line(format_args!(
-            "{} created, {} updated, {} unchanged, {} refused",
-            taken.created, taken.updated, taken.unchanged, taken.refused
-        ))
+fn show_file_imported(answer: &Imported<ForeignTaken>, context: &mut Context) -> Result<(), Failure> {
+    let taken = &answer.taken;
+    for one in taken.findings.iter().take(FINDINGS_SHOWN) {
+        context.output.line(format_args!("{}: {}", one.at, one.what))?;
     }
+    let more = taken.findings.len().saturating_sub(FINDINGS_SHOWN);
+    if more > 0 {
+        context.output.line(format_args!("and {more} more"))?;
+    }
+    context.output.line(format_args!(
+        "{} created, {} updated, {} unchanged, {} refused",
+        taken.created, taken.updated, taken.unchanged, taken.refused
+    ))
 }
 
 fn nothing_taken() -> Error {

@@ -145,19 +145,19 @@ fn write(context: &mut Context, text: String, replace: Option<&str>, scope: Opti
     };
     let agent = context.agent_to_write()?;
     let written = agent.write_note(&note, &context.writer())?;
-    context.answer(&written)?;
+    context.answer(&written, show_note_written)?;
     context.note_held(&agent, written.held.as_deref());
     Ok(DONE)
 }
 
-impl Answer for NoteWritten {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let what = match &self.id {
-            Some(id) => format!("{id} of '{}'", self.owner),
-            None => counted(self.cleared, "note"),
-        };
-        context.output.line(format_args!("{} {what}", self.action.name()))
-    }
+fn show_note_written(answer: &NoteWritten, context: &mut Context) -> Result<(), Failure> {
+    let what = match &answer.id {
+        Some(id) => format!("{id} of '{}'", answer.owner),
+        None => counted(answer.cleared, "note"),
+    };
+    context
+        .output
+        .line(format_args!("{} {what}", answer.action.name()))
 }
 
 fn read(context: &mut Context, verb: &OneNote) -> Done {
@@ -177,14 +177,12 @@ fn read(context: &mut Context, verb: &OneNote) -> Done {
         Error::not_found(format!("there is no note '{id}' in the scope '{scope}'"))
             .with_hint("`note list` shows the notes")
     })?;
-    context.answer(&NoteLine::from(note))
+    context.answer(&NoteLine::from(note), show_note_line)
 }
 
-impl Answer for NoteLine {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        context.output.text(&self.text)?;
-        context.output.line("")
-    }
+fn show_note_line(answer: &NoteLine, context: &mut Context) -> Result<(), Failure> {
+    context.output.text(&answer.text)?;
+    context.output.line("")
 }
 
 fn list(context: &mut Context, own: bool, scope: Option<&str>) -> Done {
@@ -212,23 +210,22 @@ fn delete(context: &mut Context, verb: &OneNote) -> Done {
     let id = Id::new(&verb.id)?;
     let agent = context.agent_to_write()?;
     let (deleted, commit) = agent.delete_note(&id, &scope, &context.writer())?;
-    context.answer(&NoteDeleted {
+    let answer = NoteDeleted {
         deleted,
         id,
         scope,
         commit,
-    })
+    };
+    context.answer(&answer, show_note_deleted)
 }
 
-impl Answer for NoteDeleted {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let done = if self.deleted {
-            "deleted"
-        } else {
-            "there was no note"
-        };
-        context.output.line(format_args!("{done} {}", self.id))
-    }
+fn show_note_deleted(answer: &NoteDeleted, context: &mut Context) -> Result<(), Failure> {
+    let done = if answer.deleted {
+        "deleted"
+    } else {
+        "there was no note"
+    };
+    context.output.line(format_args!("{done} {}", answer.id))
 }
 
 fn search(context: &mut Context, query: &str, limit: usize, scope: Option<&str>) -> Done {

@@ -65,20 +65,18 @@ impl Verb for Promote {
         };
         let says = person(context, self.yes, &question, "promoted")?;
         let promoted = agent.promote(&id, seen, says, &context.writer())?;
-        context.answer(&ItemPromoted::new(id, seen, promoted))
+        context.answer(&ItemPromoted::new(id, seen, promoted), show_item_promoted)
     }
 }
 
-impl Answer for ItemPromoted {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let name = context.output.paint(Meaning::Name, &self.id);
-        let what = if self.changed {
-            format!("{name}: from {} to {}", self.from, self.to)
-        } else {
-            format!("{name} already is {}", self.from)
-        };
-        context.show_commit(&what, &self.commit, self.changed)
-    }
+fn show_item_promoted(answer: &ItemPromoted, context: &mut Context) -> Result<(), Failure> {
+    let name = context.output.paint(Meaning::Name, &answer.id);
+    let what = if answer.changed {
+        format!("{name}: from {} to {}", answer.from, answer.to)
+    } else {
+        format!("{name} already is {}", answer.from)
+    };
+    context.show_commit(&what, &answer.commit, answer.changed)
 }
 
 /// Establishes that a person asks: by `--yes`, or by an answer at a terminal.

@@ -63,7 +63,7 @@ impl Verb for Quarantine {
             let agent = context.agent_to_write()?;
             agent.discard(&name, &context.writer())?;
             let discarded = true;
-            return context.answer(&HeldDiscarded { name, discarded });
+            return context.answer(&HeldDiscarded { name, discarded }, show_held_discarded);
         }
         let agent = context.agent_to_read()?;
         let reach = context.reach(&self.scopes)?;
@@ -91,21 +91,20 @@ fn release(context: &mut Context, name: String, yes: bool) -> Done {
     let objects = agent.held_objects(&name)?;
     let says = person(context, yes, &question(&name, &objects), "released")?;
     let committed = agent.release(&name, says, &context.writer())?;
-    context.answer(&HeldReleased {
+    let answer = HeldReleased {
         name,
         released: true,
         ids: objects.into_iter().map(|one| one.id).collect(),
         commit: committed.commit,
         changed: committed.changed,
-    })
+    };
+    context.answer(&answer, show_held_released)
 }
 
-impl Answer for HeldReleased {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let count = counted(self.ids.len() as u64, "object");
-        let what = format!("released {} with {count}", self.name);
-        context.show_commit(&what, &self.commit, self.changed)
-    }
+fn show_held_released(answer: &HeldReleased, context: &mut Context) -> Result<(), Failure> {
+    let count = counted(answer.ids.len() as u64, "object");
+    let what = format!("released {} with {count}", answer.name);
+    context.show_commit(&what, &answer.commit, answer.changed)
 }
 
 /// The question to a person: everything that would be written, as far as it fits, and the count of the rest.
@@ -130,8 +129,6 @@ fn question(name: &str, objects: &[HeldObject]) -> String {
     text
 }
 
-impl Answer for HeldDiscarded {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        context.output.line(format_args!("discarded {}", self.name))
-    }
+fn show_held_discarded(answer: &HeldDiscarded, context: &mut Context) -> Result<(), Failure> {
+    context.output.line(format_args!("discarded {}", answer.name))
 }

@@ -209,19 +209,17 @@ fn recall_one(context: &mut Context, agent: &Agent, view: &View, query: &RecallQ
         limit: query.limit,
         recalled,
     };
-    context.answer(&found)
+    context.answer(&found, show_found)
 }
 
-impl Answer for Found {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        if context.output.mode() == Mode::Table {
-            show_lines(context, self)?;
-        } else {
-            show_table(context, self)?;
-        }
-        note_left_out(context, self);
-        Ok(())
+fn show_found(answer: &Found, context: &mut Context) -> Result<(), Failure> {
+    if context.output.mode() == Mode::Table {
+        show_lines(context, answer)?;
+    } else {
+        show_table(context, answer)?;
     }
+    note_left_out(context, answer);
+    Ok(())
 }
 
 /// Prints a line about each hit for people, and its snippet with the matched words in colour.

@@ -179,7 +179,7 @@ fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
     let answer = ItemRemembered::from(remember(&agent)?);
     let now = agent.memory().view().now();
     let is_over = item_of(&verb, now)?.expires.is_some_and(|end| end <= now);
-    context.answer(&answer)?;
+    context.answer(&answer, show_item_remembered)?;
     context.note_held(&agent, answer.held_as.as_deref());
     if is_over {
         let text = "it has already expired, so no answer shows it; --ttl takes a duration such as 30d";
@@ -252,51 +252,49 @@ fn expected(memory: &Memory, verb: &Remember) -> Result<Option<ObjectDigest>> {
         })
 }
 
-impl Answer for ItemRemembered {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let id = context.output.paint(Meaning::Name, printable(self.id.as_str()));
-        let head = context.head_line(&self.head);
-        let scope = printable(self.scope.as_str());
-        let line = match self.status {
-            Status::Created => format!("remembered {id} in {scope}; {head}"),
-            Status::Updated => format!("updated {id} in {scope}; {head}"),
-            Status::Unchanged => format!("unchanged: {id} says this already"),
-            Status::Duplicate => format!("not stored: {id} says this already"),
-            Status::Merged => format!("merged into {id} in {scope}; {head}"),
-            Status::Superseded => format!("remembered {id} in {scope}, superseding others; {head}"),
-            Status::Quarantined => "not stored".to_owned(),
-            Status::Disabled => DISABLED.to_owned(),
-        };
-        context.output.line(line)?;
-        let is_stored = self.status != Status::Duplicate;
-        for one in self.duplicates.iter().filter(|_| is_stored) {
-            let is_sure = one.similarity >= MERGE;
-            let what = if is_sure { "says the same" } else { "is similar" };
-            let label = format!("{what} ({:.2})", one.similarity);
-            context.output.labelled(Meaning::Changed, &label, &shown(one))?;
-        }
-        for conflict in &self.conflicts {
-            let label = format!("contradicts it ({:.2})", conflict.item.similarity);
-            context
-                .output
-                .labelled(Meaning::Bad, &label, &shown(&conflict.item))?;
-        }
-        if self.redacted {
-            let text = "secrets in it were stored as markers";
-            context.output.note("redacted", text);
-        } else if !self.rules.is_empty() && self.status != Status::Quarantined {
-            let text = format!("the scan found {}", self.rules.join(", "));
-            context.output.note("flagged", text);
-        }
-        let is_written = matches!(
-            self.status,
-            Status::Created | Status::Updated | Status::Merged | Status::Superseded
-        );
-        if is_written {
-            context.note_way_back("take it back with");
-        }
-        Ok(())
+fn show_item_remembered(answer: &ItemRemembered, context: &mut Context) -> Result<(), Failure> {
+    let id = context.output.paint(Meaning::Name, printable(answer.id.as_str()));
+    let head = context.head_line(&answer.head);
+    let scope = printable(answer.scope.as_str());
+    let line = match answer.status {
+        Status::Created => format!("remembered {id} in {scope}; {head}"),
+        Status::Updated => format!("updated {id} in {scope}; {head}"),
+        Status::Unchanged => format!("unchanged: {id} says this already"),
+        Status::Duplicate => format!("not stored: {id} says this already"),
+        Status::Merged => format!("merged into {id} in {scope}; {head}"),
+        Status::Superseded => format!("remembered {id} in {scope}, superseding others; {head}"),
+        Status::Quarantined => "not stored".to_owned(),
+        Status::Disabled => DISABLED.to_owned(),
+    };
+    context.output.line(line)?;
+    let is_stored = answer.status != Status::Duplicate;
+    for one in answer.duplicates.iter().filter(|_| is_stored) {
+        let is_sure = one.similarity >= MERGE;
+        let what = if is_sure { "says the same" } else { "is similar" };
+        let label = format!("{what} ({:.2})", one.similarity);
+        context.output.labelled(Meaning::Changed, &label, &shown(one))?;
     }
+    for conflict in &answer.conflicts {
+        let label = format!("contradicts it ({:.2})", conflict.item.similarity);
+        context
+            .output
+            .labelled(Meaning::Bad, &label, &shown(&conflict.item))?;
+    }
+    if answer.redacted {
+        let text = "secrets in it were stored as markers";
+        context.output.note("redacted", text);
+    } else if !answer.rules.is_empty() && answer.status != Status::Quarantined {
+        let text = format!("the scan found {}", answer.rules.join(", "));
+        context.output.note("flagged", text);
+    }
+    let is_written = matches!(
+        answer.status,
+        Status::Created | Status::Updated | Status::Merged | Status::Superseded
+    );
+    if is_written {
+        context.note_way_back("take it back with");
+    }
+    Ok(())
 }
 
 /// Another item on a line: its id and the beginning of its text, safe for a terminal.
@@ -337,7 +335,7 @@ fn remember_lines(context: &mut Context, verb: &Remember, file: &Path) -> Done {
     let progress = progress.into_inner();
     let answer = answer.map_err(|error| progress.failed(context, error, (file, &mut reader)))?;
     let held = answer.held.clone();
-    context.answer(&ItemsRemembered::from(answer))?;
+    context.answer(&ItemsRemembered::from(answer), show_items_remembered)?;
     for held in &held {
         context.note_held(&agent, Some(held));
     }
@@ -349,33 +347,31 @@ fn why(one: &RefusedLine) -> String {
     format!("{}: {}", one.verdict, one.reason)
 }
 
-impl Answer for ItemsRemembered {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        if self.disabled {
-            return context.output.line(DISABLED);
-        }
-        let head = context.head_line(&self.head);
-        let refused = self.refused.len() as u64;
-        context.output.line(format_args!(
-            "{} stored ({} flagged), {} unchanged, {refused} not stored; {head}",
-            self.stored, self.flagged, self.unchanged
-        ))?;
-        if !self.unknown.is_empty() {
-            let names = self.unknown.join(", ");
-            let text = format!("items have no field {names}; stored as attributes");
-            context.output.note("unknown_fields", text);
-        }
-        for one in self.refused.iter().take(REFUSED_SHOWN) {
-            let label = format!("line {}", one.line);
-            context.output.labelled(Meaning::Bad, &label, &why(one))?;
-        }
-        let more = refused.saturating_sub(REFUSED_SHOWN as u64);
-        if more > 0 {
-            let more = counted(more, "line");
-            context
-                .output
-                .line(format_args!("and {more} more; --json has them all"))?;
-        }
-        Ok(())
+fn show_items_remembered(answer: &ItemsRemembered, context: &mut Context) -> Result<(), Failure> {
+    if answer.disabled {
+        return context.output.line(DISABLED);
     }
+    let head = context.head_line(&answer.head);
+    let refused = answer.refused.len() as u64;
+    context.output.line(format_args!(
+        "{} stored ({} flagged), {} unchanged, {refused} not stored; {head}",
+        answer.stored, answer.flagged, answer.unchanged
+    ))?;
+    if !answer.unknown.is_empty() {
+        let names = answer.unknown.join(", ");
+        let text = format!("items have no field {names}; stored as attributes");
+        context.output.note("unknown_fields", text);
+    }
+    for one in answer.refused.iter().take(REFUSED_SHOWN) {
+        let label = format!("line {}", one.line);
+        context.output.labelled(Meaning::Bad, &label, &why(one))?;
+    }
+    let more = refused.saturating_sub(REFUSED_SHOWN as u64);
+    if more > 0 {
+        let more = counted(more, "line");
+        context
+            .output
+            .line(format_args!("and {more} more; --json has them all"))?;
+    }
+    Ok(())
 }

@@ -289,21 +289,19 @@ fn append(context: &mut Context, verb: SessionAppend) -> Done {
 }
 
 fn answer_appended(context: &mut Context, agent: &Agent, all: &EntriesAppended) -> Done {
-    context.answer(all)?;
+    context.answer(all, show_entries_appended)?;
     for held in &all.held {
         context.note_held(agent, Some(held));
     }
     Ok(DONE)
 }
 
-impl Answer for EntriesAppended {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let what = if self.appended == 1 { "entry" } else { "entries" };
-        let (count, session) = (self.appended, &self.session);
-        context
-            .output
-            .line(format_args!("appended {count} {what} to '{session}'"))
-    }
+fn show_entries_appended(answer: &EntriesAppended, context: &mut Context) -> Result<(), Failure> {
+    let what = if answer.appended == 1 { "entry" } else { "entries" };
+    let (count, session) = (answer.appended, &answer.session);
+    context
+        .output
+        .line(format_args!("appended {count} {what} to '{session}'"))
 }
 
 /// Returns the reason why an entry was not stored.
@@ -354,7 +352,7 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
                 // Nothing replaces the earlier episode either.
                 Some(gate) if prompt.has_episode => {
                     let head = agent.memory().view().commit();
-                    return context.answer(&Ended::without(&session, Some(gate.to_string()), head));
+                    return context.answer(&Ended::without(&session, Some(gate.to_string()), head), show_ended);
                 }
                 Some(_) => None,
                 None => Some(command::reply(
@@ -368,11 +366,11 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
         }
         (None, []) if verb.no_model => None,
         (None, []) => {
-            return context.answer(&prompt);
+            return context.answer(&prompt, show_end_prompt);
         }
     };
     let ended = agent.end_session(&reach, &session, reply.as_deref(), learn, &context.writer())?;
-    context.answer(&ended)?;
+    context.answer(&ended, show_ended)?;
     if ended.reason.is_none() {
         context.note_held(&agent, ended.held.as_deref());
     }
@@ -383,33 +381,29 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
     Ok(DONE)
 }
 
-impl Answer for EndPrompt {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        context.output.text(&self.prompt)?;
-        if let Some(gate) = &self.gate {
-            let text = format!("nothing would be learned: {gate}");
-            context.output.note("gate", text);
-        }
-        Ok(())
+fn show_end_prompt(answer: &EndPrompt, context: &mut Context) -> Result<(), Failure> {
+    context.output.text(&answer.prompt)?;
+    if let Some(gate) = &answer.gate {
+        let text = format!("nothing would be learned: {gate}");
+        context.output.note("gate", text);
     }
+    Ok(())
 }
 
-impl Answer for Ended {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        if let Some(reason) = &self.reason {
-            return context.output.line(format_args!("no fact was stored: {reason}"));
-        }
-        if let Some(episode) = &self.episode {
-            context.output.line(format_args!("episode {episode}"))?;
-        }
-        for fact in &self.facts {
-            let why = fact.reason.as_ref().map(|reason| format!(" ({reason})"));
-            let (fate, about, text) = (fact.fate.name(), fact.about.name(), &fact.text);
-            let why = why.unwrap_or_default();
-            context.output.line(format_args!("{fate} {about}: {text}{why}"))?;
-        }
-        Ok(())
+fn show_ended(answer: &Ended, context: &mut Context) -> Result<(), Failure> {
+    if let Some(reason) = &answer.reason {
+        return context.output.line(format_args!("no fact was stored: {reason}"));
     }
+    if let Some(episode) = &answer.episode {
+        context.output.line(format_args!("episode {episode}"))?;
+    }
+    for fact in &answer.facts {
+        let why = fact.reason.as_ref().map(|reason| format!(" ({reason})"));
+        let (fate, about, text) = (fact.fate.name(), fact.about.name(), &fact.text);
+        let why = why.unwrap_or_default();
+        context.output.line(format_args!("{fate} {about}: {text}{why}"))?;
+    }
+    Ok(())
 }
 
 fn read_reply(context: &Context, file: &Path) -> Result<String, Failure> {
@@ -429,41 +423,41 @@ fn summaries(context: &mut Context, verb: &SessionSummaries) -> Done {
     let reach = reach(context, verb.scope.as_deref())?;
     if verb.due {
         let due = due_summaries(&view, &reach, &session)?;
-        return answer_each(context, due.into_iter());
+        return answer_each(context, due.into_iter(), show_due_summary);
     }
     let when = verb.when.as_deref();
     let when = when.map(|text| time::moment(text, view.now())).transpose()?;
     let found = session_summaries(&view, &reach, &session, &verb.query, when)?;
-    answer_each(context, found.into_iter().map(SummaryLine::from))
+    answer_each(context, found.into_iter().map(SummaryLine::from), show_summary_line)
 }
 
-fn answer_each(context: &mut Context, answers: impl ExactSizeIterator<Item = impl Answer>) -> Done {
+fn answer_each<A: Serialize>(
+    context: &mut Context,
+    answers: impl ExactSizeIterator<Item = A>,
+    show: fn(&A, &mut Context) -> Result<(), Failure>,
+) -> Done {
     if answers.len() == 0 {
         context.output.nothing_found();
     }
     for answer in answers {
-        context.answer(&answer)?;
+        context.answer(&answer, show)?;
     }
     Ok(DONE)
 }
 
-impl Answer for SummaryLine {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let is_trusted = self.origin.is_trusted();
-        let mark = if is_trusted { "" } else { ", not trusted" };
-        context
-            .output
-            .line(format_args!("{}{mark}\n{}\n", self.bucket, self.text))
-    }
+fn show_summary_line(answer: &SummaryLine, context: &mut Context) -> Result<(), Failure> {
+    let is_trusted = answer.origin.is_trusted();
+    let mark = if is_trusted { "" } else { ", not trusted" };
+    context
+        .output
+        .line(format_args!("{}{mark}\n{}\n", answer.bucket, answer.text))
 }
 
-impl Answer for DueSummary {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let (entries, new) = (self.entries, self.unseen);
-        context
-            .output
-            .line(format_args!("{}: {entries}, {new} new", self.bucket))
-    }
+fn show_due_summary(answer: &DueSummary, context: &mut Context) -> Result<(), Failure> {
+    let (entries, new) = (answer.entries, answer.unseen);
+    context
+        .output
+        .line(format_args!("{}: {entries}, {new} new", answer.bucket))
 }
 
 fn summarise(context: &mut Context, file: Option<&Path>, scope: Option<&str>) -> Done {
@@ -478,7 +472,7 @@ fn summarise(context: &mut Context, file: Option<&Path>, scope: Option<&str>) ->
     let agent = context.agent_to_write()?;
     let mut host = |due: &DueSummary| Ok(texts.get(&due.bucket.to_string()).cloned());
     let done = agent.summarise(&reach, &session, &mut host, &context.writer())?;
-    context.answer(&done)?;
+    context.answer(&done, show_summarised)?;
     for unknown in texts
         .keys()
         .filter(|bucket| done.written.iter().all(|one| one.bucket.to_string() != **bucket))
@@ -492,13 +486,11 @@ fn summarise(context: &mut Context, file: Option<&Path>, scope: Option<&str>) ->
     Ok(DONE)
 }
 
-impl Answer for Summarised {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let (count, session) = (self.written.len(), &self.root_session);
-        context
-            .output
-            .line(format_args!("wrote {count} summaries of '{session}'"))
-    }
+fn show_summarised(answer: &Summarised, context: &mut Context) -> Result<(), Failure> {
+    let (count, session) = (answer.written.len(), &answer.root_session);
+    context
+        .output
+        .line(format_args!("wrote {count} summaries of '{session}'"))
 }
 
 fn text_of_bucket(json: &Json) -> Result<(String, String)> {

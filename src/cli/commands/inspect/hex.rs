@@ -92,16 +92,17 @@ impl Hex {
         match self.what {
             Target::File(file) => {
                 let layout = inspection.layout(file)?;
-                context.answer(&FileBytes {
+                let answer = FileBytes {
                     file: layout.file,
                     parts: layout.parts.into_iter().map(Part::new).collect(),
                     trouble: layout.trouble.map(|cause| cause.to_string()),
                     most,
-                })?;
+                };
+                context.answer(&answer, show_file_bytes)?;
             }
             Target::Frame { segment, offset } => {
                 let frame = frame_at(&inspection, segment, offset)?;
-                context.answer(&FrameBytes {
+                let answer = FrameBytes {
                     segment,
                     offset,
                     kind: frame.kind.name(),
@@ -111,7 +112,8 @@ impl Hex {
                     header: frame.header.into_iter().map(Part::new).collect(),
                     framed_bytes: frame.framed_bytes,
                     most,
-                })?;
+                };
+                context.answer(&answer, show_frame_bytes)?;
             }
         }
         Ok(DONE)
@@ -167,34 +169,35 @@ fn body_parts(frame: &Frame) -> Vec<log::Part> {
         .collect()
 }
 
-impl Answer for FileBytes {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let output = &mut context.output;
-        if let Some(trouble) = &self.trouble {
-            let damaged = output.paint(Meaning::Bad, "damaged");
-            output.line(format_args!("{damaged}: {}: {}", self.file, one_line(trouble)))?;
-        }
-        self.parts
-            .iter()
-            .try_for_each(|part| part.show(output, self.most))
+fn show_file_bytes(answer: &FileBytes, context: &mut Context) -> Result<(), Failure> {
+    let output = &mut context.output;
+    if let Some(trouble) = &answer.trouble {
+        let damaged = output.paint(Meaning::Bad, "damaged");
+        output.line(format_args!("{damaged}: {}: {}", answer.file, one_line(trouble)))?;
     }
+    answer
+        .parts
+        .iter()
+        .try_for_each(|part| part.show(output, answer.most))
 }
 
-impl Answer for FrameBytes {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let output = &mut context.output;
-        output.line(format_args!(
-            "{} frame at {}:{}, {} bytes with padding, batch {}",
-            self.kind, self.segment, self.offset, self.framed_bytes, self.batch
-        ))?;
-        if let Some(trouble) = &self.trouble {
-            let damaged = output.paint(Meaning::Bad, "damaged");
-            output.line(format_args!("{damaged}: {trouble}"))?;
-        }
-        self.header
-            .iter()
-            .try_for_each(|part| part.show(output, self.most))?;
-        output.line("body")?;
-        self.body.iter().try_for_each(|part| part.show(output, self.most))
+fn show_frame_bytes(answer: &FrameBytes, context: &mut Context) -> Result<(), Failure> {
+    let output = &mut context.output;
+    output.line(format_args!(
+        "{} frame at {}:{}, {} bytes with padding, batch {}",
+        answer.kind, answer.segment, answer.offset, answer.framed_bytes, answer.batch
+    ))?;
+    if let Some(trouble) = &answer.trouble {
+        let damaged = output.paint(Meaning::Bad, "damaged");
+        output.line(format_args!("{damaged}: {trouble}"))?;
     }
+    answer
+        .header
+        .iter()
+        .try_for_each(|part| part.show(output, answer.most))?;
+    output.line("body")?;
+    answer
+        .body
+        .iter()
+        .try_for_each(|part| part.show(output, answer.most))
 }

@@ -40,7 +40,7 @@ impl Recovery {
         let next = Memory::inspection(context.store()?)?.next_writer();
         let served = context.open_to_read().ok();
         let served = served.map(|memory| memory.view().commit().commit.seq);
-        context.answer(&Plan::of(next, served))
+        context.answer(&Plan::of(next, served), show_plan)
     }
 }
 
@@ -87,15 +87,13 @@ impl Plan {
     }
 }
 
-impl Answer for Plan {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let output = &mut context.output;
-        for line in wrapped(&self.sentence, output.width().unwrap_or(usize::MAX)) {
-            output.line(line)?;
-        }
-        match self.served_seq {
-            Some(seq) => output.line(format_args!("readers see the state of seq:{seq}")),
-            None => output.line("readers see no state"),
-        }
+fn show_plan(answer: &Plan, context: &mut Context) -> Result<(), Failure> {
+    let output = &mut context.output;
+    for line in wrapped(&answer.sentence, output.width().unwrap_or(usize::MAX)) {
+        output.line(line)?;
+    }
+    match answer.served_seq {
+        Some(seq) => output.line(format_args!("readers see the state of seq:{seq}")),
+        None => output.line("readers see no state"),
     }
 }

@@ -89,7 +89,7 @@ impl Trie {
             NodeKind::Leaf(entry) => memory.version(ObjectDigest::from_bytes(entry.digest))?,
             NodeKind::Branch(_) => None,
         };
-        context.answer(&NodeBytes::of(digits, &node, leaf.as_ref()))
+        context.answer(&NodeBytes::of(digits, &node, leaf.as_ref()), show_node_bytes)
     }
 }
 
@@ -172,22 +172,25 @@ impl NodeBytes {
     }
 }
 
-impl Answer for NodeBytes {
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let output = &mut context.output;
-        let sort = if self.children.is_some() { "branch" } else { "leaf" };
-        let level = self.digits.len();
-        output.line(format_args!("{sort} at level {level}, digest {}", self.digest))?;
-        output.line(format_args!("leaves at and below it: {}", self.leaves))?;
-        if let Some(id) = &self.id {
-            output.line(format_args!("id {}", one_line(id)))?;
-        }
-        let bytes = self.preimage.len() / 2;
-        output.line(format_args!("the digest covers these {bytes} bytes:"))?;
-        self.parts
-            .iter()
-            .try_for_each(|part| part.show(output, usize::MAX))
+fn show_node_bytes(answer: &NodeBytes, context: &mut Context) -> Result<(), Failure> {
+    let output = &mut context.output;
+    let sort = if answer.children.is_some() {
+        "branch"
+    } else {
+        "leaf"
+    };
+    let level = answer.digits.len();
+    output.line(format_args!("{sort} at level {level}, digest {}", answer.digest))?;
+    output.line(format_args!("leaves at and below it: {}", answer.leaves))?;
+    if let Some(id) = &answer.id {
+        output.line(format_args!("id {}", one_line(id)))?;
     }
+    let bytes = answer.preimage.len() / 2;
+    output.line(format_args!("the digest covers these {bytes} bytes:"))?;
+    answer
+        .parts
+        .iter()
+        .try_for_each(|part| part.show(output, usize::MAX))
 }
 
 fn columns(row: &Step, _: &Context) -> Columns {
