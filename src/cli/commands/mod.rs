@@ -19,7 +19,7 @@
 //!     fn run(self, context: &mut Context) -> Done {
 //!         let memory = context.open_to_read()?;          <- the run closes it
 //!         let view = context.view(&memory)?;
-//!         context.answer(show_head, &answers::Head::of(&memory, &view))
+//!         context.answer(&answers::Head::of(&memory, &view), show_head)
 //!     }
 //! }
 //!
