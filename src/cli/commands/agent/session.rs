@@ -352,7 +352,10 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
                 // Nothing replaces the earlier episode either.
                 Some(gate) if prompt.has_episode => {
                     let head = agent.memory().view().commit();
-                    return context.answer(&Ended::without(&session, Some(gate.to_string()), head), show_ended);
+                    return context.answer(
+                        &Ended::without(&session, Some(gate.to_string()), head),
+                        show_ended,
+                    );
                 }
                 Some(_) => None,
                 None => Some(command::reply(
@@ -428,7 +431,11 @@ fn summaries(context: &mut Context, verb: &SessionSummaries) -> Done {
     let when = verb.when.as_deref();
     let when = when.map(|text| time::moment(text, view.now())).transpose()?;
     let found = session_summaries(&view, &reach, &session, &verb.query, when)?;
-    answer_each(context, found.into_iter().map(SummaryLine::from), show_summary_line)
+    answer_each(
+        context,
+        found.into_iter().map(SummaryLine::from),
+        show_summary_line,
+    )
 }
 
 fn answer_each<A: Serialize>(
