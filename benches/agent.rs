@@ -86,7 +86,7 @@ fn one_by_one(count: usize, is_quick: bool) -> Duration {
     };
     let remember = |number: usize| {
         let item = treering::agent::NewItem::new(text(number));
-        agent.remember(item, &options, &Writer::user()).unwrap();
+        drop(agent.remember(item, &options, &Writer::user()).unwrap());
     };
     // The first item builds the indexes.
     remember(count);

@@ -48,7 +48,7 @@
 //! | say who writes, and what they may touch | [`Writer`], [`Authorisation`] |
 //! | go back | [`Memory::undo`], [`Memory::rollback`], [`Draft::restore`], [`Memory::snapshot`] |
 //! | look back | [`Memory::commits`], [`Memory::history`], [`Memory::diff`] |
-//! | prove what a state has | [`View::prove`], [`proof::verify_proof`] |
+//! | prove what a state has | [`View::prove`], [`proof::Proof::verify`] |
 //! | keep a store in order | [`Memory::gc`], [`Memory::erase`], [`Memory::verify`] |
 //!
 //! Every error is an [`Error`]: its [`ErrorKind`] says what to do, its [`ErrorCode`] names the case.
@@ -108,8 +108,8 @@ struct Readme;
 pub use digest::{CommitDigest, HashAlgorithm, ObjectDigest, Root, TextDigest};
 pub use engine::{
     Attempted, Authorisation, Change, Clock, CommitInfo, Committed, Draft, Durability, HeadMoved,
-    HistoryEntry, Limits, Memory, Options, Query, Retention, Revision, Rollback, SnapshotInfo, Staged,
-    Verdict, View, WritePolicy, Writer,
+    HistoryEntry, Limits, Memory, Options, PolicyVerdict, Query, Retention, Revision, Rollback, SnapshotInfo,
+    Staged, View, WritePolicy, Writer,
 };
 pub use error::{Error, ErrorCode, ErrorKind, Result};
 pub use object::{Attributes, Commit, Id, Kind, NewObject, Object, Origin, Position, Scope, Time, Value};
@@ -118,8 +118,7 @@ pub use store::ChangeCounts;
 pub mod proof {
     //! Proofs that a state has a version of an object, or that it has no object of an id. They need no store.
 
-    pub use crate::digest::{HashSuite, KeyPath};
-    pub use crate::trie::{Proof, ProofError, Proven, verify_proof};
+    pub use crate::trie::{Proof, ProofError};
 }
 
 pub mod upkeep {

@@ -17,6 +17,7 @@ macro_rules! named {
             $($(#[$doc])* #[cfg_attr(feature = "serde", serde(rename = $name))] $variant $(= $tag)?,)+
         }
 
+        #[expect(clippy::allow_attributes, reason = "some of the enums use all three, so nothing is certain to be dead")]
         #[allow(dead_code, reason = "no caller needs all three of every enum")]
         impl $type {
             /// All variants, in order.

@@ -53,7 +53,8 @@ impl Agent {
         Ok(self)
     }
 
-    /// Returns the memory below the agent.
+    /// Returns the memory below the agent. Its writes are neither scanned nor redacted, and it allows trusted writers more than
+    /// the verbs of an agent do.
     pub fn memory(&self) -> &Memory {
         &self.memory
     }

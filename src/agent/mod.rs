@@ -11,33 +11,33 @@
 //!
 //! // Remember, and find it again.
 //! let tea = NewItem::new("Vera drinks green tea in the morning.");
-//! drop(agent.remember(tea, &RememberOptions::default(), &vera)?);
+//! let stored = agent.remember(tea, &RememberOptions::default(), &vera)?;
+//! assert_eq!(stored.status, treering::agent::Status::Created);
 //! let found = agent.recall(&agent.memory().view(), &RecallQuery::new("tea", Reach::All))?;
 //! assert_eq!(found.hits.len(), 1);
 //!
 //! // A guarded turn is kept whole or not at all.
-//! drop(agent.memory().snapshot(Some("before"), &model)?);
+//! agent.memory().snapshot(Some("before"), &model)?;
 //! let plan = Id::new("plan")?;
 //! let turn = |draft: &mut treering::Draft| {
 //!     draft.put(NewItem::new("Buy green tea.").into_object(plan.clone())?)
 //! };
 //! let guarded = agent.attempt(&model, turn, &Checks::new(Policy::default()))?;
-//! drop(guarded.into_result()?);
+//! guarded.into_result()?;
 //!
 //! // Go back. It is a new commit, so it can be undone too.
-//! drop(agent.memory().rollback(&"before".parse()?).by(&model)?);
+//! agent.memory().rollback(&"before".parse()?).by(&model)?;
 //! assert!(!agent.memory().view().contains(&plan)?);
 //! # Ok::<(), treering::Error>(())
 //! ```
 //!
-//! `examples/host.rs` is a host of 60 lines with notes, recall, a guarded turn and a rollback.
+//! `examples/host.rs` in the repository is a host of 60 lines with notes, recall, a guarded turn and a rollback.
 //!
-//! # Inside
-//! The handle is [`Agent`]. `vocabulary`, `item`, `scope` and `settings` define the terms of the layer. `words` and `markdown`
-//! read texts. `change` is the only way to a commit. Every other module is a verb or a family of verbs.
-//!
-//! # Layer
-//! L7.
+//! A *fact* is for every reader of its scope: store it with [`Agent::remember`]. A *note* is for the session that writes it:
+//! use [`Agent::write_note`]. Objects that a host writes through [`Agent::memory`] are neither scanned nor redacted.
+
+// Layer: L7. `vocabulary`, `item`, `scope` and `settings` define the terms of the layer. `words` and `markdown` read texts. `change`
+// is the only way to a commit. Every other module is a verb or a family of verbs.
 
 #[expect(clippy::module_inception, reason = "the handle of the layer has its name")]
 mod agent;
@@ -87,3 +87,4 @@ pub use settings::{DecaySettings, Quotas, Secrets, Settings};
 pub use trust::{PersonSays, Promoted, Quarantined};
 
 pub use crate::recall::Embedder;
+pub use crate::scan::Verdict;

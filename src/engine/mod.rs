@@ -65,7 +65,7 @@ pub use write::authorisation::Authorisation;
 #[cfg(feature = "agent")]
 pub(crate) use write::authorisation::check_trusted;
 pub use write::draft::{Draft, Staged};
-pub use write::policy::{Verdict, WritePolicy};
+pub use write::policy::{PolicyVerdict, WritePolicy};
 pub use write::request::Committed;
 pub use write::rollback::{Reversing, Rollback};
 pub use write::snapshot::{ReferenceInfo, SnapshotInfo};

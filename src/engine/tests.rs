@@ -363,17 +363,19 @@ fn threads_commit_together_and_nothing_is_lost() -> Result<()> {
 fn a_policy_may_refuse_replace_and_quarantine() -> Result<()> {
     struct NoSecrets;
     impl WritePolicy for NoSecrets {
-        fn review(&self, draft: &Draft) -> Verdict {
+        fn review(&self, draft: &Draft) -> PolicyVerdict {
             for change in draft.changes() {
                 let object = draft.get(&change.id).unwrap();
                 match object.as_ref().and_then(|object| object.content()) {
-                    Some("refuse") => return Verdict::Refuse("no".to_owned()),
-                    Some("keep") => return Verdict::Quarantine("look at it".to_owned()),
-                    Some("change") => return Verdict::Replace(vec![note(change.id.as_str(), "changed")]),
+                    Some("refuse") => return PolicyVerdict::Refuse("no".to_owned()),
+                    Some("keep") => return PolicyVerdict::Quarantine("look at it".to_owned()),
+                    Some("change") => {
+                        return PolicyVerdict::Replace(vec![note(change.id.as_str(), "changed")]);
+                    }
                     _ => {}
                 }
             }
-            Verdict::Accept
+            PolicyVerdict::Accept
         }
     }
     let folder = tempfile::tempdir().unwrap();

@@ -19,7 +19,8 @@ macro_rules! codes {
 
         impl ErrorCode {
             /// Every code, sorted by its text.
-            pub const ALL: &[Self] = &[$(Self::$name),*];
+            #[cfg(test)]
+            pub(crate) const ALL: &[Self] = &[$(Self::$name),*];
 
             /// Returns the text that programs match on.
             pub fn as_str(self) -> &'static str {

@@ -1,26 +1,15 @@
 //! Turns Org, Markdown and JSON Lines into objects, and back.
 //!
 //! [`Document::read`] turns a file into objects: one for the document, and one for each heading, transcript entry or
-//! stated object. `plan` compares documents with a memory and lists the objects to write and to remove. Ingesting
-//! the same file again changes nothing, and an edit changes only the edited objects. Neither function touches a disk;
-//! [`ingest()`] commits the [`Change`].
-//!
-//! # Layer
-//! L6. Plans with objects only, through `Existing`.
+//! stated object. [`ingest()`] compares documents with a memory and commits the objects to write and to remove. Ingesting
+//! the same file again changes nothing, and an edit changes only the edited objects.
 //!
 //! # Limits
-//! - A document and its objects are in memory several times. An Org file of a million headings (28 MB) took 33 s and
-//!   3.5 GB, the second time 18 s and 2.1 GB, its export as Org 43 s and 4.2 GB (November 2026, two shared cores).
-//!   Export as JSON Lines holds no objects: 10 s and 60 MB. 20,000 levels of headings took 2 s.
+//! - A document and its objects are in memory several times: a file of 28 MB with a million headings takes about 4 GB.
 //! - An imported object without its sources has the origin `import`, whatever its line claims.
-//! - An object above 1 MiB, which needs a handle with wider limits, is exported, but `put --jsonl` refuses its
-//!   line.
-//!
-//! # Invariants
-//! - ING-1 to ING-10, EXP-1 to EXP-4, each in its file.
-//!
-//! # Format
-//! docs/ingest.md maps each part of a file to its object.
+
+// Layer: L6. Plans with objects only, through `Existing`. Invariants: ING-1 to ING-10, EXP-1 to EXP-4, each in its file.
+// Format: docs/ingest.md maps each part of a file to its object.
 
 mod derived_id;
 mod document;

@@ -55,15 +55,12 @@ pub(crate) fn documents(view: &View) -> Result<Vec<Id>> {
     view.query(&query)?.map(|object| Id::new(object?.id())).collect()
 }
 
-/// Writes documents in one commit, with an automatic snapshot of the state before. The change counts only the work of
-/// this call: an object counts as unchanged if another process wrote the same meanwhile.
+/// Writes documents in one durable commit, with an automatic snapshot of the state before. The change counts only the work
+/// of this call: an object counts as unchanged if another process wrote the same meanwhile.
 ///
 /// # Errors
-/// `Denied` (code `less_trusted`) if an untrusted writer overwrites or removes a more trusted object. Also the errors
-/// of `plan` and [`Memory::commit`].
-///
-/// # Durability
-/// The errors of [`Memory::commit`].
+/// `Denied` (code `less_trusted`) if an untrusted writer overwrites or removes a more trusted object; `InvalidInput` if two
+/// documents claim one id. Also the errors of [`Memory::commit`].
 pub fn ingest(
     memory: &Memory,
     documents: &[Document],

@@ -121,7 +121,7 @@ macro_rules! name_type {
             pub(super) const RULE: $crate::object::names::Rule = $rule;
 
             /// Maximal bytes of UTF-8.
-            pub const BYTES_MAX: usize = Self::RULE.bytes_max;
+            pub(crate) const BYTES_MAX: usize = Self::RULE.bytes_max;
 
             /// Checks `text` and keeps it unchanged.
             ///

@@ -40,7 +40,7 @@ pub struct NewObject {
     pub position: Option<Position>,
     /// Typed values by name.
     pub attributes: Attributes,
-    /// The text: at most [`CONTENT_BYTES_MAX`] bytes. An empty text differs from no text.
+    /// The text: at most 16 MiB. An empty text differs from no text.
     pub content: Option<String>,
     /// The versions that this one is derived from, in any order; repeats count once.
     pub derived_from: Vec<ObjectDigest>,

@@ -26,7 +26,8 @@ mod verdict;
 use std::borrow::Cow;
 
 pub(crate) use self::finding::{Category, Finding, Severity};
-pub(crate) use self::verdict::{Verdict, VerdictTable};
+pub use self::verdict::Verdict;
+pub(crate) use self::verdict::VerdictTable;
 
 /// The largest number of findings in a report. The least severe ones are omitted first.
 const FINDINGS_MAX: usize = 1_000;

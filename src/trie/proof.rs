@@ -28,7 +28,7 @@ const TERMINAL_LEAF: u8 = 1;
 const TERMINAL_SLOT: u8 = 2;
 const TERMINAL_EMPTY: u8 = 3;
 
-/// A proof of inclusion or exclusion; [`super::verify_proof`] returns which.
+/// A proof of inclusion or exclusion; [`Self::verify`] returns which.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Proof {
     /// The hash of the state's digests.
@@ -133,7 +133,7 @@ impl Proof {
         out
     }
 
-    /// Decodes a proof. Accepted bytes encode to the same bytes again. Only [`super::verify_proof`] decides whether the
+    /// Decodes a proof. Accepted bytes encode to the same bytes again. Only [`Self::verify`] decides whether the
     /// proof is valid.
     ///
     /// # Errors

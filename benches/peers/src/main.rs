@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use redb::{Database, Durability, ReadableDatabase, TableDefinition};
 use rusqlite::Connection;
 use rusqlite::backup::Backup;
-use treering::proof::HashSuite;
+use treering::testing::digest::HashSuite;
 use treering::{HashAlgorithm, Id, Kind, Memory, NewObject, Origin, Value, Writer};
 
 const A_COMMIT: usize = 1_000;

@@ -320,13 +320,13 @@ mod tests {
             is_quick: true,
             ..RememberOptions::default()
         };
-        first.remember(new, &quick, &Writer::user()).unwrap();
+        drop(first.remember(new, &quick, &Writer::user()).unwrap());
         assert!(first.keep_duplicate_index().unwrap());
         assert!(!first.keep_duplicate_index().unwrap(), "nothing changed since");
         remember(&first, 600, 609);
         let mut ends = NewItem::new("fact 609");
         ends.expires = Some(crate::object::Time::from_micros(i64::MAX));
-        first.remember(ends, &quick, &Writer::user()).unwrap();
+        drop(first.remember(ends, &quick, &Writer::user()).unwrap());
         memory.remove(&Id::new("new").unwrap(), &Writer::user()).unwrap();
         let view = memory.view();
         let loaded = Derived::<Texts>::load(view.opened()).unwrap();

@@ -113,6 +113,7 @@ fn six_digits<S: Serializer>(number: &f32, serializer: S) -> Result<S::Ok, S::Er
 }
 
 /// The answer to [`Agent::remember`].
+#[must_use = "the item may be in quarantine; see `status`"]
 #[derive(Clone, Debug)]
 pub struct Remembered {
     /// Its id, or the id of the item with the same text.
@@ -142,7 +143,7 @@ pub struct Remembered {
 }
 
 impl Agent {
-    /// Remembers an item as one commit of op `remember`.
+    /// Remembers an item as one commit of op `remember`. An item without a source gets the writer's.
     ///
     /// An item without an id is not stored if another item of its scope and kind has the same text, is live, is not superseded, and
     /// is at least as trusted as the writer. Two concurrent writers may both store it.
@@ -153,7 +154,12 @@ impl Agent {
     /// one, the key was used for another text (code `key_taken`), or the id belongs to another scope (code
     /// `other_scope`). `NotFound`: an item that it supersedes does not exist. `InvalidInput`: it exceeds a quota (code
     /// `over_limit`) or is not a valid item. Also as [`Memory::commit`](crate::Memory::commit).
-    pub fn remember(&self, item: NewItem, options: &RememberOptions, writer: &Writer) -> Result<Remembered> {
+    pub fn remember(
+        &self,
+        mut item: NewItem,
+        options: &RememberOptions,
+        writer: &Writer,
+    ) -> Result<Remembered> {
         if options
             .key
             .as_ref()
@@ -161,6 +167,7 @@ impl Agent {
         {
             return Err(Error::invalid("an idempotency key has 1 to 256 bytes"));
         }
+        item.source = item.source.or_else(|| writer.source.clone());
         let reviewed = reviewed(self, item)?;
         if self.settings().is_disabled {
             return Remembered::disabled(self, &reviewed, options);

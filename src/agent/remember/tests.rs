@@ -99,7 +99,7 @@ fn an_item_without_a_name_gets_one_and_is_there_once() {
 #[test]
 fn a_text_is_known_in_its_scope_and_kind_only() {
     let agent = agent();
-    say(&agent, "Tea is served at four");
+    drop(say(&agent, "Tea is served at four"));
     for change in [
         |item: &mut NewItem| item.scope = Scope::new("project:tea").unwrap(),
         |item: &mut NewItem| item.kind = Kind::new("decision").unwrap(),
@@ -267,9 +267,11 @@ fn a_careful_writer_meets_the_version_expected_or_nothing() {
 fn nobody_writes_over_another_scope_or_over_what_is_more_trusted() {
     let agent = agent();
     let quiet = RememberOptions::default();
-    agent
-        .remember(named("style", "Use tabs in all files"), &quiet, &user())
-        .unwrap();
+    drop(
+        agent
+            .remember(named("style", "Use tabs in all files"), &quiet, &user())
+            .unwrap(),
+    );
     let mut other = named("style", "Use spaces");
     other.scope = Scope::new("project:b").unwrap();
     assert_eq!(
@@ -397,7 +399,7 @@ fn near_duplicates_are_named_and_the_choice_applies() {
 fn a_named_item_is_stored_whatever_is_near() {
     for choice in OnDuplicate::ALL {
         let agent = agent();
-        say(&agent, NEAR[0]);
+        drop(say(&agent, NEAR[0]));
         let second = agent
             .remember(named("mine", NEAR[0]), &on(choice), &user())
             .unwrap();
@@ -517,6 +519,22 @@ fn lines_are_committed_in_batches_and_in_order() {
 }
 
 #[test]
+fn an_item_without_a_source_gets_the_writers() {
+    let agent = agent();
+    let browser = Writer::tool("browser").source("https://example.org/tea");
+    let stored = |source: Option<&str>| {
+        let mut item = NewItem::new(format!("Tea grows in Assam, says {source:?}"));
+        item.source = source.map(str::to_owned);
+        let done = agent
+            .remember(item, &RememberOptions::default(), &browser)
+            .unwrap();
+        Item::from(agent.memory().view().get(&done.id).unwrap().unwrap()).source()
+    };
+    assert_eq!(stored(None).unwrap(), "https://example.org/tea");
+    assert_eq!(stored(Some("a book")).unwrap(), "a book");
+}
+
+#[test]
 fn a_line_takes_what_it_does_not_say_from_the_options() {
     let agent = agent();
     let options = LinesOptions {
@@ -560,10 +578,12 @@ fn many_at_once_lose_nothing_and_double_nothing() {
                         &format!("t{thread}-{at}"),
                         &format!("statement {at} of thread {thread}"),
                     );
-                    agent
-                        .remember(item, &RememberOptions::default(), &user())
-                        .unwrap();
-                    agent.remember(NewItem::new("said by all"), key, &user()).unwrap();
+                    drop(
+                        agent
+                            .remember(item, &RememberOptions::default(), &user())
+                            .unwrap(),
+                    );
+                    drop(agent.remember(NewItem::new("said by all"), key, &user()).unwrap());
                 }
             });
         }

@@ -78,7 +78,8 @@ pub(crate) fn change_lines(
 
 /// Returns a line for each field that differs: `state: open -> done`.
 fn field_lines(style: Style, old: &Object, new: &Object) -> Vec<String> {
-    let fields: [(&str, fn(&Object) -> Option<String>); 7] = [
+    type Field = fn(&Object) -> Option<String>;
+    let fields: [(&str, Field); 7] = [
         ("kind", |object| Some(object.kind().to_owned())),
         ("scope", |object| Some(object.scope().to_owned())),
         ("parent", |object| object.parent().map(str::to_owned)),

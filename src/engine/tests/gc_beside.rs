@@ -135,7 +135,7 @@ fn the_sources_of_what_is_live_stay_also_if_it_is_a_source_itself() -> Result<()
 #[test]
 fn nobody_waits_for_who_waits_until_another_rewrite_is_done() -> Result<()> {
     let disk = SimDisk::new(1);
-    let memory = on_disk(&disk, options(HOUR).wait(Duration::from_secs(600)), true)?;
+    let memory = on_disk(&disk, options(HOUR).wait(Duration::from_mins(10)), true)?;
     put(&memory, "a", "one");
     let elsewhere = CompactionLock::take(&disk, Duration::ZERO)?;
     let (collecting, erasing) = (memory.clone(), memory.clone());

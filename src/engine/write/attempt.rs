@@ -34,7 +34,7 @@ impl From<Error> for Refusal {
     }
 }
 
-/// The result of an accepted attempt.
+/// The result of an accepted attempt. The change is committed.
 #[derive(Debug)]
 pub struct Attempted<T> {
     /// The value that the change returned.

@@ -24,7 +24,7 @@ use crate::trie::{Shape, Trie};
 
 use super::draft::{Draft, StagedChange, changed_meanwhile};
 use super::log_handle::{LogHandle, body_bytes};
-use super::policy::Verdict;
+use super::policy::PolicyVerdict;
 use super::request::{Answer, Committed, Request};
 use super::staging::{Keep, add_changes};
 use super::tree::{Placement, Tree};
@@ -448,15 +448,15 @@ impl Memory {
         let denied =
             |reason: &str| Error::new(ErrorKind::Denied, format!("a policy refused this {op}: {reason}"));
         match policy.review(&draft) {
-            Verdict::Accept => Ok(draft),
-            Verdict::Replace(objects) => {
+            PolicyVerdict::Accept => Ok(draft),
+            PolicyVerdict::Replace(objects) => {
                 for object in objects {
                     draft.put(object)?;
                 }
                 Ok(draft)
             }
-            Verdict::Refuse(reason) => Err(denied(&reason)),
-            Verdict::Quarantine(reason) => {
+            PolicyVerdict::Refuse(reason) => Err(denied(&reason)),
+            PolicyVerdict::Quarantine(reason) => {
                 let name = self.inner.reject(&draft, &reason)?.unwrap_or_default();
                 Err(denied(&reason)
                     .with_code(ErrorCode::Quarantined)

@@ -288,7 +288,7 @@ impl Memory {
     }
 
     /// Opens a saved draft (`drafts/NAME`) or a refused one (`rejected/N`) on its original base state. It lacks
-    /// versions that were erased since; `Draft::left_out` returns them.
+    /// versions that were erased since.
     ///
     /// # Errors
     /// `NotFound` if there is no such draft, or its base is no longer kept.

@@ -10,7 +10,7 @@ use super::draft::Draft;
 /// The answer of a [`WritePolicy`] to a draft.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Verdict {
+pub enum PolicyVerdict {
     /// Commit it as it is.
     Accept,
     /// Commit the draft with these objects put over its own versions of their ids.
@@ -25,5 +25,5 @@ pub enum Verdict {
 /// Rollback, undo and redo restore committed states, which are not reviewed again.
 pub trait WritePolicy: Send + Sync {
     /// Reviews everything that a commit would change, once, before the store's lock is taken.
-    fn review(&self, draft: &Draft) -> Verdict;
+    fn review(&self, draft: &Draft) -> PolicyVerdict;
 }

@@ -16,8 +16,7 @@ use crate::engine::read::view::CommitInfo;
 pub struct Committed {
     /// The new commit, or the head if nothing changed.
     pub commit: CommitInfo,
-    /// Whether there is a new commit. `Memory::commit_counts` returns how much it
-    /// changed.
+    /// Whether there is a new commit.
     pub changed: bool,
 }
 

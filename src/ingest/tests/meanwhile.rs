@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::{Document, IngestOptions, read};
-use crate::engine::{Draft, Memory, Options, Verdict, WritePolicy, Writer};
+use crate::engine::{Draft, Memory, Options, PolicyVerdict, WritePolicy, Writer};
 use crate::ingest::ingest;
 
 /// Ingests files as another writer, after a draft is made and before it is committed.
@@ -13,14 +13,14 @@ struct Meanwhile {
 }
 
 impl WritePolicy for Meanwhile {
-    fn review(&self, draft: &Draft) -> Verdict {
+    fn review(&self, draft: &Draft) -> PolicyVerdict {
         if let Some((memory, documents)) = self.work.get()
             && draft.writer().session.as_deref() == Some("first")
         {
             let writer = Writer::user().session("second");
             ingest(memory, documents, &IngestOptions::default(), &writer).unwrap();
         }
-        Verdict::Accept
+        PolicyVerdict::Accept
     }
 }
 

@@ -11,8 +11,8 @@ use super::{expect_none, sources};
 
 /// Names at the root of the crate, modules among them.
 const ROOT_NAMES_MAX: usize = 50;
-/// Public items. Only ever lowered, towards 350.
-const ITEMS_MAX: usize = 367;
+/// Public items. Only ever lowered.
+const ITEMS_MAX: usize = 350;
 /// The words between `pub` and the name of an item.
 const KINDS: [&str; 7] = ["fn", "const fn", "struct", "enum", "trait", "const", "type"];
 

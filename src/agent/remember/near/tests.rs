@@ -67,11 +67,11 @@ fn citations_tags_and_the_stricter_sensitivity_are_united() {
         item.sensitivity = sensitivity;
         item
     };
-    say(
+    drop(say(
         agent,
         cited(NEAR[0], "a.rs", Some(Sensitivity::Internal)),
         OnDuplicate::Warn,
-    );
+    ));
     let merged = say(
         agent,
         cited(NEAR[1], "b.rs", Some(Sensitivity::Pii)),
@@ -111,7 +111,7 @@ fn what_would_lose_something_is_stored_beside() {
     let kept_apart = [true, true, true, true, true, true, true, false];
     for (change, is_apart) in changes.into_iter().zip(kept_apart) {
         let test = TestMemory::new(Settings::default());
-        say(&test.agent, NewItem::new(NEAR[0]), OnDuplicate::Warn);
+        drop(say(&test.agent, NewItem::new(NEAR[0]), OnDuplicate::Warn));
         let mut item = NewItem::new(NEAR[1]);
         change(&mut item);
         let stored = say(&test.agent, item.clone(), OnDuplicate::Merge);
@@ -122,7 +122,7 @@ fn what_would_lose_something_is_stored_beside() {
     let test = TestMemory::new(Settings::default());
     let mut ending = NewItem::new(NEAR[0]);
     ending.expires = Some(test.agent.memory().view().now().plus_micros(DAY));
-    say(&test.agent, ending, OnDuplicate::Warn);
+    drop(say(&test.agent, ending, OnDuplicate::Warn));
     let stored = say(&test.agent, NewItem::new(NEAR[1]), OnDuplicate::Merge);
     assert_eq!(stored.status, Status::Created);
 }

@@ -13,7 +13,7 @@ fn who_says_what_a_tool_said_under_an_id_is_believed() {
     let agent = agent();
     let plain = RememberOptions::default();
     let same = || named("sq", "the same text");
-    agent.remember(same(), &plain, &tool()).unwrap();
+    drop(agent.remember(same(), &plain, &tool()).unwrap());
     let said = agent.remember(same(), &plain, &user()).unwrap();
     assert_eq!(
         (said.status, origin(&agent, "sq")),
@@ -26,14 +26,14 @@ fn who_says_what_a_tool_said_under_an_id_is_believed() {
     assert_eq!(origin(&agent, "sq"), Origin::DirectUser);
     // An item derived from an untrusted one stays untrusted, whoever writes it.
     let mut made = named("made", "from a page");
-    agent.remember(named("page", "a page"), &plain, &tool()).unwrap();
+    drop(agent.remember(named("page", "a page"), &plain, &tool()).unwrap());
     let page = agent.memory().view().get(&id("page")).unwrap().unwrap();
     made.derived_from = vec![page.digest()];
-    agent.remember(made.clone(), &plain, &tool()).unwrap();
-    agent.remember(made, &plain, &user()).unwrap();
+    drop(agent.remember(made.clone(), &plain, &tool()).unwrap());
+    drop(agent.remember(made, &plain, &user()).unwrap());
     assert_eq!(origin(&agent, "made"), Origin::ToolExternal);
     // The same holds in a batch.
-    agent.remember(named("b", "in a batch"), &plain, &tool()).unwrap();
+    drop(agent.remember(named("b", "in a batch"), &plain, &tool()).unwrap());
     let stored = lines(&agent, r#"{"id":"b","text":"in a batch"}"#);
     assert_eq!((stored.stored, stored.unchanged), (1, 0));
     assert_eq!(origin(&agent, "b"), Origin::DirectUser);
@@ -62,9 +62,9 @@ fn what_is_not_trusted_takes_no_room_from_what_is() {
     let quick = RememberOptions::default();
     let mut old = named("old", "gone");
     old.expires = Some(Time::from_micros(1));
-    agent.remember(old, &quick, &user()).unwrap();
+    drop(agent.remember(old, &quick, &user()).unwrap());
     for name in ["t1", "t2"] {
-        agent.remember(named(name, name), &quick, &tool()).unwrap();
+        drop(agent.remember(named(name, name), &quick, &tool()).unwrap());
     }
     let full = agent.remember(named("t3", "t3"), &quick, &tool()).unwrap_err();
     assert_eq!(full.code(), "over_limit");
@@ -74,7 +74,7 @@ fn what_is_not_trusted_takes_no_room_from_what_is() {
         "nothing of the person's went"
     );
     for name in ["a", "b"] {
-        agent.remember(named(name, name), &quick, &user()).unwrap();
+        drop(agent.remember(named(name, name), &quick, &user()).unwrap());
     }
     assert!(!agent.memory().view().contains(&id("old")).unwrap());
     let full = agent.remember(named("c", "c"), &quick, &user()).unwrap_err();

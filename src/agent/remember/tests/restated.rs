@@ -69,22 +69,24 @@ fn a_new_text_is_as_sensitive_as_the_one_that_it_replaces() {
     let plain = RememberOptions::default();
     let mut first = named("alarm", "The alarm code is one two three");
     first.sensitivity = Some(Sensitivity::Credentials);
-    agent.remember(first, &plain, &user()).unwrap();
+    drop(agent.remember(first, &plain, &user()).unwrap());
     let sensitivity = |name: &str| object(&agent, &id(name)).sensitivity();
-    agent
-        .remember(named("alarm", "It is four five six"), &plain, &user())
-        .unwrap();
+    drop(
+        agent
+            .remember(named("alarm", "It is four five six"), &plain, &user())
+            .unwrap(),
+    );
     assert_eq!(sensitivity("alarm"), Sensitivity::Credentials);
     let mut other = named("alarm2", "It is seven eight nine");
     other.supersedes = vec![id("alarm")];
-    agent.remember(other, &plain, &user()).unwrap();
+    drop(agent.remember(other, &plain, &user()).unwrap());
     assert_eq!(sensitivity("alarm2"), Sensitivity::Credentials);
     assert_eq!(lines(&agent, r#"{"id":"alarm2","text":"nine"}"#).stored, 1);
     assert_eq!(sensitivity("alarm2"), Sensitivity::Credentials);
     // An explicit sensitivity replaces the inherited one.
     let mut open = named("alarm2", "There is no alarm any more");
     open.sensitivity = Some(Sensitivity::None);
-    agent.remember(open, &plain, &user()).unwrap();
+    drop(agent.remember(open, &plain, &user()).unwrap());
     assert_eq!(sensitivity("alarm2"), Sensitivity::None);
 }
 
@@ -92,12 +94,16 @@ fn a_new_text_is_as_sensitive_as_the_one_that_it_replaces() {
 fn who_supersedes_the_same_by_the_same_text_again_stores_nothing() {
     let agent = agent();
     let plain = RememberOptions::default();
-    agent
-        .remember(named("of", "The office is in Oslo"), &plain, &user())
-        .unwrap();
-    agent
-        .remember(named("of2", "The office is in Rome"), &plain, &user())
-        .unwrap();
+    drop(
+        agent
+            .remember(named("of", "The office is in Oslo"), &plain, &user())
+            .unwrap(),
+    );
+    drop(
+        agent
+            .remember(named("of2", "The office is in Rome"), &plain, &user())
+            .unwrap(),
+    );
     let over = |old: &str| {
         let mut item = NewItem::new("The office moved to Bergen");
         item.supersedes = vec![id(old)];

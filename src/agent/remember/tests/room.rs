@@ -19,11 +19,11 @@ fn a_full_scope_takes_no_more_until_something_expires() {
     let agent = small(3);
     let quick = RememberOptions::default();
     for name in ["a", "b"] {
-        agent.remember(named(name, name), &quick, &user()).unwrap();
+        drop(agent.remember(named(name, name), &quick, &user()).unwrap());
     }
     let mut old = named("old", "gone");
     old.expires = Some(Time::from_micros(1));
-    agent.remember(old, &quick, &user()).unwrap();
+    drop(agent.remember(old, &quick, &user()).unwrap());
     let third = agent.remember(named("c", "c"), &quick, &user()).unwrap();
     assert_eq!(third.status, Status::Created);
     assert!(text_of(&agent, &id("old")).is_none(), "its room was needed");
@@ -56,7 +56,7 @@ fn what_gave_its_place_takes_no_room() {
     let agent = small(2);
     let quick = RememberOptions::default();
     for name in ["a", "b"] {
-        agent.remember(named(name, name), &quick, &user()).unwrap();
+        drop(agent.remember(named(name, name), &quick, &user()).unwrap());
     }
     let over = |name: &str, old: &str| {
         let mut item = named(name, name);
@@ -76,7 +76,7 @@ fn what_gave_its_place_takes_no_room() {
     assert_eq!(lines(&agent, line).stored, 1);
     agent.memory().remove(&id("b2"), &user()).unwrap();
     agent.memory().remove(&id("b"), &user()).unwrap();
-    agent.remember(named("d", "d"), &quick, &user()).unwrap();
+    drop(agent.remember(named("d", "d"), &quick, &user()).unwrap());
 }
 
 /// INVARIANT ROO-1.
@@ -85,7 +85,7 @@ fn one_place_is_given_once_in_a_batch_too() {
     let agent = small(2);
     let quick = RememberOptions::default();
     for name in ["a", "b"] {
-        agent.remember(named(name, name), &quick, &user()).unwrap();
+        drop(agent.remember(named(name, name), &quick, &user()).unwrap());
     }
     let line = |name: &str, old: &str| format!(r#"{{"id":"{name}","text":"{name}","supersedes":{old}}}"#);
     let all: Vec<String> = (0..5).map(|at| line(&format!("n{at}"), r#"["a","a"]"#)).collect();
@@ -106,7 +106,7 @@ fn what_expired_and_is_written_again_needs_its_room_again() {
     let quick = RememberOptions::default();
     let mut old = named("old", "gone");
     old.expires = Some(Time::from_micros(1));
-    agent.remember(old, &quick, &user()).unwrap();
+    drop(agent.remember(old, &quick, &user()).unwrap());
     let answer = lines(
         &agent,
         "{\"id\":\"a\",\"text\":\"a\"}\n{\"id\":\"old\",\"text\":\"back\"}\n{\"id\":\"b\",\"text\":\"b\"}",
@@ -116,7 +116,7 @@ fn what_expired_and_is_written_again_needs_its_room_again() {
     // Here the scope is full even without the expired item, as it can be after an import.
     let agent = small(2);
     for name in ["a", "b"] {
-        agent.remember(named(name, name), &quick, &user()).unwrap();
+        drop(agent.remember(named(name, name), &quick, &user()).unwrap());
     }
     let mut old = named("old", "gone");
     old.expires = Some(Time::from_micros(1));
@@ -134,7 +134,7 @@ fn items_that_gave_their_place_leave_room_for_a_whole_batch() {
     for (name, old) in [("a", None), ("b", Some("a")), ("c", Some("b"))] {
         let mut item = named(name, name);
         item.supersedes = old.map(id).into_iter().collect();
-        agent.remember(item, &quick, &user()).unwrap();
+        drop(agent.remember(item, &quick, &user()).unwrap());
     }
     let all: Vec<String> = (0..5)
         .map(|at| format!(r#"{{"id":"n{at}","text":"n{at}"}}"#))
@@ -149,14 +149,14 @@ fn what_is_held_back_needs_no_room_and_makes_none() {
     let quick = RememberOptions::default();
     let mut old = named("old", "gone");
     old.expires = Some(Time::from_micros(1));
-    agent.remember(old, &quick, &user()).unwrap();
-    agent.remember(named("a", "a"), &quick, &user()).unwrap();
+    drop(agent.remember(old, &quick, &user()).unwrap());
+    drop(agent.remember(named("a", "a"), &quick, &user()).unwrap());
     let held = agent.remember(named("x", &order()), &quick, &user()).unwrap();
     let name = held.held_as.unwrap();
     let draft = agent.memory().open_draft(&name, &user()).unwrap();
     let ids: Vec<String> = draft.changes().iter().map(|one| one.id.to_string()).collect();
     assert_eq!(ids, ["x"], "nothing went for it");
-    agent.remember(named("b", "b"), &quick, &user()).unwrap();
+    drop(agent.remember(named("b", "b"), &quick, &user()).unwrap());
     let held = agent.remember(named("y", &order()), &quick, &user()).unwrap();
     assert_eq!((held.status, held.held_as.is_some()), (Status::Quarantined, true));
 }
@@ -194,8 +194,8 @@ fn a_scope_has_room_for_items_and_no_verb_brings_more() {
     for text in ["one", "two", "three"] {
         agent.write_note(&note(text), &user()).unwrap();
     }
-    say("a").unwrap();
-    say("b").unwrap();
+    drop(say("a").unwrap());
+    drop(say("b").unwrap());
     assert_eq!(say("c").unwrap_err().code(), "over_limit");
     agent.write_note(&note("four"), &user()).unwrap();
     agent.append(&append, &user()).unwrap();
@@ -206,9 +206,11 @@ fn a_scope_has_room_for_items_and_no_verb_brings_more() {
         place: crate::agent::Place::default(),
     };
     for name in ["x", "y"] {
-        agent
-            .remember(named(name, name), &RememberOptions::default(), &tool())
-            .unwrap();
+        drop(
+            agent
+                .remember(named(name, name), &RememberOptions::default(), &tool())
+                .unwrap(),
+        );
     }
     let taken = agent.take_foreign(&foreign, &user()).unwrap();
     assert_eq!((taken.created, taken.refused), (0, 1), "{taken:?}");
@@ -258,9 +260,11 @@ fn what_belongs_to_a_session_is_not_written_over() {
     free.kind = Kind::new("note").unwrap();
     for text in ["free", "freer"] {
         free.text = text.to_owned();
-        agent
-            .remember(free.clone(), &RememberOptions::default(), &user())
-            .unwrap();
+        drop(
+            agent
+                .remember(free.clone(), &RememberOptions::default(), &user())
+                .unwrap(),
+        );
     }
 }
 

@@ -165,12 +165,10 @@ fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
         ..RememberOptions::default()
     };
     let (writer, lane) = (context.writer(), context.lane_options().session);
-    let source = context.options.commit.source.clone();
     let remember = |agent: &Agent| -> Result<Remembered> {
         let mut item = item_of(&verb, agent.memory().view().now())?;
         item.scope = scope.clone();
         item.session.clone_from(&lane);
-        item.source.clone_from(&source);
         let mut options = options.clone();
         options.expected = expected(agent.memory(), &verb)?;
         agent.remember(item, &options, &writer)
