@@ -71,9 +71,12 @@ mod words;
 pub use agent::Agent;
 pub(crate) use audit::{AuditLine, AuditRequest};
 pub use decay::{Decayed, Level, Listener, Move, Pass, Summarizer, Ticker};
-pub use envelope::{EnvelopeAnswer, EnvelopeRequest, Section, Shown};
+pub use envelope::{Boundary, EnvelopeAnswer, EnvelopeRequest, Section, Shown};
 pub use forget::{Forgetting, Forgot, Forgotten, Restored};
-pub use guard::{Checked, Checks, Guarded, Policy, Report};
+pub use guard::{
+    ChangeLimits, Checked, Checks, CommandCheck, Guarded, KindRules, PinnedRules, Policy, QuotaLimits,
+    Refuse, Report, ScanRules, TrustRules,
+};
 pub use item::{Citation, Item, NewItem, Sensitivity};
 pub use notes::{NewNote, NoteAction, NoteFound, NoteRead, NoteWritten, Replace};
 pub use remember::{

@@ -111,7 +111,7 @@ impl Place {
     }
 }
 
-/// The scopes that an answer may come from.
+/// The scopes that an answer may come from. The default has no scope, so it finds nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// Every scope of the store.

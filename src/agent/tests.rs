@@ -113,7 +113,7 @@ fn guarded(agent: &Agent, change: impl FnOnce(&mut Draft) -> Result<()>, checks:
 
 fn staged(agent: &Agent, name: &str, line: &str, writer: &Writer) -> Result<()> {
     let lines = [StagedLine::parse(line).map(|line| (1, line))];
-    let rules = guard::TrustRules::default();
+    let rules = TrustRules::default();
     agent.stage(name, lines, &rules, writer).map(drop)
 }
 

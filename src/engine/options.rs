@@ -139,8 +139,8 @@ impl Options {
     }
 
     /// Sets the retention of automatic garbage collection. [`Memory::close`] runs it once for each doubling of the log,
-    /// if it would free more than half. A long-running process may close a clone of its handle when idle. Default:
-    /// [`Retention::automatic`]; `None` never collects.
+    /// if it would free more than half. A long-running process can call it on a clone of its handle when idle; the other
+    /// handles stay open. Default: [`Retention::automatic`]; `None` never collects.
     #[must_use]
     pub fn automatic_gc(mut self, retention: Option<Retention>) -> Self {
         self.settings.automatic_gc = retention;

@@ -145,7 +145,7 @@ codes! {
     NotAsWritten = "not_as_written",
     /// The folder is not empty.
     NotEmpty = "not_empty",
-    /// This format cannot express the objects.
+    /// The chosen format cannot express an object of the export.
     NotExportable = "not_exportable",
     /// The named thing does not exist.
     NotFound = "not_found",

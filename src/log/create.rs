@@ -148,7 +148,9 @@ fn unfinished_files(disk: &dyn Disk) -> Result<Vec<String>> {
         // INVARIANT CRE-1.
         Ok(Some(_)) => {
             let message = format!("{} already is a store", disk.describe());
-            return Err(Error::invalid(message).with_code(ErrorCode::StoreExists));
+            return Err(Error::invalid(message)
+                .with_code(ErrorCode::StoreExists)
+                .with_hint("open it, or choose another folder"));
         }
         Ok(None) => damage(FORMAT_NAME, 0, Cause::FormatMissing),
         Err(error) if error.code() == ErrorCode::NotRegularFile => error,

@@ -90,7 +90,7 @@ impl Op {
             Ok(Self(Cow::Owned(name.to_owned())))
         } else {
             Err(Error::invalid(
-                "an operation is not named by 1 to 32 of the letters a to z and _",
+                "the name of an operation has 1 to 32 letters a to z and _",
             ))
         }
     }

@@ -58,7 +58,7 @@ mod tests;
 
 pub use assembly::{EnvelopeAnswer, EnvelopeRequest};
 pub use document::Shown;
-pub(crate) use render::Boundary;
+pub use render::Boundary;
 pub(crate) use scrub::scrubbed;
 pub use sections::Section;
 

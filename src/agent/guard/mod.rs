@@ -27,9 +27,9 @@ mod turn;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-pub use policy::Policy;
-#[cfg(test)]
-pub(crate) use policy::TrustRules;
+pub use policy::{
+    ChangeLimits, CommandCheck, KindRules, PinnedRules, Policy, QuotaLimits, Refuse, ScanRules, TrustRules,
+};
 pub(crate) use recall_check::RecallChange;
 pub use report::{Checked, Report};
 pub(crate) use staged::{StagedChange, StagedInfo, StagedLine};

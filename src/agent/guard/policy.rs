@@ -220,7 +220,14 @@ impl CommandCheck {
 }
 
 impl Policy {
-    /// Reads a policy.
+    /// Reads a policy in TOML, with a table for each field: `change`, `scan`, `quota`, `pinned`, `trust`, `kinds.NAME` and
+    /// `[[command]]`. An absent table or key has its default.
+    ///
+    /// ```
+    /// let policy = treering::agent::Policy::parse("[change]\nremoved_max = 3\n[scan]\nrefuse = \"flag\"")?;
+    /// assert_eq!(policy.change.removed_max, Some(3));
+    /// # Ok::<(), treering::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `InvalidInput` (code `bad_policy`), naming the unknown key or the invalid value.

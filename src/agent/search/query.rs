@@ -74,7 +74,8 @@ pub struct RecallQuery {
 }
 
 impl RecallQuery {
-    /// A question to all items of `reach`, with default settings.
+    /// A question to all items of `reach`. It finds at most 10 trusted items that have not expired, superseded ones last. Each hit
+    /// counts as used, for decay.
     pub fn new(text: impl Into<String>, reach: Reach) -> Self {
         Self {
             text: text.into(),

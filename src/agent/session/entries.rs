@@ -60,7 +60,7 @@ pub struct Append {
     pub scope: Option<Scope>,
     /// The scope of a new session without `scope` and parent.
     pub usual_scope: Scope,
-    /// The other scopes that the session may belong to already. A session of another scope is refused.
+    /// The scopes in which an existing session may be. A session of any other scope is refused.
     pub reach: Reach,
     /// The name of the person in this session, besides `user`; it applies from this call on.
     pub user: Option<String>,

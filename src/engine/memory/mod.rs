@@ -149,7 +149,7 @@ impl Memory {
         synced
     }
 
-    /// Makes everything durable, does upkeep that is due, and releases the handle.
+    /// Makes everything durable, does upkeep that is due, and releases this handle. Clones of it stay open.
     ///
     /// # Errors
     /// As [`Self::sync`].

@@ -77,8 +77,7 @@ impl Default for Retention {
 }
 
 impl Retention {
-    /// Returns the retention of automatic collection: the default, without its limit on commits younger than
-    /// [`Self::all`].
+    /// Returns the retention of automatic collection: the default, but it keeps every commit younger than [`Self::all`].
     pub fn automatic() -> Self {
         Self {
             newest: u64::MAX,

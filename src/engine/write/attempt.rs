@@ -100,10 +100,10 @@ impl Memory {
     /// Keeps the staged changes of a draft under `rejected/` with the reason, for a person to review; the state does
     /// not change. Returns the name for [`Self::open_draft`]; `None` if nothing is staged.
     ///
-    /// A repeated change of the same actor and session for the same reason is kept once. A store keeps 200 changes; one
-    /// counts once more for each thousand objects. Above that, a new change replaces the oldest of the actor and
-    /// session with the largest share, and its reason names the replaced ones. A change larger than every share
-    /// replaces none and alone may exceed the 200.
+    /// A repeated change of the same actor and session for the same reason is kept once. A store keeps changes of a
+    /// total weight of 200. A change weighs 1, and 1 more for each thousand objects. Above the total, a new change replaces the
+    /// oldest change of the actor and session with the largest weight, and its reason names the replaced ones. A change
+    /// heavier than every such share replaces none, and may exceed the total.
     ///
     /// # Errors
     /// As [`Self::save_draft`].

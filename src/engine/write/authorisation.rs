@@ -29,7 +29,7 @@ pub enum Authorisation {
     /// An untrusted writer may not replace or remove a more trusted object. The default.
     #[default]
     Untrusted,
-    /// No writer may replace or remove a more trusted object. A trusted writer may remove an expired one.
+    /// No writer, trusted or not, may replace or remove a more trusted object. A trusted writer may remove an expired one.
     Everyone,
     /// An untrusted writer may not remove a more trusted object. It may replace one: the new version has the writer's
     /// lower origin. [`Memory::put`](crate::Memory::put) uses this rule.

@@ -269,7 +269,7 @@ impl Draft {
     }
 
     /// Stages `object` as the new version of its id. Its origin is the least of the writer's class and the origins of
-    /// the versions that it is derived from. A source that this store does not keep counts as imported.
+    /// the versions that it is derived from. A version that this store does not keep counts as imported.
     ///
     /// # Errors
     /// `InvalidInput` if the object breaks a rule or limit.

@@ -79,7 +79,7 @@ pub struct ErasedReport {
     pub records: Vec<ErasedRecord>,
     /// Ids that left the state at the head.
     pub unlinked: Vec<Id>,
-    /// Other objects, which lost their content or an earlier version.
+    /// Other objects that shared the erased content or an erased version, and lost it.
     pub holders: Vec<Id>,
     /// The commit; `None` for a preview.
     pub commit: Option<CommitInfo>,
@@ -212,8 +212,8 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` if nothing has that name, or it was erased before. `InvalidInput`, naming the affected ids: an id has
-    /// children; a version is current and its id was not given; without `everywhere`, other objects share a content, or
-    /// earlier versions name the id as their parent; a prefix matches several digests. `Denied` (code `less_trusted`):
+    /// children; a version is current and its id was not given; a prefix matches several digests; or, without `everywhere`,
+    /// other objects share the content, or earlier versions name the id as their parent. `Denied` (code `less_trusted`):
     /// the writer's class is untrusted. Else as [`Self::commit`].
     ///
     /// # Durability
