@@ -105,7 +105,8 @@ impl Proof {
     ///
     /// let proven = proof.verify(HashAlgorithm::Blake3, &view.root(), &id).unwrap();
     /// assert_eq!(proven, Some(view.get(&id)?.unwrap().digest()));
-    /// assert!(proof.verify(HashAlgorithm::Blake3, &view.root(), "facts/coffee").is_err());
+    /// memory.put(NewObject::new(Id::new("facts/coffee")?, Kind::new("fact")?), &Writer::user())?;
+    /// assert!(proof.verify(HashAlgorithm::Blake3, &memory.view().root(), &id).is_err(), "another state");
     /// # Ok::<(), treering::Error>(())
     /// ```
     pub fn verify(
