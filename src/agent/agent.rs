@@ -53,8 +53,8 @@ impl Agent {
         Ok(self)
     }
 
-    /// Returns the memory below the agent. Its writes are neither scanned nor redacted, and it allows trusted writers more than
-    /// the verbs of an agent do.
+    /// Returns the memory below the agent. Its writes are neither scanned nor redacted, count for no quota, and may replace
+    /// objects of any scope; only [`Authorisation`](crate::Authorisation) limits them.
     pub fn memory(&self) -> &Memory {
         &self.memory
     }

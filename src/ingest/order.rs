@@ -11,7 +11,7 @@
 //! - ING-3: keys rise strictly in the order of the siblings.
 //! - ING-4: as many keys as possible are kept.
 
-/// The digits are 0 to 9 and a to z, in the order of their bytes.
+/// The number of digits: 0 to 9 and a to z, in the order of their bytes.
 const BASE: u64 = 36;
 /// The number of digits before the fraction.
 const WHOLE: usize = 8;

@@ -72,7 +72,7 @@ pub enum RecordKind {
     Ignorable(u8),
 }
 
-/// The kinds that this version knows, with their names. The tag of the first one is 1, and each next one is higher by one.
+/// The kinds that this version knows, with their names, in the order of their tags from 1.
 const KNOWN: [(RecordKind, &str); 12] = [
     (RecordKind::Object, "object"),
     (RecordKind::Content, "content"),
@@ -91,8 +91,8 @@ const KNOWN: [(RecordKind, &str); 12] = [
 impl RecordKind {
     /// Returns its name.
     pub fn name(self) -> &'static str {
-        let found = KNOWN.iter().find(|(kind, _)| *kind == self);
-        found.map_or("unknown", |(_, name)| name)
+        let known = KNOWN.get(usize::from(self.tag()) - 1);
+        known.map_or("unknown", |(_, name)| name)
     }
 
     pub(crate) fn from_tag(tag: u8) -> Option<Self> {
@@ -103,13 +103,22 @@ impl RecordKind {
         KNOWN.get(index).map(|(kind, _)| *kind)
     }
 
-    pub(super) fn tag(self) -> u8 {
+    /// Returns the byte in the header of a frame; never 0.
+    pub(super) const fn tag(self) -> u8 {
         match self {
+            Self::Object => 1,
+            Self::Content => 2,
+            Self::Text => 3,
+            Self::Link => 4,
+            Self::Unlink => 5,
+            Self::Commit => 6,
+            Self::Reference => 7,
+            Self::Seal => 8,
+            Self::Gap => 9,
+            Self::Erased => 10,
+            Self::Base => 11,
+            Self::Delta => 12,
             Self::Ignorable(tag) => tag,
-            known => (1..)
-                .zip(&KNOWN)
-                .find(|(_, (kind, _))| *kind == known)
-                .map_or(0, |(tag, _)| tag),
         }
     }
 }
@@ -289,6 +298,16 @@ pub(super) fn finish_frame(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_table_of_kinds_is_in_the_order_of_their_tags() {
+        for (tag, (kind, name)) in (1..).zip(KNOWN) {
+            assert_eq!((kind.tag(), kind.name()), (tag, name));
+            assert_eq!(RecordKind::from_tag(tag), Some(kind));
+        }
+        assert_eq!(RecordKind::from_tag(0), None);
+        assert_eq!(RecordKind::Ignorable(IGNORABLE_KIND).tag(), IGNORABLE_KIND);
+    }
 
     #[test]
     fn a_frame_that_breaks_a_limit_is_none_and_one_of_an_unknown_kind_is_of_the_future() {

@@ -67,7 +67,6 @@ impl CompactionLock {
         })
     }
 
-    /// Refuses a lock of another store, and one whose file was replaced (RWR-1).
     /// As [`CompactionLock::take`]; `None` if another process holds the lock.
     ///
     /// # Errors
@@ -79,6 +78,7 @@ impl CompactionLock {
         }
     }
 
+    /// Refuses a lock of another store, and one whose file was replaced (RWR-1).
     pub(super) fn check(&self, disk: &dyn Disk) -> Result<()> {
         if self.store != disk.identity() {
             return Err(Error::internal("the rewrite belongs to another store"));

@@ -41,26 +41,18 @@ impl HistoryTree {
 
     /// Adds the next commit of the line.
     pub fn append(&mut self, commit: &CommitDigest) {
-        let mut node = self.suite.hash_fixed(Domain::HistoryLeaf, &[commit.as_bytes()]);
-        // Each low bit set in the old size is a subtree as large as `node`: its left sibling.
-        for _ in 0..self.size.trailing_ones() {
-            let left = self
-                .peaks
-                .pop()
-                .expect("HIS-1: one peak for each bit set in the size");
-            node = self.node(&left, &node);
-        }
-        self.peaks.push(node);
+        let (suite, size) = (self.suite, self.size);
+        let leaf = suite.hash_fixed(Domain::HistoryLeaf, &[commit.as_bytes()]);
+        append_leaf(&mut self.peaks, size, leaf, |left, right| {
+            node(suite, left, right)
+        });
         self.size += 1;
     }
 
     /// Returns the head of the tree: the `history_root` of the next commit.
     pub fn root(&self) -> HistoryRoot {
-        let mut peaks = self.peaks.iter().rev();
-        HistoryRoot::from_bytes(match peaks.next() {
-            Some(smallest) => peaks.fold(*smallest, |right, left| self.node(left, &right)),
-            None => self.suite.hash_fixed(Domain::HistoryNode, &[]),
-        })
+        let root = root_of(&self.peaks, |left, right| node(self.suite, left, right));
+        HistoryRoot::from_bytes(root.unwrap_or_else(|| self.suite.hash_fixed(Domain::HistoryNode, &[])))
     }
 
     /// Returns the number of commits in the tree: the `seq` of the next commit.
@@ -72,10 +64,27 @@ impl HistoryTree {
     pub fn peaks(&self) -> &[[u8; DIGEST_LEN]] {
         &self.peaks
     }
+}
 
-    fn node(&self, left: &Node, right: &Node) -> Node {
-        self.suite.hash_fixed(Domain::HistoryNode, &[left, right])
-    }
+fn node(suite: HashSuite, left: &Node, right: &Node) -> Node {
+    suite.hash_fixed(Domain::HistoryNode, &[left, right])
+}
+
+/// Adds a leaf to the peaks of a tree of `size` leaves. `node` hashes two subtrees.
+fn append_leaf(peaks: &mut Vec<Node>, size: u64, leaf: Node, node: impl Fn(&Node, &Node) -> Node) {
+    // Each low bit set in the size is a subtree as large as the new one: its left sibling.
+    let grown = (0..size.trailing_ones()).fold(leaf, |right, _| {
+        let left = peaks.pop().expect("HIS-1: one peak for each bit set in the size");
+        node(&left, &right)
+    });
+    peaks.push(grown);
+}
+
+/// Returns the root over the peaks; `None` for an empty tree.
+fn root_of(peaks: &[Node], node: impl Fn(&Node, &Node) -> Node) -> Option<Node> {
+    let mut peaks = peaks.iter().rev();
+    let smallest = *peaks.next()?;
+    Some(peaks.fold(smallest, |right, left| node(left, &right)))
 }
 
 #[cfg(test)]

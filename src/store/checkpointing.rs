@@ -190,7 +190,7 @@ impl Store {
                 position: self.records.reader().position_behind(entry.place)?,
             });
         }
-        // The head counts at the position given, whatever states were chosen.
+        // The head is stored once, with the given position.
         past.retain(|state| state.seq != head.seq());
         past.push(State {
             seq: head.seq(),

@@ -417,12 +417,12 @@ pub(super) fn digest_of(record: &Record, suite: HashSuite) -> [u8; DIGEST_LEN] {
     suite.hash_bytes(domain, &record.body)
 }
 
-/// Makes the error for reading an erased record.
-/// Returns the object of a whole record of one, without a content that is a record of its own.
+/// Returns the object in an object record, without a content that has a record of its own.
 pub(crate) fn object_of(record: &Record, suite: HashSuite) -> Object {
     Object::from_verified(record.body.clone(), Object::hash(&record.body, suite))
 }
 
+/// Makes the error for reading an erased record.
 pub(crate) fn erased_error(what: impl std::fmt::Display) -> Error {
     Error::new(ErrorKind::NotFound, format!("{what} was erased")).with_code(ErrorCode::Erased)
 }

@@ -17,7 +17,7 @@ use super::commits::Gap;
 
 /// Bytes of one entry of a base or delta record.
 pub(crate) const MAP_ENTRY_BYTES: usize = 80;
-/// Maximal bytes of entries in one record: reading one entry checks the whole record.
+/// The most bytes of entries in a record. It is small because reading one entry checks its whole record.
 const PART_BYTES: usize = 204 * MAP_ENTRY_BYTES;
 
 /// The error for an unreadable record of a map.
@@ -169,7 +169,7 @@ impl MapRecord {
     }
 }
 
-/// Adds the map `now` of a commit of `time`: its difference from `before`, or the whole map if there is none. `entry_of`
+/// Writes the state `now` of a commit made at `time`: a delta from `before`, or a base if `before` is `None`. `entry_of`
 /// returns the entry of an id that is in the map.
 pub(super) fn put_state(
     builder: &mut BatchBuilder,
@@ -189,14 +189,15 @@ pub(super) fn put_state(
     };
     for change in before.diff(now, nodes) {
         let change = change?;
-        let entry = match change.new {
-            Some(new) => entry_of(&new)?,
-            None => MapEntry {
+        let entry = match (change.new, change.old) {
+            (Some(new), _) => entry_of(&new)?,
+            (None, Some(old)) => MapEntry {
                 key: change.key,
                 digest: None,
-                created: change.old.map_or(0, |old| old.created),
+                created: old.created,
                 updated: time.as_micros(),
             },
+            (None, None) => return Err(Error::internal("a difference has neither side")),
         };
         entry.encode(&mut bytes);
     }

@@ -22,7 +22,7 @@ use std::fmt;
 use super::digest::{Gathered, NodeHasher};
 use super::entry::{LEVELS, Shape};
 use super::proof::{Proof, ProofLevel, Terminal};
-use crate::digest::{HashAlgorithm, HashSuite, KeyPath, ObjectDigest, Root};
+use crate::digest::{HashSuite, KeyPath, Root};
 
 /// The statement of a valid proof.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,43 +85,6 @@ impl fmt::Display for ProofError {
 }
 
 impl std::error::Error for ProofError {}
-
-impl Proof {
-    /// Checks this proof about `id` in the state with `root`, in a store with `hash`. Returns the digest of the object, or `None` if
-    /// the state has no object of this id. Needs no store; take the root from a source that you trust.
-    ///
-    /// # Errors
-    /// The reason why the proof is invalid for this state and id.
-    ///
-    /// ```
-    /// use treering::{HashAlgorithm, Id, Kind, Memory, NewObject, Writer};
-    ///
-    /// let memory = Memory::in_memory()?;
-    /// let id = Id::new("facts/tea")?;
-    /// let fact = NewObject::new(id.clone(), Kind::new("fact")?);
-    /// memory.put(fact, &Writer::person("vera"))?;
-    /// let view = memory.view();
-    /// let proof = view.prove(&id)?;
-    ///
-    /// let proven = proof.verify(HashAlgorithm::Blake3, &view.root(), &id).unwrap();
-    /// assert_eq!(proven, Some(view.get(&id)?.unwrap().digest()));
-    /// memory.put(NewObject::new(Id::new("facts/coffee")?, Kind::new("fact")?), &Writer::user())?;
-    /// assert!(proof.verify(HashAlgorithm::Blake3, &memory.view().root(), &id).is_err(), "another state");
-    /// # Ok::<(), treering::Error>(())
-    /// ```
-    pub fn verify(
-        &self,
-        hash: HashAlgorithm,
-        root: &Root,
-        id: impl AsRef<str>,
-    ) -> Result<Option<ObjectDigest>, ProofError> {
-        let suite = HashSuite::new(hash);
-        match verify_proof(self, suite, root, &suite.key_path(id.as_ref()))? {
-            Proven::Present(digest) => Ok(Some(ObjectDigest::from_bytes(digest))),
-            Proven::Absent => Ok(None),
-        }
-    }
-}
 
 /// Checks that `proof` holds for `key` in the state with `root`, and returns its statement.
 ///

@@ -13,7 +13,7 @@ use crate::store::ChangeCounts;
 
 /// The most ids of a check.
 const IDS_SHOWN: usize = 20;
-/// The most ids of a check in a line for people.
+/// The largest number of ids that people see for one check.
 const IDS_A_LINE: usize = 3;
 
 /// The result of one check.

@@ -27,7 +27,6 @@ pub(super) fn item_of(line: &[u8], options: &LinesOptions) -> Result<(NewItem, V
     item.scope = options.scope.clone();
     item.kind = options.kind.clone();
     item.session.clone_from(&options.session);
-    item.source.clone_from(&options.source);
     let mut unknown = Vec::new();
     for (name, value) in map.iter().filter(|(_, value)| !value.is_null()) {
         let read = set(&mut item, name, value, options);

@@ -47,8 +47,6 @@ pub struct LinesOptions {
     pub kind: Kind,
     /// The session of lines that name no session.
     pub session: Option<String>,
-    /// The source of lines that name no source.
-    pub source: Option<String>,
     /// The number of lines per commit, at least 1.
     pub batch_lines: usize,
 }
@@ -60,7 +58,6 @@ impl Default for LinesOptions {
             scope: Scope::default(),
             kind: known_kind(kind::FACT),
             session: None,
-            source: None,
             batch_lines: BATCH_LINES,
         }
     }
@@ -180,7 +177,7 @@ impl Agent {
         let mut batch = Batch::new(answer, progress);
         loop {
             let stage = |change: &mut Change<'_>| {
-                batch.stage(self, change, &mut lines, options)?;
+                batch.stage(self, change, &mut lines, (options, writer))?;
                 Ok(batch)
             };
             let done = change_followed(self, writer, &Rule::REMEMBER_ONCE, stage, Batch::follow)?;
@@ -194,20 +191,29 @@ impl Agent {
 }
 
 /// Reads and reviews lines on `threads` threads.
-fn look_at(agent: &Agent, lines: &[Line], options: &LinesOptions, threads: usize) -> Vec<Looked> {
+fn look_at(
+    agent: &Agent,
+    lines: &[Line],
+    options: &LinesOptions,
+    writer: &Writer,
+    threads: usize,
+) -> Vec<Looked> {
     if threads < 2 || lines.len() < 2 * THREAD_LINES_MIN {
-        return lines.iter().map(|line| look(agent, line, options)).collect();
+        return lines
+            .iter()
+            .map(|line| look(agent, line, options, writer))
+            .collect();
     }
     let (here, there) = lines.split_at(lines.len() / 2);
     let (mut looked, more) = beside(
-        || look_at(agent, here, options, threads.div_ceil(2)),
-        || look_at(agent, there, options, threads / 2),
+        || look_at(agent, here, options, writer, threads.div_ceil(2)),
+        || look_at(agent, there, options, writer, threads / 2),
     );
     looked.extend(more);
     looked
 }
 
-fn look(agent: &Agent, (line, bytes): &Line, options: &LinesOptions) -> Looked {
+fn look(agent: &Agent, (line, bytes): &Line, options: &LinesOptions, writer: &Writer) -> Looked {
     let (item, unknown) = match line::item_of(bytes, options) {
         Ok((item, unknown)) => (Ok(item), unknown),
         Err(error) => (Err(error), Vec::new()),
@@ -216,7 +222,7 @@ fn look(agent: &Agent, (line, bytes): &Line, options: &LinesOptions) -> Looked {
         Ok(item) => item.id.as_ref().map(|id| id.as_str().to_owned()),
         Err(_) => line::id_of(bytes),
     };
-    let reviewed = item.and_then(|item| super::reviewed(agent, item));
+    let reviewed = item.and_then(|item| super::reviewed(agent, item, writer));
     // An answer names rules, never the matching text (RMB-1).
     let clean = |text: String| agent.scanner().redact(&text).into_owned();
     let reviewed = reviewed.map_err(|error| {
@@ -275,7 +281,7 @@ impl<T: FnMut(&LinesBatch<'_>)> Batch<T> {
         agent: &Agent,
         change: &mut Change<'_>,
         lines: &mut impl Iterator<Item = Result<Line>>,
-        options: &LinesOptions,
+        (options, writer): (&LinesOptions, &Writer),
     ) -> Result<()> {
         self.refused_before = self.answer.refused.len();
         self.flagged_before = self.answer.flagged;
@@ -288,7 +294,7 @@ impl<T: FnMut(&LinesBatch<'_>)> Batch<T> {
                 break;
             }
             left -= read.len();
-            for looked in look_at(agent, &read, options, processors()) {
+            for looked in look_at(agent, &read, options, writer, processors()) {
                 self.take(&mut intake, looked)?;
             }
         }

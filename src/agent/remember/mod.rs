@@ -154,12 +154,7 @@ impl Agent {
     /// one, the key was used for another text (code `key_taken`), or the id belongs to another scope (code
     /// `other_scope`). `NotFound`: an item that it supersedes does not exist. `InvalidInput`: it exceeds a quota (code
     /// `over_limit`) or is not a valid item. Also as [`Memory::commit`](crate::Memory::commit).
-    pub fn remember(
-        &self,
-        mut item: NewItem,
-        options: &RememberOptions,
-        writer: &Writer,
-    ) -> Result<Remembered> {
+    pub fn remember(&self, item: NewItem, options: &RememberOptions, writer: &Writer) -> Result<Remembered> {
         if options
             .key
             .as_ref()
@@ -167,8 +162,7 @@ impl Agent {
         {
             return Err(Error::invalid("an idempotency key has 1 to 256 bytes"));
         }
-        item.source = item.source.or_else(|| writer.source.clone());
-        let reviewed = reviewed(self, item)?;
+        let reviewed = reviewed(self, item, writer)?;
         if self.settings().is_disabled {
             return Remembered::disabled(self, &reviewed, options);
         }
@@ -184,7 +178,7 @@ impl Agent {
             stage_item(&mut Intake::new(change), reviewed.clone(), options)
         })?;
         // The caller has met the other item, so decay counts it as used.
-        if matches!(done.value.status, Status::Duplicate | Status::Merged) {
+        if done.value.status == Status::Duplicate {
             let now = self.memory().view().now();
             self.memory().touch([&done.value.id], now);
         }
@@ -196,8 +190,9 @@ impl Agent {
     }
 }
 
-/// Checks and reviews an item that a caller gives.
-fn reviewed(agent: &Agent, item: NewItem) -> Result<Reviewed> {
+/// Checks and reviews an item that a caller gives. An item without a source gets the writer's.
+fn reviewed(agent: &Agent, mut item: NewItem, writer: &Writer) -> Result<Reviewed> {
+    item.source = item.source.or_else(|| writer.source.clone());
     check_given(agent, &item)?;
     let reviewed = review(agent, item)?;
     if reviewed.item.text.trim().is_empty() {

@@ -541,7 +541,6 @@ fn a_line_takes_what_it_does_not_say_from_the_options() {
         scope: Scope::new("project:tea").unwrap(),
         kind: Kind::new("note").unwrap(),
         session: Some("s1".to_owned()),
-        source: Some("chat".to_owned()),
         ..LinesOptions::default()
     };
     lines_with(
@@ -559,7 +558,6 @@ fn a_line_takes_what_it_does_not_say_from_the_options() {
         (item("a").session().unwrap(), item("b").session().unwrap()),
         ("s1".to_owned(), "s2".to_owned())
     );
-    assert_eq!(item("b").source().unwrap(), "chat");
 }
 
 #[test]

@@ -165,7 +165,7 @@ fn content_lines(style: Style, old: &Object, new: &Object) -> Vec<String> {
     }
     if lines.is_empty() {
         // The lines are equal: the contents differ only in the last line break.
-        lines.push(format!("{INDENT}content: the end of its last line"));
+        lines.push(format!("{INDENT}content: only the last line break differs"));
     }
     lines
 }

@@ -80,7 +80,6 @@ impl Memory {
     ///
     /// # Errors
     /// As [`Self::keep_derived`]; `InvalidInput` if the value is of another state than the view.
-    #[cfg(feature = "agent")]
     pub(crate) fn keep<T: Keep>(&self, value: &mut Derived<T>, view: &View) -> Result<bool> {
         if value.root() != view.root() {
             return Err(Error::invalid(

@@ -191,7 +191,7 @@ fn time_of(row: &[u8; ROW_BYTES]) -> i64 {
     i64::from_le_bytes(time)
 }
 
-/// Writes the new stamps. If another process rewrites the log for all of `patience`, a later call writes them.
+/// Writes the new stamps. If another process still rewrites the log after `patience`, a later call writes them.
 pub(crate) fn keep_stamps(
     opened: &Opened,
     stamps: &Mutex<Stamps>,

@@ -286,7 +286,7 @@ impl Inner {
             Keep::Linked,
         )?;
         let root = trie.root(store.suite, Shape::State, &**store)?;
-        // Checks here, so that a draft over a limit fails alone and not with its group.
+        // Checks the limits of each draft before grouping. A draft over a limit then fails alone.
         batch.check()?;
         let counts = ChangeCounts::of(changes.values().map(|change| change.sides()));
         let note = Note {

@@ -192,7 +192,7 @@ impl Inner {
         for change in from.diff(&to, &from.nodes_with(&to)) {
             let TrieChange { key, old, new } = change?;
             let now = head.entry_at(&key)?;
-            // The id already has its target version, for example because it was erased.
+            // The id already is as in the target state, so nothing changes.
             if digest(now) == digest(new) {
                 continue;
             }

@@ -507,9 +507,8 @@ fn statement_of(fields: Map<String, Json>) -> Option<String> {
 
 /// Whether a tree can be a document of its own, in the format of its path.
 pub(super) fn is_document(root: &Object, format: Format) -> bool {
-    let of_format = root.attribute("format").as_ref().and_then(Value::as_text) == Some(format.name());
     root.kind() == DOCUMENT_KIND
         && root.parent().is_none()
-        && of_format
         && Format::from_path(root.id()) == Some(format)
+        && root.attribute("format").as_ref().and_then(Value::as_text) == Some(format.name())
 }

@@ -58,7 +58,7 @@ pub(super) fn batch_here(window: &Window, at: u64) -> Result<Scanned, Stop> {
     window.batch_at(at, before(header.batch))
 }
 
-/// Returns the piece that a whole batch is.
+/// Returns a whole batch as a piece.
 pub(super) fn whole_piece(scanned: Scanned, file: &DamagedFile) -> Piece {
     Piece {
         whole: true,

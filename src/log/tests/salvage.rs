@@ -6,7 +6,7 @@ use crate::log::format_file::FORMAT_NAME;
 use crate::log::live::{LIVE_NAME, Live};
 use crate::log::manifest::SegmentEntry;
 
-/// Returns the first texts of all pieces, the number of incomplete ones, and the findings.
+/// Returns the first text of each piece, the number of incomplete pieces, and the findings.
 fn pieces(disk: &Arc<dyn Disk>) -> (Vec<String>, usize, Vec<Finding>) {
     let wreck = DamagedLog::open(Arc::clone(disk)).unwrap();
     let (mut texts, mut broken) = (Vec::new(), 0);

@@ -79,14 +79,18 @@ const ROOTS: [&str; 9] = [
 ];
 
 #[test]
-fn the_definition_has_the_published_roots_of_rfc_6962() {
+fn tree_and_definition_have_the_published_roots_of_rfc_6962() {
     let leaves: Vec<_> = LEAVES.iter().map(|leaf| from_hex(leaf).unwrap()).collect();
-    for (size, root) in ROOTS.iter().enumerate() {
-        assert_eq!(
-            to_hex(&reference_root(&PlainHasher, &leaves[..size])),
-            *root,
-            "size {size}"
-        );
+    let node = |left: &Node, right: &Node| PlainHasher.node(left, right);
+    let mut peaks = Vec::new();
+    for (size, root) in (0..).zip(ROOTS) {
+        let so_far = &leaves[..usize::try_from(size).unwrap()];
+        assert_eq!(to_hex(&reference_root(&PlainHasher, so_far)), root, "size {size}");
+        let grown = root_of(&peaks, node).unwrap_or_else(|| PlainHasher.empty());
+        assert_eq!(to_hex(&grown), root, "size {size}");
+        if let Some(leaf) = leaves.get(so_far.len()) {
+            append_leaf(&mut peaks, size, PlainHasher.leaf(leaf), node);
+        }
     }
 }
 

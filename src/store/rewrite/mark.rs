@@ -36,7 +36,7 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Keeps every record in its batch.
+    /// Marks every record as live; none leaves its batch.
     pub(crate) fn everything() -> Self {
         Self {
             everything: true,

@@ -369,7 +369,7 @@ enum Fate {
     WithoutCommit,
 }
 
-/// Returns the flags of the record without its link.
+/// Returns the flags of the record, with `UNLINKED` set for an object.
 fn unlinked(record: &Record) -> u8 {
     match record.kind {
         RecordKind::Object | RecordKind::Erased => record.flags | UNLINKED,

@@ -308,7 +308,6 @@ fn remember_lines(context: &mut Context, verb: &Remember, file: &Path) -> Done {
         scope: context.scope(verb.scope.as_deref())?,
         kind: Kind::new(&verb.kind)?,
         session: context.lane_options().session,
-        source: context.options.commit.source.clone(),
         batch_lines: usize::try_from(verb.batch).unwrap_or(usize::MAX),
     };
     let writer = context.writer();

@@ -226,7 +226,7 @@ fn meaning(frame: &Frame) -> Option<String> {
             let [_, digest, by] = frame.body.as_chunks::<32>().0 else {
                 return None;
             };
-            format!("{} was here, erased by commit {}", short(digest), short(by))
+            format!("{} was erased here by commit {}", short(digest), short(by))
         }
         RecordKind::Content | RecordKind::Text => {
             String::from_utf8_lossy(&frame.body).chars().take(100).collect()

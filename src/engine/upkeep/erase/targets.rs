@@ -25,7 +25,7 @@ pub(super) struct Target {
     pub(super) text: String,
     pub(super) is_id: bool,
     pub(super) digests: BTreeSet<Digest>,
-    /// The commit that erased the record of that digest or, for an id, one of its versions.
+    /// The commit that erased the target: the version of a digest, or any version of an id.
     pub(super) erased_by: Option<CommitDigest>,
 }
 
