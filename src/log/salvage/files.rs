@@ -173,10 +173,11 @@ pub(super) fn leave_out(
         let is_listed = listed.as_ref().is_none_or(|listed| listed.contains(&file.id));
         match &file.header {
             None if is_listed => {
-                let (severity, cause) = if file.is_blank && listed.is_some() {
-                    (Severity::Damage, Cause::Unreadable)
-                } else {
-                    (Severity::Derived, Cause::HeaderDamaged)
+                let (severity, cause) = match (file.is_blank, &listed) {
+                    (true, Some(_)) => (Severity::Damage, Cause::Unreadable),
+                    // Only the manifest knows whether the file ever had batches.
+                    (true, None) => (Severity::Unsure, Cause::Unreadable),
+                    (false, _) => (Severity::Derived, Cause::HeaderDamaged),
                 };
                 found.push(Finding::new(severity, &file.name, 0, cause));
                 true

@@ -165,6 +165,20 @@ fn a_segment_that_another_one_was_copied_over_is_named() {
 }
 
 #[test]
+fn a_segment_without_header_and_batches_is_unsure_where_no_manifest_tells_its_content() {
+    let (base, log, _) = log_of(3);
+    drop(log);
+    let last = segment_name(3);
+    for bytes in [&[7; 172][..], &[0; 172], &[]] {
+        let disk = copy_with(&base, &[MANIFEST_NAME, LIVE_NAME], &[(last.as_str(), bytes)]);
+        let (_, _, found) = pieces(&disk);
+        let of_last = found.iter().find(|finding| finding.damage.file == last);
+        let of_last = of_last.map(|finding| (finding.severity, &finding.damage.cause));
+        assert_eq!(of_last, Some((Severity::Unsure, &Cause::Unreadable)), "{found:?}");
+    }
+}
+
+#[test]
 fn an_older_copy_beside_a_segment_is_no_damage() {
     let (base, mut log, mut count) = log_of(3);
     // The newest segment: unchanged, shortened, and half copied.
