@@ -166,9 +166,9 @@ fn a_segment_that_another_one_was_copied_over_is_named() {
 
 #[test]
 fn a_segment_without_header_and_batches_is_unsure_where_no_manifest_tells_its_content() {
-    let (base, log, _) = log_of(3);
+    let (base, log, _) = log_of(4);
     drop(log);
-    let last = segment_name(3);
+    let last = segment_name(4);
     for bytes in [&[7; 172][..], &[0; 172], &[]] {
         let disk = copy_with(&base, &[MANIFEST_NAME, LIVE_NAME], &[(last.as_str(), bytes)]);
         let (_, _, found) = pieces(&disk);
