@@ -7,11 +7,18 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::Path;
 
+#[cfg(feature = "agent")]
+use serde_json::Value as Json;
+
 use crate::cli::context::{Context, shown};
 use crate::cli::errors::Failure;
 use crate::cli::errors::input_error;
 use crate::error::{Error, ErrorCode, Result};
+#[cfg(feature = "agent")]
+use crate::ingest::json::loose_time_from_json;
 use crate::object::CONTENT_BYTES_MAX;
+#[cfg(feature = "agent")]
+use crate::object::Time;
 
 /// The longest line in bytes: the longest content with every byte escaped, and room for the rest.
 const LINE_BYTES_MAX: u64 = 8 * CONTENT_BYTES_MAX as u64;
@@ -81,6 +88,15 @@ pub(crate) fn text_or_input(context: &Context, text: String) -> Result<String, F
 /// An error with the number of its line.
 pub(crate) fn at_line(number: u64, error: Error) -> Error {
     error.context(format_args!("line {number}"))
+}
+
+/// Reads the time in the field `name` of a line. The error does not quote the value, which may be a secret.
+#[cfg(feature = "agent")]
+pub(crate) fn time_of(name: &str, value: &Json) -> Result<Time> {
+    loose_time_from_json(value).map_err(|_| {
+        Error::invalid(format!("`{name}` is not a time"))
+            .with_hint("write it as in 2026-01-31T08:15:00Z, or as seconds since 1970")
+    })
 }
 
 /// Lines of bounded length, with their numbers; blank ones are skipped.

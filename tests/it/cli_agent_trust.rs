@@ -293,3 +293,41 @@ fn a_transcript_that_breaks_off_says_what_was_kept() {
     assert!(text(&told["error"]["message"]).starts_with("line 4"), "{told}");
     assert_eq!(folder.stream(&["list", "--kind", "entry"]).len(), 2);
 }
+
+#[test]
+fn a_refused_line_of_a_session_is_named_by_its_field_and_never_quoted() {
+    let folder = Folder::with_store();
+    for (line, reason) in [
+        (r#"["sk-live-41",null,null,null,null]"#, "it is not a JSON object"),
+        (r#""sk-live-41""#, "it is not a JSON object"),
+        (r#"{"speaker":"sk-live-41"}"#, "it has no `text`"),
+        (r#"{"text":["sk-live-41"]}"#, "`text` is not text"),
+        (
+            r#"{"text":"tea","speaker":{"sk-live-41":1}}"#,
+            "`speaker` is not text",
+        ),
+        (r#"{"text":"tea","time":"sk-live-41"}"#, "`time` is not a time"),
+        (
+            r#"{"text":"tea","order":"sk-live-41"}"#,
+            "`order` is not an integer",
+        ),
+        (
+            r#"{"text":"tea","origin":"sk-live-41"}"#,
+            "`origin` is not an origin",
+        ),
+        (
+            r#"{"text":"tea","colour":null}"#,
+            "an entry has no field `colour`",
+        ),
+    ] {
+        let append = ["session", "append", "--jsonl", "-", "--session", "s"];
+        let ran = folder.feed(&append, format!("{line}\n"));
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{ran:?}");
+        assert!(
+            ran.err.contains(&format!("line 1: {reason}")),
+            "{line}: {}",
+            ran.err
+        );
+        assert!(!ran.err.contains("sk-live"), "{}", ran.err);
+    }
+}

@@ -109,6 +109,33 @@ fn a_file_of_queries_is_answered_line_by_line_in_order() {
 }
 
 #[test]
+fn a_refused_query_is_named_by_its_field_and_never_quoted() {
+    let folder = tea();
+    for (line, reason) in [
+        (r#"["sk-live-41","tea",null,null]"#, "it is not a JSON object"),
+        (r#""sk-live-41""#, "it is not a JSON object"),
+        (
+            r#"{"query":["sk-live-41"]}"#,
+            "the field `query` is missing or not text",
+        ),
+        (
+            r#"{"query":"tea","scope":{"sk-live-41":1}}"#,
+            "the field `scope` is not text",
+        ),
+        (r#"{"query":"tea","now":"sk-live-41"}"#, "`now` is not a time"),
+    ] {
+        let ran = folder.feed(&["recall", "--queries", "-"], format!("{line}\n"));
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{ran:?}");
+        assert!(
+            ran.err.contains(&format!("line 1: {reason}")),
+            "{line}: {}",
+            ran.err
+        );
+        assert!(!ran.err.contains("sk-live"), "{}", ran.err);
+    }
+}
+
+#[test]
 fn without_a_question_the_summaries_around_a_time_are_shown() {
     let folder = tea();
     for (name, time) in [("s1", "2026-03-01"), ("s2", "2026-03-08"), ("s3", "2026-03-15")] {

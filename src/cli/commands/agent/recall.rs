@@ -5,7 +5,6 @@
 
 use std::time::Instant;
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::agent::search::LIMIT;
@@ -14,9 +13,9 @@ use crate::answers::agent::recall::{Found, FoundForLine, LeftOut};
 use crate::cli::agent_context::ScopeOptions;
 use crate::cli::commands::attributes::attribute;
 use crate::cli::commands::prelude::*;
-use crate::cli::input::{Lines, at_line, open_input};
+use crate::cli::input::{Lines, at_line, open_input, time_of};
 use crate::cli::output::{Mode, Output};
-use crate::ingest::json::{loose_time_from_json, parse};
+use crate::ingest::json::parse;
 use crate::object::Scope;
 
 /// The default number of hits for each query of a file.
@@ -323,13 +322,11 @@ fn note_reach(context: &mut Context, scopes: Option<String>, what: &str) {
 }
 
 /// A query from a file.
-#[derive(Deserialize)]
 struct Line {
-    #[serde(default)]
     qid: Value,
-    query: String,
-    scope: Option<String>,
-    now: Option<Value>,
+    text: String,
+    scope: Option<Scope>,
+    now: Option<Time>,
 }
 
 fn recall_lines(context: &mut Context, agent: &Agent, view: &View, query: &RecallQuery, file: &str) -> Done {
@@ -340,20 +337,20 @@ fn recall_lines(context: &mut Context, agent: &Agent, view: &View, query: &Recal
     let mut without_hits: u64 = 0;
     while let Some((number, line)) = lines.next_line()? {
         context.output.check_stop()?;
-        let named = |error| at_line(number, error);
-        let read = read_line(line).map_err(named)?;
-        let mut query = RecallQuery {
-            text: read.query,
+        let read = read_line(line).map_err(|error| at_line(number, error))?;
+        let has_scope = read.scope.is_some();
+        let query = RecallQuery {
+            text: read.text,
+            reach: match read.scope {
+                Some(scope) => Reach::Scopes(vec![scope]),
+                None => query.reach.clone(),
+            },
             ..query.clone()
         };
-        let has_scope = read.scope.is_some();
-        if let Some(scope) = read.scope {
-            query.reach = Reach::Scopes(vec![Scope::new(&scope).map_err(named)?]);
-        }
-        let mut view = view.clone();
-        if let Some(now) = &read.now {
-            view = view.with_now(loose_time_from_json(now).map_err(named)?);
-        }
+        let view = match read.now {
+            Some(now) => view.clone().with_now(now),
+            None => view.clone(),
+        };
         let start = Instant::now();
         let recalled = agent.recall(&view, &query)?;
         without_hits += u64::from(!has_scope && recalled.hits.is_empty());
@@ -375,10 +372,28 @@ fn recall_lines(context: &mut Context, agent: &Agent, view: &View, query: &Recal
     Ok(DONE)
 }
 
+/// Reads a query from a line. No error quotes a value, which may be a secret.
 fn read_line(line: &str) -> Result<Line> {
-    Line::deserialize(parse(line)?).map_err(|error| {
-        Error::invalid(error.to_string())
+    let json = parse(line)?;
+    if !json.is_object() {
+        return Err(Error::invalid("it is not a JSON object"));
+    }
+    let field = |name: &str| json.get(name).filter(|value| !value.is_null());
+    let text = field("query").and_then(Value::as_str);
+    let text = text.ok_or_else(|| {
+        Error::invalid("the field `query` is missing or not text")
             .with_hint("write a line as {\"qid\":\"1\",\"query\":\"who owns the parser?\"}")
+    })?;
+    let scope = match field("scope") {
+        Some(Value::String(scope)) => Some(Scope::new(scope)?),
+        Some(_) => return Err(Error::invalid("the field `scope` is not text")),
+        None => None,
+    };
+    Ok(Line {
+        qid: field("qid").cloned().unwrap_or(Value::Null),
+        text: text.to_owned(),
+        scope,
+        now: field("now").map(|now| time_of("now", now)).transpose()?,
     })
 }
 
@@ -391,12 +406,15 @@ mod tests {
     fn a_line_is_a_query_with_or_without_a_scope_and_a_time() {
         let line = read_line(r#"{"qid":"q1","query":"tea?","scope":"c","now":"2023-10-22T09:55"}"#).unwrap();
         assert_eq!(line.qid, "q1");
-        assert_eq!(line.scope.unwrap(), "c");
-        let now = loose_time_from_json(&line.now.unwrap()).unwrap();
-        assert_eq!(now.to_string(), "2023-10-22T09:55:00.000000Z");
+        assert_eq!(line.scope.unwrap().as_str(), "c");
+        assert_eq!(line.now.unwrap().to_string(), "2023-10-22T09:55:00.000000Z");
         let line = read_line(r#"{"qid":7,"query":"tea?","scope":null,"category":"x"}"#).unwrap();
         assert!(line.scope.is_none() && line.now.is_none() && line.qid == 7);
-        for bad in [r#"{"qid":"q1"}"#, r#"{"query":"a","scope":1}"#] {
+        for bad in [
+            r#"{"qid":"q1"}"#,
+            r#"{"query":"a","now":"soon"}"#,
+            r#"{"query":"a","scope":1}"#,
+        ] {
             assert_eq!(
                 read_line(bad).err().map(|error| error.kind()),
                 Some(ErrorKind::InvalidInput),

@@ -7,7 +7,6 @@ use std::collections::HashMap;
 use std::io::Read as _;
 use std::time::Duration;
 
-use serde::Deserialize;
 use serde_json::Value as Json;
 
 use super::command;
@@ -22,9 +21,9 @@ use crate::cli::agent_context::ScopeOptions;
 use crate::cli::commands::prelude::*;
 use crate::cli::commands::progress::BatchProgress;
 use crate::cli::errors::input_error;
-use crate::cli::input::{Lines, at_line, open_input, text_or_input};
+use crate::cli::input::{Lines, at_line, open_input, text_or_input, time_of};
 use crate::engine::Query;
-use crate::ingest::json::{loose_time_from_json, parse};
+use crate::ingest::json::parse;
 use crate::object::Origin;
 
 /// The longest reply that is read. The settings limit how much of it is stored.
@@ -309,33 +308,47 @@ fn why(one: &NotStored) -> String {
     format!("{}: the scan found {}", one.verdict.name(), one.rules.join(", "))
 }
 
-/// An entry, as a line of JSON.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct EntryLine {
-    text: String,
-    speaker: Option<String>,
-    time: Option<Json>,
-    order: Option<i64>,
-    origin: Option<String>,
-}
-
-/// Reads an entry from a line.
+/// Reads an entry from a line. No error quotes a value, which may be a secret.
 fn entry_of(json: &Json) -> Result<NewEntry> {
-    let line = EntryLine::deserialize(json).map_err(|error| {
-        Error::invalid(error.to_string()).with_hint("an entry has text, speaker, time, order and origin")
-    })?;
-    let origin = |name: String| {
-        let origin = Origin::from_name(&name);
-        origin.ok_or_else(|| Error::invalid(format!("`{name}` is not an origin")))
-    };
-    Ok(NewEntry {
-        text: line.text,
-        speaker: line.speaker,
-        time: line.time.as_ref().map(loose_time_from_json).transpose()?,
-        order: line.order,
-        origin: line.origin.map(origin).transpose()?,
-    })
+    let fields = json
+        .as_object()
+        .ok_or_else(|| Error::invalid("it is not a JSON object"))?;
+    let mut entry = NewEntry::default();
+    let mut has_text = false;
+    for (name, value) in fields {
+        let text = || {
+            let text = value.as_str().map(str::to_owned);
+            text.ok_or_else(|| Error::invalid(format!("`{name}` is not text")))
+        };
+        match name.as_str() {
+            "text" | "speaker" | "time" | "order" | "origin" if value.is_null() => {}
+            "text" => {
+                entry.text = text()?;
+                has_text = true;
+            }
+            "speaker" => entry.speaker = Some(text()?),
+            "time" => entry.time = Some(time_of("time", value)?),
+            "order" => {
+                let order = value.as_i64();
+                entry.order = Some(order.ok_or_else(|| Error::invalid("`order` is not an integer"))?);
+            }
+            "origin" => {
+                let origin = Origin::from_name(&text()?);
+                let names = Origin::ALL.map(Origin::name).join(", ");
+                let refused =
+                    || Error::invalid("`origin` is not an origin").with_hint(format!("one of {names}"));
+                entry.origin = Some(origin.ok_or_else(refused)?);
+            }
+            other => {
+                return Err(Error::invalid(format!("an entry has no field `{other}`"))
+                    .with_hint("an entry has text, speaker, time, order and origin"));
+            }
+        }
+    }
+    if !has_text {
+        return Err(Error::invalid("it has no `text`"));
+    }
+    Ok(entry)
 }
 
 fn end(context: &mut Context, verb: &SessionEnd) -> Done {
