@@ -18,10 +18,10 @@ use crate::error::{Error, ErrorCode, Result};
 
 /// The rule of a short text: 1 to `bytes_max` bytes without control characters.
 #[derive(Debug)]
-pub(super) struct Rule {
+pub(crate) struct Rule {
     /// The kind of text, with its article.
     what: &'static str,
-    pub(super) bytes_max: usize,
+    pub(crate) bytes_max: usize,
     /// Whether the text must be in normal form NFC.
     nfc: bool,
 }
@@ -118,10 +118,8 @@ macro_rules! name_type {
         pub struct $name(std::sync::Arc<str>);
 
         impl $name {
-            pub(super) const RULE: $crate::object::names::Rule = $rule;
-
-            /// Maximal bytes of UTF-8.
-            pub(crate) const BYTES_MAX: usize = Self::RULE.bytes_max;
+            /// What a text of this type must satisfy; `RULE.bytes_max` is its maximal length.
+            pub(crate) const RULE: $crate::object::names::Rule = $rule;
 
             /// Checks `text` and keeps it unchanged.
             ///

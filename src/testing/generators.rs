@@ -96,12 +96,12 @@ impl Generator {
 
     /// Makes an id.
     pub fn id(&mut self) -> Id {
-        Id::new(&self.text(Id::BYTES_MAX)).expect("generated texts are valid ids")
+        Id::new(&self.text(Id::RULE.bytes_max)).expect("generated texts are valid ids")
     }
 
     /// Makes a kind.
     pub fn kind(&mut self) -> Kind {
-        Kind::new(&self.text(Kind::BYTES_MAX)).expect("generated texts are valid kinds")
+        Kind::new(&self.text(Kind::RULE.bytes_max)).expect("generated texts are valid kinds")
     }
 
     /// Makes a scope, often the default one.
@@ -109,12 +109,12 @@ impl Generator {
         if self.random.one_in(2) {
             return Scope::default();
         }
-        Scope::new(&self.text(Scope::BYTES_MAX)).expect("generated texts are valid scopes")
+        Scope::new(&self.text(Scope::RULE.bytes_max)).expect("generated texts are valid scopes")
     }
 
     /// Makes a position.
     pub fn position(&mut self) -> Position {
-        Position::new(&self.text(Position::BYTES_MAX)).expect("generated texts are valid positions")
+        Position::new(&self.text(Position::RULE.bytes_max)).expect("generated texts are valid positions")
     }
 
     /// Makes a value that nests at most `depth` deep.

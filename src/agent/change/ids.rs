@@ -84,7 +84,7 @@ fn qualified(scope: &Scope, kind: &Kind, uuid: &str) -> Result<Id> {
         .split_once(':')
         .map_or(name, |(_, name)| name)
         .trim_matches('/');
-    let name = shortened(name, Id::BYTES_MAX - UUID_BYTES - kind.len() - 2);
+    let name = shortened(name, Id::RULE.bytes_max - UUID_BYTES - kind.len() - 2);
     let name = if name.is_empty() { "scope".to_owned() } else { name };
     Id::new(&format!("{name}/{kind}/{uuid}"))
 }
@@ -168,7 +168,7 @@ mod tests {
             let id = IdGenerator::since(Time::from_micros(1))
                 .new_id(&memory(), &scope, &odd)
                 .unwrap();
-            assert!(id.as_str().len() <= Id::BYTES_MAX);
+            assert!(id.as_str().len() <= Id::RULE.bytes_max);
         }
     }
 }

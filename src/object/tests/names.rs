@@ -39,10 +39,10 @@ fn limits_are_exact() {
     assert!(Kind::new("").is_err() && Scope::new("").is_err() && Position::new("").is_err());
     assert_eq!(
         (
-            Id::BYTES_MAX,
-            Kind::BYTES_MAX,
-            Scope::BYTES_MAX,
-            Position::BYTES_MAX
+            Id::RULE.bytes_max,
+            Kind::RULE.bytes_max,
+            Scope::RULE.bytes_max,
+            Position::RULE.bytes_max
         ),
         (256, 64, 128, 64)
     );
