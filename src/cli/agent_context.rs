@@ -200,5 +200,5 @@ impl Disabled {
 }
 
 pub(crate) fn show_disabled(_: &Disabled, context: &mut Context) -> Result<(), Failure> {
-    context.output.line(DISABLED)
+    context.line(DISABLED)
 }

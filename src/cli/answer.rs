@@ -3,6 +3,8 @@
 //! # Layer
 //! L10, part of cli.
 
+use std::fmt::Display;
+
 use serde::Serialize;
 
 use super::context::Context;
@@ -24,6 +26,11 @@ impl Context {
             show(answer, self)?;
         }
         Ok(DONE)
+    }
+
+    /// Writes one line for people.
+    pub(crate) fn line(&mut self, text: impl Display) -> Result<(), Failure> {
+        self.output.line(text)
     }
 
     /// Writes the rows one by one, as they come, and returns their count. Programs get a line of JSON for each, people

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::program::{Folder, check_fields};
+use crate::program::{Folder, Ran, check_fields};
 
 #[test]
 fn the_tour_in_json_names_its_steps() {
@@ -12,11 +12,11 @@ fn the_tour_in_json_names_its_steps() {
     let tour = folder.json(&["tour"]);
     for name in [
         "create", "ingest", "snapshot", "bad_turn", "diff", "rollback", "undo", "redo", "attempt", "kill",
-        "history", "prove", "verify",
+        "history", "prove", "forge", "verify",
     ] {
         assert!(tour[name].is_object(), "{name} is missing in {tour}");
     }
-    assert_eq!(tour["steps"].as_array().unwrap().len(), 13);
+    assert_eq!(tour["steps"].as_array().unwrap().len(), 14);
     for step in tour["steps"].as_array().unwrap() {
         check_fields(step, &[("step", "n"), ("name", "s"), ("command", "s")]);
         assert!(step["ms"].is_f64());
@@ -34,6 +34,7 @@ fn the_tour_in_json_names_its_steps() {
         (&tour["verify"]["ok"], &tour["prove"]["ok"]),
         (&Value::Bool(true), &Value::Bool(true))
     );
+    assert_eq!(tour["forge"]["ok"], false);
     assert!(tour["store"].is_null());
     assert!(
         fs::read_dir(folder.path("")).unwrap().next().is_none(),
@@ -78,4 +79,22 @@ fn a_folder_with_something_in_it_is_refused() {
         "not_empty"
     );
     assert_eq!(folder.seq(), 0);
+}
+
+#[test]
+fn the_tour_does_not_start_while_the_memory_is_switched_off() {
+    let folder = Folder::new();
+    let mut command = folder.command(&["--json", "tour", "--keep", "kept"]);
+    let ran = Ran::of(&command.env("TREERING_DISABLE", "1").output().unwrap());
+    assert_eq!(ran.refusal(4)["code"], "disabled");
+    assert!(!folder.path("kept").exists());
+}
+
+#[test]
+fn a_store_without_the_permit_of_the_tour_is_not_filled_by_the_crash_test() {
+    let folder = Folder::with_store();
+    for arguments in [&["crash-test"][..], &["crash-test", "--writer"]] {
+        assert_eq!(folder.refused(1, arguments)["code"], "no_revision");
+        assert_eq!(folder.seq(), 0);
+    }
 }

@@ -74,10 +74,8 @@ fn show_proof_holds(answer: &ProofHolds, context: &mut Context) -> Result<(), Fa
         Some(object) => format!("is in the state as {object}"),
         None => "is not in the state".to_owned(),
     };
-    context
-        .output
-        .line(format_args!("{holds}: '{}' {what}", one_line(&answer.id)))?;
-    context.output.line(format_args!("root {}", answer.root))?;
+    context.line(format_args!("{holds}: '{}' {what}", one_line(&answer.id)))?;
+    context.line(format_args!("root {}", answer.root))?;
     if !answer.names_root {
         context.output.note(
             "root",

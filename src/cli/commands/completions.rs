@@ -43,5 +43,5 @@ impl Verb for Completions {
 
 fn show_script(answer: &Script, context: &mut Context) -> Result<(), Failure> {
     let mut lines = answer.script.lines();
-    lines.try_for_each(|line| context.output.line(line))
+    lines.try_for_each(|line| context.line(line))
 }

@@ -51,7 +51,7 @@ impl Verb for Contains {
 }
 
 fn show_contained(answer: &Contained, context: &mut Context) -> Result<(), Failure> {
-    context.output.line(match answer.state {
+    context.line(match answer.state {
         Containment::Kept => "kept",
         Containment::Thinned => "thinned",
         Containment::Absent => "absent",

@@ -37,7 +37,7 @@ pub(super) fn export(context: &mut Context, verb: &Export) -> Done {
     };
     let Some(path) = verb.named_path() else {
         context.output.check_form()?;
-        context.output.line(text.trim_end())?;
+        context.line(text.trim_end())?;
         return Ok(DONE);
     };
     write_file(path, |put| put(&text))?;
@@ -51,9 +51,7 @@ pub(super) fn export(context: &mut Context, verb: &Export) -> Done {
 
 fn show_drawn(answer: &Drawn, context: &mut Context) -> Result<(), Failure> {
     let rows = counted(answer.rows as u64, "row");
-    context
-        .output
-        .line(format_args!("drew {rows} in {}", answer.path))
+    context.line(format_args!("drew {rows} in {}", answer.path))
 }
 
 fn title(context: &Context, view: &View) -> Result<String> {

@@ -116,7 +116,7 @@ fn erase(context: &mut Context, erasing: &Erasing) -> Done {
 fn show_erased(answer: &Erased, context: &mut Context) -> Result<(), Failure> {
     answer.parts.show(&mut context.output, "erased")?;
     let head = context.head_line(&answer.commit);
-    context.output.line(head)
+    context.line(head)
 }
 
 fn show_erase_preview(answer: &ErasePreview, context: &mut Context) -> Result<(), Failure> {

@@ -132,7 +132,7 @@ impl Verb for Export {
             }
         };
         match (self.named_path(), format) {
-            (None, None) => write(&mut |line| context.output.line(line.trim_end()))?,
+            (None, None) => write(&mut |line| context.line(line.trim_end()))?,
             (None, Some(_)) => {
                 context.output.check_form()?;
                 write(&mut |text| context.output.text(text))?;
@@ -305,9 +305,7 @@ fn show_exported(answer: &Exported, context: &mut Context) -> Result<(), Failure
     } else {
         format!(" in {}", counted(answer.files as u64, "file"))
     };
-    context
-        .output
-        .line(format_args!("wrote {what}{into} to {}", answer.path))
+    context.line(format_args!("wrote {what}{into} to {}", answer.path))
 }
 
 /// Notes the objects that will have lower trust after an import of this export.

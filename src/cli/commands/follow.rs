@@ -48,7 +48,7 @@ pub(super) fn follow(context: &mut Context, memory: &Memory, limit: usize) -> Do
 
 fn show_log_line(answer: &LogLine, context: &mut Context) -> Result<(), Failure> {
     let lane = answer.session.as_deref().or(answer.actor.as_deref());
-    context.output.line(format_args!(
+    context.line(format_args!(
         "{}  seq:{} {} by {}  +{} ~{} -{}  {}",
         answer.time,
         answer.seq,

@@ -146,7 +146,7 @@ fn show_ingested(answer: &Ingested, context: &mut Context) -> Result<(), Failure
     } = answer.tally;
     let head = context.head_line(&answer.commit);
     let documents = counted(answer.documents as u64, "document");
-    context.output.line(format_args!(
+    context.line(format_args!(
         "{documents}: {created} created, {updated} updated, {unchanged} unchanged, {removed} removed; {head}"
     ))?;
     if !answer.missing.is_empty() {

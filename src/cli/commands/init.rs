@@ -50,7 +50,7 @@ impl Verb for Init {
 }
 
 fn show_created(answer: &Created, context: &mut Context) -> Result<(), Failure> {
-    context.output.line(format_args!(
+    context.line(format_args!(
         "created a store in {} (hash {}, format {})",
         answer.store, answer.hash, answer.format
     ))?;

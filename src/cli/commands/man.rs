@@ -67,12 +67,10 @@ fn write_pages(verbs: Groups, folder: &Path) -> Result<u64> {
 }
 
 fn show_man_page(answer: &ManPage, context: &mut Context) -> Result<(), Failure> {
-    answer.page.lines().try_for_each(|line| context.output.line(line))
+    answer.page.lines().try_for_each(|line| context.line(line))
 }
 
 fn show_man_pages(answer: &ManPages, context: &mut Context) -> Result<(), Failure> {
     let pages = counted(answer.pages, "man page");
-    context
-        .output
-        .line(format_args!("wrote {pages} into {}", answer.path))
+    context.line(format_args!("wrote {pages} into {}", answer.path))
 }

@@ -114,14 +114,7 @@ fn show_put(answer: &PutAnswer, context: &mut Context) -> Result<(), Failure> {
         Staged::Updated => "updated",
         Staged::Unchanged => "unchanged:",
     };
-    let head = context.head_line(&answer.commit);
-    context
-        .output
-        .line(format_args!("{what} {}; {head}", answer.id))?;
-    if answer.changed {
-        context.note_way_back("take it back with");
-    }
-    Ok(())
+    context.show_commit(&format!("{what} {}", answer.id), &answer.commit, answer.changed)
 }
 
 fn show_put_lines(answer: &PutLines, context: &mut Context) -> Result<(), Failure> {
@@ -132,7 +125,7 @@ fn show_put_lines(answer: &PutLines, context: &mut Context) -> Result<(), Failur
         ..
     } = answer.tally;
     let head = context.head_line(&answer.commit);
-    context.output.line(format_args!(
+    context.line(format_args!(
         "{created} created, {updated} updated, {unchanged} unchanged; {head}"
     ))?;
     if created + updated > 0 {

@@ -48,7 +48,7 @@ impl Verb for Remove {
 fn show_removed(answer: &Removed, context: &mut Context) -> Result<(), Failure> {
     let head = context.head_line(&answer.commit);
     let removed = counted(answer.removed, "object");
-    context.output.line(format_args!("removed {removed}; {head}"))?;
+    context.line(format_args!("removed {removed}; {head}"))?;
     context.note_way_back("restore it with");
     Ok(())
 }

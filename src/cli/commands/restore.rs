@@ -85,10 +85,10 @@ impl Verb for Restore {
 
 fn show_restore_preview(answer: &RestorePreview, context: &mut Context) -> Result<(), Failure> {
     for (kind, id) in answer.kinds.iter().zip(&answer.ids) {
-        context.output.line(format_args!("{kind} {id}"))?;
+        context.line(format_args!("{kind} {id}"))?;
     }
     let counts = context.counts_line(answer.counts);
-    context.output.line(format_args!("would restore: {counts}"))?;
+    context.line(format_args!("would restore: {counts}"))?;
     context.output.note("dry_run", "nothing was changed");
     Ok(())
 }

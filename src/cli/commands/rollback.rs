@@ -80,7 +80,7 @@ fn preview(context: &mut Context, target: &Revision, all: bool) -> Result<Rollba
 fn show_rollback_preview(answer: &RollbackPreview, context: &mut Context) -> Result<(), Failure> {
     let root = context.output.paint(Meaning::Name, short(answer.root.as_bytes()));
     let counts = context.counts_line(answer.counts);
-    context.output.line(format_args!(
+    context.line(format_args!(
         "would roll back to seq {}, root {root}: {counts}",
         answer.target_seq
     ))?;
@@ -95,9 +95,7 @@ fn show_rollback_preview(answer: &RollbackPreview, context: &mut Context) -> Res
 pub(super) fn show_moved(answer: &Moved, context: &mut Context) -> Result<(), Failure> {
     let (what, back) = match answer.op.as_deref() {
         None => {
-            return context
-                .output
-                .line("nothing to change: the state already is the requested one");
+            return context.line("nothing to change: the state already is the requested one");
         }
         Some("undo") => ("undone", "redo"),
         Some("redo") => ("done again", "undo"),
@@ -112,9 +110,7 @@ pub(super) fn show_moved(answer: &Moved, context: &mut Context) -> Result<(), Fa
         .map(|target| context.resolve_opened(&target.to_hex()))
         .transpose()?;
     let of = meant.map_or_else(String::new, |meant| format!(" {}", human::heading(&meant)));
-    context
-        .output
-        .line(format_args!("{what}{of}: {counts}; {head}"))?;
+    context.line(format_args!("{what}{of}: {counts}; {head}"))?;
     let command = context.way_back(back);
     context
         .output

@@ -59,7 +59,7 @@ impl Verb for Schema {
             Some(verb) => of(context.verbs, verb).ok_or_else(|| no_schema(context.verbs, verb))?,
         };
         if !context.output.json(&document)? {
-            context.output.line(format_args!("{document:#}"))?;
+            context.line(format_args!("{document:#}"))?;
         }
         Ok(DONE)
     }

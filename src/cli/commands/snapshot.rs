@@ -54,9 +54,7 @@ impl Verb for Snapshot {
 fn show_snapshot_taken(answer: &SnapshotTaken, context: &mut Context) -> Result<(), Failure> {
     let revision = answer.snapshot.revision();
     if answer.deleted {
-        context
-            .output
-            .line(format_args!("deleted the snapshot {revision}"))?;
+        context.line(format_args!("deleted the snapshot {revision}"))?;
         let seq = answer.snapshot.seq;
         let note = format!("the state stays in history: treering log --at seq:{seq} ({revision})");
         context.output.note("kept", note);
@@ -64,7 +62,7 @@ fn show_snapshot_taken(answer: &SnapshotTaken, context: &mut Context) -> Result<
     }
     let head = context.state_line(answer.snapshot.seq, answer.snapshot.root);
     let name = context.output.paint(Meaning::Name, &revision);
-    context.output.line(format_args!("{name}: {head}"))?;
+    context.line(format_args!("{name}: {head}"))?;
     context
         .output
         .note("next", format!("come back with: treering rollback {revision}"));

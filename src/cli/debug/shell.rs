@@ -86,7 +86,7 @@ impl<'a> Shell<'a> {
     }
 
     pub(super) fn print_page(&mut self, page: &str) -> Done {
-        self.context.output.line(page.trim_end())?;
+        self.context.line(page.trim_end())?;
         Ok(DONE)
     }
 

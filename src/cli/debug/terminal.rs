@@ -124,10 +124,8 @@ fn greet(context: &mut Context) -> Result<(), Failure> {
         "read-only"
     };
     let store = shown(&context.store()?);
-    context
-        .output
-        .line(format_args!("{store}: {objects}, {access}"))?;
-    context.output.line("help lists the commands, Ctrl-D leaves")?;
+    context.line(format_args!("{store}: {objects}, {access}"))?;
+    context.line("help lists the commands, Ctrl-D leaves")?;
     context.output.flush()
 }
 

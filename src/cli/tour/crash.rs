@@ -24,7 +24,12 @@ const ACKNOWLEDGED: usize = 100;
 /// The number of commits after which the writer ends by itself, if it is not killed.
 const COMMITS_MAX: u64 = 20_000;
 
+/// The snapshot that permits the test in a store: the tour makes it, because the test fills the store with commits.
+const PERMIT: &str = "crash-test";
+
 /// Kill a process while it writes, and count its kept commits (for the tour)
+///
+/// The store must have a snapshot named crash-test.
 #[derive(Args, Debug)]
 #[command(args = args::writes(), hide = true)]
 pub(crate) struct CrashTest {
@@ -57,7 +62,9 @@ impl Verb for CrashTest {
         if self.writer {
             return write_until_killed(context);
         }
-        let (acknowledged, ended) = kill_a_writer(&context.store()?)?;
+        let store = context.store()?;
+        check_permit(&context.reading_options().open(&store)?)?;
+        let (acknowledged, ended) = kill_a_writer(&store)?;
         let memory = context.open_to_write()?;
         let mut kept = 0;
         for commit in &acknowledged {
@@ -84,16 +91,22 @@ fn show_killed(answer: &Killed, context: &mut Context) -> Result<(), Failure> {
         kept,
         ended,
     } = answer;
-    context
-        .output
-        .line(format_args!("the process ended with {ended}"))?;
-    context.output.line(format_args!(
+    context.line(format_args!("the process ended with {ended}"))?;
+    context.line(format_args!(
         "{acknowledged} commits were acknowledged before, {kept} of them are in the store"
     ))
 }
 
+/// Refuses a store without the snapshot that permits the test.
+fn check_permit(memory: &Memory) -> Result<()> {
+    let permit = memory.resolve(&Revision::Name(PERMIT.to_owned()), "");
+    permit.map_err(|error| error.with_hint("the test fills a store with commits: see treering tour"))?;
+    Ok(())
+}
+
 fn write_until_killed(context: &mut Context) -> Done {
     let memory = context.open_to_write()?;
+    check_permit(&memory)?;
     for number in 0..COMMITS_MAX {
         let id = Id::new(&format!("tick/{number:06}"))?;
         let mut object = NewObject::new(id.clone(), Kind::new("tick")?);

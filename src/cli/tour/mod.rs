@@ -9,6 +9,7 @@
 
 mod crash;
 
+use std::collections::HashMap;
 use std::env;
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
@@ -20,6 +21,8 @@ use std::time::Instant;
 use clap::{Args, Command};
 use serde_json::{Map, Value, json};
 
+#[cfg(feature = "agent")]
+use super::agent_context::is_switched_off;
 use super::context::{Context, shown};
 use super::errors::{DONE, Done, Failure};
 use super::output::{Capture, Meaning};
@@ -30,8 +33,14 @@ use crate::error::{Error, ErrorCode, Result};
 
 pub(super) use crash::CrashTest;
 
-/// The steps: a paragraph each, with its name, a sentence, and its commands.
+/// The steps: a paragraph each, with its name, a sentence, and its commands. A command ends with exit code 0, or with
+/// the code after [`ENDS_WITH`]. A line that begins with [`SAME_ROOT`] names an earlier step, whose root the store must
+/// have again.
 const STEPS: &str = include_str!("steps.txt");
+/// Stands between a command and its exit code, if that is not 0.
+const ENDS_WITH: &str = " # ends with ";
+/// Stands before the name of an earlier step with the same root.
+const SAME_ROOT: &str = "the root equals that after ";
 
 /// The input of the commands: path and text.
 const FILES: [(&str, &str); 9] = [
@@ -72,20 +81,20 @@ pub(crate) struct Tour {
 impl Verb for Tour {
     const NAME: &'static str = "tour";
     const ANSWERS: &'static [Form] = &[form::<Map<String, Value>>(
-        "the steps, each with what it measured",
+        "the last answer of each step, by its name",
     )];
 
     fn run(self, context: &mut Context) -> Done {
+        #[cfg(feature = "agent")]
+        if is_switched_off() {
+            return Err(Error::denied(ErrorCode::Disabled, "the memory is switched off")
+                .with_hint("unset TREERING_DISABLE for the tour")
+                .into());
+        }
         let keep = self.keep.or_else(|| context.options.store.clone());
         let started = Instant::now();
         let folder = TourFolder::new(keep.as_deref())?;
-        let mut guide = Guide {
-            definition: parse::definition(context.verbs),
-            context,
-            store: &folder.store,
-            document: Map::new(),
-            steps: Vec::new(),
-        };
+        let mut guide = Guide::new(context, &folder.store);
         let (place, end) = match &keep {
             Some(keep) => (keep, "It stays."),
             None => (&folder.store, "It is removed at the end."),
@@ -107,19 +116,30 @@ struct Guide<'a> {
     /// The last answer of each step.
     document: Map<String, Value>,
     steps: Vec<Value>,
+    /// The root after each step.
+    roots: HashMap<String, Value>,
 }
 
-impl Guide<'_> {
-    /// Runs the commands of a step.
+impl<'a> Guide<'a> {
+    fn new(context: &'a mut Context, store: &'a Path) -> Self {
+        Self {
+            definition: parse::definition(context.verbs),
+            context,
+            store,
+            document: Map::new(),
+            steps: Vec::new(),
+            roots: HashMap::new(),
+        }
+    }
+
+    /// Runs the commands of a step, and checks their exit codes and the root after them.
     fn step(&mut self, step: &str) -> Result<(), Failure> {
         let mut lines = step.lines();
         let (name, about) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
-        let commands: Vec<&str> = lines.collect();
+        let (same, commands): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.starts_with(SAME_ROOT));
         let is_known = |command: &&str| {
-            let mut words = command.split(' ').skip(1);
-            words
-                .next()
-                .is_some_and(|verb| self.definition.find_subcommand(verb).is_some())
+            let verb = command.split(' ').nth(1);
+            verb.is_some_and(|verb| self.definition.find_subcommand(verb).is_some())
         };
         if !commands.iter().all(is_known) {
             // The program was built without the verbs of an agent.
@@ -133,11 +153,10 @@ impl Guide<'_> {
         let started = Instant::now();
         for command in &commands {
             self.print(Meaning::Name, &format!("$ {command}"))?;
-            let answer = self.answer(command)?;
+            let place = format!("the step {name}, {command}");
+            let answer = self.answer(command).map_err(|failure| failure.at(&place))?;
             if self.context.options.json {
-                let last = answer.lines().last().unwrap_or("{}");
-                let last = serde_json::from_str(last).map_err(|error| Failure::from_output(error.into()))?;
-                self.document.insert(name.to_owned(), last);
+                self.document.insert(name.to_owned(), last_document(&answer)?);
             } else {
                 self.context.output.text(&answer)?;
             }
@@ -145,12 +164,23 @@ impl Guide<'_> {
         let ms = started.elapsed().as_micros() as f64 / 1000.0;
         self.steps
             .push(json!({ "step": number, "name": name, "command": commands.join(" && "), "ms": ms }));
+        let root = last_document(&self.answer("treering head --json")?)?["root"].take();
+        for earlier in same.iter().filter_map(|line| line.strip_prefix(SAME_ROOT)) {
+            if self.roots.get(earlier) != Some(&root) {
+                let text = format!("after the step {name} the root differs from that of the step {earlier}");
+                return Err(Error::internal(text).into());
+            }
+            self.print(Meaning::Good, &format!("{SAME_ROOT}{earlier}"))?;
+        }
+        self.roots.insert(name.to_owned(), root);
         self.print(Meaning::Quiet, &format!("{ms:.2} ms"))?;
         self.context.output.flush()
     }
 
-    /// Runs a command and returns its output. ` > FILE` at its end writes the output to a file instead.
+    /// Runs a command, checks its exit code and returns its output. ` > FILE` at its end writes the output to a file
+    /// instead.
     fn answer(&mut self, command: &str) -> Result<String, Failure> {
+        let (command, stated) = command.split_once(ENDS_WITH).unwrap_or((command, "0"));
         let (command, file) = match command.split_once(" > ") {
             Some((command, file)) => (command, Some(file)),
             None => (command, None),
@@ -164,21 +194,21 @@ impl Guide<'_> {
         let mut context = Context::new(self.context.verbs, options);
         let capture = Capture::default();
         context.output.redirect(Some(Box::new(capture.clone())))?;
-        parsed.run(&mut context)?;
-        context.output.flush()?;
-        let answer = capture.text();
-        match file {
-            Some(file) => {
-                let written = fs::write(file, &answer);
-                written.map_err(|error| Error::io(format_args!("writing {file}"), error))?;
-                Ok(if self.context.options.json {
-                    answer
-                } else {
-                    String::new()
-                })
-            }
-            None => Ok(answer),
+        let done = parsed.run(&mut context);
+        let code = done.as_ref().map_or_else(Failure::exit_code, |code| *code);
+        match done {
+            Err(failure) if code.to_string() != stated => return Err(failure),
+            Err(refused) => context.output.line_for_people(refused.refused().message)?,
+            Ok(_) if code.to_string() == stated => {}
+            Ok(_) => return Err(Error::internal(format!("exit code {code} instead of {stated}")).into()),
         }
+        context.output.flush()?;
+        let Some(file) = file else {
+            return Ok(capture.text());
+        };
+        let written = fs::write(file, capture.text());
+        written.map_err(|error| Error::io(format_args!("writing {file}"), error))?;
+        Ok(String::new())
     }
 
     /// Prints the next commands, or writes the document.
@@ -203,6 +233,12 @@ impl Guide<'_> {
         let text = self.context.output.paint(meaning, text);
         self.context.output.line_for_people(text)
     }
+}
+
+/// The last document of an answer with `--json`.
+fn last_document(answer: &str) -> Result<Value, Failure> {
+    let last = answer.lines().last().unwrap_or("{}");
+    serde_json::from_str(last).map_err(|error| Failure::from_output(error.into()))
 }
 
 /// A temporary folder with the input, which is the current folder during the tour.
@@ -259,5 +295,57 @@ fn check_empty(path: &Path) -> Result<()> {
             .with_hint("the tour creates its own store: name a new folder with --keep")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(Error::io(format_args!("looking into {}", shown(path)), error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::args::SharedOptions;
+    use crate::cli::commands::GROUPS;
+
+    /// Takes steps in a new store, and returns the exit code and message of the failure.
+    fn failure_of(steps: &[&str]) -> Option<(u8, String)> {
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path().join("store");
+        let mut context = Context::new(GROUPS, SharedOptions::default());
+        let capture = Box::new(Capture::default());
+        context.output.redirect(Some(capture)).unwrap();
+        let mut guide = Guide::new(&mut context, &store);
+        guide.step("create\nA store.\ntreering init").unwrap();
+        let failure = steps.iter().find_map(|step| guide.step(step).err())?;
+        Some((failure.exit_code(), failure.refused().message))
+    }
+
+    #[test]
+    fn a_command_that_ends_with_another_exit_code_fails_the_tour() {
+        let ask = format!("ask\nNo.\ntreering contains {}", "0".repeat(64));
+        assert_eq!(failure_of(&[&format!("{ask} # ends with 1")]), None);
+        for (step, code) in [
+            // The verb answers with 1, and with 0; it refuses with 1.
+            (ask.as_str(), 70),
+            ("look\nRefused.\ntreering head # ends with 5", 70),
+            ("look\nThere.\ntreering get tea", 1),
+            ("look\nThere.\ntreering get tea # ends with 5", 1),
+        ] {
+            let (found, message) = failure_of(&[step]).unwrap();
+            assert_eq!(found, code, "{message}");
+            let name = step.split('\n').next().unwrap();
+            assert!(
+                message.contains(&format!("the step {name}, treering ")),
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn another_root_than_stated_fails_the_tour() {
+        let put = "put\nAn object.\ntreering put tea --kind note";
+        let undo = "undo\nBack.\ntreering undo\nthe root equals that after create";
+        assert_eq!(failure_of(&[put, undo]), None);
+        let wrong = undo.replace("after create", "after put");
+        assert_eq!(failure_of(&[put, &wrong]).unwrap().0, 70);
+        let unknown = undo.replace("after create", "after lunch");
+        assert_eq!(failure_of(&[put, &unknown]).unwrap().0, 70);
     }
 }

@@ -65,10 +65,10 @@ pub(in crate::cli) fn export(context: &mut Context, verb: &Export) -> Done {
 
 fn show_blocks_written(answer: &BlocksWritten, context: &mut Context) -> Result<(), Failure> {
     for BlockLeftOut { id, why } in &answer.left_out {
-        context.output.line(format_args!("not written: {id}: {why}"))?;
+        context.line(format_args!("not written: {id}: {why}"))?;
     }
     let what = counted(answer.written, "file");
-    context.output.line(format_args!(
+    context.line(format_args!(
         "wrote {what} to {}, {} unchanged",
         answer.path, answer.unchanged
     ))

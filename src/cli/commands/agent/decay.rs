@@ -80,9 +80,7 @@ fn show_decay_pass(answer: &DecayPass, context: &mut Context) -> Result<(), Fail
     let count = counted(moves.len() as u64, "item");
     let verb = if answer.dry_run { "would go" } else { "went" };
     let items = answer.pass.items;
-    context
-        .output
-        .line(format_args!("{count} of {items} {verb} a level down"))?;
+    context.line(format_args!("{count} of {items} {verb} a level down"))?;
     if !answer.pass.commits.is_empty() {
         let text = "restore the items of the last commit with: treering unforget --last --all-scopes";
         context.output.note("undo", text);

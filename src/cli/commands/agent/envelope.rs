@@ -98,7 +98,7 @@ fn show_envelope_answer(answer: &EnvelopeAnswer, context: &mut Context) -> Resul
         context.output.nothing_found();
         return Ok(());
     }
-    context.output.line(&answer.text)?;
+    context.line(&answer.text)?;
     let tokens = counted(answer.tokens as u64, "token");
     let left_out = counted(answer.left_out.total() as u64, "item");
     context

@@ -277,7 +277,7 @@ fn show_moved(
     let head = outcome.seq.map(|seq| context.state_line(seq, outcome.root));
     let head = head.map(|head| format!("; {head}")).unwrap_or_default();
     let count = counted(items.len() as u64, "item");
-    context.output.line(format_args!("{verb} {count}{head}"))
+    context.line(format_args!("{verb} {count}{head}"))
 }
 
 fn columns_of_item_line(row: &ItemLine) -> Columns {
@@ -306,7 +306,7 @@ fn show_expires(answer: &Expires, context: &mut Context) -> Result<(), Failure> 
         None => "stays".to_owned(),
     };
     let was = if answer.changed { "" } else { " as before" };
-    context.output.line(format_args!("{} {until}{was}", answer.id))
+    context.line(format_args!("{} {until}{was}", answer.id))
 }
 
 fn note_left(context: &mut Context, ids: &[Id], why: &str) {

@@ -212,7 +212,7 @@ fn stage(context: &mut Context, name: &str, jsonl: &Path, policy: Option<&Path>)
 
 fn show_staged_change(answer: &StagedChange, context: &mut Context) -> Result<(), Failure> {
     let (name, counts) = (&answer.name, answer.counts);
-    context.output.line(format_args!(
+    context.line(format_args!(
         "staged {}: {} added, {} changed, {} removed",
         context.output.paint(Meaning::Name, name),
         counts.added,
@@ -234,7 +234,7 @@ fn check(context: &mut Context, verb: GuardWith) -> Done {
 }
 
 fn show_guard_report(answer: &GuardReport, context: &mut Context) -> Result<(), Failure> {
-    context.output.line(&answer.report)
+    context.line(&answer.report)
 }
 
 fn commit(context: &mut Context, verb: GuardWith) -> Done {
@@ -274,7 +274,7 @@ fn drop_staged(context: &mut Context, name: String) -> Done {
 }
 
 fn show_guard_dropped(answer: &GuardDropped, context: &mut Context) -> Result<(), Failure> {
-    context.output.line(format_args!("dropped {}", answer.name))
+    context.line(format_args!("dropped {}", answer.name))
 }
 
 fn show(context: &mut Context, name: &str) -> Done {
@@ -289,7 +289,7 @@ fn show_staged_object(answer: &StagedObject, context: &mut Context) -> Result<()
     let [old, new] = &answer.versions;
     let style = context.output.style();
     for line in change_lines(style, answer.id.as_str(), old.as_ref(), new.as_ref()) {
-        context.output.line(line)?;
+        context.line(line)?;
     }
     Ok(())
 }
@@ -346,14 +346,14 @@ fn recall(context: &mut Context, verb: GuardRecall) -> Done {
 
 fn show_recall_change(answer: &RecallChange, context: &mut Context) -> Result<(), Failure> {
     let (query, kept) = (one_line(&answer.query), answer.kept.len());
-    context.output.line(format_args!("{query}: {kept} kept"))?;
+    context.line(format_args!("{query}: {kept} kept"))?;
     for (sign, meaning, ids) in [
         ("-", Meaning::Bad, &answer.lost),
         ("+", Meaning::Good, &answer.gained),
     ] {
         for id in ids {
             let line = context.output.paint(meaning, format_args!("  {sign} {id}"));
-            context.output.line(line)?;
+            context.line(line)?;
         }
     }
     Ok(())

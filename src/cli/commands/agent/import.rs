@@ -193,13 +193,11 @@ fn show_blocks_imported(answer: &Imported<TakenBlocks>, context: &mut Context) -
         if file.taken != Taken::Unchanged || !file.said.is_empty() {
             let (outcome, path, remarks) = (file.taken.name(), &file.path, file.said.join("; "));
             let colon = if remarks.is_empty() { "" } else { ": " };
-            context
-                .output
-                .line(format_args!("{outcome} {path}{colon}{remarks}"))?;
+            context.line(format_args!("{outcome} {path}{colon}{remarks}"))?;
         }
     }
     for id in &taken.pruned {
-        context.output.line(format_args!("removed {id}"))?;
+        context.line(format_args!("removed {id}"))?;
     }
     let mut text = format!(
         "{} created, {} updated, {} unchanged",
@@ -215,7 +213,7 @@ fn show_blocks_imported(answer: &Imported<TakenBlocks>, context: &mut Context) -
             text = format!("{text}, {count} {}", outcome.name());
         }
     }
-    context.output.line(text)
+    context.line(text)
 }
 
 /// Writes the time of the new versions into the imported files. It leaves files alone that changed in the meantime.
@@ -268,13 +266,13 @@ fn foreign(context: &mut Context, verb: &Import, format: ForeignFormat) -> Done 
 fn show_file_imported(answer: &Imported<ForeignTaken>, context: &mut Context) -> Result<(), Failure> {
     let taken = &answer.taken;
     for one in taken.findings.iter().take(FINDINGS_SHOWN) {
-        context.output.line(format_args!("{}: {}", one.at, one.what))?;
+        context.line(format_args!("{}: {}", one.at, one.what))?;
     }
     let more = taken.findings.len().saturating_sub(FINDINGS_SHOWN);
     if more > 0 {
-        context.output.line(format_args!("and {more} more"))?;
+        context.line(format_args!("and {more} more"))?;
     }
-    context.output.line(format_args!(
+    context.line(format_args!(
         "{} created, {} updated, {} unchanged, {} refused",
         taken.created, taken.updated, taken.unchanged, taken.refused
     ))

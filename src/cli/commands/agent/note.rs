@@ -155,9 +155,7 @@ fn show_note_written(answer: &NoteWritten, context: &mut Context) -> Result<(), 
         Some(id) => format!("{id} of '{}'", answer.owner),
         None => counted(answer.cleared, "note"),
     };
-    context
-        .output
-        .line(format_args!("{} {what}", answer.action.name()))
+    context.line(format_args!("{} {what}", answer.action.name()))
 }
 
 fn read(context: &mut Context, verb: &OneNote) -> Done {
@@ -182,7 +180,7 @@ fn read(context: &mut Context, verb: &OneNote) -> Done {
 
 fn show_note_line(answer: &NoteLine, context: &mut Context) -> Result<(), Failure> {
     context.output.text(&answer.text)?;
-    context.output.line("")
+    context.line("")
 }
 
 fn list(context: &mut Context, own: bool, scope: Option<&str>) -> Done {
@@ -225,7 +223,7 @@ fn show_note_deleted(answer: &NoteDeleted, context: &mut Context) -> Result<(), 
     } else {
         "there was no note"
     };
-    context.output.line(format_args!("{done} {}", answer.id))
+    context.line(format_args!("{done} {}", answer.id))
 }
 
 fn search(context: &mut Context, query: &str, limit: usize, scope: Option<&str>) -> Done {

@@ -130,5 +130,5 @@ fn question(name: &str, objects: &[HeldObject]) -> String {
 }
 
 fn show_held_discarded(answer: &HeldDiscarded, context: &mut Context) -> Result<(), Failure> {
-    context.output.line(format_args!("discarded {}", answer.name))
+    context.line(format_args!("discarded {}", answer.name))
 }

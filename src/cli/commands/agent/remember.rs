@@ -264,7 +264,7 @@ fn show_item_remembered(answer: &ItemRemembered, context: &mut Context) -> Resul
         Status::Quarantined => "not stored".to_owned(),
         Status::Disabled => DISABLED.to_owned(),
     };
-    context.output.line(line)?;
+    context.line(line)?;
     let is_stored = answer.status != Status::Duplicate;
     for one in answer.duplicates.iter().filter(|_| is_stored) {
         let is_sure = one.similarity >= MERGE;
@@ -346,11 +346,11 @@ fn why(one: &RefusedLine) -> String {
 
 fn show_items_remembered(answer: &ItemsRemembered, context: &mut Context) -> Result<(), Failure> {
     if answer.disabled {
-        return context.output.line(DISABLED);
+        return context.line(DISABLED);
     }
     let head = context.head_line(&answer.head);
     let refused = answer.refused.len() as u64;
-    context.output.line(format_args!(
+    context.line(format_args!(
         "{} stored ({} flagged), {} unchanged, {refused} not stored; {head}",
         answer.stored, answer.flagged, answer.unchanged
     ))?;
@@ -366,9 +366,7 @@ fn show_items_remembered(answer: &ItemsRemembered, context: &mut Context) -> Res
     let more = refused.saturating_sub(REFUSED_SHOWN as u64);
     if more > 0 {
         let more = counted(more, "line");
-        context
-            .output
-            .line(format_args!("and {more} more; --json has them all"))?;
+        context.line(format_args!("and {more} more; --json has them all"))?;
     }
     Ok(())
 }

@@ -298,9 +298,7 @@ fn answer_appended(context: &mut Context, agent: &Agent, all: &EntriesAppended) 
 fn show_entries_appended(answer: &EntriesAppended, context: &mut Context) -> Result<(), Failure> {
     let what = if answer.appended == 1 { "entry" } else { "entries" };
     let (count, session) = (answer.appended, &answer.session);
-    context
-        .output
-        .line(format_args!("appended {count} {what} to '{session}'"))
+    context.line(format_args!("appended {count} {what} to '{session}'"))
 }
 
 /// Returns the reason why an entry was not stored.
@@ -408,16 +406,16 @@ fn show_end_prompt(answer: &EndPrompt, context: &mut Context) -> Result<(), Fail
 
 fn show_ended(answer: &Ended, context: &mut Context) -> Result<(), Failure> {
     if let Some(reason) = &answer.reason {
-        return context.output.line(format_args!("no fact was stored: {reason}"));
+        return context.line(format_args!("no fact was stored: {reason}"));
     }
     if let Some(episode) = &answer.episode {
-        context.output.line(format_args!("episode {episode}"))?;
+        context.line(format_args!("episode {episode}"))?;
     }
     for fact in &answer.facts {
         let why = fact.reason.as_ref().map(|reason| format!(" ({reason})"));
         let (fate, about, text) = (fact.fate.name(), fact.about.name(), &fact.text);
         let why = why.unwrap_or_default();
-        context.output.line(format_args!("{fate} {about}: {text}{why}"))?;
+        context.line(format_args!("{fate} {about}: {text}{why}"))?;
     }
     Ok(())
 }
@@ -468,16 +466,12 @@ fn answer_each<A: Serialize>(
 fn show_summary_line(answer: &SummaryLine, context: &mut Context) -> Result<(), Failure> {
     let is_trusted = answer.origin.is_trusted();
     let mark = if is_trusted { "" } else { ", not trusted" };
-    context
-        .output
-        .line(format_args!("{}{mark}\n{}\n", answer.bucket, answer.text))
+    context.line(format_args!("{}{mark}\n{}\n", answer.bucket, answer.text))
 }
 
 fn show_due_summary(answer: &DueSummary, context: &mut Context) -> Result<(), Failure> {
     let (entries, new) = (answer.entries, answer.unseen);
-    context
-        .output
-        .line(format_args!("{}: {entries}, {new} new", answer.bucket))
+    context.line(format_args!("{}: {entries}, {new} new", answer.bucket))
 }
 
 fn summarise(context: &mut Context, file: Option<&Path>, scope: Option<&str>) -> Done {
@@ -508,9 +502,7 @@ fn summarise(context: &mut Context, file: Option<&Path>, scope: Option<&str>) ->
 
 fn show_summarised(answer: &Summarised, context: &mut Context) -> Result<(), Failure> {
     let (count, session) = (answer.written.len(), &answer.root_session);
-    context
-        .output
-        .line(format_args!("wrote {count} summaries of '{session}'"))
+    context.line(format_args!("wrote {count} summaries of '{session}'"))
 }
 
 fn text_of_bucket(json: &Json) -> Result<(String, String)> {
