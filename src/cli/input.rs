@@ -16,6 +16,7 @@ use crate::cli::errors::input_error;
 use crate::error::{Error, ErrorCode, Result};
 #[cfg(feature = "agent")]
 use crate::ingest::json::loose_time_from_json;
+use crate::ingest::not_utf8;
 use crate::object::CONTENT_BYTES_MAX;
 #[cfg(feature = "agent")]
 use crate::object::Time;
@@ -150,7 +151,7 @@ impl<'a> Lines<'a> {
         }
         match std::str::from_utf8(&self.buffer) {
             Ok(text) => Ok(Some((self.number, text))),
-            Err(_) => Err(Error::invalid("it is not UTF-8").context(self.place())),
+            Err(error) => Err(not_utf8(&self.buffer, error.valid_up_to()).context(self.place())),
         }
     }
 
@@ -206,8 +207,8 @@ mod tests {
     #[test]
     fn a_line_that_is_no_text_is_named() {
         assert_eq!(
-            read(b"a\n\xff\n").unwrap_err().message(),
-            "line 2: it is not UTF-8"
+            read(b"a\nb\xff\n").unwrap_err().message(),
+            "line 2: the byte 0xff at byte offset 1 is not UTF-8"
         );
     }
 

@@ -7,6 +7,7 @@
 
 use std::ffi::OsString;
 
+use anstream::adapter::strip_str;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args as _, Command, FromArgMatches as _};
@@ -17,6 +18,7 @@ use super::args::SharedOptions;
 use super::context::Context;
 use super::errors::{Done, Failure};
 use super::human;
+use super::output::printable;
 use super::verb::{self, Entry, Groups};
 use crate::error::Error;
 
@@ -206,7 +208,8 @@ fn dashed(error: &clap::Error) -> Option<Failure> {
     }
 }
 
-/// Returns the error for a very long word. The message repeats only its start.
+/// Returns the error for a word that is very long or has control characters, which the message of clap leaves out. The
+/// message repeats the start of the word, with escapes.
 fn shortened(error: &clap::Error) -> Option<Failure> {
     const CHARACTERS: usize = 100;
     let kinds = [
@@ -215,14 +218,17 @@ fn shortened(error: &clap::Error) -> Option<Failure> {
         ContextKind::InvalidValue,
     ];
     let mut named = kinds.iter().filter_map(|kind| error.get(*kind));
-    let long = named.find_map(|named| match named {
-        ContextValue::String(word) if word.chars().count() > CHARACTERS => Some(word),
+    let (word, shown) = named.find_map(|named| match named {
+        ContextValue::String(word) => {
+            let shown = human::cut(&printable(word), CHARACTERS);
+            (shown != *word).then_some((word, shown))
+        }
         _ => None,
     })?;
     let Failure::Usage { message, .. } = Failure::of_clap(error, "") else {
         return None;
     };
-    let message = message.replace(long, &human::cut(long, CHARACTERS));
+    let message = message.replace(&format!("'{}'", strip_str(word)), &format!("'{shown}'"));
     Some(Failure::usage(message, "see treering --help"))
 }
 

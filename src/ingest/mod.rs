@@ -40,7 +40,7 @@ pub use self::plan::{Change, IngestOptions, Write};
 #[cfg(test)]
 use self::plan::{Existing, plan};
 #[cfg(feature = "agent")]
-pub(crate) use self::text::shown;
+pub(crate) use self::text::{not_utf8, shown};
 pub(crate) use self::write::documents;
 pub use self::write::ingest;
 

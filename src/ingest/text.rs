@@ -22,7 +22,11 @@ pub(super) fn decode<'a>(path: &str, bytes: &'a [u8]) -> Result<Cow<'a, str>> {
     let marked = bytes.strip_prefix(UTF8_MARK);
     let text = match std::str::from_utf8(marked.unwrap_or(bytes)) {
         Ok(text) => text,
-        Err(error) => return Err(not_utf8(path, bytes, error.valid_up_to(), marked.is_some())),
+        Err(error) => {
+            let offset = error.valid_up_to() + marked.map_or(0, |_| UTF8_MARK.len());
+            let line = bytes[..offset].split(|byte| *byte == b'\n').count();
+            return Err(not_utf8(bytes, offset).context(format_args!("{path}:{line}")));
+        }
     };
     Ok(if text.contains('\r') {
         Cow::Owned(with_plain_line_ends(text))
@@ -31,23 +35,16 @@ pub(super) fn decode<'a>(path: &str, bytes: &'a [u8]) -> Result<Cow<'a, str>> {
     })
 }
 
-fn not_utf8(path: &str, bytes: &[u8], valid: usize, marked: bool) -> Error {
-    let offset = if marked { valid + UTF8_MARK.len() } else { valid };
-    let line = bytes[..offset].split(|byte| *byte == b'\n').count() as u64;
+/// Returns the error for bytes that are not UTF-8 from `offset` on.
+pub(crate) fn not_utf8(bytes: &[u8], offset: usize) -> Error {
     let hint = if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
         "the file looks like UTF-16: convert it to UTF-8 first"
     } else {
         "convert the file to UTF-8 first"
     };
-    at(
-        path,
-        line,
-        format_args!(
-            "the byte {:#04x} at byte offset {offset} is not UTF-8",
-            bytes[offset]
-        ),
-    )
-    .with_hint(hint)
+    let byte = bytes[offset];
+    let text = format!("the byte {byte:#04x} at byte offset {offset} is not UTF-8");
+    Error::invalid(text).with_hint(hint)
 }
 
 /// Replaces line ends by `\n`. It removes all `\r` directly before a `\n`, so a second pass changes nothing. Other `\r`

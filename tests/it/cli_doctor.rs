@@ -202,7 +202,7 @@ fn a_path_that_is_not_a_regular_file_is_one_error_for_every_verb_and_loses_nothi
             for verb in verbs {
                 let ran = folder.run(verb);
                 if ran.code == 0 {
-                    assert!(!is_needed, "{what}: {verb:?}: {ran:?}");
+                    assert!(!is_needed && verb[0] != "verify", "{what}: {verb:?}: {ran:?}");
                     continue;
                 }
                 let error: Value = serde_json::from_str(ran.err.lines().last().unwrap()).unwrap();

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::program::{Folder, text};
+use crate::program::{Folder, Ran, text};
 
 /// Returns a command that the scan blocks.
 fn download() -> String {
@@ -227,6 +227,37 @@ fn switched_off_it_stores_nothing_and_says_so() {
         );
     }
     assert_eq!(folder.json(&["head"]), before);
+}
+
+#[test]
+fn switched_off_the_quarantine_is_an_empty_list() {
+    let folder = Folder::with_store();
+    let mut command = folder.command(&["quarantine", "--json"]);
+    let ran = Ran::of(&command.env("TREERING_DISABLE", "1").output().unwrap());
+    assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{ran:?}");
+    assert!(ran.err.contains(r#""code":"disabled""#), "{ran:?}");
+}
+
+#[test]
+fn a_wrong_time_is_named_with_its_option() {
+    let folder = Folder::with_store();
+    for option in ["--time", "--expires"] {
+        let refused = folder.refused(1, &["remember", "the tea is ready", option, "teatime"]);
+        assert_eq!(refused["code"], "invalid_input");
+        assert!(text(&refused["message"]).starts_with(option), "{refused}");
+    }
+    let ran = folder.run(&["remember", "the tea is ready", "--expires", "2000-01-01"]);
+    assert!(ran.err.contains("--expires"), "{ran:?}");
+}
+
+#[test]
+fn an_unknown_session_has_no_summaries_to_write() {
+    let folder = Folder::with_store();
+    for verb in [&["session", "summarise"][..], &["session", "end", "--no-model"]] {
+        let refused = folder.refused(1, &[verb, &["--session", "s1"]].concat());
+        assert_eq!(refused["code"], "no_session", "{verb:?}");
+    }
+    assert_eq!(folder.seq(), 0);
 }
 
 #[test]

@@ -96,6 +96,13 @@ pub(super) fn check_reach(view: &View, reach: &Reach, session: &str) -> Result<(
     Ok(())
 }
 
+/// Returns the error for an unknown session.
+pub(super) fn no_session(session: &str) -> Error {
+    Error::not_found(format!("there is no session '{session}'"))
+        .with_code(ErrorCode::NoSession)
+        .with_hint("`session append` writes the first entry of one")
+}
+
 fn other_scope(session: &str, scope: &str) -> Error {
     Error::invalid(format!("the session '{session}' belongs to {scope}"))
         .with_code(ErrorCode::OtherScope)

@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::due::{DueSummary, due_of, read_tree, summary_id};
-use super::lineage::{check_kind, session_id};
+use super::lineage::{check_kind, no_session, session_id};
 use super::summaries::{Bucket, Granularity, SummaryRead, around, chronological};
 use crate::agent::Agent;
 use crate::agent::change::{Change, Fate, Rule, change};
@@ -86,7 +86,7 @@ impl Agent {
     /// Writes the due summaries in one commit. `host` may give each text; otherwise sentences of the entries form it.
     ///
     /// # Errors
-    /// The errors of `host`; `InvalidInput` if the id of a summary belongs to another object (code `id_taken`), or the
+    /// The errors of `host`; `NotFound` (code `no_session`); `InvalidInput` if the id of a summary belongs to another object (code `id_taken`), or the
     /// session is out of reach (`other_scope`); `Denied` (code `less_trusted`): an untrusted writer replaces a summary
     /// that is more trusted; also the errors of a commit.
     pub(crate) fn summarise(
@@ -101,10 +101,8 @@ impl Agent {
         let done = change(self, writer, &Rule::SUMMARISE, |change| {
             let view = change.base().clone();
             let (root, tree) = read_tree(&view, reach, session, true)?;
+            let mut tree = tree.ok_or_else(|| no_session(session))?;
             let mut written = Vec::new();
-            let Some(mut tree) = tree else {
-                return Ok((root, written));
-            };
             for granularity in Granularity::ALL {
                 for due in due_of(&view, |id| change.get(id), &tree, granularity)? {
                     let text = match given.entry((due.bucket, due.text.clone())) {

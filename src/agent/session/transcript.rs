@@ -8,13 +8,13 @@ use std::collections::VecDeque;
 use super::due::SOURCES_MAX;
 use super::entries::{class_seen, is_person, withheld};
 use super::extraction::SessionState;
-use super::lineage::{check_reach, session_id, session_of};
+use super::lineage::{check_reach, no_session, session_id, session_of};
 use crate::agent::item::Item;
 use crate::agent::scope::Reach;
 use crate::agent::vocabulary::kind;
 use crate::digest::ObjectDigest;
 use crate::engine::{Query, View};
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::Result;
 use crate::object::{Id, Object, Origin, Scope};
 
 /// The most entries that are read: the newest of a session.
@@ -38,9 +38,7 @@ pub(super) fn read_transcript(view: &View, reach: &Reach, session: &str) -> Resu
     check_reach(view, reach, session)?;
     let id = session_id(session)?;
     let Some(object) = view.get(&id)?.filter(|object| session_of(object).is_some()) else {
-        return Err(Error::not_found(format!("there is no session '{session}'"))
-            .with_code(ErrorCode::NoSession)
-            .with_hint("`session append` writes the first entry of one"));
+        return Err(no_session(session));
     };
     let mut items = VecDeque::new();
     let mut transcript = Transcript {

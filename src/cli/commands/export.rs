@@ -55,7 +55,8 @@ pub(crate) enum DiagramOf {
 /// The lines have the form that `put --jsonl` reads. Other forms are documents and diagrams.
 ///
 /// # Notes
-/// The page of --format html needs no network and no other file; open it in a browser.
+/// The page of --format html needs no network and no other file; open it in a browser. A killed export leaves its part
+/// in FILE.unfinished; no later export removes it, because it may belong to another program.
 ///
 /// # Examples
 /// ```text

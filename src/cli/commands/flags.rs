@@ -23,7 +23,6 @@ const NAMED_MAX: usize = 5;
 pub(super) struct Flags {
     scanner: Scanner,
     looked_at: usize,
-    has_more: bool,
     rules: BTreeSet<&'static str>,
     ids: Vec<String>,
     count: u64,
@@ -37,7 +36,6 @@ impl Flags {
             // This scanner redacts nothing, so its marker key is not used.
             scanner: Scanner::new(settings.scan, [0; 32]),
             looked_at: 0,
-            has_more: false,
             rules: BTreeSet::new(),
             ids: Vec::new(),
             count: 0,
@@ -49,29 +47,11 @@ impl Flags {
         self.look_at(object.id.as_str(), object.content.as_deref(), &object.attributes);
     }
 
-    /// Scans the versions that were added since `before`.
-    pub(super) fn look_since(&mut self, memory: &Memory, before: &View) -> Result<()> {
-        let after = memory.view();
-        if before.root() == after.root() {
-            return Ok(());
-        }
-        for change in memory.diff(before, &after)? {
-            if change.new.is_none() || change.erased {
-                continue;
-            }
-            if let Some(object) = after.get(&change.id)? {
-                self.look_at(object.id(), object.content(), &object.attributes());
-            }
-        }
-        Ok(())
-    }
-
     fn look_at(&mut self, id: &str, content: Option<&str>, attributes: &Attributes) {
-        if self.looked_at == OBJECTS_MAX {
-            self.has_more = true;
+        self.looked_at += 1;
+        if self.looked_at > OBJECTS_MAX {
             return;
         }
-        self.looked_at += 1;
         let mut fields = vec![("", content.unwrap_or_default())];
         for (name, value) in attributes {
             add_texts(name, value, &mut fields);
@@ -99,7 +79,7 @@ impl Flags {
         } else {
             ""
         };
-        let reach = if self.has_more {
+        let reach = if self.looked_at > OBJECTS_MAX {
             format!(" (of the first {OBJECTS_MAX})")
         } else {
             String::new()
@@ -128,8 +108,15 @@ fn add_texts<'a>(name: &'a str, value: &'a Value, fields: &mut Vec<(&'a str, &'a
 
 /// Notes the scan findings in the objects that a verb wrote.
 pub(super) fn note_flags_since(context: &mut Context, memory: &Memory, before: &View) -> Result<()> {
-    let mut flags = Flags::new(context);
-    flags.look_since(memory, before)?;
+    let (mut flags, after) = (Flags::new(context), memory.view());
+    for change in memory.diff(before, &after)? {
+        if change.new.is_none() || change.erased {
+            continue;
+        }
+        if let Some(object) = after.get(&change.id)? {
+            flags.look_at(object.id(), object.content(), &object.attributes());
+        }
+    }
     flags.note(context);
     Ok(())
 }

@@ -137,17 +137,12 @@ fn ingest(context: &mut Context, verb: &Ingest) -> Done {
 }
 
 fn show_ingested(answer: &Ingested, context: &mut Context) -> Result<(), Failure> {
-    let Tally {
-        created,
-        updated,
-        unchanged,
-        removed,
-        ..
-    } = answer.tally;
+    let tally = answer.tally;
     let head = context.head_line(&answer.commit);
     let documents = counted(answer.documents as u64, "document");
     context.line(format_args!(
-        "{documents}: {created} created, {updated} updated, {unchanged} unchanged, {removed} removed; {head}"
+        "{documents}: {} created, {} updated, {} unchanged, {} removed; {head}",
+        tally.created, tally.updated, tally.unchanged, tally.removed
     ))?;
     if !answer.missing.is_empty() {
         let note = format!(

@@ -118,17 +118,13 @@ fn show_put(answer: &PutAnswer, context: &mut Context) -> Result<(), Failure> {
 }
 
 fn show_put_lines(answer: &PutLines, context: &mut Context) -> Result<(), Failure> {
-    let Tally {
-        created,
-        updated,
-        unchanged,
-        ..
-    } = answer.tally;
+    let tally = answer.tally;
     let head = context.head_line(&answer.commit);
     context.line(format_args!(
-        "{created} created, {updated} updated, {unchanged} unchanged; {head}"
+        "{} created, {} updated, {} unchanged; {head}",
+        tally.created, tally.updated, tally.unchanged
     ))?;
-    if created + updated > 0 {
+    if tally.created + tally.updated > 0 {
         context.note_way_back("take the last batch back with");
     }
     Ok(())

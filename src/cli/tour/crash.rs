@@ -86,12 +86,8 @@ impl Verb for CrashTest {
 }
 
 fn show_killed(answer: &Killed, context: &mut Context) -> Result<(), Failure> {
-    let Killed {
-        acknowledged,
-        kept,
-        ended,
-    } = answer;
-    context.line(format_args!("the process ended with {ended}"))?;
+    let (acknowledged, kept) = (answer.acknowledged, answer.kept);
+    context.line(format_args!("the process ended with {}", answer.ended))?;
     context.line(format_args!(
         "{acknowledged} commits were acknowledged before, {kept} of them are in the store"
     ))
@@ -136,14 +132,7 @@ fn kill_a_writer(store: &Path) -> Result<(Vec<Acknowledged>, String)> {
     let failed = |error| Error::io("running a second process of treering", error);
     let program = std::env::current_exe().map_err(failed)?;
     let mut child = Command::new(program)
-        .args([
-            "crash-test",
-            "--writer",
-            "--json",
-            "--session",
-            "second-process",
-            "--store",
-        ])
+        .args("crash-test --writer --json --session second-process --store".split(' '))
         .arg(store)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

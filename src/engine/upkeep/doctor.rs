@@ -9,29 +9,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::disk::{Access, Disk, FileDisk, lock_holder};
+use crate::disk::{Disk, FileDisk, lock_holder};
 use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Finding, Result, Severity};
 use crate::log;
 
 use super::derived_files as derived;
+use super::paths::not_regular;
 use super::verify::{VerifyDepth, examine};
 use crate::engine::memory::Memory;
 use crate::engine::options::Options;
 
 /// Free bytes below which a store may soon fail to grow: the size of a segment and a checkpoint.
 const LOW_BYTES: u64 = 256 << 20;
-
-/// The folders of a store, its own first.
-const FOLDERS: [&str; 4] = ["", log::LOG_FOLDER, "checkpoint", derived::FOLDER];
-
-/// The files in a store's own folder.
-const FILES: [&str; 5] = [
-    "format",
-    "manifest",
-    "live",
-    log::LOCK_NAME,
-    log::COMPACTION_LOCK_NAME,
-];
 
 named! {
     /// The severity of a problem.
@@ -286,45 +275,16 @@ fn look_at_lock(disk: &FileDisk, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Looks for paths of the store that are not regular files, or not folders where one is needed.
+/// Reports paths of the store that are not regular files, or not folders where one is needed.
 fn look_at_kinds(disk: &dyn Disk, problems: &mut Vec<Problem>) {
-    for folder in FOLDERS {
-        let names = match disk.list(folder) {
-            Ok(names) => names,
-            Err(error) => {
-                problems.extend(not_regular(error));
-                continue;
-            }
-        };
-        let path = |name: &String| [folder, name].join("/").trim_start_matches('/').to_owned();
-        for name in names.iter().map(path).filter(|name| is_store_file(name)) {
-            let refused = disk.open(&name, Access::Read).err();
-            if let Some(problem) = refused.and_then(not_regular) {
-                problems.retain(|other| other.file != problem.file);
-                problems.push(problem);
-            }
+    for error in not_regular(disk) {
+        let mut problem = of_error("not_regular_file", &error, Remedy::MoveAway);
+        if let Some(damage) = error.damage() {
+            problem.file = Some(damage.file.clone());
+            problem.what = format!("{}; put the original back if there is one", damage.cause);
         }
-    }
-}
-
-fn not_regular(error: std::io::Error) -> Option<Problem> {
-    let error = Error::io("cannot open a path of the store", error);
-    let damage = error.damage()?;
-    let mut problem = of_error("not_regular_file", &error, Remedy::MoveAway);
-    problem.file = Some(damage.file.clone());
-    problem.what = format!("{}; put the original back if there is one", damage.cause);
-    Some(problem)
-}
-
-/// Returns whether a store may have a file of this name.
-fn is_store_file(name: &str) -> bool {
-    let finished = name.strip_suffix(".tmp").unwrap_or(name);
-    let extension = finished.rsplit_once('.').map(|(_, extension)| extension);
-    match finished.split_once('/') {
-        None => FILES.contains(&finished),
-        Some((log::LOG_FOLDER, file)) => extension == Some("seg") || file.starts_with("rewrite-"),
-        Some(("checkpoint", _)) => extension == Some("ckpt"),
-        Some((folder, _)) => folder == derived::FOLDER,
+        problems.retain(|other| other.file != problem.file);
+        problems.push(problem);
     }
 }
 

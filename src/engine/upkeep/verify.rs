@@ -19,6 +19,7 @@ use crate::threads::beside;
 
 use super::checkpointing::{open_log, places_of};
 use super::dangling::Dangling;
+use super::paths::not_regular;
 use crate::engine::memory::Memory;
 use crate::engine::options::Options;
 use crate::engine::settings::Settings;
@@ -325,6 +326,9 @@ impl Memory {
         depth: VerifyDepth,
     ) -> Result<VerifyReport> {
         let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
+        if let Some(error) = not_regular(&*disk).into_iter().next() {
+            return Err(error);
+        }
         examine(&disk, &options.settings, depth, None)
     }
 }

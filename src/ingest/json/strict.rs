@@ -21,6 +21,11 @@ use crate::ingest::text::shown;
 /// `InvalidInput`: not JSON (with the column), nested more than 127 deep, a repeated key in a map, an integer beyond
 /// signed 64 bits.
 pub(crate) fn parse(text: &str) -> Result<Json> {
+    // After a line break, the parser would name a column of the next line.
+    let text = text.trim_end_matches([' ', '\t', '\r', '\n']);
+    if text.is_empty() {
+        return Err(Error::invalid("not valid JSON: the text is empty"));
+    }
     check_integers(text)?;
     parse_once(text).map_err(|(error, key_twice)| {
         // The parser counts the lines of its own input, which would be confusing next to the line number of the file.

@@ -121,6 +121,17 @@ fn integers_are_kept_or_refused_never_rounded() {
 }
 
 #[test]
+fn an_error_names_a_column_of_the_text_or_none() {
+    for empty in ["", " \r\n"] {
+        let error = parse(empty).unwrap_err();
+        assert_eq!(error.code(), "invalid_input");
+        assert_eq!(error.message(), "not valid JSON: the text is empty");
+    }
+    let cut = parse("{\n").unwrap_err();
+    assert!(cut.message().starts_with("not valid JSON at column 1: "), "{cut}");
+}
+
+#[test]
 fn ing_6_a_key_twice_and_deep_nesting_are_refused() {
     assert!(
         parse(r#"{"a":{"b":1,"b":2}}"#)

@@ -227,9 +227,19 @@ fn a_script_is_text_in_lines_of_bounded_length() {
     folder.write("script", b"head\nget \xff\n");
     let refused = folder.refused(1, &["debug", "-f", "script"]);
     assert!(
-        text(&refused["message"]).starts_with("script:2: it is not UTF-8"),
+        text(&refused["message"]).starts_with("script:2: the byte 0xff at byte offset 4"),
         "{refused}"
     );
+    assert!(refused["hint"].is_string(), "{refused}");
+    for (line, shown) in [
+        ("he\0ad", "'he\\u{0}ad'"),
+        ("\0", "'\\u{0}'"),
+        ("head --\x01at", "'--\\u{1}at'"),
+    ] {
+        folder.write("script", line);
+        let refused = folder.run(&["debug", "-f", "script"]);
+        assert!(refused.code == 2 && refused.err.contains(shown), "{refused:?}");
+    }
     let endless = folder.refused(1, &["debug", "-f", "/dev/zero"]);
     assert_eq!(endless["code"], "over_limit");
 }

@@ -35,7 +35,7 @@ pub(super) const VERBS: &[Entry] = &[
     entry::<envelope::Envelope>().switchable(),
     entry::<guard::Guard>().switchable(),
     entry::<promote::Promote>().switchable(),
-    entry::<quarantine::Quarantine>().switchable(),
+    entry::<quarantine::Quarantine>(),
     entry::<audit::Audit>().switchable(),
     entry::<import::Import>().switchable(),
 ];

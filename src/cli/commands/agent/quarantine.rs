@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use super::promote::person;
 use crate::agent::trust::{HeldObject, Quarantined};
 use crate::answers::agent::items::{HeldDiscarded, HeldReleased};
-use crate::cli::agent_context::ScopeOptions;
+use crate::cli::agent_context::{Disabled, ScopeOptions, is_switched_off, show_disabled};
 use crate::cli::commands::prelude::*;
 use crate::cli::output::printable;
 
@@ -56,6 +56,9 @@ impl Verb for Quarantine {
     ];
 
     fn run(self, context: &mut Context) -> Done {
+        if is_switched_off() && (self.release.is_some() || self.discard.is_some()) {
+            return context.answer(&Disabled::new(), show_disabled);
+        }
         if let Some(name) = self.release {
             return release(context, name, self.yes);
         }

@@ -180,7 +180,7 @@ fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
     context.answer(&answer, show_item_remembered)?;
     context.note_held(&agent, answer.held_as.as_deref());
     if is_over {
-        let text = "it has already expired, so no answer shows it; --ttl takes a duration such as 30d";
+        let text = "it has already expired, so no answer shows it; --expires takes a future time, --ttl a duration such as 30d";
         context.output.note("expired", text);
     }
     Ok(DONE)
@@ -198,9 +198,12 @@ fn item_of(verb: &Remember, now: Time) -> Result<NewItem> {
     item.speaker.clone_from(&verb.speaker);
     item.subject.clone_from(&verb.subject);
     item.order = verb.order;
-    let moment = |text: &Option<String>| text.as_deref().map(|text| time::moment(text, now)).transpose();
-    item.time = moment(&verb.time)?;
-    item.expires = moment(&verb.expires)?;
+    let moment = |option: &str, text: &Option<String>| {
+        let read = text.as_deref().map(|text| time::moment(text, now));
+        read.transpose().map_err(|error| error.context(option))
+    };
+    item.time = moment("--time", &verb.time)?;
+    item.expires = moment("--expires", &verb.expires)?;
     if let Some(ttl) = verb.ttl {
         // An endless duration has no end.
         item.expires = i64::try_from(ttl.as_micros())
