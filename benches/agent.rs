@@ -1,8 +1,8 @@
-//! The cost of `remember` compared with `put`. The same texts are stored by the engine's bulk put, and by bulk remember
-//! with the scan and the check for exact duplicates.
+//! The cost of `remember` compared with that of `put`. The same texts are stored by the engine's bulk put, and by bulk
+//! remember with the scan and the check for exact duplicates.
 //!
 //! `cargo bench --bench agent` prints the rates and their ratio, measured alternately in one run. `TREERING_BENCH_MAX`
-//! caps the number of texts.
+//! limits the number of texts.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -16,7 +16,7 @@ use treering::{Id, Kind, Memory, NewObject, Writer};
 
 /// The number of texts in a commit.
 const BATCH: usize = 10_000;
-/// The number of rounds of each measurement; the median counts.
+/// The number of rounds of each measurement. The median is the result.
 const ROUNDS: usize = 3;
 
 fn text(number: usize) -> String {
@@ -73,7 +73,7 @@ fn remember(count: usize, with_ids: bool) -> Duration {
     })
 }
 
-/// Returns the time to add one item to this many others, with or without the search for similar ones.
+/// Returns the time to add one item to this many others, with or without the search for similar items.
 fn one_by_one(count: usize, is_quick: bool) -> Duration {
     let agent = Agent::new(Memory::in_memory().unwrap(), Settings::default());
     let lines = (0..count).map(|number| Ok((number as u64, line(number, false))));
@@ -88,7 +88,7 @@ fn one_by_one(count: usize, is_quick: bool) -> Duration {
         let item = treering::agent::NewItem::new(text(number));
         drop(agent.remember(item, &options, &Writer::user()).unwrap());
     };
-    // The first item builds the indexes.
+    // The first item makes the agent build the indexes.
     remember(count);
     let more = 200;
     timed(|| (count + 1..=count + more).for_each(remember)) / more as u32
@@ -104,7 +104,7 @@ fn main() {
         .ok()
         .and_then(|text| text.parse().ok());
     let count: usize = most.unwrap_or(100_000);
-    // The first text builds the tables of the scan.
+    // The first text makes the scan build its tables.
     remember(1, true);
     let mut times = [const { Vec::new() }; 3];
     for _ in 0..ROUNDS {

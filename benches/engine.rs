@@ -1,6 +1,6 @@
 //! Times of the engine's verbs with 10,000, 100,000 and 1,000,000 objects.
 //!
-//! `cargo bench --bench engine` runs all benchmarks; `-- get/10000` runs one. `TREERING_BENCH_MAX` caps the size.
+//! `cargo bench --bench engine` runs all benchmarks; `-- get/10000` runs one. `TREERING_BENCH_MAX` limits the size.
 #![expect(
     clippy::unwrap_used,
     reason = "criterion's macros make the functions; a failure ends the run"

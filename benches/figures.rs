@@ -1,6 +1,6 @@
 //! The ratios that this project promises, each measured within one run.
 //!
-//! `cargo bench --bench figures` prints them; `TREERING_BENCH_MAX=100000` makes it faster. Times are medians.
+//! `cargo bench --bench figures` prints the ratios; `TREERING_BENCH_MAX=100000` makes it faster. Times are medians.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -30,7 +30,7 @@ fn object(number: usize, round: usize) -> NewObject {
     object
 }
 
-/// A small deterministic generator: the order of visits must differ from the order of writing.
+/// A small deterministic generator, because the order of visits must differ from the order of writing.
 struct Random(u64);
 
 impl Random {
@@ -80,7 +80,7 @@ fn anonymous_bytes() -> u64 {
         * 1024
 }
 
-/// Measures snapshot and rollback of a small and a large memory, alternately, so that both see the same noise.
+/// Measures snapshot and rollback of a small and a large memory alternately, so that both have the same disturbances.
 fn snapshot_and_rollback(what: &str, small: &Memory, large: &Memory, sizes: (usize, usize)) {
     let prepare = |memory: &Memory| {
         memory.snapshot(Some("good"), &Writer::user()).unwrap();
@@ -149,7 +149,7 @@ fn get(memory: &Memory, size: usize) {
     );
 }
 
-/// Opens each store from its checkpoint and reads one object that was not read before.
+/// Opens each store from its checkpoint, and reads one object that was not read before.
 fn open_and_get(middle: &Path, large: &Path, size: usize) {
     let mut random = Random(5);
     let mut open = |store: &Path, size: usize| {
@@ -158,7 +158,7 @@ fn open_and_get(middle: &Path, large: &Path, size: usize) {
         let found = memory.view().get(&wanted).unwrap();
         black_box(found.unwrap().content().map(str::len));
     };
-    // Measured alternately, so that a disturbance affects both.
+    // The two are measured alternately, so that a disturbance affects both.
     let (mut of_middle, mut of_large) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         of_middle.push(time(1, || open(middle, size.min(10_000))));
@@ -171,9 +171,9 @@ fn open_and_get(middle: &Path, large: &Path, size: usize) {
     );
 }
 
-/// Runs in a separate process, because reuse of freed memory would hide an increase.
+/// Runs in a separate process, because the reuse of freed memory would hide an increase.
 fn memory_of_snapshots(store: &Path, size: usize) {
-    // Small segments keep the active one small, which is held in memory.
+    // Small segments keep the active one small, which is in memory.
     let memory = Options::new().segment_bytes_max(1 << 20).create(store).unwrap();
     fill(&memory, &(0..size).collect::<Vec<_>>(), 0);
     let mut random = Random(11);

@@ -1,9 +1,10 @@
-//! Recall with vectors from another program: answers the questions on standard input, like `treering recall --queries`.
+//! Recall with vectors from another program. Answers the questions on standard input, as `treering recall --queries`
+//! does.
 //!
 //! `cargo run --release --example embedded STORE PROGRAM [ARGUMENT]... < queries.jsonl`
 //!
-//! The program gets one text on each line, as a JSON string, and answers with its vector, a JSON array of numbers.
-//! Questions are lines `{"qid","query","scope"?,"now"?}`, with `now` in RFC 3339. Answers are lines
+//! The other program gets one text on each line, as a JSON string. It answers with the vector of the text, a JSON array
+//! of numbers. Questions are lines `{"qid","query","scope"?,"now"?}`, with `now` in RFC 3339. Answers are lines
 //! `{"qid","hits":[{"id","confidence"}],"ms"}`.
 #![expect(clippy::print_stdout, reason = "a program that answers on standard output")]
 
@@ -21,7 +22,7 @@ use treering::{Options, Scope, Time};
 /// The number of hits for a question.
 const LIMIT: usize = 100;
 
-/// A running program that embeds one text for each line.
+/// A running program that returns a vector for each line of text.
 struct Program(Mutex<(ChildStdin, BufReader<ChildStdout>)>);
 
 impl Program {
@@ -49,7 +50,7 @@ impl Program {
 }
 
 impl Embedder for Program {
-    /// A text that cannot be embedded has an empty vector, and its words still find it.
+    /// A text that cannot be embedded gets an empty vector, and can still be found by its words.
     fn embed(&self, text: &str) -> Vec<f32> {
         self.ask(text).unwrap_or_default()
     }

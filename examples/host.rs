@@ -1,4 +1,5 @@
-//! A host of an agent: notes and items go in, recall finds them, a guarded turn is refused or kept, and a rollback takes it back.
+//! A host of an agent: it stores notes and items, recall finds them, a guarded turn is refused or kept, and a rollback
+//! reverts it.
 //!
 //! `cargo run --example host`
 #![expect(clippy::print_stdout, reason = "a program that answers on standard output")]
@@ -14,7 +15,7 @@ fn main() -> Result<()> {
     let (vera, model) = (Writer::person("vera"), Writer::model("agent").session("monday"));
     let scope = Scope::new("garden")?;
 
-    // A person states a fact; the model writes a note of its session.
+    // A person states a fact, and the model writes a note of its session.
     let fact = NewItem {
         scope: scope.clone(),
         ..NewItem::new("Vera waters the tomatoes on Mondays.")
@@ -36,7 +37,7 @@ fn main() -> Result<()> {
         println!("{}: {}", hit.id, hit.snippet);
     }
 
-    // A guarded turn: the changes are checked, and kept whole or not at all.
+    // In a guarded turn, the changes are checked, and are kept whole or not at all.
     agent.memory().snapshot(Some("before-turn"), &model)?;
     let turn = |text: &'static str| {
         move |draft: &mut Draft| draft.put(NewItem::new(text).into_object(Id::new("plan")?)?)
@@ -48,7 +49,7 @@ fn main() -> Result<()> {
     let honest = turn("Water the tomatoes.");
     agent.attempt(&model, honest, &checks)?.into_result()?;
 
-    // Everything since goes back, as a new commit that can be undone.
+    // Reverts everything since the snapshot, as a new commit that can be undone.
     let before = "before-turn".parse()?;
     agent.memory().rollback(&before).by(&model)?;
     let now = agent.memory().view();

@@ -1,4 +1,4 @@
-//! The similarity of two texts, as `remember` computes it: reads JSON Lines `{"id","a","b"}` from standard input and
+//! The similarity of two texts, as `remember` computes it. Reads JSON Lines `{"id","a","b"}` from standard input, and
 //! writes `{"id","score","verdict"}`.
 //!
 //! `cargo run --release --example similarity < pairs.jsonl`

@@ -1,4 +1,4 @@
-//! Replaces the types of src/threads.rs by the scheduler's.
+//! Replaces the types in src/threads.rs by those of the scheduler.
 
 fn main() {
     println!("cargo:rustc-cfg=shuttle");

@@ -1,7 +1,7 @@
-//! A cheap, owned view into shared bytes.
+//! A view into shared bytes that is cheap to clone.
 //!
 //! Reads return views into mapped segments or into written buffers. Cloning a view raises a reference count and copies
-//! nothing.
+//! no bytes.
 //!
 //! # Layer
 //! L0. Imports nothing of this crate.
@@ -10,7 +10,7 @@ use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-/// An owner of bytes that stay unchanged while it lives.
+/// An owner of bytes, which must not change while the owner lives.
 pub trait Buffer: Send + Sync {
     /// Returns the bytes.
     fn bytes(&self) -> &[u8];
@@ -36,7 +36,7 @@ impl Bytes {
         Self { owner, range }
     }
 
-    /// Returns the bytes `range` of this view, or `None` if they reach beyond it.
+    /// Returns the bytes `range` of this view; `None` if the range ends beyond the view.
     pub fn slice(&self, range: Range<usize>) -> Option<Self> {
         if range.start > range.end || range.end > self.range.len() {
             return None;
@@ -53,7 +53,7 @@ impl Deref for Bytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // The range was checked against the owner at its creation, and a Buffer never shrinks.
+        // The constructor checked the range against the owner, and a Buffer never shrinks.
         &self.owner.bytes()[self.range.clone()]
     }
 }

@@ -4,36 +4,36 @@
 //! L0. Pure arithmetic.
 //!
 //! # Invariants
-//! - CLD-1: every day has one date, and every existing date has one day; the conversions are inverse.
+//! - CLD-1: every day has one date, and every existing date has one day. The two conversions are inverse.
 
 use std::fmt;
 
-/// Microseconds of a second.
+/// The number of microseconds in a second.
 pub(crate) const SECOND_MICROS: i64 = 1_000_000;
-/// Seconds of a day.
+/// The number of seconds in a day.
 pub(crate) const DAY_SECONDS: i64 = 86_400;
-/// Microseconds of a day.
+/// The number of microseconds in a day.
 pub(crate) const DAY_MICROS: i64 = DAY_SECONDS * SECOND_MICROS;
-/// Days in 400 years, the period of the calendar.
+/// The number of days in 400 years, the period of the calendar.
 const CYCLE_DAYS: i64 = 146_097;
-/// Days from the first of March of the year 0 to 1970.
+/// The number of days from the first of March of the year 0 to 1970-01-01.
 const MARCH_TO_EPOCH_DAYS: i64 = 719_468;
 
 /// A date of the Gregorian calendar: year, month 1 to 12, day 1 to 31.
 pub(crate) type Date = (i64, i64, i64);
 
-/// Returns the days from 1970-01-01 to a date. The date may overflow: a month 13 is the next January, and the 31st of a
-/// short month is in the next one.
+/// Returns the number of days from 1970-01-01 to a date. The date may overflow: month 13 is the next January, and the
+/// 31st of a short month is in the next month.
 pub(crate) fn day_of((year, month, day): Date) -> i64 {
-    // The year of this formula begins in March, so a leap day is its last day.
+    // In this formula a year begins in March, so a leap day is its last day.
     let months = year * 12 + month - 3;
     let (year, month) = (months.div_euclid(12), months.rem_euclid(12));
     let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    // March to July and August to December have 153 days each, in the same order of long and short months.
+    // March to July have 153 days, and so have August to December, in the same order of long and short months.
     year * 365 + leap_days + (month * 153 + 2) / 5 + day - 1 - MARCH_TO_EPOCH_DAYS
 }
 
-/// Returns the date of a day since 1970-01-01.
+/// Returns the date of a day, counted from 1970-01-01.
 pub(crate) fn date_of(day: i64) -> Date {
     let from_march = day + MARCH_TO_EPOCH_DAYS;
     let (cycle, day) = (
@@ -53,7 +53,7 @@ pub(crate) fn date_of(day: i64) -> Date {
     }
 }
 
-/// Returns the weekday of a day since 1970-01-01: 0 for Monday.
+/// Returns the weekday of a day, counted from 1970-01-01: 0 for Monday.
 #[cfg(any(test, feature = "agent"))]
 pub(crate) fn weekday_of(day: i64) -> i64 {
     // 1970-01-01 was a Thursday.
@@ -71,12 +71,12 @@ pub(crate) struct Moment {
     pub(crate) minute: i64,
     /// The second, 0 to 59.
     pub(crate) second: i64,
-    /// Microseconds of the second.
+    /// The microseconds within the second.
     pub(crate) micro: i64,
 }
 
 impl Moment {
-    /// Returns the moment `micros` microseconds after 1970 began.
+    /// Returns the moment that is `micros` microseconds after the start of 1970.
     pub(crate) fn of(micros: i64) -> Self {
         let (seconds, micro) = (micros.div_euclid(SECOND_MICROS), micros.rem_euclid(SECOND_MICROS));
         let second = seconds.rem_euclid(DAY_SECONDS);
@@ -125,7 +125,7 @@ mod tests {
             ),
             (0, 11_016, -1)
         );
-        // Every day of 1,000 years, checked by the lengths of months.
+        // Checks every day of 1,000 years against the lengths of the months.
         let mut date = (1600, 1, 1);
         for day in day_of(date)..day_of((2600, 1, 1)) {
             assert_eq!(date_of(day), date);

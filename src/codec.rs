@@ -1,8 +1,8 @@
 //! Bounded little-endian reading and writing: the basis of every byte layout in the crate.
 //!
-//! A [`Reader`] never panics, never reads past its input and never allocates more than its input holds. A [`Fields`]
-//! walk reads the tagged fields of objects, commits and references. It accepts exactly one encoding of each value, so
-//! accepted bytes re-encode to themselves.
+//! A [`Reader`] never panics, never reads past its input, and never allocates more memory than its input occupies.
+//! [`Fields`] reads the tagged fields of objects, commits and references. It accepts exactly one encoding of each
+//! value, so accepted bytes re-encode to themselves.
 //!
 //! # Layer
 //! L0. Imports nothing of this crate.
@@ -24,26 +24,26 @@
 
 use std::fmt;
 
-/// A reader may ignore unknown tags with this bit; it keeps their fields byte for byte.
+/// The bit of a tag that allows a reader to ignore the field. A reader keeps ignored fields byte for byte.
 pub(crate) const IGNORABLE: u16 = 0x8000;
 
 /// The reason why bytes are not a valid encoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// The input ends before the value.
+    /// The input ends before the end of the value.
     Truncated {
-        /// Number of requested bytes.
+        /// The number of bytes needed.
         wanted: usize,
-        /// Number of bytes left.
+        /// The number of bytes left.
         left: usize,
     },
     /// Bytes follow the value.
     Trailing {
-        /// Number of extra bytes.
+        /// The number of extra bytes.
         extra: usize,
     },
-    /// The first byte names an unknown encoding.
+    /// The first byte names an unknown version of the encoding.
     Version(u8),
     /// Tags do not rise strictly, or a tag is zero.
     TagOrder(u16),
@@ -53,7 +53,7 @@ pub enum DecodeError {
     MissingTag(u16),
     /// A value breaks the named rule.
     Invalid(&'static str),
-    /// A short text breaks its rule: the kind of text, and the fault.
+    /// A short text breaks its rule. The fields are the kind of text and the fault.
     Text(&'static str, &'static str),
 }
 
@@ -74,7 +74,7 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-/// Reads fixed-width little-endian values off the front of a byte slice.
+/// Reads little-endian values of fixed width from the front of a byte slice.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     rest: &'a [u8],
@@ -181,7 +181,7 @@ pub fn as_arrays<const N: usize>(bytes: &[u8]) -> Result<Vec<[u8; N]>, DecodeErr
 /// Appends a u32 length, then the bytes.
 ///
 /// # Panics
-/// If `bytes` is longer than `u32::MAX`: every caller bounds its values far below that.
+/// If `bytes` is longer than `u32::MAX`. Every caller limits its values far below that.
 pub fn put_sized(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(
         &u32::try_from(bytes.len())
@@ -208,7 +208,7 @@ impl<'a> FieldWriter<'a> {
     /// Appends one field.
     ///
     /// # Panics
-    /// If tags do not rise strictly (COD-1): a bug of the caller.
+    /// If the tags do not rise strictly (COD-1), which is a bug of the caller.
     pub fn put(&mut self, tag: u16, bytes: &[u8]) {
         assert!(tag > self.last, "COD-1: tags rise strictly");
         self.last = tag;
@@ -229,7 +229,7 @@ impl<'a> FieldWriter<'a> {
 pub struct Fields<'a> {
     reader: Reader<'a>,
     last: u16,
-    /// The tags below 64 that it has read, as bits.
+    /// The tags below 64 that were read, as bits.
     seen: u64,
 }
 
@@ -271,7 +271,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Returns the bit of a tag below 64; no bit for other tags.
+/// Returns the bit of a tag below 64; 0 for other tags.
 fn bit(tag: u16) -> u64 {
     1_u64.checked_shl(tag.into()).unwrap_or_default()
 }

@@ -1,8 +1,8 @@
 //! Digests: their domains, their padding, and one type for each meaning.
 //!
-//! A digest covers a preimage, zero-padded to a multiple of 64 bytes, under the context of its [`Domain`]. So a digest
-//! of one domain can never pass as a digest of another. Padding is injective because a preimage either has a fixed
-//! length or starts with its own length ([`HashSuite::hash_bytes`]).
+//! A digest covers a preimage, padded with zeros to a multiple of 64 bytes, under the context of its [`Domain`]. So a
+//! digest of one domain can never be taken for a digest of another. Different preimages stay different after padding,
+//! because each one either has a fixed length or starts with its own length ([`HashSuite::hash_bytes`]).
 //!
 //! # Layer
 //! L0. The only file that names blake3 and sha2.
@@ -20,19 +20,19 @@ use std::sync::LazyLock;
 
 use sha2::Digest as _;
 
-/// Bytes in a digest.
+/// The number of bytes in a digest.
 pub const DIGEST_LEN: usize = 32;
 
-/// The kind of a preimage. Each domain has a context string of its own.
+/// The kind of data that a digest covers. Each domain has its own context string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(usize)]
 #[non_exhaustive]
 pub enum Domain {
-    /// An id, giving its key path.
+    /// An id; the digest is its key path.
     Key,
     /// The canonical bytes of an object.
     Object,
-    /// The text of an object, when it is a record of its own.
+    /// The text of an object, if it is a separate record.
     Content,
     /// A reason or source text of a commit.
     Text,
@@ -102,13 +102,13 @@ named! {
     pub enum HashAlgorithm {
         /// BLAKE3 in key derivation mode: the default.
         Blake3 => "blake3",
-        /// SHA-256 with a block for the domain in front. Its speed is not a promise.
+        /// SHA-256, with a block for the domain before the preimage. No particular speed is promised.
         Sha256 => "sha256",
     }
 }
 
 impl HashAlgorithm {
-    /// Returns the byte in the format file. Zero is unused.
+    /// Returns the byte for the format file. Zero is unused.
     pub(crate) fn tag(self) -> u8 {
         match self {
             Self::Blake3 => 1,
@@ -126,7 +126,7 @@ impl HashAlgorithm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HashSuite {
     algorithm: HashAlgorithm,
-    /// Number of leading bits of a key path. Only tests of collisions and depth use fewer than 256.
+    /// The number of leading bits of a key path that are kept. Only tests of collisions and depth use fewer than 256.
     key_bits: u16,
 }
 
@@ -199,7 +199,7 @@ impl HashSuite {
     }
 }
 
-/// Returns the plain SHA-256 of `parts`, without domain or padding: for the published vectors of RFC 6962 only.
+/// Returns the plain SHA-256 of `parts`, without domain or padding. Only for the published vectors of RFC 6962.
 #[cfg(any(test, feature = "testing"))]
 pub fn plain_sha256(parts: &[&[u8]]) -> [u8; DIGEST_LEN] {
     let mut hasher = sha2::Sha256::new();
@@ -338,7 +338,7 @@ digest_type! {
 }
 
 impl CommitDigest {
-    /// The value in place of an erasing commit for a record that was lost in a damaged store.
+    /// The value in place of the erasing commit if the record was not erased but lost in a damaged store.
     pub(crate) const NOBODY: Self = Self([0; DIGEST_LEN]);
 }
 
@@ -371,8 +371,8 @@ impl KeyPath {
 #[cfg(test)]
 mod tests;
 
-/// Returns the BLAKE3 digest of `bytes` under `key`. Without the key, the digest reveals nothing about the bytes. Shown
-/// as the fingerprint of a secret; not part of the format.
+/// Returns the BLAKE3 digest of `bytes` under `key`. Without the key, the digest reveals nothing about the bytes. Used
+/// for the fingerprint of a secret, and not part of the format.
 #[cfg(feature = "agent")]
 pub(crate) fn keyed(key: &[u8; 32], bytes: &[u8]) -> [u8; 32] {
     *blake3::keyed_hash(key, bytes).as_bytes()

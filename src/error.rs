@@ -1,8 +1,8 @@
-//! The one error type of the crate, sorted by the caller's next action.
+//! The only error type of the crate. Its kinds tell the caller the next action.
 //!
-//! An [`Error`] is opaque: a kind, a stable code, a sentence for people and often a hint with the next step. Lower
-//! layers keep small closed enums where callers distinguish cases in code (decoding, proofs). Every error that reaches
-//! a user becomes an [`Error`].
+//! An [`Error`] is opaque. It has a kind, a stable code, a sentence for people and often a hint with the next step.
+//! Lower layers keep small closed enums for decoding and proofs, where callers distinguish cases in code. Every error
+//! that reaches a user becomes an [`Error`].
 //!
 //! # Layer
 //! L0. Imports nothing of this crate.
@@ -17,10 +17,10 @@ use std::sync::Arc;
 pub use code::ErrorCode;
 pub use damage::{Cause, Damage, Finding, FindingKind, Severity};
 
-/// The crate's result.
+/// The result type of the crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The kind of an [`Error`], named by the caller's next action.
+/// The kind of an [`Error`], which tells the caller the next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -46,7 +46,7 @@ pub enum ErrorKind {
     Internal,
 }
 
-/// An error of any layer, fit to be shown to a person.
+/// An error of any layer, with a message for people.
 pub struct Error(Box<Inner>);
 
 #[derive(Clone)]
@@ -100,7 +100,7 @@ impl Error {
         Self::new(ErrorKind::Internal, message)
     }
 
-    /// Makes the error of damaged bytes, or of bytes that a newer version wrote.
+    /// Makes the error for damaged bytes, or for bytes that a newer version wrote.
     pub(crate) fn damaged(damage: Damage) -> Self {
         let kind = if damage.cause.is_of_newer_version() {
             ErrorKind::UnsupportedFormat
@@ -112,7 +112,7 @@ impl Error {
         error
     }
 
-    /// Adds the place of contradictory records to an error without a place.
+    /// Adds the place of the contradictory records to an error that has no place.
     #[must_use]
     pub(crate) fn at_record(mut self, file: String, offset: u64) -> Self {
         if self.is_corruption() && self.0.damage.is_none() {
@@ -162,7 +162,7 @@ impl Error {
         self
     }
 
-    /// Marks the change as done although a later step failed; `rest` names the step that is still due.
+    /// Marks the change as done although a later step failed; `rest` names the step that failed.
     #[must_use]
     pub(crate) fn behind_change(mut self, rest: &'static str) -> Self {
         self.0.behind = Some(rest);
@@ -170,10 +170,10 @@ impl Error {
             .with_hint(format!("the change is committed: do not repeat it; {rest}"))
     }
 
-    /// Returns the step that is still due after a change that is done; `None` if the change may not be done.
+    /// Returns the step that failed after the change was done. Returns `None` if the change may not be done.
     #[cfg(feature = "cli")]
     pub(crate) fn rest_of_change(&self) -> Option<&'static str> {
-        // With another code, the error belongs to a later operation.
+        // If the error has another code, it belongs to a later operation.
         self.0.behind.filter(|_| self.0.code == ErrorCode::OutcomeUnknown)
     }
 
@@ -191,14 +191,14 @@ impl Error {
         self
     }
 
-    /// Puts the operation in progress in front of the message.
+    /// Puts the name of the operation in progress before the message.
     #[must_use]
     pub(crate) fn context(mut self, doing: impl fmt::Display) -> Self {
         self.0.message = format!("{doing}: {}", self.0.message);
         self
     }
 
-    /// Replaces the message by a safe one.
+    /// Replaces the message by one without private text.
     #[cfg(feature = "agent")]
     #[must_use]
     pub(crate) fn reworded(mut self, message: String) -> Self {
@@ -207,13 +207,13 @@ impl Error {
         self
     }
 
-    /// Copies the error for another waiter of the same work.
+    /// Copies the error for another caller that waits for the same work.
     #[must_use]
     pub(crate) fn again(&self) -> Self {
         Self(self.0.clone())
     }
 
-    /// Returns the kind: the caller's next action.
+    /// Returns the kind, which tells the caller the next action.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
@@ -243,7 +243,7 @@ impl Error {
         self.0.damage.as_ref()
     }
 
-    /// The cause of the damage; the sentence for people where there is no other.
+    /// Returns the cause of the damage. Its sentence is the message unless the error has another one.
     pub(crate) fn cause(&self) -> Cause {
         match self.damage() {
             Some(damage) => damage.cause.clone(),
@@ -251,7 +251,7 @@ impl Error {
         }
     }
 
-    /// Returns whether stored bytes were found damaged, rather than absent, busy or refused.
+    /// Returns whether the error reports damaged bytes, as opposed to absent, busy or refused ones.
     pub fn is_corruption(&self) -> bool {
         self.0.kind == ErrorKind::Corrupt
     }

@@ -51,9 +51,9 @@
 //! | prove what a state has | [`View::prove`], [`proof::Proof::verify`] |
 //! | keep a store in order | [`Memory::gc`], [`Memory::erase`], [`Memory::verify`] |
 //!
-//! Every error is an [`Error`]: its [`ErrorKind`] says what to do, its [`ErrorCode`] names the case.
+//! Every error is an [`Error`]. Its [`ErrorKind`] tells the caller the next action; its [`ErrorCode`] names the case.
 
-// The feature `testing` exports more of the crate.
+// With the feature `testing`, more of the crate is public.
 #![cfg_attr(
     not(feature = "testing"),
     allow(
@@ -62,7 +62,7 @@
         reason = "checked with the feature `testing`"
     )
 )]
-// The program and the agent use more of the crate than the library alone.
+// The program and the agent use parts of the crate that the library alone does not use.
 #![cfg_attr(
     not(all(feature = "cli", feature = "agent")),
     allow(dead_code, reason = "checked with the default features")
@@ -116,7 +116,8 @@ pub use object::{Attributes, Commit, Id, Kind, NewObject, Object, Origin, Positi
 pub use store::ChangeCounts;
 
 pub mod proof {
-    //! Proofs that a state has a version of an object, or that it has no object of an id. They need no store.
+    //! Proofs that a state has a certain version of an object, or no object with an id. Checking a proof needs no
+    //! store.
 
     pub use crate::trie::{Proof, ProofError};
 }

@@ -1,4 +1,4 @@
-//! The `treering` program: everything happens in [`treering::cli`].
+//! The `treering` program, which calls [`treering::cli`].
 
 use std::process::ExitCode;
 

@@ -1,11 +1,11 @@
-//! Enums whose variants have names, as one table of variants and names.
+//! Enums whose variants have names, declared as one table of variants and names.
 //!
 //! # Layer
 //! L0. Imports nothing of this crate.
 
-/// Declares an enum of plain variants, each with its name in JSON, in attributes and on the command line.
+/// Declares an enum of plain variants. Each has a name, which JSON, attributes and the command line use.
 ///
-/// The enum displays and serialises as the name. `ALL`, `name` and `from_name` are for this crate.
+/// The enum is displayed and serialised as the name. `ALL`, `name` and `from_name` are for this crate.
 macro_rules! named {
     ($(#[$meta:meta])* $vis:vis enum $type:ident {
         $($(#[$doc:meta])* $variant:ident $(= $tag:literal)? => $name:literal,)+

@@ -1,7 +1,8 @@
-//! Primitives of threads: locks, a swappable pointer, parallel work and sleeping.
+//! Primitives for threads: locks, a swappable pointer, parallel work and sleeping.
 //!
-//! Only this file and the program name them. In the package `schedules/` (`cargo schedules`), stand-ins replace them.
-//! The stand-ins let one thread run at a time, and a scheduler chooses the next thread at each of their calls.
+//! Only this file and the program use these primitives directly. The package `schedules/` (`cargo schedules`) replaces
+//! them by stand-ins. The stand-ins let one thread run at a time, and at each of their calls a scheduler chooses the
+//! next thread.
 //!
 //! # Layer
 //! L0.
@@ -25,7 +26,7 @@ pub(crate) use parking_lot::MutexGuard;
 pub(crate) use shuttle_parking_lot::MutexGuard;
 
 #[cfg(not(shuttle))]
-/// Runs `here` on this thread and `there` on another one; runs `there` after `here` if no thread can be started.
+/// Runs `here` on this thread and `there` on another one. If no thread can be started, runs `there` after `here`.
 /// Returns after both have finished.
 pub(crate) fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() -> B + Send) -> (A, B) {
     let there = Mutex::new(Some(there));
@@ -49,7 +50,8 @@ pub(crate) fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() 
     })
 }
 
-/// Runs the closures one after the other: parallel work in this crate shares nothing whose order matters.
+/// Runs the closures one after the other. This is allowed, because parallel work in this crate shares nothing whose
+/// order matters.
 #[cfg(shuttle)]
 pub(crate) fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() -> B + Send) -> (A, B) {
     (here(), there())
@@ -57,7 +59,7 @@ pub(crate) fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() 
 
 /// Returns how many threads can run at the same time.
 pub(crate) fn processors() -> usize {
-    // Computed once: at each call, the system would generate the files that contain the number.
+    // Computed only once, because at each call the system would generate the files that contain the number.
     static PROCESSORS: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
     *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
 }
@@ -76,7 +78,7 @@ mod tests {
     fn both_are_done_at_the_same_time() {
         let (ask, asked) = channel();
         let (answer, answered) = channel();
-        // Each closure waits for the other, so running one after the other would never end.
+        // Each closure waits for the other. If they ran one after the other, the test would never end.
         let found = beside(
             || {
                 ask.send(20).unwrap();

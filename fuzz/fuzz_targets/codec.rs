@@ -1,4 +1,4 @@
-//! Whatever bytes are accepted as an object, a commit or a reference are encoded again to the same bytes.
+//! Any bytes that are accepted as an object, a commit or a reference encode to the same bytes again.
 
 #![no_main]
 
@@ -39,7 +39,7 @@ fn object(bytes: &[u8], suite: HashSuite) {
         return;
     };
     assert_eq!(object.digest(), Object::hash(bytes, suite));
-    // A content that is a record of its own is not in these bytes, so there is nothing to write again.
+    // A content in a separate record is not part of these bytes, so the object cannot be encoded again.
     if object.lacks_content() {
         return;
     }

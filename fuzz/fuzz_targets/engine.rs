@@ -1,4 +1,4 @@
-//! Compares a memory with plain maps over any sequence of puts, removals, snapshots, rollbacks, undos and redos.
+//! Compares a memory with plain maps, over any sequence of puts, removals, snapshots, rollbacks, undos and redos.
 
 #![no_main]
 
@@ -101,7 +101,7 @@ fuzz_target!(|operations: Vec<Operation>| {
                 );
             }
         }
-        // Rolling back to the state that is there may or may not make a commit; the numbers tell.
+        // A rollback to the present state may or may not make a commit; the seq shows which.
         let seq = memory.view().commit().commit.seq;
         assert!(
             next == before || seq == states.len() as u64,

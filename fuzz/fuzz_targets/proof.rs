@@ -1,4 +1,4 @@
-//! Decoding a proof is strict, a mutated proof proves nothing, and random bytes prove nothing.
+//! Decoding a proof is strict. A mutated proof proves nothing, and neither do random bytes.
 
 #![no_main]
 
@@ -9,7 +9,7 @@ use treering::testing::trie::{Entry, NoSource, Proof, Proven, Shape, Trie, verif
 
 #[derive(Arbitrary, Debug)]
 struct Input {
-    /// Keys of the state; the few leading bytes make deep paths likely.
+    /// The keys of the state. Their other bytes are equal, so deep paths are likely.
     keys: Vec<[u8; 2]>,
     asked: [u8; 2],
     changes: Vec<(u16, u8)>,

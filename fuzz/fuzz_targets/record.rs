@@ -1,4 +1,5 @@
-//! The log reads segments of hostile bytes: it hands out whole batches or refuses, and allocates no more than it reads.
+//! The log reads segments of hostile bytes. It delivers complete batches or refuses, and allocates no more than it
+//! reads.
 
 #![no_main]
 
@@ -11,7 +12,7 @@ use treering::testing::log::{BatchBuilder, CheckItem, HeadMark, Log, LogOptions,
 use treering::testing::sim_disk::SimDisk;
 
 const ACTIVE: &str = "log/00000001.seg";
-/// Bytes of the segment's header, which stays whole so that the input is met by the scan.
+/// The number of bytes of the segment's header, which stays intact so that the scan reads the input.
 const HEADER_BYTES: usize = 64;
 
 /// A log of three batches.
@@ -65,7 +66,7 @@ fuzz_target!(|input: &[u8]| {
             *to = *from;
         }
     });
-    // Without the durable mark, or else every change would count as damage.
+    // Removes the durable mark, because with it every change would count as damage.
     disk.remove_file("live");
     disk.reboot();
     let disk = Arc::new(disk);

@@ -12,7 +12,7 @@ use treering::testing::opening::memory_on;
 use treering::testing::sim_disk::SimDisk;
 use treering::{Id, Kind, Memory, NewObject, Options, Result, Writer};
 
-/// One change to the files.
+/// One change of the files.
 #[derive(Arbitrary, Debug)]
 enum Damage {
     Flip { file: u8, at: u32, mask: u8 },
@@ -44,7 +44,7 @@ fn build() -> Result<(SimDisk, Vec<Root>)> {
 
 fn put(memory: &Memory, number: usize) -> Result<()> {
     let mut object = NewObject::new(Id::new(&format!("note/{number}"))?, Kind::new("note")?);
-    // Some contents are records of their own.
+    // Some contents are long enough for a separate record.
     object.content = Some("text ".repeat(if number % 3 == 2 { 1_000 } else { number }));
     memory.put(object, &Writer::user()).map(drop)
 }
@@ -114,7 +114,7 @@ fuzz_target!(|damages: Vec<Damage>| {
         assert!(roots.contains(&view.root()), "a state that never was");
         let mut seen = BTreeMap::new();
         for object in view.objects() {
-            // Reads may meet damage here; what they return must be what was written.
+            // A read may find damage here. What it returns must be what was written.
             let Ok(object) = object else { break };
             let number: usize = object.id()["note/".len()..]
                 .parse()
@@ -126,7 +126,7 @@ fuzz_target!(|damages: Vec<Damage>| {
             seen.insert(object.id().to_owned(), object.digest());
         }
         assert!(seen.len() as u64 <= view.len());
-        // A write is refused or works, and the store opens again afterwards.
+        // A write is refused or succeeds. If it succeeds, the store must open again.
         if put(&memory, 9).is_ok() {
             let id = Id::new("note/9").expect("the id is valid");
             assert!(

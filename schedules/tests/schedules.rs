@@ -1,12 +1,13 @@
-//! Threads of one memory, and handles of several on one disk, in orders that a scheduler draws: `cargo schedules`.
+//! Threads of one memory, and handles of several memories on one disk, in orders that a scheduler chooses: `cargo
+//! schedules`.
 //!
-//! The whole crate runs on the scheduler's types in `src/threads.rs`, one thread at a time. The scheduler chooses the
-//! next thread at every lock, every swapped pointer and every call of the simulated disk. The tests check the
-//! publication protocol: no reader sees a commit that a power loss would take, all readers see an acknowledged commit
-//! from then on, and no commit is lost or applied twice.
+//! The whole crate uses the scheduler's types in `src/threads.rs`, and one thread runs at a time. The scheduler chooses
+//! the next thread at every lock, every swapped pointer and every call of the simulated disk. The tests check the
+//! protocol of publication. No reader sees a commit that a power loss would remove. After a commit is acknowledged, all
+//! readers see it. No commit is lost or applied twice.
 //!
-//! `TREERING_SCHEDULES` sets the schedules of each test (default 5,000), `TREERING_SEED` the first one. The same seed
-//! gives the same schedules.
+//! `TREERING_SCHEDULES` sets the number of schedules of each test (default 5,000), and `TREERING_SEED` the first seed.
+//! The same seed gives the same schedules.
 #![expect(clippy::unwrap_used, reason = "a program of tests; a panic is the failure")]
 
 use std::collections::BTreeMap;
@@ -21,7 +22,8 @@ use treering::testing::sim_disk::{CrashImage, SimDisk};
 use treering::upkeep::VerifyDepth;
 use treering::{CommitDigest, Durability, Id, Kind, Memory, NewObject, Options, Retention, View, Writer};
 
-/// Runs `scenario` under half as many random schedules as asked for, and as many with few, well placed changes of the thread.
+/// Runs `scenario` under random schedules for half of the requested number, and under schedules with few, well placed
+/// changes of the thread for the other half.
 fn under_schedules(scenario: fn()) {
     let asked = |name, otherwise: u64| match std::env::var(name) {
         Ok(number) => number.parse().unwrap(),
@@ -30,19 +32,19 @@ fn under_schedules(scenario: fn()) {
     let count = asked("TREERING_SCHEDULES", 5000).div_ceil(2) as usize;
     let seed = asked("TREERING_SEED", 1);
     let mut config = Config::new();
-    // A commit needs more than the 32 KiB that a thread has otherwise.
+    // A commit needs a larger stack than the 32 KiB that a thread has by default.
     config.stack_size = 256 << 10;
-    // The seed says as much in one line.
+    // The seed contains the same information in one line.
     config.failure_persistence = FailurePersistence::None;
     Runner::new(RandomScheduler::new_from_seed(seed, count), config.clone()).run(scenario);
     Runner::new(PctScheduler::new_from_seed(seed, 3, count), config).run(scenario);
 }
 
-/// A disk, and the states that readers of its memory saw.
+/// A disk, and the states that readers of its memories have seen.
 #[derive(Clone)]
 struct Witness {
     disk: SimDisk,
-    /// The commits that were seen, by their number.
+    /// The commits that were seen, by their seq.
     seen: Arc<Mutex<BTreeMap<u64, CommitDigest>>>,
 }
 
@@ -58,13 +60,13 @@ impl Witness {
         memory_on(Arc::new(self.disk.clone()), options, false).unwrap()
     }
 
-    /// The image that a power loss would leave now.
+    /// Returns the memory that a power loss would leave now.
     fn left(&self) -> Memory {
         let left = self.disk.crash_image(CrashImage::Nothing);
         memory_on(Arc::new(left), Options::new().read_only(true), false).unwrap()
     }
 
-    /// Looks at a state: it is durable, and of the one history. Returns its number.
+    /// Checks that a state is durable and belongs to the only history. Returns its seq.
     fn look(&self, view: &View) -> u64 {
         let (commit, digest) = (view.commit().commit, view.commit().digest);
         let left = self.left().view().commit();
@@ -81,7 +83,7 @@ impl Witness {
         commit.seq
     }
 
-    /// Puts an object and checks the promise of the acknowledgement.
+    /// Puts an object, and checks what its acknowledgement promises.
     fn put(&self, memory: &Memory, name: &str) {
         let acknowledged = memory.put(note(name), &Writer::user()).unwrap();
         assert!(acknowledged.changed, "{name} was put once");
@@ -94,7 +96,7 @@ impl Witness {
         assert!(self.look(&view) >= acknowledged.commit.commit.seq);
     }
 
-    /// Follows the head: it never goes back.
+    /// Reads the head repeatedly, and checks that it never moves back.
     fn follow(&self, memory: &Memory, times: usize) {
         let mut newest = 0;
         for _ in 0..times {
@@ -105,12 +107,12 @@ impl Witness {
         }
     }
 
-    /// Checks that at the end every reader finds everything exactly once.
+    /// Checks that in the end every reader finds everything exactly once.
     fn end(&self, memories: Vec<Memory>, names: &[&str], commits: u64) {
         let mut left = vec![self.left()];
         left.extend(memories);
         for memory in left {
-            // A refresh never waits, and the syncing thread may be looking at this moment.
+            // A refresh never waits, and the thread that syncs may still be checking the new commit.
             while memory.refresh().unwrap().commit().commit.seq < commits {
                 thread::yield_now();
             }

@@ -31,7 +31,7 @@ pub struct FileDisk {
     path: PathBuf,
     folder: OwnedFd,
     identity: (u64, u64),
-    /// The last note of a waiting process that this process saw in the lock file.
+    /// The last random note of a waiting process that this process read in the lock file.
     note: AtomicU64,
 }
 
@@ -39,7 +39,7 @@ impl FileDisk {
     /// Opens an existing folder. Changes nothing.
     ///
     /// # Errors
-    /// `NotFound` if there is no such folder; `Io` if it is on a network file system or cannot be opened.
+    /// `NotFound` if the folder does not exist; `Io` if it is on a network file system or cannot be opened.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let opening = |error: io::Error| match error.kind() {
@@ -69,7 +69,7 @@ impl FileDisk {
     /// `Io` if it cannot be created, and as [`FileDisk::open`].
     ///
     /// # Durability
-    /// When this returns, the names of created folders are durable.
+    /// When the call returns, the names of the created folders are durable.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let absolute = std::path::absolute(path)
@@ -98,10 +98,10 @@ impl FileDisk {
     /// Renames a folder to a name that must not exist.
     ///
     /// # Errors
-    /// `Io`; then nothing is renamed, or only making the name durable failed.
+    /// `Io` if the folder was not renamed, or was renamed but its new name could not be made durable.
     ///
     /// # Durability
-    /// When this returns, the new name is durable.
+    /// When the call returns, the new name is durable.
     pub fn rename_folder(from: &Path, to: &Path) -> Result<()> {
         let doing = |error: io::Error| Error::io(format!("cannot name {}", to.display()), error);
         let here = rustix::fs::CWD;
@@ -116,7 +116,7 @@ impl FileDisk {
     /// Removes a folder with its content, if it exists; removes the file `last` after all other files.
     ///
     /// # Errors
-    /// `Io`.
+    /// `Io` if a file cannot be removed.
     pub fn remove_folder(path: &Path, last: &str) -> Result<()> {
         let removing = || {
             for entry in std::fs::read_dir(path)? {
@@ -138,15 +138,16 @@ impl FileDisk {
         }
     }
 
-    /// Returns the names in the folder that other users may read or change; `None` if the folder itself is closed to them.
+    /// Returns the names in the folder that other users may read or change. Returns `None` if the folder itself denies
+    /// access to other users.
     pub fn open_to_others(&self) -> Option<Vec<String>> {
         let folder = rustix::fs::fstat(&self.folder).ok()?;
-        // The mode of a folder covers the files in it.
+        // The access mode of a folder also protects the files in it.
         let is_open = |name: &str, stat: &Stat| !name.contains('/') && is_open_to_others(stat.st_mode);
         is_open(".", &folder).then(|| self.entries(is_open))
     }
 
-    /// Returns the names of the paths in the folder that belong to another user than the folder.
+    /// Returns the names of paths in the folder whose owner is not the owner of the folder.
     pub fn not_the_owners(&self) -> Vec<String> {
         rustix::fs::fstat(&self.folder).map_or_else(|_| Vec::new(), |folder| self.not_owned_by(folder.st_uid))
     }
@@ -155,7 +156,7 @@ impl FileDisk {
         self.entries(|_, stat| stat.st_uid != owner)
     }
 
-    /// Returns the `wanted` files and folders in the folder and in its subfolders.
+    /// Returns the files and folders in the folder and its subfolders that `wanted` accepts.
     fn entries(&self, wanted: impl Fn(&str, &Stat) -> bool) -> Vec<String> {
         let mut found = Vec::new();
         for name in self.list("").unwrap_or_default() {
@@ -170,8 +171,8 @@ impl FileDisk {
         found
     }
 
-    /// Returns whether a process holds a lock. To find out, takes a shared lock for a moment; creates and writes
-    /// nothing.
+    /// Returns whether a process holds a lock. Takes a shared lock for a moment to find out; creates and writes no
+    /// file.
     pub fn is_locked(&self, name: &str) -> bool {
         let file = self.open_with(name, OFlags::RDONLY);
         file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
@@ -192,7 +193,7 @@ impl FileDisk {
         known.is_some_and(|known| known.starts_with(&self.path))
     }
 
-    /// Returns the open folder of `name`, and the last part of the name.
+    /// Returns the open folder that contains `name`, and the last part of the name.
     fn place<'a>(&self, name: &'a str) -> io::Result<(OwnedFd, &'a str)> {
         check_name(name)?;
         match name.rsplit_once('/') {
@@ -219,7 +220,7 @@ impl FileDisk {
     fn open_with(&self, name: &str, flags: OFlags) -> io::Result<File> {
         let file = with_more_descriptors(|| self.open_once(name, flags))
             .map_err(|error| self.refused(name, false, error))?;
-        // Reading a pipe would never end.
+        // A read from a pipe would block for ever.
         if !file.metadata()?.file_type().is_file() {
             return Err(self.refused(name, false, io::ErrorKind::InvalidInput.into()));
         }
@@ -258,7 +259,7 @@ impl FileDisk {
 
     fn open_once(&self, name: &str, flags: OFlags) -> io::Result<File> {
         check_name(name)?;
-        // Without O_NONBLOCK, opening a pipe would block without end.
+        // Without O_NONBLOCK, opening a pipe would block for ever.
         let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let mode = Mode::RUSR | Mode::WUSR;
         if !name.contains('/') {
@@ -266,7 +267,7 @@ impl FileDisk {
         }
         #[cfg(target_os = "linux")]
         if !flags.contains(OFlags::CREATE) {
-            // One call replaces three: opening a store opens every segment.
+            // This call replaces three calls for each segment when a store is opened.
             let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
             match rustix::fs::openat2(&self.folder, name, flags, Mode::empty(), resolve) {
                 // An older kernel or a sandbox does not support the call.
@@ -279,8 +280,8 @@ impl FileDisk {
     }
 }
 
-/// Calls `open`. If the process is out of descriptors, raises its limit to the hard limit and tries again: a store
-/// keeps every segment open.
+/// Calls `open`. If the process has no free descriptors, raises its limit to the hard limit and tries again, because a
+/// store keeps every segment open.
 fn with_more_descriptors<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     match open() {
         Err(error) if error.raw_os_error() == Some(Errno::MFILE.raw_os_error()) => {
@@ -289,7 +290,7 @@ fn with_more_descriptors<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Resu
                 current: limit.maximum,
                 ..limit
             };
-            // If the system refuses, opening the file again fails too.
+            // If the system refuses the higher limit, opening the file again reports the error.
             let _ = setrlimit(Resource::Nofile, all);
             open()
         }
@@ -297,7 +298,7 @@ fn with_more_descriptors<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Resu
     }
 }
 
-/// Returns whether the group or other users have any access.
+/// Returns whether the mode gives the group or other users any access.
 fn is_open_to_others(mode: u32) -> bool {
     !mode.is_multiple_of(0o100)
 }
@@ -328,8 +329,8 @@ impl Disk for FileDisk {
         let (old_folder, old) = self.place(from)?;
         let (new_folder, new) = self.place(to)?;
         match rustix::fs::renameat_with(&old_folder, old, &new_folder, new, RenameFlags::NOREPLACE) {
-            // Some file systems do not support the flag. A hard link followed by removing the old name has the same
-            // effect. A crash between the two leaves both names on one complete file.
+            // Some file systems do not support the flag. Making a hard link and then removing the old name has the same
+            // effect. A crash between the two leaves both names for one complete file.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 rustix::fs::linkat(&old_folder, old, &new_folder, new, AtFlags::empty())?;
                 Ok(rustix::fs::unlinkat(&old_folder, old, AtFlags::empty())?)
@@ -355,7 +356,7 @@ impl Disk for FileDisk {
         let folder = self
             .subfolder(folder)
             .map_err(|error| self.refused(folder, true, error))?;
-        // Opens a separate handle: duplicates of a handle share the position of a listing.
+        // Opens the folder again, because duplicates of a handle share the position of a listing.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::openat(&folder, ".", flags, Mode::empty())?;
         let mut names = Vec::new();
@@ -396,7 +397,7 @@ impl Disk for FileDisk {
             folder,
             name: last.to_owned(),
         };
-        // INVARIANT LCK-1: the file may have lost its name between the open and the lock.
+        // INVARIANT LCK-1: between the open and the lock, the file may have lost its name.
         if !guard.is_current()? {
             return Ok(None);
         }
@@ -404,7 +405,7 @@ impl Disk for FileDisk {
         for (to, from) in text.iter_mut().zip(holder.bytes()) {
             *to = from;
         }
-        // The text is only for messages, so a full disk must not fail the lock.
+        // The text is only used in messages, so a full disk must not make the lock fail.
         drop(guard.file.write_all_at(&text, 0));
         Ok(Some(Box::new(guard)))
     }
@@ -416,14 +417,14 @@ impl Disk for FileDisk {
             .and_then(|file| file.metadata());
         let files = std::fs::read_dir(format!("/proc/{process}/fd"));
         let (Ok(file), Ok(files)) = (file.map(identity), files) else {
-            // The process ended, belongs to another user, or the system hides it.
+            // The process has ended, or it belongs to another user, or the system hides it.
             return false;
         };
         files.flatten().any(|entry| {
             let is_open = std::fs::metadata(entry.path()).is_ok_and(|found| identity(found) == file);
             let number = entry.file_name();
             let about = format!("/proc/{process}/fdinfo/{}", number.to_string_lossy());
-            // A process may have the file open without holding the lock.
+            // A process may also have the file open without holding the lock.
             is_open
                 && std::fs::read_to_string(about)
                     .is_ok_and(|about| about.lines().any(|line| line.starts_with("lock:")))
@@ -432,7 +433,7 @@ impl Disk for FileDisk {
 
     fn announce_waiting(&self, name: &str) {
         let mut note = [0; 8];
-        // A note that cannot be written costs only fairness.
+        // If the note cannot be written, only fairness between writers is lost.
         if self.random(&mut note).is_ok()
             && let Ok(file) = self.open_with(name, OFlags::RDWR)
             && file.write_all_at(&note, HOLDER_BYTES as u64).is_ok()
@@ -494,7 +495,7 @@ impl DiskFile for OpenFile {
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        // Continues after short writes and interruptions; a write of no bytes is an error.
+        // This call continues after short writes and interruptions. A write of no bytes is an error.
         self.0.write_all_at(bytes, offset)
     }
 
@@ -513,7 +514,7 @@ impl DiskFile for OpenFile {
 
 struct FileLock {
     file: File,
-    /// The process that took the lock: a forked child has the same file and must not release it.
+    /// The process that took the lock. A forked child has the same file open and must not release the lock.
     process: u32,
     folder: OwnedFd,
     name: String,
@@ -532,7 +533,8 @@ impl LockGuard for FileLock {
 
 impl Drop for FileLock {
     fn drop(&mut self) {
-        // Closing alone would leave the lock with a child that another thread is forking now.
+        // Closing alone would not release the lock if another thread is forking now, because the child has the file
+        // too.
         if self.process == std::process::id() {
             // If unlocking fails, closing the file releases the lock.
             drop(self.file.unlock());
@@ -546,7 +548,7 @@ fn parse_boot_id(text: &str) -> Option<[u8; 16]> {
     crate::digest::from_hex(&digits)?.try_into().ok()
 }
 
-/// File systems whose locks, renames and maps break the contract of `Disk`.
+/// File systems whose locks, renames or maps break the contract of `Disk`.
 #[cfg(target_os = "linux")]
 const NETWORK: [(u32, &str); 12] = [
     (0x0000_6969, "NFS"),

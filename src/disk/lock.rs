@@ -4,7 +4,7 @@
 //! L1.
 //!
 //! # Invariants
-//! - LCK-1: a lock counts only while its name still leads to the locked file.
+//! - LCK-1: a lock is valid only while the lock's name still leads to the locked file.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -13,19 +13,20 @@ use super::{Access, Disk, read_full};
 use crate::error::{Error, ErrorKind, Result};
 use crate::threads::sleep;
 
-/// Bytes of the holder's text in a lock file.
+/// The length in bytes of the text about the holder in a lock file.
 pub(super) const HOLDER_BYTES: usize = 256;
 
 /// The text before the number of a process in a lock file.
 const HOLDER_PREFIX: &str = "process ";
 
-/// How long a writer waits before it takes a lock that others wait for: about as long as their pause.
+/// The time that a writer waits before it takes a lock for which others wait. It is about as long as their pause
+/// between tries.
 const LET_OTHERS_TRY: Duration = Duration::from_micros(800);
 
 /// A held lock. Dropping it releases the lock.
 pub trait LockGuard: Send + Sync {
-    /// Returns whether the name still leads to the locked file (LCK-1). Treering never removes it (DSK-3), but a person may
-    /// have replaced it.
+    /// Returns whether the name still leads to the locked file (LCK-1). Treering never removes that file (DSK-3), but a
+    /// person may have replaced it.
     ///
     /// # Errors
     /// The error of the operating system.
@@ -34,8 +35,8 @@ pub trait LockGuard: Send + Sync {
 
 /// Takes the lock `name`; tries again for up to `wait`.
 ///
-/// The tries are short and at random intervals. A writer that returns while others wait lets them try first. So no waiter
-/// stays in step with a busy writer and starves.
+/// The tries are short and at random intervals. A writer that takes the lock again while others wait lets them try
+/// first. So no waiting writer starves because its tries always fall into a busy writer's turns.
 ///
 /// # Errors
 /// `Busy`, naming the holder, after `wait`; `Io` if the system refuses.
@@ -62,8 +63,8 @@ pub fn lock_within(disk: &dyn Disk, name: &str, wait: Duration) -> Result<Box<dy
     }
 }
 
-/// Returns the process that holds a lock, from its note in the file; `None` without a note, or if that process seems not to
-/// hold the lock any more. For messages only.
+/// Returns the process that holds a lock, according to the note in the file. Returns `None` without a note, or if that
+/// process seems not to hold the lock any more. For messages only.
 pub fn lock_holder(disk: &dyn Disk, name: &str) -> Option<String> {
     let file = disk.open(name, Access::Read).ok()?;
     let mut bytes = [0; HOLDER_BYTES];
@@ -90,7 +91,7 @@ fn busy(disk: &dyn Disk, name: &str, waited: Duration) -> Error {
 
 fn pause(disk: &dyn Disk, waited: Duration) -> Duration {
     let mut random = [0; 2];
-    // Without random numbers, the pauses are merely regular.
+    // Without random numbers, the pauses are regular, which still works.
     drop(disk.random(&mut random));
     let spread = u64::from(u16::from_le_bytes(random));
     let longest_us = if waited < Duration::from_millis(50) {

@@ -4,7 +4,7 @@
 //! L1.
 //!
 //! # Invariants
-//! - MAP-1: only bytes that no process ever changes are mapped, in files that are never shortened, only unlinked.
+//! - MAP-1: only bytes that no process ever changes are mapped. Their files are never shortened, only unlinked.
 //! - MAP-2: a map never reaches beyond the length of the file at the time of mapping.
 #![expect(
     unsafe_code,
@@ -30,7 +30,7 @@ impl Buffer for Map {
 /// # Errors
 /// `UnexpectedEof` if the file is shorter, or the error of the operating system.
 pub(super) fn map_sealed(file: &File, length: u64) -> io::Result<Arc<dyn Buffer>> {
-    // MAP-2: touching a page beyond the end of the file would end the process.
+    // MAP-2: an access to a page beyond the end of the file would kill the process.
     if file.metadata()?.len() < length {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }

@@ -1,6 +1,7 @@
 //! A disk in memory: for stores that need not outlive the process, and for tests.
 //!
-//! Nothing here is durable, and no device can fail. Clones share the same files, as two processes share a folder.
+//! Nothing in it is durable, and no call fails because of a device. Clones share the same files, as two processes share
+//! a folder.
 //!
 //! # Layer
 //! L1.
@@ -26,7 +27,7 @@ struct Shared {
     number: u64,
 }
 
-/// Maps share the content until the next write.
+/// The bytes of a file. Maps share them until the next write, which copies them.
 #[derive(Default)]
 struct Content(RwLock<Arc<Vec<u8>>>);
 
@@ -149,7 +150,7 @@ impl Disk for MemDisk {
     }
 
     fn boot_id(&self) -> [u8; 16] {
-        // The disk never outlives the machine's run, so any constant works.
+        // A disk in memory never outlives a run of the machine, so any constant works.
         [1; 16]
     }
 
@@ -162,7 +163,7 @@ impl Disk for MemDisk {
     }
 
     fn identity(&self) -> (u64, u64) {
-        // No device has this number.
+        // No real device has this number.
         (u64::MAX, self.shared.number)
     }
 
@@ -221,7 +222,7 @@ impl DiskFile for MemFile {
     }
 }
 
-/// The first bytes of a content at the time of the map.
+/// The first bytes of a file as they were when it was mapped.
 struct MemMap {
     content: Arc<Vec<u8>>,
     length: usize,

@@ -1,9 +1,9 @@
 //! The only access to the operating system: the files of one store folder, its lock, and durability.
 //!
 //! A [`Disk`] is a folder. Names are relative to it, with `/` between a subfolder and a file; absolute names and `..`
-//! are refused. Every call states what it makes durable. The layers above rely on that contract and not on the
+//! are refused. Every call states which data it makes durable. The upper layers rely on that contract, and not on the
 //! behaviour of one file system. [`FileDisk`] is the real disk. [`MemDisk`] keeps everything in memory and never fails.
-//! The simulated disk of the tests forgets, tears and refuses on demand.
+//! The simulated disk of the tests can lose data, tear writes and refuse calls.
 //!
 //! # Layer
 //! L1. Knows names, bytes and durability, not the meaning of bytes.
@@ -53,8 +53,8 @@ pub trait Disk: Send + Sync {
     /// Opens an existing regular file. Changes nothing on disk.
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn DiskFile>>;
 
-    /// Creates an empty file that only its owner may read (0600); refuses an existing name with `AlreadyExists`. The
-    /// name is durable after [`Disk::sync_dir`], the file after [`DiskFile::sync`].
+    /// Creates an empty file with access for its owner only (0600). Refuses an existing name with `AlreadyExists`. The
+    /// name is durable after [`Disk::sync_dir`], the content after [`DiskFile::sync`].
     fn create(&self, name: &str) -> io::Result<Arc<dyn DiskFile>>;
 
     /// Creates a subfolder (0700) if it does not exist. Durable after `sync_dir("")`.
@@ -70,7 +70,7 @@ pub trait Disk: Send + Sync {
     /// Removes a name. Open handles keep reading the file. Durable after [`Disk::sync_dir`].
     fn remove(&self, name: &str) -> io::Result<()>;
 
-    /// Returns the names in a folder (`""` is the store's own), sorted; subfolders included.
+    /// Returns the sorted names in a folder, including subfolders; `""` is the store's own folder.
     fn list(&self, folder: &str) -> io::Result<Vec<String>>;
 
     /// Makes the names of a folder durable: all creations, renames and removals before this call.
@@ -79,8 +79,8 @@ pub trait Disk: Send + Sync {
     /// Makes the store folder's own name durable in its parent folder.
     fn sync_parent(&self) -> io::Result<()>;
 
-    /// Takes the lock `name` if it is free; creates its file if it is missing, and writes `holder` into it, for messages
-    /// only. The lock ends with the guard, or with the process.
+    /// Takes the lock `name` if it is free. Creates its file if it is missing, and writes `holder` into it, for
+    /// messages only. The lock ends when the guard is dropped or the process ends.
     fn try_lock(&self, name: &str, holder: &str) -> io::Result<Option<Box<dyn LockGuard>>>;
 
     /// Returns whether a process seems to hold the lock.
@@ -89,12 +89,12 @@ pub trait Disk: Send + Sync {
         process == self.process()
     }
 
-    /// Tells the holder of the lock that a process waits for it. A disk may ignore this.
+    /// Signals to the holder of the lock that a process waits for it. A disk may ignore this.
     fn announce_waiting(&self, name: &str) {
         let _ = name;
     }
 
-    /// Returns whether another process announced since the last call that it waits.
+    /// Returns whether another process has signalled since the last call that it waits for the lock.
     fn somebody_waits(&self, name: &str) -> bool {
         let _ = name;
         false
@@ -103,7 +103,7 @@ pub trait Disk: Send + Sync {
     /// Returns an identifier of this run of the machine; zeros if the system has none.
     fn boot_id(&self) -> [u8; 16];
 
-    /// Returns the number of this process: a forked child has another number than the handle that it inherited.
+    /// Returns the number of this process. In a forked child, it differs from the number stored in an inherited handle.
     fn process(&self) -> u32;
 
     /// Fills `bytes` from the secure random source of the system.
@@ -112,7 +112,7 @@ pub trait Disk: Send + Sync {
     /// Returns the device and file number of the folder: equal for two paths to one store.
     fn identity(&self) -> (u64, u64);
 
-    /// Returns the bytes that this user may still write to the disk, if known.
+    /// Returns the number of bytes that this user may still write to the disk, if it is known.
     fn free_bytes(&self) -> Option<u64> {
         None
     }
@@ -126,19 +126,19 @@ pub trait DiskFile: Send + Sync {
     /// Reads at most `buffer.len()` bytes from `offset`; fewer only at the end of the file.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
 
-    /// Writes all of `bytes` at `offset`. They are durable after [`DiskFile::sync`]. After an error, any part of them
-    /// may have been written.
+    /// Writes all of `bytes` at `offset`. They are durable after [`DiskFile::sync`]. If the call fails, any part of
+    /// them may have been written.
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
-    /// Makes the content and the length durable, but not the name. After an error, the bytes written since the last
-    /// success are in an unknown state; a second call proves nothing.
+    /// Makes the content and the length durable, but not the name. If the call fails, the state of all bytes written
+    /// since the last success is unknown, and a second successful call does not change that.
     fn sync(&self) -> io::Result<()>;
 
     /// Returns the length of the file in bytes.
     fn length(&self) -> io::Result<u64>;
 
-    /// Returns the first `length` bytes, shared with the page cache; `None` if the system does not support that. Only
-    /// for bytes that no process will ever change, in a file that no process will ever shorten.
+    /// Returns the first `length` bytes, shared with the page cache. Returns `None` if the system does not support
+    /// that. The caller must know that no process will ever change these bytes or shorten the file.
     fn map(&self, length: u64) -> io::Result<Option<Arc<dyn Buffer>>>;
 }
 
@@ -155,7 +155,7 @@ pub fn read_full(file: &dyn DiskFile, offset: u64, buffer: &mut [u8]) -> io::Res
     Ok(done)
 }
 
-/// Reads `length` bytes from `offset`; fewer if the file ends before.
+/// Reads `length` bytes from `offset`, or fewer if the file ends earlier.
 pub fn read_bytes(file: &dyn DiskFile, offset: u64, length: usize) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; length];
     let count = read_full(file, offset, &mut bytes)?;
@@ -163,7 +163,7 @@ pub fn read_bytes(file: &dyn DiskFile, offset: u64, length: usize) -> io::Result
     Ok(bytes)
 }
 
-/// The first `limit` bytes of a file, or all of it; `None` if there is none.
+/// Returns at most the first `limit` bytes of a file; `None` if the file does not exist.
 pub fn read_whole(disk: &dyn Disk, name: &str, limit: usize) -> io::Result<Option<Vec<u8>>> {
     let Some(file) = if_there(disk.open(name, Access::Read))? else {
         return Ok(None);
@@ -172,7 +172,7 @@ pub fn read_whole(disk: &dyn Disk, name: &str, limit: usize) -> io::Result<Optio
     read_bytes(&*file, 0, length.min(limit)).map(Some)
 }
 
-/// The result of a call on a file or folder; `None` if there is none.
+/// Returns the result of a call on a file or folder; `None` if the path does not exist.
 pub fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -188,15 +188,15 @@ pub fn is_not_regular(error: &io::Error) -> bool {
         .is_some_and(<dyn std::error::Error + Send + Sync>::is::<Damage>)
 }
 
-/// The zeros of one write when a file is filled with zeros.
+/// The zeros of one write when a file is filled with them.
 static ZEROS: [u8; 256 * 1024] = [0; 256 * 1024];
 
-/// Creates `name` anew with `content`, then zeros up to `length`, and makes that durable. A file of that name is
-/// removed first: only for names that no reader relies on yet. The name is not durable before [`Disk::sync_dir`].
+/// Creates `name` with `content` followed by zeros up to `length`, and makes the bytes durable. First removes a file of
+/// that name, so no reader may rely on it yet. The name is durable only after [`Disk::sync_dir`].
 pub fn write_whole(disk: &dyn Disk, name: &str, content: &[u8], length: u64) -> io::Result<()> {
     let written = write_whole_inner(disk, name, content, length);
     if written.is_err() {
-        // Frees the space of a full disk; if this fails too, an unused file is left.
+        // Removing the file frees space on a full disk. If this fails too, an unused file is left.
         drop(disk.remove(name));
     }
     written
@@ -222,28 +222,28 @@ fn write_whole_inner(disk: &dyn Disk, name: &str, content: &[u8], length: u64) -
     file.sync()
 }
 
-/// Creates a file that exists whole or not at all, even after a crash; refuses an existing name.
+/// Creates a file that is either complete or absent, even after a crash. Refuses an existing name.
 ///
 /// # Durability
-/// When this returns, the file and its name are durable.
+/// When the call returns, the file and its name are durable.
 pub fn create_whole(disk: &dyn Disk, name: &str, content: &[u8], length: u64) -> io::Result<()> {
     write_whole(disk, &unfinished_name(name), content, length)?;
     finish_whole(disk, name)
 }
 
-/// Renames a file that [`write_whole`] wrote under its unfinished name to `name`; refuses an existing name.
+/// Renames a file that [`write_whole`] wrote under its temporary name to `name`. Refuses an existing name.
 ///
 /// # Durability
-/// When this returns, the name is durable.
+/// When the call returns, the name is durable.
 pub fn finish_whole(disk: &dyn Disk, name: &str) -> io::Result<()> {
     disk.rename_new(&unfinished_name(name), name)?;
     disk.sync_dir(folder_of(name))
 }
 
-/// Replaces a file: after a crash, it has the old or the new content.
+/// Replaces a file. After a crash, it has either the old or the new content.
 ///
 /// # Durability
-/// When this returns, the new content is durable under its name.
+/// When the call returns, the new content is durable under the name.
 pub fn replace(disk: &dyn Disk, name: &str, content: &[u8]) -> io::Result<()> {
     let unfinished = unfinished_name(name);
     write_whole(disk, &unfinished, content, content.len() as u64)?;
@@ -251,7 +251,7 @@ pub fn replace(disk: &dyn Disk, name: &str, content: &[u8]) -> io::Result<()> {
     disk.sync_dir(folder_of(name))
 }
 
-/// Returns the name of a file while it is being written.
+/// Returns the temporary name that a file has while it is written.
 pub fn unfinished_name(name: &str) -> String {
     format!("{name}.tmp")
 }

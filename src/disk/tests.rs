@@ -1,4 +1,4 @@
-//! Tests of the disks: the same contract for the real one, the one in memory and the simulated one.
+//! Tests of the disks: the real one, the one in memory and the simulated one meet the same contract.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::sync::Barrier;
@@ -106,7 +106,7 @@ fn the_lock_names_its_holder_and_notices_that_its_file_was_replaced() {
         "{holder}"
     );
     let path = folder.path().join("store/lock");
-    // Process 1 lives but holds no lock here; no process has the other number.
+    // Process 1 exists but does not hold the lock. No process has the other number.
     for other in ["process 1 (init)", "process 4194305 (gone)", "nonsense"] {
         let mut text = [0; 256];
         text[..other.len()].copy_from_slice(other.as_bytes());
@@ -141,7 +141,7 @@ fn nobody_starves_while_others_take_the_lock_over_and_over() {
                 let mut turns = 0;
                 while left.fetch_sub(1, Ordering::Relaxed) > 0 {
                     let _guard = lock_within(&disk, "lock", Duration::from_mins(10)).unwrap();
-                    // About the duration of a short commit.
+                    // The pause is about as long as a short commit.
                     std::thread::sleep(Duration::from_micros(300));
                     turns += 1;
                 }

@@ -46,12 +46,12 @@ impl Inner {
         &*self.source.opened.disk
     }
 
-    /// Returns the store: the log as far as it was read.
+    /// Returns the store, which contains the log as far as this process has read it.
     pub(crate) fn store(&self) -> Arc<Store> {
         self.source.opened.store()
     }
 
-    /// Returns the state at the head, as far as this process knows it.
+    /// Returns the state of the newest commit that this process has read.
     pub(crate) fn view(&self) -> View {
         View::head(&self.source)
     }
@@ -61,12 +61,13 @@ impl Inner {
         self.source.children(state)
     }
 
-    /// Reads the commits of other processes; returns false if another thread is busy with the log.
+    /// Reads the commits of other processes. Returns false if another thread holds the log.
     pub(crate) fn follow(&self) -> Result<bool> {
-        // The holder of the writer's mutex is catching up or waits for the lock; a reader waits for neither.
+        // The thread that holds the writer's mutex may be reading the log or waiting for the lock. A reader must wait
+        // for neither.
         match self.log.try_lock() {
             Some(mut log) if !log.has_lock() => log.catch_up(&self.source).map(|()| true),
-            // A holder of the lock has read the whole log.
+            // The process that holds the lock has already read the whole log.
             Some(_) => Ok(true),
             None => Ok(false),
         }
@@ -79,13 +80,13 @@ impl Inner {
         Ok(self.view())
     }
 
-    /// Writes the last-access times, unless another process rewrites the log for longer than `patience`.
+    /// Writes the last-access times. Skips them if another process rewrites the log for longer than `patience`.
     pub(crate) fn keep_stamps(&self, patience: Duration) {
         let source = &self.source;
         keep_stamps(&source.opened, &source.stamps, || self.follow(), patience);
     }
 
-    /// Takes the lock, catches up, does `work` and releases the lock, even after an error.
+    /// Takes the lock, reads the commits of other processes, runs `work`, and releases the lock even after an error.
     pub(crate) fn write<T>(&self, work: impl FnOnce(&mut LogHandle) -> Result<T>) -> Result<T> {
         let mut log = self.log.lock();
         log.begin(&self.source)?;

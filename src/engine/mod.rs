@@ -1,20 +1,21 @@
-//! The engine, the one mutable place: a memory with its views, drafts, commits, snapshots, rollback and restore.
+//! The engine. It alone changes a store: it holds a memory with its views, drafts, commits, snapshots, rollback and
+//! restore.
 //!
 //! A reader takes a [`View`], which always sees one state. A writer stages a [`Draft`] and commits it. Every other verb
 //! that changes the state is also a commit or a reference.
 //!
 //! # When the disk changes
 //! 1. Creating a store.
-//! 2. Appending a batch: a commit, a snapshot, a kept draft.
-//! 3. Recovery by a writer that finds an unproven tail.
+//! 2. Appending a batch: a commit, a snapshot or a saved draft.
+//! 3. Recovery by a writer that finds bytes at the end of the log that may not be durable.
 //! 4. Rotation to a new segment.
 //! 5. Writing a checkpoint, after a commit or when a handle is closed.
 //! 6. Rewriting the log: garbage collection and erasure.
 //! 7. Salvage, which writes a new store.
-//! 8. Keeping a derived file, and writing the last-access times when a handle is synced or closed.
+//! 8. Writing a derived file, and writing the last-access times when a handle is synced or closed.
 //!
-//! The log does the writing; docs/durability.md describes the result of a crash after each step. Reading, refreshing
-//! and verifying change nothing.
+//! The log writes the files. docs/durability.md describes the result of a crash after each step. Reading, refreshing
+//! and verifying change no file.
 //!
 //! # Layer
 //! L5. No layer below reads the clock; no layer above accesses the log.

@@ -1,14 +1,14 @@
-//! Opening and creating: from a folder or a disk to a memory that has read its log.
+//! Opens and creates stores, in a folder or on a disk, as a memory that has read its log.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Limits
-//! - In one process, a store open for writing is one memory. Opening it again with another policy, other limits or
-//!   another durability is refused (`already_open`).
+//! - Within one process, a store that is open for writing has one memory. Opening it again with another policy, other
+//!   limits or another durability is refused (`already_open`).
 //!
 //! # Invariants
-//! - MEM-1: within a process, one store opened twice for writing is one memory.
+//! - MEM-1: within a process, opening one store twice for writing returns the same memory.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -33,7 +33,7 @@ use super::settings::{CLOCK_AHEAD, CLOCK_OFF_MICROS_MAX, Durability, Settings};
 use super::upkeep::checkpointing::places_of;
 use super::write::log_handle::LogHandle;
 
-/// Stores by device and inode.
+/// The open stores, by the device and inode of their folder.
 type Stores = HashMap<(u64, u64), Weak<Inner>>;
 
 /// The writable stores that this process has open (MEM-1).
@@ -61,7 +61,7 @@ impl Memory {
     /// # Errors
     /// `Io` if the operating system provides no random bytes.
     pub fn in_memory() -> Result<Self> {
-        // No other handle can open it.
+        // No other handle can open this store, so checkpoints would have no reader.
         let options = Options::new().checkpoints(false);
         Self::on_disk(Arc::new(MemDisk::new()), options, true, None)
     }
@@ -86,7 +86,7 @@ impl Memory {
             return Self::on_disk(Arc::new(disk), options, false, Some(path));
         }
         let mut opened = OPENED.lock();
-        // A poisoned memory, or one inherited by a fork, is unusable.
+        // A poisoned memory, or one that was copied by a fork, cannot be shared.
         let usable = |inner: &Arc<Inner>| {
             let log = inner.log.try_lock();
             log.is_none_or(|handle| handle.log.is_usable())
@@ -127,7 +127,7 @@ impl Memory {
     ) -> Result<Self> {
         let Options { mut settings, policy } = options;
         settings.read_only |= settings.degraded;
-        // An index covers all objects or none.
+        // An index must cover all objects, so a degraded handle, which skips damaged ones, builds none.
         settings.indexes &= !settings.degraded;
         let log_options = LogOptions {
             segment_bytes_max: u64::from(settings.segment_bytes_max),
@@ -186,7 +186,7 @@ fn no_store(path: &Path, error: Error) -> Error {
         .with_hint("`treering init` creates one; --store or TREERING_STORE chooses another folder")
 }
 
-/// Returns the batch of commit seq 0, over the empty state.
+/// Returns the batch of the first commit (seq 0), whose state is empty.
 fn first_batch(settings: &Settings) -> Result<(BatchBuilder, HeadMark)> {
     let suite = HashSuite::new(settings.hash);
     let root: Root = Trie::new().root(suite, Shape::State, &NoSource)?;

@@ -1,4 +1,4 @@
-//! An opened store for readers: the part of the log that was read, the settings, and the warnings.
+//! An opened store for readers: the part of the log that this process has read, the settings, and the warnings.
 //!
 //! # Layer
 //! L5. Never takes the writer's lock.
@@ -18,16 +18,16 @@ use super::watch::{HeadMoved, Watchers};
 
 /// The state that all views and writers of an opened store share.
 pub(crate) struct Opened {
-    /// Random bytes that the store and its copies share.
+    /// Random bytes that a store shares with its copies.
     pub(crate) lineage: [u8; 16],
-    /// Random bytes of this store alone.
+    /// Random bytes of this store alone; a copy has others.
     pub(crate) instance: [u8; 16],
     pub(crate) settings: Settings,
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) watchers: Watchers,
-    /// The store: the log as far as it was read. A rewrite of the log replaces it.
+    /// The store: the log as far as this process has read it. A rewrite of the log replaces it.
     pub(crate) current: ArcSwap<Store>,
-    /// The damage at which reading stopped, if the handle reads a damaged store.
+    /// The damage at which a degraded handle stopped reading.
     pub(crate) damage: OnceLock<String>,
     warnings: Mutex<Vec<String>>,
     /// Damaged objects that a degraded handle skipped.
@@ -54,12 +54,12 @@ impl Opened {
         }
     }
 
-    /// Returns the store: the log as far as it was read.
+    /// Returns the store, which contains the log as far as this process has read it.
     pub(crate) fn store(&self) -> Arc<Store> {
         self.current.load_full()
     }
 
-    /// Skips the damaged object at `key` if the handle reads a damaged store; otherwise returns the error.
+    /// Skips the damaged object at `key` if the handle is degraded; otherwise returns the error.
     pub(crate) fn or_passed_over(&self, key: KeyPath, loaded: Result<Object>) -> Result<Option<Object>> {
         match loaded {
             Err(error) if self.settings.degraded && error.kind() == ErrorKind::Corrupt => {
@@ -114,7 +114,7 @@ impl Opened {
         }
     }
 
-    /// Returns why there is no commit: the damage, if reading stopped at some, else `error`.
+    /// Returns the reason why a commit cannot be found: the damage at which reading stopped, or else `error`.
     pub(crate) fn because_of_damage(&self, error: Error) -> Error {
         let Some(damage) = self.damage.get() else {
             return error;
@@ -123,14 +123,14 @@ impl Opened {
             .with_hint("`treering salvage` recovers the commits after it")
     }
 
-    /// Returns the text of a reason, if it is still kept.
+    /// Returns the text of a reason, unless it was thinned or erased.
     pub(crate) fn reason(&self, digest: Option<TextDigest>) -> Option<String> {
         let text = self.store().records.find_text(digest?).ok().flatten()?;
         Some(String::from_utf8_lossy(&text).into_owned())
     }
 }
 
-/// Returns the error of a step that follows a finished change.
+/// Marks an error that happened after the change was already done.
 pub(crate) fn done_anyway(error: Error) -> Error {
     error.behind_change("open the store again to go on")
 }

@@ -33,7 +33,7 @@ impl std::fmt::Debug for Options {
 }
 
 impl Options {
-    /// Returns the defaults: read and write, every commit durable, wait 30 seconds for the lock.
+    /// Returns the defaults: read and write, make every commit durable, and wait 30 seconds for the lock.
     pub fn new() -> Self {
         Self::default()
     }
@@ -45,7 +45,7 @@ impl Options {
         self
     }
 
-    /// Never locks or writes; works on a read-only mount.
+    /// Makes the handle read-only: it takes no lock and writes no file, so it works on a read-only mount.
     #[must_use]
     pub fn read_only(mut self, read_only: bool) -> Self {
         self.settings.read_only = read_only;
@@ -80,7 +80,7 @@ impl Options {
         self
     }
 
-    /// Determines when a commit is acknowledged.
+    /// Defines when a commit is acknowledged.
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
         self.settings.durability = durability;
@@ -123,24 +123,24 @@ impl Options {
         self
     }
 
-    /// Ends long reads with an `Io` error of code `interrupted` while `stop` is set.
+    /// Ends long reads with an `Io` error of code `interrupted` once `stop` is set.
     #[must_use]
     pub(crate) fn stop(mut self, stop: Arc<AtomicBool>) -> Self {
         self.settings.stop = Some(stop);
         self
     }
 
-    /// Sets whether checkpoints are used and written (the default). With them, opening the store need not read the
-    /// whole log. They are derived: without them, only the time differs.
+    /// Sets whether the handle uses and writes checkpoints (the default). With a checkpoint, opening the store need not
+    /// read the whole log. Without one, opening only takes longer.
     #[must_use]
     pub fn checkpoints(mut self, checkpoints: bool) -> Self {
         self.settings.checkpoints = checkpoints;
         self
     }
 
-    /// Sets the retention of automatic garbage collection. [`Memory::close`] runs it once for each doubling of the log,
-    /// if it would free more than half. A long-running process can call it on a clone of its handle when idle; the other
-    /// handles stay open. Default: [`Retention::automatic`]; `None` never collects.
+    /// Sets the retention of automatic garbage collection; the default is [`Retention::automatic`], and `None` never
+    /// collects. [`Memory::close`] runs a collection once for each doubling of the log, if it would free more than
+    /// half. A long-running process can call it on a clone of its handle when idle; the other handles stay open.
     #[must_use]
     pub fn automatic_gc(mut self, retention: Option<Retention>) -> Self {
         self.settings.automatic_gc = retention;
@@ -154,8 +154,8 @@ impl Options {
         self
     }
 
-    /// Bytes of records and versions behind the newest checkpoint from which on a handle whose states take much memory
-    /// makes one.
+    /// Sets when a handle with large states writes a checkpoint: after this many bytes of records, and this many
+    /// versions, since the newest one.
     #[cfg(test)]
     #[must_use]
     pub(crate) fn checkpoint_heavy(mut self, bytes: u64, versions: usize) -> Self {
@@ -164,8 +164,8 @@ impl Options {
         self
     }
 
-    /// Opens the store in the folder `path`. If this process already has it open for writing, returns that memory;
-    /// another policy, other limits or another durability are refused (code `already_open`).
+    /// Opens the store in the folder `path`. If this process already has it open for writing, returns that memory. In
+    /// this case, another policy, other limits or another durability are refused (code `already_open`).
     ///
     /// # Errors
     /// `NotFound` (code `no_store`) if there is no store; `Corrupt`, `UnsupportedFormat`, `Io`.
@@ -173,7 +173,7 @@ impl Options {
         Memory::open_with(path.as_ref(), self)
     }
 
-    /// Refuses to share an open memory with a caller that requests other rules.
+    /// Refuses to share an open memory with a caller that asks for another policy, other limits or another durability.
     pub(crate) fn check_same(&self, opened: &Settings, policy: Option<&Arc<dyn WritePolicy>>) -> Result<()> {
         let policy = match (&self.policy, policy) {
             (None, None) => true,
@@ -210,7 +210,7 @@ impl Options {
         match self.clone().open(path.as_ref()) {
             Ok(memory) => Ok((memory, false)),
             Err(error) if error.code() == ErrorCode::NoStore => match self.clone().create(path.as_ref()) {
-                // Another process was faster; its store serves as well.
+                // Another process created the store in the meantime, so this one opens it.
                 Err(error) if error.code() == ErrorCode::StoreExists => Ok((self.open(path)?, false)),
                 created => Ok((created?, true)),
             },

@@ -1,4 +1,4 @@
-//! The settings of an open store, which every part of the engine reads.
+//! The settings of an open store, for every part of the engine.
 //!
 //! # Layer
 //! L5.
@@ -13,9 +13,9 @@ use crate::object::{NewObject, Time};
 
 use super::upkeep::retention::Retention;
 
-/// Maximal plausible error of a clock: a day.
+/// The largest plausible error of a clock: one day.
 pub(crate) const CLOCK_OFF_MICROS_MAX: i64 = crate::calendar::DAY_MICROS;
-/// The warning about a store whose newest commit is further ahead than [`CLOCK_OFF_MICROS_MAX`].
+/// The warning about a store whose newest commit is later than the clock by more than [`CLOCK_OFF_MICROS_MAX`].
 pub(crate) const CLOCK_AHEAD: &str = "the newest commit is more than a day ahead of this machine's clock: until the clock catches up, each commit is one microsecond after the one before; expiry follows the clock";
 
 /// The source of the engine's time.
@@ -35,7 +35,7 @@ impl Clock for SystemClock {
 }
 
 impl From<SystemTime> for Time {
-    /// Returns the same moment to the microsecond, limited to the range of [`Time`].
+    /// Returns the same moment, rounded to microseconds and limited to the range of [`Time`].
     fn from(moment: SystemTime) -> Self {
         let micros = |span: Duration| i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
         Self::from_micros(match moment.duration_since(UNIX_EPOCH) {
@@ -45,28 +45,28 @@ impl From<SystemTime> for Time {
     }
 }
 
-/// Determines when a commit is acknowledged.
+/// Defines when a commit is acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Durability {
     /// A commit is acknowledged when it is durable: it survives a power loss. The default.
     #[default]
     Sync,
-    /// A commit is acknowledged when it is written; a sync follows within this time, at `sync` and at `close`. A power
-    /// loss may lose all commits since the last sync, or the newest of them, and nothing else. Until the sync, the
-    /// handle keeps the store's lock and other processes do not see the commits.
+    /// A commit is acknowledged when it is written. A sync follows within this time, and at `sync` and `close`. A power
+    /// loss may lose the newest commits since the last sync, or all of them, and nothing else. Until the sync, the
+    /// handle keeps the store's lock, and other processes do not see the commits.
     Interval(Duration),
 }
 
-/// The progress of long work.
+/// A report on the progress of long work.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Progress {
     /// The name of the work.
     pub doing: &'static str,
-    /// Bytes done, or another unit.
+    /// The units done so far, usually bytes.
     pub done: u64,
-    /// Bytes in total, as far as known.
+    /// The total number of units, as far as it is known.
     pub total: u64,
 }
 
@@ -101,7 +101,7 @@ impl Limits {
     /// Checks that an object is within the limits.
     ///
     /// # Errors
-    /// `InvalidInput` (code `over_limit`) if it exceeds one.
+    /// `InvalidInput` (code `over_limit`) if the object exceeds a limit.
     pub(crate) fn check(self, object: &NewObject) -> Result<()> {
         let length = object.content.as_ref().map_or(0, String::len);
         if length > self.content_bytes_max {
@@ -139,12 +139,12 @@ pub(crate) struct Settings {
     pub(crate) stop: Option<Arc<AtomicBool>>,
     pub(crate) segment_bytes_max: u32,
     pub(crate) checkpoints: bool,
-    /// Bytes of records after the newest checkpoint at which a handle with large states writes a checkpoint.
+    /// The bytes of records since the newest checkpoint after which a handle with large states writes the next one.
     pub(crate) checkpoint_heavy_bytes: u64,
-    /// Versions behind the newest checkpoint from which on states take much memory.
+    /// The number of versions since the newest checkpoint from which on states count as large.
     pub(crate) checkpoint_heavy_versions: usize,
     pub(crate) automatic_gc: Option<Retention>,
-    /// Number of matches that a query without an index keeps in memory.
+    /// The number of matches that a query without an index keeps in memory.
     pub(crate) scan_window: usize,
     /// A suite that replaces the one of the store's hash, for tests of collisions.
     pub(crate) suite: Option<HashSuite>,
@@ -177,7 +177,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reports the progress of work to the listener.
+    /// Reports the progress of long work to the listener.
     pub(crate) fn tell(&self, doing: &'static str, done: u64, total: u64) {
         if let Some(progress) = &self.progress {
             let done = done.min(total);
@@ -185,7 +185,8 @@ impl Settings {
         }
     }
 
-    /// Reports the progress of work over `total` units at intervals, and ends the work if the host requests it.
+    /// Reports the progress of work over `total` units at intervals. Ends the work with an error if the host asked for
+    /// that.
     pub(crate) fn step(&self, doing: &'static str, done: u64, total: u64) -> Result<()> {
         const EVERY: u64 = 1024;
         if done.is_multiple_of(EVERY) || done == total {

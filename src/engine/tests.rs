@@ -122,7 +122,7 @@ fn rollback_undo_redo() -> Result<()> {
 
 #[test]
 fn undo_refuses_what_others_changed_since() -> Result<()> {
-    // ROL-2.
+    // Tests ROL-2.
     let memory = Memory::in_memory()?;
     memory.put(note("a", "mine"), &by("one"))?;
     memory.put(note("a", "theirs"), &by("two"))?;
@@ -180,7 +180,7 @@ fn what_was_undone_comes_back_one_by_one() -> Result<()> {
 
 #[test]
 fn the_tree_of_parents_holds() -> Result<()> {
-    // TRE-1 and TRE-2.
+    // Tests TRE-1 and TRE-2.
     let memory = Memory::in_memory()?;
     let code = |result: Result<Committed>| result.unwrap_err().code();
     assert_eq!(code(memory.put(child("b", "a"), &Writer::user())), "no_parent");
@@ -197,7 +197,7 @@ fn the_tree_of_parents_holds() -> Result<()> {
 
 #[test]
 fn an_attempt_is_whole_or_not_at_all() -> Result<()> {
-    // ATT-1.
+    // Tests ATT-1.
     let memory = Memory::in_memory()?;
     put(&memory, "a", "one");
     let root = memory.view().root();
@@ -305,7 +305,7 @@ fn objects_of_kinds_that_are_not_asked_for_are_not_read() -> Result<()> {
     let found = memory.view().query(&few)?;
     assert!(found.knows_kinds());
     assert_eq!(found.count(), 4);
-    // A state without an index gives the same result.
+    // A query of a past state, which has no index, gives the same result.
     let found = past.query(&few)?;
     assert!(found.scanned() && !found.knows_kinds());
     assert_eq!(found.count(), 5);
@@ -333,7 +333,7 @@ fn subtree_digests_follow_every_descendant() -> Result<()> {
     assert_ne!(digest(&after, "a"), a);
     assert_ne!(digest(&after, "b"), b);
     assert_eq!(digest(&after, "other"), other);
-    // The old state gives the same answer again, as does another process with cold caches.
+    // The old state still gives the same answer, also in another process, whose caches are empty.
     assert_eq!(digest(&before, "a"), a);
     memory.undo(&Writer::user())?;
     assert_eq!(digest(&memory.view(), "a"), a);
@@ -408,7 +408,7 @@ fn the_newest_changes_of_an_id_are_found_without_reading_all_commits() -> Result
     for round in 0..1_100 {
         put(&memory, "a", &round.to_string());
     }
-    // A long operation stops at its thousandth step.
+    // Long work checks for a stop at every thousandth step.
     stop.store(true, std::sync::atomic::Ordering::Relaxed);
     assert_eq!(memory.history(&id("a")).unwrap_err().code(), "interrupted");
     let newest: Vec<_> = memory.changes_of(&id("a")).take(3).collect::<Result<_>>()?;
@@ -434,7 +434,7 @@ fn created_and_updated_are_the_first_times() -> Result<()> {
 
 #[test]
 fn relaxed_durability_keeps_the_lock_and_loses_nothing_at_close() -> Result<()> {
-    // WRI-2.
+    // Tests WRI-2.
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("s");
     let relaxed = Durability::Interval(std::time::Duration::from_hours(1));
@@ -464,7 +464,7 @@ fn relaxed_durability_loses_only_a_newest_part_to_a_loss_of_power() -> Result<()
     for number in 10..20 {
         put(&memory, &number.to_string(), "text");
     }
-    // After a power loss here, the synced batches survive, and a whole prefix of the others.
+    // After a power loss here, all synced batches survive, and so does a prefix of the other batches.
     for seed in 0..50 {
         for image in [
             CrashImage::Nothing,

@@ -1,4 +1,4 @@
-//! Notifies hosts that the head moved, so that they can update derived data.
+//! Notifies hosts that the store has a new head, so that they can update derived data.
 //!
 //! # Layer
 //! L5.
@@ -8,23 +8,23 @@ use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use crate::digest::{CommitDigest, Root};
 use crate::threads::Mutex;
 
-/// Maximal number of moves waiting in a channel; newer ones are dropped.
+/// The maximal number of notifications waiting in a channel; further ones are dropped.
 const WAITING_MAX: usize = 256;
 
-/// A move of the head to another commit.
+/// A notification that the store has a new head.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeadMoved {
     /// The new head.
     pub commit: CommitDigest,
-    /// The root of its state.
+    /// The root of the new head's state.
     pub root: Root,
-    /// Its number.
+    /// The seq of the new head.
     pub seq: u64,
-    /// Its operation: `put`, `rollback` and so on.
+    /// The operation of the new head: `put`, `rollback` and so on.
     pub op: String,
 }
 
-/// The channels of the watchers.
+/// The channels of the hosts that watch for a new head.
 #[derive(Default)]
 pub(crate) struct Watchers {
     senders: Mutex<Vec<Sender<HeadMoved>>>,

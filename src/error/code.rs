@@ -1,4 +1,4 @@
-//! The stable codes of errors, one table of names and meanings.
+//! The stable codes of errors, in one table of names and meanings.
 //!
 //! # Layer
 //! L0. Imports nothing of this crate.
@@ -8,9 +8,10 @@ use std::fmt;
 /// Declares the codes with the text that programs match on.
 macro_rules! codes {
     ($($(#[$meaning:meta])* $name:ident = $text:literal,)*) => {
-        /// The stable code of an [`Error`](crate::Error): finer than its kind, and the same in every release.
+        /// The stable code of an [`Error`](crate::Error). It names the case more exactly than the kind, and is the same
+        /// in every release.
         ///
-        /// `--json` prints its text in `snake_case`.
+        /// The output of `--json` contains the code's text in `snake_case`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum ErrorCode {
@@ -41,7 +42,7 @@ codes! {
     AnswerLost = "answer_lost",
     /// Documents cannot be read, and the call does not allow skipping any.
     BadDocuments = "bad_documents",
-    /// The text is not a valid id here.
+    /// The text is not a valid id in this place.
     BadId = "bad_id",
     /// A policy file breaks a rule of its format.
     BadPolicy = "bad_policy",
@@ -59,17 +60,17 @@ codes! {
     CommandFailed = "command_failed",
     /// The policy does not allow commands to run.
     CommandNotAllowed = "command_not_allowed",
-    /// The state changed underneath the work.
+    /// Another writer changed the state on which the work is based.
     Conflict = "conflict",
-    /// Stored bytes differ from the written ones.
+    /// Stored bytes differ from the bytes that were written.
     Corrupt = "corrupt",
-    /// The version is part of the current state.
+    /// The version is current, so erasing it needs its id.
     Current = "current",
-    /// Items would supersede each other in a circle.
+    /// Items would supersede each other in a cycle.
     Cycle = "cycle",
-    /// The store is damaged, so the verb refuses.
+    /// The store is damaged, so the verb refuses to work on it.
     Damaged = "damaged",
-    /// A policy refused.
+    /// A policy refused the change.
     Denied = "denied",
     /// The memory is switched off by its settings.
     Disabled = "disabled",
@@ -97,7 +98,7 @@ codes! {
     Interrupted = "interrupted",
     /// The input breaks a rule.
     InvalidInput = "invalid_input",
-    /// The operating system refused.
+    /// The operating system refused a call.
     Io = "io",
     /// Two ids have the same key path.
     KeyPathTaken = "key_path_taken",
@@ -135,25 +136,25 @@ codes! {
     NoStore = "no_store",
     /// The text is empty.
     NoText = "no_text",
-    /// The path is not a folder.
+    /// The path does not name a folder.
     NotAFolder = "not_a_folder",
-    /// Only a person may do this.
+    /// Only a person may do this, and the writer is not a person.
     NotAPerson = "not_a_person",
-    /// The folder holds something other than a store.
+    /// The folder contains something other than a store.
     NotAStore = "not_a_store",
-    /// The read bytes differ from the written ones.
+    /// The bytes read back differ from the bytes just written.
     NotAsWritten = "not_as_written",
     /// The folder is not empty.
     NotEmpty = "not_empty",
     /// The chosen format cannot express an object of the export.
     NotExportable = "not_exportable",
-    /// The named thing does not exist.
+    /// The object, commit, file or other target that the call names does not exist.
     NotFound = "not_found",
     /// The note belongs to another session.
     NotOwner = "not_owner",
     /// A path of the store is a folder, a link, a pipe, a socket or a device instead of a regular file.
     NotRegularFile = "not_regular_file",
-    /// The import accepted no object.
+    /// The import accepted none of the objects.
     NothingTaken = "nothing_taken",
     /// The input contains nothing to import.
     NothingToImport = "nothing_to_import",
@@ -195,7 +196,7 @@ codes! {
     Shared = "shared",
     /// There is a store already.
     StoreExists = "store_exists",
-    /// The store was replaced while it was open.
+    /// Another store took the place of the folder while it was open.
     StoreMoved = "store_moved",
     /// The commit was thinned, so its state is gone.
     Thinned = "thinned",
@@ -213,7 +214,7 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// Lets tests name a code by its text; production code compares variants.
+/// Lets tests compare a code with its text; other code compares variants.
 #[cfg(test)]
 impl PartialEq<&str> for ErrorCode {
     fn eq(&self, text: &&str) -> bool {

@@ -1,6 +1,6 @@
-//! Damage: the only model of faults in the files of a store.
+//! Damage: the model of every fault in the files of a store.
 //!
-//! The log, the checkpoints and the engine name a [`Cause`]. Code matches on causes; only `Display` turns them into
+//! The log, the checkpoints and the engine name a [`Cause`]. Code compares causes; only `Display` turns them into
 //! sentences.
 
 use std::fmt;
@@ -8,20 +8,20 @@ use std::fmt;
 /// A fault in a file of a store: its place and its cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// The file, relative to the store.
+    /// The path of the file, relative to the store.
     pub file: String,
     /// The first damaged byte; `None` if the cause affects the file as a whole.
     pub offset: Option<u64>,
-    /// The reason.
+    /// The cause of the damage.
     pub cause: Cause,
 }
 
 /// A finding of `verify`, `doctor` or `salvage`: damage and its severity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Its severity.
+    /// The severity of the problem.
     pub severity: Severity,
-    /// Its place and its cause.
+    /// The place and the cause of the damage.
     pub damage: Damage,
 }
 
@@ -30,7 +30,7 @@ pub struct Finding {
 pub enum Severity {
     /// Stored memory is damaged.
     Damage,
-    /// Memory may be lost; the files do not show it.
+    /// The files do not show whether memory was lost.
     Unsure,
     /// A derived file is damaged or missing; Treering rebuilds it.
     Derived,
@@ -42,17 +42,17 @@ named! {
     /// The kind of a finding, for programs.
     #[non_exhaustive]
     pub enum FindingKind {
-        /// The bytes differ from the written ones, or are left over.
+        /// The bytes differ from the written ones, or an unfinished write left them.
         Corrupt => "corrupt",
         /// The file is missing.
         Missing => "missing",
         /// The file is too short.
         Cut => "cut",
-        /// The log is older than a file derived from it.
+        /// The log lacks batches that a file derived from it covers.
         Older => "older",
         /// The file belongs to another store or has the wrong name or type.
         Foreign => "foreign",
-        /// It is unknown whether it was ever whole.
+        /// The files do not show whether the bytes were ever acknowledged.
         Unproven => "unproven",
     }
 }
@@ -97,7 +97,7 @@ impl Finding {
     }
 }
 
-/// Declares the causes. A plain cause has one sentence, which is also its documentation.
+/// Declares the causes. A cause without fields has one sentence, which is also its documentation.
 macro_rules! causes {
     ({ $($plain:ident = $sentence:literal,)* } { $($data:tt)* }) => {
         /// The cause of damage to bytes or files of a store.
@@ -109,7 +109,7 @@ macro_rules! causes {
         }
 
         impl Cause {
-            /// Returns the sentence of a plain cause.
+            /// Returns the sentence of a cause without fields.
             fn sentence(&self) -> Option<&'static str> {
                 match self {
                     $(Self::$plain => Some($sentence),)*
@@ -122,12 +122,12 @@ macro_rules! causes {
 
 causes! {
     {
-        // Files.
+        // Causes in any file.
         Missing = "it is missing",
         OtherStore = "it belongs to another store",
         Foreign = "it belongs to another store or another place in the log",
         Changed = "it changed while it was read",
-        // Frames and batches.
+        // Causes in frames and batches.
         CutOff = "the file ends within a frame",
         NoFrame = "no frame starts here",
         HeaderChecksum = "a frame header does not match its checksum",
@@ -138,7 +138,7 @@ causes! {
         SealMismatch = "a seal does not match its batch",
         BrokenChain = "a batch does not continue the batch before it",
         BatchDigest = "a batch does not match its digest",
-        // Segments and the manifest.
+        // Causes in segments and the manifest.
         SegmentMissing = "the manifest lists it, but it is missing",
         SegmentUnopened = "the manifest lists it, but it cannot be opened",
         Shorter = "the file is shorter than its length in the manifest",
@@ -150,7 +150,7 @@ causes! {
         Zeros = "zeros have overwritten a batch",
         EndLost = "durable batches at its end are missing",
         FormatMissing = "it is missing, but the folder contains a log",
-        // Files that crashes leave, and tails.
+        // Causes in files that crashes leave, and in tails.
         NoMark = "it is damaged or belongs to another store; the log is read without it",
         UnlistedNewer = "the manifest does not list it, but it contains newer batches",
         UnlistedOlder = "the manifest does not list it, and the log does not need it; the next writer removes it",
@@ -159,7 +159,7 @@ causes! {
         RewriteFile = "a running rewrite writes it, or a crash left it; in that case the next writer removes it",
         Misnamed = "it is a segment of this store under another name, so only salvage reads it",
         Stray = "it does not belong to the log",
-        // Salvage.
+        // Causes that salvage reports.
         ReadWithout = "it is damaged; salvage read the segments without it",
         NotASegment = "it has neither the name nor the header of a segment, so salvage did not read it",
         HeaderDamaged = "its header is damaged; salvage read its batches without it",
@@ -170,7 +170,7 @@ causes! {
         RewriteCounted = "the manifest is too old to list it; salvage read it as the newer log",
         RewriteCutOff = "an interrupted rewrite wrote it; salvage read the log before the rewrite",
         ErasureUnsure = "an erasure wrote it and was interrupted, or the manifest is too old; salvage treats it as interrupted and keeps the records that it would have erased",
-        // Checkpoints.
+        // Causes in checkpoints.
         TableChecksum = "the table of checksums does not match its checksum",
         BlockChecksum = "a block does not match its checksum",
         OutsideBlocks = "a row points outside the file",
@@ -187,20 +187,20 @@ causes! {
         MadeBeforeRewrite = "it was made before the log was rewritten",
         LogWrittenElsewhere = "recovery moved the end of the log since it was made; the log is read instead",
         LogOlderThanCheckpoint = "the log is older than a checkpoint of it",
-        // Derived files.
+        // Causes in derived files.
         DerivedCut = "its length differs from the written one",
         DerivedForeign = "it was written under another name or for another store",
         DerivedVersion = "another version of the program wrote it",
         DerivedChecksum = "it does not match its checksum",
-        // Meaning.
+        // Causes in the meaning of the records.
     }
     {
         /// A path is a folder, a symlink, a pipe, a socket or a device.
         NotRegular {
-        /// Whether the path has to be a folder.
+        /// Whether the path should be a folder.
         folder: bool,
         },
-        /// The content breaks the file's format, in the words of the decoder.
+        /// The content breaks the file's format. The text is the decoder's description of the fault.
         Undecodable(String),
         /// A frame has flags of a newer version.
         UnknownFlags(u8),
@@ -208,41 +208,41 @@ causes! {
         UnknownKind(u8),
         /// The manifest does not list a segment that had durable batches.
         NotListed {
-        /// The segment.
+        /// The number of the unlisted segment.
         segment: u64,
         },
-        /// A durable batch does not end at its recorded end.
+        /// A batch that was durable does not end at the offset recorded for its end.
         BatchGone {
-        /// Its number.
+        /// The number of the batch or segment.
         batch: u64,
         },
-        /// Bytes that crashes left after the last batch.
+        /// Bytes that a crash left after the last batch.
         TornTail {
-        /// Number of bytes.
+        /// The number of these bytes.
         bytes: u64,
-        /// Number of segments with such bytes.
+        /// The number of segments with these bytes.
         segments: u64,
-        /// Whether they were certainly never acknowledged.
+        /// Whether no writer ever acknowledged these bytes.
         never_acknowledged: bool,
         },
-        /// Bytes after the last batch that a crash or damage left.
+        /// Bytes after the last batch that a crash or damage left; the files do not show which.
         UnprovenTail {
-        /// Number of bytes.
+        /// The number of these bytes.
         bytes: u64,
         },
         /// All segments that the manifest lists are missing.
         OnlyOlderSegments {
-        /// Number of listed segments.
+        /// The number of segments that the manifest lists.
         listed: usize,
         },
-        /// Salvage read a segment under another name by its header.
+        /// Salvage took the number of a segment from its header, because its file name was wrong.
         ReadAs {
-        /// Its number.
+        /// The number of the batch or segment.
         segment: u64,
         },
         /// Blocks do not match their checksums.
         BlockChecksums {
-        /// Number of bytes in these blocks.
+        /// The number of bytes in these blocks.
         bytes: u64,
         },
         /// A state differs from the one that its commit names.
@@ -250,7 +250,7 @@ causes! {
         /// The seq of the commit.
         seq: u64,
         },
-        /// A record that another one names is missing; the text names the record.
+        /// A record that another record names is missing. The text names the missing record.
         RecordMissing(String),
         /// Undamaged records contradict each other; the text explains how.
         Contradiction(String),
@@ -349,7 +349,7 @@ impl fmt::Display for Cause {
                     "the state of commit {seq} differs from the one that the commit names"
                 )
             }
-            // A plain cause.
+            // A cause without fields.
             _ => Ok(()),
         }
     }
@@ -357,7 +357,7 @@ impl fmt::Display for Cause {
 
 impl std::error::Error for Damage {}
 
-/// The form of a finding in answers.
+/// The JSON form of a finding.
 #[cfg(feature = "serde")]
 mod answer {
     use std::borrow::Cow;
@@ -372,11 +372,11 @@ mod answer {
     struct Answer<'a> {
         /// The kind of the finding.
         kind: FindingKind,
-        /// The file, relative to the store.
+        /// The path of the file, relative to the store.
         file: &'a str,
         /// The first damaged byte.
         offset: Option<u64>,
-        /// The cause.
+        /// The sentence of the cause.
         what: String,
     }
 

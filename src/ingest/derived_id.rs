@@ -1,4 +1,4 @@
-//! Ids for sections without a stated id, from the path of the document and the titles above, as in
+//! Makes ids for sections that state none, from the path of the document and the titles above, as in
 //! `notes/work.org#projects/treering`.
 //!
 //! # Layer
@@ -13,20 +13,20 @@ use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use crate::digest::{Domain, HashAlgorithm, HashSuite, to_hex};
 
-/// The largest length of a derived id in bytes, without the number that distinguishes equal ids.
+/// The maximal length of a derived id in bytes, without the number that distinguishes equal ids.
 const BYTES_MAX: usize = 240;
-/// The number of bytes kept of a shortened id; a digest of the whole id follows.
+/// The number of bytes that a shortened id keeps; a digest of the whole id follows them.
 const BYTES_KEPT: usize = 200;
-/// The number of digest bytes in a shortened id, before they are written in hexadecimal.
+/// The number of bytes of the digest in a shortened id, before they are written as hexadecimal digits.
 const DIGEST_BYTES: usize = 8;
 /// The largest length of a title in an id, in bytes.
 const TITLE_BYTES_MAX: usize = 64;
 
-/// The slug of a title without a letter or digit.
+/// The slug for a title that has no letter or digit.
 const UNTITLED: &str = "untitled";
 
 /// Returns a title as part of an id: letters and digits in lower case, and a `-` for each run of other characters.
-/// Control characters are dropped.
+/// Drops control characters.
 pub(super) fn slug(title: &str) -> String {
     let mut slug = String::new();
     for character in normal(title).chars().filter(|character| !character.is_control()) {
@@ -50,13 +50,13 @@ pub(super) fn slug(title: &str) -> String {
     }
 }
 
-/// Joins `base`, `separator` and `part` to an id, and shortens an id that is too long.
+/// Joins `base`, `separator` and `part` to an id. Shortens the id if it is too long.
 pub(super) fn join(base: &str, separator: char, part: &str) -> String {
     let whole = normal(&format!("{base}{separator}{part}")).into_owned();
     if whole.len() <= BYTES_MAX {
         return whole;
     }
-    // Always the same hash, so the ids do not depend on the store (ING-7).
+    // The hash is always the same, so the ids do not depend on the store (ING-7).
     let digest = HashSuite::new(HashAlgorithm::Blake3).hash_bytes(Domain::Text, whole.as_bytes());
     format!(
         "{}~{}",
@@ -65,7 +65,7 @@ pub(super) fn join(base: &str, separator: char, part: &str) -> String {
     )
 }
 
-/// Returns the text in normal form NFC, which most texts already have.
+/// Returns the text in normal form NFC. Most texts are already in this form.
 fn normal(text: &str) -> Cow<'_, str> {
     if is_nfc(text) {
         Cow::Borrowed(text)

@@ -1,8 +1,8 @@
-//! The objects that a file states, before the plan compares them with a memory.
+//! The objects that a file states, before the plan compares them with the memory.
 //!
-//! Org and Markdown files are a tree of headings, transcripts a list of entries. Both are [`Section`]s, kept flat in
-//! the order of the file, each with the index of its parent, so that no depth needs recursion. A JSON Lines file may
-//! also state whole objects.
+//! Org and Markdown files are a tree of headings, and transcripts are a list of entries. Both consist of [`Section`]s,
+//! in a flat list in the order of the file. Each section has the index of its parent, so no depth needs recursion. A
+//! JSON Lines file may also state whole objects.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -16,7 +16,7 @@ use super::text;
 use crate::error::{Error, Result};
 use crate::object::{Attributes, Id, Kind, Time, Value};
 
-/// The kind of the object of a whole file.
+/// The kind of the object for a whole file.
 pub(super) const DOCUMENT_KIND: &str = "document";
 /// The kind of a heading of an Org or Markdown file.
 pub(crate) const HEADING_KIND: &str = "heading";
@@ -43,9 +43,9 @@ impl SectionKind {
 #[derive(Clone, Debug)]
 pub(super) struct Section {
     pub(super) kind: SectionKind,
-    /// Index of the parent in the sections of the document; `None`: the document itself.
+    /// The index of the parent in the sections of the document; `None` if the parent is the document itself.
     pub(super) parent: Option<usize>,
-    /// The number of its first line, from 1, for messages.
+    /// The number of its first line, counted from 1, for messages.
     pub(super) line: u64,
     /// The id, if the file states one.
     pub(super) id: Option<Id>,
@@ -71,7 +71,7 @@ impl Section {
         }
     }
 
-    /// Returns the kind of its object.
+    /// Returns the kind of the section's object.
     pub(super) fn kind_name(&self) -> &str {
         self.stated.kind.as_ref().map_or(self.kind.name(), Kind::as_str)
     }
@@ -97,12 +97,12 @@ pub(super) struct StatedObject {
     pub(super) stated: ObjectLine,
 }
 
-/// A file as objects. [`Document::read`] creates it, and `plan` uses it.
+/// A file as objects. [`Document::read`] makes it, and `plan` uses it.
 #[derive(Clone, Debug)]
 pub struct Document {
     pub(super) path: Id,
     pub(super) format: Format,
-    /// The file is a list of objects without a document.
+    /// Whether the file is a list of objects and states no document.
     pub(super) is_list: bool,
     pub(super) attributes: Attributes,
     pub(super) content: Option<String>,
@@ -113,7 +113,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// Returns a document with only a format.
+    /// Makes a document that has only a path and a format.
     pub(super) fn new(path: Id, format: Format) -> Self {
         let mut attributes = Attributes::new();
         attributes.insert("format", format.name());
@@ -129,7 +129,7 @@ impl Document {
         }
     }
 
-    /// Refuses a list of objects that has attributes or a text itself, or an object without an id.
+    /// Refuses a list of objects that has attributes or a text itself, or that has an object without an id.
     pub(super) fn check(&self) -> Result<()> {
         if !self.is_list {
             return Ok(());
@@ -154,8 +154,8 @@ impl Document {
         }
     }
 
-    /// The id of the document: the path of the file as given, with `/` between the parts and
-    /// without `./` and `x/../`.
+    /// Returns the id of the document. It is the path of the file as given, with `/` between the parts, and without
+    /// `./` and `x/../`.
     pub fn id(&self) -> &Id {
         &self.path
     }
@@ -165,7 +165,7 @@ impl Document {
         self.format
     }
 
-    /// The error with the path and the line, 0 for the whole file, and with the document among its ids.
+    /// Adds the path and the line to the error (0 for the whole file), and the document to its ids.
     pub(super) fn locate(&self, line: u64, error: Error) -> Error {
         let mut ids = error.ids().to_vec();
         ids.push(self.path.to_string());
@@ -176,7 +176,7 @@ impl Document {
         error.with_ids(ids)
     }
 
-    /// Returns the ids that the file states for live objects, with their lines.
+    /// Returns the ids that the file states for objects of the state, with their lines.
     pub(super) fn stated_ids(&self) -> impl Iterator<Item = (&Id, u64)> {
         let sections = self.sections.iter();
         let sections = sections.filter_map(|section| Some((section.id.as_ref()?, section.line)));
@@ -186,7 +186,7 @@ impl Document {
         )
     }
 
-    /// Returns the stated objects, except those for history only.
+    /// Returns the stated objects, except those that are only for history.
     pub(super) fn live_objects(&self) -> impl Iterator<Item = &StatedObject> {
         self.objects.iter().filter(|object| !object.stated.past)
     }

@@ -27,8 +27,8 @@ impl Format {
         }
     }
 
-    /// Returns the format by the extension, else by the first line that is typical of a format. The default is
-    /// Markdown, because any text is valid Markdown.
+    /// Returns the format by the extension of the path, else by the first line that is typical of a format. The default
+    /// is Markdown, because any text is valid Markdown.
     pub(crate) fn detect(path: &str, text: &str) -> Self {
         Self::from_path(path).unwrap_or_else(|| {
             text.lines()
@@ -39,7 +39,7 @@ impl Format {
     }
 }
 
-/// The number of lines that detection reads.
+/// The number of lines that are read to detect the format.
 const DETECTION_LINES_MAX: usize = 200;
 
 fn format_of_line(line: &str) -> Option<Format> {
@@ -49,7 +49,7 @@ fn format_of_line(line: &str) -> Option<Format> {
     } else if line.starts_with("#+") || line.starts_with(":PROPERTIES:") {
         Some(Format::Org)
     } else if stars >= 2 && line[stars..].starts_with(' ') {
-        // One star may be a Markdown list; two stars and a space are a headline.
+        // A single star may be a Markdown list; two stars and a space are a headline.
         Some(Format::Org)
     } else if line.starts_with("# ") || line.starts_with("## ") || line == "---" || line.starts_with("```") {
         Some(Format::Markdown)

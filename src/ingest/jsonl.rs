@@ -1,4 +1,4 @@
-//! Reads JSON Lines: each line a whole object, or an entry of a transcript.
+//! Reads JSON Lines. Each line is a whole object, or an entry of a transcript.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -34,11 +34,11 @@ pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
     Ok(document)
 }
 
-/// Returns the ids of the objects that the file states, sorted, one on each line. This list is the content of its
-/// document.
+/// Returns the ids of the objects that the file states, sorted and one on each line. This list is the content of the
+/// file's document.
 ///
-/// The objects may have any kind and parent. Only this list records which objects belong to the file, and are removed
-/// with their line.
+/// The objects may have any kind and parent. Only this list shows which objects belong to the file, so that an object
+/// is removed with its line.
 fn listing(path: &Id, objects: &[StatedObject]) -> Result<Option<String>> {
     let mut ids: Vec<&str> = objects
         .iter()

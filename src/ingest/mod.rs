@@ -1,15 +1,16 @@
-//! Turns Org, Markdown and JSON Lines into objects, and back.
+//! Converts Org, Markdown and JSON Lines to objects, and back.
 //!
-//! [`Document::read`] turns a file into objects: one for the document, and one for each heading, transcript entry or
-//! stated object. [`ingest()`] compares documents with a memory and commits the objects to write and to remove. Ingesting
-//! the same file again changes nothing, and an edit changes only the edited objects.
+//! [`Document::read`] converts a file to objects: one for the document, and one for each heading, transcript entry or
+//! stated object. [`ingest()`] compares documents with a memory, and commits the objects to write and to remove.
+//! Ingesting the same file again changes nothing, and an edit changes only the edited objects.
 //!
 //! # Limits
-//! - A document and its objects are in memory several times: a file of 28 MB with a million headings takes about 4 GB.
-//! - An imported object without its sources has the origin `import`, whatever its line claims.
+//! - Memory contains several copies of a document and its objects: a file of 28 MB with a million headings needs about
+//!   4 GB.
+//! - An object that is imported without its sources has the origin `import`, whatever its line claims.
 
-// Layer: L6. Plans with objects only, through `Existing`. Invariants: ING-1 to ING-10, EXP-1 to EXP-4, each in its file.
-// Format: docs/ingest.md maps each part of a file to its object.
+// Layer: L6. Uses only objects, through `Existing`, to make plans. Invariants: ING-1 to ING-10 and EXP-1 to EXP-4, each
+// in its file. Format: docs/ingest.md maps each part of a file to its object.
 
 mod derived_id;
 mod document;

@@ -1,8 +1,8 @@
-//! Order keys: texts whose byte order is the order of the siblings.
+//! Order keys: texts whose byte order is the order of siblings.
 //!
-//! A key is a number of eight digits of base 36. Many inserts between two keys add digits of a fraction. The first
-//! keys of a list are evenly spaced from the middle, with room in front, between and behind. Existing keys are kept
-//! while their order holds.
+//! A key is a number of eight digits in base 36. Many inserts between two keys add digits of a fraction. The first keys
+//! of a list are evenly spaced and start in the middle, so there is space before, between and after them. Existing keys
+//! are kept if their order is still right.
 //!
 //! # Layer
 //! L6, inside `ingest`. Pure.
@@ -15,21 +15,21 @@
 const BASE: u64 = 36;
 /// The number of digits before the fraction.
 const WHOLE: usize = 8;
-/// The largest number of digits in a key: the longest position of an object.
+/// The maximal number of digits in a key, which is the maximal length of an object's position.
 const LONGEST: usize = 64;
 /// The number of values that eight digits can express.
 const NUMBERS: u64 = BASE.pow(8);
-/// The first key of a new list: half of all numbers stay free before it.
+/// The first key of a new list. Half of all numbers stay free before it.
 const FIRST: u64 = NUMBERS / 2;
-/// The distance between new keys: enough for fifteen halvings, and for thirty million keys after the first.
+/// The distance between new keys. It allows fifteen halvings, and thirty million keys after the first one.
 const STEP: u64 = BASE.pow(3);
 
 /// The keys for a list of siblings.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Assigned {
-    /// A key for each sibling, in order.
+    /// The key of each sibling, in order.
     pub(super) keys: Vec<String>,
-    /// Whether every key is new, because there was no free number between the old ones.
+    /// Whether every key is new, because no number was free between the old ones.
     pub(super) respaced: bool,
 }
 
@@ -61,7 +61,7 @@ pub(super) fn assign(existing: &[Option<&str>]) -> Assigned {
     }
 }
 
-/// Returns evenly spaced keys for a list without keys.
+/// Returns evenly spaced keys for a list that has none.
 fn fresh(count: usize) -> Vec<String> {
     spaced(
         FIRST,
@@ -70,7 +70,7 @@ fn fresh(count: usize) -> Vec<String> {
     )
 }
 
-/// `count` keys from the number `first` on, `step` apart.
+/// Returns `count` keys from the number `first` on, at a distance of `step`.
 fn spaced(first: u64, step: u64, count: usize) -> Vec<String> {
     let numbers = (0..count as u64).map(|place| first + place * step);
     numbers.map(write_number).collect()
@@ -78,7 +78,8 @@ fn spaced(first: u64, step: u64, count: usize) -> Vec<String> {
 
 /// Returns the indexes of the longest strictly rising subsequence of values, in order.
 pub(super) fn longest_rise<T: Ord>(values: &[Option<T>]) -> Vec<usize> {
-    // `ends[n]` is the end of the rising subsequence of length n + 1 with the lowest last value.
+    // `ends[n]` is the index of the last value of a rising subsequence of length n + 1. Of several, it is the one whose
+    // last value is lowest.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = vec![None; values.len()];
     for (place, value) in values.iter().enumerate().filter(|(_, value)| value.is_some()) {
@@ -95,7 +96,8 @@ pub(super) fn longest_rise<T: Ord>(values: &[Option<T>]) -> Vec<usize> {
     run
 }
 
-/// Whether `key` has the form of an assigned key. Ingestion replaces other keys, which a person set.
+/// Returns whether `key` has the form of an assigned key. Ingestion replaces keys of any other form, which a person has
+/// set.
 fn is_valid(key: &str) -> bool {
     (WHOLE..=LONGEST).contains(&key.len())
         && key
@@ -104,13 +106,13 @@ fn is_valid(key: &str) -> bool {
         && (key.len() == WHOLE || !key.ends_with('0'))
 }
 
-/// Returns `count` keys between two others, or `None` if there are not enough free keys.
+/// Returns `count` keys between two others; `None` if there are not enough free keys.
 fn between(low: Option<&str>, high: Option<&str>, count: usize) -> Option<Vec<String>> {
     if count == 0 {
         return Some(Vec::new());
     }
     let span = STEP.checked_mul(count as u64)?;
-    // At the ends of a list there is room for whole steps.
+    // Before the first and after the last key there is space for whole steps.
     let first = match (low, high) {
         (None, None) => return Some(fresh(count)),
         (Some(low), None) => {
@@ -153,8 +155,8 @@ fn write_digits(digits: &[u8]) -> String {
         .collect()
 }
 
-/// Divides the range between two numbers evenly, with as few digits as possible. If `high` is `None`, the range ends
-/// after the largest number.
+/// Divides the range between two keys evenly, with as few digits as possible. If `high` is `None`, the range ends after
+/// the largest number.
 fn divide(low: &[u8], high: Option<&[u8]>, count: u64) -> Option<Vec<String>> {
     let shortest = WHOLE.max(low.len()).max(high.map_or(0, <[u8]>::len));
     let key = |width: usize, part: u64| part_between(low, high, width, part, count + 1);
@@ -167,7 +169,7 @@ fn divide(low: &[u8], high: Option<&[u8]>, count: u64) -> Option<Vec<String>> {
 fn part_between(low: &[u8], high: Option<&[u8]>, width: usize, part: u64, parts: u64) -> Vec<u8> {
     let digit = |digits: &[u8], place: usize| u128::from(digits.get(place).copied().unwrap_or(0));
     let (base, part, parts) = (u128::from(BASE), u128::from(part), u128::from(parts));
-    // The number after the largest has a one before the first digit.
+    // The number after the largest one has an additional 1 before the first digit.
     let mut remainder = if high.is_none() { part } else { 0 };
     let weighted = |place: usize| {
         let above = high.map_or(0, |high| digit(high, place));

@@ -16,14 +16,15 @@ pub(super) struct Outline {
     pub(super) document: Document,
     /// Removes the quotation marks of the format from a text.
     unquote: fn(&str) -> String,
-    /// Level and index of the open headings, outermost first.
+    /// The level and the index of each open heading, the outermost first.
     open: Vec<(usize, usize)>,
-    /// The indexes of the headings with a stated id.
+    /// The indexes of the headings that state an id.
     places: HashMap<Id, usize>,
 }
 
 impl Outline {
-    /// Starts with the text before the first heading, and the fields that the file states for the document.
+    /// Starts a document with the text before the first heading, and with the fields that the file states for the
+    /// document.
     pub(super) fn new(
         mut document: Document,
         stated: Fields,
@@ -46,11 +47,11 @@ impl Outline {
 
     /// Adds the next heading of the file at `level`, with the text below it and its stated fields.
     ///
-    /// The level is stored only where it does not follow from the depth: a heading is one level below its parent by
-    /// default.
+    /// The level is stored only if it does not follow from the depth: normally, a heading is one level below its
+    /// parent.
     ///
     /// # Errors
-    /// `InvalidInput`: the stated parent is not above in the file, or an object of another kind has no id.
+    /// `InvalidInput` if the stated parent is not further up in the file, or if an object of another kind has no id.
     pub(super) fn push(&mut self, level: usize, heading: Section, body: &str, stated: Fields) -> Result<()> {
         let line = heading.line;
         self.try_push(level, heading, body, stated)

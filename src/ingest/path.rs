@@ -1,7 +1,7 @@
 //! Paths of files as ids of documents.
 //!
 //! # Layer
-//! L6, inside `ingest`. Pure: does not access the disk.
+//! L6, inside `ingest`. Pure: does not use the disk.
 
 use std::borrow::Cow;
 
@@ -11,8 +11,8 @@ use super::text::shown;
 use crate::error::{Error, Result};
 use crate::object::Id;
 
-/// The path that a file is known by as a document: relative to the folder `current` if it is below that, else
-/// absolute. Every form of a path has the same result. Symlinks are not resolved.
+/// Returns the path that identifies a file as a document. It is relative to the folder `current` if the file is below
+/// that folder, else absolute. Every form of a path gives the same result. Symlinks are not resolved.
 pub(crate) fn document_path(current: &str, path: &str) -> String {
     let whole = if slashed(path).starts_with('/') {
         normal_path(path)
@@ -35,7 +35,7 @@ fn slashed(path: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns a path with `/` between the parts, without `./`, and without each `../` that follows a part.
+/// Returns a path with `/` between the parts, without `./`, and without each `x/../`.
 fn normal_path(path: &str) -> String {
     let path = slashed(path);
     let absolute = path.starts_with('/');

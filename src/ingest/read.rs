@@ -1,4 +1,4 @@
-//! Reads a file into a document, by its format.
+//! Reads a file into a document, according to its format.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -10,11 +10,11 @@ use super::{jsonl, markdown, org, text};
 use crate::error::Result;
 
 impl Document {
-    /// Reads the bytes of the file `path`, in `format` or in the one that `Format::detect` finds.
+    /// Reads the bytes of the file `path`. The format is `format`, or else the one that `Format::detect` returns.
     ///
     /// # Errors
-    /// `InvalidInput` with path and line: bytes that are not UTF-8, a path or id that cannot be an id, front matter that is
-    /// not YAML, a line that is not JSON or not of a known form.
+    /// `InvalidInput`, with path and line, if the bytes are not UTF-8, a path or id is not valid as an id, front matter
+    /// is not YAML, or a line is not JSON or of no known form.
     pub fn read(path: &str, bytes: &[u8], format: Option<Format>) -> Result<Self> {
         let id = document_id(path)?;
         let text = text::decode(id.as_str(), bytes)?;

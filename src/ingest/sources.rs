@@ -1,5 +1,5 @@
-//! Stages the objects of a change, sources first. The engine stamps an origin when an object is staged, and treats a
-//! missing source as imported.
+//! Stages the objects of a change, sources first, because the engine sets an origin when an object is staged and treats
+//! a missing source as imported.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -12,7 +12,7 @@ use crate::engine::{Draft, Memory};
 use crate::error::{Error, Result};
 use crate::object::Origin;
 
-/// Stages every version and object that `change` puts.
+/// Stages every version and object that `change` writes.
 pub(super) fn stage(draft: &mut Draft, memory: &Memory, change: &Change) -> Result<()> {
     let past = change.past.iter().map(|write| (write, true));
     let mut staging = Staging {
@@ -29,7 +29,8 @@ pub(super) fn stage(draft: &mut Draft, memory: &Memory, change: &Change) -> Resu
     for place in 0..staging.writes.len() {
         staging.begin(place)?;
     }
-    // The remaining writes wait for versions that do not exist. They get the origin of an import, in any order.
+    // The remaining writes depend on versions that do not exist. They get the origin of an import, so their order does
+    // not matter.
     for place in 0..staging.writes.len() {
         if staging.missing[place] > 0 {
             staging.missing[place] = 0;
@@ -42,17 +43,17 @@ pub(super) fn stage(draft: &mut Draft, memory: &Memory, change: &Change) -> Resu
 struct Staging<'a> {
     draft: &'a mut Draft,
     memory: &'a Memory,
-    /// The objects to stage, and whether each is an earlier version.
+    /// The objects to stage, each with a flag for an earlier version.
     writes: Vec<(&'a Write, bool)>,
     staged: HashSet<ObjectDigest>,
-    /// The writes that wait for each version.
+    /// For each version, the writes that depend on it.
     waiting: HashMap<ObjectDigest, Vec<usize>>,
     /// The number of missing sources of each write.
     missing: Vec<usize>,
 }
 
 impl Staging<'_> {
-    /// Stages the write with this index, or registers it as waiting for its sources.
+    /// Stages the write with this index. If it still has missing sources, registers it to wait for them.
     fn begin(&mut self, place: usize) -> Result<()> {
         let mut sources = self.writes[place].0.object.derived_from.clone();
         sources.sort_unstable();
@@ -70,7 +71,7 @@ impl Staging<'_> {
         }
     }
 
-    /// Stages the write with this index, and every write whose last missing source it is.
+    /// Stages the write with this index. Then stages every write for which it was the last missing source.
     fn put(&mut self, place: usize) -> Result<()> {
         let mut ready = vec![place];
         while let Some(place) = ready.pop() {

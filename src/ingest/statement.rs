@@ -1,10 +1,10 @@
-//! Fields that a file states beside its own syntax: `:TREERING: {...}` in Org, `<!-- treering: {...} -->` in
-//! Markdown. Exports write them, so that an import reads the same objects.
+//! Fields that a file states in addition to its own syntax: `:TREERING: {...}` in Org, `<!-- treering: {...} -->` in
+//! Markdown. Exports write them, so an import reads the same objects.
 //!
-//! The braces hold the fields of an object as a line of JSON has them, each only where it differs from the
-//! rest of the file: `id`, `kind`, `scope`, `position`, `origin`, `derived_from`, `event_time`, `expires`,
-//! `reserved`; `attributes`, of which null removes one; `content`; `parent`, a heading further up; and `quoted`, for a
-//! text that the file quotes, so that none of it is read as structure.
+//! The braces contain fields of an object in the same form as a line of JSON. Each field is given only if it differs
+//! from the rest of the file. The fields are `id`, `kind`, `scope`, `position`, `origin`, `derived_from`, `event_time`,
+//! `expires`, `reserved`; `attributes`, of which null removes one; `content`; `parent`, a heading further up; and
+//! `quoted`, for a text that the file quotes so that it is not parsed.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -19,10 +19,10 @@ pub(super) const NAME: &str = "TREERING";
 /// The statement that marks a file as a list of objects.
 pub(super) const OBJECTS: &str = "objects";
 
-/// Reads `{...}`; `None` for any other text.
+/// Reads fields in braces; returns `None` for any other text.
 ///
 /// # Errors
-/// `InvalidInput`: not JSON, or a field that is unknown or of the wrong type.
+/// `InvalidInput` if the text is not JSON, or a field is unknown or has the wrong type.
 pub(super) fn read(text: &str) -> Result<Option<Fields>> {
     if !(text.starts_with('{') && text.ends_with('}')) {
         return Ok(None);

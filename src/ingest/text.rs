@@ -1,4 +1,4 @@
-//! Converts the bytes of a file to text: UTF-8, one kind of line end, no byte order mark.
+//! Converts the bytes of a file to text: checks UTF-8, makes all line ends equal, and removes a byte order mark.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Returns an error at one line of a file.
+/// Returns an error for one line of a file.
 pub(super) fn at(path: impl std::fmt::Display, line: u64, message: impl std::fmt::Display) -> Error {
     Error::invalid(format!("{path}:{line}: {message}"))
 }
@@ -47,7 +47,7 @@ pub(crate) fn not_utf8(bytes: &[u8], offset: usize) -> Error {
     Error::invalid(text).with_hint(hint)
 }
 
-/// Replaces line ends by `\n`. It removes all `\r` directly before a `\n`, so a second pass changes nothing. Other `\r`
+/// Replaces line ends by `\n`. Removes all `\r` directly before a `\n`, so a second pass changes nothing. Other `\r`
 /// stay.
 fn with_plain_line_ends(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
@@ -63,9 +63,10 @@ fn with_plain_line_ends(text: &str) -> String {
     plain
 }
 
-/// Returns the lines of `text` without blank lines around them, or `None` if all lines are blank (ING-1).
+/// Returns the lines of `text` without the blank lines around them; `None` if all lines are blank (ING-1).
 ///
-/// Blank lines before the next heading are spacing. If they were kept, a new heading would change the text above it.
+/// Blank lines before the next heading are only spacing. If they were kept, a new heading would change the text above
+/// it.
 pub(super) fn body(text: &str) -> Option<String> {
     const BLANK: [char; 3] = [' ', '\t', '\n'];
     let first = text.find(|character| !BLANK.contains(&character))?;
@@ -75,7 +76,8 @@ pub(super) fn body(text: &str) -> Option<String> {
     Some(text[start..end].to_owned())
 }
 
-/// The start of a text, escaped, for a message: the text may be long or contain control characters.
+/// Returns the start of a text in escaped form for a message, because the text may be long or contain control
+/// characters.
 pub(crate) fn shown(text: &str) -> String {
     const CHARACTERS: usize = 60;
     let mut start = String::new();

@@ -1,4 +1,4 @@
-//! Reads one line of a transcript: role, speaker, time and text of a turn.
+//! Reads one line of a transcript: the role, speaker, time and text of a turn.
 //!
 //! A line is `{"role", "content", "speaker"?, "name"?, "time"?, "timestamp"?, ...}`, or has these fields in a map
 //! `message`, with more fields around it. All other fields become attributes with the same names.
@@ -15,12 +15,12 @@ use super::json;
 use crate::error::{Error, Result};
 use crate::object::{Attributes, Value};
 
-/// The fields for the time of an entry, in order of preference.
+/// The fields that may contain the time of an entry, in order of preference.
 const TIMES: [&str; 4] = ["time", "timestamp", "created_at", "create_time"];
-/// The fields for the name of the speaker, in order of preference.
+/// The fields that may contain the name of the speaker, in order of preference.
 const SPEAKERS: [&str; 2] = ["speaker", "name"];
 
-/// Reads the entry at `line`.
+/// Reads the entry on line `line`.
 pub(super) fn entry(line: u64, json: &Json) -> Result<Section> {
     let outer = json.as_object().ok_or_else(not_known)?;
     let mut section = Section::new(SectionKind::Entry, line);
@@ -78,7 +78,7 @@ fn in_field(name: &str) -> impl FnOnce(Error) -> Error {
     move |error| error.context(format!("field `{name}`"))
 }
 
-/// Takes the first value that `fits` under one of `names` in one of the maps.
+/// Takes the first value under one of `names`, in one of the maps, that `fits` accepts.
 fn take_first(
     fields: &mut Map<String, Json>,
     around: &mut Map<String, Json>,
@@ -95,7 +95,7 @@ fn take_first(
     None
 }
 
-/// Returns the joined text of the parts, or `None` if none of them has text.
+/// Returns the joined text of the parts; `None` if no part has text.
 fn joined_text(parts: &[Json]) -> Result<Option<String>> {
     let mut texts = Vec::new();
     for part in parts {
@@ -112,7 +112,7 @@ fn joined_text(parts: &[Json]) -> Result<Option<String>> {
     Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
 }
 
-/// Whether the joined text contains all of the parts.
+/// Returns whether the joined text contains everything in the parts.
 fn is_plain(parts: &[Json]) -> bool {
     match parts {
         [Json::String(_)] => true,
@@ -126,7 +126,7 @@ fn is_plain(parts: &[Json]) -> bool {
     }
 }
 
-/// Adds fields as attributes. Fields whose names are in use are added to the map `group`.
+/// Adds fields as attributes. A field whose name is already used is added to the map `group`.
 fn keep_others(attributes: &mut Attributes, fields: Map<String, Json>, group: &str) -> Result<()> {
     let mut others = BTreeMap::new();
     for (name, value) in fields {

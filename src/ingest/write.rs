@@ -10,7 +10,7 @@ use crate::engine::{Committed, Limits, Memory, Query, View, Writer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, Kind, NewObject, Object};
 
-/// A state that ingestion reads.
+/// A state, as the memory that ingestion reads.
 struct InView<'a> {
     view: &'a View,
     suite: HashSuite,
@@ -55,12 +55,12 @@ pub(crate) fn documents(view: &View) -> Result<Vec<Id>> {
     view.query(&query)?.map(|object| Id::new(object?.id())).collect()
 }
 
-/// Writes documents in one durable commit, with an automatic snapshot of the state before. The change counts only the work
-/// of this call: an object counts as unchanged if another process wrote the same meanwhile.
+/// Writes documents in one durable commit, with an automatic snapshot of the state before. The result counts only the
+/// changes of this call: an object that another process wrote identically meanwhile counts as unchanged.
 ///
 /// # Errors
-/// `Denied` (code `less_trusted`) if an untrusted writer overwrites or removes a more trusted object; `InvalidInput` if two
-/// documents claim one id. Also the errors of [`Memory::commit`].
+/// `Denied` (code `less_trusted`) if an untrusted writer overwrites or removes a more trusted object. `InvalidInput` if
+/// two documents claim one id. Also the errors of [`Memory::commit`].
 pub fn ingest(
     memory: &Memory,
     documents: &[Document],
@@ -91,8 +91,8 @@ pub fn ingest(
     Ok((change, committed))
 }
 
-/// Adds to the error the location of the first of its ids that a document states. Even if each object is valid, the
-/// whole change may break a rule, as with a parent that does not exist.
+/// Adds a location to the error: that of the first of the error's ids that a document states. Even if each object is
+/// valid, the whole change may break a rule, for example if a parent does not exist.
 fn located(documents: &[Document], error: Error) -> Error {
     let location = |id: &String| {
         documents.iter().find_map(|document| {

@@ -1,10 +1,10 @@
-//! Batches: records that are appended together and valid as a whole, before and after they are on disk.
+//! Batches: records that are appended together and are valid only together, before and after they are on disk.
 //!
 //! # Layer
 //! L2.
 //!
 //! # Invariants
-//! - BAT-1: encoding a batch copies each body once, into the buffer that is written and later serves reads.
+//! - BAT-1: encoding a batch copies each body once, into a buffer. The log writes that buffer and later reads from it.
 
 use super::frame::{self, FrameHeader, FrameSeed, RecordKind};
 use super::seal::{Chain, SEAL_BYTES, Seal};
@@ -13,13 +13,13 @@ use crate::bytes::Bytes;
 use crate::digest::{BatchDigest, CommitDigest, Domain, HashSuite, Root};
 use crate::error::{Error, Result};
 
-/// The place of a record: segment and offset in one number.
+/// The place of a record, as one number that combines segment and offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Locator(u64);
 
 impl Locator {
     /// # Panics
-    /// If the segment number or the offset exceeds the limits of a log: every caller bounds both.
+    /// If the segment number or the offset exceeds the limits of a log. Every caller checks both before.
     pub(super) fn new(segment: u64, offset: u64) -> Self {
         let segment = u32::try_from(segment).expect("segment numbers fit in 32 bits");
         let step =
@@ -27,7 +27,7 @@ impl Locator {
         Self(u64::from(segment) << 32 | u64::from(step))
     }
 
-    /// Returns the locator of a number from [`Locator::to_u64`].
+    /// Returns the locator for a number that [`Locator::to_u64`] returned.
     pub fn from_u64(number: u64) -> Self {
         Self(number)
     }
@@ -42,7 +42,7 @@ impl Locator {
         self.0 >> 32
     }
 
-    /// Returns the place after a record at this place whose body has `body_bytes` bytes.
+    /// Returns the place right after a record that starts here and has a body of `body_bytes` bytes.
     pub(super) fn behind(self, body_bytes: usize) -> Self {
         Self::new(
             self.segment(),
@@ -59,15 +59,15 @@ impl Locator {
 /// A place between two batches of a log, within one epoch of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// Number of the segment with the batch before; 0 if there is none.
+    /// The number of the segment that contains the batch before the position; 0 if there is none.
     pub segment: u64,
-    /// Offset of the first byte after that batch.
+    /// The offset of the first byte after that batch.
     pub offset: u64,
-    /// Number of that batch.
+    /// The number of that batch.
     pub batch: u64,
-    /// Its digest.
+    /// The digest of the batch.
     pub digest: [u8; 32],
-    /// The head after that batch.
+    /// The head commit after that batch.
     pub commit: CommitDigest,
 }
 
@@ -81,7 +81,7 @@ impl Position {
         commit: CommitDigest::from_bytes([0; 32]),
     };
 
-    /// The position after `batch` of the same segment, which ends at `offset`.
+    /// Returns the position after `batch`, which is in the same segment and ends at `offset`.
     pub(super) fn after(&self, batch: &Batch, offset: u64) -> Self {
         Self {
             segment: self.segment,
@@ -92,7 +92,7 @@ impl Position {
         }
     }
 
-    /// The end of the chain that the next batch continues.
+    /// Returns the end of the chain of batches, which the next batch continues.
     pub(super) fn chain(&self) -> Chain {
         Chain {
             batch: self.batch,
@@ -104,20 +104,21 @@ impl Position {
 /// A record that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Its kind.
+    /// The kind of the record.
     pub kind: RecordKind,
-    /// The flags of its frame.
+    /// The flags of the record's frame.
     pub flags: u8,
-    /// Its place.
+    /// The place of the record.
     pub locator: Locator,
-    /// The number of its batch.
+    /// The number of the batch that contains the record.
     pub batch: u64,
-    /// Its bytes, shared with the log.
+    /// The bytes of the record, shared with the log.
     pub body: Bytes,
 }
 
 impl Record {
-    /// Returns the record at `locator` whose frame begins at `start` of `bytes`; `None` if the body is cut off.
+    /// Returns the record at `locator` whose frame begins at `start` in `bytes`. Returns `None` if the bytes end within
+    /// the body.
     pub(super) fn of(header: &FrameHeader, bytes: &Bytes, start: usize, locator: Locator) -> Option<Self> {
         let body = header.body_range();
         Some(Self {
@@ -129,7 +130,7 @@ impl Record {
         })
     }
 
-    /// The place of the next record in the segment.
+    /// Returns the place of the next record in the segment.
     pub fn next(&self) -> Locator {
         self.locator.behind(self.body.len())
     }
@@ -138,30 +139,30 @@ impl Record {
 /// A batch that was read, without its seal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// Its number: the first batch has 1, and each next one is higher by one.
+    /// The number of the batch: 1 for the first batch, and one more for each next one.
     pub number: u64,
-    /// The head after that batch.
+    /// The head commit after that batch.
     pub commit: CommitDigest,
-    /// Its digest.
+    /// The digest of the batch.
     pub digest: BatchDigest,
-    /// Its records, in order, also those of kinds that this version may ignore.
+    /// The records of the batch, in order, including kinds that this version may ignore.
     pub records: Vec<Record>,
 }
 
-/// The head after a batch, as `live` records it.
+/// The head after a batch, as the file `live` contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeadMark {
     /// The head commit.
     pub commit: CommitDigest,
-    /// Its root.
+    /// The root of the head's state.
     pub root: Root,
-    /// Its number.
+    /// The seq of the head commit.
     pub seq: u64,
 }
 
 /// A batch under construction.
 ///
-/// Each body is copied once, into the buffer to be written.
+/// Each body is copied only once, into the buffer that is written.
 #[derive(Clone, Debug, Default)]
 pub struct BatchBuilder {
     frames: Vec<u8>,
@@ -184,7 +185,7 @@ impl BatchBuilder {
         }
     }
 
-    /// Returns this batch with the records of `next` after its own.
+    /// Returns this batch with the records of `next` added at its end.
     #[must_use]
     pub fn followed_by(mut self, next: Self) -> Self {
         if self.count == 0 {
@@ -196,7 +197,7 @@ impl BatchBuilder {
         self
     }
 
-    /// Returns whether nothing was added.
+    /// Returns whether the batch has no record.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -206,7 +207,7 @@ impl BatchBuilder {
         (self.frames.len() + frame::framed_bytes(SEAL_BYTES)) as u64
     }
 
-    /// Checks the limits of `append`.
+    /// Checks the limits that `append` enforces.
     ///
     /// # Errors
     /// `InvalidInput` if a record is too long.
@@ -228,16 +229,16 @@ impl BatchBuilder {
 pub(super) struct Continue {
     pub(super) segment: u64,
     pub(super) seed: FrameSeed,
-    /// Offset of the group's start; everything before it is durable.
+    /// The offset of the group's start. Everything before it is durable.
     pub(super) start: u64,
-    /// The offset that the seals declare durable: the group's start, or less in a recovery.
+    /// The offset that the seals of the group declare durable: the group's start, or a smaller one in a recovery.
     pub(super) synced_upto: u64,
     /// The end of the chain before the group.
     pub(super) chain: Chain,
 }
 
 impl Continue {
-    /// The start of a segment of which no byte is durable yet.
+    /// Returns the start of a segment whose bytes are not durable yet.
     pub(super) fn start(header: &SegmentHeader, chain: Chain) -> Self {
         Self {
             segment: header.id,
@@ -249,7 +250,8 @@ impl Continue {
     }
 }
 
-/// Encodes a group of batches into one buffer (BAT-1); returns the batches with the places of their records.
+/// Encodes a group of batches into one buffer (BAT-1). Returns the buffer and the batches with the places of their
+/// records.
 pub(super) fn encode_group(
     group: Vec<(BatchBuilder, CommitDigest)>,
     suite: HashSuite,
@@ -303,7 +305,7 @@ pub(super) fn encode_group(
     Ok((bytes, batches))
 }
 
-/// Completes the frames from `start` on. Returns their headers with their places in the buffer.
+/// Completes the frames from `start` on. Returns their headers and their places in the buffer.
 fn finish_frames(
     buffer: &mut [u8],
     start: usize,
@@ -323,7 +325,7 @@ fn finish_frames(
     Ok(headers)
 }
 
-/// Returns the digest of the records of a batch, independent of its place.
+/// Returns the digest of a batch's records, which does not depend on its place.
 pub(super) fn content_of(batch: &Batch, suite: HashSuite) -> [u8; 32] {
     let lengths: Vec<_> = batch
         .records

@@ -1,13 +1,14 @@
-//! Catching up: delivering, in order, every whole batch that this handle has not delivered yet.
+//! Catching up: delivers, in order, every complete batch that this handle has not delivered yet.
 //!
 //! # Layer
 //! L2.
 //!
 //! # Invariants
-//! - CAT-1: a batch is delivered once, in order, and only whole.
-//! - CAT-2: in the run of the machine that wrote `live`, no batch beyond it is delivered, unless the log proves that
-//!   `live` is outdated.
-//! - CAT-3: a batch that was delivered before it was proven durable is compared when it is read again at another place.
+//! - CAT-1: each batch is delivered once, in order, and only if it is complete.
+//! - CAT-2: if `live` was written in the present run of the machine, no batch after its mark is delivered. The
+//!   exception is a log that proves `live` outdated.
+//! - CAT-3: if a batch was delivered before it was known to be durable, and is read again at another place, the two
+//!   must be equal.
 
 use super::batch::{Batch, Position, content_of};
 use super::files::{cannot_list, damage};
@@ -21,37 +22,37 @@ use super::segment::{FIRST_OFFSET, LOG_FOLDER, parse_segment_name, segment_name}
 use super::walk::{Scanned, Survey, Visit, Window, durable_by};
 use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Result};
 
-/// Maximal number of reads after damage was found: a writer may have moved on in between.
+/// The maximal number of reads after damage was found. A writer may have replaced the bytes between two reads.
 pub(super) const TRIES: u32 = 3;
 
-/// Bytes after `live` to search first; the amount doubles while batches fill it.
+/// The number of bytes after `live` to search first. The number doubles as long as batches fill it.
 const BEHIND_BYTES: u64 = 4096;
 
-/// The content of the active segment from a given offset on.
+/// The content of the active segment from an offset on.
 pub(super) struct ActiveScan {
     pub(super) window: Window,
     pub(super) batches: Vec<Scanned>,
-    /// Offset after the last whole batch.
+    /// The offset after the last complete batch.
     pub(super) end: u64,
-    /// Offset up to which everything is known to be durable.
+    /// The offset up to which all bytes are known to be durable.
     pub(super) durable: u64,
     pub(super) torn_bytes: u64,
-    /// With `degraded`: the damage after the last whole batch.
+    /// The damage after the last complete batch, for a degraded log.
     pub(super) damage: Option<Error>,
 }
 
 impl Log {
-    /// Delivers every whole batch that was not delivered yet to `visit`, in order.
+    /// Passes every complete batch that was not delivered yet to `visit`, in order.
     ///
-    /// If `live` was written in this run of the machine, reading stops there. Otherwise, or if the log proves that
-    /// `live` is outdated, it stops after the last whole batch, and the tail is unproven. Repeated calls follow a log
-    /// that other processes write.
+    /// If `live` was written in this run of the machine, reading stops at its mark. Otherwise, or if the log proves
+    /// that `live` is outdated, reading stops after the last complete batch, and the bytes after the last durable one
+    /// count as unproven. Repeated calls follow a log that other processes write.
     ///
     /// # Errors
-    /// `Corrupt`, naming file and offset, if a byte below the durable mark differs from the written one;
-    /// `UnsupportedFormat` for records of a newer version; `Poisoned` if batches that this handle handed out were
-    /// never durable and are gone; one of the code [`ErrorCode::Rewritten`] if what was handed out is no longer
-    /// what the log consists of; `Io`; what `visit` returns.
+    /// `Corrupt`, naming file and offset, if a byte before the durable mark differs from the written one.
+    /// `UnsupportedFormat` for records of a newer version. `Poisoned` if batches that this handle delivered were never
+    /// durable and are lost. An error with the code [`ErrorCode::Rewritten`] if the log no longer contains what was
+    /// delivered. `Io`, and the errors of `visit`.
     pub fn catch_up(&mut self, visit: &mut dyn FnMut(Batch) -> Result<()>) -> Result<Tail> {
         self.check_process()?;
         let mut refused = false;
@@ -93,10 +94,10 @@ impl Log {
         Ok(tail)
     }
 
-    /// Reads `live` and the manifest, in this order, and hands out the new batches of sealed segments.
+    /// Reads `live` and then the manifest, and delivers the new batches of sealed segments.
     pub(super) fn look(&mut self, visit: &mut Visit<'_>) -> Result<Option<Live>> {
-        // A writer publishes the manifest before `live` names a new segment. So a manifest read after `live` lists that
-        // segment.
+        // A writer publishes the manifest before `live` names a new segment. So a manifest that is read after `live`
+        // lists that segment.
         let live = self.read_live()?;
         self.take_listed()?;
         let live = self.place_live(live)?;
@@ -104,7 +105,8 @@ impl Log {
         Ok(live)
     }
 
-    /// Checks that the manifest knows the segment of `live`. A mark in a segment that a rewrite replaced is ignored.
+    /// Checks that the manifest lists the segment that `live` names. Ignores a mark in a segment that a rewrite
+    /// replaced.
     pub(super) fn place_live(&self, live: Option<Live>) -> Result<Option<Live>> {
         let Some(mark) = live else { return Ok(None) };
         if let Some(found) = self.misplaced(&mark) {
@@ -127,8 +129,8 @@ impl Log {
                 entry.length,
                 Cause::SealedEarly,
             )),
-            // The active segment has the highest number, so the mark is older than the manifest. A recovery drops a
-            // segment that never got a batch. A rewrite drops every segment that ends before the cut.
+            // The active segment has the highest number, so the mark is older than the manifest. Its segment may have
+            // been dropped: by a recovery if it never got a batch, or by a rewrite if it ended before the cut.
             None if live.segment < active
                 && (live.offset == FIRST_OFFSET || self.manifest.has_replaced(live.batch)) =>
             {
@@ -141,7 +143,7 @@ impl Log {
         }
     }
 
-    /// Returns the offset in the active segment at which a reader stops because of `live` (CAT-2).
+    /// Returns the offset in the active segment at which `live` makes a reader stop (CAT-2).
     pub(super) fn live_limit(&self, live: &Live) -> Option<u64> {
         if !live.is_of_boot(self.disk.boot_id()) {
             return None;
@@ -153,9 +155,9 @@ impl Log {
         (live.segment == before.id && live.offset == before.length).then_some(FIRST_OFFSET)
     }
 
-    /// Returns whether a seal beyond `limit`, the end of `live`, declares more bytes durable. A writer writes `live`
-    /// before such a seal. So it has moved on since `live` was read, or a file system that was shut down without the
-    /// machine restored an older `live`.
+    /// Returns whether a seal after `limit`, the mark of `live`, declares more bytes durable. A writer writes `live`
+    /// before such a seal. So the writer wrote more after `live` was read, or a file system that was shut down without
+    /// the machine restored an older `live`.
     fn is_overtaken(&self, limit: u64) -> Result<bool> {
         let segment = self.segment(self.manifest.active().id)?;
         let mut count = BEHIND_BYTES;
@@ -174,7 +176,7 @@ impl Log {
         }
     }
 
-    /// Delivers the new batches of sealed segments and places the cursor in the active one.
+    /// Delivers the new batches of sealed segments and moves the cursor to the active segment.
     fn read_sealed(&mut self, visit: &mut Visit<'_>) -> Result<()> {
         let sealed = self.manifest.sealed().to_vec();
         let active = *self.manifest.active();
@@ -183,7 +185,8 @@ impl Log {
         }
         self.unsynced = None;
         let here = sealed.iter().position(|entry| entry.id == self.cursor.segment);
-        // A segment that is no longer listed had no durable batch. Continues at the new place of its first batch.
+        // A segment that is no longer listed had no durable batch. Reading continues at the new place of its first
+        // batch.
         let first =
             here.unwrap_or_else(|| sealed.partition_point(|entry| entry.last_batch <= self.durable_batch()));
         for (index, entry) in sealed.iter().enumerate().skip(first) {
@@ -196,7 +199,7 @@ impl Log {
         Ok(())
     }
 
-    /// Returns the newest batch that cannot move any more.
+    /// Returns the newest batch that recovery cannot move any more.
     fn durable_batch(&self) -> u64 {
         self.unproven
             .first()
@@ -211,7 +214,7 @@ impl Log {
             digest,
             commit: self.cursor.commit,
         };
-        // The numbers that a rewrite left out count as delivered: no batch will ever have them.
+        // The numbers that a rewrite skipped count as delivered, because no batch will ever have them.
         self.visited = self.visited.max(self.cursor.batch);
         self.durable = FIRST_OFFSET;
     }
@@ -228,7 +231,7 @@ impl Log {
             let digest = before.map_or([0; 32], |before| before.last_digest);
             self.enter(entry, digest);
         }
-        // Behind a rewritten segment, only the manifest names the batch before.
+        // After a rewritten segment, only the manifest names the previous batch.
         let is_chained = segment.continues(before) || self.cursor.offset > FIRST_OFFSET;
         let window = segment.window(
             self.cursor.offset,
@@ -243,7 +246,7 @@ impl Log {
         segment.each_batch(&window, entry, from, u64::MAX, &mut |scanned| {
             self.deliver(scanned, true, visit)
         })?;
-        // Batches beyond the end were read before they were known to be durable; the next segment shows their fate.
+        // Later batches were read before they were known to be durable; the next segment shows whether they survived.
         self.unproven.retain(|(number, _)| *number > entry.last_batch);
         Ok(())
     }
@@ -295,7 +298,7 @@ impl Log {
         Err(damage(&segment.name(), 0, Cause::NotContinued))
     }
 
-    /// Reads the batches of the active segment from `from` on, up to `limit` or to the last whole one. Distinguishes
+    /// Reads the batches of the active segment from `from` on, up to `limit` or to the last complete one. Distinguishes
     /// damage from a torn tail (LOG-4).
     pub(super) fn scan_active(
         &self,
@@ -310,7 +313,7 @@ impl Log {
                 let window = segment.window(from, limit, self.suite)?;
                 (Vec::new(), (window, Survey::default()))
             }
-            // Reads the places first: the window must contain everything that they prove durable.
+            // Reads the positions before the segment, so the window contains everything that they prove durable.
             None => (self.durable_places()?, segment.read_to_end(from, self.suite)?),
         };
         let mark = live
@@ -358,7 +361,7 @@ impl Log {
         })
     }
 
-    /// Delivers a batch and moves the cursor after it (CAT-1).
+    /// Delivers a batch and moves the cursor to its end (CAT-1).
     pub(super) fn deliver(&mut self, scanned: Scanned, proven: bool, visit: &mut Visit<'_>) -> Result<()> {
         let after = self.cursor.after(&scanned.batch, scanned.end);
         self.hand_out(scanned.batch, proven, visit)?;
@@ -366,18 +369,18 @@ impl Log {
         Ok(())
     }
 
-    /// Delivers a batch unless it was delivered before; then it must be the same one (CAT-3).
+    /// Delivers a batch, unless it was delivered before. In that case checks that it is the same one (CAT-3).
     pub(super) fn hand_out(&mut self, batch: Batch, proven: bool, visit: &mut Visit<'_>) -> Result<()> {
         let number = batch.number;
         if number <= self.visited {
             let unproven = self.unproven.iter().find(|(unproven, _)| *unproven == number);
-            // A proven batch is the same by LOG-1, and the newest commit confirms all before it.
+            // A durable batch is the same by LOG-1, and the newest commit confirms all batches before it.
             let same = match unproven {
                 Some((_, content)) => *content == content_of(&batch, self.suite),
                 None => number < self.visited || batch.commit == self.visited_commit,
             };
             if same {
-                // A batch is read again only if recovery, of this handle or another, has moved it.
+                // A batch is read a second time only if a recovery, by this handle or another, has moved it.
                 self.moved = number;
                 return Ok(());
             }
@@ -393,8 +396,8 @@ impl Log {
         Ok(())
     }
 
-    /// Refuses a log with an unlisted segment that has batches after `newest`, the last listed one. Checked once per
-    /// handle.
+    /// Refuses a log with an unlisted segment that has batches after `newest`, the last listed one. A handle checks
+    /// this once.
     pub(super) fn check_unlisted(&mut self, newest: u64) -> Result<()> {
         if self.unlisted_checked {
             return Ok(());
@@ -406,14 +409,14 @@ impl Log {
             .filter(|(_, unfinished)| !unfinished)
         {
             let id = id.0;
-            // A reader that stopped at `live` has not seen all listed batches, so this looks again before it decides.
+            // A reader that stopped at `live` has not read all listed batches, so this call reads on before it decides.
             if self.manifest.lists(id)
                 || self.unlisted(id, newest)? != Unlisted::Newer
                 || self.unlisted(id, self.newest_listed()?)? != Unlisted::Newer
             {
                 continue;
             }
-            // A writer moved on meanwhile: the next catch-up checks again.
+            // A writer has changed the log meanwhile, so the next catch-up checks again.
             if self.is_outdated()? {
                 return Ok(());
             }
@@ -424,7 +427,7 @@ impl Log {
         Ok(())
     }
 
-    /// Returns the number of the last whole batch in the listed segments, durable or not.
+    /// Returns the number of the last complete batch in the listed segments, durable or not.
     fn newest_listed(&self) -> Result<u64> {
         let window = self
             .segment(self.manifest.active().id)?

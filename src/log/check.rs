@@ -1,14 +1,14 @@
-//! The check of a whole log from its files, for `verify`.
+//! Checks a whole log by reading its files, for `verify`.
 //!
-//! The check reads everything from the files, never through a map and never from memory. It continues behind damage, and
-//! reports all damage with file and offset.
+//! The check reads everything from the files, and uses no map and no memory of the handle. It continues after damage,
+//! and reports all damage with file and offset.
 //!
 //! # Layer
 //! L2.
 //!
 //! # Invariants
-//! - CHK-1: every byte of the store is covered by a checksum or digest that is checked here, must be zero, or is after
-//!   the end of a segment. Bytes after the end are reported as harmless.
+//! - CHK-1: every byte of the store is checked against a checksum or digest, must be zero, or is after the end of a
+//!   segment. Bytes after the end are reported as harmless.
 
 use std::io;
 use std::sync::Arc;
@@ -29,24 +29,24 @@ use super::walk::{Stop, Survey, Window, Windows};
 use crate::disk::{Access, Disk, is_not_regular};
 use crate::error::{Cause, Damage, Error, ErrorKind, Finding, Result, Severity};
 
-/// One item of a check, in the order of the log.
+/// A batch or a finding, in the order of the log.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum CheckItem {
-    /// A whole batch. After damage, numbers may skip.
+    /// A complete batch. After damage, numbers may be skipped.
     Batch(Batch),
-    /// A finding.
+    /// Damage, or another finding.
     Finding(Finding),
 }
 
 impl Log {
-    /// Reads the whole store from its files and passes every batch and every finding to `visit`. Returns the bytes of
-    /// segments that were read.
+    /// Reads the whole store from its files, and passes every batch and every finding to `visit`. Returns the number of
+    /// bytes of segments that were read.
     ///
-    /// Writers may append meanwhile; the check may miss batches newer than its start.
+    /// Writers may append meanwhile. Batches that are newer than the start of the check may be missing.
     ///
     /// # Errors
-    /// `NotFound` and `UnsupportedFormat` as [`Log::open`]; `Io`. Damage becomes findings.
+    /// `NotFound` and `UnsupportedFormat` as [`Log::open`]; `Io`. Damage is passed on as findings.
     pub fn check(
         disk: Arc<dyn Disk>,
         options: LogOptions,
@@ -68,7 +68,8 @@ impl Log {
             Err(error) => return report.damage(error).map(|()| 0),
         };
         log.places = places;
-        // Keeps the files of one manifest open, even if another one is published meanwhile; damage is reported below.
+        // Keeps the files of one manifest open, even if another manifest is published meanwhile. Damage is reported
+        // below.
         match log.take_listed() {
             Err(error) if !error.is_corruption() => return Err(error),
             _ => {}
@@ -79,7 +80,8 @@ impl Log {
 
     fn check_all(&self, report: &mut Report<'_>) -> Result<()> {
         let live = self.check_live(report)?;
-        // Reads the places first: the segments contain at least the batches that they prove durable.
+        // Reads the positions before the segments, so the segments contain at least the batches that the positions
+        // prove durable.
         let places = self.durable_places()?;
         let placed = places.iter().map(|place| place.offset).fold(0, u64::max);
         let manifest = &self.manifest;
@@ -99,7 +101,7 @@ impl Log {
         report.torn()?;
         self.check_folder(newest, report)?;
         match live.and_then(|live| self.misplaced(&live)) {
-            // Otherwise a writer has moved on since the manifest was read.
+            // An outdated manifest means that a writer changed the log meanwhile, so there is no damage.
             Some(damage) if !self.is_outdated()? => report.finding(Severity::Damage, damage),
             _ => Ok(()),
         }
@@ -118,14 +120,14 @@ impl Log {
     /// Finds segments that the manifest does not list, and files that do not belong to the log.
     fn check_folder(&self, newest: u64, report: &mut Report<'_>) -> Result<()> {
         let names = self.disk.list(LOG_FOLDER).map_err(cannot_list)?;
-        // The numbers that a rewrite skipped are not missing.
+        // The numbers that a rewrite skipped do not count as missing.
         let newest = newest.max(self.manifest.active().batch_before());
         for file in names {
             let (severity, cause) = match parse_segment_name(&file) {
                 Some((id, _)) if self.manifest.lists(id) => continue,
                 Some((id, false)) => match self.unlisted(id, newest)? {
-                    // It was published after the check began. Checked last, because that may happen while the file is
-                    // read.
+                    // The segment was published after the check began. This is checked last, because it may happen
+                    // while the file is read.
                     _ if id > self.manifest.active().id && self.is_outdated()? => continue,
                     Unlisted::Newer => (Severity::Damage, Cause::UnlistedNewer),
                     Unlisted::Left => (Severity::Harmless, Cause::UnlistedOlder),
@@ -150,7 +152,7 @@ impl Log {
             Err(error) if error.kind() == io::ErrorKind::NotFound || is_not_regular(&error) => {
                 return Ok(false);
             }
-            // It may be a segment.
+            // A file that cannot be read may be a segment.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(true),
             Err(error) => return Err(Error::io(format!("cannot open {name}"), error)),
         };
@@ -163,17 +165,17 @@ impl Log {
 
 struct Report<'a> {
     visit: &'a mut dyn FnMut(CheckItem) -> Result<()>,
-    /// Bytes of segments that were read.
+    /// The number of bytes of segments that were read.
     bytes: u64,
     torn: Torn,
 }
 
-/// The torn tails of sealed segments: each recovery leaves one, so one finding covers all.
+/// The torn tails of sealed segments. Each recovery leaves one, so a single finding reports all of them.
 #[derive(Default)]
 struct Torn {
     count: u64,
     bytes: u64,
-    /// The file of the last one.
+    /// The file of the last torn tail.
     file: String,
     offset: u64,
 }
@@ -183,7 +185,7 @@ impl Report<'_> {
         (self.visit)(CheckItem::Finding(Finding { severity, damage }))
     }
 
-    /// Reports the damage in an error; returns any other error.
+    /// Reports the damage that an error contains; returns any other error.
     fn damage(&mut self, error: Error) -> Result<()> {
         match error.damage() {
             Some(damage) if error.kind() != ErrorKind::Io => self.finding(Severity::Damage, damage.clone()),
@@ -212,7 +214,7 @@ struct Walk<'a> {
     entry: &'a SegmentEntry,
     before: SegmentEnd,
     live: Option<Live>,
-    /// Offset up to which other evidence proves the active segment durable.
+    /// The offset up to which derived files prove the active segment durable.
     placed: u64,
 }
 
@@ -221,7 +223,7 @@ impl Walk<'_> {
         segment_name(self.entry.id)
     }
 
-    /// Returns the number of the newest batch found.
+    /// Checks the segment and returns the number of the newest batch found.
     fn run(&self, report: &mut Report<'_>) -> Result<u64> {
         let segment = match self.log.segment(self.entry.id) {
             Ok(segment) => segment,
@@ -232,7 +234,7 @@ impl Walk<'_> {
             report.finding(Severity::Damage, Damage::new(self.name(), 0, Cause::NotContinued))?;
         }
         let (window, mut survey) = segment.read_to_end(FIRST_OFFSET, self.log.suite)?;
-        // The manifest declares how far a sealed segment is durable.
+        // For a sealed segment, the manifest states the durable length.
         let open_from = if self.entry.is_active() {
             FIRST_OFFSET
         } else {
@@ -247,7 +249,7 @@ impl Walk<'_> {
         self.walk(&segment, window, &survey, chain, report)
     }
 
-    /// Returns the offset below which every byte must be right.
+    /// Returns the offset before which every byte must be intact.
     fn durable(&self, survey: &Survey) -> u64 {
         if !self.entry.is_active() {
             return self.entry.length;
@@ -289,7 +291,7 @@ impl Walk<'_> {
                     self.report_tail(survey, at, &stop, report)?;
                     return Ok(newest);
                 }
-                // Only zeros follow, so the segment is not damaged; the comparison with the checkpoint reports the lost
+                // Only zeros follow, so the segment is not damaged. The comparison with the checkpoint reports the lost
                 // end.
                 Err(_) if at >= durable && survey.used_from(at) == 0 => return Ok(newest),
                 Err(stop) => {
@@ -336,7 +338,8 @@ impl Walk<'_> {
             (torn.file, torn.offset) = (self.name(), from);
             return Ok(());
         }
-        // A writer of this run writes `live` before it acknowledges, unless the log proves that `live` is outdated.
+        // A writer in this run of the machine writes `live` before it acknowledges a batch, unless the log proves
+        // `live` outdated.
         let limit = self.live.and_then(|live| self.log.live_limit(&live));
         if limit.is_some_and(|limit| survey.synced_upto <= limit) {
             let cause = Cause::TornTail {
@@ -355,8 +358,8 @@ impl Walk<'_> {
     }
 }
 
-/// Returns the start of the next batch after damage at `damaged` in the batch at `batch_start`, and the number of the
-/// batch before it. Searches `window`, then `windows`.
+/// Returns the start of the next batch after the damage at `damaged`, in the batch that starts at `batch_start`, and
+/// the number of the batch before it. Searches `window`, then `windows`.
 fn resume(
     window: &mut Window,
     windows: &mut Windows<'_>,
@@ -368,7 +371,7 @@ fn resume(
             if seal.start > batch_start && seal.start >= window.base {
                 return Ok(Some((seal.start, seal.batch.saturating_sub(1))));
             }
-            // The damaged batch itself ends here.
+            // The damaged batch ends at this seal.
             let seal_bytes = super::frame::framed_bytes(super::seal::SEAL_BYTES) as u64;
             return Ok(Some((at + seal_bytes, seal.batch)));
         }

@@ -1,11 +1,11 @@
-//! A commit, step by step; docs/durability.md numbers the same steps.
+//! A commit, step by step, with the same numbers as in docs/durability.md.
 //!
 //! 1. [`Log::lock`] takes the lock.
-//! 2. [`Log::prepare`] catches up. It continues in place if the log ends where `live` of this run of the machine says,
-//!    otherwise it recovers.
-//! 3. [`Log::append`] writes the group with one `pwrite`, after a rotation if the group does not fit.
-//! 4. It syncs the segment.
-//! 5. It overwrites `live`.
+//! 2. [`Log::prepare`] catches up. It continues in the active segment if the log ends where `live` of this run of the
+//!    machine says. Otherwise it recovers.
+//! 3. [`Log::append`] writes the group with one `pwrite`. If the group does not fit, it first rotates to a new segment.
+//! 4. [`Log::append`] syncs the segment.
+//! 5. [`Log::append`] overwrites `live`.
 //! 6. The caller publishes the batches that [`Log::append`] returns.
 //! 7. Dropping the [`WriteLock`] releases the lock.
 //!
@@ -13,9 +13,9 @@
 //! L2.
 //!
 //! # Invariants
-//! - APP-1: a handle writes only after `prepare` has placed it at the end of the log under the same lock.
+//! - APP-1: a handle writes only after `prepare`, under the same lock, moved it to the end of the log.
 //! - APP-2: `live` is written after the sync that it declares.
-//! - APP-3: if a segment is full, a new one is created before any byte of the group is written.
+//! - APP-3: if the active segment is full, a new one is created before any byte of the group is written.
 
 use std::io;
 use std::time::Duration;
@@ -30,8 +30,8 @@ use super::walk::Visit;
 use crate::disk::{Access, lock_within, read_full};
 use crate::error::{Error, ErrorCode, Result};
 
-/// Bytes after the end that must be zero for continuing in place. An interrupted write leaves its first bytes there. A
-/// page that a failed sync lost further on is a torn tail, at which every scan stops.
+/// The number of bytes after the end that must be zero to continue in the active segment. An interrupted write leaves
+/// its first bytes there. If a failed sync lost a page further on, a torn tail remains, at which every scan stops.
 const CLEAN_BYTES: usize = 4096;
 
 /// The time at which an appended group becomes durable.
@@ -39,13 +39,13 @@ const CLEAN_BYTES: usize = 4096;
 pub enum Durability {
     /// Before `append` returns.
     Synced,
-    /// At the next synced `append` or `sync`, whichever comes first. Until then, a power loss may remove it, with
+    /// At the next synced `append` or `sync`, whichever comes first. Until then, a power loss may remove the group and
     /// everything appended after it.
     Later,
 }
 
 impl Log {
-    /// Takes the writer's lock, waiting at most `wait`.
+    /// Takes the writer's lock. Waits for it at most `wait`.
     ///
     /// # Errors
     /// `Busy`, naming the holder; `Denied` for a read-only handle; `Poisoned`; `Io`.
@@ -61,14 +61,15 @@ impl Log {
         })
     }
 
-    /// Brings this handle to the end of the log, under the lock, and delivers the new batches. Continues in place if
-    /// the log ends where `live` of this run of the machine says; otherwise recovers into a new segment.
+    /// Moves this handle to the end of the log, under the lock, and delivers the new batches. Continues in the active
+    /// segment if the log ends where `live` of this run of the machine says. Otherwise recovers into a new segment.
     ///
     /// # Errors
     /// As [`Log::catch_up`] and [`Log::append`].
     ///
     /// # Durability
-    /// When this returns, every delivered batch is durable, except a group of this handle that waits for [`Log::sync`].
+    /// When the call returns, every delivered batch is durable, except a group of this handle that waits for
+    /// [`Log::sync`].
     pub fn prepare(&mut self, lock: &WriteLock, visit: &mut dyn FnMut(Batch) -> Result<()>) -> Result<()> {
         self.check_lock(lock)?;
         lock.check_file()?;
@@ -91,8 +92,8 @@ impl Log {
         Ok(())
     }
 
-    /// Syncs the folders if another process published the manifest. That process may have ended between a rename and
-    /// its sync. New batches must not depend on a name that a power loss can remove.
+    /// Syncs the folders if another process published the manifest, because that process may have ended between a
+    /// rename and its sync. New batches must not depend on a name that a power loss can remove.
     fn make_names_durable(&mut self) -> Result<()> {
         let generation = self.manifest.generation;
         if self.named_generation == generation {
@@ -113,7 +114,7 @@ impl Log {
         Ok(())
     }
 
-    /// Catches up and returns true if the active segment can be continued.
+    /// Catches up, and returns true if writing can continue in the active segment.
     fn go_on_in_place(
         &mut self,
         live: Option<&Live>,
@@ -138,7 +139,7 @@ impl Log {
         Ok(true)
     }
 
-    /// Returns the offset of the next batch if the active segment can be continued.
+    /// Returns the offset for the next batch if writing can continue in the active segment.
     pub(super) fn end_in_place(&self, live: Option<&Live>, segment: &SegmentFile) -> Result<Option<u64>> {
         let Some(limit) = live.and_then(|live| self.live_limit(live)) else {
             return Ok(None);
@@ -154,16 +155,16 @@ impl Log {
 
     /// Appends a group of batches with one write; each `head` is the head after its batch. An empty group does nothing.
     ///
-    /// With [`Durability::Later`], this handle can read the group at once, others after [`Log::sync`]. Sync before the
-    /// lock is released, or the next writer treats the group as left by a crash.
+    /// With [`Durability::Later`], this handle can read the group at once, and other handles after [`Log::sync`]. Sync
+    /// before releasing the lock; otherwise the next writer treats the group as left by a crash.
     ///
     /// # Errors
-    /// `InvalidInput` for a record or a group over a limit, before any write. After any other error, reopening the
-    /// store may find the whole group or nothing of it, and this handle refuses further writes with `Poisoned`.
+    /// `InvalidInput` for a record or a group over a limit, before any write. After any other error, the store has the
+    /// complete group or none of it when it is opened again. This handle then refuses further writes with `Poisoned`.
     ///
     /// # Durability
-    /// As requested. Groups that were not synced count as one: their seals declare durable only what was durable before
-    /// the first of them (LOG-2).
+    /// As `durability` requests. Unsynced groups count as one group: their seals declare durable only what was durable
+    /// before the first of them (LOG-2).
     pub fn append(
         &mut self,
         lock: &WriteLock,
@@ -187,13 +188,13 @@ impl Log {
         self.poison_on_error(|log| log.append_group(lock, group, head, needed, durability))
     }
 
-    /// Makes groups that were appended with [`Durability::Later`] durable, if there are any.
+    /// Syncs the groups that were appended with [`Durability::Later`], if there are any.
     ///
     /// # Errors
     /// As [`Log::append`].
     ///
     /// # Durability
-    /// When this returns, everything that this handle appended is durable.
+    /// When the call returns, everything that this handle appended is durable.
     pub fn sync(&mut self, lock: &WriteLock) -> Result<()> {
         self.check_lock(lock)?;
         if self.unsynced.is_none() {
@@ -214,7 +215,8 @@ impl Log {
         Err(Error::internal("a write before prepare under this lock"))
     }
 
-    /// Runs `work`, which writes; after an error, the state of the disk is unknown (LOG-5).
+    /// Runs `work`, which writes. After an error, the content of the disk is unknown, so the handle is poisoned
+    /// (LOG-5).
     pub(super) fn poison_on_error<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let result = work(self);
         if result.is_err() {
@@ -235,7 +237,7 @@ impl Log {
         let name = segment.name();
         let writing = |error| Error::io(format!("cannot write {name}"), error);
         let mut file = self.disk.open(&name, Access::ReadWrite).map_err(writing)?;
-        // INVARIANT APP-3: writes must end within the length of the file, because a segment never grows (SEG-1).
+        // INVARIANT APP-3: writes must end before the end of the file, because a segment never grows (SEG-1).
         if self.cursor.offset.saturating_add(needed) > file.length().map_err(writing)? {
             self.sync_group()?;
             segment = self.rotate(lock, self.cursor.offset, needed)?;
@@ -279,8 +281,7 @@ impl Log {
         Ok(batches)
     }
 
-    /// Makes earlier appends durable; their callers have their answers already, and the caller's own write has not
-    /// begun.
+    /// Syncs earlier appends. Their callers already have their answers, and the present caller's write has not begun.
     pub(super) fn sync_group(&mut self) -> Result<()> {
         let Some(head) = self.unsynced else { return Ok(()) };
         let segment = self.segment(self.cursor.segment)?;
@@ -317,7 +318,7 @@ impl Log {
     }
 }
 
-/// Returns whether the [`CLEAN_BYTES`] after `end` are zero.
+/// Returns whether the first [`CLEAN_BYTES`] bytes after `end` are zero.
 fn is_clean_behind(segment: &SegmentFile, end: u64) -> Result<bool> {
     let mut behind = [0; CLEAN_BYTES];
     let count = read_full(&*segment.file, end, &mut behind)
@@ -325,14 +326,14 @@ fn is_clean_behind(segment: &SegmentFile, end: u64) -> Result<bool> {
     Ok(behind.iter().take(count).all(|byte| *byte == 0))
 }
 
-/// Returns the error of a failed sync: the bytes are written, and the next writer may find them whole or not at all.
+/// Returns the error of a failed sync: the bytes are written, and the next writer may find all of them or none.
 fn outcome_unknown(name: &str, error: io::Error) -> Error {
     Error::io(format!("cannot sync {name}"), error)
         .with_code(ErrorCode::OutcomeUnknown)
         .with_hint("the change may or may not be done: make another write, then check `treering log` before you repeat it")
 }
 
-/// Returns the error of a write before a rewrite: the rewrite did not begin.
+/// Returns the error of a write that failed before a rewrite, so the rewrite did not begin.
 pub(crate) fn not_rewritten(error: Error) -> Error {
     if error.code() != ErrorCode::OutcomeUnknown {
         return error;
@@ -342,7 +343,7 @@ pub(crate) fn not_rewritten(error: Error) -> Error {
         .with_hint("nothing was erased or collected: free some space, then try again")
 }
 
-/// Returns the error of a failed write of `live` after the sync: the group is durable.
+/// Returns the error of a write of `live` that failed after the sync, so the group is durable.
 fn done_untold(error: Error) -> Error {
     error.behind_change("other processes see the change after the next write")
 }

@@ -1,14 +1,15 @@
-//! Creating a store: whenever the machine stops, the store exists whole or not at all.
+//! Creates a store. If the machine stops at any time, the store exists completely or not at all.
 //!
-//! Creation writes `format.tmp` first and renames it to `format` last. So a folder without `format` has an unfinished
-//! creation if every other file belongs to the store that `format.tmp` names. The next creation removes those files.
+//! Creation writes `format.tmp` first, and renames it to `format` last. So a folder without `format` contains an
+//! unfinished creation if every other file belongs to the store that `format.tmp` names. The next creation removes
+//! those files.
 //!
 //! # Layer
 //! L2.
 //!
 //! # Invariants
 //! - CRE-1: creation does not touch an existing store.
-//! - CRE-2: files of any other store than the one in `format.tmp` are damage, and creation does not touch them.
+//! - CRE-2: files of another store than the one that `format.tmp` names are damage, and creation does not touch them.
 
 use std::io;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ use crate::digest::{HashAlgorithm, HashSuite};
 use crate::disk::{self, Disk, is_not_regular, lock_within, unfinished_name};
 use crate::error::{Cause, Error, ErrorCode, Result};
 
-/// How long a creation waits for another creation of the same store.
+/// The time that a creation waits for another creation of the same store.
 const CREATE_WAIT: Duration = Duration::from_secs(30);
 const FIRST_SEGMENT: u64 = 1;
 
@@ -38,11 +39,11 @@ impl Log {
     /// Creates a store whose log has one batch, and opens it for writing.
     ///
     /// # Errors
-    /// `InvalidInput` with the code `store_exists` for an existing store, and with `exists` if the folder has other
-    /// files under names of a store; `Corrupt` if it holds a store without its format file; `Busy`; `Io`.
+    /// `InvalidInput` with the code `store_exists` if a store exists, and with `exists` if other files in the folder
+    /// have names of a store's files. `Corrupt` if the folder contains a store without its format file. `Busy`; `Io`.
     ///
     /// # Durability
-    /// When this returns, the store is durable. After an earlier crash, there is no store, or the whole one.
+    /// When the call returns, the store is durable. After an earlier crash, the store is complete or does not exist.
     pub fn create(
         disk: Arc<dyn Disk>,
         hash: HashAlgorithm,
@@ -52,7 +53,8 @@ impl Log {
     ) -> Result<Self> {
         first.check()?;
         if let Err(error) = unfinished_files(&*disk) {
-            // A creation takes the lock before it writes. So with a lock file, the files may be those of a creation at work.
+            // A creation takes the lock before it writes. So with a lock file, the other files may belong to a creation
+            // that is still running.
             let names = disk.list("").unwrap_or_default();
             if error.code() == ErrorCode::StoreExists || !names.iter().any(|name| name == LOCK_NAME) {
                 return Err(error);
@@ -68,7 +70,7 @@ impl Log {
     }
 }
 
-/// Removes `leftovers` and writes every file; renaming `format` is the last step.
+/// Removes `leftovers` and writes every file of the store; the rename to `format` is the last step.
 fn write_store(
     disk: &dyn Disk,
     leftovers: &[String],
@@ -116,7 +118,7 @@ fn write_store(
     for name in leftovers {
         disk.remove(name)?;
     }
-    // INVARIANT CRE-2: `format.tmp` of the earlier creation is removed only after the files that it explains.
+    // INVARIANT CRE-2: the earlier creation's `format.tmp` is removed only after the files that it explains.
     disk.sync_dir(LOG_FOLDER)?;
     disk.sync_dir("")?;
     disk::write_whole(disk, &unfinished_name(FORMAT_NAME), &format.encode(), 0)?;
@@ -128,7 +130,7 @@ fn write_store(
     disk.sync_parent()
 }
 
-/// Returns the error for a folder without a format file: no store, or a damaged one.
+/// Returns the error for a folder without a format file: either no store exists, or it is damaged.
 pub(super) fn no_store(disk: &dyn Disk) -> Error {
     match holds_other_store(disk) {
         Err(error) => error,
@@ -139,7 +141,7 @@ pub(super) fn no_store(disk: &dyn Disk) -> Error {
     }
 }
 
-/// Returns the files that an unfinished creation left, without `format.tmp`.
+/// Returns the files that an unfinished creation left, except `format.tmp`.
 ///
 /// # Errors
 /// As [`Log::create`].
@@ -194,7 +196,7 @@ pub(super) fn holds_other_store(disk: &dyn Disk) -> Result<bool> {
         if !holds_files_beside(disk, unfinished)? {
             return Ok(false);
         }
-        // A creation at work may have written or renamed `format.tmp` between the two reads.
+        // A running creation may have written or renamed `format.tmp` between the two reads.
         if unfinished_instance(disk)? == unfinished {
             return Ok(true);
         }
@@ -216,7 +218,7 @@ fn holds_files_beside(disk: &dyn Disk, unfinished: Option<[u8; 16]>) -> Result<b
     for file in log_files(disk)? {
         let header = read_regular(disk, &format!("{LOG_FOLDER}/{file}"), SEGMENT_HEADER_BYTES)?;
         let header = header.map(|bytes| SegmentHeader::decode(&bytes));
-        // A segment gets its name only when it is whole.
+        // A segment gets its final name only when it is complete.
         let is_named = matches!(parse_segment_name(&file), Some((_, false)));
         match header {
             Some(Ok(header)) if is_other(header.instance) => return Ok(true),
@@ -227,7 +229,7 @@ fn holds_files_beside(disk: &dyn Disk, unfinished: Option<[u8; 16]>) -> Result<b
     Ok(false)
 }
 
-/// Returns the store that an unfinished creation was creating.
+/// Returns the instance of the store that an unfinished creation was creating.
 fn unfinished_instance(disk: &dyn Disk) -> Result<Option<[u8; 16]>> {
     let bytes = read_regular(disk, &unfinished_name(FORMAT_NAME), FORMAT_BYTES + 1)?;
     let format = bytes.and_then(|bytes| Format::decode(&bytes, Mode::ReadOnly).ok());

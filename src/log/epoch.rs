@@ -1,7 +1,8 @@
-//! Epochs: the number of rewrites of the log, and how a handle detects one.
+//! Epochs: an epoch is the number of rewrites of the log so far. Also detects that another process has rewritten the
+//! log.
 //!
 //! A rewrite replaces the segments with the oldest batches. A handle that delivered batches of an earlier epoch reports
-//! this and must be reopened. Those batches stay readable, because the handle keeps the old files open.
+//! an error, and must be reopened. Those batches stay readable, because the handle keeps the old files open.
 //!
 //! # Layer
 //! L2.
@@ -20,20 +21,21 @@ use crate::digest::CommitDigest;
 use crate::error::{Cause, Error, ErrorCode, ErrorKind, Result};
 
 impl Log {
-    /// Returns how often the log was rewritten. Batch numbers, segments and positions are valid only in their epoch.
+    /// Returns the number of rewrites of the log. Batch numbers, segments and positions are valid only within their
+    /// epoch.
     pub fn epoch(&self) -> u32 {
         self.manifest.epoch
     }
 
-    /// Returns whether recovery moved batches that this handle had delivered. Their records can still be read at the
-    /// old places, which no longer belong to the log. [`Log::reopen`] delivers them from the new places.
+    /// Returns whether recovery moved batches that this handle had delivered. Their records are still readable at the
+    /// old places, which no longer belong to the log. [`Log::reopen`] delivers the batches from the new places.
     pub fn has_moved(&self) -> bool {
         self.moved > 0
     }
 
-    /// Makes this handle as one that was just opened, for a log that was rewritten: everything is handed out again,
-    /// and [`Log::reader`] is a new one; earlier readers keep reading the batches handed out before.
-    /// A held lock stays valid, for writing after another [`Log::prepare`].
+    /// Resets this handle as if it had just been opened, for a log that was rewritten. Every batch is delivered again,
+    /// and [`Log::reader`] is a new one. Earlier readers can still read the batches delivered before. A held lock stays
+    /// valid, but writing requires another [`Log::prepare`].
     ///
     /// # Errors
     /// As [`Log::open`].
@@ -55,8 +57,8 @@ impl Log {
         Ok(())
     }
 
-    /// Reads the manifest again. A handle that has delivered nothing yet first opens every listed segment, so that no
-    /// rewrite can interfere.
+    /// Reads the manifest again. A handle that has delivered nothing yet opens every listed segment first, so no
+    /// rewrite can remove them.
     ///
     /// # Errors
     /// As [`Log::take_manifest`]; `Corrupt` if a listed segment is missing or damaged.
@@ -67,7 +69,7 @@ impl Log {
                 return Ok(());
             }
             match self.open_listed() {
-                // A newer manifest may not list the missing segment any more.
+                // A newer manifest may no longer list the missing segment.
                 Err(error) if error.is_corruption() && self.is_outdated()? => {}
                 other => return other,
             }
@@ -80,11 +82,11 @@ impl Log {
         Ok(manifest.generation > self.manifest.generation)
     }
 
-    /// Continues with a newly read manifest.
+    /// Continues with the manifest that was just read.
     ///
     /// # Errors
     /// [`ErrorCode::Rewritten`] if delivered batches belong to another epoch (EPO-1); `Corrupt` if the manifest is
-    /// older than the one before.
+    /// older than the previous one.
     pub(super) fn take_manifest(&mut self, manifest: Manifest) -> Result<()> {
         if manifest.generation < self.manifest.generation {
             return Err(damage(MANIFEST_NAME, 0, Cause::OlderManifest));
@@ -104,17 +106,17 @@ impl Log {
         }
     }
 
-    /// Opens every listed segment: an open file stays readable after a rewrite unlinks it. Sealed ones are mapped at
-    /// their first read.
+    /// Opens every listed segment, because an open file stays readable after a rewrite unlinks it. Sealed segments are
+    /// mapped at their first read.
     ///
     /// # Errors
-    /// `Corrupt` if one is missing, damaged or shorter than its sealed length. With `degraded`, such a segment is
-    /// recorded and reported again when it is read. `Io`.
+    /// `Corrupt` if a segment is missing, damaged or shorter than its sealed length. A degraded log records the damage
+    /// and reports it when the segment is read. `Io`.
     pub(super) fn open_listed(&mut self) -> Result<()> {
         let mut passed_over = Vec::new();
         for entry in self.manifest.entries() {
             match self.open_entry(entry) {
-                // It may also be missing because a rewrite has replaced it.
+                // The segment may also be missing because a rewrite has replaced it.
                 Err(error)
                     if self.options.degraded
                         && error.is_corruption()
@@ -130,7 +132,7 @@ impl Log {
         Ok(())
     }
 
-    /// With `degraded`: the damage of listed segments that could not be opened whole.
+    /// Returns the damage of listed segments that a degraded log could not open completely.
     pub fn passed_over(&self) -> &[Error] {
         &self.passed_over
     }
@@ -147,7 +149,7 @@ impl Log {
     }
 }
 
-/// Returns the error of a handle that has delivered batches of another epoch.
+/// Returns the error for a handle that has delivered batches of another epoch.
 pub(super) fn rewritten() -> Error {
     Error::new(
         ErrorKind::Conflict,

@@ -1,4 +1,4 @@
-//! The small files of a log, and the errors of damage in any of its files.
+//! Reads the small files of a log, and makes the errors for damage in any of its files.
 //!
 //! # Layer
 //! L2.
@@ -34,7 +34,7 @@ pub(super) fn read_small(disk: &dyn Disk, name: &str, limit: usize) -> Result<Op
     read_whole(disk, name, limit).map_err(|error| Error::io(format!("cannot read {name}"), error))
 }
 
-/// Returns the error of damage at `offset` of `file`.
+/// Returns the error for damage at `offset` of `file`.
 pub(super) fn damage(file: &str, offset: u64, cause: Cause) -> Error {
     let hint = if cause.is_of_newer_version() {
         "upgrade treering"
@@ -47,7 +47,7 @@ pub(super) fn damage(file: &str, offset: u64, cause: Cause) -> Error {
     Error::damaged(Damage::new(file, offset, cause)).with_hint(hint)
 }
 
-/// Returns the cause of bytes that do not decode.
+/// Returns the cause for bytes that do not decode.
 pub(crate) fn undecodable(error: &DecodeError) -> Cause {
     match error {
         DecodeError::Truncated { .. } => Cause::CutOff,
@@ -55,7 +55,7 @@ pub(crate) fn undecodable(error: &DecodeError) -> Cause {
     }
 }
 
-/// Returns the error of a log folder that cannot be listed.
+/// Returns the error for a log folder that cannot be listed.
 pub(super) fn cannot_list(error: io::Error) -> Error {
     if error.kind() != io::ErrorKind::NotFound {
         return Error::io("cannot list the log", error);

@@ -1,12 +1,13 @@
 //! The `format` file: the identity and the format of a store.
 //!
-//! Creation writes it as its last step, and every open reads it first. A program that cannot read this format touches nothing.
+//! Creation writes the file as its last step, and every open reads it first. A program that cannot read this format
+//! changes no file.
 //!
 //! # Layer
 //! L2.
 //!
 //! # Invariants
-//! - FMT-1: a store that needs a newer reader is refused before any other file is opened.
+//! - FMT-1: if a store needs a newer reader, opening it is refused before any other file is opened.
 //!
 //! # Format
 //! docs/format.md, "format".
@@ -16,11 +17,11 @@ use crate::codec::{DecodeError, Reader};
 use crate::digest::HashAlgorithm;
 use crate::error::{Cause, Error, ErrorKind, Result};
 
-/// Bytes of the file.
+/// The number of bytes in the file.
 pub(super) const FORMAT_BYTES: usize = 128;
-/// Name of the file.
+/// The name of the file.
 pub(super) const FORMAT_NAME: &str = "format";
-/// The format that this version reads and writes.
+/// The format version that this program reads and writes.
 pub const FORMAT: u32 = 1;
 
 const MAGIC: &[u8; 8] = b"TREERING";
@@ -28,9 +29,9 @@ const MAGIC: &[u8; 8] = b"TREERING";
 /// The purpose of opening a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Reading and, under the lock, appending.
+    /// Reading, and appending under the lock.
     ReadWrite,
-    /// Reading only: nothing is created, locked or written.
+    /// Reading only: no file is created, locked or written.
     ReadOnly,
 }
 
@@ -41,7 +42,7 @@ pub struct Format {
     pub format: u32,
     /// The hash of all digests in the store.
     pub hash: HashAlgorithm,
-    /// Random bytes that a store shares with its clones.
+    /// Random bytes that a store shares with its copies.
     pub lineage: [u8; 16],
     /// Random bytes of this store alone; every frame is bound to them.
     pub instance: [u8; 16],

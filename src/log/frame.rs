@@ -1,11 +1,11 @@
 //! Frames: the envelope of one record.
 //!
-//! Both checksums of a frame start from the store's instance, the segment's nonce and the frame's offset. So bytes of
-//! another store, another file or another place do not match. The header has its own checksum, so every length is
-//! checked before it is used.
+//! Both checksums of a frame start from the store's instance, the segment's nonce and the frame's offset. So bytes from
+//! another store, file or place do not match. The header has its own checksum, so a length is verified before it is
+//! used.
 //!
 //! # Layer
-//! L2. Knows kinds by number, not the meaning of bodies.
+//! L2. Knows the numbers of kinds, but not the meaning of bodies.
 //!
 //! # Invariants
 //! - FRM-1: frames start on 16-byte boundaries, and the bytes between a body and the next boundary are zero.
@@ -18,25 +18,25 @@ use std::ops::Range;
 
 use crate::error::Cause;
 
-/// Bytes of a frame before its body.
+/// The number of bytes of a frame before its body.
 pub(super) const FRAME_HEADER_BYTES: usize = 32;
-/// Frames start at multiples of this.
+/// The offset of every frame is a multiple of this.
 pub(super) const FRAME_ALIGNMENT: usize = 16;
-/// Maximal bytes of a body.
+/// The maximal length of a body in bytes.
 pub const BODY_BYTES_MAX: usize = 64 << 20;
 /// The first kind that a reader may skip without knowing it.
 const IGNORABLE_KIND: u8 = 0x80;
 
 const MAGIC: &[u8; 4] = b"TRf1";
 
-/// Flag of an object record that does not link its id.
+/// The flag of an object record that stores a version without making it current.
 pub const UNLINKED: u8 = 4;
 
-/// Bytes of an entry of a [`RecordKind::Link`] record: key path and version.
+/// The length in bytes of an entry of a [`RecordKind::Link`] record: a key path and a version.
 pub const LINK_BYTES: usize = 64;
-/// Bytes of an entry of a [`RecordKind::Unlink`] record: key path.
+/// The length in bytes of an entry of a [`RecordKind::Unlink`] record: a key path.
 pub const UNLINK_BYTES: usize = 32;
-// Lists are split into records between their entries.
+// A list that is too long for one record is split between entries, so the limit must be a multiple of their length.
 const _: () =
     assert!(BODY_BYTES_MAX.is_multiple_of(LINK_BYTES) && BODY_BYTES_MAX.is_multiple_of(UNLINK_BYTES));
 
@@ -44,35 +44,35 @@ const _: () =
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum RecordKind {
-    /// Canonical object bytes.
+    /// The canonical bytes of an object.
     Object,
-    /// The text of an object that is a record of its own.
+    /// The text of an object, as a separate record.
     Content,
-    /// A reason or source.
+    /// The text of a reason or source.
     Text,
-    /// Ids that get versions stored earlier.
+    /// Ids that get a version that was stored earlier.
     Link,
     /// Ids that leave the state.
     Unlink,
-    /// Canonical commit bytes.
+    /// The canonical bytes of a commit.
     Commit,
-    /// Canonical reference bytes.
+    /// The canonical bytes of a reference.
     Reference,
     /// The end of a batch.
     Seal,
-    /// Digests of commits that retention thinned.
+    /// The digests of commits that retention thinned.
     Gap,
     /// The marker that replaces an erased record.
     Erased,
-    /// The whole map of a commit, with times.
+    /// The whole map of a commit, with the times of its entries.
     Base,
-    /// The changes of the map since the newest kept commit before it, with times.
+    /// The changes of the map since the newest kept commit before, with the times of the entries.
     Delta,
-    /// A kind that a newer version defines and that this version may ignore, with its tag.
+    /// A kind, with its tag, that a newer version defines and this version may ignore.
     Ignorable(u8),
 }
 
-/// The kinds that this version knows, with their names, in the order of their tags from 1.
+/// The kinds that this version knows with their names, in the order of their tags from 1 on.
 const KNOWN: [(RecordKind, &str); 12] = [
     (RecordKind::Object, "object"),
     (RecordKind::Content, "content"),
@@ -89,7 +89,7 @@ const KNOWN: [(RecordKind, &str); 12] = [
 ];
 
 impl RecordKind {
-    /// Returns its name.
+    /// Returns the name of the kind.
     pub fn name(self) -> &'static str {
         let known = KNOWN.get(usize::from(self.tag()) - 1);
         known.map_or("unknown", |(_, name)| name)
@@ -136,8 +136,8 @@ impl FrameSeed {
         crc32c::crc32c_append(self.0, &offset.to_le_bytes())
     }
 
-    /// Returns the seed that gives the frame header at the front of `bytes` its stored checksum. Every header has one,
-    /// so the body must confirm it.
+    /// Returns the seed with which the frame header at the front of `bytes` has its stored checksum. Any bytes yield a
+    /// seed, so the caller must check the body with it.
     pub(super) fn of_frame(bytes: &[u8], offset: u64) -> Option<Self> {
         let header = bytes.first_chunk::<FRAME_HEADER_BYTES>()?;
         let (covered, rest) = header.split_at(24);
@@ -149,14 +149,15 @@ impl FrameSeed {
     }
 }
 
-/// Returns the crc32c that becomes `crc` after appending `bytes`: each step of the checksum can be reversed.
+/// Returns the crc32c that becomes `crc` when `bytes` are appended. This is possible because each step of the checksum
+/// can be reversed.
 fn crc_before(crc: u32, bytes: &[u8]) -> u32 {
-    /// The polynomial, its bits reversed.
+    /// The polynomial with its bits reversed.
     const POLYNOMIAL: u32 = 0x82f6_3b78;
     let mut state = !crc;
     for byte in bytes.iter().rev() {
         for _ in 0..8 {
-            // The highest bit is set only if the step used the polynomial.
+            // The highest bit is set exactly if the step used the polynomial.
             state = if state >> 31 == 1 {
                 (state ^ POLYNOMIAL) << 1 | 1
             } else {
@@ -178,13 +179,13 @@ pub(super) struct FrameHeader {
     body_checksum: u32,
 }
 
-/// Returns the bytes of a frame whose body has `length` bytes, with header and padding.
+/// Returns the length of a frame with a body of `length` bytes, including header and padding.
 pub(super) fn framed_bytes(length: usize) -> usize {
     (FRAME_HEADER_BYTES + length).next_multiple_of(FRAME_ALIGNMENT)
 }
 
 impl FrameHeader {
-    /// Reads the header at the front of `bytes`, which begin at `offset` of their file.
+    /// Parses the header at the front of `bytes`, which start at `offset` of their file.
     pub(super) fn parse(bytes: &[u8], seed: FrameSeed, offset: u64) -> Result<Self, Cause> {
         let header = bytes.first_chunk::<FRAME_HEADER_BYTES>().ok_or(Cause::CutOff)?;
         let word =
@@ -196,7 +197,7 @@ impl FrameHeader {
         if checksum != word(24) {
             return Err(Cause::HeaderChecksum);
         }
-        // INVARIANT FRM-2: from here on the fields are those that were written.
+        // INVARIANT FRM-2: the checksum matched, so the fields below are the written ones.
         let body_length = word(8) as usize;
         let (tag, flags) = (header[4], header[5]);
         if tag == 0 || body_length > BODY_BYTES_MAX {
@@ -216,7 +217,7 @@ impl FrameHeader {
         })
     }
 
-    /// Returns whether `body` is the body of this frame at `offset`.
+    /// Returns whether `body` matches the checksum of this frame at `offset`.
     pub(super) fn matches(&self, body: &[u8], seed: FrameSeed, offset: u64) -> bool {
         crc32c::crc32c_append(seed.at(offset), body) == self.body_checksum
     }
@@ -226,13 +227,13 @@ impl FrameHeader {
         FRAME_HEADER_BYTES..FRAME_HEADER_BYTES + self.body_length
     }
 
-    /// Returns the bytes of the whole frame with padding.
+    /// Returns the length of the whole frame, including padding.
     pub(super) fn framed_bytes(&self) -> usize {
         framed_bytes(self.body_length)
     }
 }
 
-/// Reads the whole frame at the front of `bytes`: header, body and padding.
+/// Parses the whole frame at the front of `bytes`: header, body and padding.
 pub(super) fn parse_frame(bytes: &[u8], seed: FrameSeed, offset: u64) -> Result<FrameHeader, Cause> {
     let header = FrameHeader::parse(bytes, seed, offset)?;
     let frame = bytes.get(..header.framed_bytes()).ok_or(Cause::CutOff)?;
@@ -253,7 +254,7 @@ pub(super) fn parse_frame(bytes: &[u8], seed: FrameSeed, offset: u64) -> Result<
 /// Appends a frame without batch number and checksums; [`finish_frame`] sets them.
 ///
 /// # Panics
-/// If the body is longer than a u32 can express: the caller bounds it.
+/// If the length of the body does not fit in a u32. The caller limits it.
 pub(super) fn put_frame(out: &mut Vec<u8>, kind: RecordKind, flags: u8, body: &[u8]) {
     let length = u32::try_from(body.len())
         .expect("bodies are bounded far below 4 GiB")
@@ -269,8 +270,8 @@ pub(super) fn put_frame(out: &mut Vec<u8>, kind: RecordKind, flags: u8, body: &[
     out.resize(end, 0);
 }
 
-/// Sets the batch number and the checksums of the frame at the front of `bytes` for `offset`. Returns its header; `None`
-/// if there is no frame.
+/// Sets the batch number and the checksums of the frame at the front of `bytes`, for `offset`. Returns its header, or
+/// `None` if `bytes` do not start with a frame.
 pub(super) fn finish_frame(
     bytes: &mut [u8],
     seed: FrameSeed,

@@ -19,19 +19,19 @@ use crate::digest::{CommitDigest, HashSuite};
 use crate::disk::{Access, Disk, if_there};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 
-/// Returns the positions in a log's epoch up to which the log was durable when data was derived from it.
+/// Returns positions in the log's present epoch up to which derived files show that the log was durable.
 pub type DurablePlaces = dyn Fn(&Log) -> Result<Vec<Position>> + Send + Sync;
 
 /// Options for reading and writing a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogOptions {
-    /// Minimal bytes of a new segment.
+    /// The minimal size of a new segment in bytes.
     pub segment_bytes_min: u64,
-    /// Maximal bytes of a new segment, unless one batch needs more.
+    /// The maximal size of a new segment in bytes, unless one batch needs more.
     pub segment_bytes_max: u64,
     /// Whether sealed segments are mapped.
     pub map: bool,
-    /// Whether reading stops at the first damage and serves the batches before it, instead of refusing.
+    /// Whether reading stops at the first damage and serves the batches before it (true), or refuses.
     pub degraded: bool,
 }
 
@@ -46,17 +46,18 @@ impl Default for LogOptions {
     }
 }
 
-/// The end of the log as it was read.
+/// The end of the log, as far as it was read.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Tail {
-    /// Nonzero bytes after the last whole batch: left by a crash, harmless, kept.
+    /// The number of nonzero bytes after the last complete batch. A crash left them; they are harmless and are not
+    /// removed.
     pub torn_bytes: u64,
-    /// With `degraded`: the damage at which reading stopped.
+    /// The damage at which a degraded log stopped reading.
     pub damage: Option<Error>,
 }
 
-/// One log, opened by one handle.
+/// A log as opened by one handle.
 pub struct Log {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) mode: Mode,
@@ -67,31 +68,31 @@ pub struct Log {
     pub(super) segments: Arc<Segments>,
     /// The position after the last batch that was read.
     pub(super) cursor: Position,
-    /// Offset in the cursor's segment up to which everything is known to be durable.
+    /// The offset in the cursor's segment up to which all bytes are known to be durable.
     pub(super) durable: u64,
-    /// Number of the newest delivered batch.
+    /// The number of the newest delivered batch.
     pub(super) visited: u64,
-    /// The head after that batch.
+    /// The head commit after that batch.
     pub(super) visited_commit: CommitDigest,
-    /// Batches delivered before they were proven durable: number and digest of the records.
+    /// Batches that were delivered before they were known to be durable: their number, and the digest of their records.
     pub(super) unproven: Vec<(u64, [u8; 32])>,
     /// The head after the written groups that are not synced yet.
     pub(super) unsynced: Option<HeadMark>,
     pub(super) unlisted_checked: bool,
     /// Whether this handle has removed the leftovers of crashes.
     pub(super) leftovers_removed: bool,
-    /// The newest batch that was delivered and then moved by recovery; 0 if there is none.
+    /// The number of the newest batch that was delivered and then moved by recovery; 0 if there is none.
     pub(super) moved: u64,
-    /// Generation of the manifest whose names this handle made durable; 0 for none.
+    /// The generation of the manifest whose names this handle made durable; 0 before the first.
     pub(super) named_generation: u64,
     pub(super) poisoned: bool,
-    /// The positions that other files prove durable.
+    /// The positions that derived files prove durable.
     pub(super) places: Option<Arc<DurablePlaces>>,
     pub(super) process: u32,
     pub(super) identity: u64,
     /// The number of the lock under which `prepare` was last called.
     pub(super) prepared: u64,
-    /// With `degraded`: the damage of listed segments that could not be opened whole.
+    /// The damage of listed segments that a degraded log could not open completely.
     pub(super) passed_over: Vec<Error>,
 }
 
@@ -105,8 +106,8 @@ impl Log {
     /// Opens an existing log. Takes no lock and writes nothing; reads only the format file and the manifest.
     ///
     /// # Errors
-    /// `NotFound` if there is no store, or only an unfinished one; `UnsupportedFormat` if a newer version wrote it;
-    /// `Corrupt` if a needed file is missing or damaged; `Io`.
+    /// `NotFound` if there is no store or only an unfinished one. `UnsupportedFormat` if a newer version wrote it.
+    /// `Corrupt` if a needed file is missing or damaged. `Io`.
     pub fn open(disk: Arc<dyn Disk>, mode: Mode, options: LogOptions) -> Result<Self> {
         if options.degraded && mode == Mode::ReadWrite {
             return Err(Error::invalid("a damaged store can only be read"));
@@ -119,7 +120,7 @@ impl Log {
             Err(_) => return Err(create::no_store(&*disk)),
             Ok(None) => {
                 let missing = create::no_store(&*disk);
-                // Another process may have created the store in between.
+                // Another process may have created the store between the two reads.
                 read_format(&*disk, mode)?.ok_or(missing)?
             }
         };
@@ -176,18 +177,18 @@ impl Log {
         !self.poisoned && self.check_process().is_ok()
     }
 
-    /// Makes this handle refuse to write, because the caller's state no longer agrees with it.
+    /// Makes this handle refuse to write, because it no longer agrees with the caller's state.
     pub fn poison(&mut self) {
         self.poisoned = true;
     }
 
-    /// Returns the number of the newest batch that was delivered, or that a rewrite left out since; 0 before the first.
-    /// The next batch has one more.
+    /// Returns the number of the newest batch that was delivered, or that a rewrite has skipped since; 0 before the
+    /// first. The next batch has the number after it.
     pub fn newest_batch(&self) -> u64 {
         self.visited
     }
 
-    /// The number of segments, and the bytes of their files up to the last batch that was read.
+    /// Returns the number of segments, and the bytes of their files up to the last batch that was read.
     pub fn size(&self) -> (usize, u64) {
         let sealed: u64 = self.manifest.sealed().iter().map(|entry| entry.length).sum();
         let active = if self.cursor.segment == self.manifest.active().id {
@@ -198,7 +199,7 @@ impl Log {
         (self.manifest.sealed().len() + 1, sealed + active)
     }
 
-    /// Bytes of the batches that were read, without the headers of segments.
+    /// Returns the number of bytes of the batches that were read, without the headers of segments.
     pub fn batch_bytes(&self) -> u64 {
         let (segments, bytes) = self.size();
         bytes.saturating_sub((segments * SEGMENT_HEADER_BYTES) as u64)

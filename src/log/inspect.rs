@@ -1,8 +1,8 @@
-//! The files of a log, byte by byte, for people who inspect a store in any state.
+//! Shows the files of a log byte by byte, for people who inspect a store in any state.
 //!
-//! Inspection does not open the log. It reads each file separately, names its parts and reports damage with the bytes:
-//! a store without its manifest still shows its frames. It reads by position, never through a map, and uses memory for
-//! one record.
+//! Inspection does not open the log. It reads each file separately, names its parts and reports damage with the bytes.
+//! So a store without its manifest still shows its frames. Inspection reads by position, never through a map, and needs
+//! memory for one record only.
 //!
 //! # Layer
 //! L2. Knows the parts of each file, not the meaning of records.
@@ -11,7 +11,7 @@
 //! - INS-1: inspection opens files only for reading, and takes no lock.
 //!
 //! # Format
-//! docs/format.md, from "Files of a store" on; the tables of names here are tested against the encoders.
+//! docs/format.md, from "Files of a store" on. Tests compare the tables of names here with the encoders.
 
 mod frames;
 mod parts;
@@ -38,15 +38,15 @@ pub use parts::{Part, link_parts, seal_parts, unlink_parts};
 /// A small file, or the start of a large one, part by part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// The file, relative to the store.
+    /// The path of the file, relative to the store.
     pub file: String,
-    /// Its parts, in order; empty if the file does not exist.
+    /// The parts of the file, in order; empty if the file does not exist.
     pub parts: Vec<Part>,
-    /// The damage, if the content is invalid.
+    /// The damage, if the content is not valid.
     pub trouble: Option<Cause>,
 }
 
-/// A file with its own layout.
+/// A file whose parts can be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StoreFile {
@@ -61,21 +61,21 @@ pub enum StoreFile {
 }
 
 named! {
-    /// The state of a segment in the manifest.
+    /// The state of a segment, according to the manifest.
     pub enum SegmentStanding {
         /// The segment is complete and never written again.
         Sealed => "sealed",
         /// Batches are appended to this segment.
         Active => "active",
-        /// The segment is only in the folder; the manifest does not list it.
+        /// The segment is in the folder, but the manifest does not list it.
         Unlisted => "unlisted",
     }
 }
 
-/// One segment, as the manifest and the folder know it.
+/// One segment, according to the manifest and the folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SegmentState {
-    /// Its number.
+    /// The number of the segment.
     pub id: u64,
     /// The path of its file, relative to the store.
     pub file: String,
@@ -83,11 +83,11 @@ pub struct SegmentState {
     pub file_bytes: Option<u64>,
     /// Its state in the manifest.
     pub state: SegmentStanding,
-    /// The sealed length, if it is sealed.
+    /// The sealed length, for a sealed segment.
     pub sealed_bytes: Option<u64>,
-    /// Number of its first batch, if it is listed.
+    /// The number of its first batch, for a listed segment.
     pub first_batch: Option<u64>,
-    /// Number of its last batch, if it is sealed.
+    /// The number of its last batch, for a sealed segment.
     pub last_batch: Option<u64>,
 }
 
@@ -99,12 +99,12 @@ pub struct Inspection {
 }
 
 impl Inspection {
-    /// Makes the inspection of the store on this disk. Reads nothing yet.
+    /// Makes the inspection of the store on this disk. Reads no file yet.
     pub fn new(disk: Arc<dyn Disk>) -> Self {
         Self { disk, places: None }
     }
 
-    /// Lets the inspection use `places` to distinguish damage from a torn tail.
+    /// Makes the inspection use `places` to distinguish damage from a torn tail.
     #[must_use]
     pub fn asking(mut self, places: Arc<DurablePlaces>) -> Self {
         self.places = Some(places);
@@ -114,17 +114,17 @@ impl Inspection {
     /// Returns the files of the store with their lengths, by name.
     ///
     /// # Errors
-    /// `Io` if the folder of the store cannot be listed; paths in it that cannot be opened are left out.
+    /// `Io` if the folder of the store cannot be listed. Paths in it that cannot be opened are left out.
     pub fn files(&self) -> Result<Vec<(String, u64)>> {
         let listed = self.disk.list("");
         let names = listed.map_err(|error| Error::io("cannot list the files of the store", error))?;
         let mut files = Vec::new();
         for name in names {
-            // A path that can be listed is a folder; a store has no deeper ones.
+            // A path that can be listed is a folder. A store has folders only at this level.
             let inside = self.disk.list(&name).unwrap_or_default();
             let inside = inside.into_iter().map(|file| format!("{name}/{file}"));
             for path in std::iter::once(name.clone()).chain(inside) {
-                // Only regular files have a length.
+                // Only a regular file has a length.
                 if let Some(length) = self
                     .disk
                     .open(&path, Access::Read)
@@ -151,7 +151,7 @@ impl Inspection {
     /// Returns one of the small files, or the header of a segment, part by part.
     ///
     /// # Errors
-    /// `Io` if the file cannot be read. The answer names its damage.
+    /// `Io` if the file cannot be read. Damage is part of the answer.
     pub fn layout(&self, file: StoreFile) -> Result<Layout> {
         match file {
             StoreFile::Format => self.checked_layout(FORMAT_NAME, FORMAT_BYTES + 1, |bytes| {
@@ -199,7 +199,7 @@ impl Inspection {
     /// Returns the segments: those that the manifest lists, then those that are only in the folder.
     ///
     /// # Errors
-    /// `Io` if the folder or the manifest cannot be read; a damaged manifest lists nothing.
+    /// `Io` if the folder or the manifest cannot be read. A damaged manifest counts as empty.
     pub fn segments(&self) -> Result<Vec<SegmentState>> {
         let manifest = self
             .small(MANIFEST_NAME, MANIFEST_BYTES_MAX)?
@@ -244,12 +244,12 @@ impl Inspection {
         })
     }
 
-    /// Returns the frames of a segment from `offset` (rounded up to a possible start of a frame) to the end of the
-    /// file.
+    /// Returns the frames of a segment from `offset` to the end of the file. The offset is rounded up to the next place
+    /// where a frame can start.
     ///
     /// # Errors
-    /// `NotFound` if there is no such segment, or it ends before `offset`. `Corrupt` if its header, from which the
-    /// checksums of its frames start, cannot be read. `Io`.
+    /// `NotFound` if the segment does not exist or ends before `offset`. `Corrupt` if its header cannot be read,
+    /// because the checksums of its frames start from it. `Io`.
     pub fn frames(&self, segment: u64, offset: u64) -> Result<Frames> {
         let name = segment_name(segment);
         let missing =
@@ -267,7 +267,7 @@ impl Inspection {
         Ok(Frames::new(name, file, header.seed(), at..end))
     }
 
-    /// Determines the work of the next writer before it appends, from the same files.
+    /// Determines, from the same files, what the next writer will do before it appends.
     ///
     /// # Errors
     /// `Corrupt` if the writer would refuse, with the reason; as [`Log::open`].

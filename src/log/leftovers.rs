@@ -1,6 +1,6 @@
-//! Leftovers: unlisted files in the folder of the log, left by a crash.
+//! Leftovers: files in the folder of the log that a crash left and the manifest does not list.
 //!
-//! Readers ignore them. They may contain erased content, so the next writer removes them.
+//! Readers ignore leftovers. They may contain erased content, so the next writer removes them.
 //!
 //! # Layer
 //! L2.
@@ -8,7 +8,7 @@
 //! # Invariants
 //! - LEF-1: a segment that may have a batch newer than all listed ones is never removed, because the manifest may be
 //!   outdated.
-//! - LEF-2: files of a running rewrite are not touched.
+//! - LEF-2: the files of a running rewrite are not removed.
 
 use std::time::Duration;
 
@@ -23,9 +23,9 @@ use crate::error::{Error, Result};
 /// The state of a segment that the manifest does not list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unlisted {
-    /// It has a batch newer than all listed ones: the manifest is outdated.
+    /// It has a batch newer than all listed ones, so the manifest is outdated.
     Newer,
-    /// It was replaced, or was never part of the log.
+    /// A rewrite replaced it, or it was never part of the log.
     Left,
     /// Another program or another log made it.
     Foreign,
@@ -34,7 +34,7 @@ pub(super) enum Unlisted {
 impl Log {
     /// Returns the state of the unlisted segment `id`; `newest` is the last listed batch.
     pub(super) fn unlisted(&self, id: u64, newest: u64) -> Result<Unlisted> {
-        // Numbers rise (MAN-3), so the manifest is newer than this segment and left it out.
+        // Segment numbers rise (MAN-3), so a newer manifest left this segment out.
         if id < self.manifest.active().id {
             return Ok(Unlisted::Left);
         }
@@ -49,19 +49,19 @@ impl Log {
             Err(error) if !error.is_corruption() => return Err(error),
             _ => return Ok(Unlisted::Foreign),
         };
-        // A segment that was created and never listed is empty, or has copies of listed batches.
+        // A segment that was created and never listed is empty, or contains copies of listed batches.
         let is_newer = segment.survey(self.suite)?.batch > newest;
         Ok(if is_newer { Unlisted::Newer } else { Unlisted::Left })
     }
 
-    /// Removes the leftovers of crashes, under the writer's lock and at the end of the log. Includes files of a rewrite
-    /// if no rewrite runs: the caller has `alone`, or no process holds that lock.
+    /// Removes the leftovers of crashes, under the writer's lock and at the end of the log. Also removes files of a
+    /// rewrite if no rewrite runs: either the caller has `alone`, or no process holds that lock.
     ///
     /// # Durability
-    /// When this returns, the removal is durable.
+    /// When the call returns, the removal is durable.
     pub(super) fn remove_leftovers(&mut self, alone: Option<&CompactionLock>) -> Result<()> {
         let names = self.disk.list(LOG_FOLDER).map_err(cannot_list)?;
-        // INVARIANT LEF-2: a rewrite begins under the writer's lock, so none can begin now.
+        // INVARIANT LEF-2: a rewrite begins under the writer's lock, so no rewrite can begin now.
         let has_rewrite = alone.is_none() && names.iter().any(|name| is_rewrite_name(name));
         let guard = if has_rewrite {
             CompactionLock::take_if_free(&*self.disk, Duration::ZERO)?

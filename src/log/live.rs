@@ -1,13 +1,14 @@
-//! The `live` file: the durable end of the log, as the last writer recorded it.
+//! The `live` file: the durable end of the log, as the last writer noted it.
 //!
-//! It is advisory. The writer overwrites it in place and never syncs it, so after a power loss it may be outdated. It
-//! is never ahead of the durable bytes, because the writer syncs first. A damaged file counts as missing.
+//! The file is only a hint. The writer overwrites it in place and never syncs it, so after a power loss it may be
+//! outdated. It never declares bytes durable too early, because the writer syncs them first. A damaged file counts as
+//! missing.
 //!
 //! # Layer
 //! L2.
 //!
 //! # Invariants
-//! - LIV-1: the writer syncs all bytes below the mark before it writes `live`.
+//! - LIV-1: the writer syncs all bytes before the mark, then writes `live`.
 //!
 //! # Format
 //! docs/format.md, "live".
@@ -21,9 +22,9 @@ use crate::disk::{DiskFile, read_full};
 use crate::error::{Error, Result};
 use crate::threads::sleep;
 
-/// Bytes of the file.
+/// The number of bytes in the file.
 pub(super) const LIVE_BYTES: usize = 256;
-/// Name of the file.
+/// The name of the file.
 pub(super) const LIVE_NAME: &str = "live";
 
 const MAGIC: &[u8; 8] = b"TRlive01";
@@ -91,13 +92,13 @@ impl Live {
             .then_some(live)
     }
 
-    /// Returns whether the mark is from this run of the machine, so that bytes beyond it were never acknowledged.
+    /// Returns whether the mark is from this run of the machine. If it is, bytes after it were never acknowledged.
     pub(super) fn is_of_boot(&self, boot: [u8; 16]) -> bool {
         boot != [0; 16] && self.boot == boot
     }
 }
 
-/// Maximal number of reads of a torn mark: a writer may be overwriting it.
+/// The maximal number of reads of an invalid mark, which a writer may be overwriting.
 const READ_TRIES: u32 = 4;
 
 /// Reads the mark of the store `format`; returns `None` if it is missing, damaged or from another store.
@@ -106,7 +107,7 @@ pub(super) fn read_live(file: &dyn DiskFile, format: &Format) -> Result<Option<L
         if attempt > 0 {
             sleep(Duration::from_micros(200));
         }
-        // Reads one byte more, to detect a file that is too long.
+        // Reads one more byte, to detect a file that is too long.
         let mut bytes = [0; LIVE_BYTES + 1];
         let count = read_full(file, 0, &mut bytes)
             .map_err(|error| Error::io(format!("cannot read {LIVE_NAME}"), error))?;

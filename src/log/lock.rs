@@ -14,32 +14,32 @@ use crate::error::{Error, ErrorKind, Result};
 /// Name of the lock file.
 pub(crate) const LOCK_NAME: &str = "lock";
 
-/// Name of the lock file that keeps two rewrites apart.
+/// The name of the lock file that excludes a second rewrite.
 pub(crate) const COMPACTION_LOCK_NAME: &str = "compact.lock";
 
 /// The right to append, held until it is dropped.
 pub struct WriteLock {
     pub(super) guard: Box<dyn LockGuard>,
-    /// The log that it belongs to, and the number of this locking.
+    /// The number of the log handle, and the number of this lock.
     pub(super) log: u64,
     pub(super) number: u64,
     pub(super) process: u32,
 }
 
-/// The right to rewrite the log, held until it is dropped; others may append meanwhile.
+/// The right to rewrite the log, held until it is dropped. Other processes may append meanwhile.
 pub struct CompactionLock {
     guard: Box<dyn LockGuard>,
     store: (u64, u64),
 }
 
 impl WriteLock {
-    /// Fails if the lock file was replaced: another process may hold the new one.
+    /// Returns an error if the lock file was replaced, because another process may hold the lock of the new file.
     pub(super) fn check_file(&self) -> Result<()> {
         check_current(&*self.guard)
     }
 }
 
-/// Refuses a lock whose name no longer leads to its file.
+/// Refuses a lock whose name no longer leads to the locked file.
 fn check_current(guard: &dyn LockGuard) -> Result<()> {
     match guard.is_current() {
         Ok(true) => Ok(()),
@@ -52,7 +52,8 @@ fn check_current(guard: &dyn LockGuard) -> Result<()> {
 }
 
 impl CompactionLock {
-    /// Takes the lock against other rewrites of the store, waiting at most `wait`. Take it before the writer's lock.
+    /// Takes the lock that excludes other rewrites of the store. Waits for it at most `wait`. Must be taken before the
+    /// writer's lock.
     ///
     /// # Errors
     /// `Busy`, naming the holder; `Io`.
@@ -67,7 +68,7 @@ impl CompactionLock {
         })
     }
 
-    /// As [`CompactionLock::take`]; `None` if another process holds the lock.
+    /// As [`CompactionLock::take`], but returns `None` if another process holds the lock.
     ///
     /// # Errors
     /// `Io`.
@@ -78,7 +79,7 @@ impl CompactionLock {
         }
     }
 
-    /// Refuses a lock of another store, and one whose file was replaced (RWR-1).
+    /// Refuses a lock of another store, and a lock whose file was replaced (RWR-1).
     pub(super) fn check(&self, disk: &dyn Disk) -> Result<()> {
         if self.store != disk.identity() {
             return Err(Error::internal("the rewrite belongs to another store"));

@@ -1,15 +1,15 @@
-//! The `manifest`: the segments of the log in their order, and the ends of the sealed ones.
+//! The `manifest`: lists the segments of the log in order, and the ends of the sealed ones.
 //!
-//! It is small and replaced as a whole, so after a crash it is the old one or the new one.
+//! The file is small and replaced as a whole, so after a crash it is either the old or the new one.
 //!
 //! # Layer
 //! L2.
 //!
 //! # Invariants
-//! - MAN-1: batch numbers rise by one from segment to segment, starting at 1. Behind rewritten segments they may skip,
-//!   once.
+//! - MAN-1: batch numbers rise by one from segment to segment, starting at 1. Once, after the rewritten segments, they
+//!   may skip.
 //! - MAN-2: a segment is listed before any batch in it is acknowledged, and its file is durable before it is listed.
-//! - MAN-3: a segment number is used once.
+//! - MAN-3: a segment number is used only once.
 //!
 //! # Format
 //! docs/format.md, "manifest".
@@ -18,28 +18,28 @@ use super::seal::Chain;
 use super::segment::{SEGMENT_BYTES_LIMIT, SEGMENT_HEADER_BYTES, SegmentEnd};
 use crate::codec::{DecodeError, Reader};
 
-/// Name of the file.
+/// The name of the file.
 pub(super) const MANIFEST_NAME: &str = "manifest";
-/// Maximal bytes of a manifest; limits the reading of a damaged one.
+/// The maximal length of a manifest in bytes, which limits the reading of a damaged one.
 pub(super) const MANIFEST_BYTES_MAX: usize = HEADER_BYTES + SEGMENTS_MAX * ENTRY_BYTES + CHECKSUM_BYTES;
 
-/// Maximal number of segments of a log.
+/// The maximal number of segments of a log.
 const SEGMENTS_MAX: usize = 1 << 20;
 
 const MAGIC: &[u8; 8] = b"TRmanif1";
-/// Largest generation and batch number.
+/// The largest generation and batch number.
 const NUMBER_MAX: u64 = u64::MAX / 2;
 const HEADER_BYTES: usize = 40;
 const ENTRY_BYTES: usize = 64;
 const CHECKSUM_BYTES: usize = 4;
 
-/// One segment.
+/// One segment in the manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SegmentEntry {
     pub(super) id: u64,
-    /// Number of its first batch, even if it has none yet.
+    /// The number of its first batch, even before that batch is written.
     pub(super) first_batch: u64,
-    /// The sealed length; 0 if it is active.
+    /// The sealed length; 0 for the active segment.
     pub(super) length: u64,
     pub(super) last_batch: u64,
     pub(super) last_digest: [u8; 32],
@@ -56,7 +56,7 @@ impl SegmentEntry {
         }
     }
 
-    /// Returns the number of the batch before its first.
+    /// Returns the number of the batch before its first one.
     pub(super) fn batch_before(&self) -> u64 {
         self.first_batch.saturating_sub(1)
     }
@@ -95,7 +95,7 @@ impl SegmentEntry {
 pub(super) struct Manifest {
     pub(super) instance: [u8; 16],
     pub(super) generation: u64,
-    /// Number of rewrites of the log.
+    /// The number of rewrites of the log.
     pub(super) epoch: u32,
     sealed: Vec<SegmentEntry>,
     active: SegmentEntry,
@@ -144,7 +144,7 @@ impl Manifest {
         }
     }
 
-    /// Returns whether a rewrite replaced the unlisted segment that held batch `number`.
+    /// Returns whether a rewrite replaced the segment with batch `number`, which is no longer listed.
     pub(super) fn has_replaced(&self, number: u64) -> bool {
         self.epoch > 0 && number < self.active.first_batch
     }
@@ -157,7 +157,7 @@ impl Manifest {
         self.entries().map(|entry| entry.id).fold(0, u64::max)
     }
 
-    /// Returns whether it lists more segments than a reader accepts.
+    /// Returns whether the manifest lists more segments than a reader accepts.
     pub(super) fn is_over_limit(&self) -> bool {
         self.sealed.len() >= SEGMENTS_MAX
     }
@@ -234,7 +234,7 @@ impl Manifest {
                 "a segment number is out of range or occurs twice",
             ));
         }
-        // No log counts this far from 1, and later numbers do not overflow.
+        // No log reaches numbers this large, and the numbers below cannot overflow.
         let mut numbers = self
             .entries()
             .flat_map(|entry| [entry.first_batch, entry.last_batch]);
@@ -278,7 +278,7 @@ impl Manifest {
     }
 }
 
-/// Returns whether a segment may begin where batch `next` is due; a skip clears `may_skip`.
+/// Returns whether a segment may begin when the next batch is `next`. If it skips numbers, clears `may_skip`.
 fn follows(entry: &SegmentEntry, next: u64, may_skip: &mut bool) -> bool {
     entry.first_batch == next || entry.first_batch > next && std::mem::take(may_skip)
 }
@@ -319,13 +319,13 @@ mod tests {
         assert!(of(SEGMENTS_MAX as u64 + 1).is_over_limit());
     }
 
-    /// INVARIANT MAN-1: each bound is exact on both sides.
+    /// INVARIANT MAN-1: each limit is tested on both sides.
     #[test]
     fn a_manifest_is_read_up_to_its_bounds_and_not_beyond() {
         let active = SegmentEntry::active;
         let three = || vec![sealed(1, 1, 4), sealed(2, 5, 5)];
         assert!(is_read(2, 1, three(), active(3, 6)));
-        // Generations, rewrites and numbers.
+        // The limits of generations, rewrites and batch numbers.
         assert!(is_read(NUMBER_MAX, 1, three(), active(3, 6)));
         assert!(!is_read(NUMBER_MAX + 1, 1, three(), active(3, 6)));
         assert!(is_read(NUMBER_MAX, u32::MAX / 2, three(), active(3, 6)));
@@ -337,7 +337,7 @@ mod tests {
         let far = |last| vec![sealed(1, 1, last)];
         assert!(is_read(2, 0, far(NUMBER_MAX - 1), active(2, NUMBER_MAX)));
         assert!(!is_read(2, 0, far(NUMBER_MAX), active(2, NUMBER_MAX + 1)));
-        // Segment numbers, each used once.
+        // The limits of segment numbers, each of which is used once.
         for (id, is_whole) in [
             (0, false),
             (1, false),
@@ -347,7 +347,7 @@ mod tests {
         ] {
             assert_eq!(is_read(2, 0, three(), active(id, 6)), is_whole, "{id}");
         }
-        // Numbers may skip only after a rewrite, once, and not before the first segment.
+        // Numbers may skip only after a rewrite, only once, and not before the first segment.
         for (epoch, first, is_whole) in [(0, 6, true), (0, 7, false), (1, 7, true), (1, 5, false)] {
             assert_eq!(
                 is_read(3, epoch, vec![sealed(1, 1, 5)], active(2, first)),
@@ -375,7 +375,7 @@ mod tests {
             !is_read(3, 0, vec![sealed(1, 1, 0)], active(2, 1)),
             "a sealed one has a batch"
         );
-        // Lengths.
+        // The limits of lengths.
         let long = |length| {
             vec![SegmentEntry {
                 length,
@@ -392,7 +392,7 @@ mod tests {
         ] {
             assert_eq!(is_read(2, 0, long(length), active(2, 5)), is_whole, "{length}");
         }
-        // The active entry has no end.
+        // The entry of the active segment has no end.
         for wrong in [
             SegmentEntry {
                 length: 16,

@@ -1,12 +1,12 @@
-//! Positions: places between two batches, where reading can start.
+//! Positions: places between two batches from which reading can start.
 //!
 //! # Layer
 //! L2.
 //!
 //! # Invariants
-//! - POS-1: reading starts only behind the exact batch that a position names. That batch was durable, so a log without
+//! - POS-1: reading starts only after the exact batch that the position names. That batch was durable, so a log without
 //!   it has lost it.
-//! - POS-2: a place that was durable when a file was derived from the log counts for the durable mark.
+//! - POS-2: if a file was derived from the log up to some place, the log is known to be durable up to there.
 
 use std::sync::Arc;
 
@@ -24,13 +24,13 @@ use super::segment::{FIRST_OFFSET, SEGMENT_BYTES_LIMIT, segment_name};
 use crate::error::{Cause, Error, Result};
 
 impl Log {
-    /// Lets this handle use `places` wherever `live` does not prove the log durable (POS-2).
+    /// Makes this handle use `places` wherever `live` does not prove the log durable (POS-2).
     pub fn ask_places(&mut self, places: Arc<DurablePlaces>) {
         self.places = Some(places);
     }
 
-    /// The places in the active segment that derived files prove durable. Callers read them before the segment, so the
-    /// segment holds at least the batches that they prove.
+    /// Returns the positions in the active segment that derived files prove durable. Callers read them before the
+    /// segment, so the segment contains at least the batches that they prove.
     pub(super) fn durable_places(&self) -> Result<Vec<Position>> {
         let Some(places) = &self.places else {
             return Ok(Vec::new());
@@ -40,7 +40,8 @@ impl Log {
         Ok(places)
     }
 
-    /// Returns whether the whole log reads without damage and holds the batch before `position`, in the same epoch.
+    /// Returns whether the whole log can be read without damage and contains, in the same epoch, the batch that
+    /// `position` names.
     ///
     /// # Errors
     /// [`ErrorCode::Rewritten`](crate::ErrorCode::Rewritten); `Io`.
@@ -65,13 +66,13 @@ impl Log {
         }
     }
 
-    /// The place behind the newest batch that was handed out or appended. Keep it for [`Log::start_at`] only if that batch
-    /// is durable: it was appended with a sync, or [`Log::prepare`] has returned since.
+    /// Returns the position after the newest batch that was delivered or appended. [`Log::start_at`] may use it only if
+    /// that batch is durable: it was appended with a sync, or [`Log::prepare`] has returned since.
     pub fn position(&self) -> Position {
         if self.cursor.offset != FIRST_OFFSET {
             return self.cursor;
         }
-        // No batch of this segment was read yet: the batch before ends another segment.
+        // No batch of this segment was read yet, so the last batch is in another segment.
         let here = |entry: &&SegmentEntry| entry.id == self.cursor.segment;
         let before = self.manifest.entries().take_while(|entry| !here(entry)).last();
         before.map_or(Position::START, |before| Position {
@@ -83,14 +84,14 @@ impl Log {
         })
     }
 
-    /// Lets a newly opened log continue after `position`, as if everything before it had been delivered. Reads only the
-    /// seal before it. With `degraded`, reads the whole active segment, because damage there requires an earlier state.
-    /// Every listed segment can then be read, even after a rewrite unlinks it.
+    /// Makes a newly opened log continue after `position`, as if everything before it had been delivered. Reads only
+    /// the seal before it. A degraded log reads the whole active segment, because damage there requires an earlier
+    /// state. Every listed segment stays readable, even after a rewrite unlinks it.
     ///
     /// # Errors
-    /// `Corrupt`, naming file and offset, if the log lacks the batch before `position` at that place: it was durable,
-    /// so the log was cut or replaced by an older one. [`ErrorCode::Rewritten`](crate::ErrorCode::Rewritten) if it was
-    /// rewritten since this handle was opened. `Io`.
+    /// `Corrupt`, naming file and offset, if the log lacks the batch that `position` names. That batch was durable, so
+    /// the log was cut or replaced by an older one. [`ErrorCode::Rewritten`](crate::ErrorCode::Rewritten) if the log
+    /// was rewritten since this handle was opened. `Io`.
     pub fn start_at(&mut self, position: &Position) -> Result<()> {
         self.check_process()?;
         if self.cursor != Position::START {
@@ -101,7 +102,7 @@ impl Log {
         let mut result = self.start_at_once(position);
         for _ in 1..TRIES {
             match &result {
-                // A writer may have moved on in between.
+                // A writer may have changed the log between the two reads.
                 Err(error) if error.is_corruption() => result = self.start_at_once(position),
                 _ => break,
             }
@@ -148,7 +149,7 @@ impl Log {
     /// Reads the durable part of the active segment.
     ///
     /// # Errors
-    /// `Corrupt` if a batch there is not whole; `Io`.
+    /// `Corrupt` if a batch in it is not complete; `Io`.
     fn check_active(&self, segment: &SegmentFile) -> Result<()> {
         let chain = self.manifest.chain_into_active();
         let scan = self.scan_active(segment, FIRST_OFFSET, chain, None, None)?;
@@ -156,16 +157,16 @@ impl Log {
     }
 }
 
-/// Returns the start of the frame of the seal that ends at `offset`.
+/// Returns the start of the seal's frame that ends at `offset`.
 fn seal_before(offset: u64) -> u64 {
     offset.saturating_sub(framed_bytes(SEAL_BYTES) as u64)
 }
 
 impl LogReader {
-    /// Returns the position after the batch of the record at `place`.
+    /// Returns the position after the batch that contains the record at `place`.
     ///
     /// # Errors
-    /// `Corrupt` if whole records up to a seal do not start at the place; `Io`.
+    /// `Corrupt` if the records from the place up to a seal are not all intact; `Io`.
     pub fn position_behind(&self, place: Locator) -> Result<Position> {
         let mut at = place;
         loop {
@@ -193,7 +194,7 @@ impl SegmentFile {
     /// Returns whether the seal before `position` belongs to the batch that the position names.
     fn holds_seal_before(&self, position: &Position) -> Result<bool> {
         let at = seal_before(position.offset);
-        // A locator cannot express every number.
+        // Not every number is valid in a locator.
         if !(FIRST_OFFSET..SEGMENT_BYTES_LIMIT).contains(&at) || !at.is_multiple_of(FRAME_ALIGNMENT as u64) {
             return Ok(false);
         }

@@ -1,15 +1,15 @@
-//! Publishing a rewrite: one manifest replaces the old segments by the new ones; then the old ones are removed.
+//! Publishes a rewrite: one manifest replaces the old segments by the new ones, and then the old ones are removed.
 //!
 //! # Layer
 //! L2.
 //!
 //! # Invariants
-//! - PUB-1: until the new manifest is durable, the old log is whole; from then on, the new one is.
+//! - PUB-1: until the new manifest is durable, the old log is complete; from then on, the new one is.
 //! - PUB-2: no segment is removed before a manifest without it is durable.
 //!
 //! # After a crash
-//! Before the new manifest, the new segments are unlisted files; after it, the old ones are. The next writer removes
-//! unlisted ones.
+//! Before the new manifest is durable, the new segments are unlisted files; after it, the old ones are. The next writer
+//! removes unlisted files.
 
 use super::commit::not_rewritten;
 use super::handle::Log;
@@ -23,17 +23,17 @@ use crate::disk::Access;
 use crate::error::{Error, ErrorCode, Result};
 
 impl Log {
-    /// Replaces the segments that a rewrite was made from, and removes them; [`Log::prepare`] comes first, under this lock.
-    /// Batches behind the cut stay. Afterwards this handle is as after [`Log::reopen`]. Returns the numbers of the new
-    /// segments.
+    /// Replaces the segments that a rewrite was made from by the new ones, and removes them. [`Log::prepare`] must have
+    /// been called under this lock. Batches after the cut stay. Afterwards this handle is as after [`Log::reopen`].
+    /// Returns the numbers of the new segments.
     ///
     /// # Errors
-    /// `Internal`, without any change, if the rewrite is of another store or the log was rewritten since it began.
-    /// Likewise if batches were appended after a rewrite that moves the head. After any other error, the rewrite may or
-    /// may not be published, and this handle refuses further writes with `Poisoned`.
+    /// `Internal`, without any change, in three cases: the rewrite is of another store; the log was rewritten since the
+    /// rewrite began; or batches were appended after a rewrite that moves the head. After any other error, the rewrite
+    /// may be published or not, and this handle refuses further writes with `Poisoned`.
     ///
     /// # Durability
-    /// When this returns, the rewrite is durable, and so is the removal of the old segments.
+    /// When the call returns, the rewrite is durable, and so is the removal of the old segments.
     pub fn publish(&mut self, lock: &WriteLock, rewritten: Rewritten) -> Result<()> {
         self.check_prepared(lock)?;
         let plan = &rewritten.plan;
@@ -72,7 +72,7 @@ impl Log {
             nonce: new_nonce(&*self.disk)?,
             previous: entries.last().map(SegmentEntry::end).unwrap_or_default(),
         };
-        // Its sync makes the names of the other new segments durable too.
+        // The sync of this segment makes the names of the other new segments durable too.
         create_segment(&*self.disk, &header, &self.options, 0, 0)?;
         let live = self.read_live()?;
         // INVARIANT PUB-1.
@@ -91,7 +91,7 @@ impl Log {
         Ok(())
     }
 
-    /// Renames a file of a rewrite to segment `id`. Its name is durable after the folder's sync.
+    /// Renames a file of a rewrite to segment `id`. The name is durable after the folder is synced.
     fn name_file(&self, new: &NewFile, id: u64, previous: SegmentEnd) -> Result<SegmentEntry> {
         let header = SegmentHeader {
             instance: self.format.instance,
@@ -115,15 +115,15 @@ impl Log {
     }
 }
 
-/// The hint while old segments are left, which may contain erased content.
+/// The hint while old segments, which may contain erased content, were not removed yet.
 const LEFT: &str = "old files remain until the next write removes them";
 
-/// Returns the error of a failure after the new manifest is durable and before the old segments are removed.
+/// Returns the error for a failure after the new manifest is durable and before the old segments are removed.
 fn old_files_left(error: Error) -> Error {
     error.behind_change(LEFT)
 }
 
-/// Returns the error of a manifest whose rename, or the sync of its name, failed.
+/// Returns the error for a manifest that could not be renamed, or whose name could not be synced.
 fn maybe_done(error: Error) -> Error {
     error.with_code(ErrorCode::OutcomeUnknown).with_hint(format!(
         "the change may or may not be done: open the store again and check before you repeat it; if it is done, {LEFT}"

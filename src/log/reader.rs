@@ -1,6 +1,6 @@
-//! Reading records by their place, from any thread, while the log grows.
+//! Reads records by their place, from any thread, while the log grows.
 //!
-//! The reader maps sealed segments and keeps the buffers of scanned and written parts of the active one. It reads
+//! The reader maps sealed segments, and keeps the scanned and written parts of the active segment in buffers. It reads
 //! everything else from the file. Every read checks the frame's header and its body.
 //!
 //! # Layer
@@ -26,33 +26,33 @@ use crate::disk::{Access, Disk, DiskFile, read_bytes, unfinished_name};
 use crate::error::{Cause, Error, Result};
 use crate::threads::{ArcSwap, RwLock};
 
-/// Reads records of a log. Clones share everything; reads take no lock of the store and never wait for a writer.
+/// Reads records of a log. Clones share everything. Reads take no lock of the store and never wait for a writer.
 #[derive(Clone)]
 pub struct LogReader {
     pub(super) segments: Arc<Segments>,
 }
 
-/// A record of which only the header and first bytes were read.
+/// The header and the first bytes of a record.
 pub struct Peeked {
-    /// Its kind.
+    /// The kind of the record.
     pub kind: RecordKind,
     /// The place of the next record in the segment.
     pub next: Locator,
-    /// The first bytes of its body, unchecked.
+    /// The first bytes of its body, which were not checked.
     pub start: Vec<u8>,
 }
 
 impl LogReader {
-    /// Reads the record at `locator`, which a batch of this log named.
+    /// Reads the record at `locator`, which must come from a batch of this log.
     ///
     /// # Errors
-    /// `Corrupt` if the place has no whole record; `Io` if it cannot be read.
+    /// `Corrupt` if there is no intact record at the place; `Io` if it cannot be read.
     pub fn read(&self, locator: Locator) -> Result<Record> {
         self.segment(locator.segment())?.read(locator)
     }
 
-    /// Reads the header of the frame at `locator`, and at most `count` first bytes of its body, which it does not check: a
-    /// hint at which record to read.
+    /// Reads the header of the frame at `locator` and at most the first `count` bytes of its body. The body is not
+    /// checked, so it only helps to choose a record to read.
     ///
     /// # Errors
     /// As [`Self::read`], except for the body.
@@ -60,8 +60,8 @@ impl LogReader {
         self.segment(locator.segment())?.peek(locator, count)
     }
 
-    /// Passes the whole batches after `from` up to number `upto` to `visit`, in order. The log must have delivered them
-    /// before.
+    /// Passes the complete batches after `from`, up to number `upto`, to `visit`, in order. The log must have delivered
+    /// them before.
     ///
     /// # Errors
     /// `Corrupt`, naming file and offset, for damage there; `Io`; the error of `visit`.
@@ -119,7 +119,7 @@ impl LogReader {
     }
 }
 
-/// The segments opened so far, by rising number, and their order in the manifest.
+/// The segments opened so far, sorted by number, and their order in the manifest.
 pub(super) struct Segments {
     list: ArcSwap<Vec<Arc<SegmentFile>>>,
     order: ArcSwap<Vec<SegmentEntry>>,
@@ -147,7 +147,7 @@ impl Segments {
         list.get(index).cloned()
     }
 
-    /// Returns the reason why a segment is not open: a reader of a damaged log skips segments that it cannot open.
+    /// Returns the reason why a segment is not open. A reader of a damaged log skips segments that it cannot open.
     fn not_open(&self, id: u64) -> Error {
         if self.order.load().iter().any(|entry| entry.id == id) {
             return damage(&segment_name(id), 0, Cause::SegmentUnopened);
@@ -167,7 +167,7 @@ impl Segments {
     }
 }
 
-/// Bytes of a segment that are in memory.
+/// A part of a segment that is in memory.
 struct Span {
     start: u64,
     bytes: Bytes,
@@ -177,16 +177,17 @@ struct Span {
 pub(super) struct SegmentFile {
     pub(super) header: SegmentHeader,
     pub(super) file: Arc<dyn DiskFile>,
-    /// Whether the file still had its unfinished name when it was opened.
+    /// Whether the file still had its temporary name when it was opened.
     pub(super) unfinished: bool,
     mapped: OnceLock<Bytes>,
-    /// The sealed length up to which the first read maps the file.
+    /// The sealed length. The first read maps the file up to it.
     to_map: OnceLock<u64>,
-    /// The spans by rising start, without overlap.
+    /// The spans in the order of their start; they do not overlap.
     spans: RwLock<Vec<Span>>,
 }
 
-/// Returns the error of a listed segment that cannot be opened; a missing folder is one error for all of them.
+/// Returns the error for a listed segment that cannot be opened. If the folder is missing, there is one error for all
+/// segments.
 fn cannot_open(disk: &dyn Disk, name: &str, error: io::Error) -> Error {
     if error.kind() != io::ErrorKind::NotFound {
         return Error::io(format!("cannot open {name}"), error);
@@ -205,7 +206,8 @@ pub(super) fn read_segment_header(file: &dyn DiskFile, name: &str) -> Result<Seg
 }
 
 impl SegmentFile {
-    /// Opens a listed segment. Its name may be unfinished if a recovery listed it and could not rename it.
+    /// Opens a listed segment. The file has its temporary name if a recovery listed the segment and could not rename
+    /// it.
     pub(super) fn open(disk: &dyn Disk, id: u64, instance: [u8; 16]) -> Result<Self> {
         let name = segment_name(id);
         let (file, unfinished) = match disk.open(&name, Access::Read) {
@@ -234,12 +236,13 @@ impl SegmentFile {
         })
     }
 
-    /// Returns whether the header continues `before`. After a rewritten part it does not: the manifest decides.
+    /// Returns whether the header continues the segment `before`. After a rewritten part it does not, and the manifest
+    /// decides.
     pub(super) fn continues(&self, before: Option<&SegmentEntry>) -> bool {
         self.header.previous == before.map(SegmentEntry::end).unwrap_or_default()
     }
 
-    /// Returns the chain before the first batch of this segment, which `entry` lists after `before`.
+    /// Returns the end of the chain before the first batch of this segment, which `entry` lists after `before`.
     pub(super) fn chain_from(&self, entry: &SegmentEntry, before: Option<&SegmentEntry>) -> Chain {
         let digest = before.map_or([0; 32], |before| before.last_digest);
         Chain {
@@ -248,11 +251,11 @@ impl SegmentFile {
         }
     }
 
-    /// Hands out the batches of `window` from an offset on, of which the first continues a chain, up to the one of number
-    /// `upto`.
+    /// Delivers the batches of `window` from an offset on, up to number `upto`. The first one must continue the given
+    /// chain.
     ///
     /// # Errors
-    /// `Corrupt` for damage there, or if a sealed segment does not end as `entry` says; the error of `visit`.
+    /// `Corrupt` for damage there, or if a sealed segment does not end where `entry` states; the errors of `visit`.
     pub(super) fn each_batch(
         &self,
         window: &Window,
@@ -274,7 +277,7 @@ impl SegmentFile {
         Ok(())
     }
 
-    /// Returns the end of the bytes kept for reading; the end of the file if none are kept.
+    /// Returns the end of the bytes in memory; without any, the end of the file.
     fn kept_end(&self) -> Result<u64> {
         let kept = self
             .spans
@@ -288,7 +291,7 @@ impl SegmentFile {
         segment_name(self.header.id)
     }
 
-    /// Returns the error for the place where a walk stopped.
+    /// Returns the error for the damage at which a walk stopped.
     pub(super) fn damage(&self, stop: &Stop) -> Error {
         damage(&self.name(), stop.offset, stop.cause.clone())
     }
@@ -314,10 +317,10 @@ impl SegmentFile {
         Ok(())
     }
 
-    /// Lets the first read map the segment, which is sealed at `length`. So opening a store does not take longer for
+    /// Makes the first read map the segment, which is sealed at `length`. Opening a store thus takes no extra time for
     /// each segment.
     pub(super) fn map_later(&self, length: u64) {
-        // Another thread set the same value.
+        // If another thread set the value, it is the same.
         let _ = self.to_map.set(length);
     }
 
@@ -327,21 +330,21 @@ impl SegmentFile {
             && let Some(&length) = self.to_map.get()
             && let Ok(Some(bytes)) = self.file.map(length)
         {
-            // Without a map, every read goes to the file and reports its damage.
+            // If mapping fails, every read uses the file and reports its damage.
             drop(self.mapped.set(Bytes::new(bytes)));
         }
         self.mapped.get()
     }
 
-    /// Maps the bytes of a segment sealed at `length`, and drops buffers with the same bytes. Without a map, every read
-    /// goes to the file and reports its damage.
+    /// Maps the bytes of a segment that is sealed at `length`, and drops buffers with the same bytes. If mapping fails,
+    /// every read uses the file and reports its damage.
     pub(super) fn seal(&self, length: u64, map: bool) {
         if !map || self.mapped.get().is_some() {
             return;
         }
         // RDR-2: a writer may have left torn bytes after this length.
         if let Ok(Some(bytes)) = self.file.map(length) {
-            // Another thread mapped the same bytes.
+            // If another thread mapped the file, its bytes are the same.
             drop(self.mapped.set(Bytes::new(bytes)));
             self.spans
                 .write()
@@ -349,7 +352,7 @@ impl SegmentFile {
         }
     }
 
-    /// Keeps written or scanned bytes for reading.
+    /// Keeps written or scanned bytes in memory for later reads.
     pub(super) fn keep(&self, start: u64, bytes: Bytes) {
         let mut spans = self.spans.write();
         if spans
@@ -360,7 +363,7 @@ impl SegmentFile {
         }
     }
 
-    /// Keeps bytes scanned from the first batch on, unless some are kept already.
+    /// Keeps the bytes scanned from the first batch on in memory, unless some are kept already.
     pub(super) fn keep_all(&self, start: u64, bytes: Option<Bytes>) {
         let mut spans = self.spans.write();
         if let Some(bytes) = bytes.filter(|_| spans.is_empty()) {
@@ -368,7 +371,7 @@ impl SegmentFile {
         }
     }
 
-    /// The bytes from `from` to `to` for a scan; fewer if the file or its batches end before.
+    /// Returns the bytes from `from` to `to` for a scan, or fewer if the file or its batches end before.
     pub(super) fn window(&self, from: u64, to: u64, suite: HashSuite) -> Result<Window> {
         let mapped = self
             .mapped
@@ -384,12 +387,12 @@ impl SegmentFile {
         }
     }
 
-    /// The bytes from `from` to the end of the batches, always from the file.
+    /// Returns the bytes from `from` to the end of the batches, always read from the file.
     pub(super) fn window_to_end(&self, from: u64, suite: HashSuite) -> Result<Window> {
         self.windows(from, u64::MAX, suite)?.here()
     }
 
-    /// As [`SegmentFile::window_to_end`], with a survey of the bytes after that.
+    /// As [`SegmentFile::window_to_end`], with a survey of the bytes after the window.
     pub(super) fn read_to_end(&self, from: u64, suite: HashSuite) -> Result<(Window, Survey)> {
         let mut windows = self.windows(from, u64::MAX, suite)?;
         let (window, mut behind) = (windows.here()?, Survey::default());
@@ -399,7 +402,7 @@ impl SegmentFile {
         Ok((window, behind))
     }
 
-    /// Surveys the seals of the whole file, valid batch or not.
+    /// Surveys all seals of the file, including those outside of valid batches.
     pub(super) fn survey(&self, suite: HashSuite) -> Result<Survey> {
         let (window, mut survey) = self.read_to_end(FIRST_OFFSET, suite)?;
         survey.add(&window, window.base);
@@ -429,7 +432,7 @@ impl SegmentFile {
         }
     }
 
-    /// Returns the mapped or kept bytes around this offset, and their start.
+    /// Returns the bytes in memory that contain this offset, mapped or kept, and their start.
     fn in_memory(&self, offset: u64) -> Option<(u64, Bytes)> {
         if let Some(mapped) = self.mapped()
             && offset < mapped.len() as u64

@@ -1,16 +1,17 @@
-//! Recovery: sealing the last segment at the durable mark, and writing the whole batches after it again.
+//! Recovery: seals the last segment at the durable mark, and writes the complete batches after the mark again.
 //!
 //! # Layer
 //! L2.
 //!
 //! # Invariants
 //! - REC-1: recovery changes no byte of an existing segment.
-//! - REC-2: nothing beyond the durable mark is ever sealed: whole batches found there are written again.
-//! - REC-3: the manifest lists the new segment only when its content is durable, and the segment gets its final name
-//!   after that. So an unlisted segment never has a batch that the manifest should know.
+//! - REC-2: bytes after the durable mark are never sealed. Complete batches found there are written again.
+//! - REC-3: the manifest lists the new segment only when its content is durable. The segment gets its final name after
+//!   that. So an unlisted segment never has a batch that the manifest should list.
 //!
 //! # After a crash
-//! Every step leaves the old manifest, and recovery runs again, or the new one, and the log is whole.
+//! After a crash at any step, either the old manifest is valid and recovery runs again, or the new one is valid and the
+//! log is complete.
 
 use std::sync::Arc;
 
@@ -27,26 +28,27 @@ use super::walk::{Scanned, Visit};
 use crate::disk::{self, unfinished_name};
 use crate::error::{Cause, Error, ErrorKind, Result};
 
-/// The work of the next writer before it appends.
+/// What the next writer will do before it appends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NextWriter {
-    /// Continue in the active segment at the mark of `live`, which is from this run of the machine; only zeros follow.
+    /// Continue in the active segment at the mark of `live`, which is from this run of the machine. Only zeros follow
+    /// the mark.
     GoOn {
-        /// The segment.
+        /// The number of the active segment.
         segment: u64,
         /// The offset of the next batch.
         offset: u64,
     },
-    /// Seal the active segment and continue in a new one.
+    /// Seal the active segment, and continue in a new one.
     Recover {
-        /// The segment that would be sealed.
+        /// The segment that will be sealed.
         segment: u64,
-        /// Its sealed length: the bytes known to be durable.
+        /// The length at which it will be sealed: its bytes up to there are known to be durable.
         sealed_at: u64,
-        /// Numbers of the whole batches after that, which would be written again.
+        /// The numbers of the complete batches after that length, which will be written again.
         again: Vec<u64>,
-        /// Bytes after the last whole batch, which would stay unchanged.
+        /// The number of bytes after the last complete batch, which will stay unchanged.
         torn_bytes: u64,
     },
 }
@@ -63,10 +65,10 @@ impl Log {
         self.scan_active(segment, self.cursor.offset, chain, live, Some(end))
     }
 
-    /// Scans the active segment: returns the scan with the durable batches, and the batches after them.
+    /// Scans the active segment. Returns the scan with the durable batches, and separately the batches after them.
     ///
     /// # Errors
-    /// If recovery would lose a batch, or include one that does not belong.
+    /// The reason why recovery would lose a batch or include one that does not belong to the log.
     pub(super) fn scan_to_recover(
         &mut self,
         live: Option<&Live>,
@@ -97,7 +99,7 @@ impl Log {
         Ok((scan, beyond))
     }
 
-    /// Determines the work of [`Log::prepare`] from the same files.
+    /// Determines what [`Log::prepare`] will do, from the same files.
     ///
     /// # Errors
     /// As [`Log::prepare`].
@@ -159,8 +161,8 @@ impl Log {
         Ok(())
     }
 
-    /// The head for `live` if the caller gave none. The log cannot decode a commit, so it takes root and number from the old
-    /// mark if that names the same commit, else zero.
+    /// Returns the head for `live` if the caller gave none. The log cannot decode a commit. So root and seq come from
+    /// the old mark if it names the same commit; otherwise they are zero.
     pub(super) fn head_mark(
         &self,
         live: Option<&Live>,
@@ -196,8 +198,8 @@ impl Log {
         let name = segment_name(header.id);
         let unfinished = unfinished_name(&name);
         let length = next_segment_bytes(&self.options, 0, bytes.len() as u64);
-        // REC-1: writes a new file, and only reads the old segment. REC-2: the sealed part of the old segment ends
-        // before the batches written again here.
+        // REC-1: recovery only reads the old segment and writes a new file. REC-2: the sealed part of the old segment
+        // ends before the batches that are written again here.
         disk::write_whole(&*self.disk, &unfinished, &content, length)
             .and_then(|()| self.disk.sync_dir(LOG_FOLDER))
             .map_err(|error| Error::io(format!("cannot create {name}"), error))?;
@@ -210,7 +212,7 @@ impl Log {
         if let Some(last) = batches.last() {
             self.cursor = self.cursor.after(last, FIRST_OFFSET + bytes.len() as u64);
         }
-        // Batches that were delivered before they were durable are still to be compared.
+        // Batches that were delivered before they were durable must be compared again later.
         let unproven = std::mem::take(&mut self.unproven);
         self.mark_durable(head)?;
         self.unproven = unproven;
@@ -218,7 +220,7 @@ impl Log {
     }
 }
 
-/// Returns an unchanged batch, to be written at another place.
+/// Returns the same batch, for writing it at another place.
 fn rebuild(batch: &Batch) -> BatchBuilder {
     let mut builder = BatchBuilder::new();
     for record in &batch.records {

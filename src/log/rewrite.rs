@@ -1,21 +1,21 @@
-//! Rewriting: new segments that replace all segments sealed before.
+//! Rewrites the log: writes new segments that replace all segments sealed before.
 //!
-//! A rewrite has a *cut*: the last batch that is sealed at its start. Nothing up to the cut changes any more. So the
-//! new segments are written without the writer's lock, while other processes append after the cut. [`Log::publish`]
-//! then replaces the old segments in one step. If nothing was appended after the cut, a rewrite may end with a new
-//! head, which the same step commits.
+//! A rewrite has a *cut*: the last batch that is sealed when the rewrite starts. Nothing up to the cut changes any
+//! more. So the new segments are written without the writer's lock, while other processes append after the cut.
+//! [`Log::publish`] then replaces the old segments in one step. If nothing was appended after the cut, the rewrite may
+//! end with a new head, which the same step commits.
 //!
 //! # Layer
-//! L2. Callers choose the new batches; the log checks that they are whole and end with the head of the cut.
+//! L2. Callers choose the new batches. The log checks that the batches are complete and end with the head at the cut.
 //!
 //! # Invariants
-//! - RWR-2: every published segment was read back from its file and found undamaged.
-//! - RWR-3: a rewrite has at most as many batches as it replaces, so the numbers behind the cut still rise.
+//! - RWR-2: every published segment was read back from its file without damage.
+//! - RWR-3: a rewrite has at most as many batches as it replaces, so batch numbers after the cut still rise.
 //! - RWR-4: an abandoned rewrite leaves no file.
 //!
 //! # After a crash
-//! Files of a rewrite have names that readers ignore until it is published; [`Log::begin_rewrite`] and the next writer
-//! remove them.
+//! Readers ignore the files of a rewrite until it is published, by their names. [`Log::begin_rewrite`] and the next
+//! writer remove such files.
 
 use std::sync::Arc;
 
@@ -33,15 +33,15 @@ use crate::digest::{CommitDigest, HashSuite};
 use crate::disk::{Access, Disk, DiskFile};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 
-/// Bytes collected before a write.
+/// The number of bytes collected before a write.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// New segments being written.
+/// A rewrite whose new segments are being written.
 pub struct Rewrite {
     pub(super) files: NewFiles,
     pub(super) plan: Plan,
     segment_bytes_max: u64,
-    /// Bytes not yet written, at the end of the last file.
+    /// The bytes for the end of the last file that are not written yet.
     buffer: Vec<u8>,
     failed: bool,
     /// The head after the newest batch.
@@ -51,13 +51,13 @@ pub struct Rewrite {
 /// The part of the log that a rewrite replaces.
 pub(super) struct Plan {
     pub(super) epoch: u32,
-    /// The segments that it replaces.
+    /// The segments that the rewrite replaces.
     pub(super) replaced: Vec<SegmentEntry>,
-    /// Number of the last replaced batch, or of the last that an earlier rewrite left out.
+    /// The number of the last batch that the rewrite replaces, or of the last one that an earlier rewrite skipped.
     pub(super) cut: u64,
-    /// The head after that batch.
+    /// The head commit after that batch.
     pub(super) commit: CommitDigest,
-    /// The head at the end of the rewrite, if it differs from that of the log.
+    /// The head at the end of the rewrite, if it differs from the head of the log.
     pub(super) moved_to: Option<HeadMark>,
     pub(super) alone: CompactionLock,
 }
@@ -72,30 +72,31 @@ pub(super) struct NewFiles {
     pub(super) published: bool,
 }
 
-/// One file, which will be a sealed segment.
+/// A file that will become a sealed segment.
 pub(super) struct NewFile {
     pub(super) name: String,
     file: Arc<dyn DiskFile>,
     pub(super) nonce: [u8; 16],
-    /// Its entry in the manifest; it gets its number when it is published.
+    /// Its entry in the manifest. Publication sets the number.
     pub(super) entry: SegmentEntry,
 }
 
-/// New segments that are durable and were read back (RWR-2).
+/// A finished rewrite: its segments are durable and were read back (RWR-2).
 pub struct Rewritten {
     pub(super) files: NewFiles,
     pub(super) plan: Plan,
 }
 
 impl Log {
-    /// Begins to rewrite everything up to the newest batch, after [`Log::prepare`] under this lock; seals the active
-    /// segment if it has a batch. The lock may be released while the rewrite is filled; the rewrite keeps `alone`.
+    /// Begins to rewrite everything up to the newest batch. [`Log::prepare`] must have been called under this lock.
+    /// Seals the active segment if it has a batch. The lock may be released while batches are pushed; the rewrite keeps
+    /// `alone`.
     ///
     /// # Errors
     /// As [`Log::append`]; the handle is poisoned if sealing failed.
     ///
     /// # Durability
-    /// The content of the log stays unchanged.
+    /// The content of the log does not change.
     pub fn begin_rewrite(&mut self, lock: &WriteLock, alone: CompactionLock) -> Result<Rewrite> {
         self.check_prepared(lock)?;
         alone.check(&*self.disk)?;
@@ -135,10 +136,10 @@ impl Log {
 }
 
 impl Rewrite {
-    /// Adds the next batch; `commit` is the head after it.
+    /// Adds the next batch; `commit` is the head after that batch.
     ///
     /// # Errors
-    /// `InvalidInput` for a batch over a limit, or for more batches than are replaced (RWR-3). `Io`, after which this
+    /// `InvalidInput` for a batch over a limit, or for more batches than the rewrite replaces (RWR-3). `Io`; then this
     /// rewrite can only be dropped.
     pub fn push(&mut self, batch: BatchBuilder, commit: CommitDigest) -> Result<()> {
         self.check_whole()?;
@@ -160,7 +161,7 @@ impl Rewrite {
         placed
     }
 
-    /// Declares that the last batch moves the head: publishing the rewrite commits it in the same step. Until then,
+    /// Declares that the last batch changes the head, which is then committed by publishing the rewrite. Until then,
     /// nothing may be appended after the cut.
     pub fn moves_head(&mut self, head: HeadMark) {
         self.plan.moved_to = Some(head);
@@ -169,8 +170,8 @@ impl Rewrite {
     /// Makes the new segments durable, and reads all of them back.
     ///
     /// # Errors
-    /// `InvalidInput` if nothing was pushed, or if the last batch has another head than the log at the cut (or than
-    /// [`Self::moves_head`] declared). `Io` if writing failed, or if a file differs when read back.
+    /// `InvalidInput` if no batch was pushed, or if the head after the last batch is neither the head at the cut nor
+    /// that of [`Self::moves_head`]. `Io` if writing failed, or if a file read back differs from what was written.
     pub fn finish(mut self) -> Result<Rewritten> {
         self.check_whole()?;
         if self.head != Some(self.plan.moved_to.map_or(self.plan.commit, |head| head.commit)) {
@@ -215,7 +216,7 @@ impl Rewrite {
             segment: 0,
             seed: FrameSeed::new(&self.files.instance, &file.nonce),
             start: file.entry.length,
-            // As after a recovery: no byte of this file was durable when its batches were written.
+            // As in a recovery, no byte of this file was durable when its batches were written.
             synced_upto: FIRST_OFFSET,
             chain,
         };
@@ -273,7 +274,7 @@ impl NewFiles {
         Ok(())
     }
 
-    /// Reads every batch back, through newly opened files.
+    /// Reads every batch back, through files that are opened again.
     fn read_back(&self) -> Result<()> {
         let mut chain = Chain::START;
         for file in &self.list {
@@ -307,18 +308,18 @@ impl NewFiles {
 
 impl Drop for NewFiles {
     fn drop(&mut self) {
-        // A forked child has the same files but does not own them.
+        // A forked child has the same files open, but the parent owns them.
         if self.published || self.disk.process() != self.process {
             return;
         }
-        // INVARIANT RWR-4: the next writer removes a file that cannot be removed now.
+        // INVARIANT RWR-4: the next writer removes a file that cannot be removed here.
         for file in &self.list {
             drop(self.disk.remove(&file.name));
         }
     }
 }
 
-/// Returns the error of a file that differs when read back: the log itself was not touched.
+/// Returns the error for a new file that differs when it is read back. The log itself was not changed.
 pub(super) fn not_as_written(name: &str, offset: u64) -> Error {
     let message = format!("{name} differs at byte {offset} from the written bytes; nothing was changed");
     Error::new(ErrorKind::Io, message)

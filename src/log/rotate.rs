@@ -1,4 +1,4 @@
-//! Rotation: the next segment, and the manifest that lists it.
+//! Rotation: creates the next segment, and the manifest that lists it.
 //!
 //! # Layer
 //! L2.
@@ -18,8 +18,8 @@ use crate::disk::{self, Disk, if_there, unfinished_name};
 use crate::error::{Error, Result};
 
 impl Log {
-    /// Seals the active segment at the cursor and continues in a new one, sized for a predecessor that used `used`
-    /// bytes.
+    /// Seals the active segment at the cursor and continues in a new one. The size of the new segment depends on
+    /// `used`, the bytes used in the old one.
     pub(super) fn rotate(&mut self, lock: &WriteLock, used: u64, needed: u64) -> Result<Arc<SegmentFile>> {
         lock.check_file()?;
         let (sealed, previous) = self.sealed_at_cursor();
@@ -31,14 +31,14 @@ impl Log {
         self.publish_manifest(self.manifest.epoch, sealed, active)?;
         let segment = self.enter_new(header.id)?;
         if is_empty {
-            // The manifest does not list the previous one any more.
+            // The new manifest does not list the previous segment any more.
             self.remove_leftovers(None)?;
         }
         Ok(segment)
     }
 
-    /// Returns the sealed segments if the active one ends at the cursor, and the end of the last of them. An active
-    /// segment without a batch is left out: it has nothing to seal.
+    /// Returns the sealed segments as they are if the active one is sealed at the cursor, and the end of the last of
+    /// them. An active segment without a batch is left out, because it has nothing to seal.
     pub(super) fn sealed_at_cursor(&self) -> (Vec<SegmentEntry>, SegmentEnd) {
         let mut sealed = self.manifest.sealed().to_vec();
         let active = self.manifest.active();
@@ -113,10 +113,10 @@ impl Log {
         self.segment(id)
     }
 
-    /// Renames a listed segment to its final name; a crash may have prevented that after the manifest was published.
+    /// Renames a listed segment to its final name. A crash may have prevented this after the manifest was published.
     pub(super) fn finish_name(&self, id: u64) -> Result<()> {
         let name = segment_name(id);
-        // Another process may have done it before this one had the lock.
+        // Another process may have renamed the file before this one got the lock.
         if_there(self.disk.rename_new(&unfinished_name(&name), &name))
             .and_then(|_| self.disk.sync_dir(LOG_FOLDER))
             .map_err(|error| {
@@ -136,8 +136,8 @@ pub(super) fn new_nonce(disk: &dyn Disk) -> Result<[u8; 16]> {
     Ok(nonce)
 }
 
-/// Returns the size of the next segment: twice the used bytes of the last, within the two limits, and more only if
-/// `needed` bytes of batches require it.
+/// Returns the size of the next segment: twice the bytes used in the last one, within the two limits. It exceeds the
+/// upper limit only if the `needed` bytes of batches require it.
 pub(super) fn next_segment_bytes(options: &LogOptions, used: u64, needed: u64) -> u64 {
     let least = options.segment_bytes_min.max(2 * SEGMENT_HEADER_BYTES as u64);
     let wanted = used
@@ -147,8 +147,8 @@ pub(super) fn next_segment_bytes(options: &LogOptions, used: u64, needed: u64) -
     wanted.max(needed).next_multiple_of(SEGMENT_HEADER_BYTES as u64)
 }
 
-/// Creates the file of a new, empty segment with the size of [`next_segment_bytes`]. If the disk lacks the space, makes
-/// it as small as possible, which leaves the remaining space for batches.
+/// Creates the file of a new, empty segment with the size that [`next_segment_bytes`] returns. If the disk lacks the
+/// space, makes the segment as small as possible, which leaves the remaining space for batches.
 pub(super) fn create_segment(
     disk: &dyn Disk,
     header: &SegmentHeader,

@@ -4,8 +4,9 @@
 //! L2.
 //!
 //! # Invariants
-//! - SEA-1: a batch is valid whole or not at all: its digest covers the seal's fields and every byte of its frames.
-//! - SEA-2: `synced_upto` is never beyond the start of its own batch.
+//! - SEA-1: a batch is valid completely or not at all, because its digest covers the seal's fields and every byte of
+//!   its frames.
+//! - SEA-2: the seal's `synced_upto` is never after the start of its batch.
 //!
 //! # Format
 //! docs/format.md, "Batch and seal".
@@ -14,15 +15,15 @@ use super::segment::SEGMENT_HEADER_BYTES;
 use crate::codec::Reader;
 use crate::digest::{BatchDigest, CommitDigest, Domain, HashSuite};
 
-/// Bytes of a seal's body.
+/// The number of bytes in a seal's body.
 pub(super) const SEAL_BYTES: usize = 128;
 const COVERED_BYTES: usize = 96;
 
-/// The end of the chain that the next batch continues.
+/// The end of the chain of batches, which the next batch continues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Chain {
     pub(super) batch: u64,
-    /// `None` if only the manifest names the batch before.
+    /// The digest of the last batch; `None` if only the manifest names that batch.
     pub(super) digest: Option<[u8; 32]>,
 }
 
@@ -38,7 +39,7 @@ pub(super) struct Seal {
 }
 
 impl Chain {
-    /// The chain before the first batch.
+    /// The chain before the first batch of a log.
     pub(super) const START: Self = Self {
         batch: 0,
         digest: Some([0; 32]),
@@ -57,7 +58,7 @@ impl Seal {
         bytes
     }
 
-    /// Returns the digest of the batch that this seal ends, over the bytes of its frames (SEA-1).
+    /// Returns the digest of the batch that this seal ends, computed over the bytes of its frames (SEA-1).
     pub(super) fn digest(&self, suite: HashSuite, frames: &[u8]) -> BatchDigest {
         let length = (COVERED_BYTES + frames.len()) as u64;
         let parts: [&[u8]; 3] = [&length.to_le_bytes(), &self.encode_covered(), frames];

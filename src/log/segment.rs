@@ -5,7 +5,7 @@
 //!
 //! # Invariants
 //! - SEG-1: a segment is created whole, filled with zeros; it never grows or shrinks.
-//! - SEG-2: the nonce of a segment is random, so that no byte of an earlier file can pass as one of its frames.
+//! - SEG-2: the nonce of a segment is random, so the bytes of an earlier file are never valid frames of it.
 //!
 //! # Format
 //! docs/format.md, "Segment".
@@ -13,13 +13,13 @@
 use super::frame::FrameSeed;
 use crate::codec::{DecodeError, Reader};
 
-/// Bytes before the first batch.
+/// The number of bytes before the first batch.
 pub(super) const SEGMENT_HEADER_BYTES: usize = 4096;
-/// Offset of the first batch.
+/// The offset of the first batch.
 pub(super) const FIRST_OFFSET: u64 = SEGMENT_HEADER_BYTES as u64;
 /// The folder of the segments.
 pub(crate) const LOG_FOLDER: &str = "log";
-/// Maximal bytes of a segment: a locator counts 16-byte steps in 32 bits.
+/// The maximal length of a segment in bytes: a locator counts steps of 16 bytes in 32 bits.
 pub(super) const SEGMENT_BYTES_LIMIT: u64 = 16 << 32;
 
 const MAGIC: &[u8; 8] = b"TRsegm01";
@@ -34,7 +34,7 @@ pub(super) struct SegmentEnd {
     pub(super) last_digest: [u8; 32],
 }
 
-/// The first bytes of a segment.
+/// The header at the start of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SegmentHeader {
     pub(super) instance: [u8; 16],
@@ -86,7 +86,7 @@ impl SegmentHeader {
                 last_digest: reader.array()?,
             },
         };
-        // Compares all bytes at once, for speed: opening a store opens every segment.
+        // Compares all bytes at once for speed, because opening a store opens every segment.
         let rest = reader.bytes(reader.left())?;
         if rest != &[0; SEGMENT_HEADER_BYTES][..rest.len()] {
             return Err(DecodeError::Invalid("a reserved byte of its header is not zero"));
@@ -94,7 +94,7 @@ impl SegmentHeader {
         Ok(header)
     }
 
-    /// Returns whether no segment comes before it: the first of a store, or of a rewrite.
+    /// Returns whether no segment precedes it: it is the first one of a store or of a rewrite.
     pub(super) fn begins_log(&self) -> bool {
         self.previous == SegmentEnd::default()
     }
@@ -109,8 +109,8 @@ pub fn segment_name(id: u64) -> String {
     format!("{LOG_FOLDER}/{id:08}.seg")
 }
 
-/// Parses the segment number in a file name without its folder; the flag marks an unfinished file. Returns `None` for
-/// other names.
+/// Parses the segment number in a file name without its folder. The flag is true for an unfinished file. Returns `None`
+/// for other names.
 pub(super) fn parse_segment_name(name: &str) -> Option<(u64, bool)> {
     let (finished, unfinished) = match name.strip_suffix(".tmp") {
         Some(finished) => (finished, true),

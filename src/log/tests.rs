@@ -1,4 +1,4 @@
-//! Tests of the log. This file has the shared helpers; each file below covers one kind of fault.
+//! Tests of the log. This file has the shared helpers; each file below tests one kind of fault.
 
 mod crash;
 mod damage;
@@ -23,7 +23,7 @@ use crate::digest::{CommitDigest, HashAlgorithm, HashSuite, Root};
 use crate::disk::{Access, Disk, MemDisk};
 use crate::error::{Cause, Error, ErrorCode, ErrorKind, Finding, Result, Severity};
 
-/// Segments this small rotate after a few batches.
+/// Options with segments so small that a few batches cause a rotation.
 const SMALL: LogOptions = LogOptions {
     segment_bytes_min: 8192,
     segment_bytes_max: 12288,
@@ -74,7 +74,7 @@ fn text_of(batch: &Batch) -> String {
         .unwrap_or_default()
 }
 
-/// The end of a log that a test read.
+/// The end of a log, as a test read it.
 #[derive(Debug)]
 struct End {
     /// Whether everything that was read is known to be durable.
@@ -93,13 +93,13 @@ impl End {
     }
 }
 
-/// Reads on with `log`, and returns the end.
+/// Reads the new batches with `log`, and returns the end.
 fn read_on(log: &mut Log) -> End {
     let tail = log.catch_up(&mut |_| Ok(())).unwrap();
     End::of(log, tail)
 }
 
-/// What a check found.
+/// The batches and findings of a check.
 struct Checked {
     numbers: Vec<u64>,
     bytes: u64,

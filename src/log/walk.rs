@@ -1,17 +1,18 @@
-//! The walk over a segment: the only code that turns bytes of a file into batches.
+//! The walk over a segment. Only this code turns the bytes of a file into batches.
 //!
-//! [`Windows`] reads a file in runs without its holes, so memory depends on the content of the file, not on its length. Zeros
-//! within a frame belong to its run; elsewhere a page of zeros ends the run. [`Batches`] reads the batches of a run and stops at
-//! the first byte that does not continue them. [`Window::seals_from`] finds seals behind that byte.
+//! [`Windows`] reads a file in extents and skips its holes, so the use of memory depends on the content of the file,
+//! not on its length. Zeros within a frame belong to its extent; elsewhere a page of zeros ends the extent. [`Batches`]
+//! reads the batches of an extent and stops at the first byte that does not continue them. [`Window::seals_from`] finds
+//! seals after that byte.
 //!
 //! # Layer
 //! L2.
 //!
 //! # Invariants
-//! - SCN-1: a batch is returned whole or not at all.
-//! - SCN-2: memory use is bounded by the scanned bytes, whatever lengths they claim.
-//! - RUN-1: the bytes of a whole batch are in one extent.
-//! - RUN-2: the bytes of an extent are pages that are not zero, and bodies that whole frame headers announce.
+//! - SCN-1: a batch is returned completely or not at all.
+//! - SCN-2: the use of memory is limited by the number of scanned bytes, whatever lengths they claim.
+//! - RUN-1: all bytes of a complete batch are in one extent.
+//! - RUN-2: an extent consists of pages that are not zero, and of bodies that valid frame headers announce.
 //!
 //! # Format
 //! docs/format.md, "Batch and seal".
@@ -30,10 +31,10 @@ use crate::error::{Cause, Error, Result};
 /// Receives batches.
 pub(super) type Visit<'a> = dyn FnMut(Batch) -> Result<()> + 'a;
 
-/// The identity of a segment that its frames are checked against.
+/// The identity of a segment, with which its frames must agree.
 #[derive(Clone, Copy)]
 pub(super) struct Origin {
-    /// The segment number in the places of its records.
+    /// The segment number for the places of its records.
     pub(super) segment: u64,
     pub(super) seed: FrameSeed,
     pub(super) suite: HashSuite,
@@ -43,16 +44,16 @@ pub(super) struct Origin {
 #[derive(Clone)]
 pub(super) struct Window {
     pub(super) bytes: Bytes,
-    /// Offset of the first byte in its file.
+    /// The offset of its first byte in the file.
     pub(super) base: u64,
     pub(super) origin: Origin,
 }
 
-/// A batch that was found whole.
+/// A complete batch that was found.
 #[derive(Debug)]
 pub(super) struct Scanned {
     pub(super) batch: Batch,
-    /// Offset of the first byte after its seal.
+    /// The offset of the first byte after its seal.
     pub(super) end: u64,
     pub(super) synced_upto: u64,
 }
@@ -65,7 +66,7 @@ pub(super) struct Stop {
 }
 
 impl Scanned {
-    /// Returns the end of the chain after it.
+    /// Returns the end of the chain after this batch.
     pub(super) fn chain(&self) -> Chain {
         Chain {
             batch: self.batch.number,
@@ -74,13 +75,13 @@ impl Scanned {
     }
 }
 
-/// The batches of a window, in order; ends after the first one that is not whole.
+/// The batches of a window, in order. The iterator ends after the first batch that is not complete.
 pub(super) struct Batches<'a> {
     window: &'a Window,
-    /// Offset of the next batch.
+    /// The offset of the next batch.
     pub(super) at: u64,
     end: u64,
-    /// The end of the chain that the next batch continues.
+    /// The end of the chain of batches, which the next batch continues.
     pub(super) chain: Chain,
     stopped: bool,
 }
@@ -150,7 +151,7 @@ impl Window {
                 if seal.digest(self.origin.suite, frames) != digest {
                     return Err(stop(Cause::BatchDigest));
                 }
-                // SCN-1: a seal that covers the whole batch was checked, so the batch is returned.
+                // SCN-1: the digest in the seal covers the whole batch and was checked.
                 let batch = Batch {
                     number,
                     commit: seal.commit,
@@ -171,21 +172,21 @@ impl Window {
         }
     }
 
-    /// Returns the record of the frame at `offset`; `None` if its body is cut off.
+    /// Returns the record of the frame at `offset`. Returns `None` if the window ends within its body.
     pub(super) fn record(&self, header: &FrameHeader, offset: u64) -> Option<Record> {
         let locator = Locator::new(self.origin.segment, offset);
         Record::of(header, &self.bytes, (offset - self.base) as usize, locator)
     }
 
-    /// Iterates every frame from `offset` on that is a valid seal by itself, with its offset, regardless of the bytes
-    /// around it.
+    /// Iterates, with its offset, every frame from `offset` on that is a valid seal by itself, whatever bytes surround
+    /// it.
     pub(super) fn seals_from(&self, offset: u64) -> impl Iterator<Item = (u64, Seal)> + '_ {
         let first = offset.next_multiple_of(FRAME_ALIGNMENT as u64);
         let places = (first..self.end()).step_by(FRAME_ALIGNMENT);
         let seal_tag = RecordKind::Seal.tag();
         places.filter_map(move |at| {
             let rest = self.rest(at);
-            // Most places have no seal, so this checks the kind before any computation.
+            // Most offsets have no seal, so this compares the kind before it computes a checksum.
             if rest.get(4) != Some(&seal_tag) {
                 return None;
             }
@@ -205,7 +206,7 @@ impl Window {
     }
 }
 
-/// Reads the record at `place` of a file if its checksums match.
+/// Reads the record at `place` of a file. Returns it only if its checksums match.
 pub(super) fn record_in(
     file: &dyn DiskFile,
     seed: FrameSeed,
@@ -217,7 +218,7 @@ pub(super) fn record_in(
         Err(cause) => return Ok(Err(cause)),
     };
     let start = offset + FRAME_HEADER_BYTES as u64;
-    // The file bounds the memory that a header may ask for.
+    // A header may claim only as many bytes as the file has, which limits the memory.
     if file.length()?.saturating_sub(start) < header.body_length as u64 {
         return Ok(Err(Cause::CutOff));
     }
@@ -232,14 +233,14 @@ pub(super) fn record_in(
 pub(super) struct Survey {
     /// The highest offset that a seal declares durable.
     pub(super) synced_upto: u64,
-    /// The highest number of a batch that has a seal.
+    /// The highest batch number in a seal.
     pub(super) batch: u64,
-    /// Offset after the last nonzero byte.
+    /// The offset after the last nonzero byte.
     pub(super) used: u64,
 }
 
 impl Survey {
-    /// Adds `window` from `from` on.
+    /// Adds the part of `window` from `from` on.
     pub(super) fn add(&mut self, window: &Window, from: u64) {
         for (_, seal) in window.seals_from(from) {
             self.synced_upto = self.synced_upto.max(seal.synced_upto);
@@ -254,8 +255,8 @@ impl Survey {
     }
 }
 
-/// Returns the offset up to which `places` prove the scanned batches, which end at `end`, durable. A place at which no
-/// batch ends belongs to another log.
+/// Returns the offset up to which `places` prove the scanned batches durable; the scan ends at `end`. A place at which
+/// no batch ends belongs to another log and is ignored.
 pub(super) fn durable_by(places: &[Position], scanned: &[Scanned], end: u64) -> u64 {
     let ends_there = |place: &&Position| {
         let at = scanned.partition_point(|scanned| scanned.end < place.offset);
@@ -269,12 +270,12 @@ pub(super) fn durable_by(places: &[Position], scanned: &[Scanned], end: u64) -> 
         .fold(0, u64::max)
 }
 
-/// Bytes that are tested together for zeros.
+/// The number of bytes that are compared with zeros at a time.
 const PAGE_BYTES: usize = 4096;
 static ZEROS: [u8; PAGE_BYTES] = [0; PAGE_BYTES];
-/// Bytes read at a time: whole pages.
+/// The number of bytes read at a time, in whole pages.
 const STEP_BYTES: u64 = 1 << 20;
-/// Zeros to keep after the last nonzero byte: a seal may end with zeros.
+/// The number of zeros to keep after the last nonzero byte, because a seal may end with zeros.
 const ZEROS_AT_END: usize = 512;
 
 /// Reads the extents of a file, one after the other.
@@ -282,7 +283,7 @@ pub(super) struct Windows<'a> {
     file: &'a dyn DiskFile,
     name: String,
     origin: Origin,
-    /// The next offset.
+    /// The offset to read next.
     at: u64,
     end: u64,
     /// The bytes read last, and their offset.
@@ -291,8 +292,8 @@ pub(super) struct Windows<'a> {
 }
 
 impl<'a> Windows<'a> {
-    /// Creates the reader of `between` of `file` without reading yet. Frames begin at multiples of their alignment, counted
-    /// from its start.
+    /// Makes the reader for the range `between` of `file`. Reads nothing yet. Frames start at multiples of their
+    /// alignment, counted from the start of the range.
     pub(super) fn new(file: &'a dyn DiskFile, name: String, origin: Origin, between: Range<u64>) -> Self {
         Self {
             file,
@@ -305,7 +306,7 @@ impl<'a> Windows<'a> {
         }
     }
 
-    /// Returns the next extent after zeros; `None` if only zeros are left.
+    /// Skips zeros and returns the next extent; `None` if only zeros are left.
     pub(super) fn next(&mut self) -> Result<Option<Window>> {
         loop {
             let page = self.page()?;
@@ -319,10 +320,10 @@ impl<'a> Windows<'a> {
         }
     }
 
-    /// Returns the extent at the next offset; only zeros if there is none.
+    /// Returns the extent at the next offset. It is all zeros if no extent starts there.
     pub(super) fn here(&mut self) -> Result<Window> {
         let (base, mut bytes) = (self.at, Vec::new());
-        // Offset after the frames that were skipped.
+        // The offset after the frames that were skipped.
         let mut passed = 0;
         loop {
             let page = self.page()?;
@@ -334,7 +335,7 @@ impl<'a> Windows<'a> {
             self.at = base + bytes.len() as u64;
             if is_zero {
                 passed = self.pass_frames(&bytes, base, passed, start);
-                // INVARIANT RUN-1: no frame continues here.
+                // INVARIANT RUN-1: no frame continues after this point.
                 if passed <= start {
                     break;
                 }
@@ -353,7 +354,8 @@ impl<'a> Windows<'a> {
         })
     }
 
-    /// Returns the end of the frames that begin in `bytes` before `upto`, from `at` on; skips other bytes.
+    /// Walks the frames that begin in `bytes` between `at` and `upto`, and skips other bytes. Returns the end of the
+    /// last frame.
     fn pass_frames(&self, bytes: &[u8], base: u64, mut at: usize, upto: usize) -> usize {
         while at < upto {
             let rest = bytes.get(at..).unwrap_or_default();
@@ -363,7 +365,7 @@ impl<'a> Windows<'a> {
         at
     }
 
-    /// Returns the next page; empty at the end.
+    /// Returns the next page; empty at the end of the range.
     fn page(&mut self) -> Result<&[u8]> {
         if self.at >= self.step_at + self.step.len() as u64 {
             let wanted = STEP_BYTES.min(self.end.saturating_sub(self.at));
@@ -382,6 +384,6 @@ impl<'a> Windows<'a> {
 }
 
 fn is_zero(page: &[u8]) -> bool {
-    // A comparison of whole pages is many times as fast as one byte by byte.
+    // Comparing whole pages is many times as fast as comparing single bytes.
     ZEROS.get(..page.len()) == Some(page)
 }

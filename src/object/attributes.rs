@@ -14,8 +14,8 @@ use crate::error::Result;
 
 /// Values by name, sorted by the bytes of the names.
 ///
-/// A name has 1 to 256 bytes without control characters; encoding the object checks it. Null means absent, so no
-/// attribute is null.
+/// A name has 1 to 256 bytes without control characters, which is checked when the object is encoded. Null means
+/// absent, so no attribute is null.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attributes(BTreeMap<String, Value>);
 
@@ -110,7 +110,7 @@ impl Attributes {
 }
 
 impl FromIterator<(String, Value)> for Attributes {
-    /// Collects attributes. Of equal names the last value wins, and null removes.
+    /// Collects attributes. If a name occurs twice, the last value is kept; null removes the attribute.
     fn from_iter<I: IntoIterator<Item = (String, Value)>>(entries: I) -> Self {
         let mut attributes = Self::new();
         for (name, value) in entries {

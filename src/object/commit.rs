@@ -1,4 +1,4 @@
-//! Commits: the records of changes to the state, chained by digest.
+//! Commits: the records of changes to the state, chained by their digests.
 //!
 //! A commit contains neither file positions nor a list of changes, so moving records never changes its digest. Its
 //! changes are the difference between its parent's root and its own.
@@ -43,7 +43,7 @@ pub(super) mod tag {
     pub(super) const TRUST: u16 = 0x000b;
     pub(super) const REASON: u16 = 0x000c;
 
-    /// The names of the tags from 1 on.
+    /// The names of the tags, from tag 1 on.
     pub(in super::super) const NAMES: [&str; 12] = [
         "parents",
         "root",
@@ -65,7 +65,7 @@ pub(super) mod tag {
 pub struct Op(Cow<'static, str>);
 
 impl Op {
-    /// Maximal number of characters.
+    /// The maximal number of characters.
     pub const BYTES_MAX: usize = 32;
     /// The first commit of a store.
     pub const INIT: &str = "init";
@@ -77,7 +77,7 @@ impl Op {
     pub const REDO: &str = "redo";
     /// The commit erased content from every file.
     pub const ERASE: &str = "erase";
-    /// Salvage wrote the readable rest of a damaged store as a new one.
+    /// Salvage wrote the readable part of a damaged store as a new store.
     pub const SALVAGE: &str = "salvage";
 
     /// Makes an operation from `name` after checking it.
@@ -95,7 +95,7 @@ impl Op {
         }
     }
 
-    /// Returns the operation `name`, for constants.
+    /// Returns the operation `name`, for use in constants.
     ///
     /// # Panics
     /// If `name` breaks the rule; in a constant, the panic stops the build.
@@ -140,16 +140,16 @@ impl fmt::Debug for Op {
 /// The record of one change of the state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commit {
-    /// The commits that this one follows. The first one continues `seq` and `history_root`. Empty for the first commit
-    /// of a store.
+    /// The commits that this commit follows; empty for the first commit of a store. The first parent is the one whose
+    /// `seq` and `history_root` this commit continues.
     pub parents: Vec<CommitDigest>,
     /// The root of the state.
     pub root: Root,
-    /// Number of first-parent ancestors.
+    /// The number of first-parent ancestors.
     pub seq: u64,
     /// The head of the history tree over the first-parent ancestors, oldest first.
     pub history_root: HistoryRoot,
-    /// Time of the commit; later than its parent.
+    /// The time of the commit, which is later than its parent's.
     pub time: Time,
     /// The operation.
     pub op: Op,
@@ -159,11 +159,11 @@ pub struct Commit {
     pub actor: Option<String>,
     /// The session: 1 to 256 bytes without control characters.
     pub session: Option<String>,
-    /// The text of the source, a record of its own.
+    /// The digest of the source's text, which is a separate record.
     pub source: Option<TextDigest>,
     /// The trust class of the author.
     pub trust: Origin,
-    /// The text of the reason, a record of its own.
+    /// The digest of the reason's text, which is a separate record.
     pub reason: Option<TextDigest>,
     /// Ignorable fields, kept byte for byte, by tag.
     pub reserved: BTreeMap<u16, Vec<u8>>,
@@ -258,7 +258,7 @@ impl Commit {
             tag::OP,
             tag::TRUST,
         ])?;
-        // INVARIANT COM-1
+        // INVARIANT COM-1.
         if (commit.seq == 0) != commit.parents.is_empty() {
             return Err(DecodeError::Invalid(
                 "the number of a commit contradicts its parents",

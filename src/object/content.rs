@@ -1,5 +1,5 @@
-//! Texts that are records of their own, named by digest: large contents, and the reasons and sources of
-//! commits; and the limits of an object's bytes.
+//! Texts that are separate records, named by digest: large contents, and the reasons and sources of commits. Also the
+//! limits of an object's size.
 //!
 //! # Layer
 //! L3, inside `object`.
@@ -9,15 +9,15 @@
 
 use crate::digest::{ContentDigest, Domain, HashSuite, TextDigest};
 
-/// Maximal bytes of inline content; a longer content is a record of its own (OBJ-5).
+/// The maximal length of an inline content in bytes. A longer content is a separate record (OBJ-5).
 ///
-/// The format fixes this limit, so that an object has one digest.
+/// The limit is part of the format, because an object must always have the same digest.
 pub const CONTENT_INLINE_MAX: usize = 4096;
 
-/// Maximal bytes of content: 16 MiB.
+/// The maximal length of a content in bytes: 16 MiB.
 pub const CONTENT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// Maximal bytes of an object's canonical encoding: 1 MiB. A large content does not count.
+/// The maximal length of an object's canonical encoding in bytes: 1 MiB. A content in a separate record is not counted.
 pub const OBJECT_BYTES_MAX: usize = 1024 * 1024;
 
 /// Returns the digest of a content record.

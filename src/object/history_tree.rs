@@ -7,7 +7,7 @@
 //! L3, inside `object`.
 //!
 //! # Invariants
-//! - HIS-1: there is one peak for each bit set in the size, the largest subtree first.
+//! - HIS-1: the tree has one peak for each bit that is set in its size, the largest subtree first.
 //!
 //! # Format
 //! docs/format.md, "Commit", the history tree.
@@ -16,7 +16,7 @@ use crate::digest::{CommitDigest, DIGEST_LEN, Domain, HashSuite, HistoryRoot};
 
 type Node = [u8; DIGEST_LEN];
 
-/// The tree over a line of commits, reduced to the roots of its perfect subtrees; cheap to clone.
+/// The tree over a line of commits. It keeps only the roots of its perfect subtrees, so it is cheap to clone.
 #[derive(Clone, Debug)]
 pub struct HistoryTree {
     suite: HashSuite,
@@ -34,7 +34,8 @@ impl HistoryTree {
         }
     }
 
-    /// Restores the tree of `size` commits from its [`Self::peaks`]. Returns `None` if their number does not fit.
+    /// Restores the tree of `size` commits from its [`Self::peaks`]. Returns `None` if their number does not match the
+    /// size.
     pub fn from_peaks(suite: HashSuite, size: u64, peaks: Vec<[u8; DIGEST_LEN]>) -> Option<Self> {
         (peaks.len() == size.count_ones() as usize).then_some(Self { suite, size, peaks })
     }
@@ -70,9 +71,9 @@ fn node(suite: HashSuite, left: &Node, right: &Node) -> Node {
     suite.hash_fixed(Domain::HistoryNode, &[left, right])
 }
 
-/// Adds a leaf to the peaks of a tree of `size` leaves. `node` hashes two subtrees.
+/// Adds a leaf to the peaks of a tree of `size` leaves. `node` computes the digest of two subtrees.
 fn append_leaf(peaks: &mut Vec<Node>, size: u64, leaf: Node, node: impl Fn(&Node, &Node) -> Node) {
-    // Each low bit set in the size is a subtree as large as the new one: its left sibling.
+    // Each of the lowest set bits of the size is a subtree as large as the new one, and its left sibling.
     let grown = (0..size.trailing_ones()).fold(leaf, |right, _| {
         let left = peaks.pop().expect("HIS-1: one peak for each bit set in the size");
         node(&left, &right)

@@ -11,6 +11,6 @@ use super::names::{Rule, name_type};
 name_type! {
     /// The permanent name of an object: 1 to 256 bytes of UTF-8 in normal form NFC without control characters.
     ///
-    /// The store never uses an id as a path, whatever characters the id contains.
+    /// An id may contain any other character, because the store never uses it as a path.
     Id, Rule::new("an id", 256).in_nfc()
 }

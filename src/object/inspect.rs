@@ -1,4 +1,4 @@
-//! Canonical encodings for inspection: field by field, with names.
+//! Lists canonical encodings field by field, with the names of the fields, for inspection.
 //!
 //! # Layer
 //! L3, inside `object`.
@@ -23,23 +23,23 @@ pub enum Encoding {
 /// One field of a canonical encoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EncodedField<'a> {
-    /// The tag.
+    /// The tag of the field.
     pub tag: u16,
     /// The name of the tag.
     pub name: &'static str,
-    /// The offset of its bytes in the encoding, after tag and length.
+    /// The offset of the field's bytes in the encoding, after its tag and length.
     pub offset: usize,
     /// The bytes of the field.
     pub bytes: &'a [u8],
 }
 
-/// Bytes of the tag and the length before each field.
+/// The number of bytes before each field: its tag and length.
 const FIELD_HEADER_BYTES: usize = 6;
 
 /// Lists the fields of an encoding in order, without checking their content.
 ///
 /// # Errors
-/// If the bytes are not a sequence of fields.
+/// The reason why the bytes are not a sequence of fields.
 pub fn encoded_fields(encoding: Encoding, bytes: &[u8]) -> Result<Vec<EncodedField<'_>>, DecodeError> {
     let (version, names) = match encoding {
         Encoding::Object => (object::VERSION, &object::tag::NAMES[..]),

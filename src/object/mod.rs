@@ -1,8 +1,8 @@
-//! Objects, commits and references as bytes.
+//! The encodings of objects, commits and references.
 //!
-//! An object is its canonical bytes. A caller fills a [`NewObject`]; encoding it checks every rule once. [`Object`] is
-//! a view into the canonical bytes, so reading a field is a scan without parsing. Commits and references use the same
-//! tagged fields. This module does not know where bytes are stored.
+//! An object is its canonical bytes. A caller fills a [`NewObject`], and its encoding checks every rule once.
+//! [`Object`] is a view into the canonical bytes: reading a field scans them without parsing the rest. Commits and
+//! references use the same tagged fields. This module does not know where bytes are stored.
 //!
 //! # Layer
 //! L3. Pure: no disk, no clock, no lock. Knows digests and the codec; does not know tries, logs or stores.
@@ -10,9 +10,9 @@
 //! # Invariants
 //! - OBJ-1: a value has one encoding, and accepted bytes re-encode to the same bytes.
 //! - OBJ-2: different values have different encodings: every field is tagged and counted.
-//! - OBJ-3: the digest covers every field with meaning, including scope and parent.
-//! - OBJ-4: no input makes a decoder panic, recurse deeper than its bound or allocate beyond its input.
-//! - OBJ-5: a content of more than 4,096 bytes is a record of its own, any other is inline.
+//! - OBJ-3: the digest covers every field that has a meaning, including scope and parent.
+//! - OBJ-4: no input makes a decoder panic, recurse deeper than its limit or allocate more than its input justifies.
+//! - OBJ-5: a content of more than 4,096 bytes is a separate record; any other content is inline.
 //!
 //! # Format
 //! docs/format.md, "Object", "Commit" and "Reference".

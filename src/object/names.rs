@@ -1,7 +1,7 @@
 //! Short texts with rules: the kind, scope and position of an object, and the rule that all names share.
 //!
-//! Two places check a rule and must agree. Making a name reports the error and its position in a sentence. Decoding
-//! bytes reports the name of the broken rule.
+//! Two functions check a rule and must agree. One makes a name from a text, and reports the fault and its position in a
+//! sentence. The other decodes bytes, and reports the name of the broken rule.
 //!
 //! # Layer
 //! L3, inside `object`.
@@ -19,7 +19,7 @@ use crate::error::{Error, ErrorCode, Result};
 /// The rule of a short text: 1 to `bytes_max` bytes without control characters.
 #[derive(Debug)]
 pub(crate) struct Rule {
-    /// The kind of text, with its article.
+    /// The kind of text with its article, for messages.
     what: &'static str,
     pub(crate) bytes_max: usize,
     /// Whether the text must be in normal form NFC.
@@ -65,7 +65,7 @@ impl Rule {
         if text.len() > self.bytes_max {
             return Some(Broken::TooLong);
         }
-        // Most names are printable ASCII: without control characters and in normal form.
+        // Printable ASCII has no control characters and is in normal form. Most names are of this kind.
         if text.bytes().all(|byte| (0x20..0x7f).contains(&byte)) {
             return None;
         }
@@ -118,10 +118,10 @@ macro_rules! name_type {
         pub struct $name(std::sync::Arc<str>);
 
         impl $name {
-            /// What a text of this type must satisfy; `RULE.bytes_max` is its maximal length.
+            /// The rule for texts of this type; `RULE.bytes_max` is their maximal length.
             pub(crate) const RULE: $crate::object::names::Rule = $rule;
 
-            /// Checks `text` and keeps it unchanged.
+            /// Checks `text` and stores it unchanged.
             ///
             /// # Errors
             /// `InvalidInput`, naming the broken rule and its position in `text`.
@@ -172,7 +172,7 @@ macro_rules! name_type {
             }
         }
 
-        // Equality, order and hash are those of the text, so a map accepts a plain `&str` as a key.
+        // Equality, order and hash are those of the text, so a map with these keys can be searched with a plain `&str`.
         impl std::borrow::Borrow<str> for $name {
             fn borrow(&self) -> &str {
                 &self.0

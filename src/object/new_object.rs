@@ -1,10 +1,10 @@
-//! An object as input of a caller, and its encoding.
+//! An object as a caller gives it, and its encoding.
 //!
 //! # Layer
 //! L3, inside `object`.
 //!
 //! # Invariants
-//! OBJ-1, OBJ-2, OBJ-3, OBJ-5 of the module.
+//! See OBJ-1, OBJ-2, OBJ-3 and OBJ-5 of the module.
 //!
 //! # Format
 //! docs/format.md, "Object".
@@ -23,30 +23,30 @@ use crate::codec::FieldWriter;
 use crate::digest::{ContentDigest, DIGEST_LEN, HashSuite, ObjectDigest};
 use crate::error::{Error, Result};
 
-/// An object without its origin, which the engine stamps on writing.
+/// An object without its origin, which the engine sets when it writes the object.
 ///
-/// Each name has been checked already; [`Self::encode`] checks all other rules.
+/// The types of the names have already checked them; [`Self::encode`] checks all other rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewObject {
     /// The permanent name of the object.
     pub id: Id,
-    /// The kind.
+    /// The kind of the object.
     pub kind: Kind,
-    /// The scope.
+    /// The scope of the object.
     pub scope: Scope,
     /// The parent object; never the object itself.
     pub parent: Option<Id>,
     /// The position among its siblings.
     pub position: Option<Position>,
-    /// Typed values by name.
+    /// The attributes: typed values by name.
     pub attributes: Attributes,
     /// The text: at most 16 MiB. An empty text differs from no text.
     pub content: Option<String>,
-    /// The versions that this one is derived from, in any order; repeats count once.
+    /// The versions that this one is derived from, in any order; a repeated version counts once.
     pub derived_from: Vec<ObjectDigest>,
-    /// Time of the event that the object describes.
+    /// The time of the event that the object describes.
     pub event_time: Option<Time>,
-    /// Time from which the object is hidden.
+    /// The time from which on the object is hidden.
     pub expires: Option<Time>,
     /// Unknown fields that are kept byte for byte, by tag.
     pub reserved: BTreeMap<u16, Vec<u8>>,
@@ -55,11 +55,11 @@ pub struct NewObject {
 /// An encoded object, ready to be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encoded {
-    /// The canonical bytes, as stored and as covered by the digest.
+    /// The canonical bytes, which are stored and which the digest covers.
     pub bytes: Vec<u8>,
     /// The digest of `bytes`.
     pub digest: ObjectDigest,
-    /// The content with its digest, if it is a record of its own (OBJ-5).
+    /// The content with its digest, if it is a separate record (OBJ-5).
     pub content: Option<(ContentDigest, Vec<u8>)>,
 }
 
@@ -144,7 +144,7 @@ impl NewObject {
         })
     }
 
-    /// Checks every size, and the rules that span several names, before any write.
+    /// Checks every size, and the rules that involve several names, before anything is written.
     fn check(&self) -> Result<()> {
         if self.parent.as_ref() == Some(&self.id) {
             return Err(Error::invalid("it is its own parent").with_hint("name another parent, or none"));
@@ -181,12 +181,12 @@ impl NewObject {
 impl Encoded {
     /// Returns whether this equals `old` apart from the origin. Then no new version is needed.
     ///
-    /// Both must be encoded with the same hash.
+    /// Both objects must be encoded with the same hash.
     pub fn same_meaning(&self, old: &Object) -> bool {
         super::object::same_but_origin(&self.bytes, old.bytes())
     }
 
-    /// Converts it to the object that a read would return.
+    /// Converts the encoded object to the object that a read would return.
     pub fn into_object(self) -> Object {
         let object = Object::from_verified(self.bytes.into(), self.digest);
         match self.content {

@@ -1,10 +1,10 @@
-//! An object for reading: a view into its canonical bytes.
+//! An object for reading, as a view into its canonical bytes.
 //!
 //! # Layer
 //! L3, inside `object`.
 //!
 //! # Invariants
-//! OBJ-1 to OBJ-5 of the module. Reading a field is a scan over tags and lengths, without allocation.
+//! See OBJ-1 to OBJ-5 of the module. Reading a field scans the tags and lengths, without allocation.
 //!
 //! # Format
 //! docs/format.md, "Object".
@@ -39,13 +39,13 @@ pub(super) mod tag {
     pub(in super::super) const ATTRIBUTES: u16 = 0x0006;
     pub(in super::super) const CONTENT: u16 = 0x0007;
     pub(in super::super) const CONTENT_DIGEST: u16 = 0x0008;
-    // 0x0009 is reserved for `content_chunks`. Format 1 refuses it, like any unknown tag.
+    // 0x0009 is reserved for `content_chunks`. Format 1 refuses it like any unknown tag.
     pub(in super::super) const ORIGIN: u16 = 0x000a;
     pub(in super::super) const DERIVED_FROM: u16 = 0x000b;
     pub(in super::super) const EVENT_TIME: u16 = 0x000c;
     pub(in super::super) const EXPIRES: u16 = 0x000d;
 
-    /// The names of the tags from 1 on. 0x0009 is reserved.
+    /// The names of the tags, from tag 1 on. 0x0009 is reserved.
     pub(in super::super) const NAMES: [&str; 13] = [
         "id",
         "kind",
@@ -65,14 +65,14 @@ pub(super) mod tag {
 
 /// One version of an object, owned and cheap to clone.
 ///
-/// The accessors never panic. On invalid bytes they return an empty text or `None`. After [`Self::decode`] that cannot
-/// happen.
+/// The accessors never panic. On invalid bytes they return an empty text or `None`, but [`Self::decode`] has refused
+/// such bytes.
 #[derive(Clone)]
 pub struct Object {
     bytes: Bytes,
     digest: ObjectDigest,
     content: Option<Bytes>,
-    /// The commit that erased it, or its content.
+    /// The commit that erased this version or its content.
     erased: Option<CommitDigest>,
 }
 
@@ -88,7 +88,7 @@ impl Object {
         Ok(Self::from_verified(bytes, digest))
     }
 
-    /// Wraps bytes that were checked before, with their known digest.
+    /// Wraps bytes that were checked before, with their digest.
     pub(crate) fn from_verified(bytes: Bytes, digest: ObjectDigest) -> Self {
         Self {
             bytes,
@@ -104,7 +104,7 @@ impl Object {
         ObjectDigest::from_bytes(suite.hash_bytes(Domain::Object, bytes))
     }
 
-    /// Adds the content record of [`Self::content_digest`]. The caller has checked its digest.
+    /// Adds the content record that [`Self::content_digest`] names. The caller must have checked its digest.
     #[must_use]
     #[doc(hidden)]
     pub fn with_content(mut self, content: Bytes) -> Self {
@@ -112,11 +112,11 @@ impl Object {
         self
     }
 
-    /// Makes the placeholder of an erased version in a past state; `by` is the erasing commit. Only the position in the
-    /// state is left, so the id is generated.
+    /// Makes the placeholder of an erased version in a past state; `by` is the erasing commit. Only the key path is
+    /// known, so the id is made from it.
     pub(crate) fn erased(key: &KeyPath, digest: ObjectDigest, by: CommitDigest) -> Result<Self> {
         let id = Id::new(&format!("erased:{}", key.to_hex()))?;
-        // Any hash works: the resulting digest is unused.
+        // Any hash works, because the resulting digest is not used.
         let suite = HashSuite::new(HashAlgorithm::Blake3);
         let encoded = NewObject::new(id, Kind::new("erased")?).encode(Origin::Import, suite)?;
         Ok(Self {
@@ -132,8 +132,8 @@ impl Object {
         self
     }
 
-    /// Returns the commit that erased this version, or its content if that is a record of its own. The digest is all
-    /// zero if salvage could not restore it.
+    /// Returns the commit that erased this version, or its content if that is a separate record. The digest is all zero
+    /// if the version was lost and salvage could not restore it.
     pub(crate) fn erased_by(&self) -> Option<CommitDigest> {
         self.erased
     }
@@ -185,7 +185,7 @@ impl Object {
         Attributes::find(self.field(tag::ATTRIBUTES)?, name)
     }
 
-    /// Returns the text, or `None` while [`Self::lacks_content`].
+    /// Returns the text. Returns `None` if it is in a separate record that was not added ([`Self::lacks_content`]).
     pub fn content(&self) -> Option<&str> {
         match &self.content {
             Some(content) => as_text(content).ok(),
@@ -193,17 +193,17 @@ impl Object {
         }
     }
 
-    /// Returns the digest and length in bytes of the content, if it is a record of its own.
+    /// Returns the digest and the length in bytes of the content, if it is a separate record.
     pub fn content_digest(&self) -> Option<(ContentDigest, u64)> {
         Self::content_digest_in(&self.bytes)
     }
 
-    /// Does the same as [`Self::content_digest`] for object bytes that were checked before.
+    /// Does the same as [`Self::content_digest`] for the bytes of an object that was checked before.
     pub(crate) fn content_digest_in(bytes: &[u8]) -> Option<(ContentDigest, u64)> {
         read_content_digest(field_in(bytes, tag::CONTENT_DIGEST)?).ok()
     }
 
-    /// Returns whether the content is a record of its own that is still to be added ([`Self::with_content`]).
+    /// Returns whether the content is a separate record that was not added yet ([`Self::with_content`]).
     #[doc(hidden)]
     pub fn lacks_content(&self) -> bool {
         self.content.is_none() && self.field(tag::CONTENT_DIGEST).is_some()
@@ -245,7 +245,7 @@ impl Object {
         }
     }
 
-    /// Returns the digest of [`Self::bytes`]: with the id, the version.
+    /// Returns the digest of [`Self::bytes`], which together with the id names the version.
     pub fn digest(&self) -> ObjectDigest {
         self.digest
     }
@@ -261,11 +261,11 @@ impl Object {
         Ok(new.encode(self.origin(), suite)?.same_meaning(self))
     }
 
-    /// Returns the input that encodes to this version again, without its content if that was erased.
+    /// Returns the input that encodes to this version, without its content if that was erased.
     ///
     /// # Errors
-    /// `Internal` while [`Self::lacks_content`], so that an object cannot lose its text. `Corrupt` if the bytes are not
-    /// an object.
+    /// `Internal` if [`Self::lacks_content`], because the object would lose its text. `Corrupt` if the bytes are not an
+    /// object.
     pub fn to_new(&self) -> Result<NewObject> {
         if self.lacks_content() && self.erased.is_none() {
             return Err(Error::internal(

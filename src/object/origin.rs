@@ -1,24 +1,24 @@
-//! The origin of an object: a class of trust that the engine stamps.
+//! The origin of an object: a class of trust that the engine sets.
 //!
 //! # Layer
 //! L3, inside `object`.
 //!
 //! # Format
-//! docs/format.md, "Object": the numbers are part of the format.
+//! docs/format.md, "Object". The numbers are part of the format.
 
 use crate::codec::{DecodeError, as_array};
 
 named! {
     /// The class of source of an object or a commit, most trusted first.
     ///
-    /// The last three are equally untrusted. They are separate classes because readers distinguish them.
+    /// The last three classes are equally untrusted. They are separate because readers distinguish them.
     #[repr(u8)]
     pub enum Origin {
-        /// A person, directly.
+        /// A person who writes directly.
         DirectUser = 1 => "direct_user",
         /// The program that hosts the agent.
         Host = 2 => "host",
-        /// The model's own words.
+        /// A model that writes its own words.
         Model = 3 => "model",
         /// A tool that reads only internal data.
         ToolInternal = 4 => "tool_internal",
@@ -66,7 +66,7 @@ impl Origin {
         self.distrust() < other.distrust()
     }
 
-    /// Returns a rank: larger is less trusted; the untrusted classes are equal.
+    /// Returns a rank. A larger rank is less trusted; the untrusted classes have the same rank.
     fn distrust(self) -> u8 {
         self.tag().min(Self::ToolExternal.tag())
     }

@@ -5,7 +5,7 @@
 //!
 //! # Invariants
 //! - REF-1: a reference without a commit deletes its name and contains no data about a commit.
-//! - REF-2: only drafts and rejected drafts have a root and changes, and changes require a root.
+//! - REF-2: only drafts and rejected changes have a root and a list of changes, and a list of changes requires a root.
 //! - REF-3: only a snapshot is in a lane's ring.
 //!
 //! # Format
@@ -27,10 +27,10 @@ pub(super) const VERSION: u8 = 1;
 const NAME: Rule = Rule::new("a reference name", 512);
 const LANE: Rule = Rule::new("a lane", 256);
 
-/// Bytes in one entry of the changes: key path and object digest.
+/// The number of bytes in an entry of the changes: a key path and an object digest.
 const CHANGE_LEN: usize = 2 * DIGEST_LEN;
 
-/// The digest that means "unlink".
+/// The digest that means that the id is removed.
 const UNLINK: [u8; DIGEST_LEN] = [0; DIGEST_LEN];
 
 pub(super) mod tag {
@@ -44,7 +44,7 @@ pub(super) mod tag {
     pub(super) const CHANGES: u16 = 0x0008;
     pub(super) const LANE: u16 = 0x0009;
 
-    /// The names of the tags from 1 on.
+    /// The names of the tags, from tag 1 on.
     pub(in super::super) const NAMES: [&str; 9] = [
         "name", "commit", "time", "actor", "session", "reason", "root", "changes", "lane",
     ];
@@ -55,13 +55,13 @@ named! {
     #[derive(PartialOrd, Ord)]
     #[non_exhaustive]
     pub enum ReferenceClass {
-        /// A state to restore later.
+        /// A name for a state to restore later.
         Snapshots => "snapshots",
-        /// Changes that await a decision.
+        /// Saved changes that wait for a decision.
         Drafts => "drafts",
-        /// Rejected changes.
+        /// Changes that a check refused.
         Rejected => "rejected",
-        /// A commit to keep.
+        /// A commit that must be kept.
         Pins => "pins",
         /// The last known head of another store.
         Remotes => "remotes",
@@ -81,7 +81,7 @@ impl ReferenceClass {
 pub struct ReferenceName(String);
 
 impl ReferenceName {
-    /// Checks and keeps a whole name, such as `snapshots/before-import`.
+    /// Checks a whole name, such as `snapshots/before-import`, and stores it.
     ///
     /// # Errors
     /// `InvalidInput`, naming the broken rule.
@@ -159,17 +159,17 @@ pub struct StagedChange {
 /// A name for a commit, or its deletion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// The name; the newest reference of a name is the valid one.
+    /// The name. If several references have the same name, the newest one is valid.
     pub name: ReferenceName,
-    /// The named commit; `None` deletes the name.
+    /// The commit that the reference names; `None` deletes the name.
     pub commit: Option<CommitDigest>,
-    /// Time of the write.
+    /// The time at which the reference was written.
     pub time: Time,
     /// The author: 1 to 256 bytes without control characters.
     pub actor: Option<String>,
     /// The session: 1 to 256 bytes without control characters.
     pub session: Option<String>,
-    /// The text of the reason, a record of its own.
+    /// The digest of the reason's text, which is a separate record.
     pub reason: Option<TextDigest>,
     /// For drafts and rejected drafts: the root of the commit's state with the changes.
     pub root: Option<Root>,
@@ -240,7 +240,7 @@ impl Reference {
     /// The first rule that the bytes break.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut fields = Fields::new(bytes, VERSION)?;
-        // The loop below replaces this name and this time.
+        // The loop below replaces the name and the time.
         let mut reference = Self::new(ReferenceName::of_ring(0), None, Time::from_micros(0));
         while let Some((tag, field)) = fields.next_field()? {
             match tag {
@@ -280,11 +280,11 @@ impl Reference {
     fn contradiction(&self) -> Option<&'static str> {
         let class = self.name.class();
         let about_a_commit = self.root.is_some() || !self.changes.is_empty() || self.lane.is_some();
-        // INVARIANT REF-1
+        // INVARIANT REF-1.
         if self.commit.is_none() && about_a_commit {
             return Some("a deleted reference holds more than its name");
         }
-        // INVARIANT REF-2
+        // INVARIANT REF-2.
         if self.root.is_some() && !class.holds_changes() {
             return Some("a reference that is no draft has a root");
         }
@@ -301,7 +301,7 @@ impl Reference {
         {
             return Some("a change links the digest that stands for none");
         }
-        // INVARIANT REF-3
+        // INVARIANT REF-3.
         if self.lane.is_some() && class != ReferenceClass::Snapshots {
             return Some("a reference that is no snapshot has a lane");
         }
@@ -327,7 +327,7 @@ fn read_changes(field: &[u8]) -> Result<Vec<StagedChange>, DecodeError> {
         .collect()
 }
 
-/// Maximal characters in the name of a snapshot.
+/// The maximal number of characters in the name of a snapshot.
 const SNAPSHOT_NAME_MAX: usize = 64;
 
 /// Checks the name of a snapshot: 1 to 64 ASCII letters, digits, `.`, `_`, `-` and `/`. The name must not read as
@@ -371,8 +371,8 @@ pub fn check_snapshot_name(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns whether `name` is a date, or a date and a possible time of day, with or without hyphens. The other forms of
-/// a revision contain `@` or `:`, which no name holds.
+/// Returns whether `name` starts with a date, which a time of day may follow, with or without hyphens. The other forms
+/// of a revision contain `@` or `:`, which a name cannot contain.
 fn starts_like_a_time(name: &[u8]) -> bool {
     let follows = |shape: &[u8]| {
         let date = name.len() >= shape.len()

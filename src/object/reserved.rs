@@ -1,4 +1,4 @@
-//! Unknown fields that this version keeps: those whose tag has the ignorable bit.
+//! Unknown fields that this version keeps, because their tag has the ignorable bit.
 //!
 //! # Layer
 //! L3, inside `object`.
@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 
 /// The ignorable tags that format 1 reserves, with their names.
 pub(super) const NAMES: [(u16, &str); 6] = [
-    // Random bytes that prevent confirming a guess of a short secret by its digest.
+    // Random bytes, without which the digest of a short secret would confirm a guess.
     (0x8001, "salt"),
     // The media type of the content.
     (0x8002, "media type"),
@@ -22,7 +22,7 @@ pub(super) const NAMES: [(u16, &str); 6] = [
     (0x8003, "links"),
     // The schema of the attributes.
     (0x8004, "schema"),
-    // The permitted extent of sharing the object.
+    // With whom the object may be shared.
     (0x8005, "sensitivity"),
     // A signature over the object.
     (0x8006, "signature"),

@@ -42,7 +42,7 @@ impl Time {
     }
 
     fn from_parts(date: Date, second_of_day: i64, micro: i64) -> Option<Self> {
-        // Uses 128 bits: the first possible microseconds belong to a second that starts before them.
+        // Uses 128 bits, because the second in which the smallest times fall starts before the range of [`Time`].
         let seconds = i128::from(day_of(date)) * i128::from(DAY_SECONDS) + i128::from(second_of_day);
         let micros = seconds * i128::from(SECOND_MICROS) + i128::from(micro);
         i64::try_from(micros).ok().map(Self)
@@ -78,8 +78,8 @@ impl schemars::JsonSchema for Time {
 impl FromStr for Time {
     type Err = Error;
 
-    /// Reads an RFC 3339 time with any offset. Drops digits finer than a microsecond. Reads a leap second as the second
-    /// before it. Also reads the long years that [`Time`] writes.
+    /// Parses an RFC 3339 time with any offset. Drops digits after the microseconds. Takes a leap second as the second
+    /// before it. Also accepts the long years that [`Time`] writes.
     fn from_str(text: &str) -> crate::error::Result<Self> {
         parse(text.as_bytes())
             .ok_or_else(|| Error::invalid("a time is written as in RFC 3339, such as 2026-01-31T08:15:00Z"))
@@ -116,7 +116,7 @@ fn parse(text: &[u8]) -> Option<Time> {
     )
 }
 
-/// Takes `count` digits after skipping `skip` bytes.
+/// Skips `skip` bytes, then takes `count` digits.
 fn digits(rest: &mut &[u8], skip: usize, count: usize) -> Option<i64> {
     let (head, tail) = rest.get(skip..)?.split_at_checked(count)?;
     *rest = tail;
@@ -147,7 +147,7 @@ fn fraction(rest: &mut &[u8]) -> Option<i64> {
     Some(padded.fold(0, |micro, byte| micro * 10 + i64::from(byte - b'0')))
 }
 
-/// Reads the rest as an offset from UTC in seconds.
+/// Parses the rest of the text as an offset from UTC, in seconds.
 fn offset(mut rest: &[u8]) -> Option<i64> {
     let sign = match rest.first()? {
         b'Z' | b'z' => return (rest.len() == 1).then_some(0),

@@ -17,7 +17,8 @@ use super::names::Rule;
 use crate::codec::{DecodeError, Reader, put_sized};
 use crate::error::{Error, Result};
 
-/// Maximal depth of nested values. The value of an attribute has depth 1; the values in a list or map have one more.
+/// The maximal depth of nested values. The value of an attribute has depth 1, and the values in a list or map are one
+/// deeper.
 pub const VALUE_DEPTH_MAX: usize = 32;
 
 const KEY: Rule = Rule::new("an attribute name or map key", 256);
@@ -30,13 +31,13 @@ const TEXT: u8 = 5;
 const LIST: u8 = 6;
 const MAP: u8 = 7;
 
-/// The bits of the only NaN.
+/// The bits of the only accepted NaN.
 const NAN_BITS: u64 = 0x7ff8_0000_0000_0000;
 
 /// The value of an attribute.
 ///
-/// Two values are equal if their encodings are equal. So all NaNs are equal, and so are the two zeros. An integer never
-/// equals a float.
+/// Two values are equal if their encodings are equal. So all NaNs are equal to each other, and so are the two zeros. An
+/// integer never equals a float.
 #[derive(Clone, Debug)]
 pub enum Value {
     /// Null. As the value of an attribute, it means that the attribute is absent.
@@ -45,7 +46,7 @@ pub enum Value {
     Bool(bool),
     /// A whole number.
     Integer(i64),
-    /// A number of IEEE 754, double precision.
+    /// A floating-point number of IEEE 754 double precision.
     Float(f64),
     /// Text.
     Text(String),
@@ -208,7 +209,7 @@ fn put_value(out: &mut Vec<u8>, value: &Value, depth: usize) -> Result<()> {
     }
 }
 
-/// Appends the payload of a map whose values are at `depth`. `entries` are in order and `count` in number.
+/// Appends the payload of a map whose values are at `depth`. The `entries` must be in order, and `count` of them.
 pub(super) fn put_entries<'a>(
     out: &mut Vec<u8>,
     count: usize,
@@ -224,7 +225,7 @@ pub(super) fn put_entries<'a>(
     Ok(())
 }
 
-/// Chooses whether a decoder builds the values or only checks them, without allocating.
+/// Whether a decoder builds the values, or only checks them without allocating.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keep {
     Value,
@@ -262,7 +263,7 @@ pub(super) fn read_value(reader: &mut Reader<'_>, depth: usize, keep: Keep) -> R
         }
         LIST => {
             let count = reader.u32()?;
-            // Does not allocate by the count: each value uses at least one byte.
+            // Does not trust the count for an allocation: each value uses at least one byte of the input.
             let mut values = Vec::new();
             for _ in 0..count {
                 let value = read_value(reader, depth + 1, keep)?;
@@ -301,7 +302,7 @@ pub(super) fn read_entries(
     Ok(entries)
 }
 
-/// Reads a key, which must be above `last`.
+/// Reads a key, which must sort after `last`.
 pub(super) fn read_key<'a>(
     reader: &mut Reader<'a>,
     last: &mut Option<&'a str>,

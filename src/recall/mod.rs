@@ -1,15 +1,15 @@
-//! Ranked search: text analysis, index, queries, duplicates. A document is a text of the memory with its metadata.
+//! Ranked search: text analysis, index, queries and duplicates. A document is a text of the memory with its metadata.
 //!
-//! An [`Index`] is searchable as soon as a document is added. [`Index::recall`] answers a [`Query`] with hits and the
-//! reasons for each. [`similarity`] and [`Index::near`] find duplicates and contradictions. Everything is derived from
-//! the documents: no model, no clock, no disk.
+//! A document can be found as soon as it is added to an [`Index`]. [`Index::recall`] answers a [`Query`] with hits and
+//! the reasons for each. [`similarity`] and [`Index::near`] find duplicates and contradictions. Recall computes
+//! everything from the documents, and uses no model, no clock and no disk.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside this folder.
 //!
 //! # Invariants
-//! - RCL-1: any text can be indexed and searched for; no input makes recall fail or panic.
-//! - RCL-2: an answer depends on the documents and the query alone.
+//! - RCL-1: any text can be indexed and searched for. No input makes recall fail or panic.
+//! - RCL-2: an answer depends only on the documents and the query.
 
 mod duplicates;
 mod index;

@@ -1,4 +1,5 @@
-//! Decoders for the encodings that hide a payload: base64, hexadecimal, escapes of URLs, HTML and source code.
+//! Decoders for the encodings that can hide a payload: base64, hexadecimal, and the escapes of URLs, HTML and source
+//! code.
 //!
 //! No decoder returns an error: text that does not decode is not a payload.
 //!
@@ -15,7 +16,7 @@ use super::source_map::SourceMap;
 
 const BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, NO_PAD.with_decode_allow_trailing_bits(true));
 
-/// Decodes base64 text, in either alphabet, with or without padding; `None` if it is not base64.
+/// Decodes base64 text, in either alphabet, with or without padding. Returns `None` if the text is not base64.
 pub(in crate::scan) fn base64(text: &[u8]) -> Option<Vec<u8>> {
     let padding = text.iter().rev().take_while(|byte| **byte == b'=').count();
     if padding > 2 {
@@ -29,7 +30,7 @@ pub(in crate::scan) fn base64(text: &[u8]) -> Option<Vec<u8>> {
     BASE64.decode(letters.collect::<Vec<u8>>()).ok()
 }
 
-/// Decodes pairs of hexadecimal digits; `None` for any other text.
+/// Decodes pairs of hexadecimal digits. Returns `None` for any other text.
 pub(in crate::scan) fn hexadecimal(text: &[u8]) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(2) {
         return None;
@@ -39,7 +40,7 @@ pub(in crate::scan) fn hexadecimal(text: &[u8]) -> Option<Vec<u8>> {
         .collect()
 }
 
-/// Returns the number with these digits; `None` for more than seven.
+/// Returns the number with these digits; `None` if there are more than seven.
 fn number(digits: &[u8], radix: u32) -> Option<u32> {
     if digits.is_empty() || digits.len() > 7 {
         return None;
@@ -49,23 +50,23 @@ fn number(digits: &[u8], radix: u32) -> Option<u32> {
     })
 }
 
-/// Returns the character with the code `digits`; `None` for NUL.
+/// Returns the character whose code has these digits; `None` for NUL.
 fn character(digits: &[u8], radix: u32) -> Option<char> {
     number(digits, radix)
         .and_then(char::from_u32)
         .filter(|char| *char != '\0')
 }
 
-/// Text with its escapes replaced.
+/// A text whose escapes were replaced.
 pub(in crate::scan) struct Unescaped {
     pub(in crate::scan) text: String,
     pub(in crate::scan) sources: SourceMap,
-    /// The positions in `text` at which an escape was replaced, ascending.
+    /// The positions in `text` at which an escape was replaced, in rising order.
     escapes: Vec<usize>,
 }
 
 impl Unescaped {
-    /// Returns the parts of `text` around `least` or more escapes near each other.
+    /// Returns the parts of `text` with at least `least` escapes close to each other.
     pub(in crate::scan) fn dense(&self, least: usize) -> Vec<Range<usize>> {
         const NEAR: usize = 64;
         const AROUND: usize = 256;
@@ -86,8 +87,8 @@ impl Unescaped {
     }
 }
 
-/// Replaces `%41`, `&#65;`, `&#x41;`, `&lt;` and other named entities, `\x41` and `\u0041` in `text`; `None` if fewer
-/// than `least`.
+/// Replaces `%41`, `&#65;`, `&#x41;`, `&lt;` and other named entities, `\x41` and `\u0041` in `text`. Returns `None` if
+/// there are fewer than `least`.
 pub(in crate::scan) fn unescape(text: &str, least: usize) -> Option<Unescaped> {
     let bytes = text.as_bytes();
     let mut out: Vec<u8> = Vec::with_capacity(text.len());
@@ -118,7 +119,7 @@ pub(in crate::scan) fn unescape(text: &str, least: usize) -> Option<Unescaped> {
         return None;
     }
     let text = String::from_utf8(out).unwrap_or_else(|error| {
-        // Each byte becomes one byte, so that positions stay valid.
+        // Replaces each byte by one byte, so positions stay valid.
         let bytes = error.into_bytes().into_iter();
         bytes
             .map(|byte| if byte.is_ascii() { char::from(byte) } else { '?' })
@@ -131,7 +132,7 @@ pub(in crate::scan) fn unescape(text: &str, least: usize) -> Option<Unescaped> {
     })
 }
 
-/// The meaning of an escape.
+/// The code for which an escape stands: a character, a byte or a UTF-16 unit.
 enum Code {
     Byte(u8),
     Char(char),
@@ -173,7 +174,7 @@ fn escape(bytes: &[u8]) -> Option<(Code, usize)> {
                 _ => Some((Code::Char(char::from_u32(u32::from(unit))?), 6)),
             }
         }
-        // An escaped escape, as in a string within a string.
+        // An escape that is itself escaped, as in a string within a string.
         b'\\' if matches!(bytes.get(2), Some(b'x' | b'u')) => {
             let (code, length) = escape(&bytes[1..])?;
             Some((code, length + 1))
@@ -188,15 +189,15 @@ fn utf16_unit(bytes: &[u8]) -> Option<u16> {
     number(digits, 16).map(|unit| unit as u16)
 }
 
-/// The shortest run of letters and digits that is decoded.
+/// The minimal length of a run of letters and digits that is decoded.
 const RUN_MIN: usize = 20;
 
-/// Returns the runs of base64 letters that are long enough for a payload, with their padding.
+/// Returns the runs of base64 letters, with their padding, that are long enough for a payload.
 pub(in crate::scan) fn runs(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte);
     let mut at = 0;
     std::iter::from_fn(move || {
-        // Every run of the minimum length covers a multiple of `RUN_MIN`, so only these positions are probed.
+        // Every run of the minimal length covers a multiple of `RUN_MIN`, so only these positions are tested.
         while at + RUN_MIN <= text.len() {
             let (floor, probe) = (at, at + RUN_MIN - 1);
             let back = text[floor..=probe].iter().rev().position(|byte| !is_part(*byte));
@@ -222,7 +223,7 @@ pub(in crate::scan) fn runs(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Returns the decoded text of a run, if it is readable.
+/// Returns the decoded text of a run, if it is printable.
 pub(in crate::scan) fn printable(run: &[u8]) -> Option<String> {
     let is_odd = |char: char| char.is_control() && !matches!(char, '\n' | '\r' | '\t');
     let read = |bytes: Vec<u8>| {

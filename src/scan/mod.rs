@@ -1,12 +1,12 @@
 //! The scan of texts before a write: secrets, invisible characters, and text that looks like a prompt injection.
 //!
-//! A [`Scanner`] reads a text before any of it reaches the log, and answers with a [`Report`]: findings with category,
-//! rule, severity and span, and the verdict of the [`VerdictTable`]. [`Scanner::redact`] replaces secrets by keyed
-//! markers; [`Scanner::neutralise`] removes invisible characters. The scan is advice, because a plausible statement
-//! passes it. The source of a text, not the scan, decides what the text may do.
+//! A [`Scanner`] reads a text before any of it is written to the log, and returns a [`Report`]. The report has findings
+//! with category, rule, severity and span, and the verdict of the [`VerdictTable`]. [`Scanner::redact`] replaces
+//! secrets by keyed markers. [`Scanner::neutralise`] removes invisible characters. The scan is only advice, because a
+//! plausible statement passes it. The origin of a text, not the scan, decides what the text may do.
 //!
-//! Time is linear in the length of the text, and memory is bounded by it, for any text. The scan reads no clock, file
-//! or random number: the same text and key give the same answer. The rules are data files; `rules` explains how to add
+//! For any text, the time is linear in its length, and its length limits the memory. The scan reads no clock, file or
+//! random number: the same text and key give the same result. The rules are data files; `rules` explains how to add
 //! one.
 //!
 //! # Layer
@@ -29,16 +29,16 @@ pub(crate) use self::finding::{Category, Finding, Severity};
 pub use self::verdict::Verdict;
 pub(crate) use self::verdict::VerdictTable;
 
-/// The largest number of findings in a report. The least severe ones are omitted first.
+/// The maximal number of findings in a report. Beyond it, the least severe ones are omitted.
 const FINDINGS_MAX: usize = 1_000;
 
-/// The answer of the scan to a text or an object.
+/// The result of scanning a text or an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub(crate) struct Report {
     /// The findings, in the order of fields and positions.
     pub findings: Vec<Finding>,
-    /// The strictest verdict on any finding, including omitted ones.
+    /// The strictest verdict on any finding, including the omitted ones.
     pub verdict: Verdict,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Scanner {
 }
 
 impl Scanner {
-    /// Returns a scanner that makes its markers with `key`. The key belongs to the store and is as secret as the store.
+    /// Makes a scanner whose markers depend on `key`. The key belongs to the store, and is as secret as the store.
     pub(crate) fn new(settings: VerdictTable, key: [u8; 32]) -> Self {
         Self { settings, key }
     }
@@ -64,8 +64,8 @@ impl Scanner {
 
     /// Returns the findings in the fields of an object, given as pairs of name and text.
     ///
-    /// A value counts as a secret if it looks like one and the name of its field is one such as `password` or
-    /// `api_key`. The content of the object has an empty name.
+    /// A value also counts as a secret if it looks like one and its field has a name such as `password` or `api_key`.
+    /// The content of the object has an empty name.
     pub(crate) fn scan_fields<'a>(&self, fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> Report {
         let mut findings = Vec::new();
         for (field, (name, text)) in fields.into_iter().enumerate() {
@@ -85,10 +85,12 @@ impl Scanner {
         Report { findings, verdict }
     }
 
-    /// Returns `text` with a marker, `[REDACTED:kind:0123abcd]`, for each secret; borrowed if it has none.
+    /// Returns `text` with each secret replaced by a marker, `[REDACTED:kind:0123abcd]`. Borrows the text if it has no
+    /// secret.
     ///
-    /// The same secret has the same marker under the same key. A scan of the result finds no secret. Every occurrence
-    /// of a secret with at least six bytes is replaced. A text that is nearly all secrets becomes one marker.
+    /// With the same key, the same secret always has the same marker. A scan of the result finds no secret. Every
+    /// occurrence of a secret of at least six bytes is replaced. A text that consists mostly of secrets becomes one
+    /// marker.
     pub(crate) fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match secrets::redact(text, &self.key) {
             Some(redacted) => Cow::Owned(redacted),
@@ -96,7 +98,7 @@ impl Scanner {
         }
     }
 
-    /// Returns the value of the attribute `name`. The secrets that [`Scanner::scan_fields`] finds are redacted.
+    /// Returns the value of the attribute `name`, with the secrets that [`Scanner::scan_fields`] finds redacted.
     pub(crate) fn redact_field<'a>(&self, name: &str, value: &'a str) -> Cow<'a, str> {
         let redacted = self.redact(value);
         match secrets::find_named(name, &redacted) {
@@ -105,14 +107,14 @@ impl Scanner {
         }
     }
 
-    /// Returns `text` without its invisible characters; borrowed if it has none.
+    /// Returns `text` without its invisible characters. Borrows the text if it has none.
     pub(crate) fn neutralise(text: &str) -> Cow<'_, str> {
         unicode::neutral(text).map_or(Cow::Borrowed(text), Cow::Owned)
     }
 }
 
 impl std::fmt::Debug for Scanner {
-    /// Omits the key.
+    /// Does not write the key.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut shown = formatter.debug_struct("Scanner");
         shown.field("settings", &self.settings).finish_non_exhaustive()

@@ -1,20 +1,20 @@
-//! Maps positions in a changed copy of a text back to the text.
+//! Maps positions in a changed copy of a text to positions in the text.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate.
 
-/// For each byte of a copy, its position in the text.
+/// The position in the text for each byte of a copy.
 #[derive(Default)]
 pub(in crate::scan) struct SourceMap {
-    /// Pairs of a position in the copy and the distance to the source from there on, ascending. The distance wraps
-    /// below zero.
+    /// Pairs in rising order: a position in the copy, and the distance to the source from that position on. Distances
+    /// below zero wrap around.
     steps: Vec<(usize, usize)>,
-    /// The distance of the last step.
+    /// The distance in the last pair.
     distance: usize,
 }
 
 impl SourceMap {
-    /// Maps the bytes from `copy` on to the bytes from `source` on. Positions ascend.
+    /// Maps the bytes from `copy` on to the bytes from `source` on. Calls must pass rising positions.
     #[inline]
     pub(in crate::scan) fn add(&mut self, copy: usize, source: usize) {
         let distance = source.wrapping_sub(copy);
@@ -31,7 +31,7 @@ impl SourceMap {
         copy.wrapping_add(distance)
     }
 
-    /// Removes all positions.
+    /// Removes all pairs.
     pub(in crate::scan) fn clear(&mut self) {
         self.steps.clear();
         self.distance = 0;

@@ -1,4 +1,4 @@
-//! The verdict on a text: settings by category and severity.
+//! The verdict on a text, as set for each category and severity.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside this folder.
@@ -8,15 +8,16 @@ use serde::Deserialize;
 use super::finding::{Category, Finding, Severity};
 
 named! {
-    /// The treatment of a text with findings. No verdict drops a text: `Block` refuses the write and names the reason.
+    /// What happens to a text with findings. No verdict silently drops a text: `Block` refuses the write and names the
+    /// reason.
     #[derive(Default, PartialOrd, Ord, Deserialize)]
     pub enum Verdict {
-        /// Store it.
+        /// Store the text.
         #[default]
         Allow => "allow",
-        /// Store it together with its findings.
+        /// Store the text together with its findings.
         Flag => "flag",
-        /// Store it hidden from recall and the envelope, until a person decides.
+        /// Store the text, but hide it from recall and the envelope until a person decides.
         Quarantine => "quarantine",
         /// Refuse the write.
         Block => "block",
@@ -26,8 +27,8 @@ named! {
 /// The verdict for each category and severity.
 ///
 /// The default allows `Low`, flags `Medium` and quarantines `High`, with two exceptions. Commands that fetch and run
-/// code and encoded payloads are certain enough to block the write. Secrets are redacted, so the rest of the text is
-/// only flagged.
+/// code, and encoded payloads, block the write, because their findings are certain enough. Texts with secrets are only
+/// flagged, because the secrets are redacted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerdictTable {
     verdicts: [[Verdict; 3]; Category::ALL.len()],
@@ -49,18 +50,19 @@ impl Default for VerdictTable {
 }
 
 impl VerdictTable {
-    /// Sets the verdict for findings of `category` and `severity`.
+    /// Sets the verdict for findings of this category and severity.
     pub fn set(&mut self, category: Category, severity: Severity, verdict: Verdict) -> &mut Self {
         self.verdicts[category as usize][severity as usize] = verdict;
         self
     }
 
-    /// Returns the verdict for one finding of `category` and `severity`.
+    /// Returns the verdict for a finding of this category and severity.
     pub fn get(&self, category: Category, severity: Severity) -> Verdict {
         self.verdicts[category as usize][severity as usize]
     }
 
-    /// Raises every verdict to at least that of `least`; returns the categories and severities that it raised.
+    /// Makes every verdict at least as strict as in `least`. Returns the categories and severities whose verdict
+    /// changed.
     pub fn raise_to(&mut self, least: &Self) -> Vec<(Category, Severity)> {
         let mut raised = Vec::new();
         for category in Category::ALL {

@@ -1,15 +1,15 @@
-//! The log up to the position of a checkpoint: read from the checkpoint, or from the log itself once the checkpoint
-//! proves damaged.
+//! The log up to the position of a checkpoint. It is read from the checkpoint, or from the log itself if the checkpoint
+//! is damaged.
 //!
-//! Each block of a checkpoint is checked at its first read. Once a block proves damaged, the log is read from its start
-//! into a separate store. That store gives every answer from then on, so the damage costs only time.
+//! Each block of a checkpoint is checked at its first read. If a block is damaged, the log is read from its start into
+//! a separate store, which gives every answer from then on. So the damage only costs time.
 //!
 //! # Layer
 //! L4.
 //!
 //! # Invariants
-//! - BAS-1: an answer from the log equals the answer of an undamaged checkpoint: places and indexes in the line are the
-//!   same.
+//! - BAS-1: an answer from the log equals the answer of an undamaged checkpoint, including places and indexes in the
+//!   line.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -25,10 +25,10 @@ use super::Store;
 use super::checkpoint::{Checkpoint, ChildRow, CommitRow, DigestRow, Rows, StateRow, bisect};
 use super::commits::{ChangeCounts, CommitEntry, Gap};
 
-/// Base of the places of nodes that come from the log; no file is that long.
+/// The lowest place of a node that was read from the log. No checkpoint file is long enough to contain such a place.
 const FROM_LOG: u64 = 1 << 63;
 
-/// Reads the log from its start up to the batch with this number, without any checkpoint.
+/// Reads the log from its start up to the batch with this number, and uses no checkpoint.
 pub(crate) type Reread = Box<dyn Fn(u64) -> Result<Store> + Send + Sync>;
 
 /// A checkpoint, and the log that can replace it.
@@ -39,7 +39,7 @@ pub(super) struct Base {
     reading: Mutex<()>,
 }
 
-/// The log that replaces a damaged checkpoint.
+/// The store read from the log, which replaces a damaged checkpoint.
 struct FromLog {
     store: Store,
     /// The nodes of all states.
@@ -61,7 +61,7 @@ impl Base {
         self.checkpoint.position()
     }
 
-    /// Reads from the checkpoint, or from the log if the checkpoint is damaged.
+    /// Returns the answer of the checkpoint, or that of the log if the checkpoint is damaged.
     fn ask<T>(
         &self,
         ask: impl Fn(&Checkpoint) -> Result<T>,
@@ -94,7 +94,7 @@ impl Base {
         self.ask(Checkpoint::history, |log| Ok(log.store.history()))
     }
 
-    /// Returns the possible places of an object record with this digest, or of a content or text record.
+    /// Returns the places where an object record with this digest may be, or a content or text record.
     pub(super) fn places(&self, of_objects: bool, digest: &[u8; DIGEST_LEN]) -> Result<Vec<Locator>> {
         let rows = |checkpoint: &Checkpoint| {
             let rows = if of_objects {
@@ -134,7 +134,8 @@ impl Base {
         )
     }
 
-    /// Returns the first row for which `holds` is true. It must be true for every later row too.
+    /// Returns the first row for which `holds` is true. If `holds` is true for a row, it must be true for all later
+    /// rows.
     pub(super) fn first_where(&self, holds: impl Fn(&CommitRow) -> bool) -> Result<usize> {
         let first = bisect(0..self.len() as u64, |index| {
             Ok(!holds(&self.row(index as usize)?))
@@ -142,7 +143,8 @@ impl Base {
         Ok(first as usize)
     }
 
-    /// Returns the rows whose commit digest (or root) lies between the two, rising; a root may have several.
+    /// Returns the rows whose commit digest, or root, is between `low` and `high`, in rising order. Several rows may
+    /// have the same root.
     pub(super) fn rows_between(
         &self,
         by_root: bool,
@@ -180,7 +182,7 @@ impl Base {
         Ok(found.first().copied())
     }
 
-    /// Returns the newest commit below row `before` that has this root.
+    /// Returns the newest commit before row `before` whose root is `root`.
     pub(super) fn by_root(&self, root: Root, before: usize) -> Result<Option<usize>> {
         let found = self.rows_between(true, root.as_bytes(), root.as_bytes())?;
         Ok(found.into_iter().filter(|index| *index < before).max())
@@ -210,7 +212,7 @@ impl Base {
         )
     }
 
-    /// Returns the references up to the position, in the order of the log.
+    /// Returns the references written up to the position, in the order of the log.
     pub(super) fn references(&self) -> Result<Vec<(u64, Reference)>> {
         let bad = |error: crate::codec::DecodeError| {
             Error::corrupt(format!("{}: a reference: {error}", self.checkpoint.name()))
@@ -237,8 +239,8 @@ impl Base {
         )
     }
 
-    /// Returns the newest stored state of a commit up to `seq`, and the batch of the next stored state. Without a next
-    /// one, that is the last covered batch.
+    /// Returns the newest stored state up to commit `seq`, and the batch of the next stored state. If there is no next
+    /// one, returns the last covered batch.
     pub(super) fn state_upto(&self, seq: u64) -> Result<(Option<StateRow>, u64)> {
         let mut found = None;
         for row in self.states()? {
@@ -250,7 +252,7 @@ impl Base {
         Ok((found, self.position().batch))
     }
 
-    /// Returns the objects that may have this parent in the state of the checkpoint; `None` if that is unknown.
+    /// Returns the objects that may have this parent in the checkpoint's state. Returns `None` if they are unknown.
     pub(super) fn children(&self, parent: &KeyPath) -> Result<Option<Vec<KeyPath>>> {
         if self.from_log.get().is_some() {
             return Ok(None);
@@ -268,7 +270,8 @@ impl Base {
         Ok(is_new)
     }
 
-    /// Returns the parents of the objects in that state, for the next checkpoint; `None` if they are unknown.
+    /// Returns the parents of the objects in the checkpoint's state, for the next checkpoint. Returns `None` if they
+    /// are unknown.
     pub(super) fn child_rows(&self) -> Option<impl Iterator<Item = Result<ChildRow>> + '_> {
         let is_whole = self.from_log.get().is_none();
         is_whole.then(|| self.checkpoint.child_rows().iter())
@@ -282,7 +285,7 @@ impl Base {
         )
     }
 
-    /// Returns the state of a commit if the log was read: then all states are in memory.
+    /// Returns the state of a commit if the log was read, because all states are in memory then.
     pub(super) fn state_from_log(&self, seq: u64) -> Result<Option<Trie>> {
         let Some(log) = self.from_log.get() else {
             return Ok(None);
@@ -322,7 +325,7 @@ pub(super) fn row_of(entry: &CommitEntry) -> CommitRow {
     }
 }
 
-/// Returns a number that distinguishes most lanes in a row; only the name identifies the lane.
+/// Returns a number for a lane, to compare rows quickly. Two lanes may have the same number, so the name decides.
 pub(super) fn lane_number(lane: &str) -> u64 {
     let hash = crc32c::crc32c(lane.as_bytes());
     (lane.len() as u64) << 32 | u64::from(hash)

@@ -1,12 +1,12 @@
-//! The catalog of the log: the line of kept commits, the references, and the times of the first writes of ids that left
-//! the state.
+//! The catalog of the log: the kept commits, the references, and the times at which removed ids were first written.
 //!
 //! # Layer
-//! L4. Derived: rebuilt from the log at open.
+//! L4. Derived: built again from the log at each opening.
 //!
 //! # Invariants
-//! - CTL-3: `unlinked` and the states in `left` together know every id that some state had and the newest lacks.
-//!   Rollbacks cost the same at any size: only the next commit that links an object looks up the ids that they removed.
+//! - CTL-3: `unlinked` and the states in `left` together contain every id that some state had and the newest lacks. So
+//!   a rollback costs the same for any size of state. Only the next commit that links an object looks up the ids that
+//!   rollbacks removed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,15 +17,15 @@ use crate::object::HistoryTree;
 use super::commits::{CommitEntry, Line};
 use super::references::References;
 
-/// The catalog, under one lock.
+/// The catalog, which one lock protects.
 pub(super) struct Catalog {
     pub(super) line: Line,
     pub(super) references: References,
-    /// The tree over the line, including thinned commits.
+    /// The history tree over the line, including thinned commits.
     pub(super) history: HistoryTree,
-    /// Time of the first write of each id that is unlinked now.
+    /// The time of the first write of each id that the newest state lacks.
     pub(super) unlinked: HashMap<KeyPath, i64>,
-    /// The states that rollbacks replaced, each as its commit with the rollback. Their ids are not in `unlinked` yet.
+    /// The states that rollbacks replaced: each as its commit and the rollback. Their ids are not in `unlinked` yet.
     pub(super) left: Vec<(Arc<CommitEntry>, Arc<CommitEntry>)>,
 }
 

@@ -16,19 +16,20 @@ use super::Store;
 use super::base::{Base, row_of};
 use super::checkpoint::{self, ChildRow, Contents, FirstWritten, LogId, Source, State};
 
-/// Maximal number of past states in a checkpoint besides the head's. Every other commit is near one of them.
+/// The maximal number of past states in a checkpoint, besides the head's. A commit without a stored state is near one
+/// that has it.
 const PAST_STATES: u64 = 24;
-/// Number of state entries that use about as many bytes as a commit of one object in the log.
+/// The number of entries of a state that use about as many bytes as a commit of one object uses in the log.
 const ENTRIES_A_COMMIT: u64 = 8;
-/// Maximal number of additional states: those of the newest commits that references name.
+/// The maximal number of further states: those of the newest commits that references name.
 const NAMED_STATES: usize = 24;
 
-/// The memory of a commit with its own copies of the top branches, as a number of versions.
+/// The number of versions that use as much memory as a commit with its own copies of the top branches.
 const VERSIONS_A_COMMIT: usize = 8;
 
 impl Store {
-    /// Writes a checkpoint of the log up to `position`. The store must have applied the log up to there, and it must be
-    /// durable.
+    /// Writes a checkpoint of the log up to `position`. The log must be durable up to there, and the store must have
+    /// applied it.
     ///
     /// # Errors
     /// As [`checkpoint::write`].
@@ -41,7 +42,7 @@ impl Store {
     ) -> Result<()> {
         let written = self.write_checkpoint_once(disk, log, position, progress);
         match (&written, &self.base) {
-            // A damaged checkpoint must not prevent later ones.
+            // A damaged checkpoint must not prevent the writing of the next one.
             (Err(error), Some(base))
                 if error.code() == ErrorCode::CheckpointDamaged && base.turn_to_log()? =>
             {
@@ -105,9 +106,9 @@ impl Store {
         checkpoint::write(disk, contents, self, progress).map(drop)
     }
 
-    /// Returns whether the batches since the checkpoint take much memory: at least `many` versions, and much compared with
-    /// the newest state and with the rows of a new checkpoint. A writer keeps that state anyway, and a checkpoint has a
-    /// row for each commit.
+    /// Returns whether the batches since the checkpoint take much memory. They do if they have at least `many`
+    /// versions, and also many compared with the newest state and with the rows of a new checkpoint. The newest state
+    /// stays in memory anyway, and a checkpoint has a row for each commit.
     ///
     /// # Errors
     /// As [`Self::state`].
@@ -118,7 +119,7 @@ impl Store {
         Ok(weight >= many.max(2 * state).max(self.base_len()))
     }
 
-    /// Returns the parents of objects in the newest state: from the previous checkpoint, with the changes since.
+    /// Returns the parents of objects in the newest state, from the previous checkpoint and the changes since.
     fn children_rows(&self) -> Result<Source<'_, ChildRow>> {
         let known = self.base.as_ref().and_then(|base| base.child_rows());
         let before = if known.is_some() {
@@ -135,7 +136,7 @@ impl Store {
             }
             entries.extend(change.new);
         }
-        // Sorts by place in the log, because random access to memory is slow.
+        // Sorts the entries by their place in the log, because random access to mapped files is slow.
         entries.sort_unstable_by_key(|entry: &Entry| entry.place);
         let mut newer = Vec::new();
         for new in entries {
@@ -162,7 +163,8 @@ impl Store {
         let head = self.head()?;
         let named = self.named_commits()?;
         let state = self.state(&head)?;
-        // A state costs bytes in proportion to its size, and saves reading the commits since the previous stored one.
+        // A stored state costs bytes in proportion to its size. It saves reading the commits since the previous stored
+        // state.
         let apart = (state.len() / ENTRIES_A_COMMIT).max(self.kept() as u64 / PAST_STATES);
         let mut past = Vec::new();
         let mut next = apart;
@@ -190,7 +192,7 @@ impl Store {
                 position: self.records.reader().position_behind(entry.place)?,
             });
         }
-        // The head is stored once, with the given position.
+        // The head's state is stored only once, with the given position.
         past.retain(|state| state.seq != head.seq());
         past.push(State {
             seq: head.seq(),

@@ -1,11 +1,11 @@
-//! The kept commits, by index in their line, seq, digest and root; and the gaps between them.
+//! The kept commits, found by index in their line, by seq, by digest and by root; and the gaps between them.
 //!
 //! # Layer
-//! L4. Derived: rebuilt from the log at open. Knows commits, not objects.
+//! L4. Derived: built again from the log at each opening. Knows commits, not objects.
 //!
 //! # Invariants
-//! - CTL-1: kept commits are in the order of seq. Two neighbours are consecutive, or one gap with the thinned commits
-//!   is between them.
+//! - CTL-1: kept commits are in the order of seq. Two neighbours are consecutive, or a gap between them has the thinned
+//!   commits.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -15,23 +15,23 @@ use crate::log::{HeadMark, Locator};
 use crate::object::Commit;
 use crate::trie::Trie;
 
-/// The lane of commits without session and actor.
+/// The lane of commits that have neither a session nor an actor.
 const DEFAULT_LANE: &str = "default";
 
-/// Number of ids that differ between two states.
+/// The number of ids that differ between two states, by the kind of difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct ChangeCounts {
-    /// Ids that only the newer state has.
+    /// The number of ids that only the newer state has.
     pub added: u64,
-    /// Ids with another version in the newer state.
+    /// The number of ids that have another version in the newer state.
     pub changed: u64,
-    /// Ids that only the older state has.
+    /// The number of ids that only the older state has.
     pub removed: u64,
 }
 
 impl ChangeCounts {
-    /// Counts changes of ids, each given as whether the older and the newer state have it.
+    /// Counts changes of ids. Each change states whether the older and the newer state have the id.
     pub(crate) fn of(changes: impl Iterator<Item = (bool, bool)>) -> Self {
         let mut counts = Self::default();
         changes.for_each(|(old, new)| counts.add(old, new));
@@ -47,7 +47,7 @@ impl ChangeCounts {
         }
     }
 
-    /// Returns the sum of all three.
+    /// Returns the sum of the three counts.
     pub(crate) fn total(self) -> u64 {
         self.added + self.changed + self.removed
     }
@@ -57,16 +57,16 @@ impl ChangeCounts {
 pub(crate) struct CommitEntry {
     pub(crate) digest: CommitDigest,
     pub(crate) commit: Commit,
-    /// The batch that holds the commit.
+    /// The number of the batch that contains the commit.
     pub(crate) batch: u64,
-    /// The place of its record.
+    /// The place of the commit's record.
     pub(crate) place: Locator,
-    /// The place of the first record of its map, or of the changes to it, in a rewritten log.
+    /// In a rewritten log, the place of the first record of the commit's map or of the changes to it.
     pub(crate) map_record: Option<Locator>,
-    /// Whether it has the state of an older commit, because its batch holds no changes. Unknown, and false, for a commit in a
-    /// checkpoint.
+    /// Whether the commit has the state of an older commit, because its batch contains no changes. False for a commit
+    /// in a checkpoint, where this is unknown.
     pub(super) takes_state: bool,
-    /// Its changes against the kept commit before it, counted on first use.
+    /// The counts of its changes, compared with the kept commit before it. They are computed at the first use.
     pub(crate) counts: OnceLock<ChangeCounts>,
     /// The state of the commit, loaded at the first access through [`super::Store::state`].
     pub(super) trie: OnceLock<Trie>,
@@ -86,7 +86,7 @@ impl CommitEntry {
         self.commit.seq
     }
 
-    /// The mark of this commit as the head.
+    /// Returns this commit as the head that `live` names.
     pub(crate) fn mark(&self) -> HeadMark {
         HeadMark {
             commit: self.digest,
@@ -96,12 +96,12 @@ impl CommitEntry {
     }
 }
 
-/// A run of thinned commits: one record holds their digests.
+/// A run of thinned commits, whose digests are in one record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gap {
-    /// The seq of the first one.
+    /// The seq of the first commit of the run.
     pub(crate) first: u64,
-    /// Number of commits.
+    /// The number of commits.
     pub(crate) count: u64,
     /// The place of the record.
     pub(crate) place: Locator,
@@ -112,7 +112,7 @@ pub(crate) struct Gap {
 pub(super) struct Line {
     kept: Vec<Arc<CommitEntry>>,
     by_digest: BTreeMap<CommitDigest, usize>,
-    /// The newest commit with each root.
+    /// The newest commit of each root.
     by_root: BTreeMap<Root, usize>,
     gaps: Vec<Gap>,
 }
@@ -126,7 +126,7 @@ impl Line {
         self.kept.get(index)
     }
 
-    /// Returns the index of commit `seq` in the line, or the index for inserting it.
+    /// Returns the index of commit `seq` in the line, or the index at which it would be inserted.
     pub(super) fn position(&self, seq: u64) -> Result<usize, usize> {
         self.kept.binary_search_by_key(&seq, |entry| entry.seq())
     }
@@ -147,7 +147,7 @@ impl Line {
             .collect()
     }
 
-    /// Returns the newest commit of each root from `low` to `high`.
+    /// Returns the newest commit for each root between `low` and `high`.
     pub(super) fn roots_between(&self, low: Root, high: Root) -> Vec<(Root, usize)> {
         let range = self.by_root.range(low..=high);
         range.map(|(&root, &index)| (root, index)).collect()

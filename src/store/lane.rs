@@ -1,4 +1,4 @@
-//! The commits that a lane may undo and redo: its own, newest first.
+//! Finds the commits that a lane may undo and redo: its own, newest first.
 //!
 //! # Layer
 //! L4.
@@ -15,7 +15,7 @@ use super::base::lane_number;
 use super::commits::CommitEntry;
 
 impl Store {
-    /// Iterates the commits of a lane, newest first, without the first commit of the store.
+    /// Iterates the commits of a lane, newest first, except the first commit of the store.
     fn of_lane<'a>(&'a self, lane: &'a str) -> impl Iterator<Item = Result<Arc<CommitEntry>>> + 'a {
         let number = lane_number(lane);
         let indexes = (0..self.kept()).rev();
@@ -31,7 +31,7 @@ impl Store {
         })
     }
 
-    /// Returns whether the commit at this index may belong to the lane with this number, without reading it.
+    /// Returns whether the commit at this index may belong to the lane with this number. Does not read the commit.
     fn may_be_of_lane(&self, index: usize, number: u64) -> Result<bool> {
         match self.base.as_ref().filter(|base| index < base.len()) {
             Some(base) => Ok(base.row(index)?.lane == number),
@@ -39,13 +39,13 @@ impl Store {
         }
     }
 
-    /// Returns the newest commit of the lane that is neither an undo nor a redo, and is still in effect. Skips
-    /// erasures, because undo cannot restore erased content.
+    /// Returns the newest commit of the lane that is not an undo or redo, and was not undone. Skips erasures, because
+    /// undo cannot restore erased content.
     ///
     /// # Errors
     /// As [`Self::commit_at`].
     pub(crate) fn to_undo(&self, lane: &str) -> Result<Option<Arc<CommitEntry>>> {
-        // An undo or redo found on the way back applies to an earlier commit.
+        // The walk goes back in time, so an undo or redo that it finds applies to an earlier commit.
         let (mut undone, mut redone) = (HashSet::new(), HashSet::new());
         for entry in self.of_lane(lane) {
             let entry = entry?;

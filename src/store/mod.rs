@@ -1,14 +1,14 @@
-//! The store: turns batches of the log into commits, states, references and history.
+//! The store: converts batches of the log to commits, states, references and history.
 //!
-//! [`Store::apply`] is the only entry: for batches read at open, for those of other processes, and for those that this
+//! Every batch passes through [`Store::apply`]: those read at open, those of other processes, and those that this
 //! process has just made durable. So memory never contradicts the log.
 //!
 //! # Layer
-//! L4. Knows the meaning of records. Holds no draft, takes no lock file, reads no clock.
+//! L4. Knows the meaning of records. Has no draft, takes no lock file and reads no clock.
 //!
 //! # Invariants
 //! - STO-1: a commit is applied only if its parent, seq, time, history root and root verify.
-//! - STO-2: the log contains all published commits; memory is never ahead of it.
+//! - STO-2: the log contains all published commits. Memory never contains a commit that the log lacks.
 
 mod base;
 mod catalog;
@@ -59,11 +59,11 @@ pub(crate) use salvage::salvage;
 pub(crate) use states::BothStores;
 use states::Loaded;
 
-/// The state shared by all readers and the one writer of this process.
+/// The state that all readers and the one writer of this process share.
 pub(crate) struct Store {
     pub(crate) suite: HashSuite,
     pub(crate) records: Records,
-    /// The log up to a position; the other fields hold everything since.
+    /// The log up to a position. The other fields contain everything after it.
     base: Option<Arc<Base>>,
     catalog: RwLock<Catalog>,
     head: ArcSwapOption<CommitEntry>,
@@ -87,7 +87,7 @@ impl Store {
         }
     }
 
-    /// Makes a store from a checkpoint. If the checkpoint is damaged, `reread` reads the log instead.
+    /// Makes a store from a checkpoint. If the checkpoint is damaged, `reread` reads the log.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the newest commit or a reference cannot be read.
@@ -123,7 +123,7 @@ impl Store {
     /// Returns the newest commit.
     ///
     /// # Errors
-    /// `Corrupt` if the log has no commit; every whole store has one.
+    /// `Corrupt` if the log has no commit, because every undamaged store has one.
     pub(crate) fn head(&self) -> Result<Arc<CommitEntry>> {
         self.head
             .load_full()
@@ -154,7 +154,8 @@ impl Store {
         }
     }
 
-    /// Returns the index of commit `seq` in the line; if it is thinned, that of the next kept one.
+    /// Returns the index of commit `seq` in the line. If it is thinned, returns as an error the index of the next kept
+    /// one.
     ///
     /// # Errors
     /// As [`Self::commit_at`].
@@ -201,7 +202,8 @@ impl Store {
         self.newer_or_covered(newer, |base| base.by_root(root, base.len()))
     }
 
-    /// Returns the commit at a place behind the checkpoint, else at the place in it that `covered` finds.
+    /// Returns a commit that is newer than the checkpoint by its index, else the commit in the checkpoint whose index
+    /// `covered` finds.
     fn newer_or_covered(
         &self,
         newer: Option<usize>,
@@ -215,7 +217,7 @@ impl Store {
         index.map_or(Ok(None), |index| self.commit_at(index))
     }
 
-    /// Returns the kept commit before `entry`: its parent, or the last one before a gap.
+    /// Returns the kept commit before `entry`: its parent or, after a gap, the last commit before the gap.
     ///
     /// # Errors
     /// As [`Self::commit_at`].
@@ -224,7 +226,7 @@ impl Store {
         self.commit_below(index)
     }
 
-    /// Returns the newest kept commit that is not after `time`.
+    /// Returns the newest kept commit whose time is `time` or earlier.
     ///
     /// # Errors
     /// As [`Self::commit_at`].
@@ -232,7 +234,7 @@ impl Store {
         self.commit_below(self.first_where(|entry| entry.commit.time > time)?)
     }
 
-    /// Returns the commit of batch `batch`, or of the next batch that has one.
+    /// Returns the commit of batch `batch`, or of the next batch that has a commit.
     ///
     /// # Errors
     /// As [`Self::commit_at`].
@@ -241,7 +243,8 @@ impl Store {
         self.commit_at(index)
     }
 
-    /// Returns the index of the first commit for which `holds` is true. It must be true for every later commit too.
+    /// Returns the index of the first commit for which `holds` is true. If `holds` is true for a commit, it must be
+    /// true for all later ones.
     ///
     /// # Errors
     /// As [`Self::commit_at`].
@@ -253,14 +256,14 @@ impl Store {
         Ok(checkpoint::bisect(0..self.kept() as u64, before)? as usize)
     }
 
-    /// Returns the kept commit before the one at a place in the line.
+    /// Returns the kept commit before the one at this index in the line.
     fn commit_below(&self, index: usize) -> Result<Option<Arc<CommitEntry>>> {
         index
             .checked_sub(1)
             .map_or(Ok(None), |index| self.commit_at(index))
     }
 
-    /// Returns the time at which the version of an entry was written to its id, if its commit is kept.
+    /// Returns the time at which the version of an entry became current, if its commit is kept.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
@@ -274,7 +277,7 @@ impl Store {
         })))
     }
 
-    /// Returns the indexes in the line of the kept commits whose digest is between the two.
+    /// Returns the indexes in the line of the kept commits whose digest is between `low` and `high`.
     ///
     /// # Errors
     /// As [`Self::commit_at`].
@@ -288,7 +291,7 @@ impl Store {
         Ok(found)
     }
 
-    /// Returns the index in the line of the newest commit of each root between the two.
+    /// Returns the index in the line of the newest commit of each root between `low` and `high`.
     ///
     /// # Errors
     /// As [`Self::commit_at`].
@@ -306,7 +309,7 @@ impl Store {
         Ok(newest.into_values().collect())
     }
 
-    /// Returns the time of the first write of an id that the newest state lacks.
+    /// Returns the time at which an id that the newest state lacks was first written.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a checkpoint cannot be read.
@@ -319,7 +322,7 @@ impl Store {
             .map_or(Ok(None), |base| base.first_written(key))
     }
 
-    /// Returns the times of the first writes of removed ids, as far as known without the checkpoint.
+    /// Returns the times at which removed ids were first written, without the times in the checkpoint.
     fn first_written_overlay(&self) -> Vec<(KeyPath, i64)> {
         let catalog = self.catalog.read_recursive();
         let unlinked = catalog.unlinked.iter();
@@ -331,12 +334,12 @@ impl Store {
         self.catalog.read_recursive().line.gaps().to_vec()
     }
 
-    /// Returns the current references; writers wait while the caller holds them.
+    /// Returns the current references. Writers wait as long as the caller holds the result.
     pub(crate) fn references(&self) -> MappedRwLockReadGuard<'_, References> {
         RwLockReadGuard::map(self.catalog.read_recursive(), |catalog| &catalog.references)
     }
 
-    /// Applies one durable batch and publishes its commit, if it has one.
+    /// Applies one durable batch. If it has a commit, publishes the commit.
     ///
     /// `staged` is the state that this process computed before it wrote the batch.
     ///
@@ -349,7 +352,7 @@ impl Store {
     ) -> Result<Option<Arc<CommitEntry>>> {
         let entry = replay::apply(self, batch, staged)
             .map_err(|error| error.context(format!("batch {}", batch.number)))?;
-        // STO-2: the batch comes from the log, and the head moves last.
+        // STO-2: the batch is already in the log, and the head changes last.
         if let Some(entry) = &entry {
             self.head.store(Some(Arc::clone(entry)));
         }

@@ -1,11 +1,11 @@
 //! Reads objects, contents and texts by place or by digest.
 //!
 //! # Layer
-//! L4. Knows the objects, contents, texts and erased markers in records; does not know states or commits.
+//! L4. Knows the objects, contents, texts and erased markers in records, but not states or commits.
 //!
 //! # Invariants
-//! - RCS-1: a record found by digest is hashed before it is returned, and has that digest.
-//! - RCS-2: if a digest was erased and written again, the present record wins.
+//! - RCS-1: a record that is found by digest is hashed before it is returned, and has that digest.
+//! - RCS-2: if a record was erased and written again, the new record is used.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,27 +26,27 @@ use super::commits::CommitEntry;
 use super::rewritten::{Erased, MapEntry, MapRecord, gap_digests, unreadable};
 use super::versions::DigestIndex;
 
-/// All records of the history, by digest.
+/// All records of history, found by digest.
 pub(crate) struct Records {
     suite: HashSuite,
     reader: LogReader,
     objects: RwLock<DigestIndex>,
-    /// Contents and texts, distinguished by the domain of their digest.
+    /// Contents and texts. The domains of their digests distinguish them.
     texts: RwLock<DigestIndex>,
-    /// Number of erased records among `objects`.
+    /// The number of erased records among `objects`.
     erased: AtomicU64,
-    /// Number of these that were lost and not salvaged.
+    /// The number of records among `erased` that were not erased, but lost before a salvage.
     lost: AtomicU64,
     /// The checkpoint, if the store was opened from one.
     base: Option<Arc<Base>>,
-    /// The parts of maps in a rewritten log, by the place of their first record.
+    /// The records of each map in a rewritten log, by the place of the first record.
     map_record: Mutex<HashMap<Locator, Arc<MapParts>>>,
 }
 
-/// The records of one map: the first key and the place of each.
+/// The records of one map: the first key and the place of each record.
 type MapParts = Vec<(KeyPath, Locator)>;
 
-/// Maximal number of cached [`MapParts`].
+/// The maximal number of cached [`MapParts`].
 const MAPS_KEPT: usize = 1_024;
 
 /// A record found by its digest.
@@ -92,7 +92,8 @@ impl Records {
         base + self.erased.load(Ordering::Relaxed)
     }
 
-    /// Returns how many of the [`Self::erased`] versions since the checkpoint, if any, were lost before a salvage.
+    /// Returns the number of versions since the checkpoint that count as [`Self::erased`] but were lost before a
+    /// salvage.
     pub(crate) fn lost_since(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
@@ -101,12 +102,12 @@ impl Records {
         if of_objects { &self.objects } else { &self.texts }
     }
 
-    /// Returns possible places of a record with this digest, without those in the checkpoint.
+    /// Returns the places where a record with this digest may be, without those in the checkpoint.
     pub(super) fn candidates(&self, of_objects: bool, digest: &[u8; DIGEST_LEN]) -> Vec<Locator> {
         self.table(of_objects).read().candidates(digest).collect()
     }
 
-    /// Returns the rows known without the checkpoint, for the next one.
+    /// Returns the rows that are not in the checkpoint, for the next one.
     pub(super) fn rows(&self, of_objects: bool) -> Vec<DigestRow> {
         let table = self.table(of_objects).read();
         let row = |(prefix, place): (u64, Locator)| DigestRow {
@@ -116,7 +117,7 @@ impl Records {
         table.iter().map(row).collect()
     }
 
-    /// Passes the possible places of a record with this digest to `accept`, and returns its first result.
+    /// Passes each place where a record with this digest may be to `accept`. Returns its first result.
     fn search<T>(
         &self,
         of_objects: bool,
@@ -138,16 +139,17 @@ impl Records {
         Ok(None)
     }
 
-    /// Reads the object at `place`, which has `digest`, with its content. Returns a placeholder if it was erased.
+    /// Reads the object at `place`, which has the digest `digest`, with its content. Returns a placeholder if the
+    /// object was erased.
     ///
     /// # Errors
-    /// `Corrupt` if the place has another record or the content is missing.
+    /// `Corrupt` if another record is at the place, or the content is missing.
     pub(crate) fn object_at(&self, place: u64, digest: ObjectDigest) -> Result<Object> {
         let record = self.reader.read(Locator::from_u64(place))?;
         match record.kind {
             RecordKind::Object => self.with_content(Object::from_verified(record.body, digest)),
             RecordKind::Erased => match self.find_object(digest)? {
-                // RCS-2.
+                // INVARIANT RCS-2.
                 Some((_, object)) => Ok(object),
                 None => placeholder(&record, digest),
             },
@@ -173,17 +175,17 @@ impl Records {
         }
     }
 
-    /// Returns the record of a kind with this digest.
+    /// Returns the record that has this kind and digest.
     fn find(&self, kind: RecordKind, digest: &[u8; DIGEST_LEN]) -> Result<Option<Found>> {
         let found = self.search(kind == RecordKind::Object, digest, |record| {
-            // RCS-1: the index has only parts of digests, so the hash of the record decides.
+            // RCS-1: the index contains only parts of digests, so the record is hashed to confirm the match.
             let matches = record.kind == kind && digest_of(&record, self.suite) == *digest;
             Ok(matches.then_some(record.body))
         })?;
         Ok(found.map(|(place, body)| Found { place, body }))
     }
 
-    /// Returns the commit that erased this digest, if it was not written again.
+    /// Returns the commit that erased the record with this digest, unless the record was written again.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
@@ -207,7 +209,7 @@ impl Records {
         Ok(None)
     }
 
-    /// Returns the version with this digest, anywhere in the history.
+    /// Returns the version with this digest, from any part of history.
     ///
     /// # Errors
     /// As [`Self::object_at`].
@@ -328,7 +330,8 @@ impl Records {
         };
         let parts = self.map_parts(first)?;
         let behind = parts.partition_point(|(first, _)| first <= key);
-        // The first keys are unverified. Reading both neighbouring records keeps a wrong key from hiding an entry.
+        // The first keys are not verified. So the neighbouring records are read too, because a damaged key could hide
+        // an entry.
         for (_, place) in parts.iter().take(behind + 1).skip(behind.saturating_sub(1)) {
             let record = self.reader.read(*place)?;
             let found = MapRecord::find(&record.body, key).map_err(|error| unreadable(&record, &error))?;
@@ -374,7 +377,7 @@ impl Records {
         Ok(digests.iter().copied().map(CommitDigest::from_bytes).collect())
     }
 
-    /// Indexes an object record by its digest, unless that digest is known.
+    /// Adds an object record to the index by its digest, unless the index has that digest.
     pub(super) fn add_object(&self, digest: ObjectDigest, place: Locator) -> Result<()> {
         if self.find_place(digest)?.is_none() {
             self.objects.write().insert(digest.as_bytes(), place);
@@ -382,7 +385,7 @@ impl Records {
         Ok(())
     }
 
-    /// Indexes the record of a content or a text by its digest, unless that digest is known.
+    /// Adds the record of a content or text to the index by its digest, unless the index has that digest.
     pub(super) fn add_text(&self, record: &Record) -> Result<()> {
         let digest = digest_of(record, self.suite);
         if self.find(record.kind, &digest)?.is_none() {
@@ -407,7 +410,7 @@ impl Records {
     }
 }
 
-/// Returns the digest of an object, a content or a text from its record.
+/// Computes the digest of an object, a content or a text from its record.
 pub(super) fn digest_of(record: &Record, suite: HashSuite) -> [u8; DIGEST_LEN] {
     let domain = match record.kind {
         RecordKind::Object => Domain::Object,
@@ -417,7 +420,7 @@ pub(super) fn digest_of(record: &Record, suite: HashSuite) -> [u8; DIGEST_LEN] {
     suite.hash_bytes(domain, &record.body)
 }
 
-/// Returns the object in an object record, without a content that has a record of its own.
+/// Returns the object in an object record. A content in a separate record is not added.
 pub(crate) fn object_of(record: &Record, suite: HashSuite) -> Object {
     Object::from_verified(record.body.clone(), Object::hash(&record.body, suite))
 }

@@ -1,19 +1,19 @@
-//! Names for commits: snapshots with their rings, drafts, rejected changes, pins.
+//! Names for commits: snapshots with their rings, drafts, rejected changes and pins.
 //!
 //! # Layer
-//! L4. Derived: rebuilt from the log at open. Knows names, not the commits and versions behind them.
+//! L4. Derived: built again from the log at each opening. Knows names, not the commits and versions that they refer to.
 //!
 //! # Invariants
-//! - CTL-2: a lane's ring holds its newest [`RING`] automatic snapshots, oldest first.
+//! - CTL-2: a lane's ring contains its newest [`RING`] automatic snapshots, oldest first.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::object::{Reference, ReferenceName};
 
-/// Number of automatic snapshots that a lane keeps.
+/// The number of automatic snapshots that a lane keeps.
 pub(crate) const RING: usize = 20;
 
-/// A reference with its batch in the log.
+/// A reference with the number of its batch in the log.
 pub(crate) struct ReferenceEntry {
     pub(crate) reference: Reference,
     pub(crate) batch: u64,
@@ -42,7 +42,7 @@ impl References {
         names.filter_map(|name| self.by_name.get(name))
     }
 
-    /// Adds a reference record. The newest of a name wins, and a full ring drops its oldest.
+    /// Adds a reference record. It replaces an earlier one of the same name. A full ring drops its oldest snapshot.
     pub(super) fn push(&mut self, reference: Reference, batch: u64) {
         let name = reference.name.clone();
         if reference.commit.is_none() {

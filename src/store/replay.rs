@@ -1,4 +1,4 @@
-//! Turns one batch of the log into a state, a commit and references.
+//! Converts one batch of the log to a state, a commit and references.
 //!
 //! # Layer
 //! L4.
@@ -22,14 +22,14 @@ use super::commits::Gap;
 use super::rewritten::{Erased, MapRecord, decode_gap, unreadable};
 use super::{CommitEntry, Store};
 
-/// Number of records that justifies a second thread.
+/// The number of records for each further thread.
 const RECORDS_A_THREAD: usize = 2_048;
 
-/// The writer's data about the batch that it has just written.
+/// What the writer already knows about the batch that it has just written.
 pub(crate) struct StagedState {
-    /// The state after the batch, without the places of new records.
+    /// The state after the batch, in which new records have no places yet.
     pub(crate) trie: Option<Trie>,
-    /// Key path and digest of each object record, in the order of the batch.
+    /// The key path and digest of each object record, in the order of the batch.
     pub(crate) objects: Vec<(KeyPath, ObjectDigest)>,
 }
 
@@ -43,11 +43,11 @@ struct CommitRecord {
 /// The decoded records of a batch.
 #[derive(Default)]
 struct Contents {
-    /// Object records that link their id, including erased ones.
+    /// The object records that make their version current, including erased ones.
     links_of_objects: Vec<(KeyPath, ObjectDigest, Locator)>,
     links: Vec<(KeyPath, ObjectDigest)>,
     unlinks: Vec<KeyPath>,
-    /// The map, or its changes, from the records of a rewritten log.
+    /// The map, or the changes to it, if the log was rewritten.
     map_record: Option<MapRecord>,
     gaps: Vec<(Gap, Vec<CommitDigest>)>,
     commit: Option<CommitRecord>,
@@ -59,7 +59,7 @@ impl Contents {
         !(self.links_of_objects.is_empty() && self.links.is_empty() && self.unlinks.is_empty())
     }
 
-    /// Checks the rules that do not depend on the previous state.
+    /// Checks the rules that do not depend on the state before the batch.
     fn check(&self) -> Result<()> {
         let rule = if self.commit.is_none() && (self.changes_state() || self.map_record.is_some()) {
             "a batch without a commit changes the state"
@@ -121,7 +121,7 @@ pub(super) fn apply(
         }));
     }
 
-    // All checks passed, and nothing below can fail: memory applies the whole batch or no part of it.
+    // All checks have passed and no later step can fail, so memory applies the whole batch.
     let mut catalog = store.catalog.write();
     for (key, created) in next.unlinked {
         catalog.note_unlinked(key, created);
@@ -144,7 +144,7 @@ pub(super) fn apply(
     Ok(entry)
 }
 
-/// Decodes a batch. With `register`, its records can be found by digest from then on.
+/// Decodes a batch. If `register` is true, its records can be found by digest afterwards.
 fn decode(
     store: &Store,
     batch: &Batch,
@@ -214,14 +214,14 @@ fn decode(
                 let reference = Reference::decode(&record.body).map_err(bad)?;
                 contents.references.push(reference);
             }
-            // The log handles the seal.
+            // The log has already checked the seal.
             RecordKind::Seal | RecordKind::Ignorable(_) => {}
         }
     }
     Ok(contents)
 }
 
-/// Returns the key path and digest of each object record in order; threads share a large batch.
+/// Returns the key path and digest of each object record, in order. Several threads decode a large batch.
 fn decode_objects(
     records: &[Record],
     suite: HashSuite,
@@ -246,7 +246,7 @@ fn decode_objects(
     objects.map(decode).collect()
 }
 
-/// Reads a record of links or of unlinks.
+/// Decodes a record of links or unlinks.
 pub(super) fn add_links(
     record: &Record,
     links: &mut Vec<(KeyPath, ObjectDigest)>,
@@ -265,25 +265,25 @@ pub(super) fn add_links(
     Ok(())
 }
 
-/// The state before a commit, and access to those of older commits.
+/// The state before a commit, and access to the states of older commits.
 struct Before<'a> {
     /// The state of the kept commit before.
     trie: Trie,
-    /// Returns the state of the newest older commit with a root.
+    /// Returns the state of the newest older commit that has a given root.
     of_root: &'a dyn Fn(Root) -> Result<Option<Trie>>,
 }
 
-/// The state after a commit, with the ids of the one before for the catalog.
+/// The state after a commit, and the ids that the catalog must note.
 #[derive(Default)]
 struct NextState {
     trie: Trie,
-    /// Unlinked ids, each with the time of its first write.
+    /// The ids that left the state, each with the time of its first write.
     unlinked: Vec<(KeyPath, i64)>,
-    /// Whether it is the state of an older commit, as after a rollback.
+    /// Whether this is the state of an older commit, as after a rollback.
     is_kept_one: bool,
 }
 
-/// Returns the states of the commits in a run of batches after the state `trie`, each with the commit's seq.
+/// Returns the states of the commits in a run of batches that follow the state `trie`, each with the commit's seq.
 ///
 /// # Errors
 /// `Corrupt` or `Io` if the log cannot be read, or a root differs from that of its commit.
@@ -317,7 +317,7 @@ pub(super) fn states_behind(
     Ok(states)
 }
 
-/// Checks STO-1 except the root. Returns the tree over the commits before this one.
+/// Checks STO-1 except for the root. Returns the history tree over the commits before this one.
 fn check_chain(
     store: &Store,
     head: Option<&CommitEntry>,
@@ -349,7 +349,7 @@ fn check_chain(
     )))
 }
 
-/// Returns the state after the batch, if it has the root of the commit.
+/// Returns the state after the batch, and checks that its root is the root in the commit.
 fn state_after(
     store: &Store,
     before: &Before<'_>,
@@ -372,7 +372,8 @@ fn state_after(
     Ok(state)
 }
 
-/// Returns the state of the newest kept commit with the commit's root: the batch of a rollback has only its target.
+/// Returns the state of the newest kept commit with the same root as this commit. The batch of a rollback contains no
+/// changes, only its target.
 fn state_of_root(before: &Before<'_>, commit: &Commit) -> Result<NextState> {
     let trie = match (before.of_root)(commit.root)? {
         Some(trie) => trie,
@@ -397,7 +398,8 @@ fn place_of(store: &Store, digest: ObjectDigest) -> Result<u64> {
     Ok(place.to_u64())
 }
 
-/// Applies the links and unlinks of the batch to the parent's state, or returns the state staged for this batch.
+/// Applies the links and unlinks of the batch to the parent's state, or returns the state that the writer computed for
+/// this batch.
 fn link_all(
     store: &Store,
     before: &Before<'_>,
@@ -440,7 +442,7 @@ fn link_all(
     Ok(state)
 }
 
-/// The state of a commit from its map record.
+/// Returns the state of a commit from its map record.
 fn state_of_map(store: &Store, before: &Before<'_>, map_record: &MapRecord) -> Result<NextState> {
     let place = |digest| place_of(store, digest);
     let (trie, unlinked) = apply_map(&before.trie, map_record, store, &place)?;
@@ -451,8 +453,8 @@ fn state_of_map(store: &Store, before: &Before<'_>, map_record: &MapRecord) -> R
     })
 }
 
-/// The state from a map record, a whole map or the changes since the state `before`; and the unlinked ids, each with the time
-/// of its first write.
+/// Returns the state from a map record, which is a whole map or the changes since the state `before`. Also returns the
+/// ids that left the state, each with the time of its first write.
 pub(super) fn apply_map(
     before: &Trie,
     map_record: &MapRecord,

@@ -1,7 +1,7 @@
-//! Records that occur only in a rewritten log: gaps, markers of erased records, and maps with times.
+//! Records that occur only in a rewritten log: gaps, markers of erased records, and maps of states with times.
 //!
 //! # Layer
-//! L4. Decodes and encodes; no log, no state.
+//! L4. Decodes and encodes records. Knows neither the log nor states.
 //!
 //! # Format
 //! docs/format.md, "Rewritten logs".
@@ -15,27 +15,29 @@ use crate::trie::{Entry, NodeSource, Trie};
 
 use super::commits::Gap;
 
-/// Bytes of one entry of a base or delta record.
+/// The length in bytes of an entry of a base or delta record.
 pub(crate) const MAP_ENTRY_BYTES: usize = 80;
-/// The most bytes of entries in a record. It is small because reading one entry checks its whole record.
+/// The maximal length of the entries in a record, in bytes. It is small, because reading one entry checks its whole
+/// record.
 const PART_BYTES: usize = 204 * MAP_ENTRY_BYTES;
 
-/// The error for an unreadable record of a map.
+/// The error for a record of a map that ends within an entry.
 const CUT_OFF: &str = "a record of a map is truncated";
 
-/// The marker of an erased record.
+/// The marker that replaces an erased record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Erased {
-    /// The key path of the object; `None` for a content or a text.
+    /// The key path of the object; `None` if the record was a content or a text.
     pub(crate) key: Option<KeyPath>,
     /// The digest of the erased record.
     pub(crate) digest: [u8; DIGEST_LEN],
-    /// The commit that erased it, with author, time and reason; [`CommitDigest::NOBODY`] for a lost record.
+    /// The commit that erased the record, which has the author, time and reason. [`CommitDigest::NOBODY`] if the record
+    /// was lost.
     pub(crate) by: CommitDigest,
 }
 
 impl Erased {
-    /// Returns whether the record was lost and not salvaged.
+    /// Returns whether the record was not erased, but lost in damage.
     pub(crate) fn is_lost(&self) -> bool {
         self.by == CommitDigest::NOBODY
     }
@@ -58,15 +60,15 @@ impl Erased {
     }
 }
 
-/// One id in a base or delta record.
+/// The entry of one id in a base or delta record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MapEntry {
     pub(crate) key: KeyPath,
-    /// `None` in a delta: the id left the state.
+    /// The version of the id. In a delta, `None` means that the id left the state.
     pub(crate) digest: Option<ObjectDigest>,
-    /// Time of the first write of the id, in microseconds.
+    /// The time of the first write of the id, in microseconds.
     pub(crate) created: i64,
-    /// Time of the write of this version to the id, in microseconds.
+    /// The time at which this version of the id was written, in microseconds.
     pub(crate) updated: i64,
 }
 
@@ -91,19 +93,19 @@ impl MapEntry {
     }
 }
 
-/// The map of a commit, or its changes.
+/// The map of a commit, or the changes to it.
 #[derive(Debug)]
 pub(super) struct MapRecord {
-    /// Whether it is the whole map.
+    /// Whether the entries are the whole map.
     pub(super) whole: bool,
-    /// The place of its first record.
+    /// The place of the first of its records.
     pub(super) place: Locator,
-    /// The entries, by rising key path.
+    /// The entries, sorted by key path.
     pub(super) entries: Vec<MapEntry>,
 }
 
 impl MapRecord {
-    /// Adds one record to the map of the batch.
+    /// Adds the entries of one record to the map of the batch.
     pub(super) fn add(map_record: &mut Option<Self>, record: &Record) -> Result<(), DecodeError> {
         let whole = record.kind == RecordKind::Base;
         let map_record = map_record.get_or_insert_with(|| Self {
@@ -135,18 +137,19 @@ impl MapRecord {
         Ok(())
     }
 
-    /// Writes encoded entries, by rising key path, as records of a batch.
+    /// Adds encoded entries, which are sorted by key path, to a batch as one or more records.
     fn put(builder: &mut BatchBuilder, kind: RecordKind, entries: &[u8]) {
         for part in entries.chunks(PART_BYTES) {
             builder.add(kind, 0, part);
         }
         if entries.is_empty() {
-            // Writes an empty record: without it, a reader would look up the state by its root.
+            // Without changes, an empty record is written. If it were missing, a reader would look up the state by its
+            // root.
             builder.add(kind, 0, &[]);
         }
     }
 
-    /// Reads the first key of a record from its first bytes; returns `None` if the record has no entry.
+    /// Decodes the first key of a record from its first bytes. Returns `None` if the record has no entry.
     pub(super) fn first_key(start: &[u8]) -> Result<Option<KeyPath>, DecodeError> {
         match start.first_chunk::<DIGEST_LEN>() {
             Some(key) => Ok(Some(KeyPath::from_bytes(*key))),
@@ -169,8 +172,8 @@ impl MapRecord {
     }
 }
 
-/// Writes the state `now` of a commit made at `time`: a delta from `before`, or a base if `before` is `None`. `entry_of`
-/// returns the entry of an id that is in the map.
+/// Writes the state `now` of a commit made at `time`: as the changes from `before`, or as a whole map if `before` is
+/// `None`. `entry_of` returns the map entry of an id.
 pub(super) fn put_state(
     builder: &mut BatchBuilder,
     before: Option<&Trie>,
@@ -205,7 +208,7 @@ pub(super) fn put_state(
     Ok(())
 }
 
-/// Adds the digests of thinned commits, the first of which has the number `first`.
+/// Adds a record with the digests of thinned commits; `first` is the seq of the first one.
 pub(super) fn put_gap(builder: &mut BatchBuilder, mut first: u64, digests: &[CommitDigest]) {
     for part in digests.chunks(BODY_BYTES_MAX / DIGEST_LEN - 1) {
         builder.add(RecordKind::Gap, 0, &encode_gap(first, part));
@@ -247,7 +250,7 @@ pub(super) fn decode_gap(record: &Record) -> Result<(Gap, Vec<CommitDigest>), De
     ))
 }
 
-/// Returns the error of a record that does not decode.
+/// Returns the error for a record that does not decode.
 pub(super) fn unreadable(record: &Record, error: &DecodeError) -> Error {
     let name = segment_name(record.locator.segment());
     Error::damaged(Damage::new(name, record.locator.offset(), undecodable(error)))

@@ -1,8 +1,8 @@
 //! The states of commits, and the nodes of their tries.
 //!
 //! The state of a commit after the checkpoint is in memory. The state of an earlier commit comes from the checkpoint,
-//! if it is stored there. Otherwise the log is read from the nearest older stored state. That also yields the states of
-//! all commits in between, which are cached for a while.
+//! if it is stored there. Otherwise the log is read from the nearest older stored state on. This also yields the states
+//! of all commits in between, which are cached for a while.
 //!
 //! # Layer
 //! L4.
@@ -20,16 +20,16 @@ use super::base::Base;
 use super::commits::{ChangeCounts, CommitEntry};
 use super::replay;
 
-/// Maximal number of cached runs of states.
+/// The maximal number of cached runs of states.
 const RUNS_KEPT: usize = 4;
-/// Maximal number of cached commits of the checkpoint.
+/// The maximal number of cached commits of the checkpoint.
 const COMMITS_KEPT: usize = 8_192;
 
-/// The loaded part of the checkpoint.
+/// The commits and states that were loaded through the checkpoint.
 #[derive(Default)]
 pub(super) struct Loaded {
     commits: HashMap<usize, Arc<CommitEntry>>,
-    /// States by the seq of their commit, the last used run first.
+    /// The states, by the seq of their commit. The run that was used last is first.
     runs: VecDeque<HashMap<u64, Trie>>,
 }
 
@@ -99,7 +99,7 @@ impl Store {
         found.ok_or_else(|| Error::corrupt(format!("commit {seq} is missing from the batches up to its own")))
     }
 
-    /// Returns the state of the newest commit below seq `before` with this root.
+    /// Returns the state of the newest commit with this root whose seq is below `before`.
     fn older_state(&self, base: &Base, root: Root, before: u64) -> Result<Option<Trie>> {
         let below = base.first_where(|row| row.seq >= before)?;
         let Some(index) = base.by_root(root, below)? else {
@@ -109,7 +109,7 @@ impl Store {
         self.covered_state(base, row.seq).map(Some)
     }
 
-    /// Returns the state that [`Self::covered_children`] describes, if there is a checkpoint.
+    /// Returns the state that [`Self::covered_children`] describes; `None` without a checkpoint.
     ///
     /// # Errors
     /// As [`Self::state`].
@@ -119,7 +119,8 @@ impl Store {
         newest.map(|newest| self.state(&newest)).transpose()
     }
 
-    /// Returns the possible children of this parent in the state of the checkpoint, or `None` if that is unknown.
+    /// Returns the objects that may be children of this parent in the checkpoint's state. Returns `None` if they are
+    /// unknown.
     ///
     /// # Errors
     /// `Io` if the checkpoint cannot be read.
@@ -140,9 +141,9 @@ impl Store {
         Ok(counts)
     }
 
-    /// Records the ids that rollbacks removed, at the cost of their changes.
+    /// Notes the ids that rollbacks removed. The cost grows with the number of changes of these rollbacks.
     pub(super) fn flush(&self) -> Result<()> {
-        // Readers continue meanwhile. Only the writer calls this, so no rollback comes in between.
+        // Readers continue meanwhile. Only the writer calls this, so no rollback can happen at the same time.
         let left = self.catalog.read_recursive().left.clone();
         if left.is_empty() {
             return Ok(());
@@ -186,7 +187,7 @@ impl NodeSource for Store {
     }
 }
 
-/// The nodes of two stores, one of them possibly read before a rewrite of the log.
+/// The nodes of two stores. One store may have been read before a rewrite of the log.
 pub(crate) struct BothStores<'a>(pub(crate) &'a Store, pub(crate) &'a Store);
 
 impl NodeSource for BothStores<'_> {

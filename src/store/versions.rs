@@ -1,11 +1,11 @@
-//! The index of history: the place of each record by its digest.
+//! The index of history: finds the place of each record by its digest.
 //!
-//! An entry is the first eight bytes of a digest and a place, so a million versions take some twenty megabytes. Two
-//! digests may share eight bytes, so the reader hashes each candidate record to confirm it. The hash also detects a
+//! An entry is the first eight bytes of a digest and a place, so a million versions use about twenty megabytes. Two
+//! digests may have the same eight bytes, so the reader hashes each candidate to confirm it. The hash also detects a
 //! wrong record.
 //!
 //! # Layer
-//! L4. Derived: rebuilt from the log at open.
+//! L4. Derived: built again from the log at each opening.
 
 use hashbrown::HashTable;
 
@@ -32,19 +32,19 @@ impl DigestIndex {
         self.table.len()
     }
 
-    /// Adds the record of a digest that is absent.
+    /// Adds the record of a digest that the index does not have.
     pub(super) fn insert(&mut self, digest: &[u8; DIGEST_LEN], place: Locator) {
         let prefix = prefix_of(digest);
         self.table
             .insert_unique(prefix, Slot { prefix, place }, |slot| slot.prefix);
     }
 
-    /// Iterates the start of each digest, from [`prefix_of`], with the place.
+    /// Iterates the entries: the start of the digest, from [`prefix_of`], and the place.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, Locator)> + '_ {
         self.table.iter().map(|slot| (slot.prefix, slot.place))
     }
 
-    /// Returns the possible places of the digest: nearly always at most one.
+    /// Returns the places where the digest's record may be, nearly always at most one.
     pub(super) fn candidates(&self, digest: &[u8; DIGEST_LEN]) -> impl Iterator<Item = Locator> + '_ {
         let prefix = prefix_of(digest);
         self.table

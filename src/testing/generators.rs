@@ -1,7 +1,7 @@
-//! Random names, values, objects, commits and references, all of them valid.
+//! Random names, values, objects, commits and references, all of which are valid.
 //!
-//! [`Generator::new`] makes every kind of value, with text of many scripts. [`Generator::tiny`] draws every text from a
-//! few short ones, so two objects often agree in all but one field. Ambiguous encodings show there.
+//! [`Generator::new`] makes every kind of value, with text of many scripts. [`Generator::tiny`] takes every text from a
+//! few short ones, so two objects often agree in all but one field. Such objects reveal ambiguous encodings.
 //!
 //! # Layer
 //! For tests. Uses `object`.
@@ -80,7 +80,7 @@ impl Generator {
         } else {
             1 + self.random.below(12)
         };
-        // A leading "x" keeps each text non-empty and separate from the part before it.
+        // The "x" at the start keeps the text from being empty, and separates it from the part before it.
         let mut text = String::from("x");
         loop {
             let piece = self.random.pick(&PIECES);
@@ -157,7 +157,7 @@ impl Generator {
             .collect()
     }
 
-    /// Makes a content. It may be empty, contain control characters or be large enough for a record of its own.
+    /// Makes a content. It may be empty, contain control characters, or be large enough for a separate record.
     pub fn content(&mut self) -> String {
         match self.random.below(if self.tiny { 4 } else { 8 }) {
             0 => String::new(),
@@ -167,7 +167,7 @@ impl Generator {
         }
     }
 
-    /// An object.
+    /// Makes an object.
     pub fn new_object(&mut self) -> NewObject {
         let mut new = NewObject::new(self.id(), self.kind());
         new.scope = self.scope();
@@ -196,7 +196,7 @@ impl Generator {
         *self.random.pick(&Origin::ALL)
     }
 
-    /// Makes a time, anywhere in the range of times.
+    /// Makes a time from the whole range of times.
     pub fn time(&mut self) -> Time {
         Time::from_micros(self.random.next_u64().cast_signed())
     }

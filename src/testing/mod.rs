@@ -1,7 +1,7 @@
 //! Shared code of tests, fuzz targets and benches. Never part of a normal build.
 //!
 //! # Layer
-//! Above all other layers: it may use any of them, and only tests use it.
+//! Above all other layers: may use any of them. Only tests use it.
 
 /// The parts of the crate that are not exported, each under its own name.
 mod parts {

@@ -1,6 +1,6 @@
-//! The specification of a memory: maps of objects, a list of commits, lists of snapshots.
+//! The specification of a memory: maps of objects, a list of commits, and lists of snapshots.
 //!
-//! It copies everything and has no optimisations, so a reader can check it by eye.
+//! The model copies everything and has no optimisations, so a reader can check it by reading it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,17 +21,17 @@ pub type ModelState = BTreeMap<String, ModelObject>;
 /// The outcome of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// A new commit.
+    /// The call made a new commit.
     Committed,
-    /// Nothing changed, so there is no commit.
+    /// The call changed nothing, so it made no commit.
     Unchanged,
-    /// The call was refused with this code.
+    /// The engine refused the call with this code.
     Refused(ErrorCode),
-    /// A reference was written or deleted.
+    /// The call wrote or deleted a reference.
     Referenced,
 }
 
-/// The effect of a commit. A target is named by its seq.
+/// What a commit did. A target is given by its seq.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verb {
     Change,
@@ -43,9 +43,9 @@ enum Verb {
 /// A commit of the model.
 #[derive(Clone, Debug)]
 pub struct ModelCommit {
-    /// The state.
+    /// The state of the commit.
     pub state: ModelState,
-    /// The lane that made it.
+    /// The lane that made the commit.
     pub lane: String,
     verb: Verb,
 }
@@ -62,12 +62,12 @@ pub struct ModelLane {
 pub struct Model {
     /// All commits, oldest first.
     pub commits: Vec<ModelCommit>,
-    /// Named snapshots, each with the number of its commit.
+    /// The named snapshots, each with the number of its commit.
     pub named: BTreeMap<String, usize>,
-    /// Automatic snapshots of a lane, newest first.
+    /// The automatic snapshots of each lane, newest first.
     pub rings: BTreeMap<String, Vec<usize>>,
     lanes: BTreeMap<String, ModelLane>,
-    /// Commits whose state was thinned: history has only their digests.
+    /// The commits whose state was thinned. History contains only their digests.
     thinned: BTreeSet<usize>,
 }
 
@@ -116,7 +116,7 @@ impl Model {
         self.lanes.entry(lane.to_owned()).or_default()
     }
 
-    /// Commits a state that puts and removals made.
+    /// Commits a state that resulted from puts and removals.
     pub fn commit(&mut self, lane: &str, state: ModelState) -> Outcome {
         self.commit_as(lane, state, Verb::Change)
     }
@@ -150,7 +150,7 @@ impl Model {
         }
     }
 
-    /// Ingests a document with one object per line, and removes the objects of missing lines.
+    /// Ingests a document with one object on each line, and removes the objects of missing lines.
     pub fn ingest(&mut self, lane: &str, document: &str, lines: &[(String, String)]) -> Outcome {
         let before = self.commits.len() - 1;
         let mut state = self.head().clone();
@@ -177,7 +177,7 @@ impl Model {
         outcome
     }
 
-    /// Removes one object, with everything below it if `recursive`.
+    /// Removes one object. If `recursive` is true, also removes everything below it.
     pub fn remove(&mut self, lane: &str, id: &str, recursive: bool) -> Outcome {
         let mut state = self.head().clone();
         if state.remove(id).is_none() {
@@ -231,7 +231,7 @@ impl Model {
         }
     }
 
-    /// Restores the state of a commit, if the target is known.
+    /// Restores the state of a commit, unless the target is unknown.
     pub fn rollback(&mut self, lane: &str, target: Option<usize>, all: bool) -> Outcome {
         let Some(target) = target else {
             return Outcome::Refused(ErrorCode::NoRevision);
@@ -258,7 +258,8 @@ impl Model {
         all.filter(|seq| !self.thinned.contains(seq)).collect()
     }
 
-    /// Returns the commits to keep with `kept`: the head, and the targets of rollbacks, undos and redos.
+    /// Returns the commits that must stay if `kept` stay: these, the head, and the targets of rollbacks, undos and
+    /// redos.
     pub fn targets(&self, kept: &BTreeSet<usize>) -> BTreeSet<usize> {
         let targets = kept.iter().filter_map(|&seq| match self.commits[seq].verb {
             Verb::Change => None,
@@ -267,10 +268,10 @@ impl Model {
         targets.chain([self.commits.len() - 1]).collect()
     }
 
-    /// Recomputes what a lane may undo and redo after thinning, as if it had made only the kept commits.
+    /// Computes again, after thinning, what a lane may undo and redo: as if it had made only the kept commits.
     fn recount(&mut self, name: &str) {
         let mut lane = ModelLane::default();
-        // The undos (true) and redos (false) of each commit, oldest first.
+        // For each commit, its undos (true) and redos (false), oldest first.
         let mut undone: BTreeMap<usize, Vec<bool>> = BTreeMap::new();
         let mine = self.kept();
         let mine: Vec<_> = mine
@@ -284,7 +285,7 @@ impl Model {
                 Verb::Change | Verb::Rollback(_) => {}
             }
         }
-        // An undo counts unless a redo comes next.
+        // An undo is in effect unless a redo follows it.
         let counts = |steps: &Vec<bool>| {
             let next = steps.iter().skip(1).chain([&true]);
             steps.iter().zip(next).any(|(step, next)| *step && *next)
@@ -320,7 +321,7 @@ impl Model {
         (!self.thinned.contains(&(found - 1))).then_some(found)
     }
 
-    /// Reverses the lane's newest commit that is not undone.
+    /// Reverses the lane's newest commit that is not yet undone.
     pub fn undo(&mut self, lane: &str) -> Outcome {
         let Some(seq) = self.reversible(lane, true) else {
             return Outcome::Refused(ErrorCode::NothingToUndo);
@@ -375,7 +376,7 @@ impl Model {
         Outcome::Committed
     }
 
-    /// Returns the difference of two commits: each id, and whether each side has it.
+    /// Returns the difference between two commits: each id, and whether the older and the newer state have it.
     pub fn diff(&self, older: usize, newer: usize) -> Vec<(String, bool, bool)> {
         let (older, newer) = (&self.commits[older].state, &self.commits[newer].state);
         let ids: BTreeSet<_> = older.keys().chain(newer.keys()).collect();

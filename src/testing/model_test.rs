@@ -1,4 +1,4 @@
-//! Compares the engine with the model, operation by operation, on a disk in memory with small segments.
+//! Compares the engine with the model after each operation, on a disk in memory with small segments.
 //!
 //! `TREERING_MODEL_CASES=100000 cargo test --release --lib model_test` runs more cases than the default 2,000.
 
@@ -82,7 +82,7 @@ fn object_id(number: usize) -> String {
     format!("o/{number}")
 }
 
-/// The document that the test ingests in changing forms.
+/// The document that the test ingests in different forms.
 const DOCUMENT: &str = "notes.jsonl";
 
 fn document_lines(lines: &[usize], content: usize) -> Vec<(String, String)> {
@@ -92,7 +92,7 @@ fn document_lines(lines: &[usize], content: usize) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Returns a content above the limit for inline contents; a few long ones fill a segment.
+/// Returns a content above the limit for inline contents. A few long ones fill a segment.
 fn content(number: usize, long: bool) -> String {
     if long {
         format!("{number} ").repeat(2_500)
@@ -230,7 +230,7 @@ fn rotating(number: usize) -> String {
 struct Engine {
     disk: Arc<dyn Disk>,
     memory: Memory,
-    /// P3: the root of each state that was seen.
+    /// P3: the root of each state that the test has seen.
     roots: HashMap<ModelState, Root>,
 }
 
@@ -409,7 +409,7 @@ impl StateMachineTest for Engine {
             engine.memory.view().commit().commit.seq as usize + 1,
             model.commits.len()
         );
-        // A snapshot always names its original state.
+        // A snapshot must always name the state that it was made of.
         let snapshots = engine.memory.snapshots().unwrap();
         let named: BTreeMap<_, _> = snapshots
             .iter()

@@ -1,7 +1,7 @@
-//! Opening a memory on a disk of the test's choice.
+//! Opens a memory on a disk that the test chooses.
 //!
 //! # Layer
-//! For tests; uses the engine.
+//! For tests. Uses the engine.
 
 use std::sync::Arc;
 

@@ -25,7 +25,8 @@ impl SplitMix64 {
 
     /// Returns a number from 0 to `bound - 1`; 0 if `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
-        // The high half of the product gives every number equally often, except for a bias that no test notices.
+        // The high half of the product gives every number equally often, except for a bias that is too small for any
+        // test to notice.
         ((u128::from(self.next_u64()) * bound as u128) >> 64) as usize
     }
 

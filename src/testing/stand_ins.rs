@@ -1,5 +1,5 @@
-//! Stand-ins for the primitives of threads that the scheduler of `schedules/` does not replace, as far as the crate
-//! uses them. `src/threads.rs` includes this file there.
+//! Stand-ins for those primitives of threads that the crate uses and that the scheduler of `schedules/` does not
+//! replace. `src/threads.rs` includes this file in that package.
 //!
 //! # Layer
 //! L0.
@@ -34,7 +34,7 @@ impl<T> ArcSwap<T> {
         *self.0.lock() = value;
     }
 
-    /// Retries if another thread wrote between the read and the write.
+    /// Tries again if another thread wrote between the read and the write.
     pub(crate) fn rcu(&self, change: impl Fn(&Arc<T>) -> T) {
         loop {
             let before = self.load_full();

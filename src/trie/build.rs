@@ -4,7 +4,7 @@
 //! L3. Part of trie/.
 //!
 //! # Invariants
-//! TRI-1; see trie/mod.rs.
+//! See TRI-1 in trie/mod.rs.
 //!
 //! # Format
 //! None.
@@ -14,9 +14,9 @@ use triomphe::Arc;
 use super::entry::Entry;
 use super::node::{Branch, Child};
 
-/// Returns the top of the trie of `entries`. Of entries with equal keys, the last one wins.
+/// Returns the top of the trie of `entries`. If several entries have the same key, the last one is kept.
 pub(super) fn build(mut entries: Vec<Entry>) -> Option<Child> {
-    // The sort is stable, so among equal keys the last one stays last.
+    // The sort is stable, so the last of several entries with equal keys stays last.
     entries.sort_by_key(|entry| entry.key);
     entries.dedup_by(|later, kept| {
         let same = later.key == kept.key;
@@ -32,8 +32,8 @@ pub(super) fn build(mut entries: Vec<Entry>) -> Option<Child> {
     }
 }
 
-/// Returns the node of one or more entries. Their keys rise and share all digits above `level`. Recurses to at most the
-/// depth of the trie.
+/// Returns the node for one or more entries, whose keys rise and share all digits above `level`. The recursion is at
+/// most as deep as the trie.
 fn node(entries: &[Entry], level: usize) -> Child {
     if let [only] = entries {
         return Child::leaf(Arc::new(*only));

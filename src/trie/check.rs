@@ -1,4 +1,4 @@
-//! Verification of whole stored tries: every node once, on several threads.
+//! Verifies stored tries completely: checks every node once, on several threads.
 //!
 //! # Layer
 //! L3. Part of trie/.
@@ -17,10 +17,10 @@ use crate::digest::DIGEST_LEN;
 use crate::error::Result;
 use crate::threads::beside;
 
-/// Number of entries that justify another thread.
+/// The number of entries for each further thread.
 const ENTRIES_A_THREAD: u64 = 1 << 14;
 
-/// The children of the top nodes, by digit.
+/// The children of the top nodes, by the digit of their path.
 type ByDigit = [Vec<StoredNode>; 16];
 
 /// Verifies every node below `tops` on at most `threads` threads, and keeps no node in memory.
@@ -63,7 +63,7 @@ fn check_digits(digits: &[Vec<StoredNode>], source: &dyn NodeSource, threads: us
     nodes.try_for_each(|node| check_below(node, 1, source, &mut met))
 }
 
-/// Recurses to at most the depth of a trie: deeper branches are refused.
+/// Recurses at most to the depth limit of a trie, because deeper branches are refused.
 fn check_below(
     node: &StoredNode,
     level: usize,

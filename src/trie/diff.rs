@@ -1,14 +1,14 @@
 //! The difference of two tries, at a cost proportional to the changes.
 //!
-//! The diff walks both tries in step. It skips a pair of nodes that is one node in memory or has equal cached digests,
-//! because nothing below can differ. After one update among a million entries, it visits only the five or six branches
-//! on the path, in each trie.
+//! The diff walks both tries in step. It skips a pair of nodes that are the same node in memory or have equal cached
+//! digests, because their subtrees are equal. After one update among a million entries, it visits only the five or six
+//! branches on the path, in each trie.
 //!
 //! # Layer
 //! L3. Part of trie/.
 //!
 //! # Invariants
-//! Changes come in the order of their key paths. The stack has at most sixteen pairs a level.
+//! Changes come in the order of their key paths. The stack contains at most sixteen pairs for each level.
 //!
 //! # Format
 //! None.
@@ -26,22 +26,22 @@ use crate::error::Result;
 pub struct Change {
     /// The key path.
     pub key: KeyPath,
-    /// The entry before; `None` if it was added.
+    /// The entry before the change; `None` if the key was added.
     pub old: Option<Entry>,
-    /// The entry after; `None` if it was removed.
+    /// The entry after the change; `None` if the key was removed.
     pub new: Option<Entry>,
 }
 
 /// The changes between two tries; see [`super::Trie::diff`]. The iterator ends after an error.
 pub struct Diff<'a> {
     source: &'a dyn NodeSource,
-    /// Pairs still to compare, the smallest key paths last.
+    /// The pairs still to compare; the pair with the smallest key paths is last.
     pairs: Vec<Pair>,
-    /// How many branches of both tries the diff has opened; its cost is proportional to them.
+    /// The number of branches of both tries that the diff opened, to which its cost is proportional.
     pub(super) visited: u64,
 }
 
-/// The two children at one position of the trie. At least one is present, and they are two different nodes.
+/// The two children at one position of the trie. At least one exists, and they are not the same node.
 #[derive(Clone)]
 struct Pair {
     old: Option<Child>,
@@ -114,8 +114,8 @@ impl<'a> Diff<'a> {
         Ok(None)
     }
 
-    /// Pushes the children of a pair onto the stack. At least one of the pair is a branch. A leaf paired with a branch
-    /// joins the child on its key path.
+    /// Pushes the children of a pair, of which at least one is a branch, onto the stack. A leaf that is paired with a
+    /// branch is compared with the child on the leaf's key path.
     fn open(&mut self, pair: &Pair) -> Result<()> {
         let Pair { old, new, level } = pair;
         let old_branch = self.branch(old.as_ref(), *level)?;

@@ -4,7 +4,7 @@
 //! L3. Part of trie/.
 //!
 //! # Invariants
-//! TRI-2; see trie/mod.rs.
+//! See TRI-2 in trie/mod.rs.
 //!
 //! # Format
 //! docs/format.md, "The state trie".
@@ -15,9 +15,9 @@ use super::stored::NodeSource;
 use crate::digest::{DIGEST_LEN, Domain, HashAlgorithm, HashSuite, KeyPath};
 use crate::error::Result;
 
-/// Bytes in the header of a branch.
+/// The number of bytes in the header of a branch.
 const HEADER_LEN: usize = 64;
-/// The fields of that header with their lengths, in the order of [`NodeHasher::header`].
+/// The names and lengths of the header's fields, in the order of [`NodeHasher::header`].
 pub(super) const HEADER_PARTS: [(&str, usize); 5] = [
     ("bitmap", 2),
     ("level", 2),
@@ -26,7 +26,7 @@ pub(super) const HEADER_PARTS: [(&str, usize); 5] = [
     ("zeros", 48),
 ];
 
-/// The hash and the shape of a digest, as one number.
+/// The hash algorithm and the shape of a digest, as one number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct HashKind(u8);
 
@@ -39,7 +39,7 @@ impl HashKind {
         Self(algorithm.tag() * 2 + shape)
     }
 
-    /// Returns the number of this kind in memory: 2 or more.
+    /// Returns the number of this kind as stored in memory: 2 or more.
     pub(super) fn number(self) -> u8 {
         self.0
     }
@@ -95,7 +95,7 @@ impl NodeHasher {
             .hash_fixed(self.branch, &[&header, children.as_flattened()])
     }
 
-    /// Returns the part of the preimage before the digests of the children.
+    /// Returns the part of a branch's preimage that precedes the digests of the children.
     pub(super) fn header(level: usize, bitmap: u16, count: u64) -> [u8; HEADER_LEN] {
         let mut header = [0_u8; HEADER_LEN];
         header[0..2].copy_from_slice(&bitmap.to_le_bytes());
@@ -110,7 +110,7 @@ impl NodeHasher {
     }
 }
 
-/// Digests of up to sixteen children, gathered in the order of their bits.
+/// The digests of up to sixteen children, in the order of their bits.
 pub(super) struct Gathered {
     digests: [[u8; DIGEST_LEN]; 16],
     length: usize,
@@ -134,7 +134,7 @@ impl Gathered {
     }
 }
 
-/// Returns the digest of a child at `level`, and uses the cached digests below it. Recurses to at most the depth of the
+/// Returns the digest of a child at `level`, using the cached digests below it. The recursion is at most as deep as the
 /// trie.
 pub(super) fn child_digest(
     child: &Child,
@@ -150,7 +150,7 @@ pub(super) fn child_digest(
         return Ok(digest);
     }
     let loaded = branch.loaded(level, source)?;
-    // First collects the known digests of all children, then computes the missing ones, one by one.
+    // Collects the known digests of all children first, then computes the missing ones one by one.
     let mut children = [Part::Below; 16];
     for (part, child) in children.iter_mut().zip(loaded.slots()) {
         *part = match child.get() {
@@ -173,7 +173,7 @@ pub(super) fn child_digest(
     Ok(digest)
 }
 
-/// The digest of a child, or the input for computing it.
+/// The digest of a child, or the input to compute it from.
 #[derive(Clone, Copy)]
 enum Part {
     Leaf(KeyPath, [u8; DIGEST_LEN]),

@@ -1,13 +1,13 @@
-//! Insertion and removal: an edit copies shared nodes on its path, and changes unshared ones in place.
+//! Insertion and removal. An edit copies the shared nodes on its path and changes unshared ones in place.
 //!
-//! No digest is computed here. Each function takes a slot, edits the nodes below it and leaves a child in it, even
-//! after an error. Counts and cached digests change only after every edit below has succeeded.
+//! No digest is computed here. Each function takes a slot, edits the nodes below it, and leaves a child in the slot
+//! even after an error. Counts and cached digests change only after every edit below has succeeded.
 //!
 //! # Layer
 //! L3. Part of trie/.
 //!
 //! # Invariants
-//! TRI-1 to TRI-3; see trie/mod.rs.
+//! See TRI-1 to TRI-3 in trie/mod.rs.
 //!
 //! # Format
 //! None.
@@ -21,8 +21,8 @@ use super::stored::ensure_loaded;
 use crate::digest::KeyPath;
 use crate::error::Result;
 
-/// Puts `entry` below `slot`, which is at `level`, and returns the entry that it replaced. Recurses to at most the
-/// depth of the trie.
+/// Puts `entry` below `slot`, which is at `level`. Returns the entry that it replaced. The recursion is at most as deep
+/// as the trie.
 pub(super) fn insert(
     slot: &mut Child,
     level: usize,
@@ -60,7 +60,7 @@ fn insert_into_branch(
         if old.is_none() {
             branch.set_count(branch.count() + 1);
         }
-        // INVARIANT TRI-2: an equal digest leaves every digest above valid.
+        // INVARIANT TRI-2: if the digest stays the same, every digest above stays valid.
         if old.is_none_or(|old| old.digest != entry.digest) {
             branch.clear_digest();
         }
@@ -78,8 +78,8 @@ fn insert_into_branch(
     Ok(None)
 }
 
-/// Replaces a leaf by the branches that two leaves need. One branch is at the level where their keys differ. Each level
-/// above it gets a branch with a single child.
+/// Replaces a leaf by the branches that two leaves need: one at the level where their keys differ, and one with a
+/// single child at each level above it.
 fn split(old: Child, old_entry: &Entry, new: Entry, level: usize) -> Child {
     let parting = parting(old_entry, &new, level);
     let (old_nibble, new_nibble) = (old_entry.key.nibble(parting), new.key.nibble(parting));
@@ -98,13 +98,13 @@ fn split(old: Child, old_entry: &Entry, new: Entry, level: usize) -> Child {
     child
 }
 
-/// Removes the entry at `key` from below the branch in `slot`. The entry must be present. Recurses to at most the depth
-/// of the trie.
+/// Removes the entry at `key`, which must exist, from below the branch in `slot`. The recursion is at most as deep as
+/// the trie.
 pub(super) fn remove(slot: &mut Child, level: usize, key: &KeyPath, source: &dyn NodeSource) -> Result<()> {
     let mut shared = slot.take_branch().expect("only a branch has something below it");
     let result = remove_from_branch(&mut shared, level, key, source);
-    // INVARIANT TRI-1: a branch with one leaf left is replaced by that leaf. The branches below are replaced already,
-    // so the leaf is its only child.
+    // INVARIANT TRI-1: a branch with only one leaf below it is replaced by that leaf. The branches below it were
+    // replaced already, so the leaf is its only child.
     *slot = match shared.slots() {
         [only] if !only.is_branch() => only.clone(),
         _ => Child::branch(shared),

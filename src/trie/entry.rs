@@ -1,35 +1,35 @@
-//! One entry of a trie, and the limits and kinds of all tries.
+//! One entry of a trie, and the limits and shapes of tries.
 //!
 //! # Layer
 //! L3, inside `trie`.
 
 use crate::digest::KeyPath;
 
-/// Levels of the trie: the digits of four bits in a key path.
+/// The number of levels of the trie: a key path has this many digits of four bits.
 pub(super) const LEVELS: usize = 64;
 
 /// One entry of the state in the trie.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// The position of the entry: the digest of its id.
+    /// The position of the entry: the key path of its id.
     pub key: KeyPath,
     /// The digest of the object's canonical bytes (or of a subtree, for [`Shape::Subtree`]).
     pub digest: [u8; 32],
-    /// The place of the object's record. Kept for the caller; no digest covers it.
+    /// The place of the object's record. It is stored for the caller; no digest covers it.
     pub place: u64,
-    /// Time of the first write of the id, in microseconds. Kept for the caller; no digest covers it.
+    /// The time of the first write of the id, in microseconds. It is stored for the caller; no digest covers it.
     pub created: i64,
 }
 
-/// The kind of a trie's digests, so that a trie over children can never pass as a state.
+/// The kind of digests in a trie. Through it, a trie over children can never be taken for a state.
 ///
-/// Use one trie with one shape and one hash. A root of another kind is still correct, but its computation cannot use
+/// Use a trie with only one shape and one hash. A root in another shape or hash is correct too, but is computed without
 /// the cached digests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Shape {
-    /// The state of a store: contexts `leaf` and `branch`.
+    /// The state of a store, with the contexts `leaf` and `branch`.
     #[default]
     State,
-    /// The children that a subtree digest covers: contexts `subtree leaf` and `subtree branch`.
+    /// The children that a subtree digest covers, with the contexts `subtree leaf` and `subtree branch`.
     Subtree,
 }

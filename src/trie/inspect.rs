@@ -1,10 +1,10 @@
-//! Nodes for inspection: content, digest, and the bytes that the digest covers.
+//! Nodes for inspection: their content, their digest, and the bytes that the digest covers.
 //!
 //! # Layer
 //! L3. Part of trie/.
 //!
 //! # Invariants
-//! TRI-2; see trie/mod.rs.
+//! See TRI-2 in trie/mod.rs.
 //!
 //! # Format
 //! docs/format.md, "The state trie".
@@ -23,7 +23,7 @@ pub struct Node {
     pub digest: [u8; 32],
     /// The bytes that the digest covers, without the context.
     pub preimage: Vec<u8>,
-    /// Number of leaves at and below the node.
+    /// The number of leaves at and below the node.
     pub count: u64,
     /// The kind of the node.
     pub kind: NodeKind,
@@ -32,25 +32,25 @@ pub struct Node {
 /// The kind and content of a [`Node`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NodeKind {
-    /// An entry.
+    /// A leaf with its entry.
     Leaf(Entry),
-    /// Up to sixteen children, by rising digit.
+    /// A branch with up to sixteen children, in the order of their digits.
     Branch(Vec<ChildNode>),
 }
 
 /// A child of a branch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ChildNode {
-    /// The digit of the key path that leads to it, below 16.
+    /// The digit of the key path that leads to the child, below 16.
     pub digit: u8,
     /// The digest of the child.
     pub digest: [u8; 32],
-    /// Number of leaves at and below the child.
+    /// The number of leaves at and below the child.
     pub count: u64,
 }
 
 impl Node {
-    /// Splits the preimage into parts, each a name and its bytes.
+    /// Splits the preimage into its parts, each with a name.
     pub fn parts(&self) -> Vec<(&'static str, &[u8])> {
         const CHILDREN: [&str; 16] = [
             "child 0", "child 1", "child 2", "child 3", "child 4", "child 5", "child 6", "child 7",
@@ -77,8 +77,8 @@ impl Node {
 }
 
 impl Trie {
-    /// Returns the node at `path`, a list of digits below 16; the empty path is the top. Returns `None` if the path
-    /// ends earlier or the trie is empty.
+    /// Returns the node at `path`, a list of digits below 16; the empty path leads to the top. Returns `None` if the
+    /// path ends earlier or the trie is empty.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a stored node cannot be read.

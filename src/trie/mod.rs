@@ -1,20 +1,21 @@
 //! The state: a persistent, canonical, 16-way Merkle hash trie from key paths to object digests.
 //!
-//! A [`Trie`] is a value. Cloning one is O(1); an edit copies only the nodes on its path that another clone shares. A
-//! snapshot is a clone that stays unedited. One map has one shape and one root, whatever the order of its edits.
+//! A [`Trie`] is a value. Cloning one takes constant time. An edit copies only those nodes on its path that another
+//! clone shares. A snapshot is a clone that is never edited. A map always has the same shape and root, whatever the
+//! order of its edits.
 //!
-//! A child of a branch may be *stored*: memory holds only its digest, count and place. A [`NodeSource`] loads its bytes
-//! at the first access. The trie knows no disk, clock or lock, and never sees an id or an object.
+//! A child of a branch may be *stored*: memory then has only its digest, count and place. A [`NodeSource`] loads its
+//! bytes at the first access. The trie uses no disk, clock or lock, and never sees an id or an object.
 //!
-//! A trie is at most 64 levels deep: a key path has 64 digits of four bits. Editing, hashing and dropping recurse at
-//! most 64 frames deep. Iteration and diff keep a stack of their own.
+//! A trie is at most 64 levels deep, because a key path has 64 digits of four bits. Editing, hashing and dropping
+//! recurse at most 64 frames deep. Iteration and diff use their own stack.
 //!
 //! # Layer
-//! L3. Knows digests and the shape of the trie, but not the meaning of an entry's `place` and `created`.
+//! L3. Knows digests and the shape of the trie, but not the meaning of `place` and `created` in an entry.
 //!
 //! # Invariants
-//! - TRI-1: a branch has two or more leaves below it; a branch with one child has a branch as its child.
-//! - TRI-2: a cached digest is the digest of the node; every edit of the node clears it.
+//! - TRI-1: a branch has two or more leaves below it. If it has only one child, that child is a branch.
+//! - TRI-2: a cached digest is the digest of its node, because every edit of the node clears it.
 //! - TRI-3: a node that two tries share is never edited.
 //! - TRI-4: a stored node is used only after its digest and count match those in its parent.
 //!
@@ -68,8 +69,9 @@ impl Trie {
         Self::default()
     }
 
-    /// Builds the trie of `entries`, in any order. Of entries with equal keys, the last one wins. This is several times
-    /// as fast as inserting them one by one, and the nodes lie in memory in the order of the key paths.
+    /// Builds the trie of `entries`, in any order. If several entries have the same key, the last one is kept. This is
+    /// several times as fast as inserting them one by one, and places the nodes in memory in the order of the key
+    /// paths.
     pub fn from_entries(entries: Vec<Entry>) -> Self {
         Self {
             top: build::build(entries),
@@ -81,7 +83,7 @@ impl Trie {
         self.top.as_ref().map_or(0, Child::count)
     }
 
-    /// Returns whether there is no entry.
+    /// Returns whether the trie is empty.
     pub fn is_empty(&self) -> bool {
         self.top.is_none()
     }
@@ -94,8 +96,8 @@ impl Trie {
         Ok(self.leaf(key, source)?.filter(|entry| entry.key == *key).copied())
     }
 
-    /// Returns the entry whose key starts with `prefix`. If several keys share the prefix, which a hash makes
-    /// improbable, it returns one of them or none.
+    /// Returns the entry whose key starts with `prefix`. If several keys start with it, which is improbable for a hash,
+    /// returns one of them or `None`.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -110,7 +112,7 @@ impl Trie {
 
     /// Replaces the entry with the key of `entry`, and returns the old one.
     ///
-    /// If the digests are equal, the edit replaces only `place` and `created`, and every cached digest stays. An error
+    /// If the digests are equal, only `place` and `created` are replaced, and every cached digest stays. An error
     /// leaves the trie unchanged.
     ///
     /// # Errors
@@ -128,7 +130,7 @@ impl Trie {
     /// # Errors
     /// As [`Self::get`].
     pub fn remove(&mut self, key: &KeyPath, source: &dyn NodeSource) -> Result<Option<Entry>> {
-        // Looks first, because a removal copies a shared path even for an absent key.
+        // Looks up the entry first, because a removal would copy a shared path even for an absent key.
         let Some(entry) = self.get(key, source)? else {
             return Ok(None);
         };
@@ -159,12 +161,13 @@ impl Trie {
 
     /// Iterates the changes from this trie to `newer`, in the order of the key paths.
     ///
-    /// Skips shared nodes and nodes with equal cached digests. A change of `place` or `created` alone does not count.
+    /// Skips shared nodes and nodes with equal cached digests. If only `place` or `created` changed, the entry counts
+    /// as unchanged.
     pub fn diff<'a>(&self, newer: &Self, source: &'a dyn NodeSource) -> Diff<'a> {
         Diff::new(self.top.as_ref(), newer.top.as_ref(), source)
     }
 
-    /// Proves that this state has an object at `key`, or that it has none.
+    /// Returns a proof that this state has an object at `key`, or that it has none there.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -172,18 +175,19 @@ impl Trie {
         proof::prove(self.top.as_ref(), key, suite, source)
     }
 
-    /// Opens a trie that a [`Saver`] wrote. Each node is loaded at the first access; a trie of fewer than two entries
+    /// Opens a trie that a [`Saver`] wrote. Each node is loaded at its first access. A trie of fewer than two entries
     /// is loaded at once.
     ///
     /// # Errors
-    /// `Corrupt`, or the error of `source`.
+    /// `Corrupt` if the node is damaged, or the error of `source`.
     pub fn from_stored(stored: StoredNode, source: &dyn NodeSource) -> Result<Self> {
         Ok(Self {
             top: stored::restore(stored, source)?,
         })
     }
 
-    /// Returns the leaf at the end of the path of `key`, if the path ends at a leaf. Its key may be another one.
+    /// Returns the leaf at the end of the path of `key`, which may have another key. Returns `None` if the path does
+    /// not end at a leaf.
     fn leaf(&self, key: &KeyPath, source: &dyn NodeSource) -> Result<Option<&Entry>> {
         let Some(mut child) = self.top.as_ref() else {
             return Ok(None);

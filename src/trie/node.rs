@@ -1,17 +1,17 @@
 //! Nodes in memory: the layout of leaves and branches, and the digest that a branch caches.
 //!
-//! A child is one word: a shared pointer to a leaf or a branch; the lowest bit distinguishes them. A branch holds only
-//! its present children, in a box of exactly that many words. At a million entries, an update under a held snapshot
-//! copies about two branches, so their size decides the cost of snapshots. Tests pin that size.
+//! A child is one word: a shared pointer to a leaf or a branch, which the lowest bit distinguishes. A branch has only
+//! the children that exist, in a box of exactly that many words. With a million entries, an update while a snapshot is
+//! held copies about two branches, so their size decides the cost of snapshots. Tests fix that size.
 //!
 //! # Layer
 //! L3. Part of trie/.
 //!
 //! # Invariants
-//! TRI-1 to TRI-3; see trie/mod.rs.
+//! See TRI-1 to TRI-3 in trie/mod.rs.
 //!
 //! # Format
-//! No format: storage uses another layout.
+//! None: storage uses another layout.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
@@ -22,17 +22,18 @@ use super::entry::{Entry, LEVELS};
 use super::stored::StoredBranch;
 use crate::digest::DIGEST_LEN;
 
-/// Bytes of a branch's count of leaves. With them, a branch and its count of owners are 64 bytes.
+/// The number of bytes for a branch's count of leaves. With this length, a branch and its count of owners fill 64
+/// bytes.
 const COUNT_LEN: usize = 5;
 
 /// The maximal number of entries in a trie, 2^40 - 1: the largest number in [`COUNT_LEN`] bytes.
 pub(super) const COUNT_MAX: u64 = (1 << (8 * COUNT_LEN)) - 1;
 
-/// A slot of a branch, or the top of a trie. It is empty only inside the edit that borrows its branch.
+/// A slot of a branch, or the top of a trie. It is empty only during the edit that borrows its branch.
 #[derive(Clone)]
 pub(super) struct Child(Option<ArcUnion<Entry, Branch>>);
 
-/// The node of a [`Child`].
+/// The node to which a [`Child`] points.
 pub(super) enum Kind<'a> {
     Leaf(&'a Entry),
     Branch(&'a Branch),
@@ -83,8 +84,8 @@ impl Child {
         }
     }
 
-    /// Reads a word of the node, to prefetch it while its siblings are read too. Nodes are scattered in memory, so an
-    /// operation on one sibling after the other would wait for each.
+    /// Reads a word of the node to prefetch it, while its siblings are prefetched too. Nodes are scattered in memory,
+    /// so an operation on the siblings one by one would wait for each.
     #[inline]
     pub(super) fn touch(&self) {
         std::hint::black_box(ArcUnion::strong_count(self.union()));
@@ -95,15 +96,15 @@ impl Child {
         self.union().as_second().as_ref().map(ArcBorrow::clone_arc)
     }
 
-    /// Removes the branch from its slot, so that an unshared branch can be edited in place. The caller puts a child
-    /// back before it returns. Returns `None` for a leaf.
+    /// Removes the branch from its slot, so an unshared branch can be edited in place. The caller must fill the slot
+    /// again before it returns. Returns `None` for a leaf.
     pub(super) fn take_branch(&mut self) -> Option<Arc<Branch>> {
         let branch = self.share_branch()?;
         self.0 = None;
         Some(branch)
     }
 
-    /// Replaces the leaf by `entry`, in its memory if the leaf is unshared.
+    /// Replaces the leaf by `entry`. Uses the same memory if the leaf is not shared.
     pub(super) fn replace_leaf(&mut self, entry: Entry) {
         let shared = self.union().as_first().as_ref().map(ArcBorrow::clone_arc);
         self.0 = None;
@@ -133,15 +134,15 @@ const UNKNOWN: u8 = 0;
 /// A thread is writing the digest; other threads compute their own.
 const WRITING: u8 = 1;
 
-/// An inner node. It does not know its level; the walk does.
+/// A branch of the trie. It does not store its level, which the walk knows.
 pub(super) struct Branch {
     /// The cached digest, valid if `state` holds the number of a [`HashKind`].
     digest: [AtomicU64; 4],
     children: Children,
-    /// Number of leaves below, little-endian.
+    /// The number of leaves below the branch, in little-endian order.
     count: [u8; COUNT_LEN],
     state: AtomicU8,
-    /// The digits that have a child; 0 while the branch is stored.
+    /// The digits for which a child exists, as bits; 0 while the branch is stored.
     bitmap: u16,
 }
 
@@ -152,7 +153,7 @@ impl Branch {
         Self::with(bitmap, count, Children::Loaded(children))
     }
 
-    /// Makes a branch that is in storage. Its digest is known from its parent.
+    /// Makes a branch that is in storage, with the digest that its parent contains.
     pub(super) fn stored(stored: StoredBranch, kind: HashKind) -> Self {
         let node = stored.node();
         let branch = Self::with(0, node.count, Children::Stored(Box::new(stored)));
@@ -210,7 +211,7 @@ impl Branch {
         }
     }
 
-    /// Returns the position of the child of `nibble`, or the position for inserting it, and whether it is present.
+    /// Returns the position of the child of `nibble` and true, or the position at which to insert it and false.
     #[inline]
     pub(super) fn position(&self, nibble: usize) -> (usize, bool) {
         let bit = 1_u16 << nibble;
@@ -252,7 +253,7 @@ impl Branch {
         self.bitmap |= 1 << nibble;
     }
 
-    /// Copies this branch with one child more: the form of [`Self::add`] for a shared branch.
+    /// Copies this branch with one more child, as [`Self::add`] does for an unshared branch.
     pub(super) fn with_child(&self, nibble: usize, child: Child) -> Self {
         let (position, present) = self.position(nibble);
         debug_assert!(!present);
@@ -286,8 +287,8 @@ impl Branch {
         (self.state.load(Ordering::Acquire) == kind.number()).then(|| self.digest_bytes())
     }
 
-    /// Caches the digest. If two threads call it at once, one of them writes; the state publishes the digest, so a
-    /// reader never sees half of it.
+    /// Caches the digest. If two threads call this at once, one of them writes. The digest becomes visible with the
+    /// change of the state, so a reader never sees half of it.
     pub(super) fn cache_digest(&self, kind: HashKind, digest: &[u8; DIGEST_LEN]) {
         if self
             .state
@@ -307,7 +308,7 @@ impl Branch {
         *self.state.get_mut() = UNKNOWN;
     }
 
-    /// Returns whether both have an equal digest of one kind. Then nothing below differs.
+    /// Returns whether both branches have an equal cached digest of the same kind, so nothing below them differs.
     pub(super) fn has_same_digest(&self, other: &Self) -> bool {
         let state = self.state.load(Ordering::Acquire);
         state > WRITING
@@ -328,7 +329,7 @@ impl Clone for Branch {
     fn clone(&self) -> Self {
         self.touch_children();
         let state = self.state.load(Ordering::Acquire);
-        // Leaves out a digest that another thread is writing; the copy computes it again.
+        // Omits a digest that another thread is writing; the copy computes it again.
         let known = if state == WRITING { UNKNOWN } else { state };
         Self {
             digest: std::array::from_fn(|word| AtomicU64::new(self.digest[word].load(Ordering::Relaxed))),
@@ -349,7 +350,7 @@ pub(super) fn parting(one: &Entry, two: &Entry, level: usize) -> usize {
 
 impl Drop for Branch {
     fn drop(&mut self) {
-        // Each child loses an owner next; the touch prefetches its memory.
+        // Each child is about to lose an owner, so this prefetches its memory.
         self.touch_children();
     }
 }

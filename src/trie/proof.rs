@@ -1,14 +1,14 @@
 //! The parts of a proof, its bytes, and its construction from a trie.
 //!
-//! A proof shows the content of a state with a known root at one key path: an object digest, or nothing. It contains
-//! the branches on the path and the digests of all children next to the path. From these parts, a verifier computes the
-//! root again. It needs neither an object nor an id.
+//! A proof shows what a state with a known root has at one key path: an object digest, or nothing. It contains the
+//! branches on the path and the digests of all children next to the path. A verifier computes the root from these
+//! parts. It needs neither an object nor an id.
 //!
 //! # Layer
 //! L3. Part of trie/.
 //!
 //! # Invariants
-//! - PRF-1: a proof has one encoding, and the verification covers every byte of it.
+//! - PRF-1: a proof has exactly one encoding, and the verification covers every byte of it.
 //!
 //! # Format
 //! docs/proofs.md, "Bytes of a proof".
@@ -23,12 +23,12 @@ use crate::error::Result;
 
 /// The version of the encoding.
 const VERSION: u8 = 1;
-/// The kind of the path's end in the encoding. Zero is unused.
+/// The byte for the end of the path in the encoding. Zero is unused.
 const TERMINAL_LEAF: u8 = 1;
 const TERMINAL_SLOT: u8 = 2;
 const TERMINAL_EMPTY: u8 = 3;
 
-/// A proof of inclusion or exclusion; [`Self::verify`] returns which.
+/// A proof of inclusion or exclusion; [`Self::verify`] returns which one it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Proof {
     /// The hash of the state's digests.
@@ -42,9 +42,9 @@ pub struct Proof {
 /// One branch on the path of a proof. Its level is its index.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProofLevel {
-    /// The digits that have a child.
+    /// The digits for which a child exists, as bits.
     pub bitmap: u16,
-    /// Number of leaves below the branch, as in its digest.
+    /// The number of leaves below the branch, which its digest covers.
     pub count: u64,
     /// The digests of the children that are not on the path, in rising order of their bits.
     pub siblings: Vec<[u8; 32]>,
@@ -53,14 +53,15 @@ pub struct ProofLevel {
 /// The end of the path of a proof.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Terminal {
-    /// At a leaf: the leaf of the key (inclusion), or the only other leaf at that position (exclusion).
+    /// The path ends at a leaf: the leaf of the key (inclusion), or the only leaf at that position, with another key
+    /// (exclusion).
     Leaf {
         /// The key path of the leaf.
         key: KeyPath,
         /// The object digest of the leaf.
         digest: [u8; 32],
     },
-    /// At a branch that has no child on the path (exclusion).
+    /// The path ends at a branch without a child for the key (exclusion).
     EmptySlot,
     /// The state is empty (exclusion).
     EmptyTrie,
@@ -79,7 +80,7 @@ pub(super) fn prove(
         terminal: Terminal::EmptyTrie,
     };
     let Some(mut child) = top else { return Ok(proof) };
-    // The bound holds by construction: below the last level there are only leaves.
+    // This limit always suffices: below the last level there are only leaves.
     for level in 0..=LEVELS {
         let branch = match child.get() {
             Kind::Leaf(entry) => {
@@ -133,8 +134,8 @@ impl Proof {
         out
     }
 
-    /// Decodes a proof. Accepted bytes encode to the same bytes again. Only [`Self::verify`] decides whether the
-    /// proof is valid.
+    /// Decodes a proof. Accepted bytes encode to the same bytes again. Only [`Self::verify`] tells whether the proof is
+    /// valid.
     ///
     /// # Errors
     /// The rule that the bytes break.
@@ -174,7 +175,7 @@ impl Proof {
     }
 }
 
-/// Reads one branch of the path. The digest of the child on the path is left out, unless the path ends here at an empty
+/// Reads one branch of the path. Its siblings include the child on the path only if the path ends here at an empty
 /// slot.
 fn decode_level(reader: &mut Reader<'_>, ends_here: bool) -> Result<ProofLevel, DecodeError> {
     let bitmap = reader.u16()?;

@@ -1,14 +1,14 @@
-//! Copies tries into a storage, and writes each shared node once.
+//! Copies tries into a storage, where each shared node is written once.
 //!
-//! Nodes come from memory or from the storage that holds them so far, one path at a time. A copy of a trie that is
-//! wholly stored keeps no node in memory.
+//! Nodes come from memory, or one path at a time from the storage that they are in. Copying a trie that is completely
+//! stored keeps no node in memory.
 //!
 //! # Layer
-//! L3. Part of trie/. Writes bytes; the caller decides where.
+//! L3. Part of trie/. Produces bytes; the caller decides where to write them.
 //!
 //! # Invariants
-//! - SAV-1: the [`Saver`] recognises a node by its address only if the node outlives it. It recognises a node that it
-//!   loaded itself by its old place.
+//! - SAV-1: the [`Saver`] recognises a node by its address only if the node outlives the saver. It recognises a node
+//!   that it loaded itself by the node's old place.
 //!
 //! # Format
 //! docs/proofs.md, "Nodes in storage".
@@ -23,18 +23,18 @@ use super::stored::{BRANCH, ENTRY_BYTES, LEAF, NodeSource, StoredNode, put_entry
 use crate::digest::DIGEST_LEN;
 use crate::error::Result;
 
-/// Bytes of a branch before its slots.
+/// The number of bytes of a branch before its slots.
 const HEAD_BYTES: usize = 6;
 
-/// Copies tries into one storage and writes the nodes that they share once.
+/// Copies tries into one storage, where each shared node is written once.
 pub struct Saver<'a> {
     source: &'a dyn NodeSource,
     /// Writes the bytes of a node and returns their place.
     write: &'a mut dyn FnMut(&[u8]) -> Result<u64>,
     hasher: NodeHasher,
-    /// New places of stored nodes, by old place and digest.
+    /// The new places of stored nodes, by old place and digest.
     by_place: HashMap<(u64, [u8; DIGEST_LEN]), u64>,
-    /// New places of nodes in memory with several owners.
+    /// The new places of nodes in memory that have several owners, by address.
     by_address: HashMap<usize, u64>,
 }
 
@@ -55,7 +55,8 @@ impl<'a> Saver<'a> {
     /// [`Trie::from_stored`]. Verifies every node that it loads from storage.
     ///
     /// # Errors
-    /// The error of the writer; `Corrupt`, or the error of the source, if a stored node cannot be loaded.
+    /// The error of the writer, if a node cannot be written. `Corrupt`, or the error of the source, if a stored node
+    /// cannot be loaded.
     pub fn save(&mut self, trie: &'a Trie) -> Result<StoredNode> {
         let Some(top) = &trie.top else {
             return Ok(StoredNode {
@@ -95,7 +96,7 @@ impl<'a> Saver<'a> {
             return Ok(StoredNode { place, ..old });
         }
         let digest = child_digest(child, level, self.hasher, self.source)?;
-        // The walk meets a node with one owner once, unless the caller saves its trie again.
+        // The walk meets a node with one owner only once, unless the caller saves its trie again.
         let place = if level == 0 || child.is_shared() {
             self.shared(branch, level)?
         } else {

@@ -1,13 +1,13 @@
 //! Nodes in storage: their bytes, their strict decoding, and loading them at the first access.
 //!
-//! A branch in storage holds its leaves whole, and its branches by digest, count and place. A loaded node stays in
-//! memory as long as its parent, for every trie that shares the parent.
+//! A branch in storage contains its leaves whole, and its branches by digest, count and place. A loaded node stays in
+//! memory as long as its parent, and serves every trie that shares the parent.
 //!
 //! # Layer
-//! L3. Part of trie/. Knows bytes, but not their location: `place` is the caller's.
+//! L3. Part of trie/. Knows bytes, but not where they are stored: the caller chooses `place`.
 //!
 //! # Invariants
-//! TRI-4; see trie/mod.rs. The digest covers key paths, object digests, the shape and the count of each node, but not
+//! See TRI-4 in trie/mod.rs. The digest covers key paths, object digests, the shape and the count of each node, but not
 //! `place` and `created`. A wrong place leads to a node or record with another digest, which the reader refuses.
 //! `created` is only as reliable as the storage.
 //!
@@ -25,7 +25,7 @@ use crate::codec::{DecodeError, Reader};
 use crate::digest::{DIGEST_LEN, HashAlgorithm, HashSuite, KeyPath, to_hex};
 use crate::error::{Error, ErrorCode, Result};
 
-/// Kinds of a node in storage. Zero is unused.
+/// The byte for the kind of a node in storage. Zero is unused.
 pub(super) const LEAF: u8 = 1;
 pub(super) const BRANCH: u8 = 2;
 
@@ -34,18 +34,18 @@ pub(super) const BRANCH: u8 = 2;
 pub struct StoredNode {
     /// The digest of the node.
     pub digest: [u8; 32],
-    /// Number of leaves at or below it.
+    /// The number of leaves at and below the node.
     pub count: u64,
-    /// The place of its bytes, from the writer of a [`super::Saver`].
+    /// The place of the node's bytes, as returned by the writer of a [`super::Saver`].
     pub place: u64,
 }
 
-/// Delivers the bytes of stored nodes.
+/// Loads the bytes of stored nodes.
 pub trait NodeSource: Sync {
-    /// Returns the bytes that were written at `stored.place`, unverified: the trie verifies them.
+    /// Returns the bytes that were written at `stored.place`. The trie verifies them.
     ///
     /// # Errors
-    /// The error of the read.
+    /// The error of the failed read.
     fn load(&self, stored: &StoredNode) -> Result<Vec<u8>>;
 
     /// Returns the hash of the stored nodes' digests.
@@ -85,7 +85,7 @@ impl<S: NodeSource + ?Sized> NodeSource for &S {
     }
 }
 
-/// The source of a trie that is wholly in memory: it loads nothing.
+/// The source for a trie that is completely in memory, which loads nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoSource;
 
@@ -122,7 +122,7 @@ impl StoredBranch {
         self.node
     }
 
-    /// Returns the branch, if it was loaded.
+    /// Returns the branch if it is loaded.
     pub(super) fn in_memory(&self) -> Option<&Arc<Branch>> {
         self.loaded.get()
     }
@@ -136,7 +136,7 @@ impl StoredBranch {
         Ok(self.loaded.get_or_init(|| branch))
     }
 
-    /// Loads and verifies the branch without keeping it here.
+    /// Loads and verifies the branch, and does not keep it here.
     pub(super) fn load_apart(&self, level: usize, source: &dyn NodeSource) -> Result<Arc<Branch>> {
         let loaded = load_node(&self.node, level, source)?.share_branch();
         loaded.ok_or_else(|| damaged(&self.node, "it is a leaf instead of a branch"))
@@ -144,7 +144,7 @@ impl StoredBranch {
 }
 
 impl Branch {
-    /// Returns this branch with its children, and loads it if it is stored.
+    /// Returns this branch with its children. Loads it if it is stored.
     #[inline]
     pub(super) fn loaded(&self, level: usize, source: &dyn NodeSource) -> Result<&Self> {
         match self.children() {
@@ -214,7 +214,7 @@ fn load_node(node: &StoredNode, level: usize, source: &dyn NodeSource) -> Result
     Ok(child)
 }
 
-/// Checks that a loaded node is the requested one.
+/// Checks that the loaded node is the requested one.
 fn compare(node: &StoredNode, digest: &[u8; DIGEST_LEN], count: u64) -> Result<()> {
     if *digest != node.digest {
         let what = format!(
@@ -257,7 +257,7 @@ pub(super) fn verify_branch(
     Ok(below)
 }
 
-/// Bytes of a leaf in a branch.
+/// The number of bytes of a leaf in a branch.
 pub(super) const ENTRY_BYTES: usize = 80;
 
 pub(super) fn put_entry(out: &mut Vec<u8>, entry: &Entry) {
@@ -278,14 +278,14 @@ fn take_entry(reader: &mut Reader<'_>) -> Result<Entry, DecodeError> {
 
 /// Computes the digest of a node from its bytes in storage; returns `None` if the bytes are not a node.
 pub fn stored_digest(bytes: &[u8], suite: HashSuite) -> Option<[u8; DIGEST_LEN]> {
-    // A branch repeats its level; only its parent knows the right one.
+    // A stored branch contains its level, and only its parent could check it. Here it is taken as right.
     let level = bytes.get(1).copied().unwrap_or_default();
     let hasher = NodeHasher::new(suite, Shape::State);
     let decoded = decode(bytes, usize::from(level), hasher).ok()?;
     Some(decoded.1)
 }
 
-/// Reads a node at `level`, and computes its digest.
+/// Decodes a node at `level` and computes its digest.
 fn decode(bytes: &[u8], level: usize, hasher: NodeHasher) -> Result<(Child, [u8; DIGEST_LEN]), DecodeError> {
     let mut reader = Reader::new(bytes);
     let decoded = match reader.u8()? {
@@ -331,7 +331,7 @@ struct ReadBranch {
     digest: [u8; DIGEST_LEN],
 }
 
-/// Reads a branch after its kind byte, passes on the content of each digit, and computes the digest.
+/// Decodes a branch after its kind byte, passes on the content of each digit, and computes the digest.
 fn read_branch(
     reader: &mut Reader<'_>,
     level: usize,

@@ -1,18 +1,18 @@
 //! The verifier of proofs: pure, without a trie or a store.
 //!
-//! It has three phases. *Shape*: a canonical trie can have this path for this key, so two proofs about one key and root
-//! cannot disagree by pretending another shape. *Counts*: each branch counts as many leaves as its parts allow.
-//! *Digests*: the digests from the end of the path upward give the root.
+//! The verifier has three phases. *Shape*: a canonical trie can have this path for this key, so two proofs for one key
+//! and root cannot contradict each other by claiming different shapes. *Counts*: each branch counts as many leaves as
+//! its parts allow. *Digests*: the digests, computed from the end of the path upward, lead to the root.
 //!
-//! The digest of a branch binds its own count, and the preimages of its siblings bind theirs. So a proof shows the
+//! The digest of a branch covers the branch's count, and the digests of its siblings cover theirs. So a proof shows the
 //! number of leaves that the maker of the root claimed, and that the branches on the path agree with it. It does not
-//! count the leaves of siblings.
+//! count the leaves below the siblings.
 //!
 //! # Layer
 //! L3. Part of trie/; uses only the proof and the node digests.
 //!
 //! # Invariants
-//! PRF-1; see proof.rs.
+//! See PRF-1 in proof.rs.
 //!
 //! # Format
 //! docs/proofs.md, "Verification".
@@ -24,7 +24,7 @@ use super::entry::{LEVELS, Shape};
 use super::proof::{Proof, ProofLevel, Terminal};
 use crate::digest::{HashSuite, KeyPath, Root};
 
-/// The statement of a valid proof.
+/// The statement that a valid proof proves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Proven {
     /// The state has the object with this digest at the key.
@@ -33,31 +33,31 @@ pub enum Proven {
     Absent,
 }
 
-/// The reason why a proof is invalid. A level counts from the root, which is 0.
+/// The reason why a proof is invalid. Levels are counted from the root, which has level 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ProofError {
-    /// The proof uses another hash.
+    /// The proof uses another hash than the state.
     Algorithm,
-    /// The path is too long, has branches in an empty state, or has no branch before an empty slot.
+    /// The path is too long, or has branches although the state is empty, or has no branch before an empty slot.
     Length,
     /// The branch at this level lacks the child on the key's path, or has a child where the path ends.
     Slot {
-        /// Level of the branch.
+        /// The level of the branch.
         level: usize,
     },
     /// The branch at this level has more or fewer siblings than its bitmap.
     Siblings {
-        /// Level of the branch.
+        /// The level of the branch.
         level: usize,
     },
-    /// The branch at this level has an impossible number of leaves, or is superfluous.
+    /// The branch at this level claims an impossible number of leaves, or a canonical trie would not have the branch.
     Count {
-        /// Level of the branch.
+        /// The level of the branch.
         level: usize,
     },
     /// The leaf at the end is not on the key's path.
     Leaf,
-    /// The digests do not lead to the root.
+    /// The computed digests do not lead to the root.
     Root,
 }
 
@@ -110,7 +110,7 @@ pub fn verify_proof(
     })
 }
 
-/// Checks that the path follows the key, and that each branch has the siblings of its bitmap.
+/// Checks that the path follows the key, and that each branch has as many siblings as its bitmap requires.
 fn check_shape(proof: &Proof, key: &KeyPath) -> Result<(), ProofError> {
     let depth = proof.levels.len();
     let length_fits = match proof.terminal {
@@ -138,9 +138,9 @@ fn check_shape(proof: &Proof, key: &KeyPath) -> Result<(), ProofError> {
     Ok(())
 }
 
-/// Checks the counts from the end upward. The leaves outside the path fit into the siblings: each sibling has at least
-/// one leaf, and at most the capacity of the levels below it. A branch has two or more leaves. A branch whose only
-/// child is a leaf is superfluous.
+/// Checks the counts from the end upward. The leaves outside the path must fit into the siblings: each sibling has at
+/// least one leaf, and at most the capacity of the levels below it. A branch must have two or more leaves. A branch
+/// whose only child is a leaf is refused.
 fn check_counts(proof: &Proof) -> Result<(), ProofError> {
     let mut below = match proof.terminal {
         Terminal::Leaf { .. } => 1,
@@ -162,7 +162,7 @@ fn check_counts(proof: &Proof) -> Result<(), ProofError> {
 
 fn siblings_hold(branch: &ProofLevel, level: usize, leaves: u64) -> bool {
     let siblings = branch.siblings.len() as u64;
-    // A child of a branch at `level` has 63 - level levels below it. From sixteen levels on, the capacity exceeds the
+    // A child of a branch at `level` has 63 - level levels below it. From sixteen levels on, its capacity exceeds the
     // largest count.
     let most = match LEVELS - 1 - level {
         levels_below @ 0..16 => siblings.saturating_mul(1 << (4 * levels_below)),

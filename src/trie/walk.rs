@@ -1,10 +1,10 @@
-//! Iteration over all entries in the order of their key paths, with a stack, without recursion.
+//! Iterates all entries in the order of their key paths. Uses a stack and no recursion.
 //!
 //! # Layer
 //! L3. Part of trie/.
 //!
 //! # Invariants
-//! The stack is at most as long as the depth of the trie. It owns its nodes, so the iterator may outlive the trie.
+//! The stack is at most as long as the trie is deep. It owns its nodes, so the iterator may outlive the trie.
 //!
 //! # Format
 //! None.
@@ -19,9 +19,9 @@ use crate::error::Result;
 /// The entries of a trie; see [`super::Trie::iter`]. The iterator ends after an error.
 pub struct Iter<S> {
     source: S,
-    /// The top, until the first call.
+    /// The top of the trie, until the first call takes it.
     top: Option<Child>,
-    /// The branches above, each with the position of the child to visit next.
+    /// The branches on the path to the present one, each with the position of the child to visit next.
     path: Vec<(Arc<Branch>, usize)>,
 }
 

@@ -228,7 +228,7 @@ fn a_block_from_outside_comes_back_from_its_file_as_what_it_was() {
     let origin = |id: &str| text(&folder.json(&["get", id])["origin"]);
     assert_eq!(origin("blocks/tone"), "tool_external");
     assert_eq!(origin("blocks/mine"), "direct_user");
-    // An import that imported nothing is a failure.
+    // An import that imported nothing reports a failure.
     folder.write("bad/other.md", "no header");
     assert_eq!(folder.run(&["import", "bad"]).code, 1);
     folder.write("bad/good.md", "---\n---\n\nSay no\n");

@@ -1,5 +1,5 @@
-//! Paths of a store that are not regular files, and folders that are not whole stores: no verb overwrites what may be memory,
-//! and `doctor` names the command that helps.
+//! Stores with a path that is not a regular file, and folders that are not complete stores. No verb overwrites data
+//! that may be memory, and `doctor` names the command that helps.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -31,7 +31,7 @@ fn told(folder: &Folder, file: &str) -> Vec<Value> {
         .collect()
 }
 
-/// Runs a command of `doctor`, as a person would.
+/// Runs a command that `doctor` suggests, as a person would.
 fn obey(command: &Value) {
     let ran = Command::new("sh").args(["-c", &text(command)]).status();
     assert!(ran.unwrap().success(), "{command}");
@@ -60,7 +60,7 @@ fn creation_takes_nothing_over_that_no_creation_left() {
         );
         assert_eq!(bytes_below(&folder.store()), before, "{name}");
     }
-    // Another program's folder with one of these names is not a damaged store, and does not become a store.
+    // A folder of another program that has one of these names is not a damaged store, and does not become a store.
     let folder = Folder::new();
     folder.write(".treering/log/lost+found/#12", "rescued");
     let before = bytes_below(&folder.store());
@@ -138,7 +138,7 @@ enum Kind {
     Socket,
 }
 
-/// Makes `place`, where nothing is, something other than a regular file.
+/// Makes something other than a regular file at `place`, which must be free.
 fn make(folder: &Folder, kind: Kind, place: &Path) {
     fs::create_dir_all(place.parent().unwrap()).unwrap();
     match kind {
@@ -155,7 +155,7 @@ fn make(folder: &Folder, kind: Kind, place: &Path) {
     }
 }
 
-/// Every name that a store uses for a file or for the folder of the log, and whether every verb needs it.
+/// Every name that a store uses for a file or for the folder of the log, and whether every verb needs that path.
 const NAMES: [(&str, bool); 13] = [
     ("format", true),
     ("manifest", true),
@@ -217,7 +217,7 @@ fn a_path_that_is_not_a_regular_file_is_one_error_for_every_verb_and_loses_nothi
                     "{what}: {error}"
                 );
             }
-            // A writer removes an unfinished file of its own name, but for a folder.
+            // A writer removes an unfinished file with the name that it needs, but not a folder.
             if place.symlink_metadata().is_ok_and(|found| !found.is_file()) {
                 obey(&problems[0]["command"]);
                 assert!(place.symlink_metadata().is_err(), "{what}");
@@ -239,7 +239,7 @@ fn other_folders_in_a_store_are_left_alone() {
     let found = folder.run(&["doctor"]);
     assert!(found.code == 0 && !found.out.contains("mv "), "{found:?}");
     folder.put("new", "text");
-    // Where nothing else belongs to a store, these are names like any other.
+    // In a folder that contains nothing else of a store, these names have no special meaning.
     let folder = Folder::new();
     for name in ["format", "manifest", "live"] {
         fs::create_dir_all(folder.path("project").join(name)).unwrap();

@@ -1,4 +1,4 @@
-//! Every exit code: usage, conflict, damage, the operating system, a store with a future format.
+//! Every exit code: wrong usage, conflict, damage, an error of the operating system, and a store with a future format.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
@@ -105,7 +105,7 @@ fn nothing_at_all_shows_the_help() {
     assert!(ran.err.contains("treering tour"), "{ran:?}");
 }
 
-/// Holds the lock of the store as another process does; the lock is released with the returned child.
+/// Holds the lock of the store as another process would. Ending the child process releases the lock.
 struct Holder(std::process::Child);
 
 impl Drop for Holder {
@@ -227,7 +227,7 @@ fn a_damaged_store_is_read_at_its_last_good_root() {
 
 #[test]
 fn what_can_be_read_of_a_damaged_store_is_exported_in_every_form() {
-    // First the parent is damaged, then the child.
+    // The first case damages the parent, the second one the child.
     for (broken, whole) in [(30, 31), (31, 30)] {
         export_without(broken, whole);
     }
@@ -383,7 +383,7 @@ fn a_store_of_the_future_is_refused_and_not_touched() {
     let path = folder.store().join("format");
     let mut format = fs::read(&path).unwrap();
     assert_eq!(format.len(), 128);
-    // `min_reader` follows magic and format; the checksum covers all bytes before it.
+    // `min_reader` follows the magic number and the format. The checksum covers all bytes before it.
     format[12..16].copy_from_slice(&2_u32.to_le_bytes());
     let checksum = crc32c::crc32c(&format[..124]);
     format[124..].copy_from_slice(&checksum.to_le_bytes());
@@ -425,7 +425,7 @@ fn a_full_device_is_an_output_error_and_a_closed_pipe_is_none() {
     } else {
         println!("skipped: there is no /dev/full here");
     }
-    // CLI-3: a closed pipe is a success.
+    // CLI-3: a closed pipe counts as success.
     for arguments in [
         &["list", "--json"][..],
         &["list"],

@@ -91,7 +91,7 @@ fn a_file_at_the_limit_of_its_size_is_an_error_and_loses_nothing() {
 #[test]
 fn a_store_of_more_segments_than_files_that_may_be_open_opens_or_says_what_to_do() {
     let folder = Folder::with_store();
-    // Without `live`, each writer begins a segment with the batches that it recovers.
+    // Without `live`, each writer starts a segment with the batches that it recovers.
     let ran = shell(
         &folder,
         "for i in $(seq 48); do rm .treering/live; treering put a$i --kind k --content x || exit 1; done",
@@ -158,7 +158,7 @@ fn of_a_folder_that_may_be_anything_doctor_gives_nothing_away() {
     folder.write("q/format", "a list");
     folder.write("q/src/main.rs", "fn main() {}");
     fs::set_permissions(folder.path("q"), fs::Permissions::from_mode(0o755)).unwrap();
-    // Only root can change the owner of a file; other users test only the first half.
+    // Only root can change the owner of a file, so other users test only the first half.
     drop(std::os::unix::fs::chown(
         folder.path("q/src/main.rs"),
         Some(65534),

@@ -1,4 +1,4 @@
-//! `ingest`: its answers, and accepted and refused input.
+//! `ingest`: its answers, and the input that it accepts and refuses.
 
 use crate::program::{Folder, check_fields, column, text};
 
@@ -173,7 +173,7 @@ fn one_file_is_one_document_however_its_path_is_given() {
         assert_eq!(done["roots"], serde_json::json!(["in/notes.org"]), "{path}");
         assert_eq!(done["objects"], 4, "{path}");
     }
-    // Outside the current folder, a document has an absolute path for any given form of it.
+    // Outside the current folder, a document has an absolute path, however its path was given.
     let other = tempfile::tempdir().unwrap();
     let outside = other.path().canonicalize().unwrap().join("far.md");
     std::fs::write(&outside, "# Far\n").unwrap();
@@ -201,7 +201,7 @@ fn documents_whose_files_are_gone_are_told_and_removed_on_demand() {
     let root = folder.root();
     let told = folder.json(&["ingest", "in/c.md"]);
     assert_eq!(told["missing"], serde_json::json!([]), "no folder was given");
-    // A document that exists but was not read is not missing.
+    // A document whose file exists but was not read does not count as missing.
     let told = folder.json(&["ingest", "--format", "org", "in"]);
     assert_eq!(told["missing"], serde_json::json!(["in/a.org", "in/sub/b.md"]));
     assert_eq!((&told["removed"], folder.root()), (&serde_json::json!(0), root));
@@ -213,7 +213,7 @@ fn documents_whose_files_are_gone_are_told_and_removed_on_demand() {
         "{}",
         ran.err
     );
-    // Documents that --prune does not name stay.
+    // Documents that --prune does not name are kept.
     let told = folder.json(&["ingest", "in", "--prune", "in/sub/b", "--prune", "inner.md"]);
     assert_eq!(told["missing"], serde_json::json!(["in/a.org", "in/sub/b.md"]));
     let told = folder.json(&["ingest", "in", "--prune", "in/a.org", "--prune", "./in/sub/"]);
@@ -310,7 +310,7 @@ fn what_the_memory_does_not_take_is_named_and_can_be_left_out() {
     let error = folder.refused(1, &["ingest", "in"]);
     assert!(text(&error["hint"]).contains("--skip-bad"), "{error}");
     assert!(!folder.store().exists(), "a refused first write makes no store");
-    // Once into a new store, and once into an existing one.
+    // Runs once with a new store and once with an existing one.
     for _ in 0..2 {
         let answer = folder.json(&["ingest", "in", "--skip-bad"]);
         assert_eq!(

@@ -199,7 +199,7 @@ fn an_export_puts_sources_before_what_is_derived_from_them() {
         assert_eq!(copy.json(&["head"])["root"], root);
         assert_eq!(copy.json(&["get", "a-summary"])["origin"], "tool_external");
     }
-    // A missing source vouches for nothing: the object is stored with the trust of an import.
+    // A source that is missing confirms no trust, so the object is stored with the trust of an import.
     let alone = Folder::with_store();
     assert_eq!(alone.feed(&["put", "--jsonl", "-"], format!("{line}\n")).code, 0);
     assert_eq!(alone.json(&["get", "a-summary"])["origin"], "import");
@@ -279,7 +279,7 @@ fn earlier_versions_are_counted_and_wait_for_what_goes_with_them() {
         ran.err.contains("20000 earlier versions, from line 1 on"),
         "{ran:?}"
     );
-    // Batches whose objects already exist lose no earlier version.
+    // Even if a batch contains only objects that exist already, no earlier version is lost.
     folder.json(&["put", "o/0", "--kind", "note", "--content", "text 0"]);
     let source = Folder::with_store();
     let first = source.put("p", "said");
@@ -332,7 +332,7 @@ fn org_and_markdown_come_back_from_a_folder_and_from_one_file() {
     assert_eq!(folder.run(&["export", "--format", "pdf"]).code, 2);
 }
 
-/// CLI-7: nothing is overwritten, and nothing is written outside the folder.
+/// CLI-7: an export overwrites no file, and writes nothing outside the folder.
 #[test]
 fn an_export_of_documents_overwrites_nothing_and_stays_in_its_folder() {
     let folder = Folder::with_store();
@@ -350,7 +350,7 @@ fn an_export_of_documents_overwrites_nothing_and_stays_in_its_folder() {
         std::fs::read_to_string(folder.path("out/notes/a.org")).unwrap(),
         NOTES
     );
-    // A symlink inside the folder leads out of it, and is not followed.
+    // A symlink inside the folder that leads out of it is not followed.
     std::fs::remove_dir_all(folder.path("out/notes")).unwrap();
     std::fs::create_dir(folder.path("elsewhere")).unwrap();
     std::os::unix::fs::symlink(folder.path("elsewhere"), folder.path("out/notes")).unwrap();

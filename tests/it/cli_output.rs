@@ -1,4 +1,4 @@
-//! Output for people (help, colours, tables), which programs never see.
+//! Output for people (help, colours, tables), which programs never get.
 
 use crate::program::{Folder, Ran};
 
@@ -92,7 +92,7 @@ fn tables_are_aligned() {
     assert_eq!(columns, [18, 18], "{}", ran.out);
 }
 
-/// Returns the screen of a terminal with this width; `None` without the program `script`.
+/// Returns what a terminal of this width shows; `None` if the program `script` is missing.
 fn on_terminal(folder: &Folder, columns: usize, arguments: &str) -> Option<String> {
     let program = env!("CARGO_BIN_EXE_treering");
     let line = format!("stty cols {columns}; {program} {arguments}");

@@ -1,7 +1,7 @@
-//! Ids that look like paths: for any id, no verb creates or changes a file outside the given folder.
+//! Ids that look like paths: whatever the id is, no verb creates or changes a file outside the given folder.
 //!
-//! The ids are generated like the lists of traversal scanners: depths, spellings of the parent folder, targets. With
-//! `TREERING_PATHS=FILE:FILE` the lines of such lists are also tried.
+//! The ids are generated like the lists of scanners for path traversal, from depths, spellings of the parent folder,
+//! and targets. If `TREERING_PATHS=FILE:FILE` is set, the lines of these files are tried too.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -77,7 +77,7 @@ const ALONE: [&str; 24] = [
     ".treering/manifest",
 ];
 
-/// Returns every id to try, once.
+/// Returns every id to try, each once.
 fn ids() -> BTreeSet<String> {
     let mut ids: BTreeSet<String> = ALONE.map(str::to_owned).into();
     ids.insert("notes/plain".to_owned());
@@ -101,7 +101,7 @@ fn ids() -> BTreeSet<String> {
     ids
 }
 
-/// Returns names and times of files that every machine has and this user cannot change.
+/// Returns the names and times of files that exist on every machine and that this user cannot change.
 fn surroundings() -> Vec<(String, std::time::SystemTime)> {
     let listed = ["/", "/etc", "/boot", "/root"]
         .into_iter()
@@ -125,7 +125,7 @@ fn lines(lines: impl Iterator<Item = Value>) -> String {
     lines.map(|line| format!("{line}\n")).collect()
 }
 
-/// Returns the folders of `folder` that hold files, except for the store and the home.
+/// Returns the folders in `folder` that contain files, except the store and the home.
 fn places(folder: &Folder) -> BTreeSet<String> {
     let root = folder.path("");
     let files = bytes_below(&root).into_iter().map(|(path, _)| {
@@ -151,7 +151,7 @@ fn a1_no_id_leads_out_of_the_folder_that_a_verb_was_given() {
     let out = "deep/er/out";
     fs::create_dir_all(folder.path("deep/er")).unwrap();
 
-    // The ids as those of items, sessions, and staged changes.
+    // Uses the ids as ids of items, sessions, and staged changes.
     let items = lines(
         ids.iter()
             .map(|id| json!({"id": id, "text": format!("text of {id}"), "kind": "block", "scope": "global"})),
@@ -183,7 +183,7 @@ fn a1_no_id_leads_out_of_the_folder_that_a_verb_was_given() {
         "nothing but the store was written"
     );
 
-    // The ids as names of files.
+    // Uses the ids as names of files.
     for (form, to) in [
         ("blocks", out),
         ("markdown", "deep/er/md"),
@@ -207,7 +207,7 @@ fn a1_no_id_leads_out_of_the_folder_that_a_verb_was_given() {
         "most of these are no names for files: {blocks}"
     );
 
-    // The ids as fields of a file.
+    // Uses the ids as fields of a file.
     let hostile = folder.path("hostile");
     fs::create_dir(&hostile).unwrap();
     for (number, id) in ids.iter().enumerate().step_by(7) {

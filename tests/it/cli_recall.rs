@@ -95,7 +95,7 @@ fn a_file_of_queries_is_answered_line_by_line_in_order() {
     assert_eq!(ids(&all.documents()[0]), ["a", "b", "c"]);
     assert_eq!(ids(&answers[1]), ["b"]);
     assert!(answers[0]["ms"].as_f64().is_some());
-    // The hint would name --all-scopes only if another scope might hold the item.
+    // The hint names --all-scopes only if another scope may contain the item.
     assert!(!ran.err.contains("--all-scopes"), "{}", ran.err);
     let none = "{\"qid\":\"1\",\"query\":\"zeppelin\"}\n{\"qid\":\"2\",\"query\":\"zeppelin\",\"scope\":\"project:cafe\"}\n";
     let told = folder.feed(&["recall", "--queries", "-", "--json"], none).err;

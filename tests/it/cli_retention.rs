@@ -1,10 +1,10 @@
-//! `gc` and `erase`: the data that they remove and keep, and their answers.
+//! `gc` and `erase`: which data they remove and keep, and their answers.
 
 use serde_json::Value;
 
 use crate::program::{Folder, check_fields};
 
-/// The options of `gc` that keep no commit for its age.
+/// The options of `gc` with which no commit is kept because of its age.
 pub(crate) const THIN: [&str; 8] = [
     "--keep-all",
     "0",
@@ -25,7 +25,7 @@ fn names(value: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// Whether any file of the store contains a text.
+/// Returns whether any file of the store contains a text.
 fn stands_in_files(folder: &Folder, text: &str) -> bool {
     let mut folders = vec![folder.path(".treering")];
     while let Some(next) = folders.pop() {
@@ -474,7 +474,7 @@ fn what_should_be_nowhere_is_found_wherever_history_has_it() {
         "swordfish",
     ]);
     folder.json(&["snapshot", "swordfish-1", "-m", "after swordfish"]);
-    // In fields other than attributes, of versions that no state holds any more.
+    // The word also occurs in fields other than attributes, in versions that no state has any more.
     folder.json(&["put", "swordfish", "--kind", "k"]);
     for (field, value) in [
         ("kind", "swordfish"),
@@ -530,7 +530,7 @@ fn what_should_be_nowhere_is_found_wherever_history_has_it() {
             "reference snapshots/swordfish-1 name"
         ]
     );
-    // A name is removed with its owner: the snapshot, and the commit, which retention thins.
+    // A name is removed together with what it belongs to: the snapshot, and the commit, which retention thins.
     folder.json(&["snapshot", "--delete", "swordfish-1"]);
     folder.put("d", "later");
     folder.json(&[
@@ -555,7 +555,7 @@ fn an_undo_to_what_somebody_else_erased_says_so() {
         refused["code"] == "erased" && hint.contains("by two") && hint.contains("`restore REV ID`"),
         "{refused}"
     );
-    // If another lane also changed the object, the refusal is a conflict that names it.
+    // If another lane also changed the object, the refusal is a conflict that names this object.
     folder.json(&[
         "put",
         "a",
@@ -568,7 +568,7 @@ fn an_undo_to_what_somebody_else_erased_says_so() {
     ]);
     let refused = folder.refused(3, &["undo", "--session", "one"]);
     assert_eq!(names(&refused["ids"]), ["a"]);
-    // The undo of the first version of an id removes it, so it needs no change after an erasure.
+    // Undoing the first version of an id removes the id. After an erasure it is already absent, so nothing changes.
     folder.json(&["put", "b", "--kind", "k", "--session", "one"]);
     folder.json(&["erase", "b", "--yes", "--session", "two"]);
     assert_eq!(folder.json(&["undo", "--session", "one"])["removed"], 0);

@@ -1,4 +1,4 @@
-//! `doctor` and `salvage`: each damage is reported with a command, and that command gives a store that verifies.
+//! `doctor` and `salvage`: each damage is reported with a command, and this command makes a store that verifies.
 
 use std::fs;
 use std::path::Path;
@@ -24,7 +24,7 @@ fn change(store: &Path, file: &str, change: impl FnOnce(&mut Vec<u8>)) {
     fs::write(store.join(file), bytes).unwrap();
 }
 
-/// Runs the command that `doctor` reports for damage. Returns the folder of the new store, the exit code, and the
+/// Runs the command that `doctor` suggests for the damage. Returns the folder of the new store, the exit code, and the
 /// report.
 fn mended(folder: &Folder) -> (String, i32, Value) {
     let doctor = folder.run(&["doctor", "--json"]);
@@ -102,7 +102,7 @@ fn the_command_that_doctor_names_saves_what_is_whole() {
                 assert_eq!(folder.stream(&["snapshots", "--store", &new]).len(), 1, "{name}");
             }
         }
-        // A second run fails, because the target exists.
+        // A second run fails because the target exists.
         folder.refused(1, &["salvage", folder.store().to_str().unwrap(), &new]);
     }
 }
@@ -139,7 +139,7 @@ fn doctor_names_what_is_no_damage() {
     let command = told("permissions")["command"].as_str().unwrap().to_owned();
     assert!(command.starts_with("chmod -R go= /"), "{command}");
     assert_eq!(told("derived_damaged")["command"], Value::Null);
-    // The command fixes all permissions.
+    // The command corrects all permissions.
     fs::set_permissions(folder.store().join("format"), fs::Permissions::from_mode(0o644)).unwrap();
     let told = folder.run(&["doctor"]);
     assert!(told.out.contains("files in this folder: format"), "{told:?}");
@@ -192,7 +192,7 @@ fn what_recoveries_left_is_told_of_in_one_line_and_gc_takes_it_away() {
         folder.put(&format!("o/{number}"), "text");
         fs::remove_file(folder.store().join("live")).unwrap();
     };
-    // Each writer finds the last commit after the known durable position, and writes it again into a new segment.
+    // Each writer finds the last commit after the position known to be durable, and writes it again into a new segment.
     (0..2).for_each(crash);
     let told = folder.run(&["verify"]);
     assert_eq!(told.out.matches("a crash left").count(), 1, "{told:?}");
@@ -213,7 +213,7 @@ fn what_recoveries_left_is_told_of_in_one_line_and_gc_takes_it_away() {
     );
     assert_eq!(folder.run(&["gc"]).code, 0);
     assert_eq!(folder.json(&["doctor"])["problems"], serde_json::json!([]));
-    // The empty segment after a rewrite is too small for the next object, and is removed.
+    // The empty segment after a rewrite is too small for the next object, so it is removed.
     folder.put("large", &"x".repeat(100_000));
     assert_eq!(folder.json(&["verify"])["derived"], serde_json::json!([]));
     assert_eq!(fs::read_dir(folder.store().join("log")).unwrap().count(), 2);
@@ -232,7 +232,7 @@ fn segments_of_other_names_are_saved_and_other_files_named() {
         "{told:?}"
     );
     assert_eq!(folder.json(&["salvage", ".treering", "saved"])["objects"], 10);
-    // Without its header, the segment is not recognised.
+    // Without its header, the segment cannot be recognised.
     change(&folder.store(), "log/#1234", |bytes| bytes[..4_096].fill(0));
     let refused = folder.refused(5, &["salvage", ".treering", "other"]);
     assert!(

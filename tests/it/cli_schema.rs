@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::program::{Folder, text};
 
-/// Returns the violations of a schema by a document, for the keywords that the schemas use.
+/// Returns the points in which a document violates a schema, for the keywords that the schemas use.
 fn wrong(schema: &Value, found: &Value, at: &str) -> Vec<String> {
     let known = [
         "$schema",
@@ -98,7 +98,7 @@ fn wrong(schema: &Value, found: &Value, at: &str) -> Vec<String> {
     said
 }
 
-/// The calls, in order, in one folder.
+/// The calls, in order and in one folder.
 const LINES: &[&str] = &[
     "init",
     "put a --kind k --content x --session s",
@@ -298,7 +298,7 @@ fn every_verb_answers_as_its_schema_says() {
     assert_eq!(seen, stated, "every schema is held against real output");
 }
 
-/// Quarantines two facts, as a gate does, and returns their names.
+/// Quarantines two facts, as a gate does. Returns the names of the changes.
 fn hold_back_twice(folder: &Folder) -> Vec<String> {
     let memory = treering::Memory::open(folder.path(".treering")).unwrap();
     let hold = |name: &str| {

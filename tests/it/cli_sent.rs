@@ -1,5 +1,5 @@
-//! Lines committed in batches while one system call fails. The messages about them are true, and a user who follows
-//! them has all lines in the store (CLI-8).
+//! Lines are committed in batches while one system call fails. The messages must be true, and a user who follows them
+//! must end with all lines in the store (CLI-8).
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -31,7 +31,7 @@ impl Verb {
         [verb, &["--jsonl", file, "--batch", "3", "--json"]].concat()
     }
 
-    /// Returns the lines that are never stored: one that the scan blocks, and one that it quarantines.
+    /// Returns the lines that are never stored: one that the scan blocks and one that it quarantines.
     fn refused(self) -> BTreeSet<usize> {
         match self {
             Self::Put => BTreeSet::new(),
@@ -56,7 +56,7 @@ impl Verb {
         }
     }
 
-    /// Returns how many of the first `lines` are stored after they were sent.
+    /// Returns how many of the first `lines` sent lines are stored.
     fn stored_of(self, lines: usize) -> usize {
         lines - self.refused().range(..=lines).count()
     }
@@ -64,14 +64,14 @@ impl Verb {
     /// Returns the number of lines in the store.
     fn stored(self, folder: &Folder) -> usize {
         let is_sent = |object: &&Value| match self {
-            // A session is also an object, but not a line.
+            // A session is an object too, but does not count as a line.
             Self::Session => object["kind"] == "entry",
             _ => object["id"] != "next",
         };
         folder.stream(&["list"]).iter().filter(is_sent).count()
     }
 
-    /// Returns the lines that an answer reports as not stored. Line 1 of this run was line `first` of the input.
+    /// Returns the lines that an answer reports as not stored. Line 1 of this run is line `first` of the input.
     fn refused_in(self, answer: &Value, first: usize) -> BTreeSet<usize> {
         let (list, number, base) = match self {
             Self::Session => ("not_stored", "place", 0),
@@ -83,14 +83,15 @@ impl Verb {
     }
 }
 
-/// Returns the number after these words.
+/// Returns the number that follows these words.
 fn number_after(text: &str, words: &str) -> Option<usize> {
     let digits = text.split_once(words)?.1;
     let end = digits.find(|c: char| !c.is_ascii_digit());
     digits[..end.unwrap_or(digits.len())].parse().ok()
 }
 
-/// Runs the program with `input` from a pipe while the call `when` of `calls` fails; `None` without strace.
+/// Runs the program with `input` from a pipe, while call number `when` of the system calls `calls` fails. Returns
+/// `None` without strace.
 fn run_failing(
     folder: &Folder,
     arguments: &[&str],
@@ -105,7 +106,7 @@ fn run_failing(
         .arg(program.get_program())
         .args(program.get_args())
         .current_dir(folder.path("."))
-        // Cargo sets library paths, and the loader would open a file in each of them.
+        // Cargo sets library paths, in each of which the loader would open a file.
         .env_clear()
         .env("PATH", "/usr/bin:/bin")
         .env("HOME", folder.path("home"))
@@ -118,7 +119,7 @@ fn run_failing(
     Some(Ran::of(&child.wait_with_output().ok()?))
 }
 
-/// Returns the possible numbers of lines that were sent, by the hint and the notes.
+/// Returns the numbers of sent lines that the hint and the notes allow.
 fn sent_as_told(said: &str) -> Vec<usize> {
     let from = number_after(said, "send the lines from ").map(|from| from - 1);
     let unsure = number_after(said, "those from ").or(number_after(said, "the lines from 1 to ").map(|_| 1));
@@ -130,15 +131,15 @@ fn sent_as_told(said: &str) -> Vec<usize> {
     }
 }
 
-/// Sends all lines in batches of 3 while one system call fails, and then sends the rest as the messages require.
-/// Returns the messages; `None` if nothing failed.
+/// Sends all lines in batches of 3 while one system call fails. Then sends the rest as the messages require. Returns
+/// the messages; `None` if no call failed.
 fn fail_and_send_rest(verb: Verb, calls: &str, when: usize) -> Option<String> {
     let folder = Folder::with_store();
     let lines: Vec<String> = (1..=LINES).map(|number| verb.line(number)).collect();
     folder.write("lines.jsonl", lines.concat());
     let ran = run_failing(&folder, &verb.arguments("lines.jsonl"), (calls, when), "")?;
     if ran.code == 127 && ran.err.contains("shared librar") {
-        // The program was not loaded.
+        // The failure prevented the loading of the program.
         return None;
     }
     assert!([0, 6].contains(&ran.code), "{verb:?}, {calls} {when}: {ran:?}");
@@ -173,8 +174,8 @@ fn fail_and_send_rest(verb: Verb, calls: &str, when: usize) -> Option<String> {
     Some(said)
 }
 
-/// Fails each of these calls in turn. At least `least` runs must fail, and one message must contain `words`. The ranges
-/// omit the calls before the first batch, which are many and alike.
+/// Makes each of these calls fail in turn. At least `least` runs must fail, and one message must contain `words`. The
+/// ranges omit the calls before the first batch, which are many and similar.
 fn sweep(verb: Verb, calls: &str, range: RangeInclusive<usize>, least: usize, words: &str) {
     if !has_strace() {
         return;
@@ -189,7 +190,7 @@ fn sweep(verb: Verb, calls: &str, range: RangeInclusive<usize>, least: usize, wo
     );
 }
 
-/// Whether system calls can be made to fail here.
+/// Returns whether system calls can be made to fail here.
 #[expect(clippy::print_stdout, reason = "what a test leaves out is told")]
 fn has_strace() -> bool {
     let put = ["put", "a", "--kind", "note", "--content", "x"];

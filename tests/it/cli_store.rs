@@ -25,7 +25,7 @@ fn init_makes_a_store_once() {
     assert!(folder.path("other/place/format").exists());
 }
 
-/// Returns a store with every kind of file: after writes, a checkpoint, a garbage collection and an erasure.
+/// Returns a store with every kind of file: it had writes, a checkpoint, a garbage collection and an erasure.
 fn store_with_all_its_files() -> Folder {
     let folder = Folder::with_store();
     let line = |number| {

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use crate::program::{Folder, Ran, bytes_below};
 
-/// Runs a shell script in the folder as a user who may mount, with the program as `$T`; `None` if mounting is not
+/// Runs a shell script in the folder as a user who may mount. `$T` is the program. Returns `None` if mounting is not
 /// permitted.
 fn with_mounts(folder: &Folder, script: &str) -> Option<Ran> {
     let may = Command::new("unshare")
@@ -127,7 +127,7 @@ fn a_reader_asks_the_system_for_nothing_that_writes() {
         for line in text
             .lines()
             .filter(|line| !line.contains("+++") && !line.contains("---"))
-            // If a call of another thread came between, the line at the start of the call has the flags.
+            // If a call of another thread was printed in between, the flags are on the line where the call started.
             .filter(|line| !line.contains(" resumed>"))
         {
             let reads = line.contains("O_RDONLY") && !line.contains("O_CREAT") && !line.contains("O_TRUNC");

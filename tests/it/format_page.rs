@@ -1,6 +1,6 @@
-//! Decodes the hex examples of docs/format.md, so that the page cannot drift from the code.
+//! Decodes the hex examples of docs/format.md, so that the page always agrees with the code.
 //!
-//! An example is a fenced block with the info string `hex` and a name. In its lines `;` starts a comment, and `00*24`
+//! An example is a fenced block with the info string `hex` and a name. In its lines, `;` starts a comment, and `00*24`
 //! means 24 bytes of 00. A test here decodes every block of the page.
 
 use std::path::Path;
@@ -179,7 +179,7 @@ fn the_reference_is_what_its_comments_say() {
     }
 }
 
-/// Returns the store of the page; with `damaged`, one byte of this example is changed.
+/// Returns the store of the page. If `damaged` is set, one byte of that example is changed.
 fn example_store(damaged: Option<(&str, usize)>) -> Arc<dyn Disk> {
     let disk = MemDisk::new();
     let file = |name: &str, parts: &[&str], length: usize| {
@@ -203,7 +203,7 @@ fn example_store(damaged: Option<(&str, usize)>) -> Arc<dyn Disk> {
     Arc::new(disk)
 }
 
-/// Returns the findings of a check, or the error that refuses the store.
+/// Returns the findings of a check, or the error with which the store is refused.
 fn findings(disk: Arc<dyn Disk>) -> Vec<String> {
     let mut findings = Vec::new();
     let result = Log::check(disk, LogOptions::default(), None, &mut |item| {
@@ -248,7 +248,7 @@ fn the_files_of_a_store_are_read_as_their_comments_say() {
     assert_eq!(log.size(), (1, 4304));
 }
 
-/// Shows that the test above detects a wrong byte in any example.
+/// Shows that the previous test detects a wrong byte in any example.
 #[test]
 fn a_wrong_byte_in_any_file_is_found() {
     for name in ["format", "live", "manifest", "segment", "frame", "seal"] {

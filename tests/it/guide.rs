@@ -1,7 +1,7 @@
 //! Runs every command of the pages in docs/guide and compares its output with the page.
 //!
-//! In a `console` block, a line `$ ...` is a command, the lines `> ...` after it belong to it, and the rest is its
-//! output. The blocks of a page run in one folder, in order. Both sides are masked: digests, times and sizes.
+//! In a `console` block, a line `$ ...` is a command, the lines `> ...` after it are its continuation, and the rest is
+//! its output. The blocks of a page run in order in one folder. Digests, times and sizes are masked on both sides.
 //! `TREERING_WRITE_GUIDE=1` rewrites the outputs.
 
 use std::fs;
@@ -12,7 +12,7 @@ use crate::program::Folder;
 
 struct Step {
     command: String,
-    /// The output on the page, line by line.
+    /// The output that the page shows, line by line.
     shown: Vec<String>,
 }
 
@@ -92,7 +92,7 @@ fn masked(line: &str) -> String {
         } else {
             word.replacen(core, mask, 1)
         };
-        // "now" and "5 seconds ago" are ages.
+        // "now" and "5 seconds ago" are ages, which differ between runs.
         match core {
             "now" => out.push(word.replace("now", "AGE")),
             "ago" => {
@@ -127,7 +127,7 @@ fn check(name: &str) {
     check_page(&format!("docs/guide/{name}"), 10);
 }
 
-/// Runs a page that has more than `least` commands.
+/// Runs a page and compares its outputs. The page must have more than `least` commands.
 fn check_page(name: &str, least: usize) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     let mut parts = parts(&fs::read_to_string(&path).unwrap());

@@ -1,9 +1,9 @@
-//! Checks that the tests of durability can fail: changes of the source that break a promise, and the tests that detect
-//! them.
+//! Checks that the tests of durability can fail. It lists changes of the source that break a promise, and the tests
+//! that must detect each.
 //!
 //! Every run checks that each change still fits the source. `cargo durability-mutants` applies all of them to a copy of
-//! the tree and runs the tests for each. A switch for each change makes one build enough. The crate itself contains no
-//! such code.
+//! the tree, and runs the tests for each. Each change has a switch, so a single build is enough. The crate itself
+//! contains no such code.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,13 +14,13 @@ use std::process::Command;
 struct Mutant {
     what: &'static str,
     file: &'static str,
-    /// A text that occurs once in the file and locates the change; it contains `from`.
+    /// A text that occurs once in the file and locates the change. It contains `from`.
     place: &'static str,
     /// The text to replace: whole statements, or a whole expression.
     from: &'static str,
     /// The replacement, of the same type.
     to: &'static str,
-    /// The tests, at least one of which must fail.
+    /// The tests of which at least one must fail.
     caught_by: &'static str,
 }
 
@@ -352,7 +352,7 @@ fn every_mutant_fits_the_source() {
     }
 }
 
-/// Writes a copy of the tree with every mutant in it, each with a switch.
+/// Writes a copy of the tree that contains every mutant, each with a switch.
 fn mutated(folder: &Path) {
     for part in [
         "src",
@@ -379,7 +379,7 @@ fn mutated(folder: &Path) {
         let text = files
             .entry(mutant.file)
             .or_insert_with(|| fs::read_to_string(root().join(mutant.file)).unwrap());
-        // If an earlier mutant changed this place, the source is still in the `else` branch of its switch.
+        // If an earlier mutant changed this place, the original source is in the `else` branch of that mutant's switch.
         let Mutant { place, from, to, .. } = mutant;
         let (open, close) = if from.ends_with(';') || from.starts_with("//") {
             ("{", "}")
@@ -395,7 +395,7 @@ fn mutated(folder: &Path) {
         text.replace_range(at..at + from.len(), &switched);
     }
     let switch = "
-/// Whether this mutant is switched on.
+/// Returns whether this mutant is switched on.
 pub(crate) fn is_mutant(number: usize) -> bool {
     static NUMBER: std::sync::LazyLock<Option<usize>> =
         std::sync::LazyLock::new(|| std::env::var(\"TREERING_MUTANT\").ok()?.parse().ok());
@@ -409,7 +409,7 @@ pub(crate) fn is_mutant(number: usize) -> bool {
     }
 }
 
-/// Builds the unit tests of a tree; returns the binary.
+/// Builds the unit tests of a tree. Returns the path of the binary.
 fn build(folder: &Path) -> String {
     let output = Command::new(env!("CARGO"))
         .args([
@@ -431,7 +431,7 @@ fn build(folder: &Path) -> String {
     text[at..].split('"').next().unwrap().to_owned()
 }
 
-/// Whether these tests fail with a mutant.
+/// Returns whether these tests fail with a mutant.
 fn fails(binary: &str, folder: &Path, number: usize, tests: &str) -> bool {
     let output = Command::new(binary)
         .arg(tests)
@@ -466,7 +466,7 @@ fn every_mutant_is_caught() {
             left.push(mutant.what);
         }
     }
-    // Without a mutant, the same tests pass.
+    // The same tests must pass without a mutant.
     let tests: std::collections::BTreeSet<_> = MUTANTS.iter().map(|mutant| mutant.caught_by).collect();
     for tests in tests {
         assert!(

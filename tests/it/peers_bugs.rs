@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-/// Returns the tests that a page names: `path::name` in backticks.
+/// Returns the tests that a page names, as `path::name` in backticks.
 fn named(page: &str) -> Vec<(&str, &str)> {
     let codes = page.split('`').skip(1).step_by(2);
     codes
@@ -16,7 +16,7 @@ fn named(page: &str) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// Returns the tests whose file, as `read` returns it, does not contain them.
+/// Returns the named tests that their file does not contain. `read` returns the text of a file.
 fn missing(page: &str, read: impl Fn(&str) -> Option<String>) -> Vec<String> {
     let is_there =
         |path: &str, name: &str| read(path).is_some_and(|text| text.contains(&format!("fn {name}(")));

@@ -1,6 +1,6 @@
-//! Several processes on one store. Writers take turns and lose nothing, even if they are killed; readers see whole
-//! commits and never write; one process holds the lock. The rounds are in `tests/soak/rounds.rs`; these tests are the
-//! short version.
+//! Several processes on one store. Writers take turns and lose nothing, even if they are killed. Readers see complete
+//! commits and never write. Only one process holds the lock. The rounds are in `tests/soak/rounds.rs`; these tests run
+//! a short version of them.
 
 #[path = "../soak/rounds.rs"]
 mod rounds;
@@ -13,10 +13,10 @@ use std::time::Duration;
 use treering::upkeep::VerifyDepth;
 use treering::{ErrorKind, Id, Kind, Memory, NewObject, Options, Writer};
 
-/// The arguments that start this binary as a child.
+/// The arguments with which this binary is started as a child.
 const CHILD: [&str; 3] = ["processes::child_process", "--exact", "--nocapture"];
 
-/// The role of a child process. Without a role it does nothing.
+/// Runs the role of a child process. Without a role, does nothing.
 #[test]
 fn child_process() {
     assert!(rounds::play().is_none_or(|code| code == ExitCode::SUCCESS));
@@ -98,7 +98,8 @@ fn one_process_holds_the_lock_until_it_ends_however_it_ends() {
 #[test]
 fn a_holder_text_with_the_number_of_another_process_holds_nothing() {
     let (_folder, store) = store();
-    // As after a crash and a reboot: the number now belongs to a living process, this one.
+    // The state after a crash and a reboot: the process number in the lock file now belongs to a living process, which
+    // is this one.
     let mut text = fs::read(store.join("lock")).unwrap();
     let holder = format!("process {}", std::process::id());
     text.resize(text.len().max(256), 0);
@@ -118,7 +119,7 @@ fn a_lock_file_that_is_replaced_lets_no_second_holder_write() {
     first.put(note("a"), &Writer::user()).unwrap();
     fs::remove_file(store.join("lock")).unwrap();
     fs::write(store.join("lock"), "").unwrap();
-    // The holder of the old file detects the change before it writes; acknowledged commits are intact.
+    // The process that holds the old file notices the change before it writes. Acknowledged commits are intact.
     let second = rounds::holder(&CHILD, &store, 1);
     let refused = first.put(note("b"), &Writer::user()).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Poisoned, "{refused:?}");
@@ -194,7 +195,7 @@ fn a_busy_store_says_who_holds_it() {
     let first = Options::new().exclusive(true).create(&store).unwrap();
     first.put(note("a"), &Writer::user()).unwrap();
     let before = fs::read(store.join("log/00000001.seg")).unwrap();
-    // The lock file is enough for this check; another process without waiting time would do the same.
+    // Taking the lock on the file is enough for this check; a second process that does not wait would do the same.
     let lock = fs::File::open(store.join("lock")).unwrap();
     assert!(matches!(lock.try_lock(), Err(fs::TryLockError::WouldBlock)));
     assert_eq!(fs::read(store.join("log/00000001.seg")).unwrap(), before);

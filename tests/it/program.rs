@@ -1,4 +1,4 @@
-//! Runs the built program in its own folder and checks all of its output.
+//! Runs the built program in a separate folder, and checks all of its output.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,12 +9,12 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// An empty folder with its own home, and no store above it.
+/// An empty folder with its own home folder, and no store in any folder above it.
 pub(crate) struct Folder {
     folder: TempDir,
 }
 
-/// The result of a run of the program.
+/// The result of running the program.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,
@@ -63,7 +63,7 @@ impl Folder {
         command
     }
 
-    /// Runs the program, with any outcome.
+    /// Runs the program and returns its result, whatever it is.
     pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Ran {
         Ran::of(&self.command(arguments).output().unwrap())
     }
@@ -86,26 +86,26 @@ impl Folder {
         Ran::of(&output)
     }
 
-    /// Runs the program with `--json`; it must succeed with one document.
+    /// Runs the program with `--json`. It must succeed and print one document.
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         let mut documents = self.stream(arguments);
         assert_eq!(documents.len(), 1, "{arguments:?} gives {documents:?}");
         documents.remove(0)
     }
 
-    /// Runs the program with `--json`; it must succeed with one document on each line.
+    /// Runs the program with `--json`. It must succeed and print one document on each line.
     pub(crate) fn stream(&self, arguments: &[&str]) -> Vec<Value> {
         let ran = self.run(&with_json(arguments));
         assert_eq!(ran.code, 0, "{arguments:?}: {ran:?}");
         ran.documents()
     }
 
-    /// Runs the program with `--json`, expects this exit code, and returns the error.
+    /// Runs the program with `--json`. Expects this exit code, and returns the error.
     pub(crate) fn refused(&self, code: i32, arguments: &[&str]) -> Value {
         self.run(&with_json(arguments)).refusal(code)
     }
 
-    /// Puts an object with a content.
+    /// Puts an object with this content.
     pub(crate) fn put(&self, id: &str, content: &str) -> Value {
         self.json(&["put", id, "--kind", "note", "--content", content])
     }
@@ -128,7 +128,7 @@ impl Folder {
 
 fn with_json<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
     let mut arguments = arguments.to_vec();
-    // The option is inserted before a `--`, which ends the options.
+    // The option is inserted before a `--`, because that ends the options.
     let at = arguments
         .iter()
         .position(|argument| *argument == "--")
@@ -147,13 +147,13 @@ impl Ran {
         }
     }
 
-    /// Returns the documents on standard output; every line must be one (CLI-2).
+    /// Returns the documents on standard output. Every line must be a document (CLI-2).
     pub(crate) fn documents(&self) -> Vec<Value> {
         let parse = |line: &str| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}"));
         self.out.lines().map(parse).collect()
     }
 
-    /// Returns the error on standard error, which must have no other output.
+    /// Returns the error on standard error, where nothing else may be printed.
     pub(crate) fn refusal(&self, code: i32) -> Value {
         assert_eq!(self.code, code, "{self:?}");
         self.documents();
@@ -183,7 +183,7 @@ pub(crate) fn column(documents: &[Value], field: &str) -> Vec<String> {
 }
 
 /// Checks that a document has at least these fields of the contract, with these types: `d` digest, `s` text, `n`
-/// number, `t` time, `l` list, `m` map, `b` boolean; a `?` after the type allows null.
+/// number, `t` time, `l` list, `m` map, `b` boolean. A `?` after the type allows null.
 pub(crate) fn check_fields(document: &Value, fields: &[(&str, &str)]) {
     let map = document
         .as_object()
@@ -213,7 +213,7 @@ fn is_digest(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Whether a text is an RFC 3339 time in UTC with six decimal places.
+/// Returns whether a text is an RFC 3339 time in UTC with six decimal places.
 fn is_time(text: &str) -> bool {
     let pattern = "dddd-dd-ddTdd:dd:dd.ddddddZ";
     let fits = |(found, wanted): (char, char)| {
@@ -226,7 +226,7 @@ fn is_time(text: &str) -> bool {
     text.len() == pattern.len() && text.chars().zip(pattern.chars()).all(fits)
 }
 
-/// Returns the files below a folder with their bytes, to check that nothing was changed.
+/// Returns the files below a folder with their bytes. Used to check that nothing was changed.
 pub(crate) fn bytes_below(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     let mut waiting = vec![folder.to_owned()];

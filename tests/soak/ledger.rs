@@ -1,4 +1,4 @@
-//! The results of the long runs, one on each line: kind, number, source commit, counts, seconds.
+//! The results of the long runs, one on each line: kind, number, commit of the sources, counts and seconds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -55,7 +55,7 @@ impl Entry {
 /// The file with all entries.
 pub(crate) struct Ledger {
     path: String,
-    /// The commit of the sources, to separate results of different sources.
+    /// The commit of the sources, which separates results of different versions.
     sources: String,
     entries: Vec<Value>,
     done: BTreeSet<(String, u64)>,
@@ -91,7 +91,7 @@ impl Ledger {
     pub(crate) fn open(path: String) -> Self {
         let sources = sources();
         let text = std::fs::read_to_string(&path).unwrap_or_default();
-        // A line that was cut off when the machine stopped is skipped.
+        // Skips a line that was cut off when the machine stopped.
         let entries: Vec<Value> = text
             .lines()
             .filter_map(|line| serde_json::from_str(line).ok())
@@ -110,7 +110,7 @@ impl Ledger {
         }
     }
 
-    /// Whether these sources have already done this piece of work.
+    /// Returns whether these sources have already done this piece of work.
     pub(crate) fn has(&self, what: &str, number: u64) -> bool {
         self.done.contains(&(what.to_owned(), number))
     }

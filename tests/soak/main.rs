@@ -76,7 +76,7 @@ fn parse() -> Result<Asked, String> {
     })
 }
 
-/// Runs one seed or round.
+/// Runs one seed or one round.
 fn work(what: &str, number: u64) -> Result<Entry, String> {
     let started = Instant::now();
     let mut entry = Entry::of(what, number);
@@ -92,7 +92,7 @@ fn work(what: &str, number: u64) -> Result<Entry, String> {
         }
         _ => {
             let round = std::panic::catch_unwind(|| match what {
-                // A store is used for 25 rounds, so they are one piece of work.
+                // A store is used for 25 rounds, so these are one piece of work.
                 "kills" => {
                     let killed = rounds::kill_rounds(&[], number * 25..(number + 1) * 25);
                     vec![

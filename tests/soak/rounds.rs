@@ -1,8 +1,8 @@
-//! Real processes on a real folder: killed at random times, writing concurrently, racing to create, reading during
-//! writes.
+//! Real processes on a real folder: they are killed at random times, write at the same time, race to create a store,
+//! and read during writes.
 //!
-//! A child is the same binary, and the environment names its role. A client logs its calls to a file outside the store,
-//! which outlives its process. The log has `s ID` before a put, and `a ID SEQ ROOT` after it.
+//! A child process runs the same binary, and the environment names its role. A client logs its calls to a file outside
+//! the store, which outlives the process. The log contains `s ID` before a put, and `a ID SEQ ROOT` after it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -24,12 +24,12 @@ const NUMBER: &str = "TREERING_TEST_NUMBER";
 const CLIENTS: usize = 4;
 /// The number of rounds on one store.
 const ROUNDS_A_STORE: u64 = 25;
-/// The segment size of the children's stores; small, so that segments rotate.
+/// The segment size of the children's stores. It is small, so that segments rotate.
 const SEGMENT_BYTES: u32 = 64 << 10;
 /// The number of ids that the writers overwrite while readers run.
 const READ_IDS: usize = 500;
 
-/// Starts this binary again in a role. `arguments` lead to [`play`], if the role is not enough.
+/// Starts this binary again in a role. `arguments` are those that make the binary call [`play`].
 fn start(arguments: &[&str], role: &str, store: &Path, number: usize) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(arguments)
@@ -97,7 +97,7 @@ fn spread(seed: &mut u64, bound: u64) -> u64 {
     (*seed >> 33) % bound.max(1)
 }
 
-// The roles of child processes.
+// The roles of child processes follow.
 
 fn be_killed(store: &Path, number: usize) {
     let (memory, _) = options().open_or_create(store).unwrap();
@@ -109,7 +109,7 @@ fn be_killed(store: &Path, number: usize) {
         .append(true)
         .open(&name)
         .unwrap();
-    // The kill before may have cut a line. This ends the line, and adds an empty one.
+    // The previous kill may have cut a line. This ends that line and adds an empty one.
     file.write_all(b"\n\n").unwrap();
     for count in first.. {
         let id = format!("k/{number}/{count}");
@@ -143,7 +143,7 @@ fn put_many(store: &Path, number: usize) {
     }
 }
 
-/// Reads until every put is stored. The number of commits never falls and every state is complete.
+/// Reads until every put is stored. Checks that the number of commits never falls and that every state is complete.
 fn follow(store: &Path) {
     let memory = Options::new().read_only(true).open(store).unwrap();
     let (mut seen, goal) = (0, (PROCESSES * PUTS) as u64);
@@ -161,7 +161,7 @@ fn follow(store: &Path) {
 }
 
 fn create_and_put(store: &Path, number: usize) {
-    // All processes start once the last one is ready.
+    // All processes start when the last one is ready.
     let ready = store.with_file_name("ready");
     fs::write(ready.join(number.to_string()), "").unwrap();
     let started = Instant::now();
@@ -181,7 +181,7 @@ fn rewrite(store: &Path, number: usize) {
     let mut seed = u64::from(std::process::id());
     for count in 1_u64.. {
         if count.is_multiple_of(200) {
-            // The other writer may be collecting at the same time.
+            // The other writer may be collecting garbage at the same time.
             if let Err(error) = memory.gc(&Retention::everything(), None) {
                 assert_eq!(error.kind(), ErrorKind::Busy, "{error:?}");
             }
@@ -196,7 +196,7 @@ fn stop_file(store: &Path) -> PathBuf {
     store.with_file_name("stop")
 }
 
-/// Proves the objects that it reads until it must stop, then logs the states that it saw.
+/// Proves the objects that it reads until it must stop. Then logs the states that it saw.
 fn read_proofs(store: &Path) {
     let memory = Options::new().read_only(true).open(store).unwrap();
     let mut seed = u64::from(std::process::id());
@@ -233,7 +233,7 @@ fn prove_one(view: &View, memory: &Memory, name: &str) {
     }
 }
 
-/// Takes the free lock permanently; several processes try at the same time.
+/// Takes the lock if it is free, and keeps it. Several processes try at the same time.
 fn claim(store: &Path, number: usize) {
     let ready = store.with_file_name("ready");
     fs::write(ready.join(number.to_string()), "").unwrap();
@@ -259,7 +259,7 @@ fn claim(store: &Path, number: usize) {
     }
 }
 
-// The functions of the parent process.
+// The functions of the parent process follow.
 
 fn finish(child: Child, what: &str) {
     let output = child.wait_with_output().unwrap();
@@ -324,15 +324,15 @@ fn told(client: Child) -> String {
     format!("a client ended: {}", String::from_utf8_lossy(&output.stderr))
 }
 
-/// Checks that every acknowledged put is stored, at its position in the chain, and that only sent puts are stored.
-/// Returns their number.
+/// Checks that every acknowledged put is stored at its position in the chain, and that nothing is stored that was not
+/// sent. Returns the number of acknowledged puts.
 fn check_acks(store: &Path, what: &str, whole: bool) -> u64 {
     let (mut sent, mut acked) = (BTreeSet::new(), BTreeMap::new());
     for entry in fs::read_dir(acks(store)).unwrap() {
         let text = fs::read_to_string(entry.unwrap().path()).unwrap();
         let mut lines = text.split('\n').peekable();
         while let Some(line) = lines.next() {
-            // A kill may cut a line: the last line before an empty one, with which every client begins.
+            // A kill may cut only the last line before an empty one, with which every client begins.
             let may_be_cut = lines.peek().is_none_or(|next| next.is_empty());
             match line.split(' ').collect::<Vec<_>>()[..] {
                 [""] => {}
@@ -394,7 +394,8 @@ fn check_acks(store: &Path, what: &str, whole: bool) -> u64 {
     acked.len() as u64
 }
 
-/// Runs sixteen processes that put 250 objects each. Returns how many objects are stored, each once and in one chain.
+/// Runs sixteen processes that put 250 objects each. Checks that each object is stored once and in one chain, and
+/// returns their number.
 pub(crate) fn put_round(arguments: &[&str]) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
@@ -428,7 +429,8 @@ pub(crate) fn put_round(arguments: &[&str]) -> u64 {
     view.len()
 }
 
-/// Runs sixteen processes that race to create one store: one of them creates it, and all of them write to it.
+/// Runs sixteen processes that race to create one store. Checks that one of them creates it and that all of them write
+/// to it.
 pub(crate) fn create_round(arguments: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
@@ -514,7 +516,7 @@ fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
     }
 }
 
-/// Lets `count` processes claim the lock of a store at once. Returns the only process that gets it.
+/// Starts `count` processes that claim the lock of a store at once. Returns the only process that gets it.
 pub(crate) fn holder(arguments: &[&str], store: &Path, count: usize) -> Child {
     let (acks, ready) = (acks(store), store.with_file_name("ready"));
     for folder in [&acks, &ready] {

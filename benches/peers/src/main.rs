@@ -1,10 +1,11 @@
-//! Compares Treering with redb and SQLite: the same work alternately in one run, as a Markdown table of medians.
+//! Compares Treering with redb and SQLite: does the same work alternately in one run, and prints a Markdown table of
+//! medians.
 //!
 //! `cargo run --release --manifest-path benches/peers/Cargo.toml [OBJECTS]`
 //!
-//! Every store keeps all versions and a pointer to the current one of each object, and every commit is durable when it
-//! returns. SQLite runs with `journal_mode=WAL` and `synchronous=FULL`. Its snapshots end with their transaction, so
-//! its backup is used instead. The snapshot copies the database to a file, and the rollback copies it back.
+//! Every store keeps all versions and a pointer to the current version of each object, and every commit is durable when
+//! it returns. SQLite runs with `journal_mode=WAL` and `synchronous=FULL`. A snapshot of SQLite ends with its
+//! transaction, so its backup is used: the snapshot copies the database to a file, and the rollback copies it back.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -16,13 +17,13 @@ use treering::testing::digest::HashSuite;
 use treering::{HashAlgorithm, Id, Kind, Memory, NewObject, Origin, Value, Writer};
 
 const A_COMMIT: usize = 1_000;
-/// The number of rounds of the short measurements; the median counts.
+/// The number of rounds of the short measurements. The median is the result.
 const ROUNDS: usize = 21;
 const VERSIONS: TableDefinition<'_, &[u8; 32], &[u8]> = TableDefinition::new("versions");
 const CURRENT: TableDefinition<'_, &str, &[u8; 32]> = TableDefinition::new("current");
 
 fn object(number: usize, turn: usize) -> NewObject {
-    // Ids without order, like those of an agent.
+    // The ids have no order, like those of an agent.
     let scattered = (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut object = NewObject::new(Id::new(&format!("id-{scattered:016x}")).unwrap(), Kind::new("note").unwrap());
     object.attributes.insert("topic", Value::Text(format!("topic {}", number % 100)));
@@ -36,9 +37,9 @@ trait Store {
     fn name(&self) -> &'static str;
     /// Commits these objects durably.
     fn put(&mut self, objects: &[NewObject]);
-    /// Names the current state, durably.
+    /// Names the current state. The name is durable.
     fn snapshot(&mut self);
-    /// Restores the last snapshot, durably.
+    /// Restores the last snapshot. The result is durable.
     fn roll_back(&mut self);
     /// Closes the store, opens it again and reads one object.
     fn reopen(&mut self, id: &Id) -> Duration;
@@ -103,7 +104,7 @@ impl Store for Treering {
     }
 }
 
-/// Returns the canonical bytes and the digest of an object: all stores keep the same versions.
+/// Returns the canonical bytes and the digest of an object, so that all stores keep the same versions.
 fn encoded(object: &NewObject) -> ([u8; 32], Vec<u8>) {
     let suite = HashSuite::new(HashAlgorithm::Blake3);
     let encoded = object.encode(Origin::DirectUser, suite).unwrap();
@@ -319,7 +320,7 @@ fn main() {
             measures[0][at].push(timed(|| store.put(&one)));
         }
     }
-    // One store after the other: what SQLite copies would delay the syncs of the next one.
+    // Works on one store after the other, because the copies of SQLite would delay the syncs of the next store.
     for (at, store) in stores.iter_mut().enumerate() {
         for round in 1..=ROUNDS {
             let turn: Vec<NewObject> =

@@ -1,4 +1,4 @@
-//! The handle of a memory, and the parts that the whole engine shares.
+//! The handle of a memory, and its calls for reading and writing.
 //!
 //! # Layer
 //! L5.
@@ -23,13 +23,13 @@ use super::settings::Limits;
 use super::upkeep::checkpointing::checkpoint_if_due;
 use super::watch::HeadMoved;
 
-/// How long a closing handle waits for a rewrite of the log before it writes the last-access times.
+/// The time that a closing handle waits for a rewrite of the log before it writes the last-access times.
 const STAMPS_PATIENCE: Duration = Duration::from_secs(1);
 
-/// The memory of an agent: one open store. Cloning it makes another handle to the same store.
+/// The memory of an agent: a handle to one open store. A clone is another handle to the same store.
 ///
-/// Read through a [`View`]; write by staging a [`Draft`](crate::Draft) and committing it. All calls are synchronous,
-/// and handles may be used from any thread.
+/// Read through a [`View`]. Write by staging changes in a [`Draft`](crate::Draft) and committing it. All calls are
+/// synchronous, and any thread may use a handle.
 ///
 /// ```
 /// use treering::{Id, Kind, Memory, NewObject, Writer};
@@ -62,13 +62,13 @@ impl std::fmt::Debug for Memory {
 }
 
 impl Memory {
-    /// Returns the state at the head, as far as this process knows it. Never blocks or reads the disk.
+    /// Returns the state of the newest commit that this process has read. Never blocks and never reads the disk.
     pub fn view(&self) -> View {
         self.inner.view()
     }
 
-    /// Reads the commits of other processes and returns the state at the head. Takes no lock file. While another thread
-    /// writes through this memory, it returns the state that is already known.
+    /// Reads the commits of other processes and returns the state at the head. Takes no file lock. While another thread
+    /// writes through this memory, returns the state that is already known.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the log cannot be read.
@@ -116,27 +116,27 @@ impl Memory {
         self.inner.opened().warnings()
     }
 
-    /// Returns where reading stopped, for a handle that reads a damaged store
-    /// ([`Options::degraded`](crate::Options::degraded)). Later commits are unknown here, so an id that is not found
-    /// may still exist.
+    /// Returns where reading stopped, for a degraded handle ([`Options::degraded`](crate::Options::degraded)). Later
+    /// commits are unknown to this handle, so an id that it does not find may still exist.
     pub(crate) fn damage(&self) -> Option<&str> {
         self.inner.opened().damage.get().map(String::as_str)
     }
 
-    /// Returns how many damaged objects listing and exporting have skipped so far, for a handle that reads a damaged
-    /// store. [`View::get`](super::View::get) returns the error of each.
+    /// Returns the number of damaged objects that lists and exports have skipped so far, for a degraded handle.
+    /// [`View::get`](super::View::get) returns the error of each.
     pub(crate) fn unreadable(&self) -> usize {
         self.inner.opened().unreadable()
     }
 
-    /// Returns a channel that reports each move of the head: by this process, or by another one as seen by
-    /// [`Self::refresh`] and commits. A full channel drops moves; [`Self::view`] has the head.
+    /// Returns a channel that gets a message for each new head. Heads of other processes are noticed by
+    /// [`Self::refresh`] and by commits. If the channel is full, messages are dropped; [`Self::view`] still returns the
+    /// newest head.
     pub fn watch(&self) -> Receiver<HeadMoved> {
         self.inner.opened().watchers.add()
     }
 
-    /// Makes every acknowledged commit durable. Only [`Durability::Interval`](super::Durability::Interval) leaves any
-    /// to sync.
+    /// Makes every acknowledged commit durable. Only [`Durability::Interval`](super::Durability::Interval) leaves
+    /// commits to sync.
     ///
     /// # Errors
     /// `Io` if the sync failed; the handle is then poisoned.
@@ -149,7 +149,7 @@ impl Memory {
         synced
     }
 
-    /// Makes everything durable, does upkeep that is due, and releases this handle. Clones of it stay open.
+    /// Makes every commit durable, does the upkeep that is due, and releases this handle. Clones of it stay open.
     ///
     /// # Errors
     /// As [`Self::sync`].
@@ -157,7 +157,7 @@ impl Memory {
         self.sync()?;
         if !self.inner.settings().read_only {
             let mut writing = self.inner.log.lock();
-            // A handle that only read leaves the log as it is.
+            // A handle that only read does no upkeep.
             let has_written = writing.has_written();
             if has_written {
                 checkpoint_if_due(&self.inner.source, &mut writing, true);
@@ -173,9 +173,9 @@ impl Memory {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // Drop cannot return this error; a host that needs it calls `close`.
+        // Drop cannot return this error; a host that needs the error calls `close`.
         drop(self.log.get_mut().sync());
-        // This is the last owner.
+        // No other handle or thread can hold this mutex.
         if let Some(mut writing) = self.log.try_lock().filter(|writing| writing.has_written()) {
             checkpoint_if_due(&self.source, &mut writing, true);
         }

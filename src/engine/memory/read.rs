@@ -42,7 +42,7 @@ impl Memory {
         Ok(self.view_at(revision, lane)?.commit())
     }
 
-    /// Returns the version with this digest, current or not: history keeps every version.
+    /// Returns the version with this digest, current or past, if history keeps it.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if its record cannot be read.
@@ -55,10 +55,10 @@ impl Memory {
             .map(|(_, object)| object))
     }
 
-    /// Returns a reason or source text.
+    /// Returns the text of a reason or source.
     ///
     /// # Errors
-    /// `NotFound` if it is not kept, with the code `erased` or `lost` if it once was.
+    /// `NotFound` if the text is not kept, with the code `erased` or `lost` if it once was.
     pub fn text(&self, digest: &TextDigest) -> Result<String> {
         let store = self.inner.store();
         if let Some(text) = store.records.find_text(*digest)? {
@@ -104,7 +104,7 @@ impl Memory {
         View::new(Arc::clone(&self.inner.source), store, entry)
     }
 
-    /// Returns the state of the kept commit before this one: its parent, unless that was thinned.
+    /// Returns the state of the kept commit before this one, which is its parent unless that was thinned.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if it cannot be read.
@@ -133,8 +133,8 @@ impl Memory {
         ChangesOf::new(Arc::clone(&self.inner.source), store, key)
     }
 
-    /// Returns the differences from `older` to `newer`, sorted by id. The cost grows only with the differences. An id
-    /// with only erased versions is shown as `erased:` and its key path.
+    /// Returns the differences from `older` to `newer`, sorted by id. The cost grows with the number of differences
+    /// only. If all versions of an id were erased, its id is given as `erased:` and its key path.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object or node cannot be read.
@@ -148,7 +148,7 @@ impl Memory {
         Ok(changes)
     }
 
-    /// Passes each difference from `older` to `newer` to `visit`, in unspecified order, until `visit` ends the walk.
+    /// Passes each difference from `older` to `newer` to `visit`, in no fixed order, until `visit` ends the walk.
     ///
     /// # Errors
     /// As [`Self::diff`], and the errors of `visit`.
@@ -168,7 +168,7 @@ impl Memory {
                 (None, Some(entry)) => older.load(entry)?,
                 (None, None) => return Err(Error::internal("a difference has neither side")),
             };
-            // An erased version has no id; the other version may have it.
+            // An erased version has no id, but the other version may have it.
             if let Some(entry) = change.old.as_ref().filter(|_| object.is_placeholder()) {
                 object = older.load(entry)?;
             }
@@ -201,8 +201,8 @@ impl Memory {
         Ok(counts)
     }
 
-    /// Returns the number of changes of a commit against the kept commit before it: its parent, unless that was
-    /// thinned. Computed at the first call.
+    /// Returns the counts of changes of a commit, compared with the kept commit before it, which is its parent unless
+    /// that was thinned. The first call computes them.
     ///
     /// # Errors
     /// `NotFound` if the commit is not kept, and as [`Self::diff`].
@@ -223,10 +223,10 @@ impl Memory {
         Ok(*entry.counts.get_or_init(|| counts))
     }
 
-    /// Returns the counts of drafted changes that the commit left out because other writers had made the same changes.
+    /// Returns the counts of drafted changes that the commit left out, because other writers had already made them.
     ///
     /// # Errors
-    /// As [`Self::commit_counts`]. The error says that the commit is done all the same.
+    /// As [`Self::commit_counts`]. The error states that the commit is done.
     pub(crate) fn done_by_others(
         &self,
         drafted: ChangeCounts,
@@ -245,7 +245,7 @@ impl Memory {
         })
     }
 
-    /// Returns how many of the commits with these seqs were thinned.
+    /// Returns the number of thinned commits among those with these seqs.
     pub(crate) fn thinned_in(&self, numbers: Range<u64>) -> u64 {
         let gaps = self.inner.store().gaps();
         let within = gaps.iter().map(|gap| {
@@ -258,12 +258,12 @@ impl Memory {
         within.sum()
     }
 
-    /// Returns how many versions of objects history keeps.
+    /// Returns the number of versions of objects that history keeps.
     pub(crate) fn history_len(&self) -> u64 {
         self.inner.store().records.versions()
     }
 
-    /// Returns whether this history has the commit or root whose digest starts with these 8 to 64 digits.
+    /// Returns whether this history has a commit or root whose digest starts with these 8 to 64 digits.
     ///
     /// # Errors
     /// `InvalidInput` if the text is not such a prefix; `Corrupt` or `Io` if a record cannot be read.
@@ -286,8 +286,8 @@ impl Memory {
         Ok(Containment::Absent)
     }
 
-    /// Returns the newest time given to [`Self::touch`] for the object, as far as this handle knows; [`Self::refresh`]
-    /// reads the times of other processes. `None` if no use was recorded, or the record was dropped since.
+    /// Returns the newest time given to [`Self::touch`] for the object that this handle knows of; [`Self::refresh`]
+    /// reads the times of other processes. Returns `None` if no use was recorded, or the record was dropped since.
     ///
     /// # Errors
     /// `Io` if the last-access times cannot be read.
@@ -295,7 +295,8 @@ impl Memory {
         self.inner.source.last_used(id)
     }
 
-    /// Returns the bytes last kept under `name`; `None` if there are none, or they are damaged or from another store.
+    /// Returns the bytes last written as the derived file `name`. Returns `None` if there is no file, or it is damaged
+    /// or from another store.
     ///
     /// # Errors
     /// `InvalidInput` if the name is not 1 to 32 of the characters `a` to `z`, digits and `-`; `Io`.

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::object::{Id, NewObject, Time};
 
 impl Memory {
-    /// Starts a draft on the state at the head.
+    /// Starts a draft based on the state at the head.
     pub fn draft(&self, writer: &Writer) -> Draft {
         Draft::new(self.view(), writer.clone())
     }
@@ -56,8 +56,9 @@ impl Memory {
         self.commit(draft, "remove")
     }
 
-    /// Records that the objects were used at `time`. Makes no version and no commit. A writable handle writes the times
-    /// when it is synced or closed; an earlier crash loses them. The later of two times counts.
+    /// Records that the objects were used at `time`. Makes no version and no commit. If an object gets two times, the
+    /// later one is kept. A writable handle writes the times when it is synced or closed; a crash before that loses
+    /// them.
     pub fn touch<'a>(&self, ids: impl IntoIterator<Item = &'a Id>, time: Time) {
         self.inner.source.stamps.lock().touch(self.suite(), ids, time);
     }

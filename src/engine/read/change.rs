@@ -7,14 +7,14 @@ use crate::digest::ObjectDigest;
 use crate::object::Id;
 
 named! {
-    /// The way an id differs between two states.
+    /// The kind of difference of an id between two states.
     #[non_exhaustive]
     pub enum ChangeKind {
-        /// Only the newer state has it.
+        /// Only the newer state has the id.
         Added => "added",
-        /// The newer state has another version.
+        /// The newer state has another version of the id.
         Changed => "changed",
-        /// Only the older state has it.
+        /// Only the older state has the id.
         Removed => "removed",
     }
 }
@@ -22,13 +22,13 @@ named! {
 /// One id that differs between two states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// The id.
+    /// The id that differs.
     pub id: Id,
-    /// Its version in the older state.
+    /// The version in the older state.
     pub old: Option<ObjectDigest>,
-    /// Its version in the newer state.
+    /// The version in the newer state.
     pub new: Option<ObjectDigest>,
-    /// Whether its versions were erased or lost, so only their digests are left. Then `id` is `erased:` and the key
+    /// Whether the versions were erased or lost, so only their digests are known. Then `id` is `erased:` and the key
     /// path, because the real id is unknown.
     pub erased: bool,
 }

@@ -1,5 +1,5 @@
-//! The children of objects in a state: from the index of children, or from the checkpoint and the changes since. A
-//! damaged checkpoint makes it build the index.
+//! The children of objects in a state, from the index of children or from the checkpoint and the changes since. If the
+//! checkpoint is damaged, the index is built.
 //!
 //! A short-lived process, such as each command of the program, should not read every object to find some children.
 //!
@@ -19,7 +19,7 @@ use super::index::{self, Family, Index, IndexCache};
 use super::state::State;
 use crate::engine::opened::Opened;
 
-/// Maximal number of changes since the checkpoint to compare; after more, an index is built.
+/// The maximal number of changes since the checkpoint to read; above it, the index is built.
 const CHANGES_MAX: usize = 1 << 16;
 
 /// The children of the objects of one state.
@@ -28,19 +28,19 @@ pub(crate) enum Children<'a> {
     Covered(&'a Opened, &'a IndexCache, State, Arc<Newer>),
 }
 
-/// The difference between the state of the checkpoint and another one.
+/// The difference between the state of the checkpoint and another state.
 pub(crate) struct Newer {
     root: Root,
     /// The store of the checkpoint.
     store: Arc<Store>,
     /// Objects that differ between the two states.
     changed: HashSet<KeyPath>,
-    /// The children among the changed objects of the other state.
+    /// The children of the other state that are among the changed objects.
     children: Index,
 }
 
 impl<'a> Children<'a> {
-    /// Returns the children in a state. Reads few objects if the state is near that of the checkpoint.
+    /// Returns the children in a state. Reads few objects if the state is close to that of the checkpoint.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
@@ -101,7 +101,7 @@ fn newer(opened: &Opened, kept: &Mutex<Option<Arc<Newer>>>, state: &State) -> Re
     {
         return Ok(Some(Arc::clone(known)));
     }
-    // Asks about an absent key, to learn whether the checkpoint can answer at all.
+    // Asks for an absent key, to learn whether the checkpoint can answer.
     let nothing = KeyPath::from_bytes([0; 32]);
     let covered = match state.store.covered_children(&nothing)? {
         Some(_) => state.store.covered_head()?,

@@ -1,29 +1,29 @@
-//! Values derived from the objects of one state, which follow the state by diff.
+//! Values derived from the objects of one state, and updated to another state by diff.
 //!
-//! Recall indexes, the duplicate index, vectors and the engine's own indexes are all of this shape: each object of the
-//! state contributes something, and a change of the state removes what the old version contributed and adds what the new
-//! one does. A type says how in [`Derive`]; [`Derived`] does the rest.
+//! Recall indexes, the duplicate index, vectors and the engine's own indexes all have this form. Each object of the
+//! state contributes something. A changed object removes the contribution of its old version and adds that of its new
+//! one. A type defines its contribution in [`Derive`]; [`Derived`] does the rest.
 //!
 //! # How to use it
 //! 1. Implement [`Derive`] for the value: `add` adds a new version's contribution, `remove` removes an old one's.
 //!    `remove` may return `false` if the old contribution is unknown, for example because that version was erased. Then
 //!    the value is built again from all objects.
-//! 2. [`Derived::build`] makes the value of a view, and [`Derived::follow`] updates it to another view: older, newer,
-//!    or across a rollback. The cost of following grows with the difference. Both consume the value, so a failure
-//!    halfway cannot leave a wrong one; a shared value is cloned first (`Arc::unwrap_or_clone`).
-//! 3. Implement [`Keep`] too for a value worth a file. [`Derived::load`] reads the file of an earlier process, of
-//!    whatever state; [`Derived::follow`] then updates it. `Memory::keep` writes the file after enough changes. Change
-//!    [`Keep::VERSION`] whenever the serialised form changes; an old file is then ignored.
+//! 2. [`Derived::build`] makes the value of a view. [`Derived::follow`] updates it to another view: an older or newer
+//!    one, also across a rollback. Its cost grows with the difference. Both consume the value, so a failure halfway
+//!    cannot leave a wrong one; a shared value is cloned first (`Arc::unwrap_or_clone`).
+//! 3. Implement [`Keep`] too for a value that should be kept in a file. [`Derived::load`] reads the file of an earlier
+//!    process, which may be of any state; [`Derived::follow`] then updates it. `Memory::keep` writes the file after
+//!    enough changes. Change [`Keep::VERSION`] whenever the serialised form changes; an old file is then ignored.
 //!
-//! A [`Derived`] contains a state but no handle, so it does not keep the memory open and may be stored inside the
-//! handle. Callers pass views in.
+//! A [`Derived`] contains a state but no handle. So it does not keep the memory open, and the handle itself may contain
+//! it. Callers pass views in.
 //!
 //! # Layer
 //! L5. Dropping a derived value costs only time.
 //!
 //! # Invariants
 //! - DRV-1: following to a state gives the same value as building from that state.
-//! - DRV-2: a value read from a file is used only for the state that the file names.
+//! - DRV-2: a value from a file is used only for the state that the file names.
 //!
 //! # Format
 //! docs/format.md, "Derived files".
@@ -42,7 +42,7 @@ use crate::engine::opened::Opened;
 
 /// A value to which each object of a state contributes.
 pub(crate) trait Derive: Sized {
-    /// The name of the work in progress reports.
+    /// The name of the work in reports of progress.
     const DOING: &'static str = "index";
 
     /// Adds the contribution of a version.
@@ -51,7 +51,7 @@ pub(crate) trait Derive: Sized {
     /// `Corrupt` or `Io` if the version cannot be read.
     fn add(&mut self, new: &Version<'_>) -> Result<()>;
 
-    /// Removes the contribution of a version; returns `false` if it is unknown, and the value must be built again.
+    /// Removes the contribution of a version. Returns `false` if it is unknown; then the value must be built again.
     ///
     /// # Errors
     /// As [`Self::add`].
@@ -78,7 +78,7 @@ pub(crate) struct Version<'a> {
 }
 
 impl Version<'_> {
-    /// Returns the key path of its id, which is known even if the version was erased.
+    /// Returns the key path of the id, which is known even if the version was erased.
     pub(crate) fn key(&self) -> KeyPath {
         self.entry.key
     }
@@ -89,17 +89,17 @@ impl Version<'_> {
         self.state.store.suite
     }
 
-    /// Returns its entry in the state.
+    /// Returns the entry of the version in the state.
     pub(crate) fn entry(&self) -> &Entry {
         &self.entry
     }
 
-    /// Returns the state with this version.
+    /// Returns the state that has this version.
     pub(crate) fn state(&self) -> &State {
         self.state
     }
 
-    /// Returns the time of the first write of its id.
+    /// Returns the time at which the id was first written.
     #[cfg(feature = "agent")]
     pub(crate) fn created(&self) -> Time {
         Time::from_micros(self.entry.created)
@@ -121,7 +121,7 @@ impl Version<'_> {
 pub(crate) struct Derived<T> {
     state: State,
     value: T,
-    /// Objects that were added or removed since the value was last written to its file.
+    /// The number of objects added or removed since the value was last written to its file.
     changes: u64,
 }
 
@@ -145,19 +145,19 @@ impl<T> Derived<T> {
         &self.value
     }
 
-    /// Returns how many objects were added or removed since the value was last written to its file.
+    /// Returns the number of objects added or removed since the value was last written to its file.
     #[cfg(feature = "agent")]
     pub(crate) fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// Records that the file has the present value.
+    /// Records that the file contains the present value.
     #[cfg(feature = "agent")]
     pub(crate) fn set_kept(&mut self) {
         self.changes = 0;
     }
 
-    /// Returns the value for edits of anything but the contributions of objects.
+    /// Returns the value for edits, except of the contributions of objects.
     pub(crate) fn value_mut(&mut self) -> &mut T {
         &mut self.value
     }
@@ -187,20 +187,21 @@ impl<T: Derive> Derived<T> {
         })
     }
 
-    /// Updates the value to another state by the difference; builds it from `empty` if a change cannot be followed.
+    /// Updates the value to another state by applying the changes between the two states. Builds it from `empty` if a
+    /// change cannot be applied.
     ///
     /// # Errors
     /// As [`Self::build`] and [`Derive::remove`].
     pub(crate) fn follow(mut self, opened: &Opened, state: State, empty: impl FnOnce() -> T) -> Result<Self> {
         if self.follow_changes(opened, &state)? {
-            // DRV-1. Replaces the state even if the roots agree: the log may have been rewritten since.
+            // DRV-1. The state is replaced even if the roots agree, because the log may have been rewritten since.
             self.state = state;
             return Ok(self);
         }
         Self::build(opened, state, empty())
     }
 
-    /// Applies every change; returns false if one cannot be followed.
+    /// Applies every change between the two states. Returns false if a change cannot be applied.
     fn follow_changes(&mut self, opened: &Opened, state: &State) -> Result<bool> {
         if self.state.root == state.root {
             return Ok(true);

@@ -14,7 +14,7 @@ use crate::trie::Entry;
 use super::source::Source;
 use super::view::CommitInfo;
 
-/// One change of an id, with the commit that made it.
+/// One change of an id, with the commit that made the change.
 #[derive(Clone, Debug)]
 pub struct HistoryEntry {
     /// The version after the change; `None` if the id was removed.
@@ -25,9 +25,9 @@ pub struct HistoryEntry {
     pub lost: bool,
     /// The first kept commit with that version.
     pub commit: CommitInfo,
-    /// Whether a thinned commit made, or may have made, the change: then its author and reason are unknown.
+    /// Whether the change was, or may have been, made by a thinned commit, so its author and reason are unknown.
     pub thinned: bool,
-    /// Time of the change. For a removal by a thinned commit, the time of the first kept commit after it.
+    /// The time of the change. If a thinned commit removed the id, the time of the first kept commit after it.
     pub time: Time,
 }
 
@@ -41,7 +41,7 @@ impl HistoryEntry {
 /// The kept commits, newest first; see [`Memory::commits`](crate::Memory::commits). The iterator ends after an error.
 pub struct Commits {
     store: Arc<Store>,
-    /// Number of commits left.
+    /// The number of commits not yet returned.
     left: usize,
 }
 
@@ -73,9 +73,9 @@ pub struct ChangesOf {
     source: Arc<Source>,
     store: Arc<Store>,
     key: KeyPath,
-    /// Number of commits not yet compared.
+    /// The number of commits not yet compared.
     left: usize,
-    /// The commit that was compared last.
+    /// The version in the commit that was compared last.
     later: Option<Standing>,
 }
 
@@ -114,7 +114,7 @@ impl ChangesOf {
         }
     }
 
-    /// Returns the next older change.
+    /// Returns the next older change of the id.
     fn find(&mut self) -> Result<Option<HistoryEntry>> {
         if self.later.is_none() {
             self.later = self.earlier()?;
@@ -130,7 +130,7 @@ impl ChangesOf {
         Ok(None)
     }
 
-    /// Returns the version in the commit before.
+    /// Returns the version in the commit before the one compared last.
     fn earlier(&mut self) -> Result<Option<Standing>> {
         let Some(index) = self.left.checked_sub(1) else {
             return Ok(None);

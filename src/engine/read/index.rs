@@ -1,18 +1,18 @@
 //! Indexes over a state: children of a parent, ids in order, kinds, scopes, attributes.
 //!
 //! An index is a persistent set. The index of another state is derived from it by the difference of the two states, and
-//! both stay. So a rollback to a state with a kept index costs nothing. Indexes are built at the first use; a few
+//! both are kept. So a rollback to a state whose index is kept costs nothing. Indexes are built at the first use; a few
 //! recent ones are kept.
 //!
 //! # Layer
-//! L5. Derived: dropping all of it costs only time.
+//! L5. Indexes are derived: dropping them only costs time.
 //!
 //! # Limits
 //! - An index is built in one pass over the state at first use. Without indexes (`Options::indexes(false)`), a query
 //!   scans the state once for every 131,072 matches, or for every eighth of the state if that is larger.
 //!
 //! # Invariants
-//! - IND-1: an index under a root has exactly the keys of that state's objects, except for erased ones.
+//! - IND-1: the index of a state contains exactly the keys of that state's objects, except erased ones.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use super::derived::{Derive, Derived, Version};
 use super::state::State;
 use crate::engine::opened::Opened;
 
-/// Number of kept indexes per family: the head's, and one for each snapshot of a ring.
+/// The number of indexes kept per family: the head's, one for each snapshot of a ring, and a few more.
 const KEPT: usize = RING + 4;
 
 /// The property by which an index groups objects.
@@ -52,8 +52,8 @@ const FAMILIES: usize = 5;
 
 /// One entry: group, order within the group, id; sorted by these bytes.
 ///
-/// Layout: group length u32, group, order, id, a zero byte, then the id's length u16, so that the id can be cut off the
-/// end. The group length only separates groups: no read crosses a group.
+/// Layout: the group's length as u32, the group, the order, the id, a zero byte, and the id's length as u16, which lets
+/// a reader cut the id off the end. The group's length only separates groups: no read crosses a group.
 pub(crate) type Key = Arc<[u8]>;
 
 fn key(group: &[u8], order: &[u8], id: &str) -> Key {
@@ -61,7 +61,7 @@ fn key(group: &[u8], order: &[u8], id: &str) -> Key {
     codec::put_sized(&mut bytes, group);
     bytes.extend_from_slice(order);
     bytes.extend_from_slice(id.as_bytes());
-    // Zero is below every byte of an id, so an id sorts before longer ids that start with it.
+    // Zero is less than every byte of an id, so an id sorts before longer ids that start with it.
     bytes.push(0);
     bytes.extend_from_slice(&(id.len() as u16).to_le_bytes());
     bytes.into()
@@ -74,8 +74,8 @@ pub(crate) fn id_of(key: &[u8]) -> Option<Id> {
     Id::new(std::str::from_utf8(rest.get(start..)?).ok()?).ok()
 }
 
-/// Returns the sort key among siblings: positions by their bytes, then objects without one. A position has no zero
-/// byte.
+/// Returns the sort key among siblings: objects with a position by its bytes, then objects without one. A position
+/// contains no zero byte.
 fn sibling_order(object: &Object) -> Vec<u8> {
     match object.position() {
         Some(position) => [&[1], position.as_bytes(), &[0]].concat(),
@@ -117,12 +117,12 @@ pub(crate) fn keys_of(family: Family, object: &Object) -> Result<Vec<Key>> {
     })
 }
 
-/// One family's index of one state.
+/// The index of one family for one state.
 #[derive(Clone)]
 pub(crate) struct Index {
     family: Family,
     keys: OrdSet<Key>,
-    /// Number of erased objects in the state, which are in no group.
+    /// The number of erased objects in the state, which are in no group.
     erased: u64,
 }
 
@@ -141,7 +141,7 @@ impl Index {
         self.from(group, &[])
     }
 
-    /// Returns whether `id` is in a group of a family without an order within groups.
+    /// Returns whether `id` is in a group. The family must not order the objects of a group.
     pub(crate) fn has(&self, group: &[u8], id: &Id) -> bool {
         self.keys.contains(&key(group, &[], id.as_str()))
     }
@@ -164,7 +164,7 @@ impl Index {
         codec::put_sized(&mut prefix, group);
         prefix.extend_from_slice(start);
         let first: Key = prefix.as_slice().into();
-        // Clones the set (a pointer), so that the iterator owns it.
+        // Clones the pointer to the set, so the iterator owns it.
         let keys = self.keys.clone();
         let mut next = Some((std::ops::Bound::Included(first), prefix));
         std::iter::from_fn(move || {
@@ -179,7 +179,7 @@ impl Index {
         })
     }
 
-    /// Returns how many objects of the state were erased: they are in no group.
+    /// Returns the number of erased objects of the state, which are in no group.
     pub(crate) fn erased(&self) -> u64 {
         self.erased
     }
@@ -211,15 +211,15 @@ impl Derive for Index {
     }
 }
 
-/// The indexes of recent states, newest first, a queue for each family.
+/// The indexes of recent states: a queue for each family, newest first.
 #[derive(Default)]
 pub(crate) struct IndexCache {
     families: [Mutex<VecDeque<Derived<Index>>>; FAMILIES],
 }
 
 impl IndexCache {
-    /// Returns the index of this state if it is cached. Never waits: while another thread builds an index of the
-    /// family, it returns `None`.
+    /// Returns the index of this state if it is cached. Never waits: returns `None` while another thread builds an
+    /// index of the family.
     pub(crate) fn at_hand(&self, family: Family, root: Root) -> Option<Index> {
         let kept = self.families[family as usize].try_lock()?;
         let found = kept.iter().find(|kept| kept.root() == root)?;
@@ -232,7 +232,7 @@ impl IndexCache {
         kept.iter().any(|kept| kept.root() == root)
     }
 
-    /// Returns the index of a state: cached, derived from the most recent one by the difference, or built.
+    /// Returns the index of a state. Uses the cached one, updates the most recent one, or builds it.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
@@ -251,7 +251,7 @@ impl IndexCache {
         Ok(found)
     }
 
-    /// Drops all indexes: they keep a rewritten log and erased versions alive.
+    /// Drops all indexes, because they keep a rewritten log and erased versions in memory.
     pub(crate) fn clear(&self) {
         for family in &self.families {
             family.lock().clear();

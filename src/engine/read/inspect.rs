@@ -1,4 +1,4 @@
-//! Places of records, and possible meanings of digits, for inspecting a store.
+//! Places of records in the log, and the possible meanings of the digits of a digest, for inspecting a store.
 //!
 //! # Layer
 //! L5. Reads only.
@@ -26,35 +26,36 @@ use crate::engine::upkeep::checkpointing::places_of;
 pub struct Place {
     /// The kind of the record.
     pub kind: RecordKind,
-    /// The segment.
+    /// The number of the segment that contains the record.
     pub segment: u64,
-    /// Offset of its frame in the segment's file.
+    /// The offset of the record's frame in the segment's file.
     pub offset: u64,
-    /// Bytes of its body.
+    /// The length of the record's body in bytes.
     pub bytes: u64,
-    /// The batch that contains it.
+    /// The number of the batch that contains the record.
     pub batch: u64,
 }
 
-/// A possible meaning of digits.
+/// A possible meaning of the first digits of a digest.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Meaning {
     /// The digest of a kept commit.
     Commit(CommitInfo),
-    /// A root, with the newest commit that has it.
+    /// A root, with the newest commit whose state it names.
     Root(CommitInfo),
-    /// A version of an object, with the newest commit that gave the id this version.
+    /// A version of an object, with the newest commit that made it the version of its id.
     Version(ObjectDigest, Id, CommitInfo),
-    /// The digest of an erased version, with the erasing commit; `None` if the version was lost and not salvaged.
+    /// The digest of an erased version, with the commit that erased it; `None` if the version was lost and not
+    /// salvaged.
     Erased([u8; 32], Option<CommitDigest>),
     /// The key path of an object of the state.
     KeyPath(KeyPath, Id),
-    /// The digest of a node on the top levels of the state's trie, with the digits that lead to it.
+    /// The digest of a node on the top levels of the state's trie, with the path of digits to the node.
     Node([u8; 32], Vec<u8>),
 }
 
-/// Number of top levels of the trie whose nodes are compared.
+/// The number of top levels of the trie whose nodes are searched.
 const NODE_LEVELS: usize = 3;
 
 impl Inner {
@@ -137,7 +138,7 @@ impl View {
             .map(|digit| digit as u8)
             .collect();
         let mut waiting = Vec::new();
-        // If the path ends above the digits, it has at most one leaf, which may still match.
+        // A path may end at a leaf before all digits are used. That leaf may still match.
         for length in (0..=path.len()).rev() {
             if let Some(node) = self.trie_node(path.get(..length).unwrap_or_default())? {
                 let fits = length == path.len() || matches!(node.kind, NodeKind::Leaf(_));
@@ -196,7 +197,7 @@ impl View {
 }
 
 impl Memory {
-    /// Returns the files of the store in the folder `path`, even if it does not open. Reads no file yet.
+    /// Returns the files of the store in the folder `path`, even if the store does not open. Reads no file yet.
     ///
     /// # Errors
     /// `NotFound` if there is no such folder; `Io`.
@@ -213,12 +214,12 @@ impl Memory {
     /// `NotFound` if there is no such folder; `Io` if it cannot be listed.
     pub(crate) fn checkpoints_in(path: impl AsRef<Path>) -> Result<Vec<CheckpointInfo>> {
         let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
-        // If the log does not open, there is no log to compare with.
+        // If the log does not open, the checkpoints cannot be compared with it.
         let log = Log::open(Arc::clone(&disk), Mode::ReadOnly, LogOptions::default()).ok();
         store::checkpoint_infos(&*disk, log.as_ref().map(LogId::of))
     }
 
-    /// Returns the places of a version's bytes: its record, and its content if that is a record of its own.
+    /// Returns the places in the log of a version: of its record, and of its content if that is a separate record.
     ///
     /// # Errors
     /// `NotFound` if the version is not kept; `Corrupt` or `Io` if a record cannot be read.
@@ -253,7 +254,7 @@ impl Memory {
         let mut found = self.inner.commits_and_roots(low, high, limit)?;
         found.extend(self.inner.versions_between(low, high, limit)?);
         let is_told = |told: &Meaning| matches!(told, Meaning::Erased(..));
-        // A digest that no kept state contains is found only if it is given whole.
+        // A digest that no kept state contains is found only by all of its digits.
         if low == high && !found.iter().any(is_told) {
             let by = view.store.records.erasure(&low)?;
             found.extend(by.map(|by| erased(low, by)));

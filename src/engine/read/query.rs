@@ -10,24 +10,24 @@ use crate::trie::Entry;
 use super::index::{Family, Index, attribute_group};
 use super::view::View;
 
-/// The conditions of a search. Every given condition must hold.
+/// The conditions of a search. An object must meet every condition that is set.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
-    /// Only this kind.
+    /// The kind of the objects.
     pub kind: Option<Kind>,
-    /// Objects of other kinds only. With indexes, objects of these kinds are not even read.
+    /// Kinds to leave out. With indexes, objects of these kinds are not even read.
     pub not_kinds: Vec<Kind>,
-    /// Only this scope.
+    /// The scope of the objects.
     pub scope: Option<Scope>,
-    /// Only ids that start with this text.
+    /// The text with which the ids start.
     pub prefix: Option<String>,
-    /// Only children of this object, in sibling order.
+    /// The parent of the objects. The matches are then in sibling order.
     pub parent: Option<Id>,
-    /// Only objects with these attributes.
+    /// Attributes that the objects have, with these values.
     pub attributes: Vec<(String, Value)>,
-    /// Expired objects too.
+    /// Whether expired objects match too.
     pub include_expired: bool,
-    /// Maximal number of matches.
+    /// The maximal number of matches.
     pub limit: Option<usize>,
 }
 
@@ -61,7 +61,7 @@ impl Query {
                 .all(|(name, value)| object.attribute(name).as_ref() == Some(value))
     }
 
-    /// Returns the index that leaves the fewest objects to filter, with the group and the start to read from.
+    /// Returns the index that leaves the fewest objects to filter, with the group to read and where in it to start.
     fn best_index(&self) -> Result<(Family, Vec<u8>, Vec<u8>)> {
         Ok(if let Some(parent) = &self.parent {
             (Family::Children, parent.as_str().as_bytes().to_vec(), Vec::new())
@@ -90,24 +90,24 @@ impl View {
 }
 
 enum Candidates {
-    /// Ids from an index, not yet loaded or filtered, and the number of erased objects of the state.
+    /// Ids from an index, which are not yet loaded or filtered, and the number of erased objects of the state.
     Indexed(Box<dyn Iterator<Item = Id> + Send>, u64),
-    /// Entries found by a scan, already filtered.
+    /// Entries found by a scan, which are already filtered.
     Scanned(Window),
 }
 
-/// The next matches of a scan, by id, already filtered. A scan keeps only one window of matches in memory and reads the
-/// whole state for each window.
+/// The next matches of a scan, by id, already filtered. A scan keeps one window of matches in memory at a time, and
+/// reads the whole state for each window.
 struct Window {
     entries: std::vec::IntoIter<(Id, Entry)>,
     last: Option<Id>,
-    /// Whether there are matches after the window.
+    /// Whether further matches follow after the window.
     has_more: bool,
-    /// Number of erased objects, which may or may not have matched.
+    /// The number of erased objects, which might have matched.
     erased: u64,
 }
 
-/// The answer to a [`Query`], by id, or by position under a parent. The iterator ends after an error.
+/// The objects that match a [`Query`], sorted by id, or by position under a parent. The iterator ends after an error.
 pub struct Matches {
     view: View,
     query: Query,
@@ -153,7 +153,7 @@ impl Matches {
         matches!(self.candidates, Candidates::Scanned(_))
     }
 
-    /// Returns the number of erased objects of the state seen so far; they never match.
+    /// Returns the number of erased objects seen so far in the state; they never match.
     pub fn erased(&self) -> u64 {
         match &self.candidates {
             Candidates::Scanned(window) => window.erased,
@@ -213,10 +213,10 @@ impl Iterator for Matches {
 }
 
 impl Window {
-    /// Returns the matches with the smallest ids after `after`: as many as a window or the query's limit allows.
+    /// Returns the matches with the smallest ids after `after`, as many as a window or the query's limit allows.
     fn after(view: &View, query: &Query, now: crate::object::Time, after: Option<&Id>) -> Result<Self> {
         let options = &view.settings();
-        // At least an eighth of the state: nine passes at most, whatever its size.
+        // A window holds at least an eighth of the state, so a scan needs at most nine passes.
         let eighth = usize::try_from(view.len() / 8).unwrap_or(usize::MAX);
         let window = options.scan_window.max(eighth);
         let most = query.limit.unwrap_or(usize::MAX).clamp(1, window);

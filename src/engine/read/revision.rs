@@ -1,4 +1,4 @@
-//! Revisions: names of points in history.
+//! Revisions: the ways to name a point in history.
 //!
 //! # Layer
 //! L5.
@@ -17,9 +17,9 @@ use crate::store::{CommitEntry, Store};
 pub enum Revision {
     /// `@`: the head.
     Head,
-    /// `@-3`: the commit this many before the head.
+    /// `@-3`: the commit three before the head.
     Ancestor(u64),
-    /// `snap:0`: the newest automatic snapshot of the lane, `snap:1` the one before.
+    /// `snap:0`: the newest automatic snapshot of the lane; `snap:1`: the one before it.
     Ring(usize),
     /// The name of a snapshot.
     Name(String),
@@ -27,15 +27,15 @@ pub enum Revision {
     Seq(u64),
     /// The first 8 to 64 hexadecimal digits of a commit's digest, or of a root.
     Prefix(String),
-    /// The last commit at or before this time.
+    /// The last commit made at or before this time.
     Time(Time),
 }
 
 impl Revision {
-    /// Reads a revision as a person writes it.
+    /// Parses a revision as a person writes it.
     ///
     /// # Errors
-    /// `InvalidInput` if the text starts like one of the forms but breaks its rule.
+    /// `InvalidInput` if the text starts like one of the forms but is not valid in it.
     pub fn parse(text: &str) -> Result<Self> {
         let bad = |what: &str| {
             Error::invalid(format!("`{text}` is not a revision: {what}")).with_hint(
@@ -106,7 +106,7 @@ pub(crate) fn digest_range(prefix: &str) -> Option<([u8; 32], [u8; 32])> {
     Some((fill('0')?, fill('f')?))
 }
 
-/// Returns the kept commits whose digest, or else whose root, starts with `prefix`, by their index among the kept
+/// Finds the kept commits whose digest, or else whose root, starts with `prefix`. Returns their indexes among the kept
 /// commits.
 pub(crate) fn by_prefix(store: &Store, prefix: &str) -> Result<Vec<usize>> {
     let Some((low, high)) = digest_range(prefix) else {
@@ -140,7 +140,8 @@ pub(crate) fn resolve(store: &Store, revision: &Revision, lane: &str) -> Result<
         }
         Revision::Seq(seq) => store.by_seq(*seq)?,
         Revision::Prefix(prefix) => match by_prefix(store, prefix)?[..] {
-            // A snapshot name can look like a digest prefix only if another program wrote it. Then the commit wins.
+            // Only another program could have given a snapshot a name that looks like a digest prefix. Then the commit
+            // takes precedence.
             [] => None,
             [index] => store.commit_at(index)?,
             ref several => {
@@ -174,7 +175,7 @@ fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
     let seq = match revision {
         Revision::Seq(seq) => Some(*seq),
         Revision::Ancestor(count) => newest.checked_sub(*count),
-        // No kept commit is that old; a thinned one would be in the gap at the start.
+        // Every kept commit is newer than this time; a thinned one would be in the gap at the start.
         Revision::Time(_) => Some(0),
         _ => None,
     };

@@ -1,7 +1,7 @@
-//! The source that views read from: the opened store, and indexes of recent states.
+//! The source that views read from: the opened store, with the indexes of recent states.
 //!
 //! # Layer
-//! L5. The caches are derived: dropping them costs time only.
+//! L5. The caches are derived: dropping them only costs time.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl Source {
         }
     }
 
-    /// Drops all caches: they keep a rewritten log and its erased versions alive.
+    /// Drops all caches, because they keep a rewritten log and its erased versions in memory.
     pub(crate) fn clear(&self) {
         self.indexes.clear();
         self.subtrees.clear();
@@ -53,7 +53,7 @@ impl Source {
         self.stamps.lock().last_used(&self.opened, id)
     }
 
-    /// Returns the children in a state. Reads few objects if the state is near that of the checkpoint.
+    /// Returns the children in a state. Reads few objects if the state is close to that of the checkpoint.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.

@@ -1,4 +1,4 @@
-//! A state with everything needed to read it, for caches that must not keep the memory alive.
+//! A state with all that is needed to read it. A cache can hold a state without keeping the memory open.
 //!
 //! # Layer
 //! L5.
@@ -11,7 +11,7 @@ use crate::object::Object;
 use crate::store::{BothStores, CommitEntry, Store};
 use crate::trie::{Diff, Entry, Trie};
 
-/// The map of one commit, and the store of its records and nodes.
+/// The map of one commit, and the store with its records and nodes.
 #[derive(Clone)]
 pub(crate) struct State {
     pub(crate) root: Root,
@@ -38,7 +38,8 @@ impl State {
         self.store.records.object_at(entry.place, digest)
     }
 
-    /// Returns the nodes of both states, which may be from before and after a rewrite of the log.
+    /// Returns the nodes of both states. One state may be from before a rewrite of the log, and the other from after
+    /// it.
     pub(crate) fn nodes_with<'a>(&'a self, other: &'a Self) -> BothStores<'a> {
         BothStores(&self.store, &other.store)
     }

@@ -15,33 +15,34 @@ use crate::engine::upkeep::retention::Retention;
 /// Counts and sizes of a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Objects in the state at the head.
+    /// The number of objects in the state at the head.
     pub objects: u64,
-    /// Versions of objects that history keeps.
+    /// The number of versions of objects that history keeps.
     pub history: u64,
-    /// Kept commits.
+    /// The number of kept commits.
     pub commits: u64,
-    /// Commits that retention thinned; their digests stay in the chain.
+    /// The number of commits that retention thinned; their digests stay in the chain.
     pub thinned: u64,
-    /// Runs of thinned commits.
+    /// The number of runs of thinned commits.
     pub gaps: u64,
-    /// Versions of which only the digest is left: erased, or lost and not salvaged. `verify` distinguishes these.
+    /// The number of versions of which only the digest is left: erased ones, and lost ones that salvage could not
+    /// restore. `verify` counts these two apart.
     pub erased: u64,
-    /// Snapshots, named and automatic.
+    /// The number of snapshots, named and automatic.
     pub snapshots: u64,
-    /// Segments of the log.
+    /// The number of segments of the log.
     pub segments: u64,
-    /// Bytes of batches in the log, as garbage collection counts them.
+    /// The size of the log's batches in bytes, as garbage collection counts them.
     pub log_bytes: u64,
-    /// Bytes of all files of the store, including preallocated space.
+    /// The size of all files of the store in bytes, including preallocated space.
     pub disk_bytes: u64,
-    /// Bytes of checkpoint files, included in `disk_bytes`.
+    /// The size of the checkpoint files in bytes; a part of `disk_bytes`.
     pub checkpoint_bytes: u64,
-    /// Preallocated bytes of the log's files, included in `disk_bytes`.
+    /// The preallocated bytes of the log's files; a part of `disk_bytes`.
     pub set_aside_bytes: u64,
-    /// Bytes of the objects and contents of the state at the head.
+    /// The size of the objects and contents of the head's state, in bytes.
     pub live_bytes: u64,
-    /// Objects whose parent does not exist: 0 unless the store is damaged.
+    /// The number of objects whose parent does not exist: 0 unless the store is damaged.
     pub orphans: u64,
 }
 
@@ -53,9 +54,9 @@ pub struct Stats {
 pub enum Containment {
     /// The commit or root is kept.
     Kept,
-    /// Retention dropped it; its digest is still in the chain.
+    /// Retention thinned the commit; its digest is still in the chain.
     Thinned,
-    /// This history never had it.
+    /// This history never had the commit or root.
     Absent,
 }
 
@@ -63,33 +64,33 @@ pub enum Containment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct KindSpace {
-    /// The kind.
+    /// The kind of the records.
     pub kind: &'static str,
-    /// Their number.
+    /// The number of records of this kind.
     pub records: u64,
-    /// Bytes of their bodies.
+    /// The size of their bodies in bytes.
     pub bytes: u64,
 }
 
-/// The space of a log by use.
+/// The space of a log, divided by the reason for keeping it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Space {
-    /// The space by kind of record, the largest first.
+    /// The space by kind of record, the largest kind first.
     pub kinds: Vec<KindSpace>,
-    /// Bytes of log that the state at the head needs.
+    /// The bytes of the log that the state at the head needs.
     pub present_bytes: u64,
-    /// Additional bytes that no retention thins: for snapshots and other references, erasures, and the targets of
+    /// Further bytes that no retention removes, for snapshots and other references, erasures, and the targets of
     /// rollbacks, undos and redos.
     pub named_bytes: u64,
-    /// Additional bytes that the standard policy keeps for their age.
+    /// Further bytes that the standard policy keeps because they are recent enough.
     pub policy_bytes: u64,
-    /// Bytes that garbage collection with the standard policy would free.
+    /// The bytes that garbage collection with the standard policy would free.
     pub dead_bytes: u64,
 }
 
 impl Memory {
-    /// Counts everything; reads every object of the head.
+    /// Counts the objects, versions, commits and bytes of the store. Reads every object of the head.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
@@ -103,7 +104,7 @@ impl Memory {
                 continue;
             }
             live_bytes += object.bytes().len() as u64;
-            // Counts a content that several objects share once.
+            // A content that several objects share is counted once.
             if let Some((digest, length)) = object.content_digest()
                 && !object.lacks_content()
                 && contents.insert(digest)
@@ -141,8 +142,8 @@ impl Memory {
         })
     }
 
-    /// Returns the space of the log by use, and how much of it the standard [`Retention`](crate::Retention) would free.
-    /// Reads the whole log.
+    /// Returns the space of the log by the reason for keeping it, and how much of it the standard
+    /// [`Retention`](crate::Retention) would free. Reads the whole log.
     ///
     /// # Errors
     /// As [`Self::gc`].

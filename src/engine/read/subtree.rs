@@ -1,14 +1,14 @@
 //! Subtree digests: one digest over an object and everything below it.
 //!
-//! Computes digests from the leaves up without recursion, and caches them by key path for the last state. The next
-//! state keeps them, except on the paths from changed objects to the top.
+//! Digests are computed from the leaves up, without recursion, and cached by key path for the last state. For the next
+//! state, only the digests on the paths from changed objects to the top are dropped.
 //!
 //! # Layer
-//! L5. Derived.
+//! L5. Subtree digests are derived.
 //!
 //! # Limits
-//! - The first subtree digest of a state costs a walk over that subtree. A state with erased versions has no
-//!   subtree digests, because the erased object may have been below.
+//! - The first subtree digest of a state reads that whole subtree. A state with erased versions has no subtree digests,
+//!   because an erased object may have been in the subtree.
 //!
 //! # Invariants
 //! - SUB-1: if an object's subtree digest is cached, so are those of all its descendants.
@@ -27,7 +27,7 @@ use super::derived::{Derive, Derived, Version};
 use super::state::State;
 use crate::engine::opened::Opened;
 
-/// Subtree digests by the key path of the object on top.
+/// Subtree digests, by the key path of the object at the top of the subtree.
 #[derive(Clone, Default)]
 struct Known(imbl::HashMap<KeyPath, [u8; 32]>);
 
@@ -38,7 +38,7 @@ pub(crate) struct SubtreeCache {
 }
 
 impl SubtreeCache {
-    /// Drops the cache: it keeps a rewritten log alive.
+    /// Drops the cache, because it keeps a rewritten log in memory.
     pub(crate) fn clear(&self) {
         *self.kept.lock() = None;
     }
@@ -80,12 +80,12 @@ impl Derive for Known {
 }
 
 impl Known {
-    /// Drops the digests of a changed object and of everything above it in that state.
+    /// Drops the digest of a changed object and those of all objects above it in that state.
     fn forget(&mut self, version: &Version<'_>) -> Result<()> {
         self.0.remove(&version.key());
         let state = version.state();
         let mut above = parent_of(state, version.entry())?;
-        // SUB-1: above an object without a cached digest, no digest is cached.
+        // SUB-1: if an object has no cached digest, no object above it has one.
         while let Some(key) = above.filter(|key| self.0.remove(key).is_some()) {
             above = match state.entry_at(&key)? {
                 Some(entry) => parent_of(state, &entry)?,
@@ -166,7 +166,7 @@ fn compute(
     }
 }
 
-/// Returns the subtree digest of an object over its children's trie.
+/// Returns the subtree digest of an object, from its own digest and the trie of its children.
 pub(crate) fn subtree_of(suite: HashSuite, own: &[u8; 32], children: &Trie) -> Result<SubtreeDigest> {
     let below = children.root(suite, Shape::Subtree, &NoSource)?;
     Ok(SubtreeDigest::from_bytes(

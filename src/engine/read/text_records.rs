@@ -16,19 +16,20 @@ use crate::engine::memory::Memory;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum TextRecord {
-    /// A version of an object that history or a draft keeps. A content that is a record of its own is not included.
+    /// A version of an object that history or a draft keeps. A content that is a separate record is not included.
     Version(Object),
     /// A content that is a record of its own.
     Content(ContentDigest, String),
-    /// A reason or a source.
+    /// The text of a reason or a source.
     Text(TextDigest, String),
-    /// A commit, for its op, actor and session.
+    /// A commit, because of its operation, actor and session.
     Commit(CommitInfo),
-    /// A reference, for its name, actor and session. Deleted references are included until garbage collection.
+    /// A reference, because of its name, actor and session. Deleted references are included until garbage collection
+    /// removes them.
     Reference(Reference),
 }
 
-/// Returns the text of a record; `None` if it contains only digests.
+/// Returns a record as a text record; `None` if it contains only digests.
 fn text_record(store: &Store, record: &Record) -> Option<TextRecord> {
     let said = || String::from_utf8_lossy(&record.body).into_owned();
     Some(match record.kind {
@@ -51,8 +52,8 @@ fn text_record(store: &Store, record: &Record) -> Option<TextRecord> {
 }
 
 impl Memory {
-    /// Passes every record of the log that contains text to `visit`, in the order of the log. A record may appear
-    /// twice; erased ones do not appear. Reads the whole log.
+    /// Passes every record of the log that contains text to `visit`, in the order of the log. A record may be passed
+    /// twice; erased ones are not passed. Reads the whole log.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the log cannot be read, and the errors of `visit`.

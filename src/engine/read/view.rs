@@ -4,7 +4,7 @@
 //! L5.
 //!
 //! # Invariants
-//! - VIE-1: a view always answers the same, whatever is committed meanwhile.
+//! - VIE-1: a view always gives the same answers, whatever is committed meanwhile.
 
 use std::sync::Arc;
 
@@ -21,18 +21,18 @@ use super::state::State;
 use crate::engine::opened::Opened;
 use crate::engine::settings::{CLOCK_OFF_MICROS_MAX, Settings};
 
-/// A kept commit and its digest. In JSON it has the fields `commit`, its digest, `seq` and `root`.
+/// A kept commit and its digest. Its JSON has the fields `commit` (the digest), `seq` and `root`.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(into = "CommitName"))]
 pub struct CommitInfo {
-    /// The digest that names it.
+    /// The digest that names the commit.
     pub digest: crate::digest::CommitDigest,
-    /// The commit.
+    /// The commit itself.
     pub commit: Commit,
 }
 
-/// The name of a commit in JSON.
+/// The fields that name a commit in JSON.
 #[cfg(feature = "serde")]
 #[derive(serde::Serialize, schemars::JsonSchema)]
 struct CommitName {
@@ -77,14 +77,15 @@ impl CommitInfo {
     }
 }
 
-/// One state of memory. Cloning and keeping it costs the same for any size of state.
+/// One state of memory. Cloning and keeping a view is cheap, whatever the size of the state.
 #[derive(Clone)]
 pub struct View {
     pub(crate) source: Arc<Source>,
-    /// The store of its records and nodes (VIE-1): the log may be rewritten meanwhile.
+    /// The store with the records and nodes of this state. The view keeps it, because the log may be rewritten
+    /// meanwhile (VIE-1).
     pub(crate) store: Arc<Store>,
     pub(crate) entry: Arc<CommitEntry>,
-    /// Never changed (VIE-1).
+    /// The map of the state, which never changes (VIE-1).
     pub(crate) trie: Trie,
     now: Option<Time>,
 }
@@ -110,7 +111,7 @@ impl View {
         })
     }
 
-    /// Returns the state at the head, as far as the log was read.
+    /// Returns the state of the newest commit that this process has read.
     pub(crate) fn head(source: &Arc<Source>) -> Self {
         let store = source.opened.store();
         let view = store
@@ -123,12 +124,12 @@ impl View {
         &self.source.opened.settings
     }
 
-    /// The opened store.
+    /// Returns the opened store.
     pub(crate) fn opened(&self) -> &Opened {
         &self.source.opened
     }
 
-    /// The state, without the view.
+    /// Returns the state without the view's caches.
     pub(crate) fn state(&self) -> State {
         State {
             root: self.root(),
@@ -157,8 +158,8 @@ impl View {
         self.len() == 0
     }
 
-    /// Returns the time at which expiry is judged: the one set, else for a past state its commit's time, else the later
-    /// of the wall clock and the head's time.
+    /// Returns the time that decides which objects are expired. This is the time that was set; else, for a past state,
+    /// its commit's time; else the later of the clock and the head's time.
     pub fn now(&self) -> Time {
         let committed = self.entry.commit.time;
         if let Some(now) = self.now {
@@ -170,7 +171,7 @@ impl View {
             return committed;
         }
         let wall = self.settings().clock.now();
-        // A head more than a day ahead indicates a broken clock and must not expire everything.
+        // A head that is more than a day ahead comes from a wrong clock, and must not make every object expire.
         if committed.as_micros() > wall.as_micros().saturating_add(CLOCK_OFF_MICROS_MAX) {
             wall
         } else {
@@ -178,7 +179,7 @@ impl View {
         }
     }
 
-    /// Returns the same state with expiry judged at `now`.
+    /// Returns the same state, with the time `now` to decide which objects are expired.
     #[must_use]
     pub fn with_now(mut self, now: Time) -> Self {
         self.now = Some(now);
@@ -213,12 +214,12 @@ impl View {
             let what = format!("the version of '{id}' in this state");
             return Err(erased_by(&self.store, &what, object.erased_by()));
         }
-        // Another id with the same key path would be a collision of the hash.
+        // If another id has this key path, which would be a collision of the hash, the object does not count.
         Ok((object.id() == id.as_str()).then_some(object))
     }
 
     /// Returns the object whose key path ([`HashSuite::key_path`](crate::HashSuite::key_path)) starts with these bytes,
-    /// for callers that store short names of objects.
+    /// for callers that store key paths in short form.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -242,7 +243,7 @@ impl View {
         Ok(self.entry_at(&self.key(id))?.is_some())
     }
 
-    /// Returns the ids of the children of `id` in their order, at most `limit` of them.
+    /// Returns at most `limit` ids of the children of `id`, in sibling order.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
@@ -259,7 +260,8 @@ impl View {
         Ok(self.source.children(self.state())?.of(id)?.count() as u64)
     }
 
-    /// Prepares [`Self::indexed_ids`]: reads every object, or only the changes since a prepared state.
+    /// Builds the index for [`Self::indexed_ids`]. Reads every object, or only the changes since a state whose index is
+    /// kept.
     ///
     /// # Errors
     /// As [`Self::children`].
@@ -267,8 +269,8 @@ impl View {
         self.index(Family::Ids).map(drop)
     }
 
-    /// Returns the ids that start with `prefix`, in order, if [`Self::index_ids`] was called. Reads no object and never
-    /// waits.
+    /// Returns the ids that start with `prefix`, in order. Returns `None` unless [`Self::index_ids`] was called. Reads
+    /// no object and never waits.
     pub(crate) fn indexed_ids(&self, prefix: &str) -> Option<impl Iterator<Item = Id> + use<>> {
         let index = self.source.indexes.at_hand(Family::Ids, self.root())?;
         Some(index.from(&[], prefix.as_bytes()))
@@ -284,8 +286,8 @@ impl View {
         self.settings().indexes
     }
 
-    /// Iterates every object in the order of the trie, without an index, one object in memory at a time. An erased
-    /// object has a placeholder ([`Object::is_placeholder`]).
+    /// Iterates every object in the order of the trie. Uses no index and keeps one object in memory at a time. An
+    /// erased object appears as a placeholder ([`Object::is_placeholder`]).
     pub fn objects(&self) -> Objects {
         Objects {
             view: self.clone(),
@@ -294,8 +296,9 @@ impl View {
         }
     }
 
-    /// Returns the digest of `id` and everything below it. Returns `None` if `id` does not exist, or if any object of
-    /// this state was erased, which may have been below. Reads the whole subtree at first, later only changes.
+    /// Returns the digest of `id` and everything below it. Returns `None` if `id` does not exist, or if some object of
+    /// this state was erased, because it may have been below `id`. The first call reads the whole subtree, later calls
+    /// only changes.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -303,7 +306,7 @@ impl View {
         let Some(top) = self.entry_at(&self.key(id))? else {
             return Ok(None);
         };
-        // An erased version may have been below `id`, so no digest of this state is certain.
+        // The erased version may have been below `id`, so its digest cannot be computed.
         if self.store.records.erased() > 0 && self.index(Family::Children)?.erased() > 0 {
             return Ok(None);
         }
@@ -343,8 +346,8 @@ impl View {
             .node(path, self.store.suite, trie::Shape::State, &*self.store)
     }
 
-    /// Returns the last-access time of the object, as [`Memory::last_used`](crate::Memory::last_used) does: the present
-    /// one, whatever state this is.
+    /// Returns the last-access time of the object, as [`Memory::last_used`](crate::Memory::last_used) does. The time is
+    /// the present one, even for a past state.
     ///
     /// # Errors
     /// `Io` if the last-access times cannot be read.
@@ -352,7 +355,7 @@ impl View {
         self.source.last_used(id)
     }
 
-    /// Proves that this state has this version of `id`, or that it lacks `id`.
+    /// Returns a proof of the version that this state has for `id`, or that it has none.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a node cannot be read.

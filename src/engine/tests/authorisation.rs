@@ -12,7 +12,8 @@ const RULES: [Authorisation; 4] = [
     Authorisation::Decided,
 ];
 
-/// Commits a replacement or a removal of the person's object, and returns the code of the refusal.
+/// Commits a replacement or a removal of the person's object. Returns the code of the refusal, if the commit is
+/// refused.
 fn touch(class: Origin, rule: Authorisation, is_removal: bool) -> Option<ErrorCode> {
     let memory = Memory::in_memory().unwrap();
     put(&memory, "mine", "green tea");

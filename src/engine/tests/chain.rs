@@ -1,4 +1,4 @@
-//! Logs with whole batches and good checksums but wrong commits: the store refuses them.
+//! The store refuses logs of whole batches with valid checksums but wrong commits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +43,7 @@ fn add_commit(batch: &mut BatchBuilder, commit: &Commit) -> HeadMark {
     }
 }
 
-/// Opens a store of two commits after `change` changed the second before its write.
+/// Opens a store of two commits. `change` alters the second one before it is written.
 fn open_with_second(change: impl FnOnce(&mut Commit)) -> crate::Result<Memory> {
     let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
     let empty = Trie::new();

@@ -1,4 +1,4 @@
-//! The files that a commit passes on its way to the disk: a reader has to know them to follow one.
+//! The source files that a commit passes on its way to the disk. A reader must know all of them to follow a commit.
 
 use std::backtrace::Backtrace;
 use std::collections::BTreeSet;
@@ -11,10 +11,11 @@ use super::note;
 use crate::engine::{Options, Writer};
 use crate::testing::sim_disk::SimDisk;
 
-/// Files from `Memory::commit` to `fdatasync`, with that of the disk.
+/// The maximal number of files from `Memory::commit` to `fdatasync`, including the disk's own.
 const FILES_MAX: usize = 8;
 
-/// The files of this crate on the stack, without those of tests; none if the build has no debug information.
+/// Returns the source files of this crate on the stack, except tests. Returns none if the build has no debug
+/// information.
 fn files_on_stack() -> BTreeSet<String> {
     let stack = Backtrace::force_capture().to_string();
     let places = stack
@@ -46,7 +47,7 @@ fn a_commit_passes_few_files() {
     let passed = passed.lock();
     assert!(passed.len() >= 3, "the group, its sync and `live`: {passed:?}");
     for files in &*passed {
-        // The simulated disk is in the place of the real one.
+        // The simulated disk counts as the file of the real one, so the number must be below the limit.
         assert!(files.len() < FILES_MAX, "{files:#?}");
     }
 }

@@ -1,4 +1,5 @@
-//! Checkpoints: a store opened from a checkpoint gives the answers of the log. A damaged checkpoint costs only time.
+//! A store opened from a checkpoint gives the same answers as one opened from the log. A damaged checkpoint only costs
+//! time.
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ fn checkpoints(disk: &SimDisk) -> Vec<String> {
     names.cloned().collect()
 }
 
-/// Returns the answers of a memory to every kind of query.
+/// Returns the answers of a memory to a query of every kind.
 fn answers(memory: &Memory) -> Vec<String> {
     let mut answers = Vec::new();
     for info in memory.commits() {
@@ -130,7 +131,7 @@ fn a_damaged_checkpoint_costs_time_only() -> Result<()> {
         damaged[at] ^= 0x40;
         disk.put_file(&names[0], damaged);
         let reader = on_disk(&disk, options(1).read_only(true), false)?;
-        // BAS-1.
+        // Tests BAS-1.
         same(&answers(&reader), &expected, &format!("byte {at}"));
         assert_eq!(kept(&reader), states, "byte {at}");
     }
@@ -202,7 +203,7 @@ fn children_are_found_by_the_checkpoint_and_what_changed_since() -> Result<()> {
             if random.below(2) > 0 {
                 object.position = Some(crate::Position::new(&format!("p{}", random.below(9)))?);
             }
-            // Missing parents and cycles are refused.
+            // A put that would make a missing parent or a cycle is refused, and ignored here.
             drop(memory.put(object, &Writer::user()));
             if random.below(9) == 0 {
                 let id = id(&format!("n/{}", random.below(30)));
@@ -272,7 +273,7 @@ fn cov_2_a_writer_of_many_commits_rests_on_its_checkpoints() -> Result<()> {
     for (expected, view) in &views {
         assert_eq!(told(view), *expected, "a view of before stays");
     }
-    // The last view of the old checkpoint releases it.
+    // Dropping the last view of the old checkpoint frees its store.
     let first = Arc::downgrade(&stores.remove(0));
     drop((stores, views));
     assert!(first.upgrade().is_none());
@@ -332,7 +333,7 @@ fn without_live_a_checkpoint_says_how_far_the_log_is_durable() -> Result<()> {
         let (memory, names) = covered_by_another(&disk);
         disk.remove_file("live");
         if !whole {
-            // Removes the last batch without a trace.
+            // Removes the file of the last batch, as if it had never been written.
             let files = disk.files().into_keys();
             let active = files.filter(|name| name.starts_with("log/")).max().unwrap();
             disk.overwrite(&active, |bytes| {
@@ -407,7 +408,7 @@ fn a_checkpoint_whose_end_was_written_again_elsewhere_is_passed_over() -> Result
         verified.derived.iter().any(|found| found.damage.file == names[0]),
         "{verified:?}"
     );
-    // The next checkpoint replaces it.
+    // The next checkpoint replaces the damaged one.
     let writer = on_disk(&disk, options(HOUR), false)?;
     cover(&writer);
     let reader = on_disk(&disk, options(1).read_only(true), false)?;
@@ -419,7 +420,7 @@ fn a_checkpoint_whose_end_was_written_again_elsewhere_is_passed_over() -> Result
 #[test]
 fn who_only_looked_makes_no_checkpoint() -> Result<()> {
     let disk = SimDisk::new(5);
-    // The handle stays open to the end, because a killed process closes nothing.
+    // The handle stays open to the end, because a killed process does not close its handles.
     let killed = on_disk(&disk, options(HOUR), true)?;
     for number in 0..4 {
         put(
@@ -515,7 +516,8 @@ fn an_erasure_removes_the_checkpoints_beside_what_is_none() -> Result<()> {
     memory.erase(&erasing, &Writer::user())?;
     assert!(!place("00000001.ckpt").exists());
     drop(memory);
-    // Recreates the state after a crash, which the next write cleans up. A later checkpoint of the log stays.
+    // Recreates the state after a crash between writing a checkpoint and removing the old one. The next write cleans
+    // up, but keeps a later checkpoint of the log.
     std::fs::write(place("00000001.ckpt"), &before).unwrap();
     std::fs::write(place("00000002.ckpt.tmp"), &before).unwrap();
     put(&Memory::open(&store)?, "b", "x");

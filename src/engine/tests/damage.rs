@@ -1,5 +1,5 @@
-//! A store of 64 KiB, cut at every byte and with every bit flipped. It opens at a former state or refuses. It never
-//! panics, and never returns wrong data or an empty store.
+//! A store of 64 KiB is cut at every byte, and every bit is flipped. It must open at a former state or refuse to open.
+//! It must never panic, return wrong data or look empty.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -49,7 +49,8 @@ fn store() -> (SimDisk, Vec<Root>) {
     (disk, roots)
 }
 
-/// Opens a damaged copy and compares its answers with the former states; returns the number of its head.
+/// Opens a damaged copy and compares its answers with the former states. Returns the seq of its head, or `None` if the
+/// copy does not open.
 fn examine(disk: &SimDisk, roots: &[Root], what: &dyn Fn() -> String) -> Option<usize> {
     let options = Options::new().read_only(true);
     let memory = match open(disk, options) {
@@ -92,7 +93,7 @@ fn cut_at_every_byte() {
     in_two(0..SEGMENT_BYTES, |cut| {
         let copy = disk.copy();
         copy.overwrite(SEGMENT, |bytes| bytes.truncate(cut));
-        // `live` contains the durable length of the log, so missing bytes below it are damage.
+        // `live` contains the durable length of the log, so bytes that are missing before that length are damage.
         let seen = examine(&copy, &roots, &|| format!("cut at {cut}"));
         assert!(
             seen.is_none_or(|seq| seq == head),
@@ -119,10 +120,10 @@ fn every_bit_flipped() {
             copy.overwrite(&file, |bytes| bytes[bit / 8] ^= 1 << (bit % 8));
             let seen = examine(&copy, &roots, &|| format!("bit {bit} of {file}"));
             match file.as_str() {
-                // No reader uses the text of the lock file, and `live` is derived from the log.
+                // The text of the lock file is never read, and `live` can be derived from the log.
                 "lock" | "live" => assert_eq!(seen, Some(head), "bit {bit} of {file}"),
                 _ if bit / 8 < in_use => assert_eq!(seen, None, "bit {bit} of {file} was not noticed"),
-                // Beyond the durable end, the bytes are a torn tail, reported without loss.
+                // Bytes after the durable end are a torn tail, which is reported and loses nothing.
                 _ => assert_eq!(seen, Some(head), "bit {bit} of {file}"),
             }
         });
@@ -157,7 +158,7 @@ fn degraded_reading_serves_the_last_good_commit() {
     );
 }
 
-/// Makes a store of some segments, with or without a checkpoint; returns their names.
+/// Makes a store of several segments, with or without a checkpoint. Returns the names of the segments.
 fn of_segments(covered: bool) -> (SimDisk, Vec<String>) {
     let disk = SimDisk::new(1);
     let options = Options::new().segment_bytes_max(64 << 10).checkpoints(covered);
@@ -227,7 +228,7 @@ fn a_missing_or_short_segment_refuses_and_all_else_is_served_degraded() {
                     assert!(seq == 60 && count > 40 && count < 60, "{what}: {seq}, {count}");
                     continue;
                 }
-                // All objects before the damage, and the whole ones of the cut segment, are readable.
+                // All objects before the damage are readable, and so are the undamaged ones of the cut segment.
                 assert_eq!(count as u64, seq, "{what}");
                 assert!(count >= least + usize::from(!missing), "{what}: {count}, {least}");
                 least = count;
@@ -236,7 +237,7 @@ fn a_missing_or_short_segment_refuses_and_all_else_is_served_degraded() {
     }
 }
 
-/// Makes a store; also returns its files before the last commits.
+/// Makes a store. Returns its disk, and its files as they were before the last commits.
 fn of_two_times() -> (SimDisk, BTreeMap<String, Vec<u8>>) {
     let (disk, _) = of_segments(false);
     let old = disk.files();
@@ -280,7 +281,7 @@ fn an_older_log_under_a_newer_live_is_told_by_every_check() {
 fn salvage_says_what_is_lost_where_no_segment_is_there_to_say_it() {
     let (disk, old) = of_two_times();
     disk.remove_file("live");
-    // Combines the log before a collection with the manifest after it.
+    // Combines the log from before a garbage collection with the manifest from after it.
     let older = disk.copy();
     for name in super::segments(&disk) {
         older.remove_file(&name);

@@ -1,4 +1,4 @@
-//! Derived files and last-access times: which files are read, which are ignored, and their removal by an erasure.
+//! Derived files and last-access times: which files are read, which are ignored, and how an erasure removes them.
 
 use std::sync::Arc;
 
@@ -144,7 +144,7 @@ fn erasure_removes_derived_files_and_none_of_before_comes_back() -> Result<()> {
     assert_eq!(disk.list("derived").unwrap(), ["uses"]);
     assert_eq!((used(&memory, "secret"), used(&memory, "open")), (None, Some(5)));
     assert!(!memory.keep_derived("words", b"harbour tea", &before)?);
-    // The other process has not read the erasure yet.
+    // The other process has not yet read the erasure, so its file is refused.
     assert!(!other.keep_derived("words", b"harbour tea", &other.view())?);
     assert_eq!(kept(&memory, "words"), None);
     assert!(memory.keep_derived("words", b"tea", &memory.view())?);
@@ -166,7 +166,7 @@ fn use_makes_no_version_and_the_later_stamp_counts() -> Result<()> {
     memory.sync()?;
     assert_eq!(memory.view().root(), head.root());
     assert_eq!(memory.view().commit().digest, head.commit().digest);
-    // STP-1: a process with older data does not overwrite a later time.
+    // STP-1: a process with older times does not overwrite a later time.
     let other = on(&disk, false);
     assert_eq!(used(&other, "a"), Some(7));
     memory.touch([&id("a")], at(20));
@@ -175,7 +175,7 @@ fn use_makes_no_version_and_the_later_stamp_counts() -> Result<()> {
     other.sync()?;
     memory.refresh()?;
     assert_eq!((used(&memory, "a"), used(&memory, "b")), (Some(20), Some(10)));
-    // STP-2
+    // Tests STP-2.
     memory.remove(&id("b"), &Writer::user())?;
     memory.touch([&id("a")], at(21));
     memory.close()?;
@@ -220,7 +220,7 @@ fn who_only_reads_writes_little() -> Result<()> {
     assert!(all > 24 * 1_500 && few < 100, "{all} {few}");
     read(&names[..3], at(2))?;
     assert_eq!((length("uses"), length("uses-new")), (all, few + 3 * 24));
-    // A write without news changes no file.
+    // A write without new times changes no file.
     let before = disk.files();
     read(&names[..3], Time::from_micros(2 * HOUR + HOUR / 10))?;
     assert!(disk.files() == before);
@@ -239,7 +239,7 @@ fn what_others_made_and_used_meanwhile_keeps_its_stamp() -> Result<()> {
     put(&other, "b", "x");
     other.touch([&id("b")], at(7));
     other.close()?;
-    // This process has not read the files since the other process wrote.
+    // This process has not read the files since the other process wrote them.
     long.close()?;
     let next = on(&disk, false);
     assert_eq!((used(&next, "a"), used(&next, "b")), (Some(5), Some(7)));

@@ -1,4 +1,4 @@
-//! A derived value follows its state by diff and equals a value built from that state.
+//! A derived value that follows its state by diff equals a value that is built from that state.
 
 use std::collections::BTreeMap;
 
@@ -111,7 +111,7 @@ fn a_kept_value_is_read_at_its_state_and_follows() -> Result<()> {
     assert_eq!((loaded.root(), loaded.value()), (view.root(), value.value()));
     let followed = loaded.follow(memory.view().opened(), memory.view().state(), Texts::default)?;
     assert_eq!(*followed.value(), built(&memory.view()));
-    // A file of another serialised form is ignored.
+    // A file in another serialised form is ignored.
     memory.keep_derived(Texts::NAME, &[2; 40], &memory.view())?;
     assert!(Derived::<Texts>::load(memory.view().opened()).is_none());
     memory.keep_derived(Texts::NAME, b"", &memory.view())?;

@@ -35,13 +35,13 @@ fn at(memory: &Memory, revision: &str) -> View {
 
 const SECRET_START: &[u8] = b"sec-";
 
-/// Returns a unique text.
+/// Returns a text that is unique for the number.
 fn secret(number: u64) -> String {
     let mut random = SplitMix64::new(number);
     format!("sec-{:016x}-{number:04}", random.next_u64())
 }
 
-/// Returns the secrets found in any file.
+/// Returns the secrets that some file of the disk contains.
 fn leaks(disk: &SimDisk) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (name, bytes) in disk.files() {
@@ -147,13 +147,13 @@ fn plant(memory: &Memory, number: u64) -> String {
     }
 }
 
-/// Returns the part of a state that is not erased, and the number of its objects.
+/// Returns the objects of a state except the erased ones, and the number of all its objects.
 fn rest(view: &View, gone: &BTreeSet<String>) -> BTreeMap<String, String> {
     let objects = view.objects().map(Result::unwrap);
     objects
         .filter(|object| !object.is_placeholder() && !gone.contains(&object.digest().to_hex()))
         .map(|object| {
-            // A content erased everywhere is erased from kept objects too.
+            // An erased content is also erased from objects that stay.
             let digest = object.content_digest().map(|(digest, _)| digest.to_hex());
             let content = object
                 .content()
@@ -181,7 +181,7 @@ fn a9_a_thousand_secrets_are_in_no_byte_of_any_file() -> Result<()> {
             &format!("kept {number}"),
         );
     }
-    // Adds a torn tail with one more secret, and a writer that recovers from it.
+    // Adds a torn tail that contains one more secret, and lets a writer recover from it.
     let calls = disk.calls();
     disk.crash_at(calls + 1);
     memory
@@ -295,7 +295,7 @@ fn an_erased_version_says_who_erased_it_and_the_state_goes_on() -> Result<()> {
         (ErrorKind::NotFound, crate::error::ErrorCode::Erased)
     );
     assert_eq!(again.hint(), Some(hint));
-    // The same text may be written again: the erasure covers the earlier write.
+    // The same text may be written again, because the erasure only covers the earlier write.
     put(&memory, "a", "three");
     assert_eq!(content(&memory.view(), "a").as_deref(), Some("three"));
     Ok(())
@@ -380,7 +380,7 @@ fn what_others_hold_is_refused_until_it_is_to_go_everywhere() -> Result<()> {
         "erased"
     );
     assert!(memory.verify(VerifyDepth::Full)?.ok);
-    // Only a new write can restore an erased content.
+    // An erased content returns only if it is written again.
     let refused = memory
         .put(note("two", &long), &Writer::user())
         .map(drop)
@@ -479,7 +479,7 @@ fn placeholders_are_never_taken_for_objects() -> Result<()> {
     );
     assert_eq!(memory.history(&id("a"))?.len(), 2);
 
-    // Undo skips the erasure, and reaches the removal of an object that is erased now.
+    // Undo skips the erasure, and reaches the removal of an object that was erased since.
     assert_eq!(memory.undo(&Writer::user()).unwrap_err().code(), "erased");
     memory
         .rollback(&"seq:3".parse::<Revision>()?)
@@ -593,7 +593,7 @@ fn a_crash_at_any_call_leaves_all_of_an_erasure_or_nothing() -> Result<()> {
             );
             if is_erased {
                 done += 1;
-                // The next writer removes the leftovers of the crash.
+                // The next writer removes the files that the crash left.
                 put(&memory, "keep", "later");
             } else {
                 undone += 1;
@@ -622,7 +622,7 @@ fn undo_passes_over_an_erasure_and_takes_back_what_was_put_beside_what_is_gone()
     put(&memory, "tea", "green");
     put(&memory, "secret", "never to be seen again");
     memory.erase(&of(&["secret"]), &Writer::user()).unwrap();
-    // The id is absent already, which is the result of the undo.
+    // The id is already absent, as the undo requires, so the undo changes nothing.
     assert!(memory.undo_preview(&Writer::user()).unwrap().changes.is_empty());
     memory.undo(&Writer::user()).unwrap();
     assert_eq!(content(&memory.view(), "tea").as_deref(), Some("green"));
@@ -651,7 +651,7 @@ fn what_was_erased_is_told_beside_conflicts_and_with_a_way_out() {
     memory
         .erase(&of(&[&first]), &Writer::user().session("cleaning"))
         .unwrap();
-    // No commit followed: only the erasure prevents the undo.
+    // No other commit followed, so only the erasure prevents the undo.
     let refused = memory.undo(&Writer::user()).unwrap_err();
     assert_eq!(
         (refused.kind(), refused.code()),
@@ -704,7 +704,7 @@ fn an_id_that_looks_like_the_start_of_a_digest_is_an_id() {
     assert_eq!(report.unlinked, [id("a"), id("derived")]);
 }
 
-/// The error of a failed erasure or commit reports correctly whether the operation is done.
+/// The error of a failed erasure or commit states correctly whether the operation took effect.
 #[test]
 fn a_call_that_failed_says_rightly_whether_it_is_done() {
     let mut said_done = 0;
@@ -722,8 +722,8 @@ fn a_call_that_failed_says_rightly_whether_it_is_done() {
     assert!(said_done > 20, "{said_done}");
 }
 
-/// Erases or writes while one call fails: a changing call with this fault, or a reading call. Returns `None` if there
-/// were fewer calls, else whether the error reports the operation as done.
+/// Erases or writes while one disk call fails: either a changing or a reading call, by this fault. Returns `None` if
+/// there were fewer calls. Otherwise returns whether the error reports the operation as done.
 fn fail_and_say(durability: Durability, erases: bool, fault: Option<Fault>, call: u64) -> Option<bool> {
     let disk = SimDisk::new(call);
     disk.relax();
@@ -753,7 +753,7 @@ fn fail_and_say(durability: Durability, erases: bool, fault: Option<Fault>, call
     };
     let is_left = !leaks(&disk).is_empty() || !checkpoints_with(&disk, digest.as_bytes()).is_empty();
     let memory = on_disk(&disk, options(1), false).unwrap();
-    // The next write settles the unacknowledged one.
+    // The next write decides whether the unacknowledged one takes effect.
     put(&memory, "next", "write");
     let is_done = if erases {
         memory.view().get(&id("a")).unwrap().is_none()

@@ -1,6 +1,7 @@
-//! The size of a history after garbage collection, against the promised figure, with one commit for each write.
+//! Compares the size of a history after garbage collection with the promised size, with one commit for each write.
 //!
-//! `cargo test --release --lib figures -- --ignored --nocapture` prints it for 200,000 commits over 10,000 objects.
+//! `cargo test --release --lib figures -- --ignored --nocapture` prints the sizes for 200,000 commits over 10,000
+//! objects.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,8 +16,8 @@ use crate::engine::{Clock, Containment, Memory, Options, Retention, SystemClock,
 use crate::object::Time;
 use crate::testing::random::SplitMix64;
 
-/// A clock of an agent that works in bursts. Commits are `step` microseconds apart, and a week of rest follows each
-/// `burst` of them.
+/// The clock of an agent that works in bursts. Commits are `step` microseconds apart, and a week without commits
+/// follows each `burst` of them.
 struct Bursts {
     asked: AtomicI64,
     step: i64,
@@ -37,7 +38,7 @@ struct Case {
     objects: u64,
     clock: Arc<dyn Clock>,
     retention: Retention,
-    /// Whether the size of the log must meet the promised figure.
+    /// Whether the size of the log must be within the promised size.
     promised: bool,
 }
 
@@ -61,7 +62,7 @@ fn measure(case: Case) -> Result<()> {
         );
         let committed = memory.put(note(&format!("o/{which}"), &text), &Writer::user())?;
         digests.push((committed.commit.digest, memory.view().root()));
-        // Each snapshot keeps a whole state, so there are few of them.
+        // Each snapshot keeps a whole state, so the test makes few of them.
         if [case.commits / 2, case.commits - 7].contains(&number) {
             let taken = memory.snapshot(Some(&format!("s{number}")), &Writer::user())?;
             snapshots.push((taken.name, taken.root, memory.view().len()));
@@ -151,8 +152,8 @@ fn two_hundred_thousand_commits_are_small() -> Result<()> {
     for (name, clock, promised) in [
         ("real clock", Arc::new(SystemClock) as Arc<dyn Clock>, true),
         ("one in 10 ms", bursts(10_000, i64::MAX), true),
-        // Each kept hour, day or week has a state in which nearly every object has a version of its own. With more of
-        // these, more of an object's 20 versions stay, so the policy exceeds the promise.
+        // Each kept hour, day or week has a state in which nearly every object has its own version. With more kept
+        // states, more of an object's 20 versions stay, so this policy exceeds the promised size.
         (
             "bursts of 50,000 commits, 50 ms apart, a week between",
             bursts(50_000, 50_000),

@@ -1,4 +1,5 @@
-//! Thinning history and rewriting the log: the kept part is exact, the rest is removed, and other processes continue.
+//! Thinning history and rewriting the log: the kept part stays exact, the rest is removed, and other processes can
+//! continue.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,7 +40,7 @@ pub(super) fn on_disk(disk: &SimDisk, options: Options, create: bool) -> Result<
     Memory::on_disk(Arc::new(disk.clone()) as Arc<dyn Disk>, options, create, None)
 }
 
-/// The visible data of an object: its digest, the start of its content, and its times of creation and update.
+/// The visible data of the objects of a state, by id: digest, start of the content, and times of creation and update.
 pub(super) type Told = BTreeMap<String, (String, Option<String>, Option<(Time, Time)>)>;
 
 /// Returns the visible data of every object of a state.
@@ -59,7 +60,7 @@ pub(super) fn told(view: &View) -> Told {
         .collect()
 }
 
-/// The expected commits: each kept commit with its state.
+/// The commits that must be kept, each with its state.
 pub(super) type Kept = Vec<(CommitDigest, u64, Root, Told)>;
 
 pub(super) fn kept(memory: &Memory) -> Kept {
@@ -223,7 +224,7 @@ fn gc_1_what_was_committed_meanwhile_keeps_what_it_needs() -> Result<()> {
     }
     let reader = on_disk(&disk, options(1).read_only(true), false)?;
     let went_back = std::sync::atomic::AtomicBool::new(false);
-    // Between the choice and the publication, another writer rolls back to a state that would be thinned.
+    // Between the choice of commits and the publication, another writer rolls back to a state that would be thinned.
     let choose = |store: &crate::store::Store, count: usize| {
         let kept = tight().choose(store, count, memory.view().now())?;
         if !went_back.swap(true, Ordering::Relaxed) {
@@ -320,7 +321,7 @@ fn segments_that_recoveries_left_are_merged_without_being_asked() -> Result<()> 
         let disk = SimDisk::new(3);
         drop(on_disk(&disk, options(HOUR), true)?);
         for number in 0..70 {
-            // Without `live`, each writer recovers the tail of the previous one.
+            // Without the file `live`, each writer must recover the tail of the previous one.
             disk.remove_file("live");
             let options = options(HOUR).segment_bytes_max(4 << 20).automatic_gc(retention);
             let memory = on_disk(&disk, options, false)?;
@@ -351,7 +352,8 @@ fn one_process_with_a_wrong_clock_does_not_make_a_young_history_old() -> Result<
             .segment_bytes_max(4 << 20)
             .automatic_gc(Some(Retention::automatic()));
         let memory = on_disk(&disk, options, create)?;
-        // Writes twelve megabytes, so that the log doubles during the second process with most bytes from the first.
+        // Writes twelve megabytes. The log doubles during the second process, and most of its bytes come from the
+        // first.
         for number in 0..900 {
             put(&memory, "o/1", &format!("{days:02} {number:03} ").repeat(2_000));
         }
@@ -405,7 +407,7 @@ fn what_a_thinned_commit_did_is_told_of_nobody_else() {
     let claimed = memory.view().commit().commit.time;
     memory.remove(&id("first"), &by("crawler")).unwrap();
     memory.put(note("tea", "green"), &by("vera")).unwrap();
-    // Before the collection, the check knows the other lane.
+    // Before the collection, the check knows that another lane made the commits.
     let refused = memory
         .rollback(&"one".parse().unwrap())
         .by(&by("vera"))
@@ -430,9 +432,10 @@ fn what_a_thinned_commit_did_is_told_of_nobody_else() {
     assert!(claim.maker().is_none() && claim.time == claimed, "{claim:?}");
     let first = newest("first");
     assert!(first.digest.is_none() && first.maker().is_none(), "{first:?}");
-    // The kept commit's own change still has a known author.
+    // The author of a kept commit is still known for the changes that it made itself.
     assert_eq!(newest("tea").maker().unwrap().lane(), "vera");
-    // The authors of the changes that a rollback would revert are unknown now, so the rollback needs a confirmation.
+    // The authors of the changes that a rollback would revert are no longer known, so the rollback needs a
+    // confirmation.
     let refused = memory
         .rollback(&"one".parse().unwrap())
         .by(&by("vera"))
@@ -472,7 +475,7 @@ fn what_was_forgotten_lately_stays_whatever_is_thinned() -> Result<()> {
         let before = memory.view_before(info)?.unwrap();
         assert_eq!(before.get(&id(name))?.unwrap().content(), Some(name));
     }
-    // A month later, the retention no longer keeps them.
+    // A month later, the retention no longer keeps the forgotten objects.
     let later = memory.view().now().as_micros() + 31 * crate::calendar::DAY_MICROS;
     let report = memory.gc(&least, Some(Time::from_micros(later)))?;
     assert_eq!(report.kept, 1);

@@ -1,5 +1,5 @@
-//! Garbage collection during other writers' commits: a commit between the cut and the publication still finds its
-//! basis.
+//! Garbage collection while other writers commit: a commit between the cut and the publication keeps the records that
+//! it depends on.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,7 +29,7 @@ pub(super) fn only_head() -> Retention {
 }
 
 /// Thins the commits in `thinned`. Between the choice and the publication, another writer runs `beside`. Returns the
-/// final content of the store, which a new handle must confirm.
+/// final content of the store, after checking that a new handle reads the same.
 fn collect_beside(
     disk: &SimDisk,
     memory: &Memory,

@@ -1,4 +1,4 @@
-//! The records of a new log besides commits: shared records, and maps with times.
+//! The records of a rewritten log other than commits: shared records, and maps with times.
 
 use super::covering::cover;
 use super::gc::{HOUR, Told, kept, on_disk, options, options_of_reader, told};
@@ -120,7 +120,7 @@ fn a_base_with_a_damaged_key_says_nothing_wrong() -> Result<()> {
     for part in &parts {
         let copy = disk.copy();
         let name = format!("log/{:08}.seg", part.segment());
-        // Changes the first byte of the first key, after the header of the frame.
+        // Changes the first byte of the first key, which follows the header of the frame.
         copy.overwrite(&name, |content| content[part.offset() as usize + 32] ^= 0x55);
         let reader = on_disk(&copy, options_of_reader().map(false), false)?;
         let view = reader.view();

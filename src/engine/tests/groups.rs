@@ -1,4 +1,4 @@
-//! Several drafts in one group: one sync, and each with the result of a single commit.
+//! Several drafts in one group are committed with one sync, and each gets the result of a single commit.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::engine::{Committed, Draft, Durability, Memory, Options, VerifyDepth, 
 use crate::testing::sim_disk::{Fault, SimDisk};
 use crate::{ErrorKind, Result};
 
-/// Commits drafts in one group, in their order, and returns the results.
+/// Commits drafts in one group, in the given order, and returns their results.
 fn together(memory: &Memory, drafts: Vec<Draft>) -> Vec<Result<Committed>> {
     std::thread::scope(|scope| {
         let writing = memory.inner.log.lock();
@@ -38,12 +38,12 @@ fn readable(view: &View) {
 
 #[test]
 fn each_draft_of_a_group_is_readable_and_right() -> Result<()> {
-    // CMT-2.
+    // Tests CMT-2.
     let memory = Memory::in_memory()?;
     put(&memory, "a", "old");
     let drafts = vec![
         draft(&memory, |draft| draft.put(note("a", "new"))),
-        // The same object again makes no change, and keeps the commit that wrote it.
+        // Putting the same object again makes no change, and the commit that wrote it stays its commit.
         draft(&memory, |draft| draft.put(note("a", "new"))),
         draft(&memory, |draft| draft.put(note("a", "other"))),
         draft(&memory, |draft| draft.put(child("b", "a"))),
@@ -96,7 +96,7 @@ fn a_later_draft_may_not_take_the_parent_of_an_earlier_one() -> Result<()> {
 
 #[test]
 fn a_group_that_cannot_be_synced_is_acknowledged_to_nobody() -> Result<()> {
-    // CMT-1, and STO-2: the head stays at the end of the log.
+    // Tests CMT-1, and STO-2: the head stays at the end of the log.
     let disk = SimDisk::new(5);
     let memory = Memory::on_disk(Arc::new(disk.clone()), Options::new(), true, None)?;
     put(&memory, "a", "old");
@@ -114,7 +114,7 @@ fn a_group_that_cannot_be_synced_is_acknowledged_to_nobody() -> Result<()> {
     assert_eq!(content(&memory.view(), "a").as_deref(), Some("old"));
     let again = memory.put(note("b", ""), &Writer::user()).unwrap_err();
     assert_eq!(again.kind(), ErrorKind::Poisoned);
-    // Another handle gets the lock at once and continues.
+    // Another handle gets the lock at once and can write.
     let other = Memory::on_disk(Arc::new(disk.clone()), Options::new(), false, None)?;
     put(&other, "b", "after");
     assert!(other.verify(VerifyDepth::Full)?.ok);

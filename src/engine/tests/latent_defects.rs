@@ -1,5 +1,5 @@
-//! The ten latent defects of an earlier published memory format, each by name: every test here fails on a memory that
-//! has the defect.
+//! Ten latent defects of an earlier published memory format, each by name. Each test here fails on a memory that has
+//! the defect.
 
 use super::{content, id, note, put};
 use crate::engine::{Memory, Revision, Writer};
@@ -35,7 +35,7 @@ fn aliasing_of_history() -> Result<()> {
 
 #[test]
 fn rollback_twice() -> Result<()> {
-    // ROL-1.
+    // Tests ROL-1.
     let memory = Memory::in_memory()?;
     put(&memory, "a", "good");
     let snapshot = memory.snapshot(Some("good"), &Writer::user())?;
@@ -66,7 +66,8 @@ fn stale_ancestors() -> Result<()> {
 
 #[test]
 fn colliding_ids() -> Result<()> {
-    // Two ids whose key paths agree in every kept bit: the engine refuses the second, and never overwrites the first.
+    // Two ids whose key paths agree in every bit that is kept. The engine refuses the second id, and never overwrites
+    // the first.
     let suite = crate::digest::HashSuite::with_weak_keys(crate::digest::HashAlgorithm::Blake3, 4);
     let memory = Memory::in_memory_with_suite(suite)?;
     let mut taken = 0;
@@ -167,7 +168,7 @@ fn unsaved_snapshots() -> Result<()> {
 
 #[test]
 fn a_failed_load_that_looks_empty() -> Result<()> {
-    // STO-1.
+    // Tests STO-1.
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     let memory = Memory::create(&store)?;

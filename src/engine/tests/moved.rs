@@ -1,4 +1,4 @@
-//! Records that moved after they were read: by recovery, or by a rewrite that could not be loaded.
+//! Records that moved after they were read, because of a recovery or of a rewrite that could not be loaded.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ fn open(disk: &SimDisk, create: bool) -> Result<Memory> {
 
 #[test]
 fn what_recovery_moved_after_it_was_read_is_not_collected() -> Result<()> {
-    // WRI-3.
+    // Tests WRI-3.
     let disk = SimDisk::new(1);
     let memory = open(&disk, true)?;
     put(&memory, "a", "first");
     put(&memory, "b", "second");
     drop(memory);
-    // After a restart of the machine, the last batch is unproven. The next writer moves it.
+    // After a restart of the machine, the last batch is not known to be durable. The next writer moves it.
     let crashed = disk.crash_image(CrashImage::Everything);
     crashed.remove_file("live");
     for by_another in [false, true] {
@@ -40,7 +40,7 @@ fn what_recovery_moved_after_it_was_read_is_not_collected() -> Result<()> {
 
 #[test]
 fn a_read_that_fails_after_a_rewrite_is_tried_again() -> Result<()> {
-    // WRI-3.
+    // Tests WRI-3.
     let mut failed = 0;
     for read in 1.. {
         let disk = SimDisk::new(1);
@@ -68,7 +68,7 @@ fn a_read_that_fails_after_a_rewrite_is_tried_again() -> Result<()> {
 
 #[test]
 fn a_rewrite_that_fails_half_way_leaves_a_handle_that_reads() -> Result<()> {
-    // WRI-3.
+    // Tests WRI-3.
     let mut failed = 0;
     for call in 1.. {
         let disk = SimDisk::new(1);
@@ -92,7 +92,7 @@ fn a_rewrite_that_fails_half_way_leaves_a_handle_that_reads() -> Result<()> {
 
 #[test]
 fn a_read_that_fails_after_another_handles_rewrite_is_tried_again() -> Result<()> {
-    // WRI-3.
+    // Tests WRI-3.
     let (mut failed, mut again) = (0, 0);
     for read in 1.. {
         let disk = SimDisk::new(1);
@@ -109,7 +109,7 @@ fn a_read_that_fails_after_another_handles_rewrite_is_tried_again() -> Result<()
         failed += u64::from(refused);
         let mut handles = vec![memory, open(&disk, false)?];
         if refused {
-            // If the failed call was part of a write, this handle is poisoned.
+            // If the failed call was part of a write, the handle is poisoned.
             if let Err(error) = handles[0].put(note("c", "fourth"), &Writer::user()) {
                 assert_eq!(error.kind(), ErrorKind::Poisoned, "read {read}: {error:?}");
                 handles.remove(0);

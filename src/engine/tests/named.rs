@@ -1,4 +1,4 @@
-//! Dangling references: verify reports each of them with the record that holds it.
+//! Dangling references: verify reports each of them, with the record that contains it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::log::{
 use crate::object::{Encoded, Origin, Reference, ReferenceName, StagedChange, Time};
 use crate::testing::sim_disk::SimDisk;
 
-/// Appends batches that no memory would write, and keeps the head.
+/// Appends batches that no memory would write. The head does not change.
 fn append(disk: &SimDisk, batches: Vec<BatchBuilder>) -> Vec<Batch> {
     let head = on_disk(disk, options(1).read_only(true), false)
         .unwrap()
@@ -76,7 +76,7 @@ fn everything_that_is_missing_is_named_with_the_record_that_names_it() {
     );
     let report = verify(&disk);
     assert!(!report.ok);
-    // NAM-1.
+    // Tests NAM-1.
     let mut found: Vec<_> = report
         .damage
         .iter()
@@ -103,7 +103,7 @@ fn everything_that_is_missing_is_named_with_the_record_that_names_it() {
         report.commits == 2 && report.versions == 3,
         "the rest is counted: {report:?}"
     );
-    // Salvage leaves them out, and reports it.
+    // Salvage leaves the dangling references out, and reports it.
     let wreck = DamagedLog::open(Arc::new(disk.clone())).unwrap();
     let target: Arc<dyn Disk> = Arc::new(crate::disk::MemDisk::new());
     let saved = write(&wreck, &target, &Options::new()).unwrap();
@@ -136,7 +136,7 @@ fn a_version_that_a_draft_holds_is_missed() {
         matches!(&report.damage[0].damage.cause, Cause::RecordMissing(what) if what.contains("drafts/lost")),
         "{report:?}"
     );
-    // A deleted draft needs no records.
+    // The reference of a deleted draft may name records that do not exist.
     let mut gone = draft.clone();
     (gone.commit, gone.root, gone.changes) = (None, None, Vec::new());
     append(&disk, vec![of(RecordKind::Reference, &gone.encode().unwrap())]);
@@ -215,7 +215,7 @@ fn a_commit_whose_history_is_another_one_is_not_salvaged() {
     let wreck = DamagedLog::open(Arc::new(disk.clone())).unwrap();
     let target: Arc<dyn Disk> = Arc::new(crate::disk::MemDisk::new());
     let saved = write(&wreck, &target, &Options::new()).unwrap();
-    // Only its history root is wrong.
+    // Only the history root of the lost commit is wrong.
     assert_eq!((saved.commits, saved.lost_commits), (2, 1), "{saved:?}");
 }
 

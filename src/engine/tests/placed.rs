@@ -1,5 +1,5 @@
-//! The position of a checkpoint is a lower bound of the durable log for every reader: an acknowledged batch is never a
-//! torn tail.
+//! The log is durable at least up to the position of a checkpoint, for every reader. An acknowledged batch is thus
+//! never taken for a torn tail.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use crate::log::Inspection;
 use crate::testing::sim_disk::SimDisk;
 use crate::{ErrorKind, Result};
 
-/// Number of objects in the last commit.
+/// The number of objects in the last commit.
 const MANY: usize = 50;
 
-/// Makes a store whose last batch has a damaged record and a checkpoint after it, with the `live` from before that
-/// batch, or without `live`.
+/// Makes a store whose last batch has a damaged record, with a checkpoint after it. The file `live` is from before that
+/// batch, or missing.
 fn damaged_in_the_last_batch(stale: bool) -> SimDisk {
     let disk = SimDisk::new(1);
     let memory = on_disk(&disk, options(HOUR), true).unwrap();
@@ -47,7 +47,7 @@ fn damaged_in_the_last_batch(stale: bool) -> SimDisk {
     disk
 }
 
-/// Returns the place of a text in the last batch.
+/// Returns the file and the offset of a text in the last batch.
 fn damaged_at(disk: &SimDisk) -> (String, usize) {
     let text = b"text 31 text 31";
     let files = disk.files();

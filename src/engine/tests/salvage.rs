@@ -1,4 +1,4 @@
-//! Salvage of a store with any damage: the new store has all whole records, and nothing else.
+//! Salvage of a store with any damage: the new store has all undamaged records, and nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -141,7 +141,8 @@ pub(super) fn is_cut_off(found: &Finding) -> bool {
     matches!(found.damage.cause, Cause::RewriteCutOff | Cause::ErasureUnsure)
 }
 
-/// Returns the problems that the doctor names, with their remedies. The examination changes nothing (DOC-1).
+/// Returns the problems that the doctor finds, with their remedies. Checks that the examination changes nothing
+/// (DOC-1).
 pub(super) fn named(disk: &SimDisk, what: &str) -> Vec<(String, Remedy)> {
     let before = disk.files();
     let mut problems = Vec::new();
@@ -154,7 +155,7 @@ pub(super) fn named(disk: &SimDisk, what: &str) -> Vec<(String, Remedy)> {
         .collect()
 }
 
-/// Checks that the salvaged data is true (SVG-1): each commit had that state, or is the commit of the salvage.
+/// Checks that salvage invented nothing (SVG-1): each commit had that state before, or is the commit of the salvage.
 pub(super) fn check(memory: &Memory, report: &SalvageReport, truth: &Truth, what: &str) {
     assert!(memory.verify(VerifyDepth::Full).unwrap().ok, "{what}");
     let found = self::truth(memory);
@@ -172,7 +173,7 @@ pub(super) fn check(memory: &Memory, report: &SalvageReport, truth: &Truth, what
         kept += 1;
         let known = truth.commits.get(digest);
         let known = known.unwrap_or_else(|| panic!("{what}: a commit that never was"));
-        // A lost version keeps its digest, but not its id.
+        // A lost version is still known by its digest, but not by its id.
         let digests = |state: &BTreeMap<_, ObjectDigest>| state.values().copied().collect::<BTreeSet<_>>();
         assert_eq!(digests(known), digests(state), "{what}");
     }
@@ -228,7 +229,7 @@ fn whatever_bit_is_flipped_the_rest_is_saved() {
                 let what = format!("{file} at {at}, bare {bare}");
                 let (saved, report) = rescue(&copy).unwrap();
                 check(&saved, &report, &truth, &what);
-                // One bit damages at most one record or one seal. Objects may share a content.
+                // One flipped bit damages at most one record or one seal. Several objects may share a damaged content.
                 assert!(
                     report.lost_ids.len() + report.lost_keys.len() <= 1,
                     "{what}: {report:?}"
@@ -309,10 +310,10 @@ fn files_that_are_lost_cut_emptied_zeroed_or_foreign() {
             );
             let before = copy.files();
             let (saved, report) = rescue(&copy).unwrap();
-            // SAL-1.
+            // Tests SAL-1.
             assert_eq!(copy.files(), before, "{what}");
             check(&saved, &report, &truth, &what);
-            // SAL-1: salvage copies nothing from another store.
+            // SAL-1: salvage copies nothing that belongs to another store.
             assert!(!versions(&saved).contains(&foreign), "{what}");
             if *name == "first page zeroed" {
                 assert!(report.is_whole(), "{what}: {report:?}");
@@ -394,7 +395,7 @@ fn an_id_whose_newest_version_is_lost_has_that_of_the_newest_kept_commit() {
     let again = view.get(&id("again")).unwrap().unwrap();
     assert_eq!(again.content(), Some("the first"));
     assert!(view.get(&id("late")).unwrap().is_none());
-    // Without the checkpoint, no evidence of the newer segment is left; the result is the same.
+    // Without the checkpoint, nothing shows that newer segments existed; the result is the same.
     without_checkpoints(&disk);
     let (plain, _) = rescue(&disk).unwrap();
     assert_eq!(plain.view().root(), view.root());
@@ -442,7 +443,7 @@ fn with_a_checkpoint_no_object_is_saved_in_an_older_version_than_without() {
     const OBJECTS: usize = 12;
     let disk = SimDisk::new(1);
     let memory = on_disk(&disk, options(HOUR), true).unwrap();
-    // The last commit in which each version was current.
+    // Finds for each version the last commit whose state has it.
     let mut newest = BTreeMap::new();
     for round in 0..3 {
         for number in 0..OBJECTS {
@@ -503,7 +504,7 @@ fn a_log_that_was_emptied_or_is_older_than_its_checkpoint_is_noticed() {
             .iter()
             .all(|(_, remedy)| *remedy == Remedy::Nothing)
     );
-    // All files except the checkpoint are unchanged.
+    // Replaces all files except the checkpoint by their earlier content.
     for (name, content) in older.iter().filter(|(name, _)| !name.starts_with("checkpoint/")) {
         disk.overwrite(name, |bytes| bytes.clone_from(content));
     }
@@ -615,7 +616,7 @@ fn a_folder_that_no_salvage_left_is_not_touched() {
     let from = at("store");
     put(&Memory::create(&from).unwrap(), "a", "text");
     let salvage = |to: &str| Memory::salvage_store(&from, at(to), &Options::new());
-    // SLV-2: an unrelated folder, a store, a file and a symlink to another place.
+    // SLV-2: these targets are an unrelated folder, a store, a file, and a symlink to another place.
     std::fs::create_dir(at("notes.salvage")).unwrap();
     std::fs::write(at("notes.salvage").join("notes"), "precious").unwrap();
     drop(Memory::create(at("store2.salvage")).unwrap());
@@ -641,19 +642,19 @@ fn a_folder_that_no_salvage_left_is_not_touched() {
         std::fs::read(at("elsewhere").join("salvage.lock")).unwrap(),
         b"precious"
     );
-    // This name would look like an unfinished salvage into "named".
+    // The name looks like that of an unfinished salvage into "named".
     let error = salvage("named.salvage").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert!(!at("named.salvage").exists() && !at("named.salvage.salvage").exists());
-    // A target within the damaged store would change it.
+    // Salvage into a folder within the damaged store would change that store.
     for to in ["store/new", "store/log/new", "elsewhere/../store/not/there/new"] {
         assert_eq!(salvage(to).unwrap_err().kind(), ErrorKind::InvalidInput, "{to}");
     }
     assert!(!from.join("new").exists() && !from.join("not").exists());
-    // A salvage that is interrupted at once leaves an empty folder.
+    // A salvage that is interrupted at its start leaves an empty folder.
     std::fs::create_dir(at("early.salvage")).unwrap();
     assert!(salvage("early").unwrap().is_whole() && !at("early.salvage").exists());
-    // Leftovers of an interrupted salvage are removed; a running salvage is not disturbed.
+    // The next salvage removes what an interrupted one left, and does not disturb a running one.
     let left = at("new.salvage");
     std::fs::create_dir_all(left.join("log")).unwrap();
     std::fs::write(left.join("log/00000001.seg"), "half").unwrap();
@@ -665,7 +666,7 @@ fn a_folder_that_no_salvage_left_is_not_touched() {
     drop(held);
     assert!(salvage("new").unwrap().is_whole());
     assert!(!left.exists() && !at("new").join("salvage.lock").exists());
-    // A crash right after the rename leaves the mark, which does no harm.
+    // A crash right after the rename leaves the lock file of the salvage, which does no harm.
     std::fs::write(at("new").join("salvage.lock"), "").unwrap();
     let verified = Memory::verify_store(at("new"), &Options::new(), VerifyDepth::Full).unwrap();
     assert!(verified.damage.is_empty() && verified.derived.is_empty());

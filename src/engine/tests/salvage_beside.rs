@@ -1,4 +1,4 @@
-//! Salvage while another process writes to the store: every loss of existing data is reported.
+//! Salvage while another process writes to the store: each loss of data that existed is reported.
 
 use std::sync::Arc;
 use std::thread;
@@ -50,7 +50,7 @@ fn who_writes_while_a_store_is_read_is_told() {
         // The open store stays readable.
         let saved = Memory::on_disk(target, Options::new(), false, None).unwrap();
         let mut saved = kept(&saved);
-        // The new store may contain batches appended during the salvage.
+        // The new store may also contain batches that were appended during the salvage.
         saved.retain(|commit| before.contains(commit));
         assert!(report.is_whole() && saved == before, "{number}: {report:?}");
         drop(memory);

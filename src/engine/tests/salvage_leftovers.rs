@@ -1,5 +1,5 @@
-//! Salvage of a store with leftover segments of a rewrite, after a crash or from a restored copy: thinned or erased
-//! content does not return.
+//! Salvage of a store with segments left by a rewrite, after a crash or in a restored copy: thinned or erased content
+//! does not return.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -38,7 +38,7 @@ fn what_is_written_again_after_an_erasure_counts_whatever_segment_the_erasure_is
         for number in 0..20 {
             put(&memory, "other", &format!("later {number}"));
         }
-        // During the rewrite, the newest segment of the log gets a lower number than the rewritten ones.
+        // During the rewrite, the newest segment of the log gets a lower number than the rewritten segments.
         let written = std::sync::atomic::AtomicBool::new(false);
         let choose = |store: &crate::store::Store, count: usize| {
             let kept = retention.choose(store, count, memory.view().now())?;
@@ -50,7 +50,7 @@ fn what_is_written_again_after_an_erasure_counts_whatever_segment_the_erasure_is
         memory.inner.rewrite(&choose, false, Duration::ZERO).unwrap();
         let truth = truth(&memory);
         let (saved, report) = rescue(&disk).unwrap();
-        // SVI-1.
+        // Tests SVI-1.
         assert!(report.is_whole(), "{report:?}");
         let found = saved.view().get(&id("again")).unwrap().unwrap();
         assert_eq!(found.content(), Some("the same text"));
@@ -60,7 +60,7 @@ fn what_is_written_again_after_an_erasure_counts_whatever_segment_the_erasure_is
 
 #[test]
 fn an_erased_record_in_a_segment_that_a_rewrite_left_does_not_come_back() {
-    // A rewrite numbers batches again, so the numbers in the old log do not relate to those in the new one.
+    // A rewrite numbers the batches again, so batch numbers of the old and the new log cannot be compared.
     for collected in [false, true] {
         let disk = SimDisk::new(1);
         let memory = on_disk(&disk, options(HOUR), true).unwrap();
@@ -88,7 +88,7 @@ fn an_erased_record_in_a_segment_that_a_rewrite_left_does_not_come_back() {
         let (marker, end) = (marker(bytes).unwrap(), used(bytes));
         for lost in ["none", "manifest"] {
             disk.remove_file(lost);
-            // Also covers a damaged batch with the marker, while the batch that it replaced is whole.
+            // This covers the case of a damaged batch with the marker, while the batch that it replaced is undamaged.
             for at in (4_096..end)
                 .step_by(53)
                 .filter(|at| !(marker - 64..marker + 96).contains(at))
@@ -116,7 +116,7 @@ fn what_was_erased_and_written_again_is_kept_beside_what_a_rewrite_left() {
         let old = disk.files();
         memory.erase(&of("again"), &Writer::user()).unwrap();
         put(&memory, "again", "the same text");
-        // In this case the batch of the old log has a higher number and older content.
+        // In this case, the batch of the old log has the higher number but the older content.
         if collected {
             memory.gc(&tight(), None).unwrap();
         }
@@ -133,7 +133,7 @@ fn what_was_erased_and_written_again_is_kept_beside_what_a_rewrite_left() {
     }
 }
 
-/// Restores missing segments.
+/// Restores the segments that are missing.
 fn put_back(disk: &SimDisk, old: &BTreeMap<String, Vec<u8>>) {
     for (name, content) in old.iter().filter(|(name, _)| name.starts_with("log/")) {
         if !disk.files().contains_key(name) {
@@ -160,7 +160,7 @@ fn what_was_thinned_does_not_come_back_from_a_segment_that_a_rewrite_left() {
     put_back(&disk, &old);
     assert!(disk.files().len() > listed);
     let (saved, report) = rescue(&disk).unwrap();
-    // SAL-2.
+    // Tests SAL-2.
     assert!(
         versions(&saved).is_subset(&left),
         "a version that was thinned is back"
@@ -204,13 +204,13 @@ fn a_rewrite_that_was_cut_off_did_away_with_nothing() {
                 let memory = on_disk(&disk.copy(), options.clone(), false).unwrap();
                 let (before, truth) = (kept(&memory), truth(&memory));
                 let (saved, report) = rescue(&disk).unwrap();
-                // SAL-2.
+                // Tests SAL-2.
                 assert!(report.is_whole() && kept(&saved) == before, "{what}: {report:?}");
                 check(&saved, &report, &truth, &what);
-                // An interrupted erasure looks like a published one with an older manifest.
+                // An interrupted erasure leaves the same files as a published one with an older manifest.
                 let mut told = report.derived.iter().chain(&report.unsure);
                 beside += usize::from(told.any(is_cut_off));
-                // Removes the only evidence of whether a rewrite was published.
+                // Only the manifest shows whether a rewrite was published.
                 disk.remove_file("manifest");
                 let (saved, report) = rescue(&disk).unwrap();
                 assert!(

@@ -1,5 +1,5 @@
-//! Salvage with orphaned segments, which the manifest does not list: an interrupted rewrite, or a backup restored over
-//! a newer log. Their files look alike, and neither case may lose data.
+//! Salvage with orphaned segments, which the manifest does not list. They come from an interrupted rewrite, or from a
+//! backup restored over a newer log. Both leave similar files, and neither may lose data.
 
 use super::gc::{HOUR, kept, on_disk, options, tight};
 use super::salvage::{check, is_cut_off, rescue, truth, used, versions};
@@ -131,7 +131,7 @@ fn what_is_damaged_in_the_log_is_taken_from_a_rewrite_that_was_cut_off() {
                     check(&saved, &report, &truth, &what);
                     let found = kept(&saved);
                     assert!(!report.lost.is_empty(), "{what}: {report:?}");
-                    // SVR-1. Only the old log has the content to be erased.
+                    // SVR-1: only the old log has the content that the rewrite erases.
                     let in_both = before.iter().skip(usize::from(erases));
                     for commit in in_both {
                         assert!(found.contains(commit), "{what}: {commit:?}, {report:?}");

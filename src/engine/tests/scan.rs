@@ -1,4 +1,4 @@
-//! A query without an index reads the state window by window, which only the memory use reveals.
+//! A query without an index reads the state window by window. Only its use of memory shows the difference.
 
 use super::*;
 

@@ -10,7 +10,7 @@ use crate::{ErrorKind, Result};
 
 #[test]
 fn a_cycle_of_new_ids_is_refused_and_a_new_chain_under_an_old_id_is_not() -> Result<()> {
-    // TRE-2.
+    // Tests TRE-2.
     let memory = Memory::in_memory()?;
     put(&memory, "top", "");
     for parents in [["c", "a", "b"], ["top", "a", "b"]] {
@@ -34,7 +34,7 @@ fn a_cycle_of_new_ids_is_refused_and_a_new_chain_under_an_old_id_is_not() -> Res
 
 #[test]
 fn an_id_that_a_rollback_took_away_keeps_its_first_time() -> Result<()> {
-    // CTL-3, also after undoing the rollback, and after reopening the log.
+    // Tests CTL-3, also after undoing the rollback, and after reopening the log.
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     let memory = Memory::create(&store)?;
@@ -55,7 +55,7 @@ fn an_id_that_a_rollback_took_away_keeps_its_first_time() -> Result<()> {
 
 #[test]
 fn a_kept_draft_holds_a_content_once_and_can_be_deleted() -> Result<()> {
-    // STG-1.
+    // Tests STG-1.
     let memory = Memory::in_memory()?;
     let long = "x".repeat(10_000);
     let mut draft = memory.draft(&Writer::user());
@@ -114,7 +114,7 @@ fn a_limit_of_the_handle_holds_for_its_writes_only() -> Result<()> {
 
 #[test]
 fn a_refused_change_that_cannot_be_kept_still_says_why_it_was_refused() -> Result<()> {
-    // ATT-1, with a reason too long to be kept.
+    // Tests ATT-1, with a reason that is too long to be kept.
     let memory = Memory::in_memory()?;
     let reason = "no".repeat(1 << 20);
     let check = |_: &Draft| Err(reason.clone());
@@ -128,7 +128,7 @@ fn a_refused_change_that_cannot_be_kept_still_says_why_it_was_refused() -> Resul
 
 #[test]
 fn staging_an_object_back_to_what_it_was_leaves_nothing_staged() -> Result<()> {
-    // DRA-1.
+    // Tests DRA-1.
     let memory = Memory::in_memory()?;
     put(&memory, "a", "one");
     let mut draft = memory.draft(&Writer::user());
@@ -154,7 +154,7 @@ impl Clock for Backwards {
 
 #[test]
 fn commits_follow_in_time_though_the_clock_goes_backwards() -> Result<()> {
-    // CMT-3.
+    // Tests CMT-3.
     let clock = Arc::new(Backwards(1_800_000_000_000_000.into()));
     let folder = tempfile::tempdir().unwrap();
     let memory = Options::new().clock(clock).create(folder.path().join("store"))?;
@@ -173,7 +173,7 @@ fn commits_follow_in_time_though_the_clock_goes_backwards() -> Result<()> {
 
 #[test]
 fn each_lane_keeps_its_own_newest_twenty_snapshots() -> Result<()> {
-    // CTL-1 and CTL-2.
+    // Tests CTL-1 and CTL-2.
     let memory = Memory::in_memory()?;
     for number in 0..25 {
         put(&memory, "a", &number.to_string());
@@ -194,7 +194,7 @@ fn each_lane_keeps_its_own_newest_twenty_snapshots() -> Result<()> {
 
 #[test]
 fn a_store_opened_twice_is_one_memory() -> Result<()> {
-    // MEM-1, also through another name of the folder.
+    // Tests MEM-1, also with another name of the folder.
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     let link = folder.path().join("link");
@@ -209,7 +209,7 @@ fn a_store_opened_twice_is_one_memory() -> Result<()> {
 
 #[test]
 fn a_version_taken_along_stays_in_history_though_its_id_is_staged_anew() -> Result<()> {
-    // DRA-2, in each order.
+    // Tests DRA-2, in each order.
     for past_first in [true, false] {
         let memory = Memory::in_memory()?;
         let mut draft = memory.draft(&Writer::user());
@@ -291,7 +291,7 @@ fn refused(memory: &Memory) -> Vec<ReferenceInfo> {
 
 #[test]
 fn a_change_that_is_refused_again_is_kept_once() -> Result<()> {
-    // KEP-1, also after reopening the log.
+    // Tests KEP-1, also after reopening the log.
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     let memory = Memory::create(&store)?;
@@ -320,7 +320,7 @@ fn a_change_that_is_refused_again_is_kept_once() -> Result<()> {
 
 #[test]
 fn who_had_most_refused_gives_way_with_the_oldest() -> Result<()> {
-    // KEP-2, also after reopening the log.
+    // Tests KEP-2, also after reopening the log.
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     let memory = Memory::create(&store)?;
@@ -360,7 +360,7 @@ fn refuse_many(memory: &Memory, session: &str, count: usize) -> Result<String> {
 
 #[test]
 fn a_refused_change_that_weighs_more_than_all_the_room_empties_no_ring() -> Result<()> {
-    // KEP-2: large changes of new writers may exceed the cap, one at a time.
+    // Tests KEP-2: each large change of a new writer may exceed the cap, but only one such change is kept.
     let memory = Memory::in_memory()?;
     for number in 0..200 {
         refuse(&memory, &format!("quiet {number}"), "evidence", "why")?;
@@ -393,7 +393,7 @@ fn a_refused_change_that_weighs_more_than_all_the_room_empties_no_ring() -> Resu
 
 #[test]
 fn refused_changes_that_an_older_build_let_go_without_a_record_are_there_again() -> Result<()> {
-    // decisions/0015. The next refused change removes the surplus, and records that.
+    // See docs/decisions/0015. The next refused change removes the excess ones and records their names.
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     let memory = Memory::create(&store)?;

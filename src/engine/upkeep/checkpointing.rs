@@ -1,18 +1,18 @@
-//! Checkpoints: when one is written, and opening a store from the newest.
+//! Checkpoints: decides when to write one, and opens a store from the newest one.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Limits
-//! - A writer writes a checkpoint when the commits after the newest one reach 131,072 versions (a commit counts as
-//!   eight more), twice the objects of the state, and an eighth of all commits.
-//! - Two checkpoints use about 116 bytes for each object, more if snapshots of large states differ much. A state
-//!   outside of checkpoints is built from a part of the log.
+//! - A writer writes a checkpoint when the commits since the newest one exceed three limits: 131,072 versions (a commit
+//!   counts as eight more), twice the objects of the state, and an eighth of all commits.
+//! - Two checkpoints use about 116 bytes for each object, and more if snapshots of large states differ much. A state
+//!   that no checkpoint contains is built from a part of the log.
 //!
 //! # Invariants
 //! - COV-1: a checkpoint covers only durable batches, and only a writable handle writes one.
-//! - COV-2: a writer keeps the states of a bounded number of its commits in memory. Beyond it, it makes a checkpoint and
-//!   reads them from there.
+//! - COV-2: a writer keeps the states of a limited number of its commits in memory. At the limit, it writes a
+//!   checkpoint and reads the states from there.
 
 use std::sync::Arc;
 
@@ -24,32 +24,33 @@ use crate::store::{self, LogId, Reread, Store};
 use crate::engine::read::source::Source;
 use crate::engine::write::log_handle::LogHandle;
 
-/// Bytes of records after the newest checkpoint at which a commit writes another one.
+/// The bytes of records since the newest checkpoint after which a commit writes another one.
 const DUE_BYTES: u64 = 4 << 20;
-/// The same limit for closing the handle.
+/// The same limit when the handle is closed.
 const DUE_AT_CLOSE_BYTES: u64 = 256 << 10;
 
-/// Bytes of the log at which automatic searches for garbage begin.
+/// The size of the log in bytes from which on garbage is searched for automatically.
 const COLLECT_FROM_BYTES: u64 = 8 << 20;
 
-/// Tells a log which positions its checkpoints prove durable, even if the store is not opened from a checkpoint.
+/// Returns a function that tells a log which positions its checkpoints prove durable, even if the store is not opened
+/// from a checkpoint.
 pub(crate) fn places_of(disk: &Arc<dyn Disk>) -> Arc<DurablePlaces> {
     let disk = Arc::clone(disk);
     Arc::new(move |log| store::checkpoint_positions(&*disk, LogId::of(log)))
 }
 
-/// Opens a log that uses the positions of its checkpoints.
+/// Opens a log that knows the positions of its checkpoints.
 pub(crate) fn open_log(disk: &Arc<dyn Disk>, mode: Mode, options: LogOptions) -> Result<Log> {
     let mut log = Log::open(Arc::clone(disk), mode, options)?;
     log.ask_places(places_of(disk));
     Ok(log)
 }
 
-/// Opens a store from the newest checkpoint and places `log` after it; returns an empty store if there is no
+/// Opens a store from the newest checkpoint, and positions `log` after it. Returns an empty store if there is no
 /// checkpoint.
 pub(crate) fn newest_store(source: &Source, log: &mut Log) -> Result<Store> {
     let suite = source.opened.store().suite;
-    // Checkpoints do not contain the collisions of a test's suite.
+    // A checkpoint cannot contain the collisions of a test's hash suite.
     if !source.opened.settings.checkpoints || source.opened.settings.suite.is_some() {
         return Ok(Store::new(suite, log.reader()));
     }
@@ -62,7 +63,8 @@ pub(crate) fn newest_store(source: &Source, log: &mut Log) -> Result<Store> {
         .start_at(&position)
         .and_then(|()| Store::with_checkpoint(suite, log.reader(), checkpoint, reread));
     match opened {
-        // A recovery that did not know the checkpoint has moved the end of the log.
+        // A recovery that did not know the checkpoint has moved the end of the log, so this checkpoint does not fit any
+        // more.
         Err(error) if error.is_corruption() && log.holds(&position)? => {
             log.reopen()?;
             Ok(Store::new(suite, log.reader()))
@@ -79,7 +81,7 @@ pub(crate) fn newest_store(source: &Source, log: &mut Log) -> Result<Store> {
     }
 }
 
-/// Returns the function that reads the log instead of a damaged checkpoint.
+/// Returns a function that reads the log in place of a damaged checkpoint.
 fn reread(source: &Source, log: &Log) -> Reread {
     let (disk, suite, epoch) = (
         Arc::clone(&source.opened.disk),
@@ -109,15 +111,15 @@ fn reread(source: &Source, log: &Log) -> Reread {
     })
 }
 
-/// Makes a checkpoint if enough was committed since the last one. A failure is only a warning, because a checkpoint only
-/// saves time.
+/// Writes a checkpoint if enough was committed since the last one. A failure is only a warning, because a checkpoint
+/// only saves time.
 pub(crate) fn checkpoint_if_due(source: &Source, writing: &mut LogHandle, closing: bool) {
     if !source.opened.settings.checkpoints {
         return;
     }
     let (tail, all) = (writing.tail_bytes, writing.log.batch_bytes());
     let covered = all.saturating_sub(tail);
-    // COV-2. A closing handle drops all states anyway.
+    // COV-2. A closing handle is exempt, because it drops all states.
     let settings = &source.opened.settings;
     let many = settings.checkpoint_heavy_versions;
     let heavy = !closing
@@ -140,13 +142,13 @@ pub(crate) fn checkpoint_if_due(source: &Source, writing: &mut LogHandle, closin
     });
     if let Err(error) = made {
         source.opened.warn(format!("cannot write a checkpoint: {error}"));
-        // Delays the next attempt, so that not every commit retries.
+        // Counts from zero again after a failure, so not every commit tries again.
         writing.tail_bytes = 0;
     }
 }
 
-/// Removes the checkpoints that an interrupted rewrite left. The caller holds the lock, so the log is the newest one. They
-/// hold digests of erased records, and the log does not need them.
+/// Removes the checkpoints that an interrupted rewrite left, because they contain digests of erased records. The caller
+/// holds the lock, so the log in memory is the newest one and does not need them.
 pub(crate) fn remove_outdated(source: &Source, writing: &mut LogHandle) {
     if writing.is_tidy {
         return;
@@ -159,12 +161,12 @@ pub(crate) fn remove_outdated(source: &Source, writing: &mut LogHandle) {
     }
 }
 
-/// Replaces the states in memory by the checkpoint that covers them, as if the store had just been opened. Views keep
-/// their states.
+/// Replaces the states in memory by the checkpoint that covers them, as after opening the store. Views keep their
+/// states.
 fn rest(source: &Source, writing: &LogHandle) -> Result<()> {
     let (log, store) = (&writing.log, source.opened.store());
     let (found, _) = store::open_newest(&*source.opened.disk, LogId::of(log), source.opened.settings.map)?;
-    // Another process may have made a newer one, of commits that this process has not read yet.
+    // Another process may have written a newer checkpoint, of commits that this process has not read yet.
     let Some(checkpoint) = found.filter(|found| found.position() == log.position()) else {
         return Ok(());
     };
@@ -175,7 +177,7 @@ fn rest(source: &Source, writing: &LogHandle) -> Result<()> {
     Ok(())
 }
 
-/// Writes a checkpoint if everything in memory is durable; returns whether it did.
+/// Writes a checkpoint if everything in memory is durable. Returns whether it wrote one.
 pub(crate) fn checkpoint(source: &Source, writing: &mut LogHandle) -> Result<bool> {
     // INVARIANT COV-1.
     if source.opened.settings.read_only || source.opened.settings.suite.is_some() || !writing.is_proven() {
@@ -189,7 +191,7 @@ pub(crate) fn checkpoint(source: &Source, writing: &mut LogHandle) -> Result<boo
     };
     let log = LogId::of(&writing.log);
     let all = writing.log.batch_bytes();
-    // Requests a search for garbage once for each doubling of the log.
+    // Requests one search for garbage for each doubling of the log.
     let before = std::mem::replace(&mut writing.looked_at_bytes, all);
     writing.collect |= all >= COLLECT_FROM_BYTES && all.ilog2() > before.max(1).ilog2();
     source

@@ -1,7 +1,7 @@
-//! Dangling references: contents, texts, commits and versions that records name but the log lacks.
+//! Dangling references: finds contents, texts, commits and versions that records name but the log lacks.
 //!
 //! # Layer
-//! L5. Part of verify: it only looks up digests.
+//! L5. A part of verify: looks up digests only.
 //!
 //! # Invariants
 //! - NAM-1: every named record that is neither present nor erased is reported, with the record that names it.
@@ -15,10 +15,11 @@ use crate::log::{Batch, Locator, Record, RecordKind, segment_name};
 use crate::object::{Commit, Reference, ReferenceName};
 use crate::store::{Store, object_of};
 
-/// Named records that were not found so far. They may follow: a rewrite moves records that several others share.
+/// Records that were named but not found so far. They may follow later in the log, because a rewrite moves records that
+/// others share.
 #[derive(Default)]
 pub(crate) struct Dangling {
-    /// Contents and texts that were found. Many records may name one, and each search takes time.
+    /// Contents and texts that were found. Many records may name the same one, so each is searched only once.
     found: HashSet<[u8; DIGEST_LEN]>,
     contents: Vec<(ContentDigest, Locator)>,
     texts: Vec<(TextDigest, Locator)>,
@@ -26,7 +27,7 @@ pub(crate) struct Dangling {
 }
 
 impl Dangling {
-    /// Adds the names of a batch that was just applied.
+    /// Adds the records that a newly applied batch names.
     pub(crate) fn add(&mut self, store: &Store, batch: &Batch) -> Result<()> {
         for record in &batch.records {
             match record.kind {
@@ -78,7 +79,7 @@ impl Dangling {
         Ok(())
     }
 
-    /// Returns the missing records after the last batch (NAM-1).
+    /// Returns the findings for all records still missing after the last batch (NAM-1).
     pub(crate) fn missing(self, store: &Store) -> Result<Vec<Finding>> {
         let records = &store.records;
         let mut missing = Vec::new();

@@ -1,17 +1,17 @@
-//! Derived files of the layers above: caches that can be rebuilt from the state, kept because building them takes time.
+//! Derived files of the upper layers: files that keep a value because building it from the state takes time.
 //!
-//! A file is bytes under a name. A damaged file, or one of another store, reads as a missing file. Erasure removes all
-//! derived files, because an index holds words.
+//! A derived file is a sequence of bytes under a name. A damaged file, or one of another store, counts as missing.
+//! Erasure removes all derived files, because an index contains words of objects.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Invariants
-//! - DER-1: a read returns the bytes that were kept under that name in this store, or nothing.
-//! - DER-2: no file is kept that was derived from a state before an erasure.
+//! - DER-1: a read returns the bytes that were written under that name in this store, or nothing.
+//! - DER-2: no derived file stays that was built from a state before an erasure.
 //!
 //! # After a crash
-//! The file is the old or the new one. An unfinished file stays under its temporary name until the next write replaces
+//! The file is either the old or the new one. An unfinished file keeps its temporary name until the next write replaces
 //! it.
 //!
 //! # Format
@@ -34,17 +34,17 @@ use crate::engine::read::state::State;
 /// The folder of derived files.
 pub(crate) const FOLDER: &str = "derived";
 const MAGIC: &[u8; 8] = b"TRderiv1";
-/// The version of the layout. Files of other versions are ignored.
+/// The version of the file layout. Files of other versions are ignored.
 const VERSION: u32 = 1;
-/// Maximal bytes of a name.
+/// The maximal length of a name in bytes.
 const NAME_BYTES: usize = 32;
-/// Bytes of the header.
+/// The length of the header in bytes.
 pub(crate) const HEADER_BYTES: usize = 76;
 
 #[cfg(feature = "agent")]
 impl<T: Keep> Derived<T> {
-    /// Returns the value that an earlier process kept, with the state of that time. Returns `None` without a file of
-    /// this version and store, or if its state is no longer kept.
+    /// Returns the value that an earlier process wrote, with the state that it belongs to. Returns `None` if there is
+    /// no file of this version and store, or if that state is no longer kept.
     pub(crate) fn load(opened: &Opened) -> Option<Self> {
         let bytes = derived_content(opened, T::NAME).ok()??;
         let (version, rest) = bytes.split_first()?;
@@ -53,7 +53,7 @@ impl<T: Keep> Derived<T> {
             return None;
         }
         let store = opened.store();
-        // DRV-2
+        // INVARIANT DRV-2.
         let commit = store.by_digest(CommitDigest::from_bytes(*commit)).ok()??;
         Some(Self::new(
             State::of(&store, &commit).ok()?,
@@ -83,7 +83,7 @@ pub(crate) fn was_erased_since(opened: &Opened, seq: u64) -> Result<bool> {
     Ok(false)
 }
 
-/// Returns a whole file with its header.
+/// Returns the whole derived file of this name, with its header.
 pub(crate) fn derived(opened: &Opened, name: &str) -> Result<Option<Bytes>> {
     check_name(name)?;
     let path = format!("{FOLDER}/{name}");
@@ -92,7 +92,7 @@ pub(crate) fn derived(opened: &Opened, name: &str) -> Result<Option<Bytes>> {
         return Ok(None);
     };
     let length = file.length().map_err(reading)?;
-    // The file never changes: a new one replaces it.
+    // Mapping is safe, because this file never changes: a new file replaces it.
     let mapped = if opened.settings.map {
         file.map(length).map_err(reading)?
     } else {
@@ -107,11 +107,11 @@ pub(crate) fn derived(opened: &Opened, name: &str) -> Result<Option<Bytes>> {
             Bytes::from(read_bytes(&*file, 0, length).map_err(reading)?)
         }
     };
-    // INVARIANT DER-1
+    // INVARIANT DER-1.
     Ok(examine(&bytes, name, &opened.instance).is_ok().then_some(bytes))
 }
 
-/// Replaces the file of this name. The caller excludes other writers of it.
+/// Replaces the file of this name. The caller must exclude other writers of the file.
 pub(crate) fn write_derived(opened: &Opened, name: &str, bytes: &[u8]) -> Result<()> {
     let path = format!("{FOLDER}/{name}");
     let writing = |error| Error::io(format!("cannot write {path}"), error);

@@ -1,4 +1,4 @@
-//! Keeping derived files, and removing them at an erasure.
+//! Writes derived files, and removes them at an erasure.
 //!
 //! # Layer
 //! L5.
@@ -19,16 +19,17 @@ use crate::engine::memory::Memory;
 use crate::engine::read::derived::{Derived, Keep};
 use crate::engine::read::view::View;
 
-/// Minimal number of changed objects since the last write that justifies another; a reader applies fewer faster.
+/// The minimal number of objects changed since the last write that justifies another write. A reader applies fewer
+/// changes faster.
 #[cfg(feature = "agent")]
 const CHANGES_MIN: u64 = 500;
-/// One in this many contributions must also have changed.
+/// The value is written only if at least one in this many contributions changed.
 #[cfg(feature = "agent")]
 const SHARE: u64 = 8;
 
 impl Inner {
-    /// Removes every derived file except the last-access times. These are rewritten as one file, without objects that
-    /// `left` lacks.
+    /// Removes every derived file except the last-access times. These are rewritten as one file, without the objects
+    /// that are absent from `left`.
     pub(crate) fn forget_derived(&self, left: &Trie, store: &Store) -> Result<()> {
         let removing = |error| Error::io(format!("cannot remove a file in {FOLDER}"), error);
         let names = if_there(self.disk().list(FOLDER))
@@ -51,15 +52,15 @@ impl Inner {
 
 #[cfg(feature = "agent")]
 impl Memory {
-    /// Keeps `bytes` under `name`, replacing earlier ones. They must derive from the state `of`, alone or with later
-    /// ones. Returns false, without keeping them, if something was erased since that state or another process rewrites
-    /// the log. Other processes may commit meanwhile.
+    /// Writes `bytes` as the derived file `name`. They must derive from the state `of`, or from it and later states.
+    /// Returns false, without writing, if something was erased since that state or another process rewrites the log.
+    /// Other processes may commit meanwhile.
     ///
     /// # Errors
     /// As [`Self::derived`]; `Io` with the code `read_only` for a read-only handle.
     ///
     /// # Durability
-    /// When this returns, the bytes are durable. After an earlier crash, the old bytes are kept, or none.
+    /// When the call returns, the bytes are durable. A crash before that leaves the old file, or none.
     pub(crate) fn keep_derived(&self, name: &str, bytes: &[u8], of: &View) -> Result<bool> {
         check_name(name)?;
         self.inner.opened().check_writable()?;
@@ -76,7 +77,7 @@ impl Memory {
         Ok(true)
     }
 
-    /// Keeps a derived value of `view` in its file if enough changed since the last time; returns whether it did.
+    /// Writes a derived value of `view` to its file if enough changed since the last write. Returns whether it wrote.
     ///
     /// # Errors
     /// As [`Self::keep_derived`]; `InvalidInput` if the value is of another state than the view.

@@ -1,4 +1,4 @@
-//! The doctor: names each problem of a store, with its remedy.
+//! The doctor: names each problem of a store and its remedy.
 //!
 //! # Layer
 //! L5.
@@ -19,7 +19,7 @@ use super::verify::{VerifyDepth, examine};
 use crate::engine::memory::Memory;
 use crate::engine::options::Options;
 
-/// Free bytes below which a store may soon fail to grow: the size of a segment and a checkpoint.
+/// The free space in bytes below which a store may soon be unable to grow: enough for a segment and a checkpoint.
 const LOW_BYTES: u64 = 256 << 20;
 
 named! {
@@ -27,9 +27,9 @@ named! {
     #[derive(PartialOrd, Ord)]
     #[non_exhaustive]
     pub enum ProblemSeverity {
-        /// Stored memory is damaged, or cannot be read.
+        /// Stored data is damaged or cannot be read.
         Damage => "damage",
-        /// Something should be done.
+        /// The user should apply the remedy.
         Warning => "warning",
         /// No action is needed.
         Notice => "notice",
@@ -40,27 +40,27 @@ named! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remedy {
-    /// No remedy: the problem heals by itself, or is harmless.
+    /// No remedy is needed: the problem is harmless, or a later write repairs it.
     Nothing,
-    /// `treering salvage` into a new folder.
+    /// Run `treering salvage` into a new folder.
     Salvage,
-    /// `treering gc`.
+    /// Run `treering gc`.
     Gc,
-    /// `chmod`: only the owner gets access to the folder.
+    /// Run `chmod`, so that only the owner has access to the folder.
     Mode,
-    /// `chown`: the owner of the folder becomes the owner of its files.
+    /// Run `chown`, so that the files have the owner of the folder.
     Owner,
-    /// Moving the path out of the store.
+    /// Move the path out of the store.
     MoveAway,
-    /// A newer version of the program.
+    /// Install a newer version of the program.
     Upgrade,
-    /// A backup or an export: nothing of the store can be saved.
+    /// Restore a backup or an export, because nothing of the store can be salvaged.
     Backup,
-    /// Waiting until the holder of the lock is done.
+    /// Wait until the process with the lock is done.
     Wait,
-    /// Moving the folder to a local disk with enough space.
+    /// Move the folder to a local disk with enough space.
     Move,
-    /// Setting the clock of the machine.
+    /// Set the clock of the machine.
     Clock,
 }
 
@@ -68,17 +68,17 @@ pub enum Remedy {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct Problem {
-    /// Its severity.
+    /// The severity of the problem.
     pub severity: ProblemSeverity,
-    /// Its stable code.
+    /// The stable code of the problem.
     pub code: &'static str,
     /// The path of the file, relative to the store; `None` if the problem is not in a file.
     pub file: Option<String>,
-    /// The offset in the file.
+    /// The offset of the problem in the file.
     pub offset: Option<u64>,
-    /// The problem and its meaning.
+    /// A description of the problem and its consequence.
     pub what: String,
-    /// The remedy.
+    /// The remedy of the problem.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub remedy: Remedy,
 }
@@ -103,7 +103,7 @@ impl Memory {
         match examine_disk(&seam, options, &mut problems) {
             Ok(()) => {}
             Err(error) if error.code() == ErrorCode::NotRegularFile => {}
-            // A file of another user may be unreadable.
+            // A file that belongs to another user may be unreadable.
             Err(error)
                 if error.code() != ErrorCode::NoStore
                     && problems.iter().any(|problem| problem.remedy == Remedy::Owner) =>
@@ -114,7 +114,7 @@ impl Memory {
         }
         look_at_kinds(&*disk, &mut problems);
         if problems.iter().any(is_of_no_format) {
-            // The folder may belong to another program, so its owner and mode stay.
+            // The folder may belong to another program, so no remedy may change its owner or mode.
             problems.retain(|problem| !matches!(problem.remedy, Remedy::Mode | Remedy::Owner));
         }
         problems.sort_by_key(|problem| problem.severity);
@@ -122,7 +122,7 @@ impl Memory {
     }
 }
 
-/// Returns whether the format file is damaged.
+/// Returns whether the problem is a damaged format file.
 fn is_of_no_format(problem: &Problem) -> bool {
     problem.severity == ProblemSeverity::Damage && problem.file.as_deref() == Some("format")
 }
@@ -156,7 +156,7 @@ pub(crate) fn examine_disk(
 /// The meaning of a cause for the user: severity, code, remedy, and a sentence.
 type Row = (ProblemSeverity, &'static str, Remedy, &'static str);
 
-/// Returns the row of a cause.
+/// Returns the severity, code, remedy and sentence for a finding.
 fn row(found: &Finding, is_whole: bool) -> Row {
     use ProblemSeverity::{Damage, Notice, Warning};
     use Remedy::{Backup, Gc, Nothing, Salvage};
@@ -212,7 +212,7 @@ fn row(found: &Finding, is_whole: bool) -> Row {
     }
 }
 
-/// Converts a finding to a problem. `look_at_kinds` reports paths that are not regular files instead.
+/// Converts a finding to a problem. Leaves out paths that are not regular files, which `look_at_kinds` reports.
 fn of_finding(found: &Finding, is_whole: bool) -> Option<Problem> {
     let Damage { file, offset, cause } = &found.damage;
     if matches!(cause, Cause::NotRegular { .. }) {
@@ -229,7 +229,7 @@ fn of_finding(found: &Finding, is_whole: bool) -> Option<Problem> {
     })
 }
 
-/// Finds problems that only show once the store is opened.
+/// Finds problems that appear only when the store is opened.
 pub(crate) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut Vec<Problem>) -> Result<()> {
     let options = options.clone().read_only(true);
     let memory = match Memory::on_disk(disk, options, false, None) {
@@ -251,7 +251,7 @@ pub(crate) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut
         problems.push(plain(ProblemSeverity::Warning, "clock", what, Remedy::Clock));
     }
     let stats = match memory.stats() {
-        // The store was damaged after it was verified.
+        // The store was verified without damage, so this damage is newer.
         Err(error) if error.is_corruption() => {
             problems.push(of_error("damaged", &error, Remedy::Salvage));
             return Ok(());

@@ -1,14 +1,14 @@
-//! Garbage collection: thins history by a policy and rewrites the log without records that no kept commit needs.
+//! Garbage collection: thins history by a policy, and rewrites the log without the records that no kept commit needs.
 //!
-//! The rewrite writes the new log beside the old one while readers and writers continue. Only its start and its publication
-//! take the lock. If a commit made meanwhile needs a record that the new log lacks, the rewrite runs once more, under the
-//! lock. Threads that commit through the same handle wait until it has read the new log.
+//! The rewrite writes the new log next to the old one while readers and writers continue. Only its start and its
+//! publication take the lock. If a commit made meanwhile needs a record that the new log lacks, the rewrite runs once
+//! more, under the lock. Threads that commit through the same handle wait until the handle has read the new log.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Invariants
-//! - GC-1: a new log is published only if it holds every record that the commits made since its start need.
+//! - GC-1: a new log is published only if it contains every record that the commits made since its start need.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -27,8 +27,8 @@ use crate::engine::opened::done_anyway;
 use crate::engine::settings::{CLOCK_OFF_MICROS_MAX, Settings};
 use crate::engine::write::log_handle::{LogHandle, body_bytes};
 
-/// Segments beyond twice the number that the bytes of a log need; a log with more is merged. Doubling needs 11, and each
-/// recovery adds one.
+/// A log is merged if it has this many segments more than twice the number that its bytes need. Doubling a log leaves
+/// 11 extra segments, and each recovery adds one.
 const SEGMENTS_SMALL_MAX: u64 = 64;
 
 /// The result of a garbage collection, or of its preview.
@@ -36,25 +36,25 @@ const SEGMENTS_SMALL_MAX: u64 = 64;
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct GcReport {
-    /// Commits that are kept.
+    /// The number of kept commits.
     pub kept: u64,
-    /// Commits that this collection thinned.
+    /// The number of commits that this collection thinned.
     pub thinned: u64,
-    /// Versions of objects that history had before.
+    /// The number of versions of objects in history before the collection.
     pub versions_before: u64,
-    /// Versions that it has afterwards.
+    /// The number of versions of objects in history after the collection.
     pub versions: u64,
-    /// Bytes of batches in the log before.
+    /// The size of the log's batches in bytes before the collection.
     pub bytes_before: u64,
-    /// Bytes of batches in it afterwards.
+    /// The size of the log's batches in bytes after the collection.
     pub bytes: u64,
 }
 
-/// The state of a log at the start of its replacement.
+/// The log as it was when its rewrite began.
 pub(crate) struct Cut {
     pub(crate) store: Arc<Store>,
     pub(crate) position: Position,
-    /// Number of kept commits.
+    /// The number of kept commits.
     pub(crate) commits: usize,
     pub(crate) bytes: u64,
 }
@@ -79,7 +79,7 @@ impl Inner {
 }
 
 impl Cut {
-    /// Passes every batch up to the cut to `visit`; `doing` is the name of the work in progress reports.
+    /// Passes every batch up to the cut to `visit`; `doing` names the work in reports of progress.
     pub(crate) fn read(
         &self,
         settings: &Settings,
@@ -107,7 +107,7 @@ impl Cut {
 }
 
 impl Inner {
-    /// Returns the time from which ages of commits count.
+    /// Returns the time from which the ages of commits are counted.
     pub(crate) fn retention_time(&self, store: &Store, now: Option<Time>) -> Result<Time> {
         if let Some(now) = now {
             return Ok(now);
@@ -121,15 +121,15 @@ impl Inner {
         Ok(self.settings().clock.now().min(Time::from_micros(newest)))
     }
 
-    /// The time for an automatic collection. If all other commits are more than a day older than those of the last day, one
-    /// wrong clock may have made the latter; then they prove only one day since the others.
+    /// Returns the time for an automatic collection. If the commits of the last day follow a gap of more than a day, a
+    /// wrong clock may have dated them. Then the returned time is at most one day after the commit before the gap.
     fn proven_time(&self, store: &Store) -> Result<Time> {
         let time_of = |index: usize| -> Result<i64> {
             let commit = store.commit_at(index)?;
             Ok(commit.map_or(i64::MIN, |commit| commit.commit.time.as_micros()))
         };
         let newest = store.head()?.commit.time.as_micros();
-        // Times rise.
+        // The times of commits rise.
         let day_ago = newest.saturating_sub(CLOCK_OFF_MICROS_MAX);
         let first = store.first_where(|entry| entry.commit.time.as_micros() > day_ago)?;
         let now = self.retention_time(store, None)?;
@@ -160,8 +160,8 @@ impl Inner {
         })
     }
 
-    /// Rewrites the log with the commits that `choose` keeps; waits at most `wait` for another rewrite. With `hold`, it keeps
-    /// the lock all the time.
+    /// Rewrites the log with the commits that `choose` keeps. Waits at most `wait` for another rewrite. If `hold` is
+    /// set, it holds the lock from start to end.
     pub(crate) fn rewrite(
         &self,
         choose: &dyn Fn(&Store, usize) -> Result<Vec<usize>>,
@@ -176,14 +176,14 @@ impl Inner {
         again.ok_or_else(|| Error::internal("a rewrite under the lock was overtaken"))
     }
 
-    /// Returns `None` if a commit made meanwhile needs a record that the new log lacks (GC-1).
+    /// Rewrites the log once. Returns `None` if a commit made meanwhile needs a record that the new log lacks (GC-1).
     fn rewrite_once(
         &self,
         choose: &dyn Fn(&Store, usize) -> Result<Vec<usize>>,
         hold: bool,
         wait: Duration,
     ) -> Result<Option<GcReport>> {
-        // Taken before the mutex: another thread that rewrites may be waiting for the mutex.
+        // Taken before the mutex, because another rewriting thread may hold this lock and wait for the mutex.
         let alone = CompactionLock::take(self.disk(), wait)?;
         let mut writing = self.log.lock();
         writing.begin(&self.source)?;
@@ -239,27 +239,28 @@ impl Inner {
         outcome
     }
 
-    /// Replaces the log by a new one, then reads it and writes its checkpoint without the lock.
+    /// Replaces the log by the new one, then reads it and writes its checkpoint without the lock.
     ///
     /// # Errors
-    /// An error after the new log is in effect says that the change is done.
+    /// An error that occurs after the new log is in effect reports that the change is done.
     pub(crate) fn publish(&self, writing: &mut LogHandle, rewritten: Rewritten) -> Result<()> {
         writing.publish(rewritten)?;
-        // They belong to the old log and hold digests of removed records.
+        // These checkpoints belong to the old log and contain digests of removed records.
         let removed = store::remove_checkpoints(self.disk()).map_err(checkpoints_left);
         removed
             .and_then(|_| self.take_up(writing).map_err(done_anyway))
-            // Memory may still contain places in the old log: no checkpoint may be made from them.
+            // Memory may still contain places in the old log. A checkpoint made from them would be wrong, so the handle
+            // is poisoned.
             .inspect_err(|_| writing.log.poison())
     }
 
     fn take_up(&self, writing: &mut LogHandle) -> Result<()> {
         writing.release(self.settings().exclusive);
         writing.load(&self.source)?;
-        // Batches that other processes appended meanwhile are proven durable only by reading them under the lock
-        // (COV-1).
+        // Batches that other processes appended meanwhile are known to be durable only after they are read under the
+        // lock (COV-1).
         match writing.begin(&self.source) {
-            // The rewrite is done; only the checkpoint has to wait.
+            // The rewrite is done; only its checkpoint is left for later.
             Err(error) if error.kind() == ErrorKind::Busy => Ok(()),
             Err(error) => Err(error),
             Ok(()) => {
@@ -270,7 +271,7 @@ impl Inner {
         }
     }
 
-    /// Returns whether a new log with `kept` and `live` holds every record that the commits behind the cut need.
+    /// Returns whether a new log with `kept` and `live` contains every record that the commits after the cut need.
     fn carries(&self, cut: &Cut, kept: &[usize], mut live: Live) -> Result<bool> {
         let store = self.store();
         if !Arc::ptr_eq(&store, &cut.store) {
@@ -313,10 +314,10 @@ fn checkpoints_left(error: Error) -> Error {
 
 impl Memory {
     /// Thins history by `retention` and frees the space of records that no kept commit needs. Other processes may read
-    /// and write meanwhile, and open views stay readable. Changes refused more than 7 days ago are deleted too.
+    /// and write meanwhile, and open views stay readable. Also deletes changes that were refused more than 7 days ago.
     ///
-    /// `now` is the time from which ages count; `None` means the clock's. It is limited to a day after the newest
-    /// commit, so a wrong clock cannot thin young commits.
+    /// `now` is the time from which ages are counted; `None` means the clock's time. It is limited to a day after the
+    /// newest commit, so a wrong clock cannot thin recent commits.
     ///
     /// # Errors
     /// `Busy` if another process collects or holds the lock. `Corrupt` if kept data is damaged; then nothing changes.
@@ -350,9 +351,9 @@ impl Memory {
         self.inner.preview(&cut, &kept)
     }
 
-    /// Collects garbage automatically if a collection is due and would free more than half of the log. Merges the segments
-    /// if there are far more than the log needs. A failure becomes a warning, because nothing is lost. Does nothing while
-    /// another process rewrites the log.
+    /// Collects garbage if a collection is due and would free more than half of the log. Merges segments if there are
+    /// far more than the log needs. A failure becomes a warning, because nothing is lost. Does nothing while another
+    /// process rewrites the log.
     pub(crate) fn collect_if_due(&self) {
         let Some(retention) = self.inner.settings().automatic_gc else {
             return;
@@ -373,8 +374,8 @@ impl Memory {
         }
     }
 
-    /// Rewrites the log if recoveries left many small segments, because every handle holds all of them open. Waits while the
-    /// disk has less than twice the room of the log.
+    /// Rewrites the log if recoveries left many small segments, because every handle holds all of them open. Postpones
+    /// this while the disk has less free space than twice the size of the log.
     fn merge_segments(&self) -> Result<()> {
         let needed = |bytes: u64| bytes / u64::from(self.inner.settings().segment_bytes_max);
         let free = self.inner.disk().free_bytes();
@@ -394,7 +395,7 @@ impl Memory {
     fn collect(&self, retention: &Retention) -> Result<()> {
         let store = self.inner.store();
         let now = self.inner.proven_time(&store)?;
-        // Young commits stay, however many there are. Without an old commit there is no garbage.
+        // All recent commits are kept, whatever their number. So without an old commit there is no garbage.
         let oldest = store.commit_at(0)?;
         if oldest.is_none_or(|oldest| retention.keeps_young(oldest.commit.time, now)) {
             return Ok(());

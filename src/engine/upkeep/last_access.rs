@@ -1,15 +1,15 @@
-//! Last-access times of objects. They are not part of the state, so reading makes no version and no commit.
+//! Last-access times of objects. They are not part of the state, so reading an object makes no version and no commit.
 //!
-//! A handle keeps its stamps in memory until it is synced or closed. Then it merges them into a small derived file, and
-//! that into a large one once it is too large. A stamp less than ten minutes newer than the written one is not written, so
-//! readers write little. A crash loses unwritten stamps.
+//! A handle keeps its new times in memory until it is synced or closed. Then it merges them into a small derived file,
+//! and merges that file into a large one when it gets too large. A time less than ten minutes later than the written
+//! one is not written, so readers write little. A crash loses unwritten times.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Invariants
-//! - STP-1: of two stamps of one object the later one counts, in whatever order they are written.
-//! - STP-2: the files hold stamps only of objects in the newest state.
+//! - STP-1: the later of two times of one object is kept, in whatever order they are written.
+//! - STP-2: the files contain times only of objects in the newest state.
 //!
 //! # Format
 //! docs/format.md, "Derived files".
@@ -30,17 +30,17 @@ use crate::trie::Trie;
 use super::derived_files::{HEADER_BYTES, derived, write_derived};
 use crate::engine::opened::Opened;
 
-/// The names of the derived files: of all times, and of the newest ones.
+/// The names of the two derived files: one with all times, one with the newest times.
 pub(crate) const USES: &str = "uses";
 pub(crate) const USES_NEW: &str = "uses-new";
-/// Rows of the small file above which it is merged into the large file.
+/// The number of rows above which the small file is merged into the large one.
 const NEW_MAX: usize = 1_000;
-/// A stamp is written if it is this much later than the written one, in microseconds.
+/// A time is written if it is later than the written one by at least this many microseconds.
 const NEWS_MICROS: i64 = 10 * 60 * 1_000_000;
 const NAMES: [&str; 2] = [USES, USES_NEW];
-/// The first bytes of a key path: enough to distinguish objects.
+/// The number of leading bytes of a key path in a row: enough to distinguish objects.
 const KEY_BYTES: usize = 16;
-/// Bytes of a row: a key and a time.
+/// The length of a row in bytes: a key and a time.
 const ROW_BYTES: usize = KEY_BYTES + 8;
 
 type Key = [u8; KEY_BYTES];
@@ -48,9 +48,9 @@ type Key = [u8; KEY_BYTES];
 /// The last-access times that a handle knows.
 #[derive(Default)]
 pub(crate) struct Stamps {
-    /// Unwritten times, in microseconds.
+    /// The times that are not written yet, in microseconds.
     own: HashMap<Key, i64>,
-    /// The files as last read, with their headers: of all times, and of the newest.
+    /// The files as last read, with their headers: that of all times, and that of the newest.
     files: [Option<Bytes>; 2],
     /// Whether the files were read since another process may have written them.
     is_read: bool,
@@ -73,12 +73,12 @@ impl Stamps {
         Ok(self.of(&key).map(Time::from_micros))
     }
 
-    /// Marks the files as unread: another process may have written them since.
+    /// Marks the files as unread, because another process may have written them since.
     pub(crate) fn may_be_behind(&mut self) {
         self.is_read = false;
     }
 
-    /// Reads the files that changed.
+    /// Reads the files again if they changed.
     fn read(&mut self, opened: &Opened) -> Result<()> {
         if !self.is_read {
             for (name, file) in NAMES.iter().zip(&mut self.files) {
@@ -94,7 +94,7 @@ impl Stamps {
         Ok(())
     }
 
-    /// Returns whether a time is due to be written.
+    /// Returns whether an unwritten time is late enough to be written.
     fn has_news(&mut self, opened: &Opened) -> Result<bool> {
         self.read(opened)?;
         let is_news = |(key, time): (&Key, &i64)| {
@@ -117,14 +117,14 @@ impl Stamps {
         self.written(key).max(self.own.get(key).copied())
     }
 
-    /// Returns all times of objects in `state`, encoded as a file.
+    /// Returns the times of all objects in `state`, encoded as a file.
     pub(crate) fn merged(&mut self, opened: &Opened, state: &Trie, store: &Store) -> Result<Vec<u8>> {
         self.is_read = false;
         self.read(opened)?;
         self.rows_of(&NAMES, state, store)
     }
 
-    /// Returns the times of these files with the unwritten ones, as rows.
+    /// Returns the times of these files, merged with the unwritten ones, as rows.
     fn rows_of(&self, names: &[&str], state: &Trie, store: &Store) -> Result<Vec<u8>> {
         let mut all: BTreeMap<Key, i64> = BTreeMap::new();
         let files = NAMES
@@ -134,13 +134,13 @@ impl Stamps {
         let rows = files.flat_map(|(_, file)| rows(file.as_ref()));
         let written = rows.map(|row| (key_of(row), time_of(row)));
         for (key, time) in written.chain(self.own.iter().map(|(key, time)| (*key, *time))) {
-            // STP-1
+            // INVARIANT STP-1.
             let known = all.entry(key).or_insert(time);
             *known = (*known).max(time);
         }
         let mut rows = Vec::with_capacity(all.len() * ROW_BYTES);
         for (key, time) in all {
-            // STP-2
+            // Tests STP-2.
             if state.get_by_prefix(&key, store)?.is_some() {
                 rows.extend_from_slice(&key);
                 rows.extend_from_slice(&time.to_le_bytes());
@@ -149,7 +149,7 @@ impl Stamps {
         Ok(rows)
     }
 
-    /// Drops the times of objects that `state` lacks.
+    /// Drops the times of objects that are not in `state`.
     pub(crate) fn retain(&mut self, state: &Trie, store: &Store) -> Result<()> {
         let mut gone = Vec::new();
         for key in self.own.keys() {
@@ -171,7 +171,7 @@ fn rows(file: Option<&Bytes>) -> &[[u8; ROW_BYTES]] {
     file.get(HEADER_BYTES..).unwrap_or_default().as_chunks().0
 }
 
-/// Returns whether the file on disk has the header of the known one.
+/// Returns whether the file on disk has the same header as the known one.
 fn is_of_header(opened: &Opened, name: &str, known: &Bytes) -> bool {
     let mut header = [0; HEADER_BYTES];
     let file = opened.disk.open(&format!("derived/{name}"), Access::Read);
@@ -191,7 +191,7 @@ fn time_of(row: &[u8; ROW_BYTES]) -> i64 {
     i64::from_le_bytes(time)
 }
 
-/// Writes the new stamps. If another process still rewrites the log after `patience`, a later call writes them.
+/// Writes the new times. If another process still rewrites the log after `patience`, leaves them to a later call.
 pub(crate) fn keep_stamps(
     opened: &Opened,
     stamps: &Mutex<Stamps>,
@@ -223,7 +223,7 @@ fn write_stamps(
     let Some(_alone) = CompactionLock::take_if_free(&*opened.disk, patience)? else {
         return Ok(());
     };
-    // Objects of commits that this process has not read yet must keep their times.
+    // This process must first read all commits. Otherwise it would drop the times of objects that it does not know yet.
     if !follow()? {
         return Ok(());
     }
@@ -236,7 +236,7 @@ fn write_stamps(
     if newest.len() <= NEW_MAX * ROW_BYTES {
         write_derived(opened, USES_NEW, &newest)?;
     } else {
-        // In this order, a crash loses no stamp.
+        // The large file is written first, so a crash between the two writes keeps every time.
         let all = stamps.rows_of(&NAMES, &state, &store)?;
         write_derived(opened, USES, &all)?;
         write_derived(opened, USES_NEW, &[])?;

@@ -9,10 +9,10 @@ use crate::log;
 
 use super::derived_files as derived;
 
-/// The folders of a store, its own first.
+/// The folders of a store, first the top folder.
 const FOLDERS: [&str; 4] = ["", log::LOG_FOLDER, "checkpoint", derived::FOLDER];
 
-/// The files in a store's own folder.
+/// The files in the top folder of a store.
 const FILES: [&str; 5] = [
     "format",
     "manifest",

@@ -1,16 +1,17 @@
-//! Retention: which commits stay when history is thinned.
+//! Retention: decides which commits stay when history is thinned.
 //!
 //! # Layer
-//! L5. Pure, except for reading commits.
+//! L5. Pure functions, except that they read commits.
 //!
 //! # Limits
-//! - The standard policy keeps most versions of an evenly written history: nearly each is in the last state of some
-//!   hour, day or week. It thins bursts of work.
+//! - If a history was written at an even pace, the standard policy keeps most of its versions, because nearly each is
+//!   in the last state of some hour, day or week. The policy thins bursts of work.
 //!
 //! # Invariants
-//! - RET-1: these commits stay: the newest one, those that references name, the targets of kept commits, and erasures,
-//!   because they record the author and the reason.
-//! - RET-2: recently forgotten objects can be restored whole: the commits that forgot them stay, and the commit before each.
+//! - RET-1: these commits stay: the newest one, those that references name, and the targets of kept commits. Erasures
+//!   stay too, because they record the author and the reason.
+//! - RET-2: recently forgotten objects can be restored completely: the commits that forgot them stay, and so does the
+//!   commit before each.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -22,16 +23,16 @@ use crate::store::{ChangeCounts, Store};
 const HOUR: Duration = Duration::from_hours(1);
 const DAY: Duration = Duration::from_hours(24);
 
-/// How much of history is kept. The commits between the kept ones are thinned: their digests stay in the chain. Their
-/// states are removed, with the versions that no kept state holds.
+/// Defines which commits of history are kept. The other commits are thinned: only their digests stay in the chain.
+/// Their states are removed, with the versions that no kept state contains.
 ///
 /// Commits of snapshots, drafts, pins and other references always stay, and so do erasures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Retention {
-    /// Commits younger than this stay, up to `newest` of them.
+    /// Commits younger than this stay, but at most `newest` of them.
     pub all: Duration,
-    /// Maximal number of commits that stay because of `all`.
+    /// The maximal number of commits that stay because of `all`.
     pub newest: u64,
     /// The last commit of each hour stays if it is younger than this.
     pub hourly: Duration,
@@ -39,21 +40,21 @@ pub struct Retention {
     pub daily: Duration,
     /// The last commit of each week stays if it is younger than this.
     pub weekly: Duration,
-    /// A commit younger than this that forgot, shortened or replaced an object stays. So does the commit before it, whose
-    /// state still holds that object.
+    /// Commits younger than this stay if they forgot, shortened or replaced an object. So does the commit before each,
+    /// whose state still has that object.
     pub forgotten: Duration,
 }
 
 /// The operations whose commits remove objects that a user may want to restore.
 const FORGETTING: [&str; 3] = ["forget", "decay", "note"];
-/// The operations whose commits sometimes do so: to make room in a quota, for a deleted file of a folder, or in a
-/// guarded change.
+/// The operations whose commits sometimes remove objects: to stay within a quota, after a file of a folder was deleted,
+/// or in a guarded change.
 const MAY_FORGET: [&str; 4] = ["remember", "import", "guard", "release"];
 
 /// Returns whether a commit removes objects that a user may want to restore.
 ///
 /// # Errors
-/// As `counts`, which returns the counts of the commit's changes.
+/// The errors of `counts`, which returns the counts of the commit's changes.
 pub(crate) fn forgets(op: &str, counts: impl FnOnce() -> Result<ChangeCounts>) -> Result<bool> {
     if FORGETTING.contains(&op) {
         return Ok(true);
@@ -62,8 +63,8 @@ pub(crate) fn forgets(op: &str, counts: impl FnOnce() -> Result<ChangeCounts>) -
 }
 
 impl Default for Retention {
-    /// Everything of 7 days, up to 5,000 commits. Then one commit an hour for 30 days, one a day for a year, and one a
-    /// week without limit. Forgotten items of the last 30 days.
+    /// Keeps all commits of the last 7 days, up to 5,000. Then keeps one commit an hour for 30 days, one a day for a
+    /// year, and one a week without limit. Keeps items forgotten in the last 30 days.
     fn default() -> Self {
         Self {
             all: 7 * DAY,
@@ -85,7 +86,7 @@ impl Retention {
         }
     }
 
-    /// Keeps no commit for its age.
+    /// Keeps no commit because of its age.
     pub(crate) fn nothing() -> Self {
         Self {
             all: Duration::ZERO,
@@ -97,7 +98,7 @@ impl Retention {
         }
     }
 
-    /// Returns whether a commit stays because it is young.
+    /// Returns whether a commit stays because it is younger than [`Self::all`].
     pub(crate) fn keeps_young(&self, time: Time, now: Time) -> bool {
         is_younger(time, now, self.all)
     }
@@ -111,8 +112,8 @@ impl Retention {
         }
     }
 
-    /// Chooses the commits that stay, of the first `count`, as seen at `now`. Returns their indexes among the kept
-    /// commits, rising.
+    /// Chooses the commits to keep among the first `count`, with ages counted from `now`. Returns their indexes among
+    /// the kept commits, in rising order.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a commit cannot be read.
@@ -138,9 +139,10 @@ impl Retention {
             let forgets = is_younger(entry.commit.time, now, self.forgotten) && forgets(op, counts)?;
             let was_before = std::mem::replace(&mut is_before, forgets);
             let young = (kept.len() as u64) < self.newest && self.keeps_young(entry.commit.time, now);
-            // Called in any case, so that a commit that stays for another reason also uses up its hour.
+            // This call records the hour, day and week of the commit, so it is made even if the commit stays for
+            // another reason.
             let point = points.takes(self, entry.commit.time, now);
-            // INVARIANT RET-1. The target of a commit is older than the commit.
+            // INVARIANT RET-1. The target of a commit is older than the commit, so this walk reaches it later.
             let is_named = wanted.contains(&entry.digest) || op == Op::ERASE;
             if index + 1 == count || young || point || is_named || forgets || was_before {
                 kept.push(index);
@@ -158,7 +160,7 @@ fn is_younger(time: Time, now: Time, age: Duration) -> bool {
     u128::from(since.unsigned_abs()) < age.as_micros()
 }
 
-/// The hour, day and week of the last visited commit, from the newest to the oldest.
+/// The hour, day and week of the commit visited last, in a walk from the newest commit to the oldest.
 #[derive(Default)]
 struct Points {
     hour: Option<i64>,
@@ -167,7 +169,7 @@ struct Points {
 }
 
 impl Points {
-    /// Returns whether the commit is the last one of an hour, day or week that keeps one.
+    /// Returns whether the commit is the last one of an hour, day or week for which the policy keeps a commit.
     fn takes(&mut self, retention: &Retention, time: Time, now: Time) -> bool {
         let mut takes = false;
         for (last, length, age) in [

@@ -1,4 +1,4 @@
-//! Salvage: writes a new store with everything that still verifies in a damaged one.
+//! Salvage: writes a new store with all undamaged data of a damaged one.
 //!
 //! # Layer
 //! L5.
@@ -8,8 +8,8 @@
 //!   commit. It does not follow symlinks.
 //!
 //! # Invariants
-//! - SLV-1: salvage only reads the damaged store; the new one gets its name only after it verifies.
-//! - SLV-2: salvage removes only unfinished output of a salvage: a folder with its mark, or an empty folder.
+//! - SLV-1: salvage only reads the damaged store. The new store gets its final name only after salvage verified it.
+//! - SLV-2: salvage removes only the unfinished output of a salvage: a folder with its mark, or an empty folder.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,16 +24,16 @@ use super::verify::{VerifyDepth, examine};
 use crate::engine::memory::Memory;
 use crate::engine::options::Options;
 
-/// Bytes written between two syncs.
+/// The number of bytes written between two syncs.
 const SYNC_BYTES: u64 = 32 << 20;
 
-/// The file that marks the folder of a running salvage, which keeps it locked.
+/// The file that marks the folder of a running salvage; the salvage keeps the file locked.
 const MARK: &str = "salvage.lock";
 
-/// The end of the name of a new store while salvage writes it.
+/// The suffix of the new store's name while salvage writes it.
 const UNFINISHED: &str = ".salvage";
 
-/// Returns the path of the new store until it is finished.
+/// Returns the temporary path of the new store.
 fn unfinished(to: &Path) -> Result<PathBuf> {
     let name = to.file_name();
     let name = name.ok_or_else(|| Error::invalid(format!("{} is not a valid folder name", to.display())))?;
@@ -55,7 +55,8 @@ fn exists(path: &Path, what: &str, hint: &str) -> Error {
         .with_hint(hint)
 }
 
-/// Creates the folder for a new store, with the mark in it. First removes the output of an interrupted salvage.
+/// Creates the temporary folder of a new store, with the mark in it. First removes the output of an interrupted
+/// salvage.
 fn begin(path: &Path) -> Result<(Arc<FileDisk>, Box<dyn LockGuard>)> {
     let foreign = || {
         let hint = "no salvage created it: move it away, or choose another folder";
@@ -64,13 +65,14 @@ fn begin(path: &Path) -> Result<(Arc<FileDisk>, Box<dyn LockGuard>)> {
     if let Ok(found) = path.symlink_metadata() {
         // INVARIANT SLV-2.
         let disk = found.is_dir().then(|| FileDisk::open(path)).transpose()?;
-        // A salvage that stopped before it made its mark leaves an empty folder.
+        // A salvage that was interrupted before it made its mark leaves an empty folder.
         let is_empty = |disk: &FileDisk| disk.list("").is_ok_and(|names| names.is_empty());
         let disk = disk.filter(|disk| disk.open(MARK, Access::Read).is_ok() || is_empty(disk));
         let disk = disk.ok_or_else(foreign)?;
         let held = lock_within(&disk, MARK, Duration::ZERO)?;
         if path.symlink_metadata().is_err() {
-            // The other salvage finished meanwhile, so the lock recreated the mark in a finished store.
+            // Another salvage finished the store meanwhile, and taking the lock created the mark again. So the mark is
+            // removed.
             drop(disk.remove(MARK));
         }
         FileDisk::remove_folder(path, MARK)?;
@@ -85,15 +87,16 @@ fn begin(path: &Path) -> Result<(Arc<FileDisk>, Box<dyn LockGuard>)> {
     Ok((Arc::new(disk), mark))
 }
 
-/// Gives the whole store its name, then removes the mark. A later salvage would remove a folder with the mark.
+/// Renames the finished store to its final name, then removes the mark. With the mark, a later salvage would remove the
+/// folder.
 fn give_name(disk: &FileDisk, unfinished: &Path, to: &Path) -> Result<()> {
     take_mark_off(disk, unfinished, FileDisk::rename_folder(unfinished, to))
 }
 
-/// Removes the mark from a renamed store, even if only syncing the name failed.
+/// Removes the mark from a renamed store, even if syncing the new name failed.
 fn take_mark_off(disk: &dyn Disk, unfinished: &Path, named: Result<()>) -> Result<()> {
     if unfinished.symlink_metadata().is_err() {
-        // A remaining mark does no harm: the store is complete.
+        // If the mark stays, it does no harm: the store is complete.
         drop(disk.remove(MARK).and_then(|()| disk.sync_dir("")));
     }
     named
@@ -138,7 +141,7 @@ pub(crate) fn write(damaged: &DamagedLog, disk: &Arc<dyn Disk>, options: &Option
     }
 }
 
-/// The new store.
+/// The new store that salvage writes.
 struct Target<'a> {
     disk: Arc<dyn Disk>,
     damaged: &'a DamagedLog,
@@ -175,20 +178,21 @@ impl Target<'_> {
 }
 
 impl Memory {
-    /// Reads the damaged store in the folder `from` and writes everything that still verifies to a new store in the
-    /// folder `to`. Leaves `from` unchanged, and needs neither its manifest nor its format file.
+    /// Reads the damaged store in the folder `from`, and writes all data that still verifies to a new store in the
+    /// folder `to`. Leaves `from` unchanged. Works without the manifest and the format file of `from`.
     ///
-    /// A commit keeps its digest if its state is still known. A last commit, `salvage`, has the remains of the others.
-    /// An id that a lost commit changed may have an earlier version there.
+    /// A commit keeps its digest if its state is still known. A last commit, `salvage`, contains the remaining objects
+    /// of the other commits. In it, an id that a lost commit changed may have an earlier version.
     ///
     /// # Errors
-    /// `InvalidInput` (code `exists`) if `to` exists, or if its temporary name is taken by anything but the leftovers
-    /// of an earlier salvage. `InvalidInput` if `to` is within `from` or ends with `.salvage`. `Busy` if another
-    /// salvage is writing there. `NotFound` if `from` has no store. `Corrupt` if nothing can be salvaged. `Io`. Then
-    /// `to` does not exist, or, if only syncing its name failed, it is the whole new store.
+    /// `InvalidInput` (code `exists`) if `to` exists, or if its temporary name is used by anything but an earlier
+    /// salvage. `InvalidInput` if `to` is within `from` or ends with `.salvage`. `Busy` if another salvage writes to
+    /// `to`. `NotFound` if `from` has no store. `Corrupt` if nothing can be salvaged. `Io` if a file cannot be read or
+    /// written. After an error `to` does not exist, except if only syncing its name failed; then it is the complete new
+    /// store.
     ///
     /// # Durability
-    /// After a crash, the new store is whole or does not exist.
+    /// After a crash, the new store is complete or does not exist.
     pub(crate) fn salvage_store(
         from: impl AsRef<Path>,
         to: impl AsRef<Path>,

@@ -1,7 +1,8 @@
-//! Verification: reads everything back from the disk and reports damage.
+//! Verification: reads the whole store from the disk and reports damage.
 //!
-//! Two passes that share no memory with the handle. The first checks the files: frames, checksums, seals and the chain
-//! of segments. The second rebuilds everything and checks each digest, each root and the chain of commits.
+//! Verification makes two passes, and uses nothing that the handle has in memory. The first pass checks the files:
+//! frames, checksums, seals and the chain of segments. The second rebuilds the store and checks each digest, each root
+//! and the chain of commits.
 //!
 //! # Layer
 //! L5.
@@ -29,9 +30,9 @@ use crate::engine::write::log_handle::body_bytes;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum VerifyDepth {
-    /// The files: every frame, checksum and seal.
+    /// Checks the files: every frame, checksum and seal.
     Quick,
-    /// The files, then every digest, root and commit.
+    /// Checks the files, then every digest, root and commit.
     Full,
 }
 
@@ -39,21 +40,21 @@ pub enum VerifyDepth {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct VerifyReport {
-    /// Whether everything that was acknowledged is present and whole.
+    /// Whether all acknowledged data is present and undamaged.
     pub ok: bool,
-    /// Commits that verified.
+    /// The number of commits that verified.
     pub commits: u64,
-    /// Versions of objects that verified.
+    /// The number of versions of objects that verified.
     pub versions: u64,
-    /// Bytes of log read.
+    /// The number of bytes of the log that were read.
     pub bytes: u64,
-    /// Erased versions.
+    /// The number of erased versions.
     pub erased: u64,
-    /// Versions that were lost and not salvaged: only their digests are left.
+    /// The number of lost versions that salvage could not restore: only their digests are left.
     pub lost: u64,
-    /// Thinned commits.
+    /// The number of thinned commits.
     pub thinned: u64,
-    /// Damage without loss, as far as known: derived files, torn tails, leftovers.
+    /// Damage that, as far as is known, loses no data: in derived files, torn tails and leftovers.
     pub derived: Vec<Finding>,
     /// Damage to acknowledged data.
     pub damage: Vec<Finding>,
@@ -65,7 +66,7 @@ pub(crate) fn examine(
     depth: VerifyDepth,
     known: Option<&CommitEntry>,
 ) -> Result<VerifyReport> {
-    // The size of a store that does not open is unknown, so there is no total.
+    // If the store does not open, its size is unknown, so no total is reported.
     let total =
         Log::open(Arc::clone(disk), Mode::ReadOnly, LogOptions::default()).map_or(0, |log| log.size().1);
     let tell = |doing: &'static str, done: u64| options.tell(doing, done, total);
@@ -77,7 +78,7 @@ pub(crate) fn examine(
     if depth == VerifyDepth::Quick {
         return files();
     }
-    // Reports the progress of one pass after the other, though both run at the same time.
+    // The two passes run at the same time, but the progress of one is reported after that of the other.
     let (files_done, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
     let step = |done| {
         if files_done.load(Ordering::Acquire) {
@@ -103,20 +104,20 @@ pub(crate) fn examine(
 }
 
 impl VerifyReport {
-    /// Adds the result of the rebuild.
+    /// Adds the result of rebuilding the store.
     fn take_contents(&mut self, rebuilt: Result<(Store, Vec<Finding>)>) -> Result<()> {
         match rebuilt {
             Ok((store, missing)) => {
                 self.damage.extend(missing);
                 self.commits = store.kept() as u64;
                 self.versions = store.records.versions();
-                // The replay started at the first batch, so this counts all.
+                // The replay started at the first batch, so this is the number of all lost versions.
                 self.lost = store.records.lost_since();
                 self.erased = store.records.erased() - self.lost;
                 self.thinned = store.gaps().iter().map(|gap| gap.count).sum();
             }
             Err(error) if error.code() == ErrorCode::Interrupted => return Err(error),
-            // The rebuild learned nothing about the store.
+            // The rebuild failed before it read anything of the store.
             Err(error)
                 if matches!(
                     error.kind(),
@@ -125,7 +126,7 @@ impl VerifyReport {
             {
                 return Err(error);
             }
-            // Damage of the files stops the rebuild too; one report of it is enough.
+            // Damage of the files also stops the rebuild. It is reported only once.
             Err(error) if self.damage.is_empty() || !error.is_corruption() => {
                 self.damage.push(of_error(&error));
             }
@@ -136,7 +137,7 @@ impl VerifyReport {
     }
 }
 
-/// Checks the files of the log and of its checkpoints; `tell` gets the number of bytes of batches done.
+/// Checks the files of the log and of its checkpoints. `tell` gets the number of bytes of batches checked so far.
 fn check_files(disk: &Arc<dyn Disk>, options: &Settings, tell: &dyn Fn(u64)) -> Result<VerifyReport> {
     let mut report = VerifyReport::default();
     let mut done = 0;
@@ -171,7 +172,7 @@ fn check_files(disk: &Arc<dyn Disk>, options: &Settings, tell: &dyn Fn(u64)) -> 
         Ok(bytes) => report.bytes = bytes,
         Err(error) if error.is_corruption() => {
             let found = of_error(&error);
-            // A missing folder explains the missing files in it.
+            // If a folder is missing, its files are not reported as missing too.
             let within = format!("{}/", found.damage.file);
             report
                 .damage
@@ -185,20 +186,20 @@ fn check_files(disk: &Arc<dyn Disk>, options: &Settings, tell: &dyn Fn(u64)) -> 
     Ok(report)
 }
 
-/// Checks every checkpoint and every derived file; damage in one loses nothing. If the log lacks the batches that a whole
-/// checkpoint covers, the log is older, cut or emptied.
+/// Checks every checkpoint and every derived file; damage in one loses no data. If an undamaged checkpoint covers
+/// batches that the log lacks, the log was replaced by an older one, cut or emptied.
 fn check_derived(disk: &Arc<dyn Disk>, options: &Settings, report: &mut VerifyReport) -> Result<()> {
     let open = || open_log(disk, Mode::ReadOnly, LogOptions::default());
     let known = match open() {
         Ok(log) => LogId::of(&log),
-        // The report already has this damage.
+        // The report already contains this damage.
         Err(error) if error.is_corruption() => return Ok(()),
         Err(error) => return Err(error),
     };
     let mut step = |_| options.check_stop();
     let found = store::check_checkpoints(&**disk, known, &mut step)?;
     let is_later = |found: &Finding| found.damage.cause == Cause::MadeFromLaterLog;
-    // The log may have been rewritten after the checkpoints were listed.
+    // The log may have been rewritten after the checkpoints were listed; then the finding is not valid.
     let is_current = !found.iter().any(is_later) || LogId::of(&open()?) == known;
     let found = found.into_iter().filter(|found| is_current || !is_later(found));
     report.derived.extend(found);
@@ -211,7 +212,7 @@ fn check_derived(disk: &Arc<dyn Disk>, options: &Settings, report: &mut VerifyRe
     };
     let mut log = open()?;
     if LogId::of(&log) != known {
-        // The log was rewritten meanwhile: the checkpoint belongs to the old one.
+        // The log was rewritten meanwhile, and the checkpoint belongs to the old log.
         return Ok(());
     }
     let started = match log.start_at(&newest.position()) {
@@ -234,13 +235,14 @@ fn check_derived(disk: &Arc<dyn Disk>, options: &Settings, report: &mut VerifyRe
             report.damage.push(found);
             Ok(())
         }
-        // The log was rewritten meanwhile.
+        // The log was rewritten meanwhile, so its checkpoints are not checked.
         Err(error) if error.code() == ErrorCode::Rewritten => Ok(()),
         other => other.map(drop),
     }
 }
 
-/// Converts the damage that ends a read to a finding. A finding without a place names the folder of the log.
+/// Converts the damage that stopped a read to a finding. Without a known place, the finding names the folder of the
+/// log.
 fn of_error(error: &Error) -> Finding {
     let damage = error.damage().cloned().unwrap_or_else(|| Damage {
         file: log::LOG_FOLDER.to_owned(),
@@ -253,7 +255,7 @@ fn of_error(error: &Error) -> Finding {
     }
 }
 
-/// Adds the place of the batch to an error about its records.
+/// Adds the place of the batch to an error in its records.
 fn at_batch(error: Error, batch: &Batch) -> Error {
     let Some(first) = batch.records.first() else {
         return error;
@@ -261,7 +263,8 @@ fn at_batch(error: Error, batch: &Batch) -> Error {
     error.at_record(segment_name(first.locator.segment()), first.locator.offset())
 }
 
-/// Replays the log into a new store, by reads without maps. Also returns findings for missing records that others name.
+/// Replays the log into a new store, with plain reads in place of maps. Also returns findings for records that are
+/// named but missing.
 fn rebuild(
     disk: &Arc<dyn Disk>,
     known: Option<&CommitEntry>,
@@ -297,12 +300,12 @@ fn rebuild(
 }
 
 impl Memory {
-    /// Reads the whole store again and checks it, also against the part that this handle has read before.
+    /// Reads and checks the whole store again, and compares it with the part that this handle has read before.
     ///
     /// # Errors
     /// `Io` if the store cannot be read at all; damage is in the report.
     pub fn verify(&self, depth: VerifyDepth) -> Result<VerifyReport> {
-        // The files must be at least as new as the head of this handle.
+        // The log on disk must contain at least the head that this handle knows.
         let head = self.inner.store().head()?;
         if !self.inner.settings().read_only {
             self.sync()?;

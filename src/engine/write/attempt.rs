@@ -1,4 +1,4 @@
-//! Attempts: changes that are committed only if they pass their checks, whole or not at all.
+//! Attempts: a change that passes its checks is committed whole; otherwise nothing is committed.
 //!
 //! # Layer
 //! L5.
@@ -16,12 +16,13 @@ use super::request::Committed;
 use super::writer::Writer;
 use crate::engine::memory::Memory;
 
-/// A condition that a change must meet. Its error tells a person or a model what failed and why.
+/// A condition that a change must meet. Its error names, for a person or a model, the condition that failed and the
+/// reason.
 pub type Check<'a> = dyn Fn(&Draft) -> Result<(), String> + 'a;
 
-/// The reason why a change was refused, and the name of its kept draft.
+/// The refusal of a change, and the name under which its draft is kept.
 pub(crate) struct Refusal {
-    /// The error for the caller.
+    /// The error that the caller gets.
     pub(crate) error: Error,
     /// The name of the kept draft, such as `rejected/17`; `None` if nothing was staged or it could not be kept.
     #[cfg_attr(not(feature = "agent"), expect(dead_code, reason = "only the guard tells it"))]
@@ -34,12 +35,12 @@ impl From<Error> for Refusal {
     }
 }
 
-/// The result of an accepted attempt. The change is committed.
+/// The result of an attempt that passed its checks and was committed.
 #[derive(Debug)]
 pub struct Attempted<T> {
     /// The value that the change returned.
     pub value: T,
-    /// The commit.
+    /// The commit of the change.
     pub committed: Committed,
 }
 
@@ -54,7 +55,8 @@ fn said(panic: &(dyn std::any::Any + Send)) -> String {
 }
 
 impl Memory {
-    /// As [`Self::attempt`], on a draft, with a commit of operation `op`; `told` redacts a reason before it is written.
+    /// As [`Self::attempt`], on a draft, with a commit of operation `op`. The function `told` redacts a reason before
+    /// it is written.
     pub(crate) fn attempt_as<T>(
         &self,
         op: &str,
@@ -72,7 +74,7 @@ impl Memory {
                 let kept = self
                     .inner
                     .reject(&draft, &told(&format!("the change failed: {error}")));
-                // The caller's own error comes first, even if the draft could not be kept.
+                // The caller's own error is reported first, even if the draft could not be kept.
                 return Err(match (kept, error.hint()) {
                     (Err(lost), None) => error.with_hint(not_kept(&lost)).into(),
                     (kept, _) => Refusal {
@@ -100,10 +102,11 @@ impl Memory {
     /// Keeps the staged changes of a draft under `rejected/` with the reason, for a person to review; the state does
     /// not change. Returns the name for [`Self::open_draft`]; `None` if nothing is staged.
     ///
-    /// A repeated change of the same actor and session for the same reason is kept once. A store keeps changes of a
-    /// total weight of 200. A change weighs 1, and 1 more for each thousand objects. Above the total, a new change replaces the
-    /// oldest change of the actor and session with the largest weight, and its reason names the replaced ones. A change
-    /// heavier than every such share replaces none, and may exceed the total.
+    /// A change that the same actor and session repeat for the same reason is kept once. A store keeps changes of a
+    /// total weight of 200. A change weighs 1, and 1 more for each thousand objects. Above the total, a new change
+    /// replaces the oldest changes of the actor and session with the largest weight, and its reason names the replaced
+    /// ones. A change that weighs more than the changes of any actor and session replaces none, and may exceed the
+    /// total.
     ///
     /// # Errors
     /// As [`Self::save_draft`].
@@ -116,9 +119,9 @@ impl Memory {
         self.inner.reject(draft, reason)
     }
 
-    /// Runs `change` on a draft, then the checks, then commits it with an automatic snapshot of the state before. If
-    /// the change fails or panics, or a check refuses, nothing is committed. The staged changes are kept under
-    /// `rejected/` with the reason.
+    /// Runs `change` on a draft, then the checks. Then commits the draft, with an automatic snapshot of the state
+    /// before. If the change fails or panics, or a check refuses it, nothing is committed, and the staged changes are
+    /// kept under `rejected/` with the reason.
     ///
     /// # Errors
     /// The change's own error; `Denied` (code `rejected`) if a check refused or the change panicked; as

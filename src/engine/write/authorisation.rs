@@ -1,4 +1,5 @@
-//! Authorisation: which objects a writer may replace, remove and restore, by its class and the origins of the objects.
+//! Authorisation: decides by a writer's class and the origins of objects which objects the writer may replace, remove
+//! and restore.
 //!
 //! A [`Draft`] carries its rule, and the commit enforces it. The default protects trusted objects from untrusted
 //! writers. Verbs that commit without a draft (rollback, undo, redo, erase, deleting a snapshot or a rejected change)
@@ -8,9 +9,9 @@
 //! L5.
 //!
 //! # Invariants
-//! - STN-1: an untrusted writer's remove, undo, redo, rollback and restore touch no object that is more trusted than
-//!   the writer. This holds for the version that leaves the state and for the one that enters it. So a person's removal
-//!   stays in effect.
+//! - STN-1: an untrusted writer's remove, undo, redo, rollback and restore change no object that is more trusted than
+//!   the writer. This holds for the version that leaves the state and for the version that enters it. So an untrusted
+//!   writer cannot bring back an object that a person removed.
 //! - STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected change.
 
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
@@ -18,7 +19,7 @@ use crate::object::{Object, Origin};
 
 use super::draft::{Draft, StagedChange};
 
-/// Maximal number of ids in a refusal.
+/// The maximal number of ids in the message of a refusal.
 const IDS_SHOWN: usize = 5;
 
 /// The rule by which the commit of a [`Draft`] decides whether its writer may replace and remove more trusted objects.
@@ -34,14 +35,14 @@ pub enum Authorisation {
     /// An untrusted writer may not remove a more trusted object. It may replace one: the new version has the writer's
     /// lower origin. [`Memory::put`](crate::Memory::put) uses this rule.
     Removals,
-    /// The caller has decided by its own policy; the commit checks nothing.
+    /// The caller has already checked its own policy, so the commit checks nothing.
     Decided,
 }
 
 impl Authorisation {
     /// Returns whether a writer of `class` needs permission to make `change`.
     fn covers(self, class: Origin, change: &StagedChange) -> bool {
-        // A note adds no statement: the version keeps its text and its origin.
+        // A note of a verb changes neither the text nor the origin of the version.
         let touches = change.old.is_some() && !change.is_note;
         touches
             && match self {
@@ -108,7 +109,7 @@ pub(crate) fn check_return(class: Origin, now: Option<&Object>, then: Option<&Ob
     }
 }
 
-/// Refuses an operation on the store that only a trusted writer may do (STN-2); `act` names it.
+/// Refuses an operation on the store that is reserved for trusted writers (STN-2); `act` names it.
 ///
 /// # Errors
 /// `Denied` (code `less_trusted`).

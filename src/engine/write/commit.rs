@@ -1,14 +1,14 @@
-//! Commits: under the lock, drafts become commits, several in one sync. The state changes in no other way.
+//! Commits: the only way to change the state. Under the lock, drafts become commits, several of them with one sync.
 //!
 //! Threads that want to commit queue up. The thread that gets the writer's mutex commits every waiting draft (group
 //! commit). It checks each draft against the state after the drafts before it. Then it writes and syncs all batches
-//! together, and publishes and acknowledges each.
+//! together, publishes each commit, and acknowledges each.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Invariants
-//! - CMT-1: a commit is published and acknowledged only after the log reports it durable.
+//! - CMT-1: a commit is published and acknowledged only after the log has reported it durable.
 //! - CMT-2: a draft is committed whole or not at all.
 //! - CMT-3: a commit's time is later than its parent's.
 
@@ -35,7 +35,7 @@ use crate::engine::read::state::State;
 use crate::engine::read::view::CommitInfo;
 use crate::engine::upkeep::checkpointing::checkpoint_if_due;
 
-/// The head for the next commit: in memory, it is ahead of the log until the group is durable.
+/// The head for the next commit. Until the group is durable, this head is newer than the log.
 pub(crate) struct Tip {
     pub(crate) commit: CommitDigest,
     pub(crate) root: Root,
@@ -45,7 +45,7 @@ pub(crate) struct Tip {
     pub(crate) history: HistoryTree,
     /// The number of the next batch.
     pub(crate) next_batch: u64,
-    /// The placements of earlier drafts in the group, whose objects cannot be read yet.
+    /// The new parents of objects in earlier drafts of the group, which cannot be read from the log yet.
     placed: BTreeMap<KeyPath, (Id, Placement)>,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct Note<'a> {
     pub(crate) writer: &'a Writer,
 }
 
-/// A batch ready to be written, and what is known about the state after it.
+/// A batch to be written, with the state after it as far as it is known.
 pub(crate) struct Ready {
     pub(crate) batch: BatchBuilder,
     pub(crate) mark: HeadMark,
@@ -164,10 +164,10 @@ impl Inner {
         for (batch, (state, counts)) in written.iter().zip(states) {
             // CMT-1: `append` has returned, so the batch is as durable as the handle requires.
             let taken = self.store().apply(batch, state);
-            // The log is ahead of memory: after a failed `apply`, nothing may be built on either.
+            // After a failed `apply`, the log is newer than the memory, so this handle must not write again.
             let entry = taken.inspect_err(|_| writing.log.poison())?;
             if let Some(entry) = &entry {
-                // Stores counts that are known already; a rollback computes its counts when asked.
+                // Stores the counts of changes if they are known. A rollback counts its changes only when asked.
                 if counts.total() > 0 {
                     entry.counts.get_or_init(|| counts);
                 }
@@ -223,7 +223,7 @@ impl Inner {
             };
             outcomes.push((request, after, outcome));
         }
-        // The tip shares its nodes with the newest state. While it lives, each edited node would be copied once more.
+        // The tip shares its nodes with the newest state. While the tip exists, editing a node would copy it once more.
         drop(tip);
         let written = if ready.is_empty() {
             Ok(Vec::new())
@@ -232,7 +232,7 @@ impl Inner {
         };
         writing.release(self.settings().exclusive);
         for (request, after, outcome) in outcomes {
-            // CMT-1: an outcome that depends on earlier commits of the group holds only if they were written.
+            // CMT-1: an outcome that depends on earlier commits of the group is valid only if those were written.
             let entry = match &written {
                 Ok(published) => Ok(after
                     .checked_sub(1)
@@ -250,7 +250,7 @@ impl Inner {
         checkpoint_if_due(&self.source, writing, false);
     }
 
-    /// Checks one draft against the tip and makes its batch; returns `None` if no change is left.
+    /// Checks one draft against the tip and makes its batch. Returns `None` if the draft changes nothing any more.
     fn stage(
         &self,
         store: &Arc<Store>,
@@ -286,7 +286,7 @@ impl Inner {
             Keep::Linked,
         )?;
         let root = trie.root(store.suite, Shape::State, &**store)?;
-        // Checks the limits of each draft before grouping. A draft over a limit then fails alone.
+        // Each draft is checked against the limits before grouping, so a draft over a limit fails alone.
         batch.check()?;
         let counts = ChangeCounts::of(changes.values().map(|change| change.sides()));
         let note = Note {
@@ -296,7 +296,8 @@ impl Inner {
         };
         let mark = self.add_commit(&mut batch, tip, trie.clone(), root, &note)?;
         tip.placed = placed;
-        // Only the first draft passes on its trie: later ones contain places of earlier drafts that are still unknown.
+        // Only the first draft passes on its trie. The tries of later drafts refer to records of earlier drafts whose
+        // place in the log is still unknown.
         Ok(Some(Ready {
             batch,
             mark,
@@ -308,7 +309,7 @@ impl Inner {
         }))
     }
 
-    /// Checks the tree of parents after the group; returns the placement of every object of the group.
+    /// Checks the tree of parents after the group. Returns the placement of every object that the group changes.
     fn check_tree(
         &self,
         store: &Arc<Store>,
@@ -323,8 +324,8 @@ impl Inner {
                 Some(staged) => {
                     let parent = staged.object.parent().map(Id::new).transpose()?;
                     let before = placed.get(key).map(|(_, placement)| placement);
-                    // Compares with the state before the group, so an object that an earlier draft moved still counts
-                    // as moved.
+                    // Compares with the state before the group: an object that an earlier draft of the group moved
+                    // counts as moved.
                     let moved = !matches!(before, None | Some(Placement::Under { moved: false, .. }))
                         || change.old.is_none()
                         || parent != change.old_parent;
@@ -357,7 +358,7 @@ impl Inner {
     }
 }
 
-/// Returns the changes of a draft that the tip does not have yet.
+/// Returns the changes of a draft that the tip does not already contain.
 fn merge<'a>(store: &Store, tip: &Tip, draft: &'a Draft) -> Result<BTreeMap<KeyPath, &'a StagedChange>> {
     let mut changes = BTreeMap::new();
     let mut conflicts = Vec::new();
@@ -401,7 +402,7 @@ fn answer_all(requests: &[Request], error: &Error) {
 impl Memory {
     /// Commits a draft, unless it changes nothing.
     ///
-    /// `op` is the verb in the audit log: 1 to 32 of `a-z` and `_`.
+    /// `op` is the verb in the audit log: 1 to 32 characters of `a-z` and `_`.
     ///
     /// # Errors
     /// `Conflict`, naming the ids, if another writer changed an object that the draft changes or expects.
@@ -410,7 +411,7 @@ impl Memory {
     /// if the commit could not be made durable.
     ///
     /// # Durability
-    /// When it returns, the commit survives a power loss (see [`Durability`](crate::engine::Durability)).
+    /// When the call returns, the commit survives a power loss (see [`Durability`](crate::engine::Durability)).
     pub fn commit(&self, draft: Draft, op: &str) -> Result<Committed> {
         self.inner.opened().check_writable()?;
         self.inner.check_own(&draft)?;

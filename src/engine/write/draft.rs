@@ -1,20 +1,22 @@
-//! Drafts: staged changes to a state, as a value to read, compare, commit or drop.
+//! Drafts: staged changes to a state, as a value that can be read, compared, committed or dropped.
 //!
 //! # Layer
 //! L5. A draft touches neither the log nor the lock.
 //!
 //! # Limits
-//! - Replacing a staged version that another staged version is derived from keeps the replaced one in history.
+//! - If a staged version is replaced, and another staged version is derived from it, the commit still adds the replaced
+//!   one to history.
 //!
 //! # Invariants
 //! - DRA-1: a staged version differs from the base state; staging the base version again unstages the id.
-//! - DRA-2: a version whose origin vouched for a staged one is kept by the commit, even if it was replaced since.
+//! - DRA-2: if a staged version got its origin from another staged version, the commit keeps that version in history,
+//!   even if it was replaced since.
 //! - ORI-1: a staged object is never more trusted than its writer, nor than any version that it is derived from.
 //!   Merging, summarising, importing and restoring can only lower trust. ORI-2 to ORI-4 are the exceptions.
-//! - ORI-2: only `put_promoted` ignores the lineage, and only one verb calls it: a person's promotion.
+//! - ORI-2: only `put_promoted` ignores the lineage, and only the promotion by a person calls it.
 //! - ORI-3: a new version with the same text keeps its origin if the writer is no less trusted and changes only other
 //!   fields.
-//! - ORI-4: a version that differs only by the notes of a verb keeps its origin, `put_noted`.
+//! - ORI-4: `put_noted` keeps the origin of a version that differs only by the notes of a verb.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -39,14 +41,14 @@ pub enum Staged {
     Created,
     /// The id gets a new version.
     Updated,
-    /// The id already has an object with this meaning.
+    /// The id already has an object with the same meaning.
     Unchanged,
 }
 
 /// An object ready to be written.
 pub(crate) struct StagedObject {
     pub(crate) object: Object,
-    /// The content, if it becomes a record of its own.
+    /// The content, if it is stored as a record of its own.
     pub(crate) content: Option<(ContentDigest, Bytes)>,
 }
 
@@ -71,7 +73,7 @@ pub(crate) struct StagedChange {
     pub(crate) old_parent: Option<Id>,
     /// The new version; `None` removes the id.
     pub(crate) new: Option<StagedObject>,
-    /// Whether the only staged change of the id is a verb's note on the version (ORI-4).
+    /// Whether the only staged change of the id is a note of a verb on its version (ORI-4).
     pub(crate) is_note: bool,
 }
 
@@ -80,7 +82,7 @@ impl StagedChange {
         self.new.as_ref().map(|staged| staged.object.digest())
     }
 
-    /// Returns whether the base state and the state with the change have the id.
+    /// Returns two answers: whether the base state has the id, and whether the state with the change has it.
     pub(crate) fn sides(&self) -> (bool, bool) {
         (self.old.is_some(), self.new.is_some())
     }
@@ -104,7 +106,7 @@ pub struct Draft {
     pub(crate) left_out: Vec<ObjectDigest>,
     pub(crate) snapshot_before: bool,
     pub(crate) authorisation: Authorisation,
-    /// Whether the commit requires the base state to be the head.
+    /// Whether the commit fails unless the base state is still the head.
     pub(crate) only_on_base: bool,
 }
 
@@ -135,12 +137,12 @@ impl Draft {
         }
     }
 
-    /// The newest store, which has the versions that were written since the base state.
+    /// Returns the newest store, which also has the versions that were written since the base state.
     fn store(&self) -> Arc<Store> {
         self.base.opened().store()
     }
 
-    /// The writer.
+    /// Returns the writer of the draft.
     pub fn writer(&self) -> &Writer {
         &self.writer
     }
@@ -165,8 +167,8 @@ impl Draft {
         self.snapshot_before = true;
     }
 
-    /// Moves the base to the head that this process knows, and makes the commit fail if the head changes again. So
-    /// later findings about the draft still hold when it is committed.
+    /// Moves the base to the newest head that this process knows. Makes the commit fail if the head changes after that,
+    /// so results computed from the draft stay valid until it is committed.
     ///
     /// # Errors
     /// `Conflict`, naming the ids that another writer changed since; `Corrupt` or `Io`.
@@ -211,7 +213,7 @@ impl Draft {
         }
     }
 
-    /// Returns the version of `id`, with the changes applied, even if it was erased.
+    /// Returns the version of `id`, with the changes applied, even if that version was erased.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -232,7 +234,7 @@ impl Draft {
         let mut children = Vec::new();
         let mut sort = false;
         for child in self.base.children(id, None)? {
-            // The loop below adds a staged child if it still has this parent.
+            // A staged child is skipped here. The loop below adds it if this is still its parent.
             if !self.staged.contains_key(&self.base.key(&child)) {
                 children.push(child);
             }
@@ -259,8 +261,8 @@ impl Draft {
         Ok(children)
     }
 
-    /// Stages `object` as [`Self::put`] does, with an origin no more trusted than `origin`. So an imported object can
-    /// bring its own origin, which can only lower the writer's.
+    /// Stages `object` as [`Self::put`] does, with an origin no more trusted than `origin`. An imported object thus
+    /// brings its own origin, which can only lower the trust.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -268,8 +270,8 @@ impl Draft {
         self.put_as(object, Origin::least(self.writer.trust, origin))
     }
 
-    /// Stages `object` as the new version of its id. Its origin is the least of the writer's class and the origins of
-    /// the versions that it is derived from. A version that this store does not keep counts as imported.
+    /// Stages `object` as the new version of its id. Its origin is the least trusted of the writer's class and the
+    /// origins of the versions that it is derived from. A source version that this store lacks counts as imported.
     ///
     /// # Errors
     /// `InvalidInput` if the object breaks a rule or limit.
@@ -277,8 +279,8 @@ impl Draft {
         self.put_as(object, self.writer.trust)
     }
 
-    /// Stages `object` with the writer's class as its origin, ignoring its lineage (ORI-2): a person has checked it and
-    /// vouches for it.
+    /// Stages `object` with the writer's class as its origin, whatever its lineage (ORI-2), because a person has
+    /// checked the object.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -287,8 +289,8 @@ impl Draft {
         self.put_with(object, self.writer.trust)
     }
 
-    /// Stages a new version with the same text as the current one. It keeps its origin if the writer is no less trusted
-    /// (ORI-3). Otherwise acts as [`Self::put_at_most`] with that origin.
+    /// Stages a new version with the same text as the current one. The version keeps its origin if the writer is no
+    /// less trusted (ORI-3). Otherwise acts as [`Self::put_at_most`] with that origin.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -304,8 +306,8 @@ impl Draft {
         self.put_with(object, origin)
     }
 
-    /// Stages the writer's statement as [`Self::put`] does. If an untrusted writer already made the same statement, it
-    /// still makes a new version, with this writer's origin. `present` is the origin of the current version.
+    /// Stages the writer's statement as [`Self::put`] does. Makes a new version with this writer's origin even if an
+    /// untrusted writer made the same statement before. `present` is the origin of the current version.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -320,7 +322,7 @@ impl Draft {
         let encoded = object.encode(origin, opened.store().suite)?;
         let old = self.base_version(&object.id, &key)?;
         if old.as_ref().is_some_and(|old| old.digest() == encoded.digest) {
-            // DRA-1: the id has its base version again.
+            // DRA-1: the id has its base version again, so nothing is staged for it.
             self.unstage(&key);
         } else {
             self.stage(key, object.id, old.as_ref(), StagedObject::new(encoded));
@@ -328,8 +330,8 @@ impl Draft {
         Ok(Staged::Updated)
     }
 
-    /// Stages the notes of a verb on `known`, the current version of its id: attributes only. So the version keeps its
-    /// origin for any writer (ORI-4). Empty notes make no version.
+    /// Stages the notes of a verb, which are attributes, on `known`, the current version of its id. The version keeps
+    /// its origin for any writer (ORI-4). Without notes, stages no new version.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -365,7 +367,7 @@ impl Draft {
     }
 
     fn put_as(&mut self, object: NewObject, class: Origin) -> Result<Staged> {
-        // ORI-1
+        // INVARIANT ORI-1.
         let origin = self.origin(&object, class)?;
         self.put_with(object, origin)
     }
@@ -381,7 +383,7 @@ impl Draft {
             None => old.clone(),
         };
         let existed = current.is_some();
-        // An object with the same meaning keeps its old origin, so there is no new version.
+        // An object with the same meaning also keeps its old origin, so no new version is made.
         let mut encoded = object.encode(current.as_ref().map_or(origin, Object::origin), suite)?;
         let is_current = |digest| current.as_ref().is_some_and(|current| current.digest() == digest);
         let erased = current.as_ref().and_then(Object::erased_by);
@@ -391,7 +393,7 @@ impl Draft {
         if let (Some(_), Some(base)) = (staged, &old)
             && object.encode(base.origin(), suite)?.digest == base.digest()
         {
-            // DRA-1: the id has its base version again.
+            // DRA-1: the id has its base version again, so nothing is staged for it.
             self.unstage(&key);
             return Ok(Staged::Updated);
         }
@@ -420,7 +422,8 @@ impl Draft {
         let encoded = object.encode(origin, self.store().suite)?;
         let digest = encoded.digest;
         if self.origins.contains_key(&digest) {
-            // The version is staged for the state as well: it stays in history if the id is staged again.
+            // The version is also staged for the state. Marking it as a source keeps it in history if the id is staged
+            // again.
             self.sources.insert(digest);
         } else if self.store().records.find_place(digest)?.is_none() {
             let past = StagedObject::new(encoded);
@@ -437,7 +440,7 @@ impl Draft {
         self.past.values().map(|staged| staged.object.clone()).collect()
     }
 
-    /// Drops an earlier version that no staged object is derived from; see [`Self::put_past`].
+    /// Drops an earlier version, added by [`Self::put_past`], if no staged object is derived from it.
     #[cfg(feature = "agent")]
     pub(crate) fn drop_past(&mut self, version: ObjectDigest) {
         if self.past.remove(&version).is_some() {
@@ -450,7 +453,7 @@ impl Draft {
         let id = Id::new(object.id())?;
         let old = self.base_version(&id, &key)?;
         if old.as_ref().is_some_and(|old| old.digest() == object.digest()) {
-            // DRA-1
+            // INVARIANT DRA-1.
             self.unstage(&key);
             return Ok(());
         }
@@ -459,9 +462,9 @@ impl Draft {
         Ok(())
     }
 
-    /// Replaces the staged change of the id by `new`; `old` is the version of the base state.
+    /// Replaces the staged change of the id with `new`; `old` is the version of the base state.
     fn stage(&mut self, key: KeyPath, id: Id, old: Option<&Object>, new: StagedObject) {
-        // Runs before the old version is dropped, which may be a source of the new one.
+        // Runs before the old version is dropped, because the new one may be derived from it.
         self.note_sources(&new.object);
         self.unstage(&key);
         if let Some(parent) = new.object.parent() {
@@ -485,7 +488,7 @@ impl Draft {
         );
     }
 
-    /// Records which versions of this draft vouch for the object's origin.
+    /// Records which versions of this draft the object is derived from.
     fn note_sources(&mut self, object: &Object) {
         for digest in object.derived_from() {
             if self.origins.contains_key(&digest) {
@@ -522,7 +525,7 @@ impl Draft {
         Ok(object.filter(|object| object.id() == id.as_str() || object.is_placeholder()))
     }
 
-    /// Returns the least of `class` and the stored origins of the versions that the object is derived from.
+    /// Returns the least trusted of `class` and the stored origins of the versions that the object is derived from.
     fn origin(&self, object: &NewObject, class: Origin) -> Result<Origin> {
         let mut origin = class;
         for digest in &object.derived_from {
@@ -551,7 +554,7 @@ impl Draft {
         if let Some(siblings) = parent.and_then(|parent| self.children.get_mut(&parent)) {
             siblings.remove(key);
         }
-        // DRA-2
+        // INVARIANT DRA-2.
         if self.sources.remove(&digest) {
             self.past.insert(digest, staged);
         } else {

@@ -1,16 +1,17 @@
-//! Drafts that outlive their process: saved ones under `drafts/`, refused ones under `rejected/`.
+//! Drafts in the store that outlive their process: saved ones under `drafts/`, refused ones under `rejected/`.
 //!
-//! The new versions are in history, unlinked. The reference lists the ids that the draft changes, each with its new
-//! version.
+//! The new versions are in history, but in no state. A reference lists the ids that the draft changes, each with its
+//! new version.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Invariants
-//! - KEP-1: a change that the same writer had refused before for the same reason is kept once, with the time of the
-//!   last refusal.
-//! - KEP-2: a newly refused change replaces the oldest ones of the writer with the largest share, and its reason names
-//!   them. A change larger than every writer's share replaces none; it alone may exceed the cap.
+//! - KEP-1: if a writer's change is refused again for the same reason, it is kept once, with the time of the last
+//!   refusal.
+//! - KEP-2: when the cap is exceeded, a newly refused change replaces the oldest ones of the writer who uses the
+//!   largest share. Its reason names the replaced ones. A change larger than every writer's share replaces none; it
+//!   alone may exceed the cap.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,15 +36,16 @@ use crate::engine::read::view::View;
 
 /// How long a refused change is kept for a person to review: 7 days.
 const REJECTED_MICROS: i64 = 7 * DAY_MICROS;
-/// How many refused changes a store keeps. A change counts once more for each [`REJECTED_OBJECTS`].
+/// The number of refused changes that a store keeps. A change counts once, and once more for each [`REJECTED_OBJECTS`]
+/// objects.
 const REJECTED_MAX: usize = 200;
 const REJECTED_OBJECTS: usize = 1_000;
-/// Maximal bytes of a reason.
+/// The maximal length of a reason, in bytes.
 const REASON_BYTES_MAX: usize = 1 << 16;
-/// The text between the reason of a refused change and the names of those that it replaced.
+/// The text between the reason of a refused change and the names of the changes that it replaced.
 const GAVE_WAY: &str = "; to make room, it dropped ";
 
-/// The name of a kept draft, its writer with the reason, and the names to delete.
+/// The name for a kept draft, its writer with the reason, and the names of the drafts that it replaces.
 struct Place {
     name: ReferenceName,
     writer: Writer,
@@ -55,7 +57,7 @@ fn weight(changes: &[StagedChange]) -> usize {
     1 + changes.len() / REJECTED_OBJECTS
 }
 
-/// Chooses the name under which a refused change is kept.
+/// Chooses the name under which a refused change is kept, and the kept changes that it replaces.
 fn rejected(
     opened: &Opened,
     store: &Store,
@@ -72,7 +74,7 @@ fn rejected(
     kept.sort_unstable_by_key(|entry| entry.batch);
     let mut kept: Vec<&Reference> = kept.into_iter().map(|entry| &entry.reference).collect();
     let own = (&writer.actor, &writer.session);
-    // KEP-1.
+    // INVARIANT KEP-1.
     let again = kept.iter().find_map(|one| {
         if (&one.actor, &one.session) != own || one.changes != changes {
             return None;
@@ -89,7 +91,7 @@ fn rejected(
             gone: Vec::new(),
         });
     }
-    // KEP-2.
+    // INVARIANT KEP-2.
     let mut gone = Vec::new();
     let mut taken: usize = kept.iter().map(|one| weight(&one.changes)).sum();
     while taken + weight(changes) > REJECTED_MAX && !kept.is_empty() {
@@ -111,7 +113,7 @@ fn rejected(
     if !gone.is_empty() {
         let names: Vec<&str> = gone.iter().map(ReferenceName::as_str).collect();
         let all = format!("{reason}{GAVE_WAY}{}", names.join(", "));
-        // If the names do not fit, the reason is kept without them.
+        // A reason that would be too long with the names is kept without them.
         if all.len() <= REASON_BYTES_MAX {
             told = all;
         }
@@ -156,7 +158,7 @@ impl Inner {
                 .map(|reference| reference.name.clone())
                 .collect()
         };
-        // Usually none is old, and then nothing is written.
+        // Usually no refused change is old enough, so nothing is written.
         if old().is_empty() {
             return Ok(());
         }
@@ -168,7 +170,7 @@ impl Inner {
         })
     }
 
-    /// Stages a change of a kept draft again.
+    /// Stages one change of a kept draft in a new draft.
     fn stage_kept(&self, draft: &mut Draft, change: &StagedChange) -> Result<()> {
         let records = &self.store().records;
         match change.digest {
@@ -197,7 +199,8 @@ impl Inner {
         }
     }
 
-    /// Writes a draft's versions and a reference to them. `place` receives the changes and the number of the batch.
+    /// Writes a draft's versions and a reference to them. `place` gets the changes and the number of the batch, and
+    /// names the reference.
     fn keep_draft(
         &self,
         draft: &Draft,
@@ -233,7 +236,8 @@ impl Inner {
         })
     }
 
-    /// Adds the new versions of a draft as unlinked records; returns the root of the resulting state and the changes.
+    /// Adds the new versions of a draft as records of history only. Returns the root of the state with the changes, and
+    /// the changes.
     fn stage_unlinked(&self, batch: &mut BatchBuilder, draft: &Draft) -> Result<(Root, Vec<StagedChange>)> {
         let base = draft.base();
         let mut trie = base.trie.clone();
@@ -291,7 +295,7 @@ impl Memory {
     /// versions that were erased since.
     ///
     /// # Errors
-    /// `NotFound` if there is no such draft, or its base is no longer kept.
+    /// `NotFound` if no draft has this name, or its base state is no longer kept.
     pub fn open_draft(&self, name: &str, writer: &Writer) -> Result<Draft> {
         let full = ReferenceName::new(name)?;
         let store = self.inner.store();
@@ -317,8 +321,8 @@ impl Memory {
     /// Deletes a saved draft (`drafts/NAME`) or a refused one (`rejected/N`). History keeps its versions.
     ///
     /// # Errors
-    /// `NotFound` if there is no such draft; `Denied` (code `less_trusted`) if an untrusted writer deletes a refused one; as
-    /// [`Self::commit`].
+    /// `NotFound` if no draft has this name; `Denied` (code `less_trusted`) if an untrusted writer deletes a refused
+    /// one; as [`Self::commit`].
     ///
     /// # Durability
     /// As for a commit.

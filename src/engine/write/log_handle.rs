@@ -1,13 +1,15 @@
-//! The log of an open store, and its lock: locks, catches up with other processes, appends and releases.
+//! The log of an open store with its lock: takes the lock, reads the commits of other processes, appends, and releases
+//! the lock.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Invariants
-//! - WRI-1: nothing is appended without the lock, nor before every commit of other processes is read.
-//! - WRI-2: the lock is released after every write, unless the handle is exclusive or written bytes are not synced yet.
-//! - WRI-3: memory mirrors the present log. After a rewrite, or a recovery that moved batches already read, the log is
-//!   loaded again. If the load fails, the next call repeats it.
+//! - WRI-1: a handle appends only while it holds the lock and after it has read every commit of other processes.
+//! - WRI-2: a handle releases the lock after every write, unless it is exclusive or has written bytes that are not
+//!   synced.
+//! - WRI-3: the store in memory mirrors the present log. After a rewrite, or a recovery that moved batches already
+//!   read, the handle loads the log again. If the load fails, the next call repeats it.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,7 +22,7 @@ use crate::engine::read::source::Source;
 use crate::engine::settings::Durability;
 use crate::engine::upkeep::checkpointing::{newest_store, remove_outdated};
 
-/// Maximal number of loads of a log that other processes rewrite during each load.
+/// The maximal number of times that a handle starts to load a log while other processes keep rewriting it.
 const LOADS: u32 = 8;
 
 /// The writer's state, under its mutex.
@@ -32,15 +34,16 @@ pub(crate) struct LogHandle {
     unsynced: Option<Instant>,
     /// Bytes of records read or written since the newest checkpoint.
     pub(crate) tail_bytes: u64,
-    /// Whether everything in memory is known to be durable.
+    /// Whether everything in memory is known to be durable in the log.
     proven: bool,
-    /// Whether a search for garbage is due.
+    /// Whether the next close should search for garbage.
     pub(crate) collect: bool,
-    /// Bytes of the log at the last search for garbage; until then, its size when it was opened.
+    /// The size of the log in bytes at the last search for garbage. Before the first search: its size when it was
+    /// opened.
     pub(crate) looked_at_bytes: u64,
-    /// Whether the log was reopened but not read to its end: then memory mirrors another log (WRI-3).
+    /// Whether the log was reopened but not yet read to its end. Memory then mirrors the former log (WRI-3).
     is_behind: bool,
-    /// Whether, as far as known, no checkpoint of the log before its rewrite is left.
+    /// Whether no checkpoint from before the log's rewrite is left, as far as is known.
     pub(crate) is_tidy: bool,
     /// Whether this handle wrote anything.
     has_written: bool,
@@ -91,11 +94,11 @@ impl LogHandle {
         let lock = self
             .lock
             .as_ref()
-            // WRI-1
+            // INVARIANT WRI-1.
             .ok_or_else(without_lock)?;
         match durability {
             Durability::Sync => self.log.append(lock, group, log::Durability::Synced),
-            // The first commit after the interval syncs all earlier ones; if there is none, a thread does.
+            // The first commit after the interval syncs all earlier ones. Without a further commit, a thread does.
             Durability::Interval(interval) => {
                 let due = self.unsynced.is_some_and(|since| since.elapsed() >= interval);
                 let when = if due {
@@ -123,7 +126,7 @@ impl LogHandle {
         Ok(())
     }
 
-    /// Begins to rewrite the log, under the lock and after catching up.
+    /// Begins to rewrite the log. The handle must hold the lock and have read the whole log.
     pub(crate) fn begin_rewrite(&mut self, alone: CompactionLock) -> Result<Rewrite> {
         let lock = self.lock.as_ref().ok_or_else(without_lock)?;
         let rewrite = self.log.begin_rewrite(lock, alone)?;
@@ -139,13 +142,13 @@ impl LogHandle {
         self.log.publish(lock, rewritten).map(drop)
     }
 
-    /// Releases the lock, unless the handle is exclusive or unsynced bytes would be overtaken.
+    /// Releases the lock, unless the handle is exclusive or has unsynced bytes that another writer could overtake.
     pub(crate) fn release(&mut self, exclusive: bool) {
         if !self.log.is_usable() {
-            // This handle will not write again: the next process finds its unsynced bytes and recovers.
+            // This handle will not write again. The next process finds the unsynced bytes and recovers them.
             (self.unsynced, self.lock) = (None, None);
         }
-        // WRI-2
+        // INVARIANT WRI-2.
         if !exclusive && self.unsynced.is_none() {
             self.lock = None;
         }
@@ -153,7 +156,7 @@ impl LogHandle {
 }
 
 impl LogHandle {
-    /// Takes the lock if it is not held, and catches up with other processes.
+    /// Takes the lock if the handle does not hold it, and reads the commits of other processes.
     pub(crate) fn begin(&mut self, source: &Source) -> Result<()> {
         source.opened.check_writable()?;
         if self.lock.is_none() {
@@ -164,7 +167,7 @@ impl LogHandle {
         } else {
             self.prepare(source)
         };
-        // WRI-3: batches that recovery moved are read again from their new place.
+        // WRI-3: recovery moved these batches, so they are read again from their new place.
         let is_elsewhere = match &prepared {
             Ok(()) => self.log.has_moved(),
             Err(error) => error.code() == ErrorCode::Rewritten,
@@ -180,7 +183,7 @@ impl LogHandle {
         prepared
     }
 
-    /// Catches up under the lock.
+    /// Reads the commits of other processes while the handle holds the lock.
     fn prepare(&mut self, source: &Source) -> Result<()> {
         let Self { log, lock, .. } = self;
         let lock = lock.as_ref().ok_or_else(without_lock)?;
@@ -195,7 +198,7 @@ impl LogHandle {
         prepared
     }
 
-    /// Checks that memory and log agree: if applying a batch failed, nothing may be built on either.
+    /// Checks that memory and log agree. They differ if applying a batch failed; then this handle must not write.
     fn check_agreement(&mut self, source: &Source) -> Result<()> {
         if source.opened.store().head()?.digest == self.log.newest_commit() {
             return Ok(());
@@ -204,7 +207,7 @@ impl LogHandle {
         Err(Error::new(ErrorKind::Poisoned, "memory and log disagree").with_hint("open the store again"))
     }
 
-    /// Reads the commits of other processes, without lock and without writing.
+    /// Reads the commits of other processes. Takes no lock and writes nothing.
     pub(crate) fn catch_up(&mut self, source: &Source) -> Result<()> {
         if self.is_behind {
             return self.load(source);
@@ -215,7 +218,8 @@ impl LogHandle {
             Err(error) => Err(error),
             Ok(bytes) => {
                 self.tail_bytes += bytes;
-                // Without the lock, the end of the log may still be lost. With it, the end is this handle's own.
+                // Without the lock, another process may still be writing the end of the log, and a crash may lose it.
+                // With the lock, this handle wrote it.
                 self.proven &= bytes == 0;
                 Ok(())
             }
@@ -245,7 +249,7 @@ impl LogHandle {
                 Err(error) => return Err(error),
                 Ok((store, bytes)) => {
                     self.tail_bytes = bytes;
-                    // The process that made the checkpoint already searched for garbage up to it.
+                    // The process that wrote the checkpoint already searched the log before it for garbage.
                     let behind = if is_covered { bytes } else { 0 };
                     self.looked_at_bytes = log.batch_bytes().saturating_sub(behind);
                     self.is_behind = false;
@@ -269,7 +273,7 @@ fn without_lock() -> Error {
     Error::internal("a write without the lock")
 }
 
-/// Bytes of the records of a batch.
+/// Returns the size of the records of a batch in bytes.
 pub(crate) fn body_bytes(batch: &Batch) -> u64 {
     batch.records.iter().map(|record| record.body.len() as u64).sum()
 }
@@ -281,7 +285,7 @@ fn take_in(source: &Source, store: &Store, batch: &Batch) -> Result<()> {
     Ok(())
 }
 
-/// Passes the new batches to `visit`, and records damage at the end of the log; returns the bytes of their records.
+/// Passes the new batches to `visit` and records damage that ends the log. Returns the size of their records in bytes.
 fn read_on(source: &Source, log: &mut Log, visit: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<u64> {
     let (mut done, total) = (0, log.size().1);
     let tell = |done: u64| source.opened.settings.tell("open", done, total);
@@ -292,7 +296,8 @@ fn read_on(source: &Source, log: &mut Log, visit: &mut dyn FnMut(&Batch) -> Resu
         visit(&batch).inspect_err(|_| is_refused = true)
     });
     let tail = match read {
-        // A batch depends on damaged bytes, such as a version that it restores. Serves the state before that batch.
+        // The batch refers to damaged bytes, such as a version that it restores. A degraded handle serves the state
+        // before that batch.
         Err(error) if is_refused && source.opened.settings.degraded && error.is_corruption() => {
             source.opened.stop_at(&error);
             return Ok(done);
@@ -302,7 +307,7 @@ fn read_on(source: &Source, log: &mut Log, visit: &mut dyn FnMut(&Batch) -> Resu
     tell(total);
     match &tail.damage {
         Some(damage) => source.opened.stop_at(damage),
-        // The checkpoint replaced reading some batches that are damaged.
+        // Some damaged batches were not read, because a checkpoint covers them.
         None => {
             for damage in log.passed_over() {
                 source

@@ -13,17 +13,17 @@ use super::draft::Draft;
 pub enum PolicyVerdict {
     /// Commit it as it is.
     Accept,
-    /// Commit the draft with these objects put over its own versions of their ids.
+    /// Commit the draft, with these objects in place of its own versions of their ids.
     Replace(Vec<NewObject>),
-    /// Commit nothing; the reason is for the writer.
+    /// Commit nothing, and return the reason to the writer.
     Refuse(String),
     /// Commit nothing, but keep the draft under `rejected/` for a person to review.
     Quarantine(String),
 }
 
-/// Rules that every draft of a handle must pass before it is committed, such as those of scanners and agent layers.
-/// Rollback, undo and redo restore committed states, which are not reviewed again.
+/// Rules that every draft of a handle must pass before it is committed, for example a secret scanner or an agent's
+/// policy. Rollback, undo and redo return to committed states, which are not reviewed again.
 pub trait WritePolicy: Send + Sync {
-    /// Reviews everything that a commit would change, once, before the store's lock is taken.
+    /// Reviews all changes of a draft once, before the commit takes the store's lock.
     fn review(&self, draft: &Draft) -> PolicyVerdict;
 }

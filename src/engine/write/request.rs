@@ -1,4 +1,4 @@
-//! A draft that waits in a group of commits, and the answer to its caller.
+//! A draft in the queue of a group commit, and the answer for its caller.
 //!
 //! # Layer
 //! L5.
@@ -16,7 +16,7 @@ use crate::engine::read::view::CommitInfo;
 pub struct Committed {
     /// The new commit, or the head if nothing changed.
     pub commit: CommitInfo,
-    /// Whether there is a new commit.
+    /// Whether the call made a new commit.
     pub changed: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Restoring single objects to an earlier version, in a draft like any other.
+//! Restores single objects to an earlier version, as changes in a draft.
 //!
 //! # Layer
 //! L5.
@@ -16,8 +16,8 @@ use crate::engine::read::erased::erased_by;
 use crate::engine::read::view::View;
 
 impl Draft {
-    /// Stages `id` as the state `from` has it: the same version with its own origin, or its removal. Returns whether
-    /// this changes the draft's state.
+    /// Stages for `id` the version that the state `from` has, with its own origin. Stages a removal if `from` has none.
+    /// Returns whether this changes the draft's state.
     ///
     /// # Errors
     /// `InvalidInput` if `from` is a state of another memory. `Denied` (code `less_trusted`) if the writer is untrusted
@@ -68,7 +68,7 @@ impl Draft {
     ///
     /// # Errors
     /// `NotFound` if `id` has no such version, with the code `erased` or `lost` if a version of that digest once
-    /// existed; else as [`Self::restore`].
+    /// existed. Else as [`Self::restore`].
     pub(crate) fn restore_version(&mut self, id: &Id, version: ObjectDigest) -> Result<bool> {
         let store = self.base().source.opened.store();
         let found = store.records.find_object(version)?.map(|(_, object)| object);
@@ -89,7 +89,7 @@ impl Draft {
     }
 
     fn check_return_of(&self, id: &Id, then: Option<&Object>) -> Result<()> {
-        // A trusted writer needs no permission, so no version is read.
+        // A trusted writer may replace any object, so no version needs to be read.
         if self.writer().trust.is_trusted() {
             return Ok(());
         }
@@ -97,8 +97,8 @@ impl Draft {
         check_return(self.writer().trust, now.as_ref(), then)
     }
 
-    /// Stages `id` and everything below it as the state `from` has it; removes objects that are below it only now.
-    /// Returns the number of changed objects.
+    /// Stages `id` and everything below it as in the state `from`. Removes objects that are below it only in the
+    /// present state. Returns the number of changed objects.
     ///
     /// # Errors
     /// As [`Self::restore`].

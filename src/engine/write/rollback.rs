@@ -1,17 +1,19 @@
 //! Rollback of the whole store, and undo and redo of a lane's own commits.
 //!
-//! Each is a new commit, so each can be undone. A batch that restores a kept state contains only its commit and target.
+//! Rollback, undo and redo each make a new commit, so each can be undone. If history keeps the restored state, the
+//! batch contains only the commit and its target.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Limits
-//! - A rollback to a state with an erased version restores its placeholder instead of the id's present version.
+//! - A rollback to a state with an erased version restores the placeholder of that version; the id does not keep its
+//!   present version.
 //!
 //! # Invariants
 //! - ROL-1: two rollbacks to one commit give one root, whatever happened in between.
-//! - ROL-2: undo and redo touch only ids of the commit that they reverse. They set every one that differs from its
-//!   target version, or none.
+//! - ROL-2: undo and redo change only ids of the commit that they reverse. They set all of these ids to their target
+//!   versions, or change nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,24 +41,24 @@ use crate::engine::read::revision::{self, Revision};
 use crate::engine::read::state::State;
 use crate::engine::read::view::{CommitInfo, View};
 
-/// The hint for a lane that cannot undo any further.
+/// The hint for a lane with nothing left to undo.
 const OTHERWISE: &str = "`restore REV ID` restores single objects, `rollback REV` a whole state";
 
-/// The preview of an undo or redo.
+/// The preview of an undo or a redo.
 #[derive(Clone)]
 pub struct Reversing {
     /// The commit that the operation would reverse or redo.
     pub target: CommitInfo,
-    /// A state in which the changed ids have their resulting versions; other ids may differ.
+    /// A state in which the changed ids have the versions that they would get. Other ids may differ from the result.
     pub state: View,
     /// The changes, sorted by id.
     pub changes: Vec<Change>,
 }
 
-/// The reversals of an undo or redo.
+/// The planned changes of an undo or redo.
 struct Plan {
     target: Arc<CommitEntry>,
-    /// The commit in which the ids have their resulting versions.
+    /// The commit whose versions the ids would get.
     to_commit: Arc<CommitEntry>,
     to: State,
     reversals: BTreeMap<KeyPath, Reversal>,
@@ -79,7 +81,7 @@ impl Inner {
                 *lanes.entry(commit.lane().to_owned()).or_default() += 1;
             }
         }
-        // The lane of a thinned commit is unknown.
+        // Counts the thinned commits of a gap that are newer than the target; their lanes are unknown.
         let thinned = |gap: &Gap| (gap.first + gap.count).saturating_sub(gap.first.max(target.seq() + 1));
         let thinned: u64 = store.gaps().iter().map(thinned).sum();
         if all || (lanes.is_empty() && thinned == 0) {
@@ -127,7 +129,7 @@ impl Inner {
                 check_change(&now, writer, old, new)?;
             }
         }
-        // ROL-1: the new state is the target's own trie.
+        // ROL-1: the trie of the target commit becomes the new state.
         let note = Note {
             op: Op::ROLLBACK,
             target: Some(target.digest),
@@ -137,7 +139,8 @@ impl Inner {
         self.commit_state(writing, &head, trie, BatchBuilder::new(), &note)
     }
 
-    /// Commits a state that history keeps (then `batch` is empty) or that the links and unlinks of the batch produce.
+    /// Commits a state. Either history keeps the state, and `batch` is empty, or the links and unlinks in `batch`
+    /// produce it.
     fn commit_state(
         &self,
         writing: &mut LogHandle,
@@ -179,7 +182,7 @@ impl Inner {
         writer: &Writer,
     ) -> Result<Plan> {
         let (target, before) = to_reverse(store, op, writer)?;
-        // Undo leads from the commit's state to its parent's, redo the other way.
+        // Undo leads from the commit's state to its parent's state; redo leads the opposite way.
         let (from, to) = if op == Op::UNDO {
             (&target, &before)
         } else {
@@ -192,7 +195,7 @@ impl Inner {
         for change in from.diff(&to, &from.nodes_with(&to)) {
             let TrieChange { key, old, new } = change?;
             let now = head.entry_at(&key)?;
-            // The id already is as in the target state, so nothing changes.
+            // The id already has its target version, so it does not change.
             if digest(now) == digest(new) {
                 continue;
             }
@@ -204,7 +207,7 @@ impl Inner {
                 obstacles.add_changed(head, &[now, old, new])?;
             }
         }
-        // ROL-2: all ids or none.
+        // ROL-2: changes all ids or none.
         obstacles.check(store, target.seq())?;
         self.check_reversals(head, &reversals)?;
         Ok(Plan {
@@ -252,7 +255,7 @@ impl Inner {
         };
         let children = || self.children(head.clone());
         tree.check(children).map_err(|error| {
-            // A read error is not a conflict with later changes.
+            // Only invalid input means a conflict with later changes; a read error is passed on.
             if error.kind() != ErrorKind::InvalidInput {
                 return error;
             }
@@ -308,16 +311,16 @@ impl<'a> Rollback<'a> {
         }
     }
 
-    /// Rolls back the work of every lane, not only of the writer's own.
+    /// Also rolls back the commits of other lanes than the writer's own.
     pub fn across_lanes(mut self) -> Self {
         self.across_lanes = true;
         self
     }
 
-    /// Commits the rollback. Costs one sync, for any size of state.
+    /// Commits the rollback. Costs one sync, whatever the size of the state.
     ///
     /// # Errors
-    /// `NotFound` if there is no such commit. `Conflict`, unless [`Self::across_lanes`], if other lanes committed
+    /// `NotFound` if there is no such commit. `Conflict`, without [`Self::across_lanes`], if other lanes committed
     /// since, listing those commits, or if commits since were thinned, so their lanes are unknown. `Conflict` if the
     /// head moved during the call. `Denied` (code `less_trusted`) if an untrusted writer would replace or restore a
     /// more trusted object. Else as [`Memory::commit`](crate::Memory::commit).
@@ -346,9 +349,9 @@ impl<'a> Rollback<'a> {
     }
 }
 
-/// Checks whether the writer may set an id from one version to another.
+/// Checks whether the writer may set an id from the version `now` to the version `then`.
 fn check_change(state: &State, writer: &Writer, now: Option<Entry>, then: Option<Entry>) -> Result<()> {
-    // A trusted writer needs no permission, so no version is read.
+    // A trusted writer may replace any object, so no version needs to be read.
     if writer.trust.is_trusted() {
         return Ok(());
     }
@@ -357,7 +360,7 @@ fn check_change(state: &State, writer: &Writer, now: Option<Entry>, then: Option
     check_return(writer.trust, now.as_ref(), then.as_ref())
 }
 
-/// The obstacles to a reversal.
+/// The reasons why an undo or redo is impossible.
 #[derive(Default)]
 struct Obstacles {
     /// Ids that other commits have changed since.
@@ -367,9 +370,9 @@ struct Obstacles {
 }
 
 impl Obstacles {
-    /// Records the version that an id would get if it was erased.
+    /// Records the version that an id would get as an obstacle, if that version was erased.
     fn add_erased(&mut self, head: &State, then: Option<Entry>) -> Result<()> {
-        // Most stores have no erased version, so this reads none.
+        // Most stores have no erased version. Then no version needs to be read.
         if head.store.records.erased() == 0 {
             return Ok(());
         }
@@ -379,7 +382,7 @@ impl Obstacles {
         Ok(())
     }
 
-    /// Adds the id of these versions, from the first one that still contains it.
+    /// Adds the id of these versions as changed, taken from the first version that still has a readable id.
     fn add_changed(&mut self, head: &State, versions: &[Option<Entry>]) -> Result<()> {
         for entry in versions.iter().flatten() {
             let object = head.load(entry)?;
@@ -431,7 +434,7 @@ fn to_reverse(store: &Store, op: &str, writer: &Writer) -> Result<(Arc<CommitEnt
             .with_code(code)
             .with_hint("--session or --actor choose the lane; `log` shows whose commits there are"));
     };
-    // Compared with another commit than its parent, it would seem to include the changes of thinned commits.
+    // If the commit before it is thinned, a comparison with an older commit would include the thinned changes.
     match store.before(&target)? {
         Some(before) if target.commit.parents.first() == Some(&before.digest) => Ok((target, before)),
         _ => {
@@ -445,7 +448,8 @@ fn to_reverse(store: &Store, op: &str, writer: &Writer) -> Result<(Arc<CommitEnt
     }
 }
 
-/// Returns the head's state with the reversals, and the records for it: none if history keeps that state.
+/// Returns the head's state with the reversals applied, and the records for it. There are no records if history keeps
+/// that state.
 fn reversed(head: &State, reversals: &BTreeMap<KeyPath, Reversal>) -> Result<(Trie, BatchBuilder)> {
     let store = &*head.store;
     let mut trie = head.trie.clone();
@@ -469,13 +473,13 @@ fn reversed(head: &State, reversals: &BTreeMap<KeyPath, Reversal>) -> Result<(Tr
 }
 
 impl Memory {
-    /// Reverses the newest commit of the writer's lane that is not undone. An id that already has its earlier version
-    /// stays unchanged.
+    /// Reverses the newest commit of the writer's lane that is not yet undone. An id that already has its earlier
+    /// version stays unchanged.
     ///
     /// # Errors
-    /// `NotFound` if there is none, or (code `erased`) if only an erased version prevents it. `Conflict`, listing the
-    /// ids, if another commit changed one of them since. `Denied` (code `less_trusted`) as [`Rollback::by`]. Else as
-    /// [`Self::commit`].
+    /// `NotFound` if the lane has no commit to undo, or (code `erased`) if only an erased version prevents the undo.
+    /// `Conflict`, listing the ids, if another commit changed one of them since. `Denied` (code `less_trusted`) as
+    /// [`Rollback::by`]. Else as [`Self::commit`].
     ///
     /// # Durability
     /// As for a commit.
@@ -515,7 +519,7 @@ impl Memory {
         Rollback::new(&self.inner, revision)
     }
 
-    /// The preview of an undo or redo.
+    /// Returns the preview of an undo or a redo.
     pub(crate) fn reverse_preview(&self, op: &'static str, writer: &Writer) -> Result<Reversing> {
         let store = self.inner.store();
         let plan = self

@@ -1,4 +1,5 @@
-//! Snapshots: names for commits, chosen by the writer or automatic in a ring for each lane.
+//! Snapshots: names for commits. A writer chooses the name, or the engine makes one automatically in a ring for each
+//! lane.
 //!
 //! A snapshot is one small record, however large the state is.
 //!
@@ -22,25 +23,25 @@ use crate::engine::opened::done_anyway;
 /// A snapshot.
 #[derive(Clone, Debug)]
 pub struct SnapshotInfo {
-    /// Its name; an automatic snapshot has a name too.
+    /// The name of the snapshot; an automatic one has a name too.
     pub name: String,
-    /// Its place in the ring of its lane, 0 is the newest; `None` if the writer named it.
+    /// The position in the ring of its lane, 0 for the newest; `None` if the writer chose the name.
     pub index: Option<usize>,
-    /// The lane of its ring.
+    /// The lane of the snapshot's ring.
     pub lane: Option<String>,
-    /// The commit that it names.
+    /// The commit that the snapshot names.
     pub commit: CommitDigest,
-    /// The state of that commit.
+    /// The root of that commit's state.
     pub root: Root,
     /// The seq of that commit.
     pub seq: u64,
-    /// The time at which it was made.
+    /// The time at which the reference was made.
     pub time: Time,
-    /// The actor who made it.
+    /// The actor who made the reference.
     pub actor: Option<String>,
-    /// The session.
+    /// The session of that actor.
     pub session: Option<String>,
-    /// The reason.
+    /// The reason that the writer gave.
     pub reason: Option<String>,
 }
 
@@ -48,22 +49,22 @@ pub struct SnapshotInfo {
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct ReferenceInfo {
-    /// Class and rest, as in `snapshots/before-lunch` or `rejected/17`.
+    /// The class and the rest of the name, such as `snapshots/before-lunch` or `rejected/17`.
     pub name: String,
-    /// The commit that it names; for drafts and rejected changes, their base.
+    /// The commit that the reference names; for drafts and rejected changes, their base.
     pub commit: Option<CommitDigest>,
-    /// The time at which it was made.
+    /// The time at which the reference was made.
     pub time: Time,
-    /// The actor who made it.
+    /// The actor who made the reference.
     pub actor: Option<String>,
-    /// The session.
+    /// The session of that actor.
     pub session: Option<String>,
-    /// The reason.
+    /// The reason that the writer gave.
     pub reason: Option<String>,
 }
 
 impl Inner {
-    /// Returns `None` if the reference names no commit of this history.
+    /// Returns the snapshot of a reference; `None` if the reference names no commit of this history.
     fn snapshot_info(&self, store: &Store, reference: &Reference) -> Result<Option<SnapshotInfo>> {
         let target = reference.commit.map(|commit| store.by_digest(commit));
         let Some(target) = target.transpose()?.flatten() else {
@@ -89,7 +90,7 @@ impl Inner {
         }))
     }
 
-    /// Makes a reference of `writer` at the current time.
+    /// Makes a reference with `writer` as its author and the present time.
     pub(crate) fn reference(
         &self,
         batch: &mut BatchBuilder,
@@ -105,7 +106,7 @@ impl Inner {
         Ok(reference)
     }
 
-    /// Writes a batch that has no commit: the head stays.
+    /// Writes a batch without a commit, so the head does not change.
     pub(crate) fn write_references(
         &self,
         writing: &mut LogHandle,
@@ -194,7 +195,8 @@ fn newest_references(store: &Store) -> Vec<Reference> {
 }
 
 impl Memory {
-    /// Makes a snapshot of the head: named, or in the writer's ring. Costs the same for any size of state.
+    /// Makes a snapshot of the head, with a name or in the ring of the writer's lane. The cost does not depend on the
+    /// size of the state.
     ///
     /// # Errors
     /// `InvalidInput` if the name is invalid or taken; as [`Self::commit`].
@@ -212,7 +214,7 @@ impl Memory {
     /// Deletes the name of a snapshot; commits and states stay.
     ///
     /// # Errors
-    /// `NotFound` if there is none; `Denied` (code `less_trusted`) if the writer's class is untrusted; as
+    /// `NotFound` if no snapshot has this name; `Denied` (code `less_trusted`) if the writer's class is untrusted; as
     /// [`Self::commit`].
     pub fn delete_snapshot(&self, name: &str, writer: &Writer) -> Result<SnapshotInfo> {
         self.inner.opened().check_writable()?;

@@ -4,7 +4,7 @@
 //! L5.
 //!
 //! # Invariants
-//! - STG-1: a batch contains no version and no content that history already has, and each at most once.
+//! - STG-1: a batch contains no version and no content that history already has, and none twice.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -16,7 +16,7 @@ use crate::trie::{Entry, NodeSource, Trie};
 
 use super::draft::{StagedChange, StagedObject};
 
-/// Whether the versions of a batch become part of the state, or are only kept in history.
+/// Whether the versions of a batch become part of the state or only of history.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keep {
     Linked,
@@ -65,9 +65,9 @@ pub(crate) fn add_changes<'a>(
             continue;
         };
         let digest = staged.object.digest();
-        // Adds the content of a known version too: it may have been erased.
+        // Adds the content even if the version is known, because the content may have been erased since.
         add_content(batch, staged)?;
-        // The store sets the place and the seq of the first commit when it applies the batch.
+        // The locator and the first commit are still unknown. The store sets them when it applies the batch.
         trie.insert(
             Entry {
                 key: *key,
@@ -77,7 +77,7 @@ pub(crate) fn add_changes<'a>(
             },
             nodes,
         )?;
-        // STG-1. A digest covers the id, so one batch cannot stage a version for two ids.
+        // STG-1. A digest covers the id, so no version can be staged for two ids of a batch.
         if store.records.find_place(digest)?.is_some() {
             links.extend_from_slice(key.as_bytes());
             links.extend_from_slice(digest.as_bytes());
@@ -91,7 +91,7 @@ pub(crate) fn add_changes<'a>(
     Ok(objects)
 }
 
-/// Adds link and unlink records, each within the limit of a record.
+/// Adds link and unlink records, split so that each is within the size limit of a record.
 pub(crate) fn add_links(batch: &mut BatchBuilder, links: &[u8], unlinks: &[u8]) {
     for (kind, bytes) in [(RecordKind::Link, links), (RecordKind::Unlink, unlinks)] {
         // The limit is a multiple of the length of an entry of either kind.

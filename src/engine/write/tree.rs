@@ -1,13 +1,14 @@
-//! The tree of parents: every parent exists, no object is its own ancestor, and no removal leaves children behind.
+//! The tree of parents: each parent exists, no object is its own ancestor, and no removal leaves children without a
+//! parent.
 //!
-//! The check uses the state that a commit would make, with other writers' commits in it.
+//! The check uses the state that the commit would make, which includes the commits of other writers.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Invariants
-//! - TRE-1: in every committed state each parent exists.
-//! - TRE-2: in every committed state every chain of parents ends.
+//! - TRE-1: in every committed state, the parent of each object exists.
+//! - TRE-2: in every committed state, no chain of parents is a cycle.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -18,16 +19,16 @@ use crate::object::Id;
 use crate::engine::read::children::Children;
 use crate::engine::read::state::State;
 
-/// A version's new parent, or its removal, after a commit.
+/// The placement of an id after a commit: under a parent, or removed.
 #[derive(Clone)]
 pub(crate) enum Placement {
-    /// The id exists afterwards, with this parent; `moved` if it is new or had another parent.
+    /// The id exists, with this parent; `moved` is true if the id is new or had another parent.
     Under { parent: Option<Id>, moved: bool },
-    /// The id does not exist afterwards.
+    /// The id does not exist.
     Gone,
 }
 
-/// The state before a commit, with the placements that it would make.
+/// The state before a commit, with the placements that the commit would make.
 pub(crate) struct Tree<'a> {
     pub(crate) before: &'a State,
     pub(crate) placed: &'a BTreeMap<KeyPath, (Id, Placement)>,
@@ -95,7 +96,7 @@ impl Tree<'_> {
         let Some(first) = gone.next() else { return Ok(()) };
         let children = children()?;
         for (id, _) in std::iter::once(first).chain(gone) {
-            // The check of the new parent covers children that this commit moves elsewhere.
+            // Skips children that this commit moves elsewhere; the check of their new parent covers them.
             let left = children.of(id)?;
             let left: Vec<_> = left
                 .filter(|child| !self.placed.contains_key(&self.key(child)))
@@ -115,8 +116,8 @@ impl Tree<'_> {
         Ok(())
     }
 
-    /// Walks up from each id that got another parent, since every cycle contains one. Skips a new id with an unchanged
-    /// parent: a cycle through it contains another id with a new parent, which the walk covers.
+    /// Walks up from each id that got another parent, because every cycle contains one of them. A new id whose parent
+    /// was not moved can be skipped: a cycle through it also contains an id that was moved.
     fn check_cycles(&self) -> Result<()> {
         let mut ends = HashSet::new();
         for (key, (id, placement)) in self.placed {

@@ -1,4 +1,4 @@
-//! The writer of a commit. Its class limits the trust of the objects that it writes.
+//! The writer of a commit. The writer's class limits the trust of the objects that it writes.
 //!
 //! # Layer
 //! L5.
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::object::Origin;
 use crate::store::lane_of;
 
-/// The writer of a change: class of trust, actor, session, source and reason.
+/// The writer of a change: its class of trust, actor, session, source and reason.
 ///
 /// Each constructor names the class, because the class limits the trust of every object that the writer stores.
 ///
@@ -32,12 +32,12 @@ pub struct Writer {
     pub source: Option<String>,
     /// The class of the writer: the highest origin that its objects can get.
     pub trust: Origin,
-    /// The reason, for the audit log.
+    /// The reason for the change, for the audit log.
     pub reason: Option<String>,
 }
 
 impl Writer {
-    /// Makes a writer of the class `trust`, without a name.
+    /// Makes a writer of the class `trust`, without an actor.
     pub fn of(trust: Origin) -> Self {
         Self {
             actor: None,
@@ -48,12 +48,12 @@ impl Writer {
         }
     }
 
-    /// Makes the writer for the person who owns the memory, without a name. The most trusted class.
+    /// Makes the writer for the person who owns the memory, without an actor. Its class is the most trusted one.
     pub fn user() -> Self {
         Self::of(Origin::DirectUser)
     }
 
-    /// Makes the writer for a person by name. The most trusted class.
+    /// Makes the writer for a person, by name. Its class is the most trusted one.
     pub fn person(name: impl Into<String>) -> Self {
         Self::user().actor(name)
     }
@@ -115,7 +115,7 @@ impl Writer {
     /// Checks that a commit accepts these names and texts.
     ///
     /// # Errors
-    /// `InvalidInput` if one is empty or too long.
+    /// `InvalidInput` if a name or text is empty or too long.
     pub(crate) fn check(&self) -> Result<()> {
         for (what, text) in [("actor", &self.actor), ("session", &self.session)] {
             let Some(text) = text else { continue };

@@ -1,4 +1,4 @@
-//! Exports a state as files: documents under their own paths, all other objects in a list.
+//! Exports a state as files: each document in a file under its own path, and all other objects in a list.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -16,37 +16,37 @@ use crate::engine::{Memory, View};
 use crate::error::{Error, Result};
 use crate::object::{Id, Object};
 
-/// The largest length of a part of a path in bytes. Every file system accepts it, with space for the suffix of a
-/// temporary file.
+/// The maximal length of a part of a path in bytes. Every file system accepts it, even with the suffix of a temporary
+/// file.
 const PART_BYTES_MAX: usize = 200;
 
 /// A part of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// A whole document. Its path is relative and stays below the target folder.
+    /// A whole document. Its path is relative, and does not lead out of the target folder.
     Document {
-        /// The path.
+        /// The path of the file.
         path: String,
         /// The text of the file.
         text: String,
     },
-    /// The next part of the list of objects without a document.
+    /// The next part of the list of objects that belong to no document.
     Objects(String),
 }
 
 /// Passes a state to `write`, piece by piece. An empty store that ingests all pieces gets the same root, with two
 /// exceptions:
 ///
-/// - The returned objects are derived from versions outside of the state. An import returns them with the origin
+/// - The returned objects are derived from versions that are not in the state. An import gives them the origin
 ///   `import`.
-/// - Erased objects are omitted, and so are objects that a handle of a damaged store cannot read. If other objects are
-///   below one, an object of the kind `erased` replaces it.
+/// - Erased objects are omitted, and so are objects that a degraded handle cannot read. If other objects are below such
+///   an object, an object of the kind `erased` replaces it.
 ///
-/// With `all_in_list`, all objects are in the list and there are no documents.
+/// If `all_in_list` is true, all objects are written to the list, and there are no documents.
 ///
 /// # Errors
-/// The errors of `write`; `InvalidInput` for an object that the format cannot express, and for JSON Lines,
-/// which have [`for_each_version`](super::for_each_version); `Corrupt` or `Io` if an object cannot be read.
+/// The errors of `write`. `InvalidInput` for an object that the format cannot express, and for JSON Lines, which
+/// [`for_each_version`](super::for_each_version) writes. `Corrupt` or `Io` if an object cannot be read.
 pub(crate) fn for_each_piece<E: From<Error>>(
     memory: &Memory,
     view: &View,
@@ -112,26 +112,26 @@ fn syntax_of(format: Format) -> Result<&'static dyn Syntax> {
     }
 }
 
-/// Whether the root has its own file: the path of no other document continues below it.
+/// Returns whether the root has its own file, because the path of no other document continues below it.
 fn is_own_file(root: &Object, paths: &BTreeSet<String>) -> bool {
     let folder = format!("{}/", root.id());
     let next = paths.range(folder.clone()..).next();
     paths.contains(root.id()) && !next.is_some_and(|next| next.starts_with(&folder))
 }
 
-/// Whether a path stays below its folder and is not a hidden file, which `ingest` would not find.
+/// Returns whether a path does not lead out of its folder and is not a hidden file, which `ingest` would not find.
 fn is_plain_path(path: &str) -> bool {
     path.split('/').all(|part| {
         !part.is_empty() && !part.starts_with('.') && !part.contains('\\') && part.len() <= PART_BYTES_MAX
     })
 }
 
-/// Finds the trusted objects that an import returns with a lower origin, because one of their sources is missing or
+/// Finds the trusted objects to which an import gives a lower origin, because one of their sources is missing or
 /// changed.
 #[derive(Default)]
 struct Lowered {
     found: Vec<(Id, ObjectDigest)>,
-    /// The objects whose sources are all in the state, with these sources.
+    /// The objects whose sources are all in the state, each with its sources.
     others: Vec<(Id, ObjectDigest, Vec<ObjectDigest>)>,
 }
 
@@ -157,8 +157,8 @@ impl Lowered {
         Ok(())
     }
 
-    /// Returns the found ids. An object derived from a lowered one is also lowered, because its source gets another
-    /// digest.
+    /// Returns the ids of these objects. An object derived from one of them is included, because its source gets
+    /// another digest.
     fn finish(mut self) -> Vec<Id> {
         let mut derived: HashMap<ObjectDigest, Vec<usize>> = HashMap::new();
         for (place, (_, _, sources)) in self.others.iter().enumerate() {

@@ -1,19 +1,19 @@
-//! Exports all objects of a state in an order in which each can be written again.
+//! Exports all objects of a state, in an order in which they can be written again.
 //!
-//! Parents come before their children, and siblings in their order. Sources, and earlier versions among them, come
-//! before the objects derived from them: the reader limits the origin of a derived object by the origins of its
-//! sources. A source from further down in the tree moves ahead, with the objects above it. If one of these waits for a
-//! source itself, the source comes ahead as history only, like an earlier version, and again at its own position. So
-//! both orders hold, even for a parent that is derived from its child.
+//! Parents come before their children, and siblings are in their order. Sources, including earlier versions, come
+//! before the objects derived from them, because the reader limits the origin of a derived object by those of its
+//! sources. A source from further down in the tree is written early, with the objects above it. If one of these must
+//! wait for a source itself, the source is written early for history only, as an earlier version is, and again at its
+//! own position. So both orders are kept, even for a parent that is derived from its child.
 //!
 //! # Layer
 //! L6, inside `ingest`.
 //!
 //! # Invariants
-//! - EXP-1: every object of the state is written once as an object. It comes after its parent, and after every version
-//!   that it is derived from and that history keeps.
-//! - EXP-4: no version is written more than twice. The visits of a version are bounded by its links as child, parent,
-//!   source and derived object.
+//! - EXP-1: every object of the state is written exactly once as an object. It comes after its parent, and after every
+//!   version that it is derived from and that history keeps.
+//! - EXP-4: a version is written at most twice. The number of visits to a version is limited by its links as child,
+//!   parent, source and derived object.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -25,23 +25,23 @@ use crate::object::{Id, Object};
 /// A version to export.
 #[derive(Clone, Debug)]
 pub(crate) struct Version {
-    /// The version.
+    /// The version itself.
     pub object: Object,
-    /// Whether it is for history only: an earlier version, or a version that is written again at its own position.
+    /// Whether it is only for history: an earlier version, or a version that is written again at its own position.
     pub past: bool,
-    /// Whether its parent is missing: erased, lost or damaged. Another store accepts the version only without the
-    /// parent.
+    /// Whether its parent is missing, because it was erased, lost or damaged. Another store accepts the version only
+    /// without its parent.
     pub is_orphan: bool,
 }
 
-/// Passes every object of `view` to `write`, and the earlier versions from which they are derived. The order is the
-/// same for the same state. Only ids and digests are held in memory, no objects.
+/// Passes every object of `view` to `write`, with the earlier versions from which objects are derived. The order is
+/// always the same for a state. Memory contains only ids and digests, no objects.
 ///
-/// Erased objects are omitted ([`omitted`]), and so are objects that a handle of a damaged store cannot read
-/// ([`Memory::unreadable`]). Their children are written like other objects.
+/// Omits erased objects ([`omitted`]), and objects that a degraded handle cannot read ([`Memory::unreadable`]). Their
+/// children are written like other objects.
 ///
 /// # Errors
-/// The errors of `write`; `Corrupt` or `Io` if an object cannot be read; `Corrupt` if the parent of an object is
+/// The errors of `write`. `Corrupt` or `Io` if an object cannot be read. `Corrupt` if the parent of an object is
 /// missing.
 pub(crate) fn for_each_version<E: From<Error>>(
     memory: &Memory,
@@ -70,7 +70,8 @@ pub(crate) fn for_each_version<E: From<Error>>(
     Ok(check_all_reached(out.objects, readable)?)
 }
 
-/// Passes every readable object of a state to `visit`. Returns those without a parent, and the number of all.
+/// Passes every readable object of a state to `visit`. Returns the ids of those without a parent, and the number of
+/// all.
 pub(super) fn roots(view: &View, mut visit: impl FnMut(&Object)) -> Result<(Vec<Id>, u64)> {
     let mut roots = Vec::new();
     let mut readable = 0;
@@ -88,7 +89,7 @@ pub(super) fn roots(view: &View, mut visit: impl FnMut(&Object)) -> Result<(Vec<
     Ok((roots, readable))
 }
 
-/// Refuses an export that did not reach every readable object.
+/// Returns an error if the export did not reach every readable object.
 pub(super) fn check_all_reached(reached: u64, readable: u64) -> Result<()> {
     if reached == readable {
         return Ok(());
@@ -129,8 +130,8 @@ pub(crate) fn omitted(view: &View) -> Result<Omitted, Error> {
     Ok(omitted)
 }
 
-/// Returns the parents that objects name and that cannot be read: erased, lost, or damaged. After a salvage these names
-/// may be all that is left of them.
+/// Returns the parents that objects name but that cannot be read, because they were erased, lost or damaged. After a
+/// salvage, their ids may be all that is left of them.
 pub(super) fn missing_parents(view: &View) -> Result<BTreeSet<Id>, Error> {
     let mut parents = BTreeSet::new();
     for object in view.objects() {
@@ -154,10 +155,10 @@ fn missing() -> Error {
     Error::corrupt("an object that the index names is missing").with_hint("run `treering verify`")
 }
 
-/// The export state of a version.
+/// How far a version was exported.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Not yet written: a source below it cannot move ahead, because this version waits for a source itself.
+    /// Not yet written. A source below it cannot be written early, because this version must wait for a source itself.
     Waits,
     /// Written for history only.
     Past,
@@ -169,7 +170,7 @@ struct Out<'a, E> {
     memory: &'a Memory,
     view: &'a View,
     write: &'a mut dyn FnMut(Version) -> Result<(), E>,
-    /// `None` if no object is derived: then the order of the tree is sufficient.
+    /// The state of each version. `None` if no object is derived, because the order of the tree is then sufficient.
     states: Option<HashMap<ObjectDigest, State>>,
     objects: u64,
     /// The objects whose parent is missing.
@@ -191,13 +192,13 @@ impl<E: From<Error>> Out<'_, E> {
         })
     }
 
-    /// Writes objects in order, each with its subtree.
+    /// Writes objects in order, each followed by its subtree.
     fn put_below(&mut self, mut waiting: Vec<Id>) -> Result<(), E> {
         // Sorted from the last sibling to the first, because the stack is read from its end.
         waiting.sort_unstable_by(|one, two| two.cmp(one));
         while let Some(id) = waiting.pop() {
             let object = match self.view.get(&id) {
-                // A damaged object, which was also skipped when the objects were counted.
+                // The object is damaged, and was also skipped when the objects were counted.
                 Err(error) if error.is_corruption() => continue,
                 found => found?.ok_or_else(missing)?,
             };
@@ -207,7 +208,7 @@ impl<E: From<Error>> Out<'_, E> {
         Ok(())
     }
 
-    /// Writes an object after its sources, unless it was written ahead. Its parent is already written.
+    /// Writes an object after its sources, unless it was written early. Its parent is already written.
     fn put_in_turn(&mut self, object: Object) -> Result<(), E> {
         if self.state(object.digest()) == Some(State::Written) {
             return Ok(());
@@ -218,8 +219,8 @@ impl<E: From<Error>> Out<'_, E> {
         self.put(object, false)
     }
 
-    /// Writes the sources of an object, each after its own sources. A cycle is impossible: a version would have to
-    /// contain its own digest.
+    /// Writes the sources of an object, each after its own sources. A cycle is impossible, because a version would have
+    /// to contain its own digest.
     fn put_sources(&mut self, object: &Object) -> Result<(), E> {
         let mut waiting: Vec<(ObjectDigest, bool)> = Vec::new();
         waiting.extend(object.derived_from().map(|source| (source, false)));
@@ -240,7 +241,7 @@ impl<E: From<Error>> Out<'_, E> {
         Ok(())
     }
 
-    /// Writes a version ahead of its position. Its sources are written.
+    /// Writes a version before its position in the order. Its sources are already written.
     fn put_ahead(&mut self, source: Object) -> Result<(), E> {
         let current = self.view.get(&Id::new(source.id())?)?;
         let is_current = current.is_some_and(|current| current.digest() == source.digest());
@@ -257,7 +258,8 @@ impl<E: From<Error>> Out<'_, E> {
         self.put(source, false)
     }
 
-    /// Returns the unwritten ancestors of an object, from the nearest up; `None` if one of them has to wait.
+    /// Returns the unwritten ancestors of an object, the nearest first. Returns `None` if one of them must wait for a
+    /// source.
     fn above(&mut self, object: &Object) -> Result<Option<Vec<Id>>> {
         let (mut ids, mut digests) = (Vec::new(), Vec::new());
         let mut parent = object.parent().map(Id::new).transpose()?;
@@ -268,7 +270,7 @@ impl<E: From<Error>> Out<'_, E> {
                 Some(State::Written) => return Ok(Some(ids)),
                 None if !self.lacks_source(&above)? => {}
                 _ => {
-                    // Recorded, so that objects below do not walk up again.
+                    // Noted, so that the walk from an object below stops here.
                     for digest in digests {
                         self.states.iter_mut().for_each(|states| {
                             states.entry(digest).or_insert(State::Waits);
@@ -292,7 +294,7 @@ impl<E: From<Error>> Out<'_, E> {
         Ok(false)
     }
 
-    /// Whether a version is written, as an object or for history.
+    /// Returns whether a version is already written, as an object or for history.
     fn is_kept(&self, digest: ObjectDigest) -> bool {
         matches!(self.state(digest), Some(State::Past | State::Written))
     }

@@ -31,7 +31,8 @@ impl Syntax for Markdown {
     }
 
     fn changes_context(&self, text: &str, _shape: Shape, at_start: bool) -> bool {
-        // A text at the start of a file would become front matter if it begins with `---` and another `---` follows.
+        // A text at the start of a file would be read as front matter if it begins with `---` and another `---`
+        // follows.
         at_start && text.lines().next().is_some_and(|first| first.trim_end() == "---")
     }
 
@@ -71,7 +72,7 @@ impl Syntax for Markdown {
 
 fn put_statement(out: &mut String, statement: Option<&str>) {
     if let Some(statement) = statement {
-        // In JSON `>` occurs only inside of strings. Escaped, it cannot end the comment.
+        // In JSON, `>` occurs only inside of strings. It is escaped, so that it cannot end the comment.
         out.push_str(&comment(
             &NAME.to_ascii_lowercase(),
             &statement.replace('>', "\\u003e"),

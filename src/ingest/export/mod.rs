@@ -1,4 +1,4 @@
-//! Writes objects to files that ingestion and `put --jsonl` read as the same objects.
+//! Writes objects to files. Ingestion and `put --jsonl` read the files as the same objects.
 //!
 //! # Layer
 //! L6, inside `ingest`.

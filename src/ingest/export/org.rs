@@ -11,7 +11,7 @@ use super::super::statement::{NAME, OBJECTS};
 use super::render::{Heading, Shape, Syntax};
 use crate::object::{Attributes, Value};
 
-/// The deepest level written as stars. Deeper headings state their parent.
+/// The deepest level that is written as stars. Deeper headings state their parent as a field.
 const LEVELS_MAX: usize = 64;
 
 /// The syntax of Org.
@@ -36,7 +36,8 @@ impl Syntax for Org {
     }
 
     fn changes_context(&self, text: &str, shape: Shape, _at_start: bool) -> bool {
-        // The text of a document declares its own states. Only in a list would it change the parsing of others.
+        // The text of a document may declare TODO states for itself. Only in a list would they change how other objects
+        // are parsed.
         let usual = org::todo_states("").len();
         shape == Shape::List && org::todo_states(text).len() > usual
     }
@@ -99,7 +100,7 @@ impl Syntax for Org {
     }
 }
 
-/// Adds a space, and the text on one line.
+/// Adds a space and then the text, all on one line.
 fn put_words(out: &mut String, text: &str) {
     out.push(' ');
     out.push_str(&text.replace('\n', " "));
@@ -129,7 +130,7 @@ fn texts(value: &Value) -> Vec<&str> {
     }
 }
 
-/// Adds a drawer of the properties that a drawer can express, if there are any.
+/// Adds a drawer with the properties that a drawer can express, if there are any.
 fn put_drawer(out: &mut String, properties: Option<&Value>, id: Option<&str>, statement: Option<&str>) {
     let none = BTreeMap::new();
     let properties = match properties {
@@ -155,7 +156,7 @@ fn put_drawer(out: &mut String, properties: Option<&Value>, id: Option<&str>, st
     out.push_str(":END:\n");
 }
 
-/// Whether parsing the property's lines gives the same property.
+/// Returns whether parsing the lines of a property gives the same property.
 fn fits(name: &str, values: &Value) -> bool {
     let is_line =
         |text: &str| !text.contains('\n') && text.trim_matches([' ', '\t']) == text && !text.ends_with('\r');

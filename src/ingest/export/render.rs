@@ -1,14 +1,16 @@
 //! Renders a tree of objects as the text of a file, and checks the text by parsing it.
 //!
-//! Each object is written in the syntax of the format and parsed again. Fields that differ after parsing are stated
-//! explicitly in the text. So the text is as plain as possible, and loses nothing that the format cannot express.
+//! Each object is written in the syntax of the format, and parsed again. Fields that differ after parsing are stated
+//! explicitly in the text. So the text is as plain as possible, and still contains everything that the format cannot
+//! express.
 //!
 //! # Layer
 //! L6, inside `ingest`. Pure.
 //!
 //! # Invariants
-//! - EXP-2: an empty memory that ingests the text gets exactly the objects of the tree; else the export is refused.
-//! - EXP-3: a part of a list is read as the same objects, whatever precedes and follows it.
+//! - EXP-2: an empty memory that ingests the text gets exactly the objects of the tree. Otherwise the export is
+//!   refused.
+//! - EXP-3: a part of a list is read as the same objects, whatever precedes or follows it.
 
 use std::collections::HashSet;
 
@@ -29,16 +31,17 @@ pub(super) trait Syntax {
     fn format(&self) -> Format;
     /// Returns the deepest level of a heading.
     fn levels_max(&self) -> usize;
-    /// Returns the head of a list of objects.
+    /// Returns the first lines of a list of objects.
     fn list_head(&self) -> String;
-    /// Returns the declarations in a text that change the parsing of headings anywhere in the file, as lines.
+    /// Returns, as lines, the declarations in a text that change the parsing of headings anywhere in the file.
     fn context(&self, text: &str) -> String;
-    /// Whether a text would change the parsing of others: the text at the start of a document, or one in a list.
+    /// Returns whether a text would change how other objects are parsed, either at the start of a document or in a
+    /// list.
     fn changes_context(&self, text: &str, shape: Shape, at_start: bool) -> bool;
-    /// Returns the head of a document, before its text.
+    /// Returns the part of a document before its text.
     fn preamble(&self, attributes: &Attributes, statement: Option<&str>) -> String;
     fn heading(&self, heading: &Heading<'_>) -> String;
-    /// Returns a text in plain form.
+    /// Returns a text in its plain form.
     fn body(&self, content: &str) -> String;
     /// Returns a quoted text, in which the parser finds no structure.
     fn quote(&self, content: &str) -> String;
@@ -49,12 +52,12 @@ pub(super) struct Heading<'a> {
     pub(super) level: usize,
     pub(super) attributes: &'a Attributes,
     pub(super) id: Option<&'a str>,
-    /// The fields to state beside it, as JSON.
+    /// The fields to state with the heading, as JSON.
     pub(super) statement: Option<&'a str>,
 }
 
 impl<'a> Heading<'a> {
-    /// A heading of level 1 without an id.
+    /// Makes a heading of level 1 without an id.
     fn plain(attributes: &'a Attributes) -> Self {
         Self {
             level: 1,
@@ -68,13 +71,13 @@ impl<'a> Heading<'a> {
 /// The kind of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// The root represents the file.
+    /// A document: the root represents the file.
     Document,
-    /// The root is one of a list of objects.
+    /// A list: the root is one of its objects.
     List,
 }
 
-/// Returns the text of a tree, without the head of a list.
+/// Returns the text of a tree. For a list, the first lines of the list are not included.
 pub(super) fn render(tree: &Tree, shape: Shape, syntax: &dyn Syntax, suite: HashSuite) -> Result<String> {
     let mut rendering = Rendering::new(&tree.0, shape, syntax);
     loop {
@@ -100,8 +103,8 @@ fn neighbours(nodes: &[Node]) -> Vec<String> {
     free.filter(|id| !taken.contains(id.as_str())).take(4).collect()
 }
 
-/// Returns objects of a list as text, each one level below the one before, with a scope and an origin that children
-/// inherit.
+/// Returns objects of a list as text. Each is one level below the previous one, and has a scope and an origin that its
+/// children inherit.
 fn headings(ids: &[String], syntax: &dyn Syntax) -> String {
     let mut text = String::new();
     for (level, id) in (1..).zip(ids) {
@@ -115,7 +118,7 @@ fn headings(ids: &[String], syntax: &dyn Syntax) -> String {
     text
 }
 
-/// EXP-2: the objects are the same after parsing.
+/// EXP-2: after parsing, the objects are the same.
 fn check(nodes: &[Node], read: &[Write]) -> Result<()> {
     let differs = |(node, write): &(&Node, &Write)| {
         node.object != write.object || node.origin != write.origin.unwrap_or(Origin::DirectUser)
@@ -155,12 +158,12 @@ impl Existing for Nothing {
     }
 }
 
-/// The form of a content in the file.
+/// How a content is written in the file.
 enum Body {
     Plain(String),
-    /// Quoted, so that the parser finds no structure in it.
+    /// Quoted, so that it is not parsed.
     Quoted(String),
-    /// Among the stated fields, because the text of the file cannot express it.
+    /// As a stated field, because the text of the file cannot express it.
     Stated,
 }
 
@@ -182,7 +185,7 @@ fn body(node: &Node, is_document: bool, shape: Shape, syntax: &dyn Syntax) -> Bo
     Body::Stated
 }
 
-/// Whether a written text, with a heading before and after it, is parsed as the content.
+/// Returns whether a written text is parsed as the content when it is between two headings.
 fn comes_back(
     content: &str,
     written: &str,
@@ -231,12 +234,12 @@ struct Level {
     number: usize,
     /// Whether the parent is stated as a field, because the format has no deeper level.
     deep: bool,
-    /// The level, if the parser stores it as an attribute.
+    /// The level as an attribute, if the parser stores it as one.
     attribute: Option<i64>,
 }
 
 /// Returns the levels of the objects, which keep the shape of the tree where possible. The root of a part of a list is
-/// always at the top: a deeper one would be parsed as a child of the object before it (EXP-3).
+/// always at the top, because a deeper one would be parsed as a child of the object before it (EXP-3).
 fn levels(nodes: &[Node], shape: Shape, levels_max: usize) -> Vec<Level> {
     let mut levels = vec![Level::default(); nodes.len()];
     // The level of the previous sibling, which no later sibling may exceed.
@@ -328,7 +331,7 @@ impl<'a> Rendering<'a> {
         let read = Document::read(path, whole.as_bytes(), Some(self.syntax.format()))
             .and_then(|document| plan(&[document], &Nothing(suite), &IngestOptions::default()))
             .map_err(|_| refused(&root.id))?;
-        // In a list half of the neighbours come before the objects. No neighbour may change.
+        // In a list, half of the neighbours precede the objects. No neighbour may change.
         let mut put = read.put;
         let end = self.nodes.len() + around / 2;
         let is_neighbour_changed = || put[end..].iter().any(|write| write.object.content.is_some());
@@ -366,8 +369,8 @@ impl<'a> Rendering<'a> {
         Ok(text)
     }
 
-    /// Returns for each node whether its position is stated. It is stated for siblings whose positions would change on
-    /// ingestion.
+    /// Returns for each node whether its position must be stated. Positions are stated for siblings to which ingestion
+    /// would give other positions.
     fn stated_positions(&self) -> Vec<bool> {
         let mut stated = vec![false; self.nodes.len()];
         stated[0] = self.nodes[0].object.position.is_some();
@@ -450,7 +453,7 @@ impl<'a> Rendering<'a> {
         }))
     }
 
-    /// Adds the fields that no format can express.
+    /// Adds the fields that cannot be expressed in any format.
     fn put_rest(&self, fields: &mut Map<String, Json>, place: usize, position: bool) {
         let node = &self.nodes[place];
         let object = &node.object;
@@ -505,7 +508,7 @@ fn statement_of(fields: Map<String, Json>) -> Option<String> {
     (!fields.is_empty()).then(|| Json::Object(fields).to_string())
 }
 
-/// Whether a tree can be a document of its own, in the format of its path.
+/// Returns whether a tree can be a separate document in the format of its path.
 pub(super) fn is_document(root: &Object, format: Format) -> bool {
     root.kind() == DOCUMENT_KIND
         && root.parent().is_none()

@@ -1,4 +1,4 @@
-//! An object with its subtree, in the order of a file.
+//! An object and its subtree, in the order of a file.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -8,9 +8,9 @@ use crate::engine::View;
 use crate::error::Result;
 use crate::object::{Id, Kind, NewObject, Object, Origin};
 
-/// The kind of the object that replaces an erased or lost one with children.
+/// The kind of the object that replaces an erased or lost object with children.
 const ERASED: &str = "erased";
-/// Its content.
+/// The content of that object.
 const ERASED_CONTENT: &str = "This object was erased or lost to damage. The objects below are its children.";
 
 /// An object of a tree.
@@ -18,13 +18,13 @@ pub(super) struct Node {
     pub(super) object: NewObject,
     pub(super) origin: Origin,
     pub(super) digest: ObjectDigest,
-    /// Index of the parent; `None` for the root.
+    /// The index of the parent; `None` for the root.
     pub(super) parent: Option<usize>,
     /// The indexes of the children, in order.
     pub(super) children: Vec<usize>,
 }
 
-/// Nodes in preorder: each after its parent, and each subtree without gaps.
+/// The nodes in preorder: each follows its parent, and each subtree is contiguous.
 pub(super) struct Tree(pub(super) Vec<Node>);
 
 impl Tree {
@@ -33,7 +33,8 @@ impl Tree {
         Self(Vec::new()).with(view, vec![(root.clone(), None)])
     }
 
-    /// Reads the children of a missing object, with their subtrees; a new object replaces their parent.
+    /// Reads the children of a missing object with their subtrees. A new object replaces the missing one as their
+    /// parent.
     pub(super) fn read_below_missing(view: &View, suite: HashSuite, id: &Id) -> Result<Self> {
         let mut stand_in = NewObject::new(id.clone(), Kind::new(ERASED)?);
         stand_in.content = Some(ERASED_CONTENT.to_owned());
@@ -52,7 +53,7 @@ impl Tree {
         Self(vec![top]).with(view, waiting)
     }
 
-    /// Adds objects with their subtrees, the last one first, each with the index of its parent.
+    /// Adds objects with their subtrees. `waiting` is processed from its end; each object has the index of its parent.
     fn with(self, view: &View, mut waiting: Vec<(Object, Option<usize>)>) -> Result<Self> {
         let mut nodes = self.0;
         while let Some((object, parent)) = waiting.pop() {

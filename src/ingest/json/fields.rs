@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::ingest::text::shown;
 use crate::object::{Attributes, Id, Kind, NewObject, Origin, Position, Scope, Time, Value};
 
-/// A field that a file may state as a value or as absent, or not state.
+/// A field of a file, which may be stated with a value, stated as absent, or not stated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::ingest) enum Stated<T> {
     #[default]
@@ -30,7 +30,7 @@ impl<T> Stated<T> {
         }
     }
 
-    /// Returns the stated value, if there is one.
+    /// Returns the value, if one is stated.
     pub(in crate::ingest) fn value(self) -> Option<T> {
         match self {
             Self::As(value) => Some(value),
@@ -52,20 +52,20 @@ pub(in crate::ingest) struct Fields {
     pub(in crate::ingest) event_time: Option<Time>,
     pub(in crate::ingest) expires: Option<Time>,
     pub(in crate::ingest) reserved: Option<BTreeMap<u16, Vec<u8>>>,
-    /// Null removes an attribute.
+    /// The stated attributes; null removes an attribute.
     pub(in crate::ingest) attributes: Vec<(String, Value)>,
     pub(in crate::ingest) content: Stated<String>,
-    /// Whether it is an earlier version, for history only.
+    /// Whether this is an earlier version, which is only for history.
     pub(in crate::ingest) past: bool,
-    /// The file quotes the content, so that none of it is read as structure.
+    /// Whether the file quotes the content, so that it is not parsed.
     pub(in crate::ingest) quoted: bool,
 }
 
 impl Fields {
-    /// Reads a map of fields. A field that is null is absent.
+    /// Reads a map of fields. A field that is null is stated as absent.
     ///
     /// # Errors
-    /// `InvalidInput` with the name of an unknown field, or of a field with the wrong type.
+    /// `InvalidInput`, with the name of the field, if a field is unknown or has the wrong type.
     pub(in crate::ingest) fn read(map: &Map<String, Json>) -> Result<Self> {
         let mut fields = Self::default();
         for (name, value) in map {
@@ -101,8 +101,8 @@ impl Fields {
         Ok(())
     }
 
-    /// Sets the stated fields of an object, except scope, position and origin, which also depend on its parent and
-    /// siblings.
+    /// Sets the stated fields of an object. Scope, position and origin are excluded, because they also depend on the
+    /// parent and siblings.
     pub(in crate::ingest) fn apply(&self, object: &mut NewObject) {
         if let Some(derived_from) = &self.derived_from {
             object.derived_from.clone_from(derived_from);

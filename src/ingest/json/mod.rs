@@ -1,15 +1,15 @@
 //! Reads and writes JSON without loss: text, attribute values and whole objects.
 //!
-//! An attribute value has its JSON type. A float that JSON cannot express is written as a map whose only key begins
-//! with `$`: `{"$float": "nan"}`, also `"inf"` and `"-inf"`. A map of that form is written as `{"$map": {...}}`.
-//! Integers are signed with 64 bits; a number with a point or exponent is a float.
+//! An attribute value has its JSON type. A float that JSON cannot express is written as a map with one key that begins
+//! with `$`: `{"$float": "nan"}`, also `"inf"` and `"-inf"`. A map that already has this form is written as `{"$map":
+//! {...}}`. Integers have 64 bits with a sign. A number with a point or exponent is a float.
 //!
 //! # Layer
 //! L6, inside `ingest`. Pure.
 //!
 //! # Invariants
-//! - ING-5: every written value is read back as the same value.
-//! - ING-6: JSON that would change when stored is refused: a repeated key, an integer that is too large.
+//! - ING-5: every value that is written is read back as the same value.
+//! - ING-6: JSON that would change when it is stored is refused: a repeated key, or an integer that is too large.
 
 mod fields;
 mod object_line;
@@ -36,7 +36,7 @@ const MAP: &str = "$map";
 /// Reads a value from JSON.
 ///
 /// # Errors
-/// `InvalidInput`: nested too deep, an integer beyond signed 64 bits, an unknown `$float` name.
+/// `InvalidInput` if the value is nested too deep, or has an integer beyond signed 64 bits or an unknown `$float` name.
 pub(crate) fn value_from_json(json: &Json) -> Result<Value> {
     value_at(json, 1)
 }
@@ -151,7 +151,7 @@ fn name_of_float(float: f64) -> &'static str {
 /// Reads attributes from a JSON object; null means absent.
 ///
 /// # Errors
-/// `InvalidInput` with the name of the attribute, or if `json` is not an object.
+/// `InvalidInput`, with the name of the attribute, if a value is not valid; `InvalidInput` if `json` is not an object.
 pub(crate) fn attributes_from_json(json: &Json) -> Result<Attributes> {
     Ok(attribute_list(json)?.into_iter().collect())
 }

@@ -12,16 +12,16 @@ use crate::error::{Error, Result};
 use crate::ingest::text::shown;
 use crate::object::{NewObject, Object, Origin, Time};
 
-/// An object stated by a line of JSON.
+/// An object that a line of JSON states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ObjectLine {
-    /// The object.
+    /// The object itself.
     pub object: NewObject,
-    /// The claimed origin. It can only lower the origin that the writer gives.
+    /// The origin that the line claims. It can only lower the origin that the writer gives.
     pub origin: Option<Origin>,
-    /// Whether the line names a scope; otherwise the object has the writer's scope.
+    /// Whether the line names a scope. Otherwise the object gets the writer's scope.
     pub has_scope: bool,
-    /// Whether it is an earlier version, for history only: a source of derived objects.
+    /// Whether this is an earlier version, which is only for history as a source of derived objects.
     pub past: bool,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct ObjectLine {
 /// `derived_from`, `event_time`, `expires`, `reserved` and `past`. A field that is null is absent.
 ///
 /// # Errors
-/// `InvalidInput` with the name of a field that is missing, unknown or of the wrong type.
+/// `InvalidInput`, with the name of the field, if a field is missing, unknown or of the wrong type.
 pub(crate) fn object_from_json(json: &Json) -> Result<ObjectLine> {
     let map = json
         .as_object()
@@ -61,11 +61,11 @@ pub(crate) fn object_from_json(json: &Json) -> Result<ObjectLine> {
     })
 }
 
-/// Reads a time as [`time_from_json`] does. It also accepts a text without a zone (UTC), without seconds, or only a
-/// date.
+/// Reads a time as [`time_from_json`] does. Also accepts a text without a zone (as UTC), without seconds, or with only
+/// a date.
 ///
 /// # Errors
-/// `InvalidInput`: not a time.
+/// `InvalidInput` if the value is not a time.
 pub(crate) fn loose_time_from_json(json: &Json) -> Result<Time> {
     let whole = |text: &str| {
         let mut forms = ["Z", ":00Z", "T00:00:00Z"].into_iter();
@@ -76,13 +76,13 @@ pub(crate) fn loose_time_from_json(json: &Json) -> Result<Time> {
         .map_or_else(|| time_from_json(json), Ok)
 }
 
-/// Reads a time: RFC 3339 text, or a number of seconds since 1970. A number too large for seconds is read as
-/// milliseconds, or microseconds.
+/// Reads a time: a text as in RFC 3339, or a number of seconds since 1970. A number that is too large for seconds is
+/// read as milliseconds or microseconds.
 ///
 /// # Errors
-/// `InvalidInput`: the input has neither form.
+/// `InvalidInput` if the input has neither form.
 pub(crate) fn time_from_json(json: &Json) -> Result<Time> {
-    // Numbers up to the year 5138 are seconds; above, they are milliseconds up to the same year.
+    // Numbers below this are seconds, up to the year 5138. Larger ones are milliseconds, up to the same year.
     const SECONDS_MAX: f64 = 1e11;
     const MILLISECONDS_MAX: f64 = 1e14;
     let wrong = || {
@@ -162,10 +162,10 @@ pub(crate) fn object_to_json(object: &NewObject, origin: Origin) -> Json {
     Json::Object(map)
 }
 
-/// Writes a stored version as one line of JSON, with `past` for an earlier version.
+/// Writes a stored version as one line of JSON. An earlier version gets the field `past`.
 ///
 /// # Errors
-/// Fails if the content was not loaded.
+/// An error if the content was not loaded.
 pub(crate) fn stored_object_to_json(object: &Object, past: bool) -> Result<Json> {
     let mut json = object_to_json(&object.to_new()?, object.origin());
     if past {

@@ -4,7 +4,7 @@
 //! L6, inside `ingest`. Pure.
 //!
 //! # Invariants
-//! - SJS-1: text with deeper nesting than allowed reaches no parser.
+//! - SJS-1: a text that is nested deeper than allowed reaches no parser.
 
 use std::fmt;
 
@@ -18,8 +18,8 @@ use crate::ingest::text::shown;
 /// Parses one JSON document.
 ///
 /// # Errors
-/// `InvalidInput`: not JSON (with the column), nested more than 127 deep, a repeated key in a map, an integer beyond
-/// signed 64 bits.
+/// `InvalidInput` if the text is not JSON (with the column), is nested more than 127 deep, repeats a key in a map, or
+/// has an integer beyond signed 64 bits.
 pub(crate) fn parse(text: &str) -> Result<Json> {
     // After a line break, the parser would name a column of the next line.
     let text = text.trim_end_matches([' ', '\t', '\r', '\n']);
@@ -28,7 +28,8 @@ pub(crate) fn parse(text: &str) -> Result<Json> {
     }
     check_integers(text)?;
     parse_once(text).map_err(|(error, key_twice)| {
-        // The parser counts the lines of its own input, which would be confusing next to the line number of the file.
+        // The parser counts lines from the start of its input. Next to the line number of the file, that would be
+        // confusing.
         let reason = match (key_twice, error.classify()) {
             (Some(key), _) => format!("the key `{}` is repeated", shown(&key)),
             (None, Category::Eof) => "the text ends before the value does".to_owned(),
@@ -45,14 +46,14 @@ pub(crate) fn parse(text: &str) -> Result<Json> {
 #[cfg(feature = "agent")]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum JsonError {
-    /// It is not one JSON value.
+    /// The text is not exactly one JSON value.
     NotJson,
-    /// It is nested too deep.
+    /// The text is nested too deep.
     TooDeep {
         /// The greatest depth allowed.
         depth_max: usize,
     },
-    /// One object repeats this key, so two readers could see two different values.
+    /// One object repeats this key, so two readers could see different values.
     KeyTwice(String),
 }
 
@@ -77,8 +78,8 @@ pub(crate) fn balanced_end(text: &[u8]) -> Option<usize> {
     closed.next().map(|(end, _)| end)
 }
 
-/// Returns the brackets outside of strings: the end of each, and the number of open brackets there. All kinds count
-/// alike.
+/// Returns the brackets outside of strings: the offset after each, and the number of brackets that are open there. All
+/// kinds of brackets count.
 #[cfg(feature = "agent")]
 fn brackets(text: &[u8]) -> impl Iterator<Item = (usize, usize)> {
     let mut depth = 0_usize;
@@ -92,7 +93,7 @@ fn brackets(text: &[u8]) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-/// The bytes outside of strings, with their offsets.
+/// Returns the bytes outside of strings, with their offsets.
 fn outside_strings(text: &[u8]) -> impl Iterator<Item = (usize, u8)> {
     let (mut in_string, mut is_escaped) = (false, false);
     text.iter().copied().enumerate().filter(move |(_, byte)| {
@@ -115,7 +116,7 @@ fn parse_once(text: &str) -> std::result::Result<Json, (serde_json::Error, Optio
         .map_err(|error| (error, key_twice))
 }
 
-/// Returns the error for the integer `digits`.
+/// Returns the error for the integer `digits`, which is too large.
 pub(super) fn too_large(digits: impl fmt::Display) -> Error {
     let digits = shown(&digits.to_string());
     Error::invalid(format!(
@@ -126,7 +127,7 @@ pub(super) fn too_large(digits: impl fmt::Display) -> Error {
 
 /// Refuses integers that the parser would turn into the nearest float.
 fn check_integers(text: &str) -> Result<()> {
-    /// The number of digits below which every integer fits.
+    /// The number of digits below which every integer fits in 64 bits.
     const DIGITS_MIN: usize = 19;
     let mut end = 0;
     for (at, byte) in outside_strings(text.as_bytes()) {

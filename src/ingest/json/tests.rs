@@ -39,7 +39,7 @@ fn any_value() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// ING-5, with JSON text in between.
+    /// Tests ING-5, also with the JSON written as text.
     #[test]
     fn a_value_written_is_read_back(value in any_value()) {
         let text = value_to_json(&value).to_string();

@@ -10,7 +10,7 @@ use super::yaml;
 use crate::error::Result;
 use crate::object::{Id, Value};
 
-/// Separates the front matter, without its marks, from the rest of `text`.
+/// Splits `text` into the front matter, without its marks, and the rest.
 ///
 /// A `---` before a blank line or without a closing mark is a thematic break.
 pub(super) fn split(text: &str) -> (Option<&str>, &str) {
@@ -32,7 +32,7 @@ pub(super) fn split(text: &str) -> (Option<&str>, &str) {
     (None, text)
 }
 
-/// Reads the lines between the marks.
+/// Parses the lines between the marks.
 pub(super) fn parse(path: &Id, matter: &str) -> Result<BTreeMap<String, Value>> {
     match yaml::parse(matter) {
         Ok(Value::Map(values)) => Ok(values),

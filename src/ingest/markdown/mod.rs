@@ -1,7 +1,8 @@
 //! Reads Markdown files: headings of both styles and front matter.
 //!
-//! The parser finds the headings, so a `#` in a code block or quotation is not a heading. Title and text are taken from
-//! the file as written. A comment on the line below a heading may state its id: `<!-- id: projects/treering -->`.
+//! A Markdown parser finds the headings, so a `#` in a code block or quotation is not a heading. Titles and texts are
+//! taken from the file as written. A comment on the line after a heading may state its id: `<!-- id: projects/treering
+//! -->`.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -57,13 +58,13 @@ pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
     outline.finish()
 }
 
-/// Returns the text inside a code block.
+/// Returns the text that is inside a code block.
 fn unquote(text: &str) -> String {
     let lines: Vec<&str> = text.split('\n').collect();
     lines.get(1..lines.len() - 1).unwrap_or_default().join("\n")
 }
 
-/// Writes front matter that is parsed as the map.
+/// Writes front matter that parses to the same map.
 pub(super) fn write_matter(map: &BTreeMap<String, Value>) -> String {
     yaml::write(map)
 }
@@ -78,14 +79,14 @@ pub(super) fn quote(text: &str) -> String {
     format!("{fence}\n{text}\n{fence}")
 }
 
-/// The location of a heading in the text.
+/// The place of a heading in the text.
 struct Found {
     level: usize,
     start: usize,
     end: usize,
 }
 
-/// Finds the headings outside of lists, quotations and other blocks.
+/// Finds the headings that are not inside lists, quotations or other blocks.
 fn find_headings(text: &str) -> Vec<Found> {
     let mut found = Vec::new();
     let mut depth = 0_usize;
@@ -110,8 +111,8 @@ fn find_headings(text: &str) -> Vec<Found> {
 
 const SPACE: [char; 2] = [' ', '\t'];
 
-/// Returns the title of a heading as written, without the heading marks. The lines of an underlined heading are joined
-/// by spaces.
+/// Returns the title of a heading as written, without the heading marks. Spaces join the lines of an underlined
+/// heading.
 fn title(heading: &str) -> String {
     let heading = heading.trim_matches([' ', '\t', '\n']);
     match heading.rsplit_once('\n') {
@@ -129,7 +130,7 @@ fn title(heading: &str) -> String {
             let lines: Vec<&str> = text.lines().map(|line| line.trim_matches(SPACE)).collect();
             let title = lines.join(" ");
             let open = title.trim_end_matches('#').len();
-            // An export writes `#` before the title, and `#` at the end would be read as closing marks.
+            // An export writes `#` before the title, and would then take a `#` at its end for closing marks.
             if open < title.len() && (open == 0 || title[..open].ends_with(SPACE)) {
                 format!("{}\\{}", &title[..open], &title[open..])
             } else {

@@ -1,8 +1,8 @@
 //! Reads YAML into values without loss, and writes them.
 //!
-//! Null and truth values are those of YAML 1.2. A plain word is a number only if a number is written in this form:
-//! `12`, `0.5`, `.inf`. A postal code `012`, a version `1.10`, `0x1F`, `1e3`, `12:30`, an integer of more than 64 bits,
-//! a date and any quoted word stay text.
+//! Null and truth values are those of YAML 1.2. A plain word is a number only if Treering writes a number in the same
+//! form: `12`, `0.5`, `.inf`. These stay text: a postal code `012`, a version `1.10`, `0x1F`, `1e3`, `12:30`, an
+//! integer of more than 64 bits, a date, and any quoted word.
 //!
 //! # Layer
 //! L6, inside `ingest`. Pure.
@@ -13,7 +13,7 @@ use granit_parser::{Event, Parser, ScalarStyle, Span, Tag};
 
 use crate::object::{OBJECT_BYTES_MAX, VALUE_DEPTH_MAX, Value};
 
-/// The reason for refusing a text, and its line.
+/// The reason why a text was refused, and the line of the fault.
 #[derive(Debug)]
 pub(super) struct YamlError {
     /// The line, counted from 1.
@@ -26,7 +26,7 @@ fn refused<T>(line: u64, message: impl Into<String>) -> Result<T, YamlError> {
     Err(YamlError { line, message })
 }
 
-/// Reads one YAML document; an empty input is null.
+/// Reads one YAML document. An empty input is read as null.
 pub(super) fn parse(text: &str) -> Result<Value, YamlError> {
     let mut builder = Builder::default();
     let mut documents = 0;
@@ -48,7 +48,7 @@ fn line_of(span: &Span) -> u64 {
     span.start.line() as u64
 }
 
-/// An open list or map.
+/// A list or map whose end was not read yet.
 enum Open {
     List(Vec<Value>),
     /// The entries so far, and the key of the next value.
@@ -57,10 +57,11 @@ enum Open {
 
 #[derive(Default)]
 struct Builder {
-    /// The open lists and maps from the outermost inwards, each with the number of its anchor, or 0.
+    /// The open lists and maps, the outermost first, each with the number of its anchor; 0 without an anchor.
     open: Vec<(Open, usize)>,
     anchors: HashMap<usize, Value>,
-    /// The number of bytes that aliases have added. A few lines of nested aliases could expand without bound.
+    /// The number of bytes that aliases have added. Without a limit, a few lines of nested aliases could expand to any
+    /// size.
     repeated: usize,
     whole: Option<Value>,
 }
@@ -147,7 +148,7 @@ fn weight(value: &Value) -> usize {
 }
 
 fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
-    // The tags `!` and `!!str` mean text.
+    // The tags `!` and `!!str` mean that the value is text.
     let is_text = tag.is_some_and(|tag| tag.is_yaml_core_schema_tag("str") || tag.original() == "!");
     if style == ScalarStyle::Plain && !is_text {
         plain(text)
@@ -167,7 +168,7 @@ pub(super) fn plain(word: &str) -> Value {
         "-.inf" | "-.Inf" | "-.INF" => return Value::Float(f64::NEG_INFINITY),
         _ => {}
     }
-    // Few words are numbers, and numbers start with a digit or a sign.
+    // Most words are not numbers, and a number starts with a digit or a sign.
     if !word.starts_with(|first: char| first.is_ascii_digit() || first == '-') {
         return Value::from(word);
     }
@@ -182,13 +183,13 @@ pub(super) fn plain(word: &str) -> Value {
     }
 }
 
-/// Returns the text of a finite float; zero has no sign.
+/// Returns the text of a finite float. Zero is written without a sign.
 fn float_text(float: f64) -> Option<String> {
     let float = if float == 0.0 { 0.0 } else { float };
     serde_json::Number::from_f64(float).map(|number| number.to_string())
 }
 
-/// Writes a map with one entry on each line, which [`parse`] reads as the same map. Its values are in flow style.
+/// Writes a map with one entry on each line. [`parse`] reads it as the same map. The values are in flow style.
 pub(super) fn write(map: &BTreeMap<String, Value>) -> String {
     let lines = map
         .iter()
@@ -221,7 +222,7 @@ fn value_form(value: &Value) -> String {
     }
 }
 
-/// A text as a plain word if no part of it has a meaning in YAML, else in quotes.
+/// Returns a text as a plain word if nothing in it has a meaning in YAML, else in quotes.
 fn text_form(text: &str) -> String {
     let is_word = |character: char| character.is_alphanumeric() || " _-./".contains(character);
     let is_plain = text.starts_with(char::is_alphanumeric)

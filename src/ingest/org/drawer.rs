@@ -11,7 +11,7 @@ use super::super::text::{at, shown};
 use crate::error::Result;
 use crate::object::{Id, Value};
 
-/// The largest length of a property name in bytes: it becomes the key of a map.
+/// The maximal length of a property name in bytes, because the name becomes the key of a map.
 const NAME_BYTES_MAX: usize = 256;
 
 /// The content of a drawer.
@@ -19,7 +19,7 @@ const NAME_BYTES_MAX: usize = 256;
 pub(super) struct Properties {
     /// The id in `:ID:`.
     pub(super) id: Option<Id>,
-    /// The other properties, by name as written. The value of a repeated name is a list.
+    /// The other properties, with their names as written. If a name is repeated, its value is a list.
     pub(super) others: BTreeMap<String, Value>,
     /// The fields in `:TREERING:`.
     pub(super) stated: Fields,
@@ -33,7 +33,7 @@ pub(super) struct Property<'a> {
 }
 
 impl Property<'_> {
-    /// Returns the fields that it states, if it is `:TREERING:` with braces.
+    /// Returns the fields that the property states, if it is `:TREERING:` with braces.
     pub(super) fn statement(&self, path: &Id) -> Result<Option<Fields>> {
         if !self.name.eq_ignore_ascii_case(NAME) {
             return Ok(None);
@@ -42,7 +42,7 @@ impl Property<'_> {
             .map_err(|error| error.context(format!("{path}:{}: `:{NAME}:`", self.line)))
     }
 
-    /// Whether it declares that the file is a list of objects.
+    /// Returns whether the property declares that the file is a list of objects.
     pub(super) fn declares_list(&self) -> bool {
         self.name.eq_ignore_ascii_case(NAME) && self.value == OBJECTS
     }
@@ -91,7 +91,7 @@ pub(super) fn add(path: &Id, others: &mut BTreeMap<String, Value>, property: &Pr
     Ok(())
 }
 
-/// Adds a value to a map. A repeated name has a list of its values.
+/// Adds a value to a map. If the name is repeated, the map gets a list of its values.
 pub(super) fn add_value(map: &mut BTreeMap<String, Value>, name: &str, value: &str) {
     let value = Value::from(value);
     match map.get_mut(name) {
@@ -103,8 +103,8 @@ pub(super) fn add_value(map: &mut BTreeMap<String, Value>, name: &str, value: &s
     }
 }
 
-/// Returns the properties of the drawer at the start of `body`, and the rest. As in Org, a drawer that is not closed or
-/// contains another kind of line is not a property drawer.
+/// Returns the properties of the drawer at the start of `body`, and the rest. As in Org, a drawer is not a property
+/// drawer if it is not closed or contains another kind of line.
 pub(super) fn split(first_line: u64, body: &str) -> Option<(Vec<Property<'_>>, &str)> {
     let mut lines = body.split_inclusive('\n');
     let mut length = 0;

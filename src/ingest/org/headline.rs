@@ -29,7 +29,7 @@ pub(in crate::ingest) fn todo_states(text: &str) -> BTreeSet<&str> {
             .iter()
             .any(|known| name.eq_ignore_ascii_case(known))
         {
-            // A state may be followed by its fast key and logging, as in `WAIT(w@/!)`.
+            // After a state, its fast key and logging may follow, as in `WAIT(w@/!)`.
             let words = value.split_whitespace().filter(|word| *word != "|");
             states.extend(
                 words
@@ -41,7 +41,7 @@ pub(in crate::ingest) fn todo_states(text: &str) -> BTreeSet<&str> {
     states
 }
 
-/// Reads the text after the stars into `todo`, `priority`, `title` and `tags`.
+/// Reads the text after the stars into the attributes `todo`, `priority`, `title` and `tags`.
 pub(super) fn read(rest: &str, states: &BTreeSet<&str>, attributes: &mut Attributes) {
     let mut rest = rest.trim_end_matches('\n').trim_matches(SPACE);
     let (word, after) = rest.split_at(rest.find(SPACE).unwrap_or(rest.len()));
@@ -99,7 +99,7 @@ pub(super) fn read_planning<'a>(body: &'a str, line: u64, attributes: &mut Attri
     }
 }
 
-/// Returns the time stamps of a planning line, which has no other text and each kind at most once.
+/// Returns the time stamps of a planning line. Such a line has no other text, and each kind of stamp at most once.
 fn planning_of(line: &str) -> Option<Vec<(&'static str, &str)>> {
     let mut rest = line.trim_matches([' ', '\t', '\n']);
     let mut planned: Vec<(&'static str, &str)> = Vec::new();
@@ -117,7 +117,7 @@ fn planning_of(line: &str) -> Option<Vec<(&'static str, &str)>> {
     Some(planned)
 }
 
-/// Returns the length of the time stamp, or range of two, at the start of `text`.
+/// Returns the length of the time stamp, or of the range of two stamps, at the start of `text`.
 fn stamp_length(text: &str) -> Option<usize> {
     let first = one_stamp_length(text)?;
     let second = text[first..].strip_prefix("--").and_then(one_stamp_length);

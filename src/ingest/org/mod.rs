@@ -1,7 +1,7 @@
 //! Reads Org files: headlines, planning lines, property drawers and the keywords of the file.
 //!
-//! The parser reads each line once. As in Org itself, a line that looks like a headline is one, even inside a block
-//! (where a comma quotes it). All other lines stay text.
+//! The parser reads each line once. As in Org itself, a line that looks like a headline is a headline even inside a
+//! block, where a comma can quote it. All other lines stay text.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -17,7 +17,7 @@ use super::outline::Outline;
 use crate::error::Result;
 use crate::object::{Id, Value};
 
-/// A headline as a line of the file.
+/// A headline and its line in the file.
 struct Found<'a> {
     level: usize,
     /// The text after the stars.
@@ -65,8 +65,8 @@ fn unquote(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Quotes a text: puts a comma before the first line, a blank last line, and lines that begin with a star, a comma or
-/// `#+`.
+/// Quotes a text: puts a comma before the first line, before a blank last line, and before lines that begin with a
+/// star, a comma or `#+`.
 pub(super) fn quote(text: &str) -> String {
     let count = text.split('\n').count();
     let quoted = text.split('\n').enumerate().map(|(number, line)| {

@@ -11,7 +11,7 @@ use super::{drawer, headline};
 use crate::error::Result;
 use crate::object::{Attributes, Value};
 
-/// Keywords that belong to the element after them. Their position matters, so they stay text.
+/// Keywords that belong to the element after them. They stay text, because their position matters.
 const AFFILIATED: [&str; 15] = [
     "call", "caption", "data", "header", "headers", "include", "label", "name", "plot", "resname", "result",
     "results", "source", "srcname", "tblname",
@@ -26,7 +26,7 @@ pub(super) fn read<'a>(document: &mut Document, preamble: &'a str) -> Result<(Fi
     if let Some((properties, after)) = drawer::split(line, rest) {
         let mut values = BTreeMap::new();
         for property in &properties {
-            // The path identifies the document, so its `:ID:` is an ordinary property.
+            // The path identifies the document, so an `:ID:` here is an ordinary property.
             match property.statement(&document.path)? {
                 Some(fields) => stated = fields,
                 None if property.declares_list() => document.is_list = true,
@@ -88,10 +88,10 @@ fn add_keywords(keywords: &[(String, &str)], attributes: &mut Attributes) {
     };
     let titles: Vec<&str> = named("title").collect();
     if !titles.is_empty() {
-        // Org joins several titles.
+        // As in Org, several titles are joined.
         attributes.insert("title", titles.join(" "));
     }
-    // Lines that are not all tags stay keywords.
+    // If a line has a word that is not a tag, it stays a keyword.
     let tags: Option<Vec<_>> = named("filetags").map(headline::read_tags).collect();
     let has_tags = tags.is_some();
     if let Some(tags) = tags.map(|tags| tags.concat()).filter(|tags| !tags.is_empty()) {

@@ -1,4 +1,4 @@
-//! The input and the result of a plan: the memory, the options, the change.
+//! The input and the result of a plan: the memory, the options and the change.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -7,12 +7,12 @@ use crate::digest::HashSuite;
 use crate::error::Result;
 use crate::object::{Id, NewObject, Object, Origin, Scope};
 
-/// The memory against which ingestion plans.
+/// The memory with which ingestion compares the documents.
 pub(crate) trait Existing {
     /// Returns the hash of the store.
     fn hash(&self) -> HashSuite;
 
-    /// Returns the live object with this id, with its content.
+    /// Returns the object of the state with this id, with its content.
     ///
     /// # Errors
     /// The errors of reading the memory.
@@ -30,10 +30,10 @@ pub(crate) trait Existing {
     /// The errors of reading the memory.
     fn documents(&self) -> Result<Vec<Id>>;
 
-    /// Checks the limits of the memory.
+    /// Checks an object against the limits of the memory.
     ///
     /// # Errors
-    /// `InvalidInput` if it exceeds a limit of the memory.
+    /// `InvalidInput` if the object exceeds a limit of the memory.
     fn check(&self, object: &NewObject) -> Result<()> {
         let _ = object;
         Ok(())
@@ -43,33 +43,34 @@ pub(crate) trait Existing {
 /// The options of an ingestion.
 #[derive(Clone, Debug, Default)]
 pub struct IngestOptions {
-    /// The scope of all their objects. Without it, new objects have the default scope and others keep theirs.
+    /// The scope for all objects. Without it, new objects get the default scope, and others keep theirs.
     pub scope: Option<Scope>,
-    /// Documents of the memory whose files are missing. They are removed, with all objects that they own.
+    /// Documents of the memory whose files are missing. They are removed with all objects that they own.
     pub gone: Vec<Id>,
 }
 
 /// An object to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Write {
-    /// The object.
+    /// The object itself.
     pub object: NewObject,
-    /// The current or claimed origin. The engine stamps the lower of this and the writer's.
+    /// The present origin, or the one that the file claims. The engine sets the less trusted of this and the writer's
+    /// origin.
     pub origin: Option<Origin>,
 }
 
-/// The change that brings some documents into a memory.
+/// The change that makes a memory contain some documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    /// New and changed objects, parents before children.
+    /// The new and changed objects, parents before children.
     pub put: Vec<Write>,
-    /// Earlier versions that the documents state, for history only: sources of derived objects.
+    /// Earlier versions that the documents state. They are only for history, as sources of derived objects.
     pub past: Vec<Write>,
-    /// Ids to remove, children before parents.
+    /// The ids to remove, children before parents.
     pub remove: Vec<Id>,
     /// The ids of the documents, in the order of the call.
     pub roots: Vec<Id>,
-    /// Parents whose children all got new order keys, because there was no free key between the old ones.
+    /// The parents whose children all got new order keys, because no key was free between the old ones.
     pub respaced: Vec<Id>,
     /// The number of new objects.
     pub created: u64,
@@ -82,7 +83,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// Whether the change is empty.
+    /// Returns whether the change is empty.
     pub fn is_empty(&self) -> bool {
         self.put.is_empty() && self.remove.is_empty()
     }

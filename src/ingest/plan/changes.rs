@@ -1,4 +1,4 @@
-//! Compares documents, whose sections have ids, with their known objects. The result lists the objects to write and to
+//! Compares documents, whose sections have ids already, with their known objects. Lists the objects to write and to
 //! remove.
 //!
 //! # Layer
@@ -15,7 +15,7 @@ use super::matching::children_by_parent;
 use crate::error::Result;
 use crate::object::{Id, Kind, NewObject, Object, Origin, Position, Scope};
 
-/// Returns the change that makes the memory hold the documents.
+/// Returns the change that makes the memory contain the documents.
 pub(super) fn changes(
     documents: &[Document],
     known: &Known,
@@ -40,8 +40,8 @@ pub(super) fn changes(
     Ok(writer.change)
 }
 
-/// Returns the positions of siblings, if the file states all of them and in their order. The top objects of a list have
-/// only stated positions.
+/// Returns the positions of siblings if the file states all of them, in rising order. For the top objects of a list,
+/// returns only stated positions.
 fn stated_positions(
     document: &Document,
     ids: &[Id],
@@ -88,7 +88,7 @@ impl Writer<'_> {
             .place(&document.path)
             .map(|place| &self.known.objects[place].object);
         if let Some(old) = old {
-            // A file does not state the parent of its document.
+            // A file does not state the parent of its document, so the old parent is kept.
             object.parent = old.parent().map(Id::new).transpose()?;
             object.position = old.position().map(Position::new).transpose()?;
             object.event_time = old.event_time();
@@ -133,7 +133,7 @@ impl Writer<'_> {
                 keys[child] = Some(Position::new(&key)?);
             }
         }
-        // A section inherits scope and origin from its parent, unless it states its own.
+        // A section that does not state scope or origin inherits them from its parent.
         let of_document = (document.stated.scope.as_ref(), document.stated.origin);
         let mut inherited: Vec<Inherited<'_>> = Vec::with_capacity(document.sections.len());
         for (place, section) in document.sections.iter().enumerate() {
@@ -151,7 +151,7 @@ impl Writer<'_> {
             object.event_time = section.event_time;
             let old = old_of(place);
             if section.kind == SectionKind::Heading {
-                // A heading states no time, so the time of its object stays.
+                // A heading states no time, so its object keeps the old time.
                 object.event_time = old.and_then(Object::event_time);
             }
             self.put(object, old, own, Some(&section.stated), (document, section.line))?;
@@ -181,8 +181,8 @@ impl Writer<'_> {
 
     /// Adds an object to the change if it is new or differs from its old version.
     ///
-    /// Fields that a file does not state are kept from the old version. If `stated` is `None`, the line states the
-    /// whole object.
+    /// Fields that the file does not state keep their old values. If `stated` is `None`, the line states the whole
+    /// object.
     fn put(
         &mut self,
         mut object: NewObject,
@@ -208,7 +208,7 @@ impl Writer<'_> {
             self.change.unchanged += 1;
             return Ok(());
         }
-        // Encoded here, so that an error names the line that breaks a rule.
+        // Encoding here lets the error name the line that breaks a rule.
         let old_origin = old.map_or(Origin::Document, Object::origin);
         let encoded = self
             .existing
@@ -257,7 +257,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Moves an object of another owner below the nearest object that stays.
+    /// Moves an object of another owner to the nearest ancestor that stays.
     fn move_up(&mut self, child: &Object, parent: &Id, leaving: &HashMap<Id, Option<Id>>) -> Result<()> {
         let mut above = Some(parent);
         while let Some(next) = above.and_then(|id| leaving.get(id)) {
@@ -274,7 +274,7 @@ impl Writer<'_> {
     }
 }
 
-/// Returns the ids of a map from ids to parents: children before parents, then in the order of their bytes.
+/// Sorts the ids of a map from ids to parents: children before parents, then by their bytes.
 fn children_first(parents: &HashMap<Id, Option<Id>>) -> Vec<Id> {
     let mut children: HashMap<&Id, usize> = HashMap::new();
     for parent in parents

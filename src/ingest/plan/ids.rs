@@ -1,4 +1,4 @@
-//! Assigns an id to each section: the stated one, that of the matching object, or a new one.
+//! Assigns an id to each section: the id that it states, that of the matching object, or a new one.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -13,10 +13,10 @@ use super::known::Known;
 use crate::error::{Error, Result};
 use crate::object::Id;
 
-/// The document and line of each stated id.
+/// The document and the line of each stated id.
 pub(super) type StatedIds<'a> = HashMap<&'a Id, (&'a Id, u64)>;
 
-/// The stated ids of the documents. Refuses an id that is stated twice.
+/// Returns the stated ids of the documents. Refuses an id that is stated twice.
 pub(super) fn stated_ids(documents: &[Document]) -> Result<StatedIds<'_>> {
     let mut stated: StatedIds<'_> = HashMap::new();
     for document in documents.iter().filter(|document| !document.is_list) {
@@ -49,7 +49,7 @@ fn twice(id: &Id, first: (&Id, u64), second: (&Id, u64)) -> Error {
         .with_ids(vec![id.to_string(), second.0.to_string()])
 }
 
-/// Returns the ids of the sections of each document.
+/// Assigns the ids of the sections of each document.
 pub(super) fn assign(
     documents: &[Document],
     known: &Known,
@@ -66,7 +66,7 @@ pub(super) fn assign(
     let mut all = Vec::with_capacity(documents.len());
     for (number, document) in documents.iter().enumerate() {
         let mut ids: Vec<Id> = Vec::with_capacity(document.sections.len());
-        // The prefix for the ids of children: the section's own id if it is new, else the path of titles.
+        // The prefix for the ids of a section's children: its own id if it is new, else the path of titles.
         let mut bases: Vec<String> = Vec::with_capacity(document.sections.len());
         let mut entries = 0_u64;
         for (place, section) in document.sections.iter().enumerate() {
@@ -93,12 +93,12 @@ pub(super) fn assign(
     Ok(all)
 }
 
-/// Makes ids that are unused in the memory and in the documents (ING-9).
+/// Makes ids that neither the memory nor the documents use (ING-9).
 struct FreshIds<'a> {
     stated: &'a StatedIds<'a>,
     existing: &'a dyn Existing,
     made: HashSet<Id>,
-    /// The number for the next id with the same base.
+    /// For each base, the number of the next id.
     next: HashMap<String, u64>,
 }
 

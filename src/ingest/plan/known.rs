@@ -1,4 +1,4 @@
-//! The objects of a memory that documents own.
+//! Finds the objects of a memory that documents own.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -19,7 +19,7 @@ pub(super) struct KnownObject {
     pub(super) children: Vec<usize>,
 }
 
-/// The objects that the documents own: those below them, and those that move into them.
+/// The objects that the documents own: those below them, and those that will move into them.
 #[derive(Default)]
 pub(super) struct Known {
     pub(super) objects: Vec<KnownObject>,
@@ -62,7 +62,7 @@ impl Known {
         Ok(known)
     }
 
-    /// The index of the object with that id.
+    /// Returns the index of the object with that id.
     pub(super) fn place(&self, id: &Id) -> Option<usize> {
         self.by_id.get(id).copied()
     }
@@ -106,8 +106,8 @@ impl Known {
     }
 }
 
-/// Returns the ids of the objects that a JSON Lines file stated, from its document. Any writer may put such a document,
-/// so a line that is not an id is skipped.
+/// Returns the ids of the objects that a JSON Lines file stated, from the content of its document. Any writer may put
+/// such a document, so a line that is not an id is skipped.
 pub(super) fn listed_ids(document: &Object) -> Vec<Id> {
     let format = document.attribute("format");
     if format.as_ref().and_then(Value::as_text) != Some(Format::JsonLines.name()) {
@@ -117,7 +117,7 @@ pub(super) fn listed_ids(document: &Object) -> Vec<Id> {
     lines.filter_map(|line| Id::new(line).ok()).collect()
 }
 
-/// Returns the error for an id whose object has another kind.
+/// Returns the error for an id that already belongs to an object of another kind.
 fn taken(place: &str, object: &Object, wanted: &str) -> Error {
     Error::invalid(format!(
         "{place}: the id `{}` is that of an object of kind `{}`, not of a {wanted}",

@@ -1,7 +1,7 @@
 //! Matches the sections of documents with objects of the memory.
 //!
-//! A stated id decides the match, wherever its object is. The other children of a matched pair are matched by content:
-//! first equal title and text, then equal title, then similar ones between the same neighbours.
+//! A stated id decides the match, wherever its object is. The other children of a matched pair are matched by content.
+//! First, equal title and text match, then equal titles, then similar sections between the same neighbours.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -14,7 +14,7 @@ use super::known::Known;
 use crate::digest::{ContentDigest, HashSuite};
 use crate::object::{Attributes, Object, Time, Value, hash_content};
 
-/// For each document the places in [`Known`] of the objects that its sections are.
+/// For each document, the indexes in [`Known`] of the objects that match its sections.
 pub(super) type Matched = Vec<Vec<Option<usize>>>;
 
 /// Finds the matching object of each section.
@@ -31,7 +31,7 @@ pub(super) fn match_all(documents: &[Document], known: &Known, suite: HashSuite)
         matched.push(stated);
     }
     for (document, matched) in documents.iter().zip(&mut matched) {
-        // Parents come before their children (ING-2), so their match is known here.
+        // Parents come before their children (ING-2), so the match of the parent is known here.
         for (parent, children) in children_by_parent(document) {
             let above = match parent {
                 None => known.place(&document.path),
@@ -64,7 +64,7 @@ pub(super) fn match_all(documents: &[Document], known: &Known, suite: HashSuite)
     matched
 }
 
-/// Returns the indexes of the children of the document and of each section with children, in order.
+/// Returns the indexes of the children, in order: of the document, and of each section that has children.
 pub(super) fn children_by_parent(document: &Document) -> Vec<(Option<usize>, Vec<usize>)> {
     let mut lists: Vec<(Option<usize>, Vec<usize>)> = Vec::new();
     let mut list_of: HashMap<Option<usize>, usize> = HashMap::new();
@@ -109,7 +109,7 @@ impl Label {
         }
     }
 
-    /// Whether an equal label is enough for a match.
+    /// Returns whether an equal label is enough for a match.
     fn identifies(&self) -> bool {
         match self {
             Self::Title(_) => true,
@@ -141,7 +141,7 @@ impl Marks {
         }
     }
 
-    /// Whether one of two objects is probably an edited form of the other.
+    /// Returns whether one of two objects is probably an edited form of the other.
     fn is_like(&self, other: &Self) -> bool {
         if self.text.is_some() && self.text == other.text {
             return true;
@@ -152,7 +152,7 @@ impl Marks {
         }
     }
 
-    /// Whether one object may be an edited form of the other if there is no other candidate.
+    /// Returns whether one object may be an edited form of the other if there is no other candidate.
     fn may_be(&self, other: &Self) -> bool {
         self.is_like(other) || (self.text.is_none() && other.text.is_none())
     }
@@ -166,7 +166,7 @@ fn share_half_their_words(one: &str, two: &str) -> bool {
     shared > 0 && shared * 2 >= one.len().max(two.len())
 }
 
-/// The sections and objects below one matched pair, each in order.
+/// The sections and the objects below one matched pair, each in order.
 struct Siblings {
     new: Vec<Marks>,
     old: Vec<Marks>,
@@ -186,7 +186,7 @@ impl Siblings {
         pairs
     }
 
-    /// Pairs equal sections and objects from the start and from the end. After a small edit these are nearly all.
+    /// Pairs equal sections and objects from the start and from the end. After a small edit, this pairs nearly all.
     fn pair_equal_ends(&self, pairs: &mut [Option<usize>], free: &mut [bool]) {
         let (new, old) = (&self.new, &self.old);
         let start = new.iter().zip(old).take_while(|(new, old)| new == old).count();
@@ -241,11 +241,11 @@ impl Siblings {
         }
     }
 
-    /// Pairs the remaining sections and objects of one gap. A single section is paired with a single object unless they
-    /// differ too much; otherwise each section is paired with the next similar object.
+    /// Pairs the remaining sections and objects of one gap. If both are single, they are paired unless they differ too
+    /// much. Otherwise each section is paired with the next similar object.
     fn pair_gap(&self, new: &[usize], old: &[usize]) -> Vec<(usize, usize)> {
-        /// The number of old objects that are compared with a section. Without a limit, a rewritten file would take
-        /// quadratic time.
+        /// The maximal number of old objects that are compared with a section. Without this limit, a rewritten file
+        /// would take quadratic time.
         const COMPARED_MAX: usize = 32;
         if let ([new], [old]) = (new, old) {
             return if self.new[*new].may_be(&self.old[*old]) {

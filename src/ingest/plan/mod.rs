@@ -1,16 +1,16 @@
-//! Plans a change: the objects to write and to remove, so that a memory matches some documents.
+//! Plans a change: finds the objects to write and to remove so that a memory matches some documents.
 //!
-//! The file decides the content of its objects, and the memory decides their ids and order keys: a recognised object
-//! keeps both. Objects that other writers put below a heading do not belong to the file. If their heading is removed,
+//! The file decides the content of its objects, and the memory decides their ids and order keys, which a recognised
+//! object keeps. Objects that other writers put below a heading do not belong to the file. If their heading is removed,
 //! they move up to the nearest remaining object.
 //!
 //! # Layer
-//! L6, inside `ingest`. Reads the memory through [`Existing`], writes nothing.
+//! L6, inside `ingest`. Reads the memory through [`Existing`], and writes nothing.
 //!
 //! # Invariants
 //! - ING-8: a plan of unchanged documents is empty.
-//! - ING-9: the plan never assigns the id of a live object to a new one.
-//! - ING-10: after the change the documents own exactly the objects of their files.
+//! - ING-9: the plan never gives a new object the id of an existing one.
+//! - ING-10: after the change, the documents own exactly the objects of their files.
 
 mod change;
 mod changes;
@@ -24,14 +24,14 @@ pub use self::change::{Change, IngestOptions, Write};
 use super::document::Document;
 use crate::error::Result;
 
-/// Plans the change that brings `documents` into the memory.
+/// Plans the change that makes the memory contain `documents`.
 ///
-/// All documents of a call are planned together: a heading that moves between them keeps its id.
+/// All documents of a call are planned together, so a heading that moves between them keeps its id.
 ///
 /// # Errors
-/// `InvalidInput` with file and line: a repeated id, an id of another document or of an object of another kind, an
-/// object that breaks a rule or limit. The ids of the error are those of the object and the document. Also the errors
-/// of reading the memory.
+/// `InvalidInput`, with file and line, if an id is repeated, belongs to another document or to an object of another
+/// kind, or if an object breaks a rule or limit. The ids of the error are those of the object and the document. Also
+/// the errors of reading the memory.
 pub(crate) fn plan(
     documents: &[Document],
     existing: &dyn Existing,

@@ -1,7 +1,7 @@
 //! Refuses an id that belongs to a document outside this call.
 //!
-//! A heading with a stated id can move between documents that are ingested together. A second file with the id would
-//! take the object from the first at every ingestion, so it is refused.
+//! A heading with a stated id can move between documents that are ingested together. But if another file stated the
+//! same id, each ingestion would take the object from the other file. So such an id is refused.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -17,7 +17,7 @@ use crate::object::{Id, Object};
 
 /// Checks every id that the documents state.
 pub(super) fn check(documents: &[Document], existing: &dyn Existing, gone: &[Id]) -> Result<()> {
-    // A list of objects may state documents too.
+    // The objects of a list may be documents too.
     let stated = documents.iter().flat_map(|document| &document.sections);
     let seen = documents
         .iter()
@@ -51,12 +51,12 @@ pub(super) fn check(documents: &[Document], existing: &dyn Existing, gone: &[Id]
 struct Owners<'a> {
     existing: &'a dyn Existing,
     seen: HashSet<&'a Id>,
-    /// The document of each object that a JSON Lines file stated; read at the first use.
+    /// The document of each object that a JSON Lines file stated. It is read at the first use.
     lists: Option<HashMap<Id, Id>>,
 }
 
 impl Owners<'_> {
-    /// The document that contains an object, or is the object itself.
+    /// Returns the document that contains an object, or the object itself if it is a document.
     fn above(&self, object: Object) -> Result<Option<Id>> {
         let mut above = Some(object);
         while let Some(object) = above {
@@ -72,7 +72,7 @@ impl Owners<'_> {
         Ok(None)
     }
 
-    /// Returns the document whose lines state an object, else the document of the heading or entry.
+    /// Returns the document whose lines state an object, else the document that contains the heading or entry.
     fn of_stated(&mut self, id: &Id, object: Object) -> Result<Option<Id>> {
         let lists = match self.lists.take() {
             Some(lists) => lists,

@@ -49,7 +49,7 @@ fn ingest_files(store: &Store, files: &[(String, String)]) {
     ingest(store, &documents, &IngestOptions::default(), &Writer::user()).unwrap();
 }
 
-/// Checks that a store with the ingested files holds the same objects, except for lowered origins. Returns the number
+/// Checks that a store that ingests the files contains the same objects, except for lowered origins. Returns the number
 /// of lowered objects.
 fn comes_back(store: &Store, format: Format, all_in_list: bool) -> usize {
     let (files, lowered) = files_of(store, format, all_in_list);
@@ -77,7 +77,7 @@ fn comes_back(store: &Store, format: Format, all_in_list: bool) -> usize {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// EXP-2: the objects are the same after parsing.
+    /// EXP-2: after parsing, the objects are the same.
     #[test]
     fn every_store_comes_back_from_org_and_markdown(seed in any::<u64>(), steps in 1..30_usize, all in any::<bool>()) {
         let store = random_store(seed, steps);
@@ -318,7 +318,7 @@ fn an_edited_export_is_understood() {
     );
     let (files, _) = files_of(&store, Format::Org, false);
     assert!(files[0].1.contains("\"position\""));
-    // A heading moves from the end to the front, although each states its position.
+    // A heading moves from the end to the front, although each heading states its position.
     let (front, last) = files[0].1.split_at(files[0].1.find("* B").unwrap());
     let edited = format!("{last}{front}");
     let copy = Store::in_memory().unwrap();

@@ -1,4 +1,5 @@
-//! Tests with files that people and programs wrote: the notes of the tests, the tour, and the pages of this project.
+//! Tests with files that people and programs have written: the notes of the tests, the tour, and the pages of this
+//! project.
 
 use std::fs;
 use std::path::PathBuf;

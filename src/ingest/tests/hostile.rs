@@ -1,4 +1,4 @@
-//! Tests with input that tries to break a parser. The result is a clear error or a right answer.
+//! Tests with input that tries to break a parser. The result must be a clear error or a correct answer.
 
 use std::fmt::Write as _;
 
@@ -108,7 +108,7 @@ fn many_equal_headings_are_looked_up_a_few_times_each() {
     let mut memory = Memory::default();
     let change = memory.ingest(&[("a.org", &"* same\n".repeat(COUNT as usize))]);
     assert_eq!(change.created, COUNT + 1);
-    // The helper plans twice; each plan looks for the ids of new headings and for the children of all.
+    // The helper makes two plans. Each looks for the ids of new headings, and for the children of all.
     assert!(memory.reads() <= 4 * COUNT, "{} reads", memory.reads());
 }
 

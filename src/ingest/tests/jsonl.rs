@@ -203,12 +203,12 @@ fn a_line_takes_no_object_from_another_document() {
             format!("d.jsonl:1: the id `{taken}` belongs to the document `{owner}`")
         );
     }
-    // An object that no document states is free, and belongs to the first document that states it.
+    // An object that no document states belongs to the first document that states it.
     let mine = "{\"id\":\"mine\",\"kind\":\"fact\"}\n";
     memory.ingest(&[("d.jsonl", mine)]);
     assert!(memory.try_ingest(&[("e.jsonl", mine)]).is_err());
     memory.ingest(&[("d.jsonl", ""), ("e.jsonl", mine)]);
-    // Lines may state documents and headings, and state them again.
+    // Lines may state documents and headings, also repeatedly.
     let whole = "{\"id\":\"x.org\",\"kind\":\"document\"}\n{\"id\":\"x.org#h\",\"kind\":\"heading\",\"parent\":\"x.org\"}\n";
     memory.ingest(&[("f.jsonl", whole)]);
     memory.ingest(&[("f.jsonl", &format!("{whole}\n"))]);
@@ -224,7 +224,7 @@ fn a_list_that_somebody_put_and_that_holds_no_ids_owns_nothing() {
     let fact = "{\"id\":\"fact\",\"kind\":\"fact\"}\n";
     memory.ingest(&[("a.jsonl", fact)]);
     memory.ingest(&[("by-hand", "{\"role\":\"user\",\"content\":\"hi\"}\n")]);
-    // A line that is an id claims the object with that id.
+    // If a line of the content is an id, the document claims the object with that id.
     let mut document = NewObject::new(id("by-hand-too"), Kind::new(DOCUMENT_KIND).unwrap());
     document.attributes.insert("format", "jsonl");
     document.content = Some("\ntea".to_owned());

@@ -1,4 +1,4 @@
-//! Tests that an export as JSON Lines reproduces the root of any store.
+//! Tests that a store built from an export as JSON Lines has the same root as the original, for any store.
 
 use proptest::prelude::*;
 
@@ -9,8 +9,8 @@ use crate::ingest::json::{object_from_json, parse, stored_object_to_json};
 use crate::object::{Kind, NewObject, Origin, Value};
 use crate::testing::generators::Generator;
 
-/// Returns a store with a history: versions that were replaced, removed and rolled back, and objects derived from all
-/// of them.
+/// Returns a store with a history: with versions that were replaced, removed and rolled back, and objects derived from
+/// all of them.
 pub(super) fn random_store(seed: u64, steps: usize) -> Store {
     let mut make = Generator::new(seed);
     let store = Store::in_memory().unwrap();
@@ -24,7 +24,7 @@ pub(super) fn random_store(seed: u64, steps: usize) -> Store {
         if make.random.one_in(4) {
             drop(draft.remove_recursive(make.random.pick(&ids)));
         }
-        // A draft with an invalid tree of parents is refused, and its versions never existed.
+        // A draft with an invalid tree of parents is refused, so its versions never exist.
         drop(store.commit(draft, "put"));
         if make.random.one_in(6) {
             drop(store.undo(&Writer::user()));
@@ -105,7 +105,7 @@ fn exported(store: &Store) -> Vec<String> {
     lines
 }
 
-/// Puts lines as `put --jsonl` does, `batch` of them in each commit.
+/// Puts lines as `put --jsonl` does, with `batch` of them in each commit.
 fn imported(lines: &[String], batch: usize) -> Store {
     let store = Store::in_memory().unwrap();
     let mut draft = store.draft(&Writer::user());
@@ -134,18 +134,18 @@ fn imported(lines: &[String], batch: usize) -> Store {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// EXP-1: the lines reproduce the store with any size of commits, because each object follows its sources.
+    /// EXP-1: the lines reproduce the store for commits of any size, because each object follows its sources.
     #[test]
     fn every_store_comes_back_from_its_lines(seed in any::<u64>(), steps in 1..40_usize) {
         let store = random_store(seed, steps);
         let lines = exported(&store);
         let copy = imported(&lines, usize::MAX);
         prop_assert_eq!(copy.view().root(), store.view().root());
-        // The copy also holds the sources of its objects, so its export is the same.
+        // The copy also contains the sources of its objects, so its export is the same.
         prop_assert!(exported(&copy) == lines);
     }
 
-    /// The same with a document of these lines, which adds one object: the document itself.
+    /// Does the same with a document of these lines, which adds one object: the document itself.
     #[test]
     fn every_store_comes_back_from_a_document_of_its_lines(seed in any::<u64>(), steps in 1..40_usize) {
         let store = random_store(seed, steps);
@@ -158,8 +158,8 @@ proptest! {
         for object in store.view().objects() {
             let object = object.unwrap();
             let held = copy.view().get(&id(object.id())).unwrap().unwrap();
-            // The top objects get the document as their parent. They and the objects derived from them therefore
-            // differ.
+            // The top objects get the document as their parent. So they differ, and so may the objects derived from
+            // them.
             let may_differ = object.derived_from().len() > 0 && object.origin().is_trusted();
             if object.parent().is_some() && !may_differ {
                 prop_assert_eq!(held.digest(), object.digest());
@@ -204,7 +204,7 @@ fn what_is_derived_from_a_replaced_version_keeps_its_origin() {
         );
         assert_eq!(imported(&lines, batch).view().root(), store.view().root());
     }
-    // Objects below others are the same for any order of the lines.
+    // Objects that are below others are the same for any order of the lines.
     let mut lines = exported(&store);
     lines.reverse();
     let lines = lines
@@ -232,7 +232,7 @@ fn a_parent_that_is_derived_from_its_child_comes_after_it_and_before_it() {
     other.parent = Some(id("child"));
     draft.put(other).unwrap();
     store.commit(draft, "put").unwrap();
-    // The child is written first for history only.
+    // The child is written first, for history only.
     let lines = exported(&store);
     assert_eq!(
         lines.iter().filter(|line| line.contains("\"past\":true")).count(),
@@ -261,7 +261,7 @@ fn what_is_derived_from_its_own_version_of_the_same_commit_comes_back() {
     assert_eq!(imported(&lines, 1).view().root(), store.view().root());
 }
 
-/// EXP-4: each layer is derived from the next in two ways, and all layers from an object below the first.
+/// EXP-4: each layer is derived from the next one in two ways. All layers are derived from an object below the first.
 #[test]
 fn layers_of_sources_below_what_is_derived_from_them_are_written_once() {
     const LAYERS: usize = 60;

@@ -1,4 +1,4 @@
-//! Tests of two simultaneous calls with the same files: each reports only its own changes.
+//! Tests two simultaneous calls with the same files: each reports only its own changes.
 
 use std::sync::{Arc, OnceLock};
 

@@ -1,4 +1,4 @@
-//! The simplest memory: a map. It checks every change that it applies.
+//! The simplest memory, which is a map. It checks every change that it applies.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use crate::object::{Id, NewObject, Object, Origin};
 pub(super) struct Memory {
     objects: BTreeMap<Id, Object>,
     children: BTreeMap<Id, BTreeSet<Id>>,
-    /// How many objects and lists of children plans have asked for.
+    /// The number of objects and of lists of children that plans have asked for.
     reads: Cell<u64>,
 }
 
@@ -151,7 +151,7 @@ impl Memory {
         children.iter().map(|child| child.id().to_owned()).collect()
     }
 
-    /// Returns the whole content: equal for two memories exactly if their roots are equal.
+    /// Returns the whole content. It is equal for two memories exactly if their roots are equal.
     pub(super) fn state(&self) -> Vec<(String, String)> {
         self.objects
             .iter()

@@ -1,4 +1,4 @@
-//! Tests of the module as a whole: the objects of files, and the changes by the next version of the files.
+//! Tests of the whole module: the objects of files, and the changes made by the next version of the files.
 
 mod export;
 mod files;

@@ -258,7 +258,7 @@ fn a_headline_moved_out_of_a_removed_one_is_not_removed() {
     assert!(memory.has("keep-1") && memory.has("a.org#a/keep/below"));
 }
 
-/// `MOVED_FROM` after its headline moved to another file, and that file.
+/// `MOVED_FROM` after its headline was moved to another file, and that file.
 const WITHOUT_KEPT: (&str, &str) = ("a.org", "* A\n* B\n");
 const WITH_KEPT: (&str, &str) = (
     "b.org",
@@ -286,10 +286,10 @@ fn an_id_that_belongs_to_another_document_is_refused_naming_both() {
         "b.org:2: the id `keep-1` belongs to the document `a.org`"
     );
     assert_eq!(memory.state(), before);
-    // An id below the stated one, or a derived one, is also in use.
+    // An id below the stated one, or a derived id, is in use too.
     let derived = ("b.org", "* Mine\n:PROPERTIES:\n:ID: a.org#a/keep/below\n:END:\n");
     assert!(memory.try_ingest(&[derived]).is_err());
-    // After the first file is ingested without it, the id is free.
+    // The first file is ingested without the headline, so its id is free.
     memory.ingest(&[WITHOUT_KEPT]);
     assert_eq!(memory.ingest(&[WITH_KEPT]).created, 2);
 }
@@ -383,7 +383,7 @@ fn a_new_id_is_never_one_that_is_in_use() {
         ["a.org#same", "a.org#same~2", "a.org#same~3"]
     );
     assert_eq!(memory.children_of("a.org#same~3"), ["a.org#same~3/in"]);
-    // A headline keeps its id when another headline takes its title.
+    // A headline keeps its id if another headline takes its title.
     let mut memory = Memory::default();
     memory.ingest(&[("a.org", "* Plan\nthe old text\n")]);
     memory.ingest(&[("a.org", "* Plan B\nthe old text\n* Plan\nnew\n* Third\n")]);

@@ -1,5 +1,5 @@
-//! Tests with random documents and edits: the memory holds the content of the file, ids stay, and each edit writes only
-//! the objects it must.
+//! Tests with random documents and edits: the memory contains the content of the file, ids stay, and each edit writes
+//! only the objects that it must.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -57,7 +57,7 @@ impl File {
         at..at + 1 + below
     }
 
-    /// Returns a level without gaps, so that one edit changes no other heading's parent or level.
+    /// Returns a level that leaves no gap, so one edit does not change another heading's parent or level.
     fn level_at(&self, at: usize, wanted: usize) -> usize {
         let before = at.checked_sub(1).map_or(0, |before| self.lines[before].level);
         let after = self.lines.get(at).map_or(0, |after| after.level);
@@ -99,7 +99,7 @@ impl File {
     }
 }
 
-/// Checks that the memory holds the headings of the file in its order, and returns their ids.
+/// Checks that the memory contains the headings of the file in its order. Returns their ids.
 fn held(memory: &Memory, path: &str, file: &File) -> Vec<String> {
     let mut ids = Vec::new();
     let mut open: Vec<String> = memory.children_of(path).into_iter().rev().collect();
@@ -127,7 +127,7 @@ fn run(path: &str, write: fn(&File) -> String, edits: &[Edit]) {
     for edit in edits {
         let mut ids = held(&memory, path, &file);
         let length = file.lines.len();
-        // The most that one edit may write: created, updated, removed.
+        // The maximal numbers of objects that one edit may create, update and remove.
         let expected = match edit {
             Edit::Insert { at, level, stated } => {
                 let at = at.index(length + 1);
@@ -161,7 +161,7 @@ fn run(path: &str, write: fn(&File) -> String, edits: &[Edit]) {
                 let name = file.new_name();
                 let line = &mut file.lines[at.index(length)];
                 if line.stated {
-                    // The id would change with the title.
+                    // The id would change together with the title.
                     continue;
                 }
                 line.name = name;
@@ -182,7 +182,7 @@ fn run(path: &str, write: fn(&File) -> String, edits: &[Edit]) {
                 };
                 let risen: Vec<Line> = moved.clone().into_iter().map(rise).collect();
                 if risen.iter().any(|line| line.level > 6) {
-                    // Markdown has no level this deep, so everything below would change.
+                    // Markdown has no level this deep, so all headings below would change.
                     let start = at.index(length);
                     file.lines.splice(start..start, moved);
                     continue;
@@ -224,7 +224,7 @@ proptest! {
         run("r.md", File::markdown, &edits);
     }
 
-    /// For any two successive files, the memory holds the second one.
+    /// For any two successive files, the memory contains the second one afterwards.
     #[test]
     fn after_any_edit_the_memory_holds_the_file(first in edits(), second in edits()) {
         let grow = |edits: &[Edit]| {

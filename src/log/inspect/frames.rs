@@ -1,7 +1,7 @@
-//! The frames of a segment one after the other, with the gaps between them.
+//! Lists the frames of a segment in order, with the gaps between them.
 //!
 //! # Layer
-//! L2. Memory is bounded by one record.
+//! L2. Keeps at most one record in memory.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::disk::{DiskFile, read_bytes};
 use crate::error::{Cause, Error, Result};
 use crate::log::frame::{FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FrameHeader, FrameSeed, RecordKind};
 
-/// Bytes read at a time in the search for the next frame.
+/// The number of bytes read at a time in the search for the next frame.
 const STEP: usize = 1 << 18;
 
 /// A part of a segment: a frame or a gap.
@@ -21,11 +21,11 @@ pub enum Found {
     Frame(Frame),
     /// Bytes that are not a frame.
     Gap {
-        /// Offset of the first byte.
+        /// The offset of the first byte.
         offset: u64,
-        /// Their number.
+        /// The number of bytes.
         bytes: u64,
-        /// The reason why no frame starts here; `None` if all bytes are zero and nothing was written yet.
+        /// The reason why no frame starts here. `None` if all bytes are zero, so nothing was written yet.
         trouble: Option<Cause>,
     },
 }
@@ -33,19 +33,19 @@ pub enum Found {
 /// One frame: its header and its body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Its offset in the file.
+    /// The offset of the frame in the file.
     pub offset: u64,
-    /// Its bytes with padding.
+    /// The length of the frame in bytes, including padding.
     pub framed_bytes: u64,
-    /// The kind of its record.
+    /// The kind of the frame's record.
     pub kind: RecordKind,
-    /// Its flags.
+    /// The flags of the frame.
     pub flags: u8,
-    /// The number of its batch.
+    /// The number of the batch that contains the record.
     pub batch: u64,
     /// The header, part by part.
     pub header: Vec<Part>,
-    /// The whole body.
+    /// The body of the frame.
     pub body: Vec<u8>,
     /// The damage of the body, if there is any.
     pub trouble: Option<Cause>,
@@ -61,7 +61,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Iterates the frames of a file in this range; their checksums start from `seed`.
+    /// Iterates the frames of a file in the range `part`. Their checksums start from `seed`.
     pub(super) fn new(name: String, file: Arc<dyn DiskFile>, seed: FrameSeed, places: Range<u64>) -> Self {
         Self {
             name,

@@ -1,23 +1,23 @@
 //! The layout of the files of a log, with a name for each part.
 //!
 //! # Layer
-//! L2. The tables are tested against the encoders.
+//! L2. Tests compare the tables with the encoders.
 //!
 //! # Format
 //! docs/format.md, from "Files of a store" on.
 
 use crate::log::frame::{LINK_BYTES, UNLINK_BYTES};
 
-/// Bytes of a file with a name.
+/// A named part of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Their name.
+    /// The name of the part.
     pub name: &'static str,
-    /// Offset of the first byte in the file.
+    /// The offset of its first byte in the file.
     pub offset: u64,
-    /// The bytes.
+    /// The bytes of the part.
     pub bytes: Vec<u8>,
-    /// Whether they may be text. Numbers and checksums never are, whatever their bytes spell.
+    /// Whether the bytes may be text. Numbers and checksums are not text, even if their bytes look like it.
     pub may_be_text: bool,
 }
 
@@ -96,7 +96,7 @@ const SEAL_PARTS: &[(&str, usize)] = &[
 const LINK_PARTS: &[(&str, usize)] = &[("key path", UNLINK_BYTES), ("version", LINK_BYTES - UNLINK_BYTES)];
 const UNLINK_PARTS: &[(&str, usize)] = &[("key path", UNLINK_BYTES)];
 
-/// Names the bytes of a file from `offset` on; bytes after the last name are `rest`.
+/// Names the bytes of a file from `offset` on. Bytes that have no name are `rest`.
 pub(super) fn name_parts(
     bytes: &[u8],
     offset: u64,
@@ -135,7 +135,7 @@ fn name_entries(bytes: &[u8], offset: u64, names: &[(&'static str, usize)]) -> V
         .collect()
 }
 
-/// Names the parts of a file that ends with a checksum of four bytes; unnamed bytes before it are reserved.
+/// Names the parts of a file that ends with a checksum of four bytes. Bytes before it without a name are reserved.
 pub(super) fn with_checksum(bytes: &[u8], names: &[(&'static str, usize)]) -> Vec<Part> {
     let (covered, checksum) = bytes.split_at(bytes.len().saturating_sub(4));
     let mut parts = name_parts(covered, 0, names, "reserved");
@@ -162,7 +162,7 @@ pub fn unlink_parts(body: &[u8], offset: u64) -> Vec<Part> {
     name_entries(body, offset, UNLINK_PARTS)
 }
 
-/// Returns the parts of a manifest: its header, its entries, its checksum.
+/// Returns the parts of a manifest: its header, its entries and its checksum.
 pub(super) fn manifest_parts(bytes: &[u8]) -> Vec<Part> {
     let (covered, checksum) = bytes.split_at(bytes.len().saturating_sub(4));
     let header: usize = MANIFEST_PARTS.iter().map(|(_, length)| length).sum();

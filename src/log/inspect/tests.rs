@@ -1,4 +1,4 @@
-//! Named parts have the written bytes, and damage is reported with them.
+//! Named parts have the bytes that were written, and damage is reported with the bytes.
 
 use super::*;
 use crate::digest::{CommitDigest, HashAlgorithm, Root};
@@ -214,7 +214,8 @@ fn what_the_next_writer_would_do_is_what_it_does() {
         panic!("the log is clean");
     };
     assert_eq!(segment, 1);
-    // Without the mark, the end is unproven: both batches are found whole, but the last one is not known to be durable.
+    // Without the mark, the end of the log is unproven: both batches are complete, but the last one is not known to be
+    // durable.
     disk.remove(LIVE_NAME).unwrap();
     let plan = inspection.next_writer().unwrap();
     let NextWriter::Recover {
@@ -247,7 +248,7 @@ fn what_the_next_writer_would_do_is_what_it_does() {
         inspection.next_writer().unwrap(),
         NextWriter::GoOn { segment: 2, .. }
     ));
-    // If the writer refuses, so does the plan.
+    // If the writer would refuse the log, the plan refuses it too.
     let file = disk.open("log/00000001.seg", Access::ReadWrite).unwrap();
     file.write_at(FIRST_OFFSET + 32, b"O").unwrap();
     assert!(inspection.next_writer().unwrap_err().is_corruption());

@@ -1,4 +1,4 @@
-//! Finds the segments of a damaged log, decides which of them count, and determines their sealed ends.
+//! Finds the segments of a damaged log, decides which of them belong to it, and determines where they were sealed.
 //!
 //! # Layer
 //! L2. Part of salvage/.
@@ -20,10 +20,10 @@ use crate::log::segment::{
 };
 use crate::log::walk::{Origin, Windows};
 
-/// A file with batches.
+/// A file that contains batches.
 pub(super) struct DamagedFile {
     pub(super) name: String,
-    /// The number in its header; without a header, the number in its name.
+    /// The segment number in its header; without a header, the number in its name.
     pub(super) id: u64,
     pub(super) file: Arc<dyn DiskFile>,
     pub(super) length: u64,
@@ -31,7 +31,7 @@ pub(super) struct DamagedFile {
     /// Whether the file has neither a header nor a frame.
     is_blank: bool,
     pub(super) header: Option<SegmentHeader>,
-    /// The offset where it was sealed, and the number of its last batch, if known.
+    /// The offset at which it was sealed, and the number of its last batch, if these are known.
     pub(super) sealed: Option<(u64, u64)>,
     /// As [`Piece::age`].
     pub(super) age: u64,
@@ -46,14 +46,14 @@ impl DamagedFile {
         damage(&self.name, place.offset(), Cause::Changed)
     }
 
-    /// Returns `sealed` if the header confirms that it applies to this file. A name alone may belong to another
-    /// segment.
+    /// Returns `sealed` if the header confirms that it is about this file. The name alone is no proof, because the file
+    /// may be another segment.
     pub(super) fn surely_sealed(&self) -> Option<(u64, u64)> {
         self.sealed.filter(|_| self.header.is_some())
     }
 
-    /// The parts of the file that are not zero, up to where it was sealed (SAL-3). Locators hold `index`, the place of the
-    /// file among all, instead of the number in its header.
+    /// Returns the parts of the file that are not zero, up to the offset at which it was sealed (SAL-3). Locators
+    /// contain `index`, the file's position in the list, in place of the number in its header.
     pub(super) fn windows(&self, index: usize, suite: HashSuite) -> Windows<'_> {
         let sealed = self.surely_sealed().map_or(u64::MAX, |(length, _)| length);
         let end = sealed.min(self.length).min(SEGMENT_BYTES_LIMIT);
@@ -69,7 +69,7 @@ impl DamagedFile {
         Error::io(format!("cannot read {}", self.name), error)
     }
 
-    /// Reads these bytes; fewer if the file ends before.
+    /// Reads these bytes, or fewer if the file ends before.
     pub(super) fn bytes(&self, offset: u64, length: usize) -> Result<Vec<u8>> {
         let left = usize::try_from(self.length.saturating_sub(offset)).unwrap_or(usize::MAX);
         read_bytes(&*self.file, offset, length.min(left)).map_err(|error| self.cannot_read(error))
@@ -82,13 +82,13 @@ pub(super) fn list_files(disk: &dyn Disk, found: &mut Vec<Finding>) -> Result<Ve
         .map_err(cannot_list)?
         .unwrap_or_default();
     let mut files: Vec<DamagedFile> = Vec::new();
-    // Skips unfinished files of a rewrite: listed segments have their content.
+    // Skips unfinished files of a rewrite, because listed segments have the same content.
     for file in names.iter().filter(|file| !is_rewrite_name(file)) {
         let named = parse_segment_name(file).map(|(id, _)| id);
         let name = format!("{LOG_FOLDER}/{file}");
         let opening = |error| Error::io(format!("cannot open {name}"), error);
         let opened = match disk.open(&name, Access::Read) {
-            // A collection may have removed it, or it is a folder without a segment name.
+            // A garbage collection may have removed the file. Or it is a folder that has no segment name.
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(error) if named.is_none() && is_not_regular(&error) => continue,
             opened => opened.map_err(opening)?,
@@ -123,14 +123,14 @@ pub(super) fn list_files(disk: &dyn Disk, found: &mut Vec<Finding>) -> Result<Ve
         (file.seed, file.is_blank) = (seed.unwrap_or(file.seed), seed.is_none());
         files.push(file);
     }
-    // Of two files with one number in their headers, the one with the matching name is first.
+    // If two files have the same number in their headers, the file with the matching name is first.
     files.sort_by_key(|file| (file.id, !file.name.ends_with(&segment_name(file.id))));
     Ok(files)
 }
 
-/// Computes the seed of a file's checksums from its frames alone.
+/// Computes the seed of a file's checksums from its frames only.
 fn find_seed(file: &DamagedFile) -> Result<Option<FrameSeed>> {
-    // The hash plays no part in checksums.
+    // Any hash works, because checksums do not use it.
     let mut windows = file.windows(0, HashSuite::new(HashAlgorithm::Blake3));
     while let Some(window) = windows.next()? {
         for offset in (window.base..window.end()).step_by(FRAME_ALIGNMENT) {
@@ -146,7 +146,7 @@ fn find_seed(file: &DamagedFile) -> Result<Option<FrameSeed>> {
     Ok(None)
 }
 
-/// Returns the instance that most bytes of segments belong to.
+/// Returns the store instance to which most bytes of the segments belong.
 pub(super) fn most_common_instance(files: &[DamagedFile]) -> Option<[u8; 16]> {
     let mut bytes: HashMap<[u8; 16], u64> = HashMap::new();
     for file in files {
@@ -175,7 +175,7 @@ pub(super) fn leave_out(
             None if is_listed => {
                 let (severity, cause) = match (file.is_blank, &listed) {
                     (true, Some(_)) => (Severity::Damage, Cause::Unreadable),
-                    // Only the manifest knows whether the file ever had batches.
+                    // Only the manifest shows whether the file ever had batches.
                     (true, None) => (Severity::Unsure, Cause::Unreadable),
                     (false, _) => (Severity::Derived, Cause::HeaderDamaged),
                 };
@@ -203,8 +203,8 @@ pub(super) fn leave_out(
     });
 }
 
-/// Removes the segments that a rewrite replaced (SAL-2), marks orphaned ones, reports missing ones, and notes where segments
-/// were sealed.
+/// Leaves out the segments that a rewrite replaced (SAL-2), marks orphaned ones, reports missing ones, and notes where
+/// segments were sealed.
 pub(super) fn use_manifest(files: &mut Vec<DamagedFile>, manifest: &Manifest, found: &mut Vec<Finding>) {
     let highest = manifest.highest_id();
     let listed: HashMap<u64, &SegmentEntry> = manifest.entries().map(|entry| (entry.id, entry)).collect();
@@ -221,7 +221,7 @@ pub(super) fn use_manifest(files: &mut Vec<DamagedFile>, manifest: &Manifest, fo
             }
         }
     }
-    // Only damage explains a missing segment; a file under another name does not.
+    // A damaged file may be the missing segment. A file under another name may not.
     let told = found.iter().filter(|found| found.severity == Severity::Damage);
     let told: HashSet<String> = told.map(|found| found.damage.file.clone()).collect();
     for entry in manifest.entries().filter(|entry| !present.contains(&entry.id)) {
@@ -234,8 +234,8 @@ pub(super) fn use_manifest(files: &mut Vec<DamagedFile>, manifest: &Manifest, fo
     use_headers(files);
 }
 
-/// Marks the segments of a rewrite that the manifest does not list: the rewrite was cut off, or the manifest is too old (SAL-2).
-/// If a segment that they would replace is missing, they are needed and stay unmarked.
+/// Marks the segments of a rewrite that the manifest does not list: either the rewrite was interrupted, or the manifest
+/// is too old (SAL-2). If a segment that they would replace is missing, they are needed and stay unmarked.
 fn set_rewrite_aside(files: &mut [DamagedFile], manifest: &Manifest) {
     let present: HashSet<u64> = files
         .iter()
@@ -256,7 +256,7 @@ fn set_rewrite_aside(files: &mut [DamagedFile], manifest: &Manifest) {
     }
 }
 
-/// Reports a log that is there twice, before and after a rewrite: only the manifest could distinguish them.
+/// Reports a log that exists twice, from before and after a rewrite. Only the manifest could show which one is valid.
 pub(super) fn tell_rewritten_twice(files: &[DamagedFile], found: &mut Vec<Finding>) {
     let begins = |file: &&DamagedFile| file.header.is_some_and(|header| header.begins_log());
     let mut beginnings: Vec<&DamagedFile> = files.iter().filter(begins).collect();
@@ -271,7 +271,7 @@ pub(super) fn tell_rewritten_twice(files: &[DamagedFile], found: &mut Vec<Findin
     }
 }
 
-/// Sets the end of each segment from the header of the next; both then belong to one chain.
+/// Takes the end of each segment from the header of the next one. The two then belong to one chain.
 pub(super) fn use_headers(files: &mut [DamagedFile]) {
     // The previous segment has the lower number.
     for index in 0..files.len() {
@@ -281,7 +281,7 @@ pub(super) fn use_headers(files: &mut [DamagedFile]) {
         let Some(end) = file.header.map(|header| header.previous) else {
             continue;
         };
-        // If there are several, takes the first.
+        // If several files have this number, takes the first one.
         let found = before.partition_point(|before| before.id < end.id);
         if let Some(before) = before.get_mut(found).filter(|before| before.id == end.id) {
             before.sealed.get_or_insert((end.length, end.last_batch));

@@ -1,17 +1,18 @@
-//! Finds the whole records of a damaged log, even without its manifest and its format file.
+//! Finds the intact records of a damaged log, even without its manifest and its format file.
 //!
-//! Salvage reads every segment file by itself, reports damage and continues behind it. The header of a file names its segment;
-//! without a header, the file name counts. A damaged header loses nothing else: the seed of the checksums follows from the
-//! first frame, because a checksum can be computed backwards.
+//! Salvage reads each segment file separately, reports damage and continues after it. The header of a file names its
+//! segment; without a header, the file name does. A damaged header costs no other data: the seed of the checksums can
+//! be computed from the first frame, because each step of the checksum can be reversed.
 //!
 //! # Layer
 //! L2. Does not know the meaning of bodies.
 //!
 //! # Invariants
-//! - SAL-1: salvage writes nothing to the damaged log, and returns only bytes whose checksums match.
-//! - SAL-2: segments that a rewrite replaced, according to the manifest, are left out. Segments that a rewrite wrote
-//!   and the manifest does not list are marked as orphaned but never left out, because the rewrite may be unpublished.
-//! - SAL-3: memory use is bounded by the content of a file (RUN-2), not by its length.
+//! - SAL-1: salvage does not write to the damaged log, and returns only bytes whose checksums match.
+//! - SAL-2: salvage leaves out segments that a rewrite replaced, according to the manifest. If a rewrite wrote segments
+//!   that the manifest does not list, salvage marks them as orphaned. It never leaves them out, because the rewrite may
+//!   be unpublished.
+//! - SAL-3: the use of memory is limited by the content of a file (RUN-2), not by its length.
 
 mod files;
 mod piece;
@@ -34,13 +35,13 @@ use files::{
 pub use piece::Piece;
 use piece::{batch_here, before, broken_piece, whole_piece};
 
-/// How often salvage lists the files while writers replace the manifest.
+/// The number of times that salvage lists the files if writers replace the manifest meanwhile.
 const LISTINGS: u32 = 8;
 
-/// Maximal number of ignored files that an error names.
+/// The maximal number of ignored files that an error names.
 const NAMED_MAX: usize = 5;
 
-/// A damaged log: its readable segments.
+/// The readable segments of a damaged log.
 pub struct DamagedLog {
     disk: Arc<dyn Disk>,
     suite: HashSuite,
@@ -50,7 +51,7 @@ pub struct DamagedLog {
     marks: Marks,
 }
 
-/// The bytes of the files that every writer and every rewrite changes, as they were at the start.
+/// The bytes of `live` and the manifest at the start. Every write changes one of these files.
 #[derive(PartialEq, Eq)]
 struct Marks {
     live: Option<Vec<u8>>,
@@ -70,8 +71,8 @@ impl DamagedLog {
     /// Finds the segments of a log. Takes no lock and writes nothing.
     ///
     /// # Errors
-    /// `NotFound` if there is no log; `UnsupportedFormat` if a newer version wrote it; `Corrupt` if no batch is whole,
-    /// so that even its hash is unknown; `Io`.
+    /// `NotFound` if there is no log. `UnsupportedFormat` if a newer version wrote it. `Corrupt` if no batch is
+    /// complete, so even the hash is unknown. `Io`.
     pub fn open(disk: Arc<dyn Disk>) -> Result<Self> {
         let (mut marks, mut found) = (Marks::read(&*disk)?, Vec::new());
         let mut files = list_files(&*disk, &mut found)?;
@@ -86,7 +87,7 @@ impl DamagedLog {
         }
         let common = most_common_instance(&files);
         let format = match read_format(&*disk, Mode::ReadOnly) {
-            // If all segments belong to another store, the format file is in the wrong place.
+            // If all segments belong to another store, the format file is the wrong one.
             Ok(format) => format.filter(|format| {
                 let is_ours = |file: &DamagedFile| {
                     file.header
@@ -101,7 +102,7 @@ impl DamagedLog {
         let manifest = manifest.and_then(|bytes| Manifest::decode(bytes).ok());
         let manifest =
             manifest.filter(|manifest| format.is_none_or(|format| format.instance == manifest.instance));
-        // A manifest that lists none of the files belongs to another state of the log, and does not help.
+        // A manifest that lists none of the files belongs to another state of the log, so it is not used.
         let (manifest, other) = match manifest {
             Some(other) if !files.is_empty() && !files.iter().any(|file| other.lists(file.id)) => {
                 (None, Some(other))
@@ -148,7 +149,7 @@ impl DamagedLog {
         }
         let live = marks.live.as_ref().and_then(|bytes| Live::decode(bytes));
         let live = live.filter(|live| instance.is_none_or(|instance| live.instance == instance));
-        // `live` never names a segment of an interrupted rewrite.
+        // `live` never names a segment of an interrupted rewrite, so the file it names is part of the log.
         let is_noted = |file: &DamagedFile| file.orphaned && live.is_some_and(|live| live.segment == file.id);
         if files.iter().any(is_noted) {
             for file in &mut files {
@@ -179,17 +180,17 @@ impl DamagedLog {
         self.files.iter().find_map(|file| Some(file.header?.instance))
     }
 
-    /// Returns the disk with its files.
+    /// Returns the disk with the files of the log.
     pub fn disk(&self) -> &dyn Disk {
         &*self.disk
     }
 
-    /// Returns the head that the last writer recorded, with its seq.
+    /// Returns the head that the last writer noted in `live`, with its seq.
     pub fn noted_head(&self) -> Option<(CommitDigest, u64)> {
         self.live.map(|live| (live.commit, live.seq))
     }
 
-    /// Returns the orphaned segments, with the names of their files.
+    /// Returns the numbers of the orphaned segments, with the names of their files.
     pub fn orphaned_segments(&self) -> impl Iterator<Item = (u64, &str)> {
         let orphaned = self.files.iter().filter(|file| file.orphaned);
         orphaned.map(|file| (file.id, file.name.as_str()))
@@ -201,16 +202,17 @@ impl DamagedLog {
         listed.filter_map(|file| Some(file.sealed?.1)).max()
     }
 
-    /// Returns the bytes of all segment files.
+    /// Returns the total size of the segment files in bytes.
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.length).sum()
     }
 
-    /// Passes every batch, or its whole records, to `visit`, with the bytes read so far. The order is by segment, so
-    /// numbers may fall and repeat. Returns the findings; bytes before one of `places` were durable.
+    /// Passes every batch, or the intact records of a damaged one, to `visit`, with the number of bytes read so far.
+    /// The batches come by segment, so their numbers may fall and repeat. Returns the findings. All bytes before a
+    /// position in `places` were durable.
     ///
     /// # Errors
-    /// `Io`; the error of `visit`.
+    /// `Io`; the errors of `visit`.
     pub fn pieces(
         &self,
         places: &[Position],
@@ -248,7 +250,7 @@ impl DamagedLog {
         found.map_err(|_| file.changed(place))
     }
 
-    /// Returns the hash that gives a batch the digest in its seal.
+    /// Finds the hash that gives a batch the digest in its seal.
     fn find_hash(&self) -> Result<HashAlgorithm> {
         for (index, file) in self.files.iter().enumerate() {
             let mut windows = file.windows(index, self.suite);
@@ -267,7 +269,7 @@ impl DamagedLog {
         Err(self.nothing("no batch of the log is complete, and the format file is lost"))
     }
 
-    /// Returns the error that nothing can be saved, with the files that were ignored.
+    /// Returns the error that nothing can be salvaged, with the files that were ignored.
     pub fn nothing(&self, why: &str) -> Error {
         let passed = self.found.iter().map(|found| &found.damage);
         let passed = passed.filter(|damage| damage.cause == Cause::NotASegment);
@@ -286,13 +288,13 @@ impl DamagedLog {
         Error::corrupt(format!("{why}: nothing can be saved{passed}"))
     }
 
-    /// Returns whether a file is the first with its number. Others are copies, maybe older ones.
+    /// Returns whether a file is the first one with its number. Others are copies, which may be older.
     fn is_marked(&self, index: usize, file: &DamagedFile) -> bool {
         let before = index.checked_sub(1).and_then(|before| self.files.get(before));
         before.is_none_or(|before| before.id != file.id)
     }
 
-    /// Returns the offset below which every byte of a file must be right.
+    /// Returns the offset before which every byte of a file must be intact.
     fn durable(&self, index: usize, file: &DamagedFile, places: &[Position]) -> Result<u64> {
         if let Some((length, _)) = file.surely_sealed() {
             return Ok(length);
@@ -373,7 +375,7 @@ impl DamagedLog {
         Ok(())
     }
 
-    /// Reports the bytes after the last whole batch of a file, if they may have been acknowledged.
+    /// Reports the bytes after the last complete batch of a file, if they may have been acknowledged.
     fn tail(
         &self,
         index: usize,

@@ -1,4 +1,4 @@
-//! A batch of a damaged log, whole or in part.
+//! A batch of a damaged log, complete or in part.
 //!
 //! # Layer
 //! L2. Part of salvage/.
@@ -10,23 +10,24 @@ use crate::log::walk::{Scanned, Stop, Window};
 
 use super::files::DamagedFile;
 
-/// The whole records of one batch, or of a part of it.
+/// The intact records of one batch, or of a part of it.
 #[derive(Clone, Debug)]
 pub struct Piece {
     /// The number of the batch.
     pub number: u64,
     /// Whether the batch is complete and matches its digest.
     pub whole: bool,
-    /// The age of its segment: a higher age is newer. Segments of one manifest share one age, because rewritten ones
-    /// have higher numbers than those appended to meanwhile.
+    /// The age of the segment; a higher age is newer. Segments of one manifest have the same age, because rewritten
+    /// segments have higher numbers than the newer ones appended meanwhile.
     pub age: u64,
-    /// The log of its segment: batch numbers are comparable only within one chain, because a rewrite numbers batches
-    /// again. Segments are of one chain if one manifest lists them, or if the header of one names the other.
+    /// The chain of the segment. Batch numbers can be compared only within one chain, because a rewrite numbers batches
+    /// again. Two segments are of one chain if one manifest lists both, or if the header of one names the other.
     pub chain: u64,
-    /// Whether an unlisted segment contains it, written by a rewrite without evidence of its publication. The manifest
-    /// lists another log, which is complete.
+    /// Whether the batch is in an unlisted segment of a rewrite that may not have been published. The manifest lists
+    /// another log, which is complete.
     pub orphaned: bool,
-    /// Its records, in order. Their places are valid only for [`DamagedLog::read`](super::DamagedLog::read).
+    /// The records of the batch, in order. Their places are valid only for
+    /// [`DamagedLog::read`](super::DamagedLog::read).
     pub records: Vec<Record>,
 }
 
@@ -43,7 +44,7 @@ impl Piece {
     }
 }
 
-/// Returns the chain before a batch of this number, whatever the digest before it is.
+/// Returns the chain before a batch of this number, with the digest before it left open.
 pub(super) fn before(number: u64) -> Chain {
     Chain {
         batch: number.wrapping_sub(1),
@@ -51,14 +52,14 @@ pub(super) fn before(number: u64) -> Chain {
     }
 }
 
-/// Reads the batch that starts at `at`, whatever its number.
+/// Reads the batch that starts at `at`, with any number.
 pub(super) fn batch_here(window: &Window, at: u64) -> Result<Scanned, Stop> {
     let header = FrameHeader::parse(window.rest(at), window.origin.seed, at)
         .map_err(|cause| Stop { offset: at, cause })?;
     window.batch_at(at, before(header.batch))
 }
 
-/// Returns a whole batch as a piece.
+/// Returns a complete batch as a piece.
 pub(super) fn whole_piece(scanned: Scanned, file: &DamagedFile) -> Piece {
     Piece {
         whole: true,
@@ -67,7 +68,7 @@ pub(super) fn whole_piece(scanned: Scanned, file: &DamagedFile) -> Piece {
     }
 }
 
-/// Returns the whole records of a damaged batch that starts at or after `start`, and the offset at which to continue.
+/// Returns the intact records of a damaged batch that starts at or after `start`, and the offset at which to continue.
 pub(super) fn broken_piece(window: &Window, start: u64, file: &DamagedFile) -> (Option<Piece>, u64) {
     let mut piece: Option<Piece> = None;
     let mut at = start;

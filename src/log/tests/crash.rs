@@ -5,7 +5,7 @@ use crate::error::ErrorCode;
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, Fault, SimDisk};
 
-/// The client's knowledge: the number of batches requested and of batches acknowledged as durable; likewise for
+/// What the client knows: the number of batches that it requested, and of those acknowledged as durable; the same for
 /// rewrites.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ledger {
@@ -19,7 +19,7 @@ fn shared(disk: &SimDisk) -> Arc<dyn Disk> {
     Arc::new(disk.clone())
 }
 
-/// Returns a text for `number` whose batch takes from one to a few sectors.
+/// Returns a text for `number`. Its batch has a length of one to a few sectors.
 fn text(number: usize) -> String {
     format!("batch {number} {}", "y".repeat(number * 131 % 700))
 }
@@ -28,7 +28,7 @@ fn texts(count: usize) -> Vec<String> {
     (1..=count).map(text).collect()
 }
 
-/// A client that knows nothing.
+/// A ledger without knowledge, which allows any number of batches and rewrites.
 const ANY: Ledger = Ledger {
     acked: 0,
     submitted: usize::MAX,
@@ -101,8 +101,8 @@ fn rewrite(
     Ok(())
 }
 
-/// Creates, appends, rotates, rewrites while another handle writes, restarts the machine, recovers, continues and
-/// rewrites again.
+/// Creates a store, appends, rotates, and rewrites while another handle writes. Then restarts the machine, recovers,
+/// continues and rewrites again.
 fn workload(disk: &SimDisk, ledger: &mut Ledger) -> Result<()> {
     ledger.submitted = 1;
     let mut log = Log::create(
@@ -140,7 +140,7 @@ fn workload(disk: &SimDisk, ledger: &mut Ledger) -> Result<()> {
     append_group(&mut log, ledger, 1, Durability::Synced)
 }
 
-/// The content of a store: the texts of its objects, the number of its batches, and the number of rewrites.
+/// The content of a store: the texts of its objects, the number of its batches, and the number of its rewrites.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Content {
     texts: Vec<String>,
@@ -195,7 +195,7 @@ fn assert_no_leftovers(disk: &SimDisk, what: &str) {
     }
 }
 
-/// Opens the image for reading; returns the number of batches.
+/// Opens the image for reading. Returns the number of its batches.
 fn verify_read(image: &SimDisk, ledger: Ledger, what: &str) -> usize {
     let before = image.files();
     let count = match read_content(image) {
@@ -228,7 +228,8 @@ fn verify_read(image: &SimDisk, ledger: Ledger, what: &str) -> usize {
     count
 }
 
-/// Recovers the image, appends one batch and checks that all of it is durable. Returns the errors of a crash or fault.
+/// Recovers the image, appends one batch and checks that all batches are durable. Returns the errors of a crash or
+/// fault.
 fn go_on(image: &SimDisk, count: usize) -> Result<()> {
     let mut ledger = Ledger {
         acked: count,
@@ -250,12 +251,13 @@ fn go_on(image: &SimDisk, count: usize) -> Result<()> {
     Ok(())
 }
 
-/// Continues after a crash; returns the final number of batches.
+/// Continues after a crash. Returns the number of batches at the end.
 fn verify_whole(image: &SimDisk, choice: CrashImage, what: &str) -> usize {
     let count = verify_read(image, ANY, what);
     go_on(image, count).unwrap_or_else(|error| panic!("{what}: {error:?}"));
     let now = read_texts(image).unwrap().len();
-    // In the same run of the machine, whole batches beyond `live` appear only after the recovery by the next writer.
+    // In the same run of the machine, complete batches after the mark of `live` appear only when the next writer
+    // recovers.
     assert!(
         now == count + 1 || matches!(choice, CrashImage::Killed | CrashImage::ShutDown) && now > count,
         "{what}: {count} batches, then {now}"
@@ -341,8 +343,8 @@ fn a_file_system_that_is_shut_down_under_a_running_machine_loses_no_acknowledged
         workload(&disk, &mut ledger).unwrap_err();
         let what = format!("shut down at call {call}, {ledger:?}");
         let image = disk.crash_image(CrashImage::ShutDown);
-        // `live` is outdated. The log proves a loss except in the newest group, which may have two batches, and only if
-        // another group follows.
+        // `live` is outdated. The log proves a loss, except of the newest group. That group may have two batches, and
+        // is proven only if another group follows.
         let known = Ledger {
             acked: ledger.acked.saturating_sub(2),
             ..ledger
@@ -366,11 +368,12 @@ fn a_crash_inside_recovery_loses_nothing_either() {
         workload(&disk, &mut ledger).unwrap_err();
         let choices = images(&disk, call, &mut random);
         let image = disk.crash_image(*random.pick(&choices));
-        // Batches found at the start of the machine are on the disk.
+        // When the machine starts, the batches that it finds are on the disk.
         image.reboot();
         ledger.acked = verify_read(&image, ledger, "the first crash");
         seen += crash_again(&image, ledger, &format!("crash at call {call}"));
-        // Batches of a killed process may be only in memory; they are not durable when the next process recovers them.
+        // Batches of a killed process may be only in the page cache. They are not durable when the next process
+        // recovers them.
         let image = disk.crash_image(CrashImage::Killed);
         seen += crash_again(
             &image,
@@ -381,8 +384,8 @@ fn a_crash_inside_recovery_loses_nothing_either() {
     assert!(seen > 4000, "{seen} images");
 }
 
-/// Returns the batches that readers of this run may expect beyond `live`: the acknowledged ones. If the creation of the
-/// store was not acknowledged, they may expect none.
+/// Returns the batches that readers in this run of the machine may expect after `live`: the acknowledged ones, or none
+/// if the creation of the store was not acknowledged.
 fn ledger_of_killed(ledger: Ledger, image: &SimDisk) -> Ledger {
     let lost = read_content(&image.crash_image(CrashImage::Nothing));
     let is_made = lost.map_or_else(|error| error.kind() != ErrorKind::NotFound, |_| true);
@@ -393,7 +396,7 @@ fn ledger_of_killed(ledger: Ledger, image: &SimDisk) -> Ledger {
     }
 }
 
-/// Crashes at every call while it continues from `image`; returns the number of checked states.
+/// Continues from `image` and crashes at every call. Returns the number of states that it checked.
 fn crash_again(image: &SimDisk, ledger: Ledger, first: &str) -> usize {
     let mut random = SplitMix64::new(9);
     let mut seen = 0;
@@ -449,10 +452,11 @@ fn a_failing_call_poisons_and_loses_no_acknowledged_batch() {
             let failed = workload(&disk, &mut ledger);
             match failed {
                 Err(error) => assert_eq!(error.kind(), ErrorKind::Io, "{what}"),
-                // A smaller segment fits; any other error must surface.
+                // Success is allowed without a failed call, because a smaller segment fits. Any other error must be
+                // reported.
                 Ok(()) => assert!(!disk.has_failed(), "{what}"),
             }
-            // In the running machine, another handle continues and acknowledges with the freed space.
+            // In the running machine, another handle uses the freed space to continue and acknowledge.
             let count = verify_read(
                 &disk,
                 Ledger {
@@ -502,7 +506,7 @@ fn a_handle_that_failed_writes_nothing_more() {
         assert_eq!(refused.kind(), ErrorKind::Poisoned, "LOG-5");
     }
     assert_eq!(disk.calls(), calls);
-    // Readers of this run see no part of the batch whose sync failed, and lose no earlier batch.
+    // Readers in this run of the machine see no part of the batch whose sync failed, and lose no earlier batch.
     assert_eq!(read_texts(&disk).unwrap(), texts(2));
 }
 
@@ -540,7 +544,7 @@ fn a_group_that_waits_for_its_sync_is_seen_by_its_own_handle_only() {
     assert_eq!(read_texts(&disk).unwrap().len(), 1);
     log.append(&lock, vec![(batch("batch 3"), mark(3))], Durability::Later)
         .unwrap();
-    // LOG-2: both wait as one group; only a sync makes them durable.
+    // LOG-2: both batches wait as one group, and only a sync makes them durable.
     assert_eq!(read_texts(&disk).unwrap().len(), 1);
     let lost = disk.crash_image(CrashImage::Nothing);
     assert_eq!(read_texts(&lost).unwrap().len(), 1);
@@ -572,7 +576,7 @@ fn of_groups_that_wait_for_one_sync_any_part_may_be_left() {
     // LOG-2: later batches do not prove that earlier ones were durable.
     let disk = SimDisk::new(1);
     disk.relax();
-    // One segment has space for all of them, because a writer syncs before it starts another one.
+    // One segment has space for all batches, because a writer syncs before it starts another segment.
     let options = LogOptions {
         segment_bytes_min: 1 << 16,
         ..SMALL

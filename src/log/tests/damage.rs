@@ -1,5 +1,5 @@
-//! Damaged, cut, swapped, foreign and missing files: the log refuses or returns a whole prefix, never wrong data and
-//! never an empty store.
+//! Damaged, cut, swapped, foreign and missing files. The log refuses them or returns a prefix of its batches, but never
+//! wrong data and never an empty store.
 
 use super::*;
 use crate::disk::FileDisk;
@@ -92,7 +92,7 @@ fn every_bit_of_a_store_is_right_or_refused_or_unused() {
         let end = used(content).next_multiple_of(512).min(content.len());
         let file = base.open(name, Access::ReadWrite).unwrap();
         for at in (0..end).chain((end..content.len()).step_by(97)) {
-            // One checksum covers the zeros of a segment header, so one changed bit per byte is enough.
+            // A single checksum covers the zeros of a segment header, so it is enough to change one bit of each byte.
             let header = name.starts_with("log/") && (128..4088).contains(&at);
             for bit in (0..8).filter(|bit| !(header && *bit != at % 8)) {
                 file.write_at(at as u64, &[content[at] ^ (1 << bit)]).unwrap();
@@ -137,7 +137,7 @@ fn chk_1_check_finds_every_damaged_byte_and_goes_on_behind_it() {
             }
         }
     }
-    // Both damaged places in two segments are reported, and the batches between them are read.
+    // Two segments are damaged. Both places are reported, and the batches between them are read.
     disk.overwrite("log/00000001.seg", |bytes| bytes[4096 + 40] ^= 1);
     disk.overwrite("log/00000002.seg", |bytes| bytes[4096 + 40] ^= 1);
     let checked = Checked::of(shared(&disk), SMALL, None).unwrap();
@@ -162,8 +162,8 @@ fn the_active_segment_cut_at_every_byte_serves_what_is_below_the_cut_or_refuses(
             match read(&base) {
                 Ok(texts) => {
                     assert_eq!(texts, expected(texts.len()), "cut at {cut}");
-                    // With `live`, everything below the end is known to be durable. Without it, the last seal proves
-                    // all batches but its own.
+                    // With `live`, all bytes before the end are known to be durable. Without it, the last seal proves
+                    // this for all batches but its own.
                     assert!(
                         texts.len() == count || !live && texts.len() < count,
                         "cut at {cut}: {}",
@@ -198,7 +198,7 @@ fn the_newest_batch_alone_is_unproven_without_live_and_below_it_damage_is_refuse
             .iter()
             .all(|finding| finding.severity != Severity::Damage)
     );
-    // The next batch is written to a new segment; the torn bytes stay and are still harmless.
+    // The next batch is written to a new segment. The torn bytes stay, and are still harmless.
     let mut log = Log::open(shared(&torn), Mode::ReadWrite, SMALL).unwrap();
     append(&mut log, &[&format!("batch {count}")]).unwrap();
     assert_eq!(read(&torn).unwrap(), expected(count));
@@ -208,7 +208,7 @@ fn the_newest_batch_alone_is_unproven_without_live_and_below_it_damage_is_refuse
             .iter()
             .all(|finding| finding.severity != Severity::Damage)
     );
-    // For a byte one batch earlier, the seal of the newest batch proves that it was durable.
+    // If the damaged byte is one batch earlier, the seal of the newest batch proves that it was durable.
     let damaged = disk.copy();
     damaged.overwrite(&name, |bytes| bytes[4096 + 33] ^= 1);
     assert_corrupt(&damaged, "the last but one batch");
@@ -288,7 +288,7 @@ fn a_segment_that_a_crash_left_unlisted_is_harmless() {
     let found = findings(&disk);
     assert_eq!(found.len(), 3, "{found:?}");
     assert!(found.iter().all(|finding| finding.severity == Severity::Harmless));
-    // The log does not reuse its number.
+    // The log does not use the lost batch's number again.
     disk.reboot();
     let mut log = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();
     append(&mut log, &[&format!("batch {}", count + 1)]).unwrap();
@@ -476,12 +476,12 @@ fn locators_that_name_no_record_are_refused() {
             .is_corruption()
     );
     assert!(reader.read(Locator::from_u64(u64::MAX)).is_err());
-    // The log never had a segment 99.
+    // The log has no segment 99 and never had one.
     let unknown = reader.read(Locator::from_u64(99 << 32 | 256)).unwrap_err();
     assert!(!unknown.is_corruption(), "{unknown:?}");
 }
 
-/// Changes a byte of the body of the first frame of segment 1, and updates both of its checksums.
+/// Changes a byte in the body of the first frame of segment 1, and corrects both checksums of the frame.
 fn forge_first_body(disk: &SimDisk) {
     disk.overwrite("log/00000001.seg", |bytes| {
         let header = segment::SegmentHeader::decode(bytes).unwrap();
@@ -508,7 +508,7 @@ fn a_forged_record_with_right_checksums_does_not_match_the_digest_of_its_batch()
 #[test]
 fn a_manifest_that_names_another_last_batch_is_refused() {
     let (disk, _) = store();
-    // Changes the digest of the first entry, and with it the checksum of the whole file.
+    // Changes the digest of the first entry, and corrects the checksum of the file.
     disk.overwrite("manifest", |bytes| {
         bytes[40 + 32] ^= 1;
         let covered = bytes.len() - 4;
@@ -543,7 +543,7 @@ fn a_record_that_is_damaged_after_it_was_scanned_is_not_handed_out() {
     );
 }
 
-/// Returns the files of a creation that was interrupted before it wrote the files `lost`.
+/// Returns the files of a creation that was interrupted before it wrote the files in `lost`.
 fn unfinished(disk: &SimDisk, lost: &[&str]) -> SimDisk {
     let disk = disk.copy();
     disk.put_file("format.tmp", disk.files()["format"].clone());
@@ -586,7 +586,7 @@ fn what_is_left_of_a_store_is_never_taken_for_an_unfinished_creation() {
         assert!(made.err().unwrap().is_corruption(), "CRE-2: without {lost:?}");
         assert!(left.files() == before, "CRE-2: without {lost:?}");
     }
-    // Foreign files before or after the segments must not make the store look empty.
+    // Foreign files whose names sort before or after the segments must not make the store look empty.
     for stray in ["log/.DS_Store", "log/#12", "log/00000001.old", "log/~"] {
         for lost in [
             &["format", "live"][..],
@@ -601,7 +601,7 @@ fn what_is_left_of_a_store_is_never_taken_for_an_unfinished_creation() {
         left.put_file(stray, b"of somebody else".to_vec());
         assert_eq!(read(&left).unwrap_err().kind(), ErrorKind::NotFound, "{stray}");
     }
-    // An interrupted creation leaves these files.
+    // A creation that was interrupted leaves these files.
     for lost in [
         &["format"][..],
         &["format", "live"],
@@ -610,7 +610,7 @@ fn what_is_left_of_a_store_is_never_taken_for_an_unfinished_creation() {
         let left = unfinished(&first, lost);
         create(&shared(&left), SMALL);
         assert_eq!(read(&left).unwrap(), expected(1));
-        // Without `format.tmp`, the same files are a damaged store.
+        // Without `format.tmp`, the same files count as a damaged store.
         assert_corrupt(&without(&first, lost), &format!("no {lost:?}"));
     }
 }
@@ -629,7 +629,7 @@ fn a_folder_that_took_the_place_of_the_manifest_is_told_by_who_replaces_it() {
         let group = vec![(batch(&format!("batch {number}")), mark(number))];
         log.append(&lock, group, Durability::Synced).err()
     };
-    // The first batch that does not fit into the segment needs that segment.
+    // Finds the first batch that does not fit into the segment and so needs the next one.
     let refused = (2..200).find_map(&mut write).unwrap();
     let damage = refused.damage().unwrap();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Positions, and handles that find a rewritten log.
+//! Positions in a log, and handles that notice that the log was rewritten.
 
 use super::*;
 use crate::disk;
@@ -53,7 +53,7 @@ fn walk(disk: &SimDisk) -> Vec<(Batch, Position)> {
     batches.into_iter().zip(positions).collect()
 }
 
-/// Continues to read from `position`; returns the batches.
+/// Reads the batches after `position` and returns them.
 fn read_from(disk: &SimDisk, mode: Mode, position: &Position) -> Result<(Vec<Batch>, Log)> {
     let mut log = Log::open(shared(disk), mode, SMALL)?;
     log.start_at(position)?;
@@ -65,7 +65,7 @@ fn read_from(disk: &SimDisk, mode: Mode, position: &Position) -> Result<(Vec<Bat
     Ok((batches, log))
 }
 
-/// Replaces the first `replaced` segments by one with `texts`, as a rewrite does.
+/// Replaces the first `replaced` segments by one that contains `texts`, as a rewrite does.
 fn rewrite_by_hand(disk: &SimDisk, replaced: usize, texts: &[&str]) {
     let mut log = Log::open(shared(disk), Mode::ReadWrite, SMALL).unwrap();
     log.catch_up(&mut |_| Ok(())).unwrap();
@@ -115,7 +115,7 @@ fn reading_goes_on_behind_every_position_and_hands_out_the_rest() {
         assert_eq!(rest, expected, "POS-1: behind batch {}", index + 1);
         assert_eq!(log.newest_batch(), BATCHES as u64);
         assert_eq!(log.position(), all.last().unwrap().1);
-        // Records before the position are readable as well.
+        // Records before the position are readable too.
         for record in all.iter().flat_map(|(batch, _)| &batch.records) {
             assert_eq!(&log.reader().read(record.locator).unwrap(), record);
         }
@@ -153,7 +153,7 @@ fn a_log_that_lacks_what_a_position_has_seen_is_damaged() {
     let all = walk(&disk);
     let (_, newest) = all.last().unwrap();
     let name = segment_name(newest.segment);
-    // Without the position, all of these read as a shorter log; `live` stays advisory.
+    // Without the position, each of these files reads as a shorter log, because `live` is only a hint.
     let emptied = disk.copy();
     emptied.overwrite(&name, |bytes| bytes[4096..].fill(0));
     let cut = disk.copy();
@@ -201,7 +201,7 @@ fn a_position_is_durable_whatever_live_says() {
     disk.remove_file("live");
     let (_, log) = read_from(&disk, Mode::ReadOnly, &newest).unwrap();
     assert_eq!((log.durable, log.unproven.len()), (newest.offset, 0));
-    // Torn bytes after it stay a torn tail.
+    // Torn bytes after the position stay a torn tail.
     disk.overwrite(&segment_name(newest.segment), |bytes| {
         bytes[newest.offset as usize + 5] = 1;
     });
@@ -257,7 +257,7 @@ fn a_handle_that_finds_the_log_rewritten_says_so_and_reads_on_when_it_is_reopene
         reader.catch_up(&mut |_| Ok(())).unwrap();
         let mut writer = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();
         append(&mut writer, &[]).unwrap();
-        // A handle that was opened and has not read yet.
+        // This handle was opened and has not read anything yet.
         let mut fresh = Log::open(shared(&disk), Mode::ReadOnly, SMALL).unwrap();
         let mut started = Log::open(shared(&disk), Mode::ReadOnly, SMALL).unwrap();
         rewrite_by_hand(&disk, replaced, &["first", "second"]);
@@ -309,7 +309,7 @@ fn a_handle_that_finds_the_log_rewritten_says_so_and_reads_on_when_it_is_reopene
     }
 }
 
-/// Continues to write with a handle from before the rewrite, which holds the lock.
+/// Continues to write with a handle from before the rewrite, which takes the lock again.
 fn write_on(disk: &SimDisk, writer: &mut Log, before: &[String]) {
     let lock = writer.lock(NO_WAIT).unwrap();
     let refused = writer.prepare(&lock, &mut |_| Ok(())).unwrap_err();
@@ -413,8 +413,8 @@ fn past_batches_that_were_forged_are_damage_where_the_chain_breaks() {
     let entry = log.manifest.sealed()[1];
     let name = segment_name(entry.id);
     let whole = disk.files()[&name].clone();
-    // Each is whole and has the expected number. But the first one continues another batch, and the last one differs
-    // from the manifest.
+    // Each changed batch is complete and has the expected number. But the first one continues another batch, and the
+    // last one differs from the manifest.
     for number in [entry.first_batch, entry.last_batch] {
         let is_first = number == entry.first_batch;
         let (before, position) = (all[number as usize - 2].1, all[number as usize - 1].1);
@@ -505,7 +505,7 @@ fn an_end_that_is_gone_is_told_by_its_place_and_is_no_damage_of_the_log() {
     };
     assert_eq!(check(newest.offset), (BATCHES as u64, 0));
     assert_eq!(check(before.offset), (BATCHES as u64 - 1, 0));
-    // Its remaining bytes show that it existed.
+    // The remaining bytes of the batch show that it existed.
     assert_eq!(check(before.offset + 40), (BATCHES as u64 - 1, 1));
 }
 
@@ -526,7 +526,7 @@ fn a_segment_that_is_missing_before_a_position_is_passed_over_by_degraded_readin
         "{refused:?}"
     );
     assert_eq!(start(&disk, true).unwrap(), 1);
-    // A device error is not a missing segment.
+    // A device error must not be reported as a missing segment.
     let mut failed = 0;
     for read in 1.. {
         let copy = disk.copy();

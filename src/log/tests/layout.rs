@@ -1,4 +1,4 @@
-//! The bytes on disk, field by field, compared with docs/format.md, independent of the writing code.
+//! Compares the bytes on disk field by field with docs/format.md, without the code that writes them.
 
 use super::*;
 use crate::disk::{Access, read_full};
@@ -98,7 +98,7 @@ fn segment_frames_and_seals_are_as_written_down() {
             );
             at += (32 + body.len()).next_multiple_of(16);
         }
-        // Batches 2 and 3 are one group, so its start is the durable length before it.
+        // Batches 2 and 3 are one group, so the seals of both declare the group's start as the durable length.
         let synced = if number == 1 { 4096 } else { end_of_first(bytes) };
         let mut covered = Vec::new();
         for field in [number, start as u64, (at - start) as u64, synced] {
@@ -167,7 +167,7 @@ fn the_second_segment_names_the_end_of_the_first() {
         (2, last_batch + 1)
     );
     assert_zero(&second_entry[16..]);
-    // The last seal's digest ends at the end of the segment.
+    // The digest of the last seal is the end of the chain in the segment.
     assert_eq!(
         files["log/00000001.seg"][length as usize - 32..length as usize],
         first_entry[32..64]
@@ -232,7 +232,7 @@ fn on_a_disk_that_is_nearly_full_the_next_segment_is_as_small_as_it_may_be() {
         let disk = SimDisk::new(1);
         let mut log = create(&(Arc::new(disk.clone()) as Arc<dyn Disk>), options);
         append(&mut log, &[&"y".repeat(100_000)]).unwrap();
-        // The first call creates the file; the third writes zeros.
+        // The first call creates the file, and the third call writes zeros.
         if let Some(fault) = fault {
             disk.fail_at(disk.calls() + 3, fault);
         }
@@ -286,7 +286,7 @@ fn a_batch_with_a_frame_of_another_number_is_none() {
         let (bytes, _) = batch::encode_group(group, log.suite, after).unwrap();
         let mut bytes = bytes.to_vec();
         frame::finish_frame(&mut bytes, after.seed, after.start, number);
-        // All other parts are valid: checksums, seal and digest.
+        // All other parts stay valid: checksums, seal and digest.
         let seal_at = bytes.len() - frame::framed_bytes(seal::SEAL_BYTES);
         let (frames, sealing) = bytes.split_at_mut(seal_at);
         let body = &mut sealing[frame::FRAME_HEADER_BYTES..][..seal::SEAL_BYTES];

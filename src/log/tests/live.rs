@@ -1,4 +1,4 @@
-//! An outdated `live` in the same run of the machine: the reader returns as much as the log itself proves.
+//! `live` is outdated in the same run of the machine. The reader returns all batches that the log itself proves.
 
 use super::*;
 use crate::testing::sim_disk::{CrashImage, SimDisk};
@@ -7,7 +7,7 @@ fn shared(disk: &SimDisk) -> Arc<dyn Disk> {
     Arc::new(disk.clone())
 }
 
-/// Makes a store of `count` batches with these options; returns `live` after each.
+/// Makes a store of `count` batches with these options. Returns `live` as it was after each batch.
 fn store(count: u64, options: LogOptions) -> (SimDisk, Vec<Vec<u8>>) {
     let disk = SimDisk::new(2);
     let mut log = create(&shared(&disk), options);
@@ -29,7 +29,7 @@ fn readers_go_on_behind_a_mark_that_went_back() {
             disk.put_file("live", mark);
             let (texts, tail) = read_all(&shared(&disk), Mode::ReadOnly, options).unwrap();
             let behind = 69 - index;
-            // A single batch beyond the mark looks like one that is being written.
+            // A single batch after the mark looks as if a writer were still writing it.
             let expected_count = if behind == 1 { 69 } else { 70 };
             assert_eq!(
                 texts,
@@ -38,7 +38,7 @@ fn readers_go_on_behind_a_mark_that_went_back() {
             );
             assert_eq!(tail.proven, behind < 2, "{behind} batches behind the mark");
             whole += usize::from(texts.len() == 70);
-            // The next writer loses no batch, and leaves a correct mark.
+            // The next writer loses no batch and writes a correct mark.
             let mut log = Log::open(shared(&disk), Mode::ReadWrite, options).unwrap();
             append(&mut log, &["batch 71"]).unwrap();
             let (texts, tail) = read_all(&shared(&disk), Mode::ReadOnly, options).unwrap();
@@ -126,7 +126,7 @@ fn a_large_batch_behind_a_mark_that_went_back_hides_no_seal() {
     let disk = SimDisk::new(2);
     let mut log = create(&shared(&disk), LogOptions::default());
     let mark = disk.files()["live"].clone();
-    // These are larger than the first read, twice.
+    // Two of these batches are larger than the first read.
     for text in ["l".repeat(6000), "m".repeat(6000), "n".repeat(100)] {
         append(&mut log, &[&text]).unwrap();
     }
@@ -142,7 +142,7 @@ fn a_mark_in_an_earlier_segment_hides_no_batch_behind_the_newest_rotation() {
     let disk = SimDisk::new(2);
     let mut log = create(&shared(&disk), SMALL);
     let mut marks = vec![disk.files()["live"].clone()];
-    // Continues until the newest segment has a single batch.
+    // Appends until the newest segment has a single batch.
     while log.size().0 < 3 {
         append(&mut log, &[&format!("batch {}", marks.len() + 1)]).unwrap();
         marks.push(disk.files()["live"].clone());

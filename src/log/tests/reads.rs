@@ -1,4 +1,5 @@
-//! Reads that fail or fall short: a device error, never damage, an end or an empty store.
+//! Reads that fail or return too few bytes are reported as device errors, never as damage, an end of the log or an
+//! empty store.
 
 use super::*;
 use crate::testing::sim_disk::{ReadFault, SimDisk};
@@ -9,7 +10,7 @@ fn shared(disk: &SimDisk) -> Arc<dyn Disk> {
 
 const BATCHES: u64 = 70;
 
-/// Makes a store of several segments with leftovers of a crash; returns the position after its newest batch.
+/// Makes a store of several segments, with files that a crash left. Returns the position after its newest batch.
 fn store() -> (SimDisk, Position) {
     let disk = SimDisk::new(11);
     let mut log = create(&shared(&disk), SMALL);
@@ -24,7 +25,7 @@ fn store() -> (SimDisk, Position) {
     (disk, log.position())
 }
 
-/// Lets each read of `work` fail once, and then fall short. Returns the number of failures.
+/// Makes each read of `work` fail once, and then return too few bytes. Returns the number of failures.
 fn fail_everywhere<T>(disk: &SimDisk, work: impl Fn(&SimDisk) -> Result<T>) -> u64
 where
     T: PartialEq + std::fmt::Debug,
@@ -132,7 +133,7 @@ fn creating_what_is_there_or_half_made() {
     };
     assert!(fail_everywhere(&disk, make) > 0);
     assert!(fail_everywhere(&half, make) > 2);
-    // An unreadable store must not look like a missing one.
+    // An unreadable store must not be reported as a missing one.
     let open = |disk: &SimDisk| match Log::open(shared(disk), Mode::ReadOnly, SMALL) {
         Err(error) if error.code() == ErrorCode::NoStore => Ok("none"),
         other => other.map(|_| "one"),
@@ -149,7 +150,7 @@ fn what_was_checked_is_counted() {
     let bytes: usize = listed.map(|name| disk.files()[&name].len()).sum();
     assert_eq!(checked.numbers.len() as u64, BATCHES);
     assert!(checked.damages().is_empty());
-    // The rest of the active segment is zeros. The reader reads only enough of them to prove that no batch follows.
+    // The rest of the active segment is zeros. The reader reads only as many of them as prove that no batch follows.
     assert!(checked.bytes <= bytes as u64, "{} of {bytes}", checked.bytes);
     let (_, used) = log_size(&disk);
     assert!(checked.bytes >= used, "{} of {used}", checked.bytes);

@@ -1,4 +1,4 @@
-//! Rewriting: the kept batches, and the refusals.
+//! Rewriting: which batches are kept, and which rewrites are refused.
 
 mod leftovers;
 mod meanwhile;
@@ -14,7 +14,7 @@ fn shared(disk: &SimDisk) -> Arc<dyn Disk> {
     Arc::new(disk.clone())
 }
 
-/// Makes a store of many small segments, and a handle at its end.
+/// Makes a store of many small segments. Returns it with a handle that has read to its end.
 fn store() -> (SimDisk, Log) {
     let disk = SimDisk::new(31);
     let mut log = create(&shared(&disk), SMALL);
@@ -44,7 +44,7 @@ fn begin(log: &mut Log) -> Result<Rewrite> {
     log.begin_rewrite(&lock, alone)
 }
 
-/// Fills a rewrite with every second batch and the last one, and returns these.
+/// Pushes every second batch and the last one to a rewrite, and returns these batches.
 fn fill(log: &Log, rewrite: &mut Rewrite) -> Result<Vec<Batch>> {
     let mut batches = Vec::new();
     log.reader()
@@ -87,7 +87,7 @@ fn segments(disk: &SimDisk) -> Vec<String> {
         .collect()
 }
 
-/// Returns the findings of a check as (severity, file).
+/// Returns the severity and the file of each finding of a check.
 fn findings(disk: &SimDisk) -> Vec<(Severity, String)> {
     let findings = Checked::of(shared(disk), SMALL, None).unwrap().findings;
     let file = |finding: Finding| (finding.severity, finding.damage.file);
@@ -110,7 +110,7 @@ fn a_rewrite_takes_the_place_of_all_up_to_its_cut_and_keeps_what_came_behind() {
     let lock = at_end(&mut log).unwrap();
     log.publish(&lock, rewritten).unwrap();
     assert_eq!((log.epoch(), log.position()), (1, Position::START));
-    // The lock stays valid for a handle that has read to the end.
+    // The lock stays valid for the handle that has read to the end.
     let early = vec![(batch("early"), mark(1))];
     assert!(log.append(&lock, early, Durability::Synced).is_err(), "APP-1");
     log.prepare(&lock, &mut |_| Ok(())).unwrap();
@@ -133,7 +133,7 @@ fn a_rewrite_takes_the_place_of_all_up_to_its_cut_and_keeps_what_came_behind() {
     let now = segments(&disk);
     assert!(old.iter().all(|name| !now.contains(name)), "{old:?} in {now:?}");
     assert_eq!(findings(&disk), []);
-    // A power loss now keeps everything.
+    // After this, a power loss loses nothing.
     let lost = disk.crash_image(CrashImage::Nothing);
     assert_eq!((texts(&lost), segments(&lost)), (expected, now));
 }
@@ -240,7 +240,7 @@ fn wrong_use_is_refused_and_changes_nothing() {
     fill(&log, &mut rewrite).unwrap();
     let rewritten = rewrite.finish().unwrap();
 
-    // It belongs to another store, even with equal content.
+    // The rewrite is refused because it belongs to another store, even if the contents are equal.
     let copy = disk.copy();
     let mut other = Log::open(shared(&copy), Mode::ReadWrite, SMALL).unwrap();
     let lock = at_end(&mut other).unwrap();
@@ -261,7 +261,7 @@ fn a_rewrite_of_another_epoch_is_refused_and_changes_nothing() {
     let mut late = begin(&mut log).unwrap();
     fill(&log, &mut late).unwrap();
     let mut late = late.finish().unwrap();
-    // As if the lock file had been removed and a second rewrite had come first.
+    // This is the state after the lock file was removed and a second rewrite came first.
     late.plan.epoch += 1;
     let lock = at_end(&mut log).unwrap();
     let before = disk.files();
@@ -275,7 +275,7 @@ fn a_rewrite_of_another_epoch_is_refused_and_changes_nothing() {
         .collect();
     assert_eq!(now, expected_names);
     assert_eq!(before["manifest"], disk.files()["manifest"]);
-    // A rewrite whose segments no longer belong to the log is refused too.
+    // A rewrite of segments that no longer belong to the log is refused too.
     let mut late = begin(&mut log).unwrap();
     fill(&log, &mut late).unwrap();
     let mut late = late.finish().unwrap();
@@ -312,7 +312,7 @@ fn rwr_2_a_bit_that_flips_before_it_is_read_back_is_caught() {
                 {
                     flipped.observe_no_more();
                     flipped.overwrite(&name, |bytes| {
-                        // A file that is too long is refused too.
+                        // A file with additional bytes is refused too.
                         if at + 1 == length {
                             bytes.push(0);
                         } else {

@@ -1,4 +1,4 @@
-//! Files with holes: extents that are read together, and data after a hole.
+//! Files with holes: which extents are read together, and data after a hole.
 
 use super::*;
 use crate::disk::{DiskFile, FileDisk};
@@ -7,7 +7,7 @@ use crate::log::walk::{Origin, Windows};
 
 const SEGMENT: &str = "log/00000001.seg";
 
-/// Returns the bytes of each extent of a file.
+/// Returns the number of bytes in each extent of a file.
 fn kept(file: &dyn DiskFile) -> Vec<usize> {
     let seed = FrameSeed::new(&[0; 16], &[0; 16]);
     let origin = Origin {
@@ -31,7 +31,7 @@ fn checked(disk: &Arc<dyn Disk>) -> (Vec<u64>, Vec<Finding>) {
     (checked.numbers, checked.findings)
 }
 
-/// Returns the number of batches that salvage finds whole, and its findings.
+/// Returns the number of complete batches that salvage finds, and its findings.
 fn saved(disk: &Arc<dyn Disk>) -> (u64, Vec<Finding>) {
     let wreck = DamagedLog::open(Arc::clone(disk)).unwrap();
     let mut whole = 0;

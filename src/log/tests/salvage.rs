@@ -1,4 +1,4 @@
-//! Salvage of the log finds all whole batches, whatever the manifest and the lengths of the files.
+//! Salvage of the log finds all complete batches, whatever the manifest and the lengths of the files.
 
 use super::*;
 use crate::disk::{Access, FileDisk, read_full};
@@ -83,7 +83,7 @@ fn whatever_the_segments_are_named_all_of_them_is_found() {
             );
             let damage = found.iter().find(|found| found.severity == Severity::Damage);
             assert_eq!(damage, None, "{order:?} without {lost:?}");
-            // Without its header, a file is identified by its name, and its whole content is used.
+            // A file without its header is identified by its name, and its whole content is used.
             let (texts, _, found) = named(&exchanged, lost, Some(1));
             assert_eq!(texts, expected(count), "{order:?} without {lost:?}: {found:?}");
         }
@@ -104,7 +104,7 @@ fn whatever_the_segments_are_named_all_of_them_is_found() {
     assert_eq!(passed.severity, Severity::Unsure, "{passed:?}");
 }
 
-/// Makes a log of some segments; returns the number of its batches.
+/// Makes a log of several segments. Returns the number of its batches with it.
 fn log_of(segments: usize) -> (Arc<dyn Disk>, Log, usize) {
     let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
     let mut log = create(&disk, SMALL);
@@ -123,7 +123,7 @@ fn bytes_of(disk: &Arc<dyn Disk>, name: &str) -> Vec<u8> {
     bytes
 }
 
-/// Copies a log of four segments without the `lost` files, with `files` added or replaced.
+/// Copies a log of four segments, without the `lost` files, and with `files` added or replaced.
 fn copy_with(base: &Arc<dyn Disk>, lost: &[&str], files: &[(&str, &[u8])]) -> Arc<dyn Disk> {
     let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
     let segments = (1..=4).map(segment_name);
@@ -157,7 +157,7 @@ fn a_segment_that_another_one_was_copied_over_is_named() {
             }
         }
     }
-    // An unlisted segment of another log is harmless; the segment that it replaced is missing.
+    // An unlisted segment of another log is harmless, but the segment in whose place it is counts as missing.
     let (other, ..) = log_of(5);
     let over = segment_name(2);
     let disk = copy_with(&base, &[], &[(&over, &bytes_of(&other, &segment_name(5)))]);
@@ -181,7 +181,7 @@ fn a_segment_without_header_and_batches_is_unsure_where_no_manifest_tells_its_co
 #[test]
 fn an_older_copy_beside_a_segment_is_no_damage() {
     let (base, mut log, mut count) = log_of(3);
-    // The newest segment: unchanged, shortened, and half copied.
+    // Tests three forms of the newest segment: unchanged, shortened, and copied in half.
     let (sealed, newest) = (segment_name(3), segment_name(4));
     while log.manifest.entries().count() < 4 {
         count += 1;
@@ -219,7 +219,7 @@ fn an_older_copy_beside_a_segment_is_no_damage() {
             let wrong = found.iter().find(|found| found.severity != Severity::Derived);
             assert_eq!(wrong, None, "without {lost:?}, by {places:?}");
         }
-        // Salvage finds the data that exists only in a copy.
+        // The data exists only in the copy, and salvage finds it there.
         let mut damaged = bytes_of(&base, &sealed);
         damaged[4096..].fill(0);
         let whole = bytes_of(&base, &sealed);
@@ -376,7 +376,7 @@ fn of_two_stores_in_one_folder_without_a_format_file_that_of_most_bytes_is_saved
         }
         disk
     };
-    // For either order of two random instances.
+    // Tests both orders of two random instances.
     for seed in 2..10 {
         let (large, small) = (of(1, 90), of(seed, 2));
         for name in ["format", "manifest", "live"] {

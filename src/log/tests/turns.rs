@@ -92,7 +92,7 @@ fn readers_in_other_threads_see_only_whole_batches_in_order_with_and_without_liv
         for number in 2..=150 {
             append(&mut log, &[&format!("batch {number}")]).unwrap();
             if !keep_live {
-                // A reader has no mark to stop at now, and sees batches that are being written.
+                // Without `live`, a reader has no mark at which to stop, and sees batches that are still being written.
                 drop(std::fs::remove_file(store.join("live")));
             }
             if keep_live && number == 75 {
@@ -110,7 +110,7 @@ fn readers_in_other_threads_see_only_whole_batches_in_order_with_and_without_liv
     }
 }
 
-/// Follows the log until the writer is done, and reads every record back from its place.
+/// Reads the log again and again until the writer is done, and reads every record back from its place.
 fn follow(store: &std::path::Path, done: &std::sync::atomic::AtomicBool) -> Vec<String> {
     let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(store).unwrap());
     let mut log = Log::open(disk, Mode::ReadOnly, SMALL).unwrap();

@@ -24,7 +24,7 @@ impl TreeHasher for HashSuite {
     }
 }
 
-/// The hasher of RFC 6962: plain SHA-256 with 0x00 before a leaf and 0x01 before a node.
+/// The hasher of RFC 6962: plain SHA-256, with the byte 0x00 before a leaf and 0x01 before a node.
 #[derive(Clone, Copy)]
 struct PlainHasher;
 
@@ -42,7 +42,7 @@ impl TreeHasher for PlainHasher {
     }
 }
 
-/// Computes the root by the definition: split at the largest power of two below the number of leaves.
+/// Computes the root by the definition: splits the leaves at the largest power of two below their number.
 fn reference_root<H: TreeHasher>(hasher: &H, leaves: &[Vec<u8>]) -> Node {
     match leaves {
         [] => hasher.empty(),
@@ -55,7 +55,7 @@ fn reference_root<H: TreeHasher>(hasher: &H, leaves: &[Vec<u8>]) -> Node {
     }
 }
 
-/// The leaves shared by implementations of Certificate Transparency, and their roots for sizes 0 to 8.
+/// The leaves that implementations of Certificate Transparency use as a common test, with their roots for sizes 0 to 8.
 const LEAVES: [&str; 8] = [
     "",
     "00",
@@ -107,7 +107,7 @@ fn every_size_agrees_with_the_definition() {
                 &reference_root(&suite, &leaves),
                 "size {size}"
             );
-            // HIS-1
+            // Tests HIS-1.
             assert_eq!(tree.peaks().len(), size.count_ones() as usize);
             let commit = CommitDigest::from_bytes(plain_sha256(&[&size.to_le_bytes()]));
             tree.append(&commit);

@@ -1,4 +1,4 @@
-//! Commits: numbers, parents and names.
+//! Tests of commits: numbers, parents and names.
 
 use super::*;
 use crate::digest::CommitDigest;

@@ -1,4 +1,4 @@
-//! OBJ-1 and OBJ-4: one encoding for each value, and one reading for each input.
+//! Tests OBJ-1 and OBJ-4: one encoding for each value, and one decoded value for each accepted input.
 
 use super::super::object::tag;
 use super::*;
@@ -8,7 +8,7 @@ use crate::digest::ObjectDigest;
 use crate::testing::generators::Generator;
 use crate::testing::random::SplitMix64;
 
-/// Encodes the values that the accessors return, field by field.
+/// Encodes, field by field, the values that the accessors return.
 fn encoded_from_accessors(object: &Object) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut writer = FieldWriter::new(&mut bytes, 1);
@@ -77,7 +77,7 @@ fn commits_and_references_come_back_as_they_were_stated() {
     }
 }
 
-/// Changes some bytes: overwrites, removes, inserts, copies a piece elsewhere or cuts the end.
+/// Changes some bytes: overwrites, removes or inserts some, copies a piece elsewhere, or cuts the end.
 fn mutate(random: &mut SplitMix64, bytes: &mut Vec<u8>) {
     for _ in 0..=random.below(3) {
         let at = random.below(bytes.len());
@@ -99,7 +99,8 @@ fn mutate(random: &mut SplitMix64, bytes: &mut Vec<u8>) {
     }
 }
 
-/// Returns how many of `rounds` mutations `accepts` accepts; `accepts` panics if accepted bytes encode differently.
+/// Returns the number of mutations, out of `rounds`, that `accepts` accepts. `accepts` panics if accepted bytes encode
+/// differently.
 fn mutations(
     seed: u64,
     rounds: usize,
@@ -117,7 +118,7 @@ fn mutations(
         mutate(&mut generator.random, &mut bytes);
         accepted += usize::from(accepts(bytes));
     }
-    // Both results must occur often, or the test shows nothing.
+    // If either result were rare, the test would show nothing.
     assert!(
         accepted > rounds / 20 && accepted < rounds * 19 / 20,
         "{accepted} of {rounds} were accepted"
@@ -163,14 +164,14 @@ fn a_mutated_object_is_refused_or_is_the_one_encoding_of_another() {
     });
 }
 
-/// Returns the fields except that of a content record.
+/// Returns the fields, without that of a content record.
 fn without_content(bytes: &[u8]) -> Vec<(u16, &[u8])> {
     let mut fields = Fields::new(bytes, 1).unwrap();
     let all = std::iter::from_fn(|| fields.next_field().unwrap());
     all.filter(|(tag, _)| *tag != tag::CONTENT_DIGEST).collect()
 }
 
-/// Calls every accessor; none may panic.
+/// Calls every accessor, none of which may panic.
 fn read_everything(object: &Object) -> usize {
     let texts = [object.id(), object.kind(), object.scope()];
     let parts = [object.parent(), object.position(), object.content()];
@@ -282,7 +283,7 @@ fn every_cut_within_what_must_be_there_is_refused() {
         let whole = whole_lengths(&reference, 0x0003);
         for cut in 0..reference.len() {
             let result = Reference::decode(&reference[..cut]);
-            // A cut may leave changes without their root, which is refused too.
+            // A cut may also leave changes without their root, which are refused.
             assert!(result.is_err() || whole.contains(&cut));
         }
     }
@@ -290,7 +291,7 @@ fn every_cut_within_what_must_be_there_is_refused() {
 
 #[test]
 fn a_count_beyond_the_input_is_refused_without_allocating() {
-    // An attribute with a list that claims 4,294,967,295 values and has none.
+    // An attribute with an empty list whose count is 4,294,967,295.
     let attributes = [
         &1_u32.to_le_bytes()[..],
         &1_u32.to_le_bytes(),

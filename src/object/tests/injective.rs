@@ -1,4 +1,4 @@
-//! OBJ-2 and OBJ-3: different objects have different bytes and digests.
+//! Tests OBJ-2 and OBJ-3: different objects have different bytes and digests.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::digest::{HashSuite, ObjectDigest};
 use crate::testing::generators::Generator;
 
-/// Removes the differences that `encode` removes: the order and repeats of a lineage.
+/// Removes the differences that `encode` removes: the order and the repeats of a lineage.
 fn normal(mut new: NewObject) -> NewObject {
     new.derived_from.sort_unstable();
     new.derived_from.dedup();
@@ -57,7 +57,7 @@ fn a_million_pairs_agree_in_bytes_exactly_if_they_are_equal() {
     );
 }
 
-/// The texts of an object, in the order of their encoding.
+/// The number of texts in an object, in the order of their encoding.
 const SLOTS: usize = 14;
 
 /// Makes an object with the texts in `slots`; returns `None` if a key is empty or out of order.
@@ -96,7 +96,7 @@ fn object_of(slots: &[String; SLOTS]) -> Option<NewObject> {
     Some(new)
 }
 
-/// Peer systems hash fields without separators: moving text across a boundary keeps their digest.
+/// Other systems hash fields without separators, so moving text across a boundary keeps their digest.
 #[test]
 fn ambiguous_preimages() {
     let mut generator = Generator::tiny(12);

@@ -1,4 +1,4 @@
-//! Rules and limits of ids, kinds, scopes and positions.
+//! Tests of the rules and limits of ids, kinds, scopes and positions.
 
 use super::*;
 use crate::error::ErrorKind;

@@ -1,4 +1,4 @@
-//! The limits of an object, and the place of its content.
+//! Tests of the limits of an object, and of where its content is stored.
 
 use super::*;
 use crate::digest::ObjectDigest;

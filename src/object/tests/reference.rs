@@ -1,4 +1,4 @@
-//! References: names, contradictions and strict decoding.
+//! Tests of references: names, contradictions and strict decoding.
 
 use super::*;
 use crate::digest::{CommitDigest, KeyPath, ObjectDigest, Root};
@@ -16,7 +16,7 @@ fn change(key: u8) -> StagedChange {
     }
 }
 
-/// Returns the message of the encoder for a contradiction, which is a bug of the caller.
+/// Returns the message with which the encoder refuses a contradiction, which is a bug of the caller.
 fn contradiction(reference: &Reference) -> String {
     let error = reference.encode().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Internal);

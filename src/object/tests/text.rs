@@ -1,11 +1,11 @@
-//! Texts beyond ASCII stay unchanged.
+//! Tests that texts beyond ASCII stay unchanged.
 
 use std::collections::BTreeMap;
 
 use super::*;
 use crate::digest::{CommitDigest, HistoryRoot, Root};
 
-/// Texts that programs in other languages cut, folded, escaped or counted wrongly.
+/// Texts that programs in other languages have cut, folded, escaped or counted wrongly.
 const TEXTS: [&str; 12] = [
     "na\u{ef}ve caf\u{e9}",
     "\u{41f}\u{440}\u{438}\u{432}\u{435}\u{442}",
@@ -74,7 +74,7 @@ fn non_ascii() {
     }
 }
 
-/// Two spellings of one text are two values, except in ids, where only one is allowed.
+/// Two spellings of one text are two values. Ids are the exception: they accept only one spelling.
 #[test]
 fn text_is_kept_as_given() {
     let (composed, decomposed) = ("\u{e9}", "e\u{301}");

@@ -1,4 +1,4 @@
-//! Times as text, in both directions.
+//! Tests of times as text, in both directions.
 
 use super::*;
 use crate::testing::random::SplitMix64;

@@ -1,4 +1,4 @@
-//! Values: depth, floats, equality and keys.
+//! Tests of values: depth, floats, equality and keys.
 
 use super::super::value::{Keep, read_value};
 use super::*;

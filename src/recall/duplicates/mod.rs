@@ -1,8 +1,8 @@
 //! Compares two short texts: same meaning, contradiction, or neither.
 //!
-//! Three gates reject a pair first: a negation on one side, opposite directions, opposite words. A rejected pair is a
-//! contradiction, however similar the rest is. The others are scored by shared and related words, numbers, the last
-//! word, and character n-grams. No statistics of a store are needed.
+//! Three gates reject a pair first: a negation in one text, opposite directions, and opposite words. A rejected pair is
+//! a contradiction, however similar the rest is. The other pairs get a score from shared and related words, numbers,
+//! the last word, and character n-grams. No statistics of a store are needed.
 //!
 //! # Layer
 //! Above `recall::text` and, for the nearest documents, `recall::query`.
@@ -25,17 +25,17 @@ use words::{Grams, Words, dice, grams, is_number};
 
 /// The smallest similarity that is reported as a duplicate.
 const REPORT: f32 = 0.37;
-/// The smallest similarity for a merge without asking: nine in ten such pairs have the same meaning.
+/// The smallest similarity at which two texts are merged without asking: nine in ten such pairs have the same meaning.
 pub const MERGE: f32 = 0.79;
-/// From this cover on, a pair that a gate rejects is reported as a conflict: both texts have the same topic.
+/// The cover from which on a rejected pair is reported as a conflict, because both texts have the same topic.
 const CONFLICT_COVER: f32 = 0.6;
 /// The number of hits that are compared with a new text.
 const NEAREST: usize = 8;
 
-/// The largest number of words of each text that are paired with each other.
+/// The maximal number of words of each text that are paired with words of the other.
 const PAIRED_MAX: usize = 64;
 
-/// The weight of a related word, where the same word counts 1; also of two words with the same beginning.
+/// The weight of a related word, or of one with the same beginning; the same word has the weight 1.
 const RELATED: f32 = 0.8;
 /// The share of common n-grams below which two words are different.
 const CHARACTERS_MIN: f32 = 0.55;
@@ -56,7 +56,7 @@ pub enum Contradiction {
     Negation,
     /// They name opposite directions.
     Direction,
-    /// One text has a word, the other its opposite.
+    /// One text has a word and the other its opposite.
     Opposite,
 }
 
@@ -75,9 +75,9 @@ impl fmt::Display for Contradiction {
 pub struct Similarity {
     /// The likeness of the texts without the gates, 0 to 1.
     pub likeness: f32,
-    /// The share of their words that also occur in the other text, or have a related word there.
+    /// The share of their words that occur in the other text, or have a related word there.
     pub cover: f32,
-    /// The gate that rejects them.
+    /// The gate that rejected the pair.
     pub contradiction: Option<Contradiction>,
 }
 
@@ -160,7 +160,7 @@ fn contradiction(
     opposite.then_some(Contradiction::Opposite)
 }
 
-/// The result of pairing related words of two texts; each word is used once.
+/// The result of pairing the related words of two texts; each word is used once.
 struct Paired {
     sum: f32,
     left_one: usize,
@@ -220,19 +220,19 @@ fn nearness((one, grams_one): &(String, Grams), (two, grams_two): &(String, Gram
 /// A document near a new text.
 #[derive(Clone, Debug)]
 pub struct Near {
-    /// Its key.
+    /// The key of the document.
     pub key: Key,
-    /// The comparison with the text.
+    /// The comparison of the document with the text.
     pub similarity: Similarity,
     /// The decision about the pair.
     pub relation: Relation,
 }
 
 impl Index {
-    /// The duplicates and contradictions of `text` among the documents of `scopes`, the likest first.
+    /// Returns the duplicates and contradictions of `text` among the documents of `scopes`, the most similar first.
     ///
-    /// `text_of` returns the text of a document; a document without one is skipped. `except` is the document that is
-    /// being written, and is skipped too.
+    /// `text_of` returns the text of a document; a document without a text is skipped. `except` is the document that is
+    /// being written, and is also skipped.
     pub fn near<'t>(
         &self,
         text: &str,

@@ -1,4 +1,4 @@
-//! The words of a text, prepared for the comparison with another.
+//! The words of a text, prepared for the comparison with another text.
 //!
 //! # Layer
 //! Knows `recall::text` and the word lists.
@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use crate::recall::text::lists;
 use crate::recall::text::terms::{term_of, words};
 
-/// Number words in the order of their values.
+/// Number words, in the order of their values.
 const NUMBERS: &str = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen \
      sixteen seventeen eighteen nineteen twenty";
 /// The largest number of words of a text that are compared.
@@ -48,9 +48,9 @@ fn role_of(word: &str) -> Roles {
 
 /// The words of a text.
 pub(crate) struct Words {
-    /// The union of the roles of all its words.
+    /// The union of the roles of all words.
     roles: Roles,
-    /// The terms without stop words, each once, in order.
+    /// The terms without stop words, each once and in order.
     pub(crate) terms: Vec<String>,
     /// The last term, stop word or not.
     pub(crate) last: Option<String>,
@@ -99,7 +99,7 @@ impl Words {
         self.roles & AWAY != 0
     }
 
-    /// Whether this text has only one direction of a pair, and the other text only the opposite one.
+    /// Returns whether this text has only one direction of a pair, and the other text only the opposite direction.
     pub(crate) fn goes_against(&self, other: &Self) -> bool {
         (3..NAMES.len()).step_by(2).any(|bit| {
             let directions = |words: &Self| words.roles >> bit & 3;
@@ -116,7 +116,7 @@ fn term(word: &str) -> String {
     }
 }
 
-/// Joins the digits of "1,100" and of "1.5", so that each is one word.
+/// Joins the digits of numbers such as "1,100" and "1.5", so that each number is one word.
 fn join_digits(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
@@ -138,7 +138,7 @@ pub(crate) type Grams = Vec<u128>;
 
 /// Returns the n-grams of `length` characters of a text; `length` is at most six.
 pub(crate) fn grams(text: &str, length: usize) -> Grams {
-    // A character has 21 bits.
+    // A character needs 21 bits.
     let mask = (1u128 << (21 * length)) - 1;
     let mut packed = 0u128;
     let rolled = text.chars().map(|letter| {
@@ -163,7 +163,7 @@ pub(crate) fn dice(one: &Grams, two: &Grams) -> f32 {
     2.0 * common as f32 / (one.len() + two.len()).max(1) as f32
 }
 
-/// Whether a term is a number.
+/// Returns whether a term is a number.
 pub(crate) fn is_number(term: &str) -> bool {
     term.starts_with(|letter: char| letter.is_ascii_digit())
 }

@@ -1,11 +1,12 @@
-//! The columns of the documents: all their fields except the terms.
+//! The columns of the documents, which contain all their fields except the terms.
 //!
 //! # Layer
-//! Knows numbers and keys, but neither text nor sessions.
+//! Knows numbers and keys, but neither texts nor sessions.
 //!
 //! # Invariants
-//! - COL-1: all columns have one length; a number is an index into each.
-//! - COL-2: a live key has one number; the order of [`Columns::chronology`] is total and independent of numbers.
+//! - COL-1: all columns have the same length, and the number of a document is its index in each.
+//! - COL-2: a live key has exactly one number. The order of [`Columns::chronology`] is total, and does not depend on
+//!   numbers.
 
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, RandomState};
@@ -18,12 +19,12 @@ use super::stored::Entry;
 use crate::recall::text::calendar::{Day, Span, day_of};
 use crate::recall::text::marks::Marks;
 
-/// Marks a document that is in the index; without this bit its number is vacant.
+/// Marks a document that is in the index. Without this bit, its number is vacant.
 pub(crate) const LIVE: Marks = 64;
-/// Marks a document that mentions days, which are in a side table.
+/// Marks a document that mentions days. The days are in a separate table.
 pub(crate) const HAS_SPANS: Marks = 128;
 
-/// A document with all its columns.
+/// A document with the values of all columns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub(crate) key: Key,
@@ -31,12 +32,12 @@ pub(crate) struct Row {
     pub(crate) order: u32,
     pub(crate) session: u32,
     pub(crate) speaker: u32,
-    /// Its number of terms, in quarters.
+    /// The number of its terms, in quarters.
     pub(crate) length: u32,
     pub(crate) flags: Marks,
 }
 
-/// The columns.
+/// The columns of all documents.
 #[derive(Clone, Default)]
 pub(crate) struct Columns {
     pub(crate) keys: Vec<Key>,
@@ -46,14 +47,14 @@ pub(crate) struct Columns {
     pub(crate) speakers: Vec<u32>,
     pub(crate) lengths: Vec<u32>,
     pub(crate) flags: Vec<Marks>,
-    /// The mentioned days, with the numbers of their documents.
+    /// The days that documents mention, with the numbers of the documents.
     pub(crate) spans: Vec<(u32, Span)>,
     table: HashTable<u32>,
     hasher: RandomState,
 }
 
 impl Columns {
-    /// Returns the number of live and vacant numbers.
+    /// Returns the number of live and vacant numbers together.
     pub(crate) fn len(&self) -> usize {
         self.keys.len()
     }
@@ -136,7 +137,7 @@ impl Columns {
         &self.spans[start..end]
     }
 
-    /// Compares two documents by time, then the given order, then the key.
+    /// Compares two documents by time, then by the order that the caller gave, then by key.
     pub(crate) fn chronology(&self, one: u32, two: u32) -> Ordering {
         let (one, two) = (one as usize, two as usize);
         self.times[one]

@@ -1,4 +1,4 @@
-//! Keys of documents.
+//! The keys of documents.
 //!
 //! # Layer
 //! L6, inside `recall`. Pure: imports nothing of the crate.

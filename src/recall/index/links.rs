@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::key::Key;
 
-/// The links: the same pairs in both directions.
+/// The links, stored as the same pairs in both directions.
 #[derive(Clone, Default)]
 pub(crate) struct Links {
     olds: BTreeSet<(Key, Key)>,

@@ -1,16 +1,16 @@
-//! The index of recall. With it a query does not read the documents.
+//! The index of recall, with which a query need not read the documents.
 //!
-//! The index is derived and incremental: a document can be found when [`Index::put`] returns. Answers depend on the
-//! content of the index and not on its history. All scopes share one index. A query of some scopes counts only their
-//! documents, so its scores equal those of an index of these scopes. Only the time of a query reveals other scopes: it
-//! is longer if they use its words often.
+//! The index is derived, and is updated one document at a time: a document can be found as soon as [`Index::put`]
+//! returns. Answers depend on the content of the index, not on its history. All scopes share one index. A query of some
+//! scopes counts only their documents, so its scores equal those of an index of only these scopes. Other scopes affect
+//! only the time of a query, which is longer if they use the same words often.
 //!
 //! # Layer
-//! Above `recall::text`; knows neither queries nor the store.
+//! Above `recall::text`. Knows neither queries nor the store.
 //!
 //! # Invariants
-//! - IDX-1: after any calls, the index answers like a new index of the same documents.
-//! - IDX-2: at most `VACANT_MIN` numbers, plus a quarter of all, are vacant.
+//! - IDX-1: after any calls, the index gives the same answers as a new index of the same documents.
+//! - IDX-2: at most `VACANT_MIN` numbers, plus a quarter of all numbers, are vacant.
 
 mod columns;
 mod compact;
@@ -34,31 +34,31 @@ pub(crate) use sessions::Sessions;
 use stored::{Entry, Stored};
 pub(crate) use vectors::{Quantised, Vectors};
 
-/// The number of vacant numbers below which a rewrite is not worthwhile.
+/// The number of vacant numbers below which rewriting the index is not worthwhile.
 const VACANT_MIN: usize = 256;
 
 /// A document to index.
 #[derive(Clone, Copy, Debug)]
 pub struct Document<'a> {
-    /// Its key.
+    /// The key of the document.
     pub key: Key,
-    /// Its scope.
+    /// The scope of the document.
     pub scope: &'a str,
-    /// Its session; documents without a session form sessions by pauses.
+    /// The session of the document. Documents without a session are grouped into sessions by pauses.
     pub session: Option<&'a str>,
-    /// Its speaker or subject; empty if unknown.
+    /// The speaker or subject of the document; empty if unknown.
     pub speaker: &'a str,
-    /// Its time, in seconds since 1970.
+    /// The time of the document, in seconds since 1970.
     pub time: i64,
-    /// Its position among documents of the same time.
+    /// Its position among documents with the same time.
     pub order: u32,
-    /// Its text.
+    /// The text of the document.
     pub text: &'a str,
-    /// The documents that it supersedes.
+    /// The keys of the documents that it supersedes.
     pub supersedes: &'a [Key],
 }
 
-/// The index is full: it has no free numbers, or no space for postings.
+/// The error of a full index, which has no free numbers or no space for postings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Full;
 
@@ -87,17 +87,17 @@ impl Index {
         self.live
     }
 
-    /// Whether the index is empty.
+    /// Returns whether the index is empty.
     pub fn is_empty(&self) -> bool {
         self.live == 0
     }
 
-    /// Whether there is a document with this key.
+    /// Returns whether a document has this key.
     pub fn contains(&self, key: &Key) -> bool {
         self.columns.find(key).is_some()
     }
 
-    /// Whether there is a document with this key in one of these scopes.
+    /// Returns whether a document in one of these scopes has this key.
     pub(crate) fn is_in(&self, key: &Key, scopes: &[&str]) -> bool {
         self.columns.find(key).is_some_and(|number| {
             let speaker = self.columns.speakers[number as usize];
@@ -106,10 +106,10 @@ impl Index {
         })
     }
 
-    /// Adds a document, or replaces the one with its key. Accepts any text.
+    /// Adds a document, or replaces the document with the same key. Accepts any text.
     ///
     /// # Errors
-    /// [`Full`] after some thousand million postings; the index is unchanged then.
+    /// [`Full`] after some thousand million postings; the index then stays unchanged.
     pub fn put(&mut self, document: &Document<'_>) -> Result<(), Full> {
         if self.postings.is_full() || self.columns.len() >= (u32::MAX - 1) as usize {
             return Err(Full);
@@ -169,8 +169,8 @@ impl Index {
         number
     }
 
-    /// Adds a document as [`Self::put`] does, with a vector of its text. Ignores a vector without direction, or with
-    /// other dimensions than the first one.
+    /// Adds a document as [`Self::put`] does, with a vector of its text. Ignores a vector that is zero or not finite,
+    /// or that has other dimensions than the first one.
     ///
     /// # Errors
     /// The errors of [`Self::put`].

@@ -1,13 +1,13 @@
-//! Scopes, speakers, and the names in their calls.
+//! The scopes and speakers, and the names that speakers call.
 //!
-//! A speaker belongs to one scope: two scopes may each have an Anna. If two speakers share a scope and one of them
-//! often calls a name, the name means the other. The index counts such calls.
+//! A speaker belongs to one scope, so two scopes may each have an Anna. If two speakers share a scope, and one of them
+//! often calls a name, the name means the other speaker. The index counts such calls.
 //!
 //! # Layer
 //! Knows names and counts, not documents.
 //!
 //! # Invariants
-//! - PEO-1: counts include live documents only; a scope or speaker without live documents has no effect.
+//! - PEO-1: counts include only live documents. A scope or speaker without live documents has no effect.
 //! - PEO-2: the meaning of a name in a scope depends only on that scope.
 
 use std::collections::{HashMap, HashSet};
@@ -15,20 +15,21 @@ use std::sync::Arc;
 
 use crate::recall::text::terms::{facts_of, words};
 
-/// The fewest calls that define the meaning of a name, and the share of them from one speaker, in tenths.
+/// The minimal number of calls that define the meaning of a name. The next constant is the share of them that one
+/// speaker must make, in tenths.
 const CALLS_MIN: u32 = 3;
 const CALLS_TENTHS: u32 = 8;
 
-/// A scope, with the sums for ranking.
+/// A scope and its sums for the ranking.
 #[derive(Clone, Default)]
 pub(crate) struct Scope {
     pub(crate) name: Box<str>,
     pub(crate) documents: u32,
     /// The total length of its documents, in quarters.
     pub(crate) length: u64,
-    /// The number of its live speakers.
+    /// The number of its speakers that have live documents.
     live: u32,
-    /// Its speakers by name, live or not.
+    /// All its speakers, by name.
     speakers: HashMap<Arc<str>, u32>,
 }
 
@@ -40,17 +41,17 @@ pub(crate) struct Speaker {
     pub(crate) documents: u32,
 }
 
-/// Scopes, speakers, and the names in calls.
+/// The scopes, the speakers, and the names that speakers call.
 #[derive(Clone, Default)]
 pub(crate) struct People {
     pub(crate) scopes: Vec<Scope>,
     pub(crate) speakers: Vec<Speaker>,
     scope_numbers: HashMap<Box<str>, u32>,
-    /// The speakers for each word of their names.
+    /// For each word of a name, the speakers whose names contain it.
     names: HashMap<Box<str>, Vec<u32>>,
-    /// The speakers who call each name, and the number of their calls.
+    /// For each called name, the speakers who call it and the number of their calls.
     callers: HashMap<Arc<str>, HashMap<u32, u32>>,
-    /// The calls in documents: the number of the document, and the name.
+    /// The calls in documents: the number of the document and the called name.
     calls: Vec<(u32, Arc<str>)>,
 }
 
@@ -117,7 +118,7 @@ impl People {
         scope.live -= u32::from(speaker.documents == 0);
     }
 
-    /// Adds the calls in a document of `speaker`; the number of the document must exceed those added before.
+    /// Adds the calls in a document of `speaker`. The number of the document must be higher than those added before.
     pub(crate) fn add_calls(&mut self, document: u32, speaker: u32, calls: &[&str]) {
         for &call in calls {
             let known = self.callers.get_key_value(call);
@@ -153,10 +154,10 @@ impl People {
         all.filter(|&number| self.speakers[number as usize].documents > 0)
     }
 
-    /// Returns the speakers that `word` may mean in the scopes that `admits` accepts, in order of their numbers.
+    /// Returns the speakers that `word` may mean, in the scopes that `admits` accepts, in the order of their numbers.
     pub(crate) fn meant(&self, word: &str, admits: impl Fn(u32) -> bool) -> Vec<u32> {
         let mut meant: Vec<u32> = Vec::new();
-        // The scopes with a speaker of this name.
+        // The scopes that have a speaker with this name.
         let mut bearing: HashSet<u32> = HashSet::new();
         for &number in self.names.get(word).map_or(&[][..], Vec::as_slice) {
             let speaker = &self.speakers[number as usize];
@@ -183,7 +184,7 @@ impl People {
         meant
     }
 
-    /// Returns the speaker that the name of these calls means in a scope with two speakers. `None` if the calls do not
+    /// Returns the speaker that a called name means in a scope with two speakers. Returns `None` if the calls do not
     /// decide it.
     fn called(&self, scope: u32, callers: &HashMap<u32, u32>) -> Option<u32> {
         if self.scopes[scope as usize].live != 2 {

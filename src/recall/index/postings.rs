@@ -1,15 +1,15 @@
-//! The terms, and the documents that contain each.
+//! The terms, and for each the documents that contain it.
 //!
-//! A posting is the distance to the document number before it, and the count of the term, in quarters. The usual count,
-//! once in prose, takes no space. Numbers only rise, so a new posting is appended. A removal leaves its postings in
-//! place: readers check which numbers are live, and `Index` rewrites itself when too many are vacant.
+//! A posting is the distance from the previous document number, and the count of the term in quarters. The usual count,
+//! once in prose, uses no space. Numbers only rise, so a new posting is appended. Removing a document leaves its
+//! postings in place: readers check which numbers are live, and `Index` rewrites itself when too many are vacant.
 //!
 //! # Layer
-//! Knows terms and numbers of documents, not documents.
+//! Knows terms and the numbers of documents, but not documents.
 //!
 //! # Invariants
-//! - PST-1: the numbers of a term rise strictly.
-//! - PST-2: a term has one number; terms are compared as bytes.
+//! - PST-1: the document numbers of a term rise strictly.
+//! - PST-2: a term has exactly one number. Terms are compared as bytes.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -25,14 +25,14 @@ pub(crate) struct Posting {
     pub(crate) quarters: u32,
 }
 
-/// The encoded postings of a term. Most terms have a few postings, which need no allocation.
+/// The encoded postings of a term. Most terms have only a few, which are stored inline without an allocation.
 #[derive(Clone)]
 enum Bytes {
     Inline { used: u8, bytes: [u8; INLINE] },
     Heap(Vec<u8>),
 }
 
-/// The inline bytes that take no more room than a `Vec`.
+/// The number of inline bytes, which together use no more space than a `Vec`.
 const INLINE: usize = 15;
 
 impl Bytes {
@@ -43,7 +43,7 @@ impl Bytes {
         }
     }
 
-    /// Appends `value` in base 128, low part first.
+    /// Appends `value` in base 128, with the low part first.
     fn push_varint(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.push(value as u8 | 0x80);
@@ -71,7 +71,7 @@ impl Bytes {
 
 #[derive(Clone)]
 struct Row {
-    /// The end of the term's text; it starts at the end of the term before.
+    /// The end of the term's text, which starts where the text of the previous term ends.
     text_end: u32,
     last: u32,
     postings: Bytes,
@@ -86,7 +86,7 @@ pub(crate) struct Postings {
     hasher: RandomState,
 }
 
-/// Reads a number from the front of `bytes`; a damaged number consumes all of them.
+/// Reads a number from the front of `bytes`. If it is damaged, takes all bytes.
 #[inline]
 fn take_varint(bytes: &mut &[u8]) -> u64 {
     let (mut value, mut shift) = (0u64, 0u32);
@@ -185,7 +185,7 @@ impl Postings {
         }
     }
 
-    /// Whether the terms of another document may have no room.
+    /// Returns whether the space may be too small for the terms of another document.
     pub(crate) fn is_full(&self) -> bool {
         self.text.len() > (u32::MAX / 2) as usize
     }

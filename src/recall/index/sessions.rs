@@ -1,17 +1,17 @@
-//! Sessions: the neighbours of each document, and the sessions that are conversations.
+//! Sessions: finds the neighbours of each document, and the sessions that are conversations.
 //!
-//! The caller names a session. Documents without a session name form unnamed sessions within their scope: each follows
-//! the one before within `GAP_SECONDS`. Members are in order of time, so a neighbour is the next element.
+//! The caller names a session. Documents without a session name form unnamed sessions within their scope, in which each
+//! follows the previous one within `GAP_SECONDS`. Members are in the order of time, so a neighbour is the next element.
 //!
 //! # Layer
 //! Knows columns, not terms.
 //!
 //! # Invariants
-//! - SES-1: the members of a session are live, of one scope, and in chronological order.
+//! - SES-1: the members of a session are live, in one scope, and in chronological order.
 //! - SES-2: sessions and their members depend on the content of the index, not on its history.
-//! - SES-3: two unnamed sessions of a scope are more than `GAP_SECONDS` apart; successive members of one session are
-//!   not.
-//! - SES-4: the counts of a session's speakers equal those of its members.
+//! - SES-3: two unnamed sessions of a scope are more than `GAP_SECONDS` apart. Successive members of an unnamed session
+//!   are not.
+//! - SES-4: the counts of a session's speakers are the counts of its members by speaker.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -32,12 +32,12 @@ pub(crate) struct Session {
     pub(crate) members: Vec<u32>,
     /// The total length of its members, in quarters.
     pub(crate) length: u64,
-    /// Its speakers in order of their numbers, each with the number of its members.
+    /// Its speakers in the order of their numbers, each with the number of its members.
     pub(crate) speakers: Vec<(u32, u32)>,
 }
 
 impl Session {
-    /// Whether it has two speakers or more.
+    /// Returns whether the session has two speakers or more.
     pub(crate) fn is_conversation(&self) -> bool {
         self.speakers.len() > 1
     }
@@ -68,9 +68,9 @@ impl Session {
 #[derive(Clone, Default)]
 struct OfScope {
     named: HashMap<Arc<str>, u32>,
-    /// Its unnamed sessions in order of time.
+    /// Its unnamed sessions, in the order of time.
     unnamed: Vec<u32>,
-    /// The number of its sessions with members.
+    /// The number of its sessions that have members.
     live: u32,
 }
 
@@ -78,14 +78,14 @@ struct OfScope {
 #[derive(Clone, Default)]
 pub(crate) struct Sessions {
     pub(crate) all: Vec<Session>,
-    /// By the number of the scope.
+    /// The sessions of each scope, by the number of the scope.
     scopes: Vec<OfScope>,
     /// Unnamed sessions without members, for reuse.
     vacant: Vec<u32>,
 }
 
 impl Sessions {
-    /// The number of sessions of a scope that have members.
+    /// Returns the number of sessions of a scope that have members.
     pub(crate) fn count(&self, scope: u32) -> u32 {
         self.scopes.get(scope as usize).map_or(0, |scope| scope.live)
     }
@@ -128,7 +128,8 @@ impl Sessions {
         self.all.len() as u32 - 1
     }
 
-    /// The unnamed session of a scope for a document of `time`. Joins two sessions that the document connects.
+    /// Returns the unnamed session of a scope for a document of time `time`. Joins two sessions if the document
+    /// connects them.
     pub(crate) fn unnamed_at(&mut self, scope: u32, time: i64, columns: &mut Columns) -> u32 {
         self.of_scope(scope);
         let unnamed = &self.scopes[scope as usize].unnamed;
@@ -180,7 +181,7 @@ impl Sessions {
         (time(members.first()), time(members.last()))
     }
 
-    /// The place of a document in its session, or the place where it would be inserted.
+    /// Returns the position of a document in its session, or the position at which to insert it.
     pub(crate) fn place(&self, session: u32, number: u32, columns: &Columns) -> usize {
         let members = &self.all[session as usize].members;
         members.partition_point(|&member| columns.chronology(member, number) == Ordering::Less)
@@ -200,7 +201,8 @@ impl Sessions {
         self.of_scope(scope).live += u32::from(is_first);
     }
 
-    /// The place of an unnamed session in its scope. Unnamed sessions of a scope start at different times.
+    /// Returns the position of an unnamed session in its scope. The unnamed sessions of a scope start at different
+    /// times.
     fn place_in_scope(&self, session: u32, columns: &Columns) -> usize {
         let scope = self.all[session as usize].scope;
         let start = self.span(session, columns).0;
@@ -208,7 +210,7 @@ impl Sessions {
         unnamed.partition_point(|&other| self.span(other, columns).0 < start)
     }
 
-    /// Removes a document from its session, and splits an unnamed session that it held together.
+    /// Removes a document from its session. Splits an unnamed session if only this document connected its parts.
     pub(crate) fn remove(&mut self, number: u32, columns: &mut Columns) {
         let row = columns.row(number);
         let place = self.place(row.session, number, columns);
@@ -256,7 +258,7 @@ impl Sessions {
         scope.live += 1;
     }
 
-    /// Returns the member `offset` positions after the one at `place` of a session.
+    /// Returns the member that is `offset` positions after the one at `place` of a session.
     pub(crate) fn neighbour(&self, session: u32, place: usize, offset: isize) -> Option<u32> {
         let at = place.checked_add_signed(offset)?;
         self.all[session as usize].members.get(at).copied()

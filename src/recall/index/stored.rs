@@ -1,14 +1,14 @@
-//! The form of the index on disk, where it is stored next to its documents.
+//! The form of the index on disk, where it is stored with its documents.
 //!
-//! Documents are in chronological order and terms in the order of their bytes, so equal indexes have equal bytes.
-//! Reading builds the index through the same calls as [`Index::put`]: it counts every sum, session and number again.
+//! Documents are in chronological order, and terms in the order of their bytes, so equal indexes have equal bytes.
+//! Reading builds the index with the same calls as [`Index::put`], so it computes every sum, session and number again.
 //!
 //! # Layer
-//! Knows the layout. The caller chooses the encoding: any format of serde works.
+//! Knows the layout. The caller chooses the encoding, which may be any format of serde.
 //!
 //! # Invariants
 //! - ENC-1: an index that was written and read again gives the same answers, and has the same bytes.
-//! - ENC-2: no input panics or allocates more than a small multiple of its length.
+//! - ENC-2: no input makes reading panic, or allocate more than a small multiple of its length.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -22,7 +22,8 @@ use crate::recall::text::calendar::Span;
 use crate::recall::text::marks::{CALLS_MAX, Marks, SPANS_MAX};
 use crate::recall::text::terms::TERM_BYTES_MAX;
 
-/// The longest term that is read, in bytes. A term ends at the character that exceeds `TERM_BYTES_MAX`.
+/// The maximal length of a term that is read, in bytes. A term is cut after the character that exceeds
+/// `TERM_BYTES_MAX`.
 const TERM_BYTES_READ_MAX: usize = TERM_BYTES_MAX + 4;
 
 /// All entries, terms and vectors of an index.
@@ -32,11 +33,12 @@ pub(super) struct Stored<'a> {
     entries: Vec<Entry<'a>>,
     #[serde(borrow)]
     terms: Vec<StoredTerm<'a>>,
-    /// Each with the place of its document.
+    /// The vectors, each with the position of its document.
     vectors: Vec<(u32, Quantised)>,
 }
 
-/// A term, and for each document the distance to the one before and the count of the term in quarters.
+/// A term. For each document that contains it, the distance from the previous one and the count of the term in
+/// quarters.
 type StoredTerm<'a> = (&'a str, Vec<(u32, u32)>);
 
 /// A document without its terms and its vector.
@@ -90,7 +92,7 @@ impl<'a> Stored<'a> {
         }
     }
 
-    /// Returns the index; `None` if the stored form violates a rule.
+    /// Returns the index; `None` if the stored form breaks a rule.
     pub(super) fn into_index(self) -> Option<Index> {
         let mut index = Index::default();
         for entry in &self.entries {
@@ -123,7 +125,7 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// Returns the terms of live documents. Their postings use the positions of the documents.
+/// Returns the terms of live documents. Their postings contain the positions of the documents.
 fn terms_of<'a>(index: &'a Index, places: &[Option<u32>]) -> Vec<StoredTerm<'a>> {
     let mut terms = Vec::with_capacity(index.postings.len());
     for number in 0..index.postings.len() as u32 {
@@ -168,7 +170,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Adds the entry after those of `index`; `None` if it is not the next one, or breaks a rule.
+    /// Adds this entry after those of `index`. Returns `None` if it is not the next one or breaks a rule.
     fn admit(&self, index: &mut Index) -> Option<()> {
         let is_valid = self.marks < LIVE
             && self.spans.len() <= SPANS_MAX
@@ -179,7 +181,8 @@ impl<'a> Entry<'a> {
             return None;
         }
         let number = index.admit(self);
-        // Out of order, each position in a session would need a search through the whole session.
+        // If entries were out of order, finding the position in a session would require a search through the whole
+        // session.
         let is_next = number == 0 || index.columns.chronology(number - 1, number).is_lt();
         is_next.then_some(())
     }

@@ -1,9 +1,9 @@
-//! Compares the index with a newly built one and with one of a single scope, and reads hostile bytes.
+//! Compares the index with a newly built one and with an index of a single scope, and reads hostile bytes.
 
 use super::*;
 use crate::recall::{Answer, Query, Scratch};
 
-/// A small random generator: the same seed gives the same numbers.
+/// A small random generator, which gives the same numbers for the same seed.
 struct Random(u64);
 
 impl Random {
@@ -306,7 +306,7 @@ fn changed_bytes_are_refused_or_mean_what_they_say() {
 
 #[test]
 fn any_text_is_taken_in_and_found() {
-    // RCL-1, TXT-1: no call below may fail.
+    // RCL-1 and TXT-1: no call below may fail.
     let mut index = Index::new();
     let texts = [
         "\u{0}x\u{202E}",

@@ -1,19 +1,19 @@
 //! Vectors of documents, with one byte for each dimension.
 //!
-//! A vector is scaled to length one, then its largest part is scaled to fit a byte. The cosine of two vectors is the
-//! sum of products times both scales. The error of a part is at most 1/254 of the largest part.
+//! A vector is scaled to length one, then its largest part is scaled to fit in a byte. The cosine of two vectors is the
+//! sum of the products, times both scales. The error of a part is at most 1/254 of the largest part.
 //!
 //! # Layer
 //! Knows numbers of documents, not embedders.
 //!
 //! # Invariants
-//! - VEC-1: all vectors have the dimensions of the first one; other vectors are refused.
+//! - VEC-1: all vectors have the same dimensions as the first one; other vectors are refused.
 
 use serde::{Deserialize, Serialize};
 
 use super::compact::{append, grow};
 
-/// A vector in bytes.
+/// A vector with one byte for each part.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Quantised {
     pub(crate) scale: f32,
@@ -21,7 +21,7 @@ pub(crate) struct Quantised {
 }
 
 impl Quantised {
-    /// Returns `None` for a vector without a direction: empty, all zero, or not finite.
+    /// Converts a vector. Returns `None` if it has no direction: it is empty, all zero, or not finite.
     pub(crate) fn new(vector: &[f32]) -> Option<Self> {
         let norm = vector.iter().map(|part| part * part).sum::<f32>().sqrt();
         let largest = vector
@@ -43,7 +43,7 @@ impl Quantised {
 #[derive(Clone, Default)]
 pub(crate) struct Vectors {
     dimensions: usize,
-    /// The numbers of the documents with a vector, rising.
+    /// The numbers of the documents that have a vector, in rising order.
     numbers: Vec<u32>,
     scales: Vec<f32>,
     parts: Vec<i8>,

@@ -1,10 +1,10 @@
-//! The base score: BM25 of each document over the terms of a question and their relatives, and of each session.
+//! The base score: BM25 of each document, and of each session, for the terms of a question and their related terms.
 //!
 //! # Layer
 //! Knows postings, columns and sessions, but not the other signals.
 //!
 //! # Invariants
-//! - BSC-1: a score depends on the admitted documents alone, not on their numbers.
+//! - BSC-1: a score depends only on the admitted documents, not on their numbers.
 //! - BSC-2: between two questions every cell of the [`Scratch`] is zero.
 
 use super::question::Question;
@@ -12,14 +12,14 @@ use super::relatives::{nearly, related};
 use super::scope::Admission;
 use crate::recall::index::{Index, Posting};
 
-/// BM25 of a document: how soon repeats stop counting, and how much length counts.
+/// Parameter of BM25 for documents: how soon further repeats of a term stop counting.
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
-/// The weight of length for a session.
+/// The weight of the length of a session.
 const SESSION_B: f32 = 0.5;
-/// The number of terms whose presence is stored as bits; later terms do not count for the context.
+/// The number of terms whose presence in a document is stored as bits. Later terms have no influence on the context.
 pub(crate) const MASK_TERMS: usize = 32;
-/// The largest number of unknown terms for which similar terms are looked up. Each lookup visits all terms.
+/// The maximal number of unknown terms for which similar terms are searched. Each search visits all terms of the index.
 const UNKNOWN_MAX: usize = 8;
 
 /// Working memory for one question at a time. The caller reuses it for later questions.
@@ -27,16 +27,17 @@ const UNKNOWN_MAX: usize = 8;
 pub struct Scratch {
     pub(crate) base: Vec<f32>,
     part: Vec<f32>,
-    /// Which terms of the question a document has itself.
+    /// The terms of the question that each document contains itself, as bits.
     pub(crate) mask: Vec<u32>,
-    /// Documents with a base score.
+    /// The documents that have a base score.
     pub(crate) touched: Vec<u32>,
     pub(crate) session: Vec<f32>,
     pub(crate) sessions_touched: Vec<u32>,
     session_quarters: Vec<u32>,
     own: Vec<Posting>,
     related: Vec<Posting>,
-    /// Documents with a relative of a term: the place of the term, the document, the weight.
+    /// The documents that contain a term related to one of the question: the position of the term, the document, and
+    /// the weight.
     pub(crate) covered: Vec<(u32, u32, f32)>,
     parts_touched: Vec<u32>,
     counted: Vec<u32>,
@@ -73,13 +74,14 @@ impl Scratch {
     }
 }
 
-/// The weight of a term that `frequency` of `all` documents have.
+/// Returns the weight of a term that `frequency` of `all` documents contain.
 fn rarity(all: u32, frequency: usize) -> f32 {
     let (all, frequency) = (all as f32, frequency as f32);
     ((all - frequency + 0.5) / (frequency + 0.5)).ln_1p()
 }
 
-/// Scores all admitted documents and their sessions into `scratch`. Returns the rarity of each term of the question.
+/// Writes the scores of all admitted documents and of their sessions to `scratch`. Returns the rarity of each term of
+/// the question.
 pub(crate) fn score(
     index: &Index,
     admission: &Admission,
@@ -127,7 +129,8 @@ fn collect(index: &Index, admission: &Admission, number: u32, into: &mut Vec<Pos
     });
 }
 
-/// BM25 of a term with this rarity and count in a text. `length` is a share of the mean; `b` says how much it counts.
+/// Returns the BM25 score of a term with this rarity and count in a text. `length` is relative to the mean, and `b` is
+/// the weight of the length.
 #[inline]
 fn bm25(rarity: f32, quarters: u32, b: f32, length: f32) -> f32 {
     let count = quarters as f32 / 4.0;
@@ -144,7 +147,7 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// BM25 of one term in one document.
+    /// Returns the BM25 score of one term in one document.
     #[inline]
     fn part(&self, posting: Posting, rarity: f32) -> f32 {
         let length = self.index.columns.lengths[posting.document as usize] as f32;
@@ -198,7 +201,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Adds the BM25 of each session as one text. Only the term itself counts, not its relatives.
+    /// Adds the BM25 score of each session, taken as one text. Counts only the term itself, not related terms.
     fn add_sessions(&self, own: &[Posting], scratch: &mut Scratch) {
         let Scratch {
             session: cells,

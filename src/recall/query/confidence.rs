@@ -1,4 +1,4 @@
-//! The confidence that a document answers the question, comparable between questions.
+//! The confidence that a document answers the question. Confidences of different questions can be compared.
 //!
 //! # Layer
 //! Knows the scores of a ranking, but not the other signals.
@@ -9,18 +9,19 @@ use super::base::MASK_TERMS;
 use super::rank::Ranking;
 use crate::recall::index::Index;
 
-/// The logistic curve: its offset, and the factors of the covered share of the question and of the base score.
+/// The logistic curve of the confidence: this is its offset; factors for the covered share of the question and for the
+/// base score follow.
 const OFFSET: f32 = -3.8;
 const COVERED: f32 = 5.1;
 const BASE: f32 = 4.3 / 40.0;
-/// The weights of a term that occurs in the message before or the message after.
+/// The weights of a term that occurs in the previous or in the next message.
 const PREVIOUS: f32 = 0.7;
 const NEXT: f32 = 0.56;
 
-/// Returns the confidence of each of `numbers`, in order.
+/// Returns the confidence of each document in `numbers`, in the same order.
 pub(crate) fn confidences(ranking: &Ranking<'_>, numbers: &[u32]) -> Vec<f32> {
     let (scratch, terms) = (ranking.scratch, &ranking.question.terms);
-    // Each document with the ones beside it.
+    // Each document with its neighbours.
     let triples: Vec<[Option<u32>; 3]> = numbers
         .iter()
         .map(|&number| with_neighbours(ranking.index, number))
@@ -28,7 +29,7 @@ pub(crate) fn confidences(ranking: &Ranking<'_>, numbers: &[u32]) -> Vec<f32> {
     let mut read: Vec<u32> = triples.iter().flatten().flatten().copied().collect();
     read.sort_unstable();
     read.dedup();
-    // The largest weight of a relative of a term, by the place of the term and the document.
+    // The largest weight of a term related to a term of the question, by the position of the latter and the document.
     let mut related: HashMap<(u32, u32), f32> = HashMap::new();
     for &(place, document, weight) in &scratch.covered {
         if read.binary_search(&document).is_ok() {

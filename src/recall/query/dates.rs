@@ -1,7 +1,7 @@
-//! Dates in a question, and how well a document fits them.
+//! Finds dates in a question, and computes how well a document fits them.
 //!
-//! The known forms are "7 May 2023", "May 7th, 2023", "21.01.2024" (day first), "2024-01-21", "May 2023", "May",
-//! "2023", and days relative to now if the caller passes the current time.
+//! The known forms are "7 May 2023", "May 7th, 2023", "21.01.2024" (day first), "2024-01-21", "May 2023", "May" and
+//! "2023". Days relative to now are known if the caller passes the current time.
 //!
 //! # Layer
 //! Knows the calendar, but not the index.
@@ -9,14 +9,14 @@
 use super::phrases::Piece;
 use crate::recall::text::calendar::{Day, Span, date_at, day_at, month_named, month_span, year_span};
 
-/// A date in a question.
+/// A date that a question mentions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Asked {
-    /// One day of one year.
+    /// A day of a given year.
     Day(Day),
     /// A day of any year.
     DayOfYear { month: i32, day: i32 },
-    /// A month of one year.
+    /// A month of a given year.
     Month { year: i32, month: i32 },
     /// A month of any year.
     MonthOfYear(i32),
@@ -26,7 +26,7 @@ pub(crate) enum Asked {
     Relative(Span),
 }
 
-/// Returns the date with these parts.
+/// Returns the date that has these parts.
 fn asked(year: Option<i32>, month: i32, day: Option<i32>) -> Option<Asked> {
     if !(1..=12).contains(&month) || day.is_some_and(|day| !(1..=31).contains(&day)) {
         return None;
@@ -42,7 +42,7 @@ fn asked(year: Option<i32>, month: i32, day: Option<i32>) -> Option<Asked> {
     }
 }
 
-/// Finds dates in the pieces of a question; a piece belongs to one date.
+/// Finds dates in the pieces of a question. A piece belongs to one date only.
 struct Finder<'a> {
     pieces: &'a [Piece<'a>],
     used: Vec<bool>,
@@ -50,7 +50,7 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// The piece at `at`, if no date uses it yet and the text before it is one of `gaps`.
+    /// Returns the piece at `at`, if no date uses it yet and the text before it is one of `gaps`.
     fn piece(&self, at: usize, gaps: &[&str]) -> Option<&str> {
         let piece = self.pieces.get(at)?;
         let free = !self.used[at] && (gaps.is_empty() || gaps.contains(&piece.gap));
@@ -61,7 +61,7 @@ impl Finder<'_> {
         month_named(self.piece(at, gaps)?)
     }
 
-    /// A number of one or two digits, with or without a suffix such as "th".
+    /// Returns a number of one or two digits, with or without a suffix such as "th".
     fn ordinal(&self, at: usize, gaps: &[&str]) -> Option<i32> {
         let piece = self.piece(at, gaps)?;
         let bare = ["st", "nd", "rd", "th"]
@@ -70,7 +70,7 @@ impl Finder<'_> {
         digits(bare.unwrap_or(piece), 1..=2)
     }
 
-    /// Returns a year at `at`, or after an "of" there, and the number of pieces that it takes.
+    /// Returns the year at `at`, or after an "of" there, and the number of pieces that it uses.
     fn year(&self, at: usize, gaps: &[&str], of: bool) -> (Option<i32>, usize) {
         if let Some(year) = self.piece(at, gaps).and_then(|piece| digits(piece, 4..=4)) {
             return (Some(year), 1);
@@ -88,7 +88,7 @@ impl Finder<'_> {
         self.found.extend(date);
     }
 
-    /// Finds "7 May 2023", "7th of May".
+    /// Finds "7 May 2023" and "7th of May".
     fn day_first(&mut self, at: usize) {
         let Some(day) = self.ordinal(at, &[]) else { return };
         let of = usize::from(self.piece(at + 1, &[" "]) == Some("of"));
@@ -109,7 +109,7 @@ impl Finder<'_> {
         self.take(at, 2 + taken, asked(year, month, Some(day)));
     }
 
-    /// Finds "21.01.2024", "2024-01-21".
+    /// Finds "21.01.2024" and "2024-01-21".
     fn numeric(&mut self, at: usize) {
         let number = |at, gaps: &[&str], count| digits(self.piece(at, gaps)?, count);
         let dotted = || {
@@ -125,7 +125,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Finds "May 2023", "May"; a bare "may" is a verb.
+    /// Finds "May 2023" and "May". A single "may" in lower case counts as the verb.
     fn month_alone(&mut self, at: usize) {
         let Some(month) = self.month(at, &[]) else { return };
         let (year, taken) = self.year(at + 1, &[" ", ", "], true);
@@ -145,7 +145,7 @@ impl Finder<'_> {
     }
 }
 
-/// Returns the number in `piece`, if it consists of digits and has `count` of them.
+/// Returns the number in `piece`, if it consists of digits only and their number is within `count`.
 fn digits(piece: &str, count: std::ops::RangeInclusive<usize>) -> Option<i32> {
     let all = count.contains(&piece.len()) && piece.bytes().all(|byte| byte.is_ascii_digit());
     if all { piece.parse().ok() } else { None }
@@ -173,7 +173,7 @@ pub(crate) fn dates(pieces: &[Piece<'_>]) -> Vec<Asked> {
     finder.found
 }
 
-/// The fit of a document to the dates: of its own `day`, and of the `spans` that it mentions.
+/// Returns how well a document fits the dates: for its own `day`, and for the `spans` that it mentions.
 pub(crate) fn fit(asked: &[Asked], day: Day, spans: &[(u32, Span)]) -> (f32, f32) {
     let (mut date, mut event) = (0.0f32, 0.0f32);
     for asked in asked {
@@ -185,7 +185,8 @@ pub(crate) fn fit(asked: &[Asked], day: Day, spans: &[(u32, Span)]) -> (f32, f32
     (date, event)
 }
 
-/// Returns the match by distance. People write about an event on its day, soon after, or a little before.
+/// Returns how well a distance of `days` fits. People write about an event on its day, soon after it, or a little
+/// before it.
 fn fit_distance(days: i32) -> f32 {
     match days {
         0 => 1.0,

@@ -1,15 +1,15 @@
-//! Cosines of documents to a question, if the caller has an embedder.
+//! The cosines between documents and a question, if the caller has an embedder.
 //!
 //! # Layer
-//! Knows the vectors of the index, but not their origin.
+//! Knows the vectors of the index, but not where they come from.
 
 use super::scope::Admission;
 use super::signals::{DENSE_NEXT, DENSE_PREVIOUS};
 use crate::recall::index::{Index, Quantised};
 
-/// Turns texts into vectors. The host may supply one; recall works without.
+/// Computes the vectors of texts. The host may provide one; recall works without it.
 pub trait Embedder {
-    /// Returns the vector of a text. It may have any length, but the same for all texts.
+    /// Returns the vector of a text. All vectors must have the same length, which may be any.
     fn embed(&self, text: &str) -> Vec<f32>;
 }
 
@@ -20,7 +20,7 @@ pub(crate) struct Cosines {
 }
 
 impl Cosines {
-    /// `None` if the vector is unusable, or no document has a vector of its length.
+    /// Computes the cosines. Returns `None` if the vector is unusable, or no document has a vector of its length.
     pub(crate) fn new(index: &Index, admission: &Admission, vector: &[f32]) -> Option<Self> {
         let query = Quantised::new(vector)?;
         let mut cosines = Self {
@@ -36,12 +36,12 @@ impl Cosines {
         (!cosines.documents.is_empty()).then_some(cosines)
     }
 
-    /// The documents that have one.
+    /// Returns the documents that have a cosine.
     pub(crate) fn documents(&self) -> impl Iterator<Item = u32> + '_ {
         self.documents.iter().copied()
     }
 
-    /// The cosine of a document with a part of its neighbours'.
+    /// Returns the cosine of a document, to which its neighbours contribute a part.
     pub(crate) fn with_neighbours(&self, index: &Index, number: u32) -> f32 {
         let session = index.columns.sessions[number as usize];
         let place = index.sessions.place(session, number, &index.columns);

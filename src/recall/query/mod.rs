@@ -1,14 +1,14 @@
 //! Queries: one ranked list of documents for a question.
 //!
-//! A query reads the postings of its words once. The best documents and their neighbours are candidates; the score of
-//! each is the weighted sum of twenty-one signals. A hit explains the share of every signal.
+//! A query reads the postings of its words once. The best documents and their neighbours become candidates. The score
+//! of a candidate is the weighted sum of twenty-one signals. A hit explains the contribution of every signal.
 //!
 //! # Layer
 //! Above `recall::index`; reads the index and changes nothing.
 //!
 //! # Invariants
 //! - QRY-1: the same query over the same documents has the same answer, bit for bit, whatever the history of the index.
-//! - QRY-2: a query of some scopes answers as if the index held only those scopes.
+//! - QRY-2: the answer to a query of some scopes is the same as if the index contained only those scopes.
 
 mod base;
 mod confidence;
@@ -40,32 +40,33 @@ use rank::Ranking;
 use scope::Admission;
 use signals::{CONVERSATION, MEANINGS, NAMES, OTHER};
 
-/// Whether a document may be returned, by kind, tags, trust or anything else that the caller knows.
+/// Decides whether a document may be returned, by kind, tags, trust or anything else that the caller knows.
 pub type Filter<'a> = &'a dyn Fn(&Key) -> bool;
 
-/// Whether the first document, which names the second among those that it supersedes, is accepted as its successor.
+/// Decides about a document that names another one as superseded. Returns whether the first document counts as the
+/// successor of the second.
 pub type IsSuccessor<'a> = &'a dyn Fn(&Key, &Key) -> bool;
 
 /// A question and the documents to search.
 #[derive(Clone, Copy, Default)]
 pub struct Query<'a> {
-    /// The question, or a statement.
+    /// The question or statement to search for.
     pub text: &'a str,
     /// The scopes to search; `None` searches all.
     pub scopes: Option<&'a [&'a str]>,
-    /// Further conditions. They hide documents, and change no frequency.
+    /// A further condition. It hides documents, but does not change any frequency.
     pub filter: Option<Filter<'a>>,
-    /// Which links between documents count; without it all links count.
+    /// Decides which links between documents count; `None` counts all links.
     pub is_successor: Option<IsSuccessor<'a>>,
-    /// Makes a vector of the question, where documents have vectors.
+    /// Computes the vector of the question, if documents have vectors.
     pub embedder: Option<&'a dyn Embedder>,
-    /// The current time, in seconds since 1970. "Last week" and recency need it; without it they have no effect.
+    /// The current time, in seconds since 1970. Without it, "last week" and recency have no effect.
     pub now: Option<i64>,
     /// The weight of recency.
     pub recency: f32,
-    /// The largest number of hits.
+    /// The maximal number of hits.
     pub limit: usize,
-    /// Whether the newer of two leading hits comes first if the question asks for a current state.
+    /// Whether the newer of the two leading hits comes first if the question asks for a current state.
     pub freshness: bool,
 }
 
@@ -81,20 +82,21 @@ impl<'a> Query<'a> {
     }
 }
 
-/// One document that was found.
+/// A document that was found.
 #[derive(Clone, Debug)]
 pub struct Hit {
-    /// Its key.
+    /// The key of the document.
     pub key: Key,
-    /// The weighted sum; comparable within one answer.
+    /// The weighted sum of the signals. Only scores of one answer can be compared.
     pub score: f32,
-    /// The confidence that the document answers the query, 0 to 1; comparable between answers.
+    /// The confidence that the document answers the query, from 0 to 1. Confidences of different answers can be
+    /// compared.
     pub confidence: f32,
-    /// Whether it is part of a conversation, which decides the weights.
+    /// Whether the document is part of a conversation, which decides the weights of the signals.
     pub conversation: bool,
     /// The value of each [`Signal`].
     pub signals: [f32; SIGNALS],
-    /// The reason for a higher rank than that of its score.
+    /// The reason why the hit ranks above its score.
     pub moved: Option<Moved>,
     /// The weight of recency in the query.
     recency: f32,
@@ -107,15 +109,15 @@ pub struct Reason {
     pub name: &'static str,
     /// The description of the signal.
     pub meaning: &'static str,
-    /// Its value.
+    /// The value of the signal.
     #[serde(serialize_with = "five_digits")]
     pub value: f32,
-    /// Its weight; the score is the sum of values times weights.
+    /// The weight of the signal. The score is the sum of values times weights.
     #[serde(serialize_with = "five_digits")]
     pub weight: f32,
 }
 
-/// Five digits behind the point: single precision has no more.
+/// Writes five digits after the point, because single precision has no more.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 pub(crate) fn five_digits<S: Serializer>(number: &f32, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64((f64::from(*number) * 1e5).round() / 1e5)
@@ -128,12 +130,12 @@ impl Hit {
         self.reasons().filter(is_part).collect()
     }
 
-    /// The sum of all values by their weights.
+    /// Returns the sum of all values times their weights.
     fn weighted_sum(&self) -> f32 {
         self.reasons().map(|reason| reason.value * reason.weight).sum()
     }
 
-    /// All signals with their weights.
+    /// Returns all signals with their weights.
     fn reasons(&self) -> impl Iterator<Item = Reason> {
         let mut weights = if self.conversation { CONVERSATION } else { OTHER };
         weights[Signal::Lately as usize] *= self.recency;
@@ -165,7 +167,7 @@ pub struct Answer {
 }
 
 impl Index {
-    /// Answers a query. One scratch serves any number of queries, one at a time.
+    /// Answers a query. The same scratch can serve any number of queries, one after the other.
     pub fn recall(&self, query: &Query<'_>, scratch: &mut Scratch) -> Answer {
         self.ranked(query, scratch, |ranking| Answer {
             hits: hits(ranking),
@@ -178,8 +180,8 @@ impl Index {
         })
     }
 
-    /// The documents of `scopes` with the best base scores for `text`. The other signals are left out, so that several
-    /// documents of the same statement are all found.
+    /// Returns the documents of `scopes` with the best base scores for `text`. Ignores the other signals, so all
+    /// documents with the same statement are found.
     pub(crate) fn nearest(
         &self,
         text: &str,
@@ -218,7 +220,7 @@ impl Index {
     }
 }
 
-/// The best candidates of a ranking as hits.
+/// Returns the best candidates of a ranking as hits.
 fn hits(ranking: &Ranking<'_>) -> Vec<Hit> {
     let query = ranking.query;
     let mut candidates = ranking.candidates();

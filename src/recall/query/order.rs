@@ -1,31 +1,33 @@
-//! Order rules after the scores: the newer of two leading hits first, successors before superseded documents.
+//! Rules for the order of hits after the scores: the newer of two leading hits comes first, and successors come before
+//! superseded documents.
 //!
 //! # Layer
-//! Knows candidates, chronology and links; not how scores are computed.
+//! Knows candidates, chronology and links, but not how scores are computed.
 //!
 //! # Invariants
 //! - ORD-1: a superseded document never ranks above its successor, if the successor is a candidate.
-//! - ORD-2: freshness swaps at most the first two hits; all others keep their rank.
+//! - ORD-2: freshness swaps at most the first two hits. All other hits keep their rank.
 
 use super::rank::{Candidate, Ranking};
 use std::collections::HashMap;
 
-/// The reason why the rank of a hit differs from that of its score.
+/// The reason why a hit has another rank than its score gives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Moved {
-    /// It is newer than the best hit, nearly as good, and the question asks for a current state.
+    /// It is newer than the best hit and nearly as good, and the question asks for a current state.
     Fresher,
-    /// It supersedes the document below it.
+    /// It supersedes the document that follows it.
     Successor,
 }
 
-/// The lead over the third hit that the first two need, in a conversation and elsewhere.
+/// The lead over the third hit that the first two hits need in a conversation, as a factor; the next constant is for
+/// other documents.
 const STANDS_OUT_CONVERSATION: f32 = 1.1;
 const STANDS_OUT: f32 = 0.8;
-/// The smallest share of the best score that the second hit needs.
+/// The smallest share of the best score that the second hit must have.
 const SECOND_MIN: f32 = 0.4;
 
-/// Sorts by score and applies both rules.
+/// Sorts the candidates by score and applies both rules.
 pub(crate) fn arrange(ranking: &Ranking<'_>, mut candidates: Vec<Candidate>) -> Vec<Candidate> {
     candidates
         .sort_unstable_by(|one, two| ranking.order((one.hit.score, one.number), (two.hit.score, two.number)));
@@ -35,7 +37,8 @@ pub(crate) fn arrange(ranking: &Ranking<'_>, mut candidates: Vec<Candidate>) -> 
     put_successors_first(ranking, candidates)
 }
 
-/// Puts the newer of two leaders first. Two documents that lead the rest together are two states of one fact.
+/// Puts the newer of the two leading candidates first. If two documents lead all others, they are taken for two states
+/// of one fact.
 fn put_fresher_first(ranking: &Ranking<'_>, candidates: &mut [Candidate]) {
     let [first, second, rest @ ..] = candidates else {
         return;
@@ -59,7 +62,7 @@ fn put_fresher_first(ranking: &Ranking<'_>, candidates: &mut [Candidate]) {
     }
 }
 
-/// Moves each successor among the candidates before the document that it supersedes.
+/// Moves each successor that is a candidate before the document that it supersedes.
 fn put_successors_first(ranking: &Ranking<'_>, candidates: Vec<Candidate>) -> Vec<Candidate> {
     let numbers: Vec<u32> = candidates.iter().map(|candidate| candidate.number).collect();
     let places: HashMap<u32, usize> = numbers
@@ -78,7 +81,7 @@ fn put_successors_first(ranking: &Ranking<'_>, candidates: Vec<Candidate>) -> Ve
         if std::mem::replace(&mut entered[at], true) {
             continue;
         }
-        // Every entry of the stack waits for the entry above it. A cycle of links ends at its first entry.
+        // Every entry of the stack waits for the entry above it. A cycle of links ends when it returns to an entry.
         let mut stack = vec![(at, successors(at))];
         while let Some((top, waits_for)) = stack.last_mut() {
             let top = *top;

@@ -1,4 +1,4 @@
-//! The kind of answer that a question asks for, by its phrases. English only.
+//! Finds the kind of answer that a question asks for, by its phrases. Knows English only.
 //!
 //! # Layer
 //! Knows runs and folding, but not the index.
@@ -6,7 +6,7 @@
 use crate::recall::text::runs::{RunKind, Runs};
 use crate::recall::text::terms::fold;
 
-/// A piece of the question: consecutive letters and digits.
+/// A piece of the question: a sequence of letters and digits.
 pub(crate) struct Piece<'a> {
     pub(crate) raw: &'a str,
     pub(crate) folded: String,
@@ -38,15 +38,15 @@ pub(crate) fn pieces(text: &str) -> Vec<Piece<'_>> {
 /// The kinds of answer that a question asks for.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Asks {
-    /// A time.
+    /// Whether the question asks for a time.
     pub(crate) when: bool,
-    /// A number.
+    /// Whether the question asks for a number.
     pub(crate) many: bool,
-    /// A current state.
+    /// Whether the question asks for a current state.
     pub(crate) state: bool,
 }
 
-/// Question words that ask for a state. One of the words next to them must follow.
+/// Question words that ask for a state, each with the words of which one must follow it.
 const STATE_HEADS: &[(&str, &str)] = &[
     ("what", "is are"),
     ("when", "is are do will"),
@@ -107,7 +107,7 @@ fn follows(pieces: &[Piece<'_>], at: usize, phrase: &[&str]) -> bool {
             .all(|(place, (word, piece))| piece.folded == *word && (place == 0 || piece.gap == " "))
 }
 
-/// Whether a verb follows after one to three words, as in "what kind of car is".
+/// Returns whether a verb follows after one to three words, as in "what kind of car is".
 fn verb_follows(after: &[Piece<'_>]) -> bool {
     let joined = after.iter().take(4).take_while(|piece| piece.gap == " ");
     joined

@@ -1,4 +1,4 @@
-//! A parsed question: terms with weights, named speakers, dates, kinds of answer.
+//! A parsed question: its terms with weights, the speakers that it names, dates, and the kinds of answer.
 //!
 //! # Layer
 //! Knows the names in the index, but not its postings.
@@ -15,7 +15,7 @@ use crate::recall::text::marks::Marker;
 use crate::recall::text::runs::{RunKind, Runs};
 use crate::recall::text::terms::{Side, facts_of, for_each_sign, is_frame, term_of, word_of};
 
-/// The largest number of terms of a question; the rest of a pasted page is ignored.
+/// The maximal number of terms of a question. The rest of a long text is ignored.
 pub(crate) const TERMS_MAX: usize = 64;
 /// The weight of a word that frames the question.
 const FRAME_WEIGHT: f32 = 0.2;
@@ -27,23 +27,23 @@ pub(crate) struct Term {
     pub(crate) weight: f32,
 }
 
-/// A question.
+/// A parsed question.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Question {
     pub(crate) terms: Vec<Term>,
-    /// The numbers of the named speakers, in order.
+    /// The numbers of the speakers that the question names, in order.
     pub(crate) who: Vec<u32>,
     pub(crate) dates: Vec<Asked>,
     pub(crate) asks: Asks,
-    /// The text without names, for the embedder: names move its vector towards greetings.
+    /// The text without names, for the embedder, because names move its vector towards greetings.
     pub(crate) nameless: String,
 }
 
 impl Question {
-    /// Reads `text` against the names of the admitted scopes; relative days count from `now`.
+    /// Parses `text`, and finds the names of the admitted scopes in it. Relative days count from `now`.
     pub(crate) fn read(index: &Index, admission: &Admission, text: &str, now: Option<i64>) -> Self {
         let mut question = Self::default();
-        // If the question contains capitals, a name must begin with one.
+        // If the question contains capital letters, a name must begin with one.
         let capitals = text.chars().skip(1).any(char::is_uppercase);
         let mut word = String::new();
         let mut copied = 0;
@@ -92,7 +92,7 @@ impl Question {
     }
 }
 
-/// Returns the days that `text` mentions, if it was written `now`.
+/// Returns the days that `text` mentions, counted from the time `now`.
 fn relative(text: &str, now: i64) -> Vec<Asked> {
     let mut marker = Marker::new(text, day_of(now));
     let mut folded = String::new();

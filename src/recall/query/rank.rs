@@ -1,10 +1,10 @@
-//! Candidates and their signals.
+//! The candidates of a query and their signals.
 //!
-//! The best documents by a cheap key and their neighbours are the candidates. Only candidates get all signals, so the
+//! The candidates are the best documents by a cheap key, and their neighbours. Only candidates get all signals, so the
 //! cost of the signals does not grow with the index.
 //!
 //! # Layer
-//! Knows the index and the scores of `base`, but not the order rules that follow.
+//! Knows the index and the scores of `base`, but not the order rules that are applied afterwards.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -20,22 +20,22 @@ use super::{Hit, Query};
 use crate::recall::index::{Index, Key};
 use crate::recall::text::marks::{DIRECTIVE, FIRST_PERSON, NUMBER, QUESTION, SECOND_PERSON, TIME};
 
-/// The number of candidates that the key selects.
+/// The number of candidates that the cheap key selects.
 pub(crate) const CANDIDATES: usize = 100;
-/// The number of candidates up to which successors are added.
+/// The number of candidates from which on no more successors are added.
 const SUCCESSORS_UNTIL: usize = CANDIDATES * 8;
-/// The number of context messages on each side, and the decay of their weight with distance.
+/// The number of messages on each side that form the context.
 const CONTEXT: isize = 5;
 const CONTEXT_DECAY: f32 = 0.7;
 
 /// A document that may become a hit.
 pub(crate) struct Candidate {
     pub(crate) number: u32,
-    /// The hit, with all signals.
+    /// The hit, whose signals are all computed.
     pub(crate) hit: Hit,
 }
 
-/// The inputs of the ranking of one question.
+/// The inputs of the ranking for one question.
 pub(crate) struct Ranking<'a> {
     pub(crate) index: &'a Index,
     pub(crate) query: &'a Query<'a>,
@@ -46,7 +46,7 @@ pub(crate) struct Ranking<'a> {
     dense: Option<&'a Cosines>,
     base_max: f32,
     session_max: f32,
-    /// For each visited session: whether it has a speaker that the question does not name.
+    /// For each visited session, whether it has a speaker that the question does not name.
     apart: RefCell<HashMap<u32, bool>>,
 }
 
@@ -74,7 +74,7 @@ impl<'a> Ranking<'a> {
         };
         for &document in &scratch.touched {
             let base = scratch.base[document as usize];
-            // The filter calls back the host, so only documents that would be the best so far are passed to it.
+            // The filter calls the host, so it is asked only about documents that would be the best so far.
             if base > ranking.base_max && ranking.passes(document) {
                 ranking.base_max = base;
             }
@@ -89,7 +89,7 @@ impl<'a> Ranking<'a> {
         filter.is_none_or(|filter| filter(&self.index.columns.keys[document as usize]))
     }
 
-    /// The `count` documents with the best base scores.
+    /// Returns the `count` documents with the best base scores.
     pub(crate) fn nearest(&self, count: usize) -> Vec<Key> {
         let touched = self.scratch.touched.iter().copied();
         let nearest = self.best(touched, count, |document| self.base(Some(document)));
@@ -97,7 +97,7 @@ impl<'a> Ranking<'a> {
         nearest.into_iter().map(|number| keys[number as usize]).collect()
     }
 
-    /// The accepted successors of a document.
+    /// Returns the successors of a document that the query accepts.
     pub(crate) fn successors(&self, old: u32) -> impl Iterator<Item = u32> {
         let keys = &self.index.columns.keys;
         self.index.successors(old).filter(move |&new| {
@@ -106,7 +106,7 @@ impl<'a> Ranking<'a> {
         })
     }
 
-    /// Returns the base score as a share of the best.
+    /// Returns the base score as a share of the best one.
     fn base(&self, document: Option<u32>) -> f32 {
         match document {
             Some(document) if self.base_max > 0.0 => self.scratch.base[document as usize] / self.base_max,
@@ -153,7 +153,7 @@ impl<'a> Ranking<'a> {
         key
     }
 
-    /// The best `count` of `documents` by `key`, which has to be above zero.
+    /// Returns the best `count` of `documents` by `key`, which must be above zero.
     fn best(&self, documents: impl Iterator<Item = u32>, count: usize, key: impl Fn(u32) -> f32) -> Vec<u32> {
         let order = |one: &(f32, u32), two: &(f32, u32)| self.order(*one, *two);
         let mut best: Vec<(f32, u32)> = Vec::with_capacity(count * 4);
@@ -179,7 +179,7 @@ impl<'a> Ranking<'a> {
     fn candidate_numbers(&self) -> Vec<u32> {
         let touched = self.scratch.touched.iter().copied();
         let mut numbers = if self.scratch.touched.is_empty() {
-            // No word was found. The dates and names of the question may still find a document.
+            // No word of the question was found. Its dates and names may still find a document.
             let asked = !self.question.dates.is_empty() || !self.question.who.is_empty();
             let all = if asked { self.index.columns.len() as u32 } else { 0 };
             let admitted = (0..all)
@@ -210,7 +210,7 @@ impl<'a> Ranking<'a> {
         numbers
     }
 
-    /// Adds the successors of the candidates, whether or not their words match.
+    /// Adds the successors of the candidates, even if their words do not match.
     fn add_successors(&self, numbers: &mut Vec<u32>) {
         let mut known: HashSet<u32> = numbers.iter().copied().collect();
         let mut at = 0;
@@ -304,7 +304,7 @@ impl<'a> Ranking<'a> {
         Candidate { number, hit }
     }
 
-    /// Returns the share of the question in the messages around a position; near messages count more.
+    /// Returns the share of the question that the messages around a position contain. Near messages count more.
     fn context(&self, session: u32, place: usize) -> f32 {
         let mut near = [0.0f32; MASK_TERMS];
         let mut weight = 1.0;

@@ -1,4 +1,4 @@
-//! The indexed terms that count as a term of the question: synonyms and near spellings.
+//! The indexed terms that count as a term of the question: synonyms and similar spellings.
 //!
 //! # Layer
 //! Knows the terms of the index and the lexicon.
@@ -8,18 +8,19 @@ use strsim::osa_distance;
 use crate::recall::index::Postings;
 use crate::recall::text::relations;
 
-/// The weight of a term that differs by one letter, or only in its ending.
+/// The weight of a term that differs in one letter or only in its ending.
 const NEARLY: f32 = 0.8;
-/// The weight of a term of the lexicon.
+/// The weight of a related term of the lexicon.
 const LEXICON: f32 = 0.7;
-/// The smallest length of a term with similar terms. Shorter terms have too many neighbours at one letter's distance.
+/// The minimal length of a term for which similar terms are searched. Too many terms differ from a shorter one in one
+/// letter.
 const NEARLY_LETTERS_MIN: usize = 4;
 /// The number of first letters that must be equal.
 const NEARLY_PREFIX: usize = 3;
-/// Two terms with this many equal first letters are near, whatever their other letters are.
+/// Two terms with this many equal first letters are similar, whatever their other letters are.
 const NEARLY_FRONT: usize = 5;
 
-/// Returns the related terms of the lexicon that are indexed, with their weights.
+/// Returns those related terms of the lexicon that are in the index, with their weights.
 pub(crate) fn related<'a>(postings: &'a Postings, term: &str) -> impl Iterator<Item = (u32, f32)> + 'a {
     relations::LEXICON
         .get(term)
@@ -28,7 +29,7 @@ pub(crate) fn related<'a>(postings: &'a Postings, term: &str) -> impl Iterator<I
         .filter_map(|(other, weight)| Some((postings.find(other.as_bytes())?, LEXICON * weight)))
 }
 
-/// Returns the indexed terms that are similar to `term`, which is not indexed itself.
+/// Returns the indexed terms that are similar to `term`, which is not in the index.
 pub(crate) fn nearly(postings: &Postings, term: &str) -> Vec<(u32, f32)> {
     if term.chars().count() < NEARLY_LETTERS_MIN {
         return Vec::new();
@@ -44,7 +45,7 @@ pub(crate) fn nearly(postings: &Postings, term: &str) -> Vec<(u32, f32)> {
     numbers.map(|number| (number, NEARLY)).collect()
 }
 
-/// Whether two terms differ by one edit (insert, delete, replace, swap neighbours), or begin alike.
+/// Returns whether two terms differ by one edit (insert, delete, replace, swap neighbours), or begin alike.
 fn is_near(one: &str, two: &str) -> bool {
     let longer = |text: &str| text.chars().nth(NEARLY_FRONT - 1).is_some();
     let begin_alike = longer(one) && longer(two) && front(one, NEARLY_FRONT) == front(two, NEARLY_FRONT);

@@ -1,18 +1,18 @@
-//! The documents that a query may see, and the sums over them.
+//! The documents that a query may search, and the sums over them.
 //!
 //! # Layer
-//! Knows scopes and numbers of the index.
+//! Knows scopes and document numbers of the index.
 //!
 //! # Invariants
-//! - SCO-1: sums and frequencies of a query count admitted documents alone.
+//! - SCO-1: the sums and frequencies of a query count only admitted documents.
 
 use crate::recall::index::Index;
 
 /// The admitted scopes, and their documents as bits.
 pub(crate) struct Admission {
-    /// `None` admits every live document.
+    /// The admitted scopes; `None` admits every live document.
     scopes: Option<Vec<u32>>,
-    /// `None` if every number is admitted.
+    /// The admitted documents as bits; `None` if every number is admitted.
     bits: Option<Vec<u64>>,
     pub(crate) documents: u32,
     pub(crate) sessions: u32,
@@ -22,7 +22,7 @@ pub(crate) struct Admission {
 }
 
 impl Admission {
-    /// Admits the scopes with these names, or all.
+    /// Admits the scopes with these names, or all scopes.
     pub(crate) fn new(index: &Index, names: Option<&[&str]>) -> Self {
         let scopes = names.map(|names| {
             let mut scopes: Vec<u32> = names
@@ -48,7 +48,7 @@ impl Admission {
             bits,
             documents,
             sessions,
-            // The minimum of one avoids a division by zero; a shorter length occurs only if nothing can be found.
+            // The minimum of one avoids a division by zero. The length is smaller only if nothing can be found.
             document_length: (length as f32 / documents.max(1) as f32).max(1.0),
             session_length: (length as f32 / sessions.max(1) as f32).max(1.0),
         }
@@ -66,12 +66,12 @@ impl Admission {
         bits
     }
 
-    /// Whether a scope is admitted.
+    /// Returns whether a scope is admitted.
     pub(crate) fn has_scope(&self, scope: u32) -> bool {
         admits(self.scopes.as_deref(), scope)
     }
 
-    /// Whether a document is admitted.
+    /// Returns whether a document is admitted.
     #[inline]
     pub(crate) fn has(&self, number: u32) -> bool {
         match &self.bits {

@@ -1,11 +1,11 @@
 //! The signals of a score, their names and their weights.
 //!
-//! A score is a weighted sum. There are two sets of weights: one for documents of conversations, where neighbours,
-//! speakers and sessions matter, and one for all others, where they mislead. The results hardly change between half and
-//! twice the weights of vectors. The query multiplies the weight of recency.
+//! A score is a weighted sum. There are two sets of weights. One is for documents of conversations, where neighbours,
+//! speakers and sessions matter. The other is for all other documents, where they mislead. Halving or doubling the
+//! weights of vectors hardly changes the results. The query multiplies the weight of recency.
 //!
 //! # Layer
-//! Constants and their names.
+//! Contains only constants and their names.
 
 /// The number of signals.
 pub const SIGNALS: usize = 21;
@@ -52,9 +52,9 @@ signals! {
     Lately, "lately", 1.0, 0.3, "has the words and is recent";
 }
 
-/// The weights of the neighbours' cosines in the cosine of a document.
+/// The weights of the neighbours' cosines in the cosine of a document; this one is for the previous document.
 pub(crate) const DENSE_PREVIOUS: f32 = 0.2;
 pub(crate) const DENSE_NEXT: f32 = 0.1;
-/// The weights that select candidates, in addition to the base score.
+/// The weights that select candidates, in addition to the base score; this one is for a named speaker.
 pub(crate) const KEY_SPEAKER: f32 = 0.3;
 pub(crate) const KEY_DATE: f32 = 1.0;

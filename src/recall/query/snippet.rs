@@ -1,4 +1,4 @@
-//! Snippets, which show the matches in a text, and the estimated tokens of a text.
+//! Snippets, which show the matches in a text; also the estimated number of tokens of a text.
 //!
 //! # Layer
 //! Knows terms and text.
@@ -13,21 +13,22 @@ use crate::recall::text::terms::{Side, for_each_sign, term_of, word_of};
 pub struct Snippet<'a> {
     /// The text of the part.
     pub text: &'a str,
-    /// Whether text was cut before and after it.
+    /// Whether text was cut off before and after it.
     pub cut: (bool, bool),
-    /// The matches in it, as byte ranges in `text`.
+    /// The matches, as byte ranges in `text`.
     pub matches: Vec<Range<usize>>,
 }
 
 /// The number of characters in a token.
 pub const CHARS_A_TOKEN: usize = 4;
 
-/// Returns the estimated number of tokens of a text: one for each four characters, rounded up.
+/// Returns the estimated number of tokens of a text: one for every four characters, rounded up.
 pub fn tokens(text: &str) -> usize {
     text.chars().count().div_ceil(CHARS_A_TOKEN)
 }
 
-/// Returns the `characters_max` characters of `text` with the most different terms, cut between words.
+/// Returns the part of `text` with the most different terms, of at most `characters_max` characters and cut between
+/// words.
 pub fn snippet<'a>(text: &'a str, terms: &[String], characters_max: usize) -> Snippet<'a> {
     let matches = matches(text, terms);
     let range = window(text, &matches, characters_max);
@@ -69,14 +70,14 @@ fn matches(text: &str, terms: &[String]) -> Vec<(usize, Range<usize>)> {
     found
 }
 
-/// Whether a word may match one of the terms, by its first letter. This check is many times faster than stemming the
-/// word. A few irregular forms have another first letter and are not highlighted.
+/// Returns whether a word may match one of the terms, by its first letter. This is many times faster than stemming the
+/// word. A few irregular forms have another first letter, and are not highlighted.
 fn begins_alike(word: &str, terms: &[String]) -> bool {
     let first = |text: &str| text.bytes().next().map(|byte| byte.to_ascii_lowercase());
     !word.is_ascii() || terms.iter().any(|term| first(term) == first(word))
 }
 
-/// The first window of the text with the most different terms.
+/// Returns the first window of the text that has the most different terms.
 fn window(text: &str, matches: &[(usize, Range<usize>)], characters_max: usize) -> Range<usize> {
     let places: Vec<usize> = text
         .char_indices()
@@ -102,7 +103,7 @@ fn window(text: &str, matches: &[(usize, Range<usize>)], characters_max: usize) 
             best = from..inside.last().map_or(from, |(_, found)| character_of(found.end));
         }
     }
-    // A third of the remaining room goes before the matches, the rest after them.
+    // A third of the remaining length is used before the matches, and the rest after them.
     let room = characters_max.saturating_sub(best.len());
     let start = best
         .start
@@ -111,7 +112,7 @@ fn window(text: &str, matches: &[(usize, Range<usize>)], characters_max: usize) 
     trim(text, places[start]..places[start + characters_max])
 }
 
-/// Moves each end of a window inwards to the next space, if one is near.
+/// Moves each end of a window inwards to the next space, if a space is near.
 fn trim(text: &str, window: Range<usize>) -> Range<usize> {
     const NEARBY: usize = 24;
     let part = &text[window.clone()];

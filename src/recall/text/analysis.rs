@@ -1,7 +1,8 @@
-//! Analyses the text of a document in one pass: terms with their weights, marks, dates, names that are addressed.
+//! Analyses the text of a document in one pass: its terms with their weights, marks, dates, and the names that it
+//! addresses.
 //!
 //! # Layer
-//! The entry point of `recall::text` for the index.
+//! The part of `recall::text` that the index calls.
 
 use super::calendar::{Day, Span};
 use super::marks::{Marker, Marks};
@@ -10,7 +11,7 @@ use super::terms::{Side, facts_of, fenced, for_each_sign, word_of};
 
 /// The count of a term outside of code, in quarters.
 pub(crate) const QUARTERS_PROSE: u32 = 4;
-/// The count of a term in a code fence: code is long and mentions the topic rarely.
+/// The count of a term in a code block. It is lower, because code is long and seldom mentions the topic.
 pub(crate) const QUARTERS_CODE: u32 = 1;
 
 /// The result of the analysis, except for the terms.
@@ -20,9 +21,9 @@ pub(crate) struct Analysis {
     pub(crate) calls: Vec<String>,
 }
 
-/// Calls `found` with each term of `text`, its count in quarters, and whether it adds to the length.
+/// Calls `found` with each term of `text`, its count in quarters, and whether the term adds to the length.
 ///
-/// Emoji and single characters do not add to the length. Emoji are decoration, and single characters repeat the pairs.
+/// Emoji are decoration, and single characters repeat the pairs, so neither adds to the length.
 pub(crate) fn analyse(text: &str, day: Day, mut found: impl FnMut(&str, u32, bool)) -> Analysis {
     let mut marker = Marker::new(text, day);
     let (mut folded, mut term) = (String::new(), String::new());

@@ -1,4 +1,4 @@
-//! Days in the form of the index, spans of days, and the names of months and weekdays.
+//! Days as the index stores them, spans of days, and the names of months and weekdays.
 //!
 //! # Layer
 //! L6, inside `recall`. Pure: reads no clock.
@@ -10,7 +10,7 @@ use crate::calendar::{DAY_SECONDS, date_of, weekday_of};
 /// A day, counted from 1970-01-01.
 pub(crate) type Day = i32;
 
-/// Days from the first to the last, both included.
+/// The days from the first to the last, both included.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub(crate) struct Span {
     /// The first day, counted from 1970-01-01.
@@ -19,26 +19,26 @@ pub(crate) struct Span {
     pub(crate) last: Day,
 }
 
-/// Returns the day of the time `seconds` since 1970, clamped to the range of days.
+/// Returns the day of the time `seconds` since 1970, limited to the range of days.
 pub(crate) fn day_of(seconds: i64) -> Day {
-    // A million years before and after 1970: no sum with a day of this range overflows.
+    // About a million years before and after 1970. No sum with a day in this range overflows.
     const LIMIT: i64 = 3_650_000_000 / 10;
     seconds.div_euclid(DAY_SECONDS).clamp(-LIMIT, LIMIT) as Day
 }
 
-/// Returns the day of a date. The date need not exist: the 31st of a short month is a day of the next one.
+/// Returns the day of a date that may not exist: the 31st of a short month is a day of the next month.
 pub(crate) fn day_at(year: i32, month: i32, day: i32) -> Day {
     let day = crate::calendar::day_of((i64::from(year), i64::from(month), i64::from(day)));
     day.clamp(i64::from(i32::MIN / 4), i64::from(i32::MAX / 4)) as Day
 }
 
-/// Returns year, month and day of the month of a day.
+/// Returns the year, the month and the day of the month of a day.
 pub(crate) fn date_at(day: Day) -> (i32, i32, i32) {
     let (year, month, day) = date_of(i64::from(day));
     (year as i32, month as i32, day as i32)
 }
 
-/// Returns the day of the week, Monday = 0.
+/// Returns the day of the week: 0 for Monday.
 pub(crate) fn weekday(day: Day) -> i32 {
     weekday_of(i64::from(day)) as i32
 }
@@ -73,7 +73,7 @@ pub(crate) fn month_named(word: &str) -> Option<i32> {
         .map(|(month, _)| month)
 }
 
-/// Returns the number of a weekday by its whole name, Monday = 0.
+/// Returns the number of a weekday by its whole name: 0 for Monday.
 pub(crate) fn weekday_named(word: &str) -> Option<i32> {
     const NAMES: &str = "monday tuesday wednesday thursday friday saturday sunday";
     (0..)

@@ -6,21 +6,21 @@
 //! # Layer
 //! Pure data of `recall::text`.
 
-/// Stop words, folded: the index and the queries drop them.
+/// The stop words in folded form, which the index and the queries drop.
 pub(crate) const STOP: &str = include_str!("words/stop.txt");
-/// Words that frame a question ("mention", "detail"); they count less than its topic.
+/// Words that only frame a question ("mention", "detail"), and weigh less than its topic.
 pub(crate) const FRAME: &str = include_str!("words/frame.txt");
-/// Irregular forms, each line under its base form.
+/// Irregular forms of words. Each line starts with the base form.
 pub(crate) const IRREGULAR: &str = include_str!("words/irregular.txt");
-/// Words that mark a text, each line under the name of its class.
+/// Words that mark a text. Each line starts with the name of the class.
 pub(crate) const MARKS: &str = include_str!("words/marks.txt");
-/// Words by their role in the comparison of two texts.
+/// Words by their role in comparing two texts.
 pub(crate) const ROLES: &str = include_str!("words/roles.txt");
-/// Members of kinds, each line under its kind.
+/// The members of kinds. Each line starts with the kind.
 pub(crate) const KINDS: &str = include_str!("words/kinds.txt");
-/// Synonyms: the first word of a line and each of the others.
+/// Synonyms. The first word of a line is a synonym of each of the others.
 pub(crate) const SYNONYMS: &str = include_str!("words/synonyms.txt");
-/// Synonyms that only the comparison of two texts uses.
+/// Synonyms that are used only for comparing two texts.
 pub(crate) const CAPTION_SYNONYMS: &str = include_str!("words/caption_synonyms.txt");
 /// Pairs of opposites, as in `above/below`.
 pub(crate) const OPPOSITES: &str = include_str!("words/opposites.txt");
@@ -35,7 +35,7 @@ pub(crate) fn words(list: &str) -> impl Iterator<Item = &str> {
     lines(list).flat_map(str::split_whitespace)
 }
 
-/// Returns the named lines of a list: each name with its words.
+/// Returns the named lines of a list: each name, and the words of its line.
 pub(crate) fn named(list: &str) -> impl Iterator<Item = (&str, std::str::SplitWhitespace<'_>)> {
     let named = lines(list).filter_map(|line| line.split_once(':'));
     named.map(|(name, words)| (name, words.split_whitespace()))

@@ -1,8 +1,8 @@
-//! Features of a text other than its terms: six marks, mentioned dates, and addressed names.
+//! Features of a text besides its terms: six marks, the dates that it mentions, and the names that it addresses.
 //!
-//! A [`Marker`] reads the alphanumeric pieces of a text in order, with the class of each, and keeps the last three:
-//! every known phrase fits into four pieces. English only. For other languages most marks stay unset, and ranking works
-//! without them.
+//! A [`Marker`] reads the alphanumeric pieces of a text in order, with the class of each. It keeps the last three,
+//! because each known phrase has at most four pieces. It knows English only. In other languages most marks stay unset,
+//! and the ranking works without them.
 //!
 //! # Layer
 //! Knows the calendar; knows neither terms nor the index.
@@ -14,13 +14,13 @@ use super::calendar::{Day, Span, date_at, day_at, month_span, weekday, weekday_n
 use super::runs::Run;
 use super::terms::{TERM_BYTES_MAX, facts_of, fold};
 
-/// Marks of a document, as bits.
+/// The marks of a document, as bits.
 pub(crate) type Marks = u8;
 /// The text is a question.
 pub(crate) const QUESTION: Marks = 1;
-/// The text has an expression of time.
+/// The text mentions a time.
 pub(crate) const TIME: Marks = 2;
-/// The text has a number.
+/// The text contains a number.
 pub(crate) const NUMBER: Marks = 4;
 /// The text is in the first person.
 pub(crate) const FIRST_PERSON: Marks = 8;
@@ -43,7 +43,7 @@ const DIRECT: Class = 256;
 const GREETING: Class = 512;
 const EVENT: Class = 1024;
 
-/// The classes by their names in the list of marks.
+/// The classes, by their names in the list of marks.
 pub(crate) const CLASSES: [(&str, Class); 11] = [
     ("first", FIRST),
     ("second", SECOND),
@@ -62,10 +62,10 @@ pub(crate) const CLASSES: [(&str, Class); 11] = [
 pub(crate) const SPANS_MAX: usize = 2;
 /// The largest number of addressed names kept for a text.
 pub(crate) const CALLS_MAX: usize = 2;
-/// A directive begins within this many characters of the start.
+/// A directive must begin within this many characters of the start.
 const DIRECTIVE_WITHIN: usize = 200;
 
-/// A piece of the text: consecutive letters and digits. Apostrophes also separate pieces.
+/// A piece of the text: a sequence of letters and digits. An apostrophe also separates pieces.
 #[derive(Clone, Copy, Default)]
 struct Piece {
     start: usize,
@@ -76,14 +76,14 @@ struct Piece {
 pub(crate) struct Marker<'a> {
     text: &'a str,
     day: Day,
-    /// The pieces before, the nearest first; an empty piece means that there is none.
+    /// The last three pieces, the nearest first; empty pieces before the start of the text.
     before: [Piece; 3],
     directive_end: usize,
-    /// Whether a greeting has just ended, so a name may follow.
+    /// Whether the last piece ended a greeting, so a name may follow.
     greeted: bool,
     pub(crate) marks: Marks,
     pub(crate) spans: Vec<Span>,
-    /// Names addressed in greetings, in lower case.
+    /// The names that greetings address, in lower case.
     pub(crate) calls: Vec<String>,
 }
 
@@ -106,7 +106,7 @@ impl<'a> Marker<'a> {
         }
     }
 
-    /// Returns the text of the piece `back` steps before.
+    /// Returns the text of the piece that is `back` pieces before the present one.
     fn prior(&self, back: usize) -> &'a str {
         self.before
             .get(back - 1)
@@ -123,7 +123,7 @@ impl<'a> Marker<'a> {
         &self.text[self.before[0].end..start]
     }
 
-    /// Whether the last `count` pieces and the one at `start` are joined by single spaces.
+    /// Returns whether single spaces join the last `count` pieces and the one at `start`.
     fn joined(&self, count: usize, start: usize) -> bool {
         let mut next = start;
         self.before.iter().take(count).all(|piece| {
@@ -133,7 +133,7 @@ impl<'a> Marker<'a> {
         })
     }
 
-    /// Reads the next piece, which starts at `start`. `folded` is its folded form, `class` its classes.
+    /// Takes the next piece, which starts at `start`. `folded` is its folded form, and `class` has its classes.
     pub(crate) fn push(&mut self, start: usize, length: usize, folded: &str, class: Class) {
         let end = start + length;
         let called = self.greeted && self.take_call(start, end);
@@ -160,7 +160,7 @@ impl<'a> Marker<'a> {
         self.before = [Piece { start, end }, self.before[0], self.before[1]];
     }
 
-    /// Reads the pieces of a word that starts at `start`; `folded` is a buffer.
+    /// Takes the pieces of a word that starts at `start`. `folded` is a reused buffer.
     pub(crate) fn push_word(&mut self, start: usize, word: Run<'_>, folded: &mut String) {
         for (at, piece) in word.pieces() {
             fold(piece, folded);
@@ -204,7 +204,7 @@ impl<'a> Marker<'a> {
 
     fn prior_class(&self, back: usize) -> Class {
         let prior = self.prior(back);
-        // The longest word in the classes that callers ask for has eight letters.
+        // No class that callers ask for has a word of more than eight letters.
         if prior.len() > 8 || !prior.is_ascii() {
             return 0;
         }
@@ -219,7 +219,7 @@ impl<'a> Marker<'a> {
         }
     }
 
-    /// Whether a greeting ends with this piece. A greeting comes at the start or after punctuation.
+    /// Returns whether a greeting ends with this piece. A greeting must be at the start or after punctuation.
     fn is_greeting(&self, start: usize, folded: &str) -> bool {
         let first = match folded {
             "you" if self.prior_is(1, &["thank"]) && self.joined(1, start) => self.before[0].start,
@@ -232,7 +232,7 @@ impl<'a> Marker<'a> {
         first == 0 || self.text[..first].trim_end().ends_with(['.', '!', '?', ','])
     }
 
-    /// Records a name after a greeting: ASCII letters, at least three, with a capital first.
+    /// Records a name after a greeting: at least three ASCII letters, with a capital first.
     fn take_call(&mut self, start: usize, end: usize) -> bool {
         let gap = self.gap(start);
         let name = &self.text[start..end];
@@ -289,7 +289,7 @@ impl<'a> Marker<'a> {
         }
     }
 
-    /// Returns the days around "three weeks ago". The span grows with the distance.
+    /// Returns the span of days meant by a phrase such as "three weeks ago". The span is longer for more distant times.
     fn ago(&self, start: usize) -> Option<Span> {
         const DAYS_MAX: i32 = 20_000;
         if !self.joined(2, start) {
@@ -324,7 +324,7 @@ impl<'a> Marker<'a> {
     }
 }
 
-/// Whether a text ends with a question. Notes in brackets at its end are ignored.
+/// Returns whether a text ends with a question, except for notes in brackets at its end.
 pub(crate) fn is_question(text: &str) -> bool {
     let mut text = text;
     while let Some(inside) = text.trim_end().strip_suffix(']') {

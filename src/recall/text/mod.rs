@@ -4,7 +4,7 @@
 //! Below `recall::index` and `recall::query`; pure, imports nothing of the crate.
 //!
 //! # Invariants
-//! - TXT-1: any text is accepted; the size of the result is bounded by its length.
+//! - TXT-1: any text is accepted, and its length limits the size of the result.
 
 pub(crate) mod analysis;
 pub(crate) mod calendar;

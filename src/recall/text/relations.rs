@@ -1,4 +1,4 @@
-//! The lexicon by stems: related terms and their weights.
+//! The lexicon, by stems: related terms and their weights.
 //!
 //! # Layer
 //! Knows the word lists and the stemmer.
@@ -9,16 +9,16 @@ use std::sync::LazyLock;
 use super::lists::{KINDS, SYNONYMS, lines, named};
 use super::terms::term_of;
 
-/// The weight of a kind as a related term of one of its members.
+/// The weight of a kind as a term related to one of its members.
 const KIND_FOR_MEMBER: f32 = 0.5;
 
-/// The related terms of each term, in order, with their weights.
+/// The terms related to each term, in order, with their weights.
 pub(crate) type Relations = HashMap<String, BTreeMap<String, f32>>;
 
 /// The relations of the lexicon.
 pub(crate) static LEXICON: LazyLock<Relations> = LazyLock::new(|| relations(&[SYNONYMS]));
 
-/// Builds the relations of these synonym lists and of the kinds.
+/// Builds the relations between the synonyms of these lists, and between kinds and their members.
 pub(crate) fn relations(synonyms: &[&str]) -> Relations {
     let mut relations = Relations::new();
     let mut add = |from: &str, to: &str, weight: f32| {

@@ -1,17 +1,17 @@
 //! Splits text into runs: words, text in scripts without spaces, and emoji.
 //!
-//! A word consists of letters and digits of any script, joined by apostrophes; all other characters separate words. A
-//! script without spaces ends a word, so a Latin name in a Japanese sentence is a separate word. An emoji is one run
-//! with its joiners and without its variation marks and skin tones.
+//! A word consists of letters and digits of any script, which apostrophes may join; all other characters separate
+//! words. A script without spaces ends a word, so a Latin name in a Japanese sentence is a separate word. An emoji is
+//! one run, with its joiners but without its variation marks and skin tones.
 //!
-//! `unicode-segmentation` would join words at full stops and underscores, and cut Thai, kana and Han differently. The
-//! ranking was tuned for these rules.
+//! `unicode-segmentation` would join words at full stops and underscores, and would split Thai, kana and Han in another
+//! way. The ranking was tuned for the rules of this module.
 //!
 //! # Layer
 //! Pure; knows Unicode, not the meaning of words.
 //!
 //! # Invariants
-//! - TRN-1: runs are slices of the text in rising order that do not overlap; cutting never fails.
+//! - TRN-1: runs are slices of the text, in rising order, that do not overlap. Splitting never fails.
 //! - TRN-2: every letter, digit and emoji of the text is in exactly one run.
 
 use unicode_normalization::char::is_combining_mark;
@@ -19,9 +19,9 @@ use unicode_normalization::char::is_combining_mark;
 /// The kind of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RunKind {
-    /// Letters and digits, with apostrophes between them.
+    /// Letters and digits, possibly with apostrophes between them.
     Word,
-    /// Characters of a script without spaces between words.
+    /// Characters of a script that puts no spaces between words.
     Spaceless,
     /// One emoji.
     Emoji,
@@ -32,15 +32,15 @@ pub(crate) enum RunKind {
 pub(crate) struct Run<'a> {
     pub(crate) kind: RunKind,
     pub(crate) text: &'a str,
-    /// Its start in the text, in bytes.
+    /// The offset of its start in the text, in bytes.
     pub(crate) start: usize,
 }
 
 impl<'a> Run<'a> {
-    /// The parts between apostrophes, each with its start in the text.
+    /// Returns the parts of the run between apostrophes, each with its start in the text.
     pub(crate) fn pieces(self) -> impl Iterator<Item = (usize, &'a str)> {
         let pieces = self.text.split(is_apostrophe).filter(|piece| !piece.is_empty());
-        // A piece is a slice of the run, so the distance of their addresses is its place.
+        // A piece is a slice of the run, so the difference of their addresses is its offset.
         pieces.map(move |piece| {
             (
                 self.start + piece.as_ptr().addr() - self.text.as_ptr().addr(),
@@ -76,8 +76,8 @@ fn kind_of(letter: char) -> Option<RunKind> {
     }
 }
 
-/// Whether a letter is Han, kana, Hangul or bopomofo, or of a South-East Asian script without spaces between words.
-/// Korean has spaces, but attaches endings to its words, so pairs of syllables find more.
+/// Returns whether a letter is Han, kana, Hangul or bopomofo, or of a South-East Asian script without spaces between
+/// words. Korean has spaces, but attaches endings to its words, so pairs of syllables find more.
 pub(crate) fn is_spaceless(letter: char) -> bool {
     matches!(u32::from(letter),
         0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1100..=0x11FF | 0x1780..=0x17FF | 0x3005..=0x3007
@@ -87,14 +87,15 @@ pub(crate) fn is_spaceless(letter: char) -> bool {
         && (letter.is_alphanumeric() || is_combining_mark(letter))
 }
 
-/// Whether a letter is a pictograph or part of a flag.
+/// Returns whether a letter is a pictograph or part of a flag.
 fn is_emoji(letter: char) -> bool {
     matches!(u32::from(letter),
         0x231A..=0x231B | 0x23E9..=0x23FA | 0x2600..=0x27BF | 0x2B50 | 0x2B55 | 0x1F004 | 0x1F0CF
         | 0x1F18E | 0x1F191..=0x1F19A | 0x1F1E6..=0x1F1FF | 0x1F300..=0x1FAFF)
 }
 
-/// Whether a letter is a mark that follows an emoji and keeps its meaning: variation, skin tone, keycap.
+/// Returns whether a letter is a mark that follows an emoji and does not change its meaning: variation, skin tone or
+/// keycap.
 pub(crate) fn is_emoji_mark(letter: char) -> bool {
     matches!(u32::from(letter), 0xFE0E | 0xFE0F | 0x20E3 | 0x1F3FB..=0x1F3FF)
 }
@@ -103,7 +104,7 @@ fn is_flag(letter: char) -> bool {
     matches!(u32::from(letter), 0x1F1E6..=0x1F1FF)
 }
 
-/// Whether a letter is one of the two apostrophes that occur inside words.
+/// Returns whether a letter is one of the two apostrophes that occur inside words.
 pub(crate) fn is_apostrophe(letter: char) -> bool {
     matches!(letter, '\'' | '\u{2019}')
 }

@@ -1,19 +1,19 @@
 //! The English stemmer of the Snowball project (Porter2).
 //!
-//! The version of the crate is pinned exactly: another version of the algorithm could produce other terms than the
+//! The version of the crate is pinned exactly. Another version of the algorithm could produce other terms than the
 //! indexes on disk contain.
 //!
 //! # Layer
 //! Pure; imports nothing of the crate.
 //!
 //! # Invariants
-//! - STM-1: a stem has at most one letter more than its word, and is empty only for an empty word.
+//! - STM-1: a stem is at most one letter longer than its word, and is empty only for an empty word.
 
 use std::borrow::Cow;
 
 use frostem::{Algorithm, Stemmer};
 
-/// Replaces `word` by its stem. A word with letters outside ASCII is unchanged: the rules are English.
+/// Replaces `word` by its stem. A word with letters outside ASCII stays unchanged, because the rules are for English.
 pub(crate) fn stem(word: &mut String) {
     let is_english = word
         .bytes()
@@ -30,7 +30,7 @@ pub(crate) fn stem(word: &mut String) {
 mod tests {
     use super::stem;
 
-    /// Words and their stems, as the Snowball project publishes them.
+    /// Words and their stems, as published by the Snowball project.
     const VECTORS: &[(&str, &str)] = &include!("stem_vectors.in");
 
     #[test]

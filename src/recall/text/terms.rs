@@ -1,8 +1,8 @@
 //! Turns text into terms, for the index and for queries.
 //!
-//! The tokeniser folds a word (compatibility forms, case, accents on Latin letters) and removes its possessive or
-//! contraction. It drops stop words, replaces an irregular form by its base, and stems the rest. Text in a script
-//! without spaces becomes single characters and pairs of them. An emoji is one term.
+//! The tokeniser folds a word (compatibility forms, case, accents on Latin letters), and removes its possessive or
+//! contraction. It drops stop words, replaces an irregular form by its base, and stems the other words. Text in a
+//! script without spaces becomes single characters and pairs of them. An emoji is one term.
 //!
 //! # Layer
 //! Knows runs, lists and the stemmer, but not the index.
@@ -23,27 +23,27 @@ use super::marks::{self, Class};
 use super::runs::{Run, RunKind, Runs, is_apostrophe, is_emoji_mark};
 use super::stem::stem;
 
-/// The longest term in bytes. A longer word (a key, an encoded picture) is cut here; a digest in hexadecimal still
-/// fits.
+/// The maximal length of a term in bytes. A longer word, such as a key or an encoded picture, is cut. A digest in
+/// hexadecimal digits is not too long.
 pub(crate) const TERM_BYTES_MAX: usize = 64;
-/// No word in the lists is longer, in bytes.
+/// The length in bytes that no word of the lists exceeds.
 const FACT_BYTES_MAX: usize = 20;
 /// The mark that begins and ends a code block.
 const FENCE: &str = "```";
 
-/// The entry of a word in the lists.
+/// What the lists contain about a word.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct WordFacts {
-    /// Whether it is a stop word.
+    /// Whether the word is a stop word.
     pub(crate) stop: bool,
-    /// The base form, if it is an irregular form.
+    /// The base form, if the word is an irregular form.
     pub(crate) base: Option<&'static str>,
-    /// Its classes of marks.
+    /// The classes of marks that the word belongs to.
     pub(crate) class: Class,
 }
 
 impl WordFacts {
-    /// Writes the term of `word`, to which this entry belongs, into `out`.
+    /// Writes the term of `word`, whose entry this is, to `out`.
     pub(crate) fn term<'t>(self, word: &str, out: &'t mut String) -> &'t str {
         out.clear();
         out.push_str(self.base.unwrap_or(word));
@@ -52,8 +52,8 @@ impl WordFacts {
     }
 }
 
-/// FNV-1a: fast for short words. Only words of the lists are in the table, so an attacker cannot choose colliding
-/// words.
+/// The hash FNV-1a, which is fast for short words. The table contains only words of the lists, so an attacker cannot
+/// add colliding words.
 struct ShortWords(u64);
 
 impl Default for ShortWords {
@@ -104,26 +104,26 @@ static FRAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
 
 /// Returns the entry of a folded word.
 pub(crate) fn facts_of(word: &str) -> WordFacts {
-    // No word in the lists is longer, in bytes.
+    // The length in bytes that no word of the lists exceeds.
     if word.len() > FACT_BYTES_MAX {
         return WordFacts::default();
     }
     FACTS.get(word).copied().unwrap_or_default()
 }
 
-/// Whether `term` frames a question.
+/// Returns whether `term` frames a question.
 pub(crate) fn is_frame(term: &str) -> bool {
     FRAMES.binary_search_by(|frame| frame.as_str().cmp(term)).is_ok()
 }
 
-/// Returns the term of a folded word, stop word or not.
+/// Returns the term of a folded word, even of a stop word.
 pub(crate) fn term_of(word: &str) -> String {
     let mut term = String::new();
     facts_of(word).term(word, &mut term);
     term
 }
 
-/// Writes the folded form of `raw` into `out`. Texts that look the same get the same form.
+/// Writes the folded form of `raw` to `out`. Texts that look the same get the same form.
 pub(crate) fn fold(raw: &str, out: &mut String) {
     out.clear();
     if raw.is_ascii() {
@@ -146,7 +146,7 @@ pub(crate) fn fold(raw: &str, out: &mut String) {
     }
 }
 
-/// Writes `raw`, a run of letters, folded into `out`, without its possessive, contraction and apostrophes.
+/// Writes the folded form of `raw`, a run of letters, to `out`, without its possessive, contraction and apostrophes.
 pub(crate) fn word_of(raw: &str, out: &mut String) {
     fold(raw, out);
     if let Some(at) = out.find('\'') {
@@ -158,7 +158,7 @@ pub(crate) fn word_of(raw: &str, out: &mut String) {
     out.truncate(out.floor_char_boundary(TERM_BYTES_MAX));
 }
 
-/// Returns the folded words of a text, stop words included.
+/// Returns the folded words of a text, including stop words.
 pub(crate) fn words(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     for run in Runs::new(text) {
@@ -176,12 +176,13 @@ pub(crate) fn words(text: &str) -> Vec<String> {
     out
 }
 
-/// The use of terms: for the index, or for a query.
+/// Whether terms are for a document in the index or for a query.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Side {
     /// All terms that a query may use.
     Document,
-    /// Only pairs, unless the run is a single character: single characters would match too much.
+    /// Only pairs of characters, because single ones would match too much. A run of a single character is used as it
+    /// is.
     Query,
 }
 
@@ -190,7 +191,7 @@ pub(crate) fn for_each_sign(run: Run<'_>, side: Side, mut found: impl FnMut(&str
     let mut folded = String::new();
     if run.kind == RunKind::Emoji {
         folded.extend(run.text.chars().filter(|&letter| !is_emoji_mark(letter)));
-        // A joined emoji may have any number of parts; the first parts identify it.
+        // A joined emoji may have any number of parts, and the first parts identify it.
         folded.truncate(folded.floor_char_boundary(TERM_BYTES_MAX));
         if !folded.is_empty() {
             found(&folded);
@@ -221,7 +222,7 @@ pub(crate) fn fenced(text: &str) -> impl Iterator<Item = (bool, &str)> {
         .map(|(number, part)| (number % 2 == 1, part))
 }
 
-/// The terms of a text as a document has them, in order, with repeats.
+/// Returns the terms that a document with this text has, in order, with repeats.
 #[cfg(test)]
 pub(crate) fn terms(text: &str) -> Vec<String> {
     let mut out = Vec::new();

@@ -1,14 +1,14 @@
-//! Finds prompt injections: orders to models, forged turns, commands that fetch and run code.
+//! Finds prompt injections: orders to models, forged turns, and commands that fetch and run code.
 //!
-//! Rules read two copies of the text ([`views`]), and the decoded form of base64, hexadecimal and escapes in it, at
-//! most three layers deep. Findings are advice: a plausible statement passes every rule, so the source of a text
-//! decides what the text may do.
+//! Rules read two copies of the text ([`views`]). They also read the decoded form of base64, hexadecimal digits and
+//! escapes in it, at most three layers deep. Findings are only advice: a plausible statement passes every rule, so the
+//! origin of a text decides what the text may do.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
 //!
 //! # Invariants
-//! - SCA-5: apart from the findings, memory is bounded by a few pieces, for any length of the text.
+//! - SCA-5: apart from the findings, the memory for any length of text is limited to a few pieces.
 
 mod respell;
 #[cfg(test)]
@@ -25,13 +25,14 @@ use super::secrets::boundaries;
 
 /// The number of bytes of text that are copied at a time.
 const PIECE: usize = 64 << 10;
-/// The number of bytes that neighbouring pieces share. It exceeds the longest match, so that a piece cuts no match.
+/// The number of bytes that neighbouring pieces share. It exceeds the longest match, so each match is completely in
+/// some piece.
 const OVERLAP: usize = 4 << 10;
-/// The number of matches in one piece after which a rule stops: more cannot change the verdict.
+/// The number of matches in one piece after which a rule stops, because more cannot change the verdict.
 const PER_RULE_MAX: usize = 4;
-/// The smallest number of escapes that are decoded: a single `%20` hides nothing.
+/// The minimal number of escapes that are decoded, because a single `%20` hides nothing.
 const ESCAPES_MIN: usize = 3;
-/// The largest number of decoding layers.
+/// The maximal number of layers that are decoded.
 const DEPTH_MAX: usize = 3;
 
 /// Returns the findings in `text`.
@@ -107,7 +108,7 @@ impl Copies {
     }
 }
 
-/// Runs `rules` over a copy of `text`; `source` maps a position in the copy to one in the text.
+/// Runs `rules` over a copy of `text`. `source` maps a position in the copy to a position in the text.
 fn run(rules: &RuleSet, copy: &[u8], text: &str, source: &dyn Fn(usize) -> usize, found: &mut Vec<Finding>) {
     let first = found.len();
     rules.run(copy, |matched| {
@@ -122,7 +123,7 @@ fn run(rules: &RuleSet, copy: &[u8], text: &str, source: &dyn Fn(usize) -> usize
     });
 }
 
-/// Finds injections that escapes hide.
+/// Finds injections that are hidden by escapes.
 fn find_unescaped(text: &str, depth: usize, found: &mut Vec<Finding>) {
     let Some(unescaped) = encoding::unescape(text, ESCAPES_MIN) else {
         return;
@@ -144,7 +145,7 @@ fn find_unescaped(text: &str, depth: usize, found: &mut Vec<Finding>) {
     }
 }
 
-/// Finds injections in spelled-out, quoted and otherwise disguised text. The respelled text is not respelled again.
+/// Finds injections in spelled-out, quoted or otherwise disguised text. Text that was respelled is not respelled again.
 fn find_respelled(text: &str, found: &mut Vec<Finding>) {
     for (run, plain) in respell::plain(text) {
         let mut inner = Vec::new();
@@ -158,7 +159,8 @@ fn find_respelled(text: &str, found: &mut Vec<Finding>) {
     }
 }
 
-/// Finds injections in runs of base64 and hexadecimal. Each run with a finding is also reported as an encoded payload.
+/// Finds injections in runs of base64 and hexadecimal digits. Reports each run with a finding also as an encoded
+/// payload.
 fn find_in_runs(text: &str, depth: usize, found: &mut Vec<Finding>) {
     for run in encoding::runs(text.as_bytes()) {
         let Some(decoded) = encoding::printable(&text.as_bytes()[run.clone()]) else {

@@ -1,7 +1,7 @@
-//! Respells text that people and models can read but rules cannot.
+//! Respells disguised text, which people and models can read but rules cannot.
 //!
-//! Such text has a space after each letter, digits for most letters, tag characters, Latin letters in Cyrillic words,
-//! or quoted lines as in a mail. It is rare, and one pass over the bytes detects it.
+//! Disguised text has a space after each letter, digits in place of letters, tag characters, Latin letters in Cyrillic
+//! words, or quoted lines as in a mail. It is rare, and one pass over the bytes detects it.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
@@ -11,11 +11,11 @@ use std::ops::Range;
 use super::views::letter_for;
 use crate::scan::unicode::{is_latin, untagged};
 
-/// The smallest number of consecutive single letters in a spelled-out text.
+/// The minimal number of consecutive single letters in a spelled-out text.
 const SPELLED_MIN: usize = 12;
-/// The smallest number of words with digits among their letters in a leet text.
+/// The minimal number of words with digits among their letters in a leet text.
 const LEET_MIN: usize = 4;
-/// At least one word in this many has digits among its letters.
+/// A leet text has digits among the letters of at least one word in this many.
 const LEET_SHARE: usize = 4;
 
 /// Returns the disguised parts of `text`, each respelled.
@@ -28,12 +28,12 @@ pub(super) fn plain(text: &str) -> Vec<(Range<usize>, String)> {
     parts
 }
 
-/// Returns runs of single letters, with one space between the letters of a word and more white space between words.
+/// Returns runs of single letters. One space separates the letters of a word, and more white space separates words.
 fn spelled(text: &str) -> Vec<(Range<usize>, String)> {
     let mut parts = Vec::new();
     let bytes = text.as_bytes();
     let mut at = 0;
-    // A spelled-out word has a single character between two spaces.
+    // A spelled-out word has a single character between two spaces, so the search stops at spaces.
     while let Some(next) = bytes[at..].iter().position(|byte| *byte == b' ') {
         let (before, after) = (at + next, at + next + 1);
         at = after;
@@ -88,7 +88,7 @@ fn start_of_spelling(text: &str, end: usize) -> usize {
     }
 }
 
-/// Returns the text with letters in place of digits, if many of its words have digits among their letters.
+/// Returns the text with digits replaced by letters, if many of its words have digits among their letters.
 fn leet(text: &str) -> Option<String> {
     let is_leet = |byte: u8| byte.is_ascii_digit() && letter_for(byte) != byte;
     let (mut words, mut odd) = (0, 0);
@@ -106,14 +106,14 @@ fn leet(text: &str) -> Option<String> {
     (odd >= LEET_MIN && odd * LEET_SHARE >= words).then(|| text.chars().map(letter).collect())
 }
 
-/// Returns the text with its tag characters as ASCII, if it has any.
+/// Returns the text with its tag characters converted to ASCII, if it has any.
 fn tags(text: &str) -> Option<String> {
     let is_tagged = !text.is_ascii() && text.contains(|char| untagged(char).is_some());
     let plain = |char| untagged(char).map_or(char, char::from);
     is_tagged.then(|| text.chars().map(plain).collect())
 }
 
-/// Returns the lines that have Latin letters in Cyrillic words, with Cyrillic letters in their place.
+/// Returns the lines that have Latin letters in Cyrillic words, with these letters replaced by Cyrillic ones.
 fn cyrillic(text: &str) -> Vec<(Range<usize>, String)> {
     if text.is_ascii() || is_latin(text) {
         return Vec::new();
@@ -141,7 +141,7 @@ fn cyrillic_letter(char: char) -> char {
     alike.unwrap_or(char)
 }
 
-/// Returns runs of lines that are quoted as in a mail, without quote signs and line ends.
+/// Returns runs of lines that are quoted as in a mail, without the quote signs and the line ends.
 fn quoted(text: &str) -> Vec<(Range<usize>, String)> {
     let mut parts: Vec<(Range<usize>, String)> = Vec::new();
     if !text.contains("\n>") {

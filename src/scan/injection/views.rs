@@ -1,9 +1,11 @@
 //! The two copies of a text that rules read, with the positions of their bytes in the text.
 //!
-//! - **Marks**: compatible characters, lower case, look-alikes folded, invisible characters removed, white space
-//!   collapsed to one space or one line end. Punctuation stays: rules read code, markup and addresses here.
-//! - **Words**: made from marks. Only letters and digits, single spaces between words, a full stop at the end of a
-//!   sentence; digits among letters become the letters that they replace, spelled-out words are joined.
+//! - **Marks**: compatible characters in lower case, with look-alikes folded, invisible characters removed, and white
+//!   space collapsed to one space or one line end. Punctuation stays, because rules find code, markup and addresses
+//!   here.
+//! - **Words**: made from the marks. Contains only letters and digits, with single spaces between words and a full stop
+//!   at the end of a sentence. Digits among letters become the letters that they replace, and spelled-out words are
+//!   joined.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
@@ -31,7 +33,7 @@ impl TextCopy {
         self.bytes.push(byte);
     }
 
-    /// Appends one byte of marks and collapses white space; a NUL appends nothing.
+    /// Appends one byte of marks, and collapses white space. A NUL appends nothing.
     #[inline]
     fn push_mark(&mut self, mark: u8, source: usize) {
         match (mark, self.bytes.last_mut()) {
@@ -47,7 +49,7 @@ impl TextCopy {
     }
 }
 
-/// Returns the mark of an ASCII byte: the byte in lower case, a space, a line end, or a NUL for no mark.
+/// Returns the mark for an ASCII byte: the byte in lower case, a space, a line end, or a NUL for no mark.
 const fn mark_of(byte: u8) -> u8 {
     match byte {
         b' ' | b'\t' | 0x0b | 0x0c => b' ',
@@ -57,7 +59,7 @@ const fn mark_of(byte: u8) -> u8 {
     }
 }
 
-/// Writes the marks of `text` to `out`. Returns whether the text has characters that begin escapes.
+/// Writes the marks of `text` to `out`. Returns whether the text contains characters with which escapes begin.
 pub(super) fn marks(text: &str, out: &mut TextCopy) -> bool {
     out.reset(text.len());
     let bytes = text.as_bytes();
@@ -71,7 +73,7 @@ pub(super) fn marks(text: &str, out: &mut TextCopy) -> bool {
             if byte == b'\\'
                 && let Some(next @ (b'n' | b'r' | b'"' | b'\'')) = bytes.get(at + 1)
             {
-                // JSON and source code write line ends and quotation marks in this form.
+                // JSON and source code write line ends and quotation marks as a backslash and a character.
                 let mark = if next.is_ascii_alphabetic() { b'\n' } else { *next };
                 out.push_mark(mark, at);
                 at += 2;
@@ -83,7 +85,7 @@ pub(super) fn marks(text: &str, out: &mut TextCopy) -> bool {
                 0
             };
             if escape > 0 {
-                // A written escape stays visible, but does not join the word after it.
+                // A written escape stays in the copy, but is not joined to the word after it.
                 for (index, byte) in bytes.iter().enumerate().skip(at).take(escape) {
                     out.push_mark(mark_of(*byte), index);
                 }
@@ -120,8 +122,8 @@ pub(super) fn marks(text: &str, out: &mut TextCopy) -> bool {
     has_escapes
 }
 
-/// Returns the length of the terminal sequence at the start of `bytes`, raw or escaped, such as ESC `[8m`; 0 if there
-/// is none.
+/// Returns the length of the terminal sequence at the start of `bytes`, raw or escaped, such as ESC `[8m`. Returns 0 if
+/// there is none.
 fn terminal_escape(bytes: &[u8]) -> usize {
     const STARTS: [&[u8]; 6] = [b"\x1b[", b"\\x1b[", b"\\x1B[", b"\\033[", b"\\e[", b"\\u001b["];
     let Some(start) = STARTS.iter().find(|start| bytes.starts_with(start)) else {
@@ -139,11 +141,11 @@ fn terminal_escape(bytes: &[u8]) -> usize {
     }
 }
 
-/// The role of a byte of marks when words are made.
+/// The role of a byte of the marks when words are made from them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sort {
     Letter,
-    /// A digit or sign that people also use for a letter.
+    /// A digit or sign that people also write for a letter.
     Digit,
     /// A separator between words.
     Gap,
@@ -171,7 +173,7 @@ const fn is_letter_or_digit(byte: u8) -> bool {
 pub(super) fn words(marks: &[u8], out: &mut TextCopy) {
     out.reset(marks.len());
     let mut at = 0;
-    // A gap is written when the next word begins.
+    // A separator is written only when the next word begins.
     let mut gap: Option<u8> = None;
     let mut is_spelled = false;
     while let Some(&byte) = marks.get(at) {
@@ -203,7 +205,7 @@ fn end_of_word(marks: &[u8], start: usize) -> usize {
     start + rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len())
 }
 
-/// Whether `marks` begin with at least four single letters, separated by one byte each.
+/// Returns whether `marks` begin with at least four single letters, separated by one byte each.
 fn begins_spelling(marks: &[u8]) -> bool {
     let Some((window, rest)) = marks.split_at_checked(7) else {
         return false;
@@ -213,7 +215,7 @@ fn begins_spelling(marks: &[u8]) -> bool {
         && rest.first().is_none_or(|byte| !is_letter_or_digit(*byte))
 }
 
-/// Writes one word. If it has letters, its digits become the letters that they replace.
+/// Writes one word. If it contains letters, its digits become the letters that they replace.
 fn push_word(word: &[u8], at: usize, out: &mut TextCopy) {
     let has_letter = word.iter().any(|byte| sort_of(*byte) == Sort::Letter);
     for (index, &byte) in word.iter().enumerate() {

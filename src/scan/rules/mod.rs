@@ -1,13 +1,13 @@
 //! The rules of the scan, read from the data files in this folder.
 //!
-//! A file holds one family: the secrets of one industry, the injections of one category, or those of one language.
-//! Every rule has examples. `matches` lists texts in which the rule finds something, `passes` lists honest texts in
-//! which it finds nothing. The tests run all examples and check every rule, so reading the files cannot fail at run
-//! time.
+//! A file contains one family of rules: the secrets of one industry, the injections of one category, or those of one
+//! language. Every rule has examples. `matches` lists texts in which the rule finds something. `passes` lists honest
+//! texts in which it finds nothing. The tests run all examples and check every rule, so reading the files cannot fail
+//! at run time.
 //!
 //! # How to add a rule
-//! To add a rule, append a `[[rule]]` to the file of its family; no Rust changes. A new family is a new file, added to
-//! one of the lists below. A rule has these keys:
+//! To add a rule, append a `[[rule]]` to the file of its family; this needs no change of Rust code. A new family is a
+//! new file, which must be added to one of the lists below. A rule has these keys:
 //!
 //! | key | meaning |
 //! |---|---|
@@ -19,10 +19,10 @@
 //! | `check`, `entropy` | for secrets: the test that excludes placeholders, see [`Check`] |
 //! | `matches`, `passes` | the examples, at least one of each |
 //!
-//! In a keyword `^` is a space and `~` an optional space. In a pattern `<near>` is replaced by the text with this name
-//! in `vocabulary.toml`. A pattern over words also matches a text without some of its spaces. Examples of secrets are
-//! templates: `<a36>` becomes 36 random letters and digits (see `Dice` in the tests). A `~` in such an example is
-//! removed; it prevents other scanners from reporting the file as a leak.
+//! In a keyword, `^` is a space and `~` an optional space. In a pattern, `<near>` is replaced by the text with this
+//! name in `vocabulary.toml`. A pattern for words also matches a text in which some spaces are missing. Examples of
+//! secrets are templates: `<a36>` becomes 36 random letters and digits (see `Dice` in the tests). A `~` in such an
+//! example is removed; it keeps other scanners from reporting the file as a leak.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
@@ -42,7 +42,7 @@ use unicode_normalization::UnicodeNormalization;
 pub(in crate::scan) use self::set::RuleSet;
 use super::finding::{Category, Severity};
 
-/// If two secrets cover the same span, the earlier rule wins, so the general family comes last.
+/// If two secrets have the same span, the earlier rule is used, so the general family comes last.
 const SECRETS: [&str; 4] = [
     include_str!("secrets/cloud.toml"),
     include_str!("secrets/code.toml"),
@@ -70,32 +70,32 @@ const INJECTIONS: [&str; 17] = [
     include_str!("injection/pt.toml"),
 ];
 
-/// Languages in other scripts. Only texts with characters beyond ASCII are searched for them.
+/// Languages in other scripts. Only texts with characters beyond ASCII are searched with these rules.
 const OTHER_SCRIPTS: [&str; 3] = [
     include_str!("injection/ja.toml"),
     include_str!("injection/ru.toml"),
     include_str!("injection/zh.toml"),
 ];
 
-/// The names of parts of patterns.
+/// The named parts of patterns.
 static VOCABULARY: LazyLock<BTreeMap<&str, &str>> =
     LazyLock::new(|| toml::from_str(include_str!("vocabulary.toml")).expect("a test reads the vocabulary"));
 
 /// The rules for secrets.
 pub(in crate::scan) static TEXT: LazyLock<RuleSet> = LazyLock::new(|| RuleSet::new(read(&SECRETS)));
 
-/// The rules over marks and the rules over words.
+/// The rules for marks and the rules for words.
 pub(in crate::scan) static MARKS_AND_WORDS: LazyLock<(RuleSet, RuleSet)> = LazyLock::new(|| {
     let rules = read(&INJECTIONS).into_iter();
     let (marks, words) = rules.partition(|rule| rule.view == View::Marks);
     (RuleSet::new(marks), RuleSet::new(words))
 });
 
-/// The rules over words in other scripts.
+/// The rules for words in other scripts.
 pub(in crate::scan) static OTHER_WORDS: LazyLock<RuleSet> =
     LazyLock::new(|| RuleSet::new(read(&OTHER_SCRIPTS)));
 
-/// The copy of a text that a rule reads.
+/// The copy of a text that a rule searches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::scan) enum View {
@@ -108,30 +108,30 @@ pub(in crate::scan) enum View {
     Words,
 }
 
-/// The test that distinguishes a secret from a placeholder, a name, or a digest.
+/// The test that distinguishes a secret from a placeholder, a name or a digest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::scan) enum Check {
-    /// The characters have at least the entropy of the rule and are not a placeholder.
+    /// The characters have at least the entropy that the rule requires, and are not a placeholder.
     #[default]
     Random,
-    /// Like `Random`, and the last six characters are a CRC-32 of the characters between them and the prefix.
+    /// As `Random`, and the last six characters are a CRC-32 of the characters between the prefix and them.
     Crc32,
-    /// Like `Random`, and the last six characters are a Bech32 checksum.
+    /// As `Random`, and the last six characters are a Bech32 checksum.
     Bech32,
-    /// A JSON Web Token: the first of three parts decodes to a header.
+    /// A JSON Web Token, of whose three parts the first decodes to a header.
     Jwt,
-    /// A value assigned to a name for passwords.
+    /// A value that is assigned to a name for passwords.
     Password,
-    /// A value where only a password is expected.
+    /// A value in a place where only a password is expected.
     Given,
-    /// A value assigned to a name for keys and tokens.
+    /// A value that is assigned to a name for keys and tokens.
     Named,
     /// The body of an armoured key.
     Armour,
 }
 
-/// One rule. The module documentation describes the fields.
+/// One rule. The documentation of the module describes the fields.
 #[derive(Deserialize)]
 pub(in crate::scan) struct Rule {
     pub(in crate::scan) id: &'static str,
@@ -142,7 +142,7 @@ pub(in crate::scan) struct Rule {
     view: View,
     #[serde(default)]
     pub(in crate::scan) check: Check,
-    /// The smallest entropy of a secret, in bits for each character.
+    /// The minimal entropy of a secret, in bits for each character.
     #[serde(default)]
     pub(in crate::scan) entropy: f64,
     keywords: Vec<Cow<'static, str>>,
@@ -172,8 +172,8 @@ fn read_file<T: Deserialize<'static>>(file: &'static str) -> Vec<T> {
 }
 
 impl Rule {
-    /// Returns the regex: names replaced by their meanings. Over words every space is optional, because an invisible
-    /// character may separate two words.
+    /// Returns the regex, with names replaced by their texts. In a pattern for words, every space is optional, because
+    /// an invisible character may separate two words.
     fn regex(&self) -> String {
         let mut text = self.pattern.to_string();
         while let Some((name, meaning)) = VOCABULARY

@@ -1,7 +1,7 @@
-//! The pattern of a rule: the possible starts of its matches, their maximum length, and its regex.
+//! The pattern of a rule: where its matches can start, their maximal length, and the regex.
 //!
-//! Most patterns begin with one of a few words. Their first letters, the anchors, are extracted from the pattern, and
-//! the regex is tried only at an anchor. A regex is compiled on its first use.
+//! Most patterns begin with one of a few words. The first letters of these words, the anchors, are extracted from the
+//! pattern. The regex is tried only at an anchor, and is compiled when it is first used.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
@@ -16,23 +16,23 @@ use regex_syntax::hir::{Hir, Look};
 
 use super::{Rule, View};
 
-/// The suffix of a pattern whose matches end at a word boundary.
+/// The suffix of a pattern whose matches must end at a word boundary.
 const WORD_END: &str = r"\b";
-/// The largest and the smallest length of an anchor.
+/// The maximal and the minimal length of an anchor.
 const ANCHOR_LENGTH: (usize, usize) = (6, 3);
-/// The largest number of anchors; a pattern with more is searched without them.
+/// The maximal number of anchors; a pattern with more anchors is searched without them.
 const ANCHORS_MAX: usize = 300;
 
 /// A parsed pattern.
 pub(super) struct Pattern {
     text: String,
-    /// Finds the anchors; `None` if there are too many or they are too short.
+    /// Finds the anchors. `None` if there are too many or they are too short.
     anchors: Option<AhoCorasick>,
-    /// Whether a match begins at a word boundary.
+    /// Whether a match must begin at a word boundary.
     is_at_word: bool,
-    /// Whether words consist of letters and digits alone, so that a match may be next to a `_`.
+    /// Whether only letters and digits form words, so a match may be next to a `_`.
     is_code: bool,
-    /// Whether no letter or digit may follow a match.
+    /// Whether a match must not be followed by a letter or digit.
     is_to_word_end: bool,
     /// The length of the longest match.
     pub(super) longest: usize,
@@ -60,7 +60,7 @@ impl Pattern {
                 .build(letters)
                 .expect("a few hundred short words fit an automaton")
         });
-        // INVARIANT SCA-1: no pattern has an unbounded repetition.
+        // INVARIANT SCA-1: a pattern has no unlimited repetition.
         let longest = parsed.properties().maximum_len();
         Self {
             anchors,
@@ -73,19 +73,19 @@ impl Pattern {
         }
     }
 
-    /// Whether a match only has to begin in a window, rather than lie inside it.
+    /// Returns whether a match only has to begin in a window. Otherwise the whole match must be in it.
     pub(super) fn has_anchors(&self) -> bool {
         self.anchors.is_some()
     }
 
-    /// Whether the regex was compiled.
+    /// Returns whether the regex was compiled.
     #[cfg(test)]
     pub(super) fn is_compiled(&self) -> bool {
         self.regex.get().is_some()
     }
 
-    /// Returns the first match in `window`, and the part of it that counts. If the pattern has anchors, the match
-    /// begins in the window, else it lies inside it.
+    /// Returns the first match in `window`, and the part of the match that is reported. If the pattern has anchors, the
+    /// match begins in the window; otherwise it is completely in it.
     pub(super) fn first_match(
         &self,
         text: &[u8],
@@ -115,8 +115,8 @@ impl Pattern {
         None
     }
 
-    /// Returns the first match at or after `at`, and the part of it that counts. If the pattern has anchors, the match
-    /// begins at the start of `text`.
+    /// Returns the first match at or after `at`, and the part of the match that is reported. If the pattern has
+    /// anchors, the match begins at the start of `text`.
     fn match_at(&self, text: &[u8], mut at: usize) -> Option<(Range<usize>, Range<usize>)> {
         let regex = self.regex();
         let whole = loop {
@@ -148,10 +148,10 @@ impl Pattern {
     }
 }
 
-/// Returns the first letters of the matches of a pattern, in lower case; `None` if there are too many or they are too
-/// short.
+/// Returns the first letters of the matches of a pattern, in lower case. Returns `None` if there are too many or they
+/// are too short.
 fn anchors(parsed: &Hir) -> Option<Vec<String>> {
-    // The regex runs on a slice that starts at the anchor, where an assertion of the start would always hold.
+    // The regex runs on a slice that starts at the anchor, where an assertion of the start would always be true.
     if parsed.properties().look_set().contains(Look::Start) {
         return None;
     }

@@ -1,19 +1,20 @@
-//! Sets of rules and the only way to run them: keywords find the windows, and patterns search only there.
+//! Sets of rules, and the only way to run them: keywords find windows of the text, and patterns search only in these
+//! windows.
 //!
-//! One pass of an Aho-Corasick automaton finds every keyword of every rule. Keywords come in groups, and a match
-//! contains one keyword of each group. Keywords of all groups within the length of a rule's longest match open a
-//! window. The rule searches this window, which must contain such a match. Touching windows are joined, so that each
-//! byte is searched once.
+//! One pass of an Aho-Corasick automaton finds every keyword of every rule. The keywords of a rule form groups, and a
+//! match contains one keyword of each group. If keywords of all groups are within the length of the rule's longest
+//! match, they open a window. The rule searches this window, which is large enough for such a match. Touching windows
+//! are joined, so each byte is searched once.
 //!
-//! A pattern is parsed when the keywords of its rule first occur together in the process. A program that scans one
-//! short text pays only for the keywords.
+//! A pattern is parsed when the keywords of its rule first occur together in the process. So a program that scans one
+//! short text only pays for the search of keywords.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
 //!
 //! # Invariants
-//! - SCA-1: time is linear in the text: every rule has a longest match, and searches no further than that from a
-//!   keyword.
+//! - SCA-1: the time is linear in the text. Every rule has a longest match, and searches no further than its length
+//!   from a keyword.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -24,7 +25,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use super::pattern::Pattern;
 use super::{Rule, View};
 
-/// The largest number of keyword groups in a rule.
+/// The maximal number of keyword groups in a rule.
 pub(super) const GROUPS_MAX: usize = 4;
 
 /// A match of a rule.
@@ -32,15 +33,15 @@ pub(in crate::scan) struct Match<'a> {
     /// The index of the rule in its set.
     pub(in crate::scan) index: usize,
     pub(in crate::scan) rule: &'a Rule,
-    /// The part that counts.
+    /// The part of the match that is reported.
     pub(in crate::scan) span: Range<usize>,
 }
 
-/// The rules over one view of a text.
+/// The rules that search one copy of a text.
 pub(in crate::scan) struct RuleSet {
     rules: Vec<(Rule, OnceLock<Pattern>)>,
     keywords: AhoCorasick,
-    /// For each keyword its rules, and its group in each of them.
+    /// For each keyword, its rules and its group in each rule.
     owners: Vec<Vec<(u16, u8)>>,
 }
 
@@ -49,17 +50,17 @@ pub(in crate::scan) struct RuleSet {
 struct Progress {
     /// The start of the newest keyword of each group.
     starts: [usize; GROUPS_MAX],
-    /// A bit for each group of which a keyword was found.
+    /// One bit for each group of which a keyword was found.
     seen: u8,
     has_stopped: bool,
-    /// The joined window that is not yet searched; empty if there is none.
+    /// The joined window that was not searched yet; empty if there is none.
     window: (usize, usize),
 }
 
 impl RuleSet {
-    /// Returns the set of `rules`, all of one view.
+    /// Makes the set of `rules`, which must all be for one view.
     ///
-    /// For the view `Text`, keywords also match in upper case; the other views are in lower case.
+    /// In the view `Text`, keywords also match in upper case. The other views are in lower case.
     pub(super) fn new(rules: Vec<Rule>) -> Self {
         let mut words: BTreeMap<String, Vec<(u16, u8)>> = BTreeMap::new();
         for (index, rule) in rules.iter().enumerate() {
@@ -92,11 +93,12 @@ impl RuleSet {
         self.rules.iter().map(|(rule, _)| rule)
     }
 
-    /// Calls `found` for each match; it returns whether to continue with that rule.
+    /// Calls `found` for each match. `found` returns whether to continue with that rule.
     ///
     /// Matches of one rule come in order and do not overlap.
     pub(in crate::scan) fn run(&self, text: &[u8], mut found: impl FnMut(Match) -> bool) {
-        // A short text activates few rules. The table has two bytes for each rule, and a state for each active one.
+        // A short text activates few rules, so the table needs only two bytes for each rule, and a state for each
+        // active one.
         let mut slots = vec![u16::MAX; self.rules.len()];
         let mut all: Vec<(usize, Progress)> = Vec::new();
         for hit in self.keywords.find_overlapping_iter(text) {
@@ -120,8 +122,8 @@ impl RuleSet {
         }
     }
 
-    /// Records a keyword of `group`. If keywords of all groups are close enough, it opens the window of the rule or
-    /// extends it.
+    /// Notes a keyword of `group`. If keywords of all groups are close enough, opens the window of the rule or extends
+    /// it.
     fn step(
         &self,
         rule: usize,
@@ -146,8 +148,8 @@ impl RuleSet {
         if hit.end.saturating_sub(first) > longest {
             return;
         }
-        // One more byte on each side is for the word boundary. With anchors the window limits only the start of a
-        // match.
+        // One more byte on each side is needed for the word boundary. With anchors, the window limits only the start of
+        // a match.
         let start = hit.end.saturating_sub(longest + 1);
         let reach = if pattern.has_anchors() { 0 } else { longest };
         let end = (first + reach + 1).min(text.len());
@@ -185,7 +187,7 @@ impl RuleSet {
         pattern.get_or_init(|| Pattern::new(rule))
     }
 
-    /// Returns the number of patterns parsed so far, and the number compiled.
+    /// Returns the number of patterns parsed so far, and the number of regexes compiled.
     #[cfg(test)]
     pub(super) fn made_ready(&self) -> (usize, usize) {
         let read = self.rules.iter().filter_map(|(_, pattern)| pattern.get());

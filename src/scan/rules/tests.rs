@@ -25,7 +25,7 @@ pub(in crate::scan) fn injection_examples() -> Vec<Examples> {
     files.flat_map(|file| read_file(file)).collect()
 }
 
-/// A generator of random letters from a seed; the same on every machine.
+/// A generator of random letters from a seed, with the same results on every machine.
 pub(in crate::scan) struct Dice(pub(in crate::scan) u64);
 
 impl Dice {
@@ -36,9 +36,9 @@ impl Dice {
         (self.0 >> 11) as usize % below
     }
 
-    /// Fills a template: `<h32>` is 32 hexadecimal digits, `a` letters and digits, `u` upper case and digits, `l` lower
-    /// case and digits, `b` base64, `w` letters, digits, `-` and `_`, `d` digits, `2` base32, `t` a `~`. A `~` is
-    /// removed.
+    /// Fills a template: `<h32>` becomes 32 hexadecimal digits. The letter selects the characters: `a` letters and
+    /// digits, `u` upper case and digits, `l` lower case and digits, `b` base64, `w` letters, digits, `-` and `_`, `d`
+    /// digits, `2` base32, `t` a `~`. A `~` outside is removed.
     pub(in crate::scan) fn fill(&mut self, template: &str) -> String {
         let mut out = String::new();
         let template = template.replace('~', "");
@@ -176,7 +176,7 @@ fn every_kind_of_secret_is_found_in_a_hundred_made_up_ones_and_in_no_look_alike(
             assert_eq!(secrets::find(&text), [], "{}: {text}", kind.id);
         }
     }
-    // Entropy depends on chance: a few generated secrets may have too little.
+    // Entropy depends on chance, so a few generated secrets may have too little.
     assert!(misses.len() * 2 < kinds.len(), "{}", misses.join("\n"));
 }
 
@@ -197,7 +197,7 @@ fn a_pattern_is_read_when_its_keywords_meet_and_compiled_when_it_is_tried() {
     let plain = rules();
     assert_eq!(run(&plain, "green tea is in the cupboard"), 0);
     assert_eq!(plain.made_ready(), (0, 0));
-    // The keywords of some rules occur together; fewer of these rules also have an anchor in the text.
+    // The keywords of some rules occur together. Only some of these rules also find an anchor in the text.
     assert_eq!(
         run(
             &plain,

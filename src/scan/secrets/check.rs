@@ -1,6 +1,6 @@
-//! Distinguishes secrets from other text: entropy, checksums, placeholders, names in code.
+//! Distinguishes secrets from other text, by entropy, checksums, placeholders and names in code.
 //!
-//! A wrong checksum lowers the severity of a finding but does not remove it. Formats change, and a token with a typing
+//! A wrong checksum lowers the severity of a finding, but does not remove it. Formats change, and a token with a typing
 //! error is still worth hiding.
 //!
 //! # Layer
@@ -16,7 +16,7 @@ use crate::scan::encoding;
 use crate::scan::finding::Severity;
 use crate::scan::rules::{Check, Rule};
 
-/// The lists of `placeholders.toml`, which describes them.
+/// The lists in `placeholders.toml`; the file describes them.
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "'de: 'static"))]
 struct Placeholders {
@@ -31,8 +31,8 @@ static PLACEHOLDERS: LazyLock<Placeholders> = LazyLock::new(|| {
     toml::from_str(include_str!("../rules/placeholders.toml")).expect("a test reads the placeholders")
 });
 
-/// Returns the severity of the candidate `secret` of `rule`, or `None` if it is not a secret; `before` is the text
-/// before it.
+/// Returns the severity of the candidate `secret` of `rule`; `None` if it is not a secret. `before` is the text before
+/// it.
 pub(super) fn check(rule: &Rule, secret: &[u8], before: &[u8]) -> Option<Severity> {
     let is_secret = match rule.check {
         Check::Armour => true,
@@ -67,11 +67,11 @@ pub(super) fn entropy(bytes: &[u8]) -> f64 {
     parts.sum()
 }
 
-/// Whether the bytes are filler for a secret: one character six times in a row, or a word such as `changeme`.
+/// Returns whether the bytes are filler for a secret: one character six times in a row, or a word such as `changeme`.
 fn has_filler(secret: &[u8]) -> bool {
     let lists = &*PLACEHOLDERS;
     let mut runs = secret.chunk_by(|one, next| one == next);
-    // Tokens of Twitter begin with many letters A.
+    // Tokens of Twitter begin with a long run of the letter A.
     (runs.any(|run| run.len() >= 6) && !secret.starts_with(b"AAAA"))
         || contains_any(&secret.to_ascii_lowercase(), &lists.filler)
         || secret.split(|byte| !byte.is_ascii_alphanumeric()).any(|part| {
@@ -88,7 +88,7 @@ fn contains(text: &[u8], part: &str) -> bool {
     text.windows(part.len()).any(|window| window == part.as_bytes())
 }
 
-/// Whether the last six characters are the CRC-32, in base 62, of the characters between them and the prefix.
+/// Returns whether the last six characters are the CRC-32, in base 62, of the characters between the prefix and them.
 fn has_crc32(token: &[u8]) -> bool {
     const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let mut parts = token.splitn(2, |byte| *byte == b'_').skip(1);
@@ -103,19 +103,19 @@ fn has_crc32(token: &[u8]) -> bool {
     })
 }
 
-/// Whether `text` ends in the checksum of Bech32 (BIP 173).
+/// Returns whether `text` ends in the checksum of Bech32 (BIP 173).
 fn has_bech32(text: &[u8]) -> bool {
     let lower = String::from_utf8_lossy(text).to_ascii_lowercase();
     CheckedHrpstring::new::<Bech32>(&lower).is_ok()
 }
 
-/// Whether the first part of a token of three parts is a header that names an algorithm.
+/// Returns whether the first part of a token of three parts is a header that names an algorithm.
 fn is_web_token(token: &[u8]) -> bool {
     let header = token.split(|byte| *byte == b'.').next().unwrap_or_default();
     encoding::base64(header).is_some_and(|header| header.starts_with(b"{") && contains(&header, "\"alg\""))
 }
 
-/// Whether the value refers to another value: a variable, a template, an expression, a path.
+/// Returns whether the value refers to another value: a variable, a template, an expression, a path.
 fn is_reference(value: &[u8]) -> bool {
     let lists = &*PLACEHOLDERS;
     let is_name = |name: &[u8]| {
@@ -130,7 +130,7 @@ fn is_reference(value: &[u8]) -> bool {
         || (value.contains(&b'.') && value.split(|byte| *byte == b'.').all(is_name))
 }
 
-/// Whether `value` is a placeholder for a password.
+/// Returns whether `value` is a placeholder for a password.
 fn is_placeholder(value: &[u8]) -> bool {
     let mut bare = value.to_ascii_lowercase();
     bare.retain(u8::is_ascii_alphanumeric);
@@ -138,14 +138,14 @@ fn is_placeholder(value: &[u8]) -> bool {
     is_reference(value) || is_word || has_filler(value) || bare.len() < 3
 }
 
-/// Whether `value`, where only a password is expected, is one: not a placeholder, and not the name of the user before
-/// it.
+/// Returns whether `value`, in a place where only a password is expected, is one: it is neither a placeholder nor the
+/// user name before it.
 fn is_given(value: &[u8], before: &[u8]) -> bool {
     let lower = value.to_ascii_lowercase();
     !is_placeholder(value) && !before.ends_with(&[value, b":"].concat()) && !contains(&lower, "passw")
 }
 
-/// Whether `value` is a password, given that it is assigned to a name for passwords.
+/// Returns whether `value` is a password, given that it is assigned to a name for passwords.
 fn is_password(value: &[u8], before: &[u8]) -> bool {
     if is_placeholder(value) {
         return false;
@@ -158,7 +158,7 @@ fn is_password(value: &[u8], before: &[u8]) -> bool {
     let is_assigned = ends(&["=", "=\"", "='"]);
     let is_quoted = ends(&["\"", "'", "`"]);
     if digit && letter {
-        // A word followed by a number, `pass1`, is a name as often as a password.
+        // A word followed by a number, such as `pass1`, is a name as often as a password.
         return value.len() >= 6 && !contains(&lower, "password");
     }
     if letter && symbol {
@@ -175,13 +175,13 @@ fn is_password(value: &[u8], before: &[u8]) -> bool {
     value.len() >= 8 && (is_env || is_odd || (is_quoted && is_assigned)) && !contains(&lower, "passw")
 }
 
-/// Whether a quoted value consists of four to eight words in lower case.
+/// Returns whether a quoted value consists of four to eight words in lower case.
 fn is_passphrase(value: &[u8]) -> bool {
     let is_part = |byte: &u8| byte.is_ascii_lowercase() || *byte == b' ';
     value.iter().all(is_part) && (4..=8).contains(&value.split(|byte| *byte == b' ').count())
 }
 
-/// Whether `whole` is a secret, given that it is assigned to a name for keys and tokens.
+/// Returns whether `whole` is a secret, given that it is assigned to a name for keys and tokens.
 fn is_named_secret(whole: &[u8]) -> bool {
     let has = |is: fn(&u8) -> bool| whole.iter().any(is);
     if is_reference(whole) || has_filler(whole) || !has(u8::is_ascii_alphabetic) {
@@ -198,7 +198,7 @@ fn is_named_secret(whole: &[u8]) -> bool {
         let is_one_run = value.len() < whole.len() && longest == value.len();
         return (is_mixed || is_one_run) && longest >= 20 && bits >= 3.5;
     }
-    // Shorter words form a name with hyphens and a version number.
+    // Shorter words may be a name with hyphens and a version number.
     let is_dense = digits >= 2 && (value.len() >= 16 || has_both_cases || digits >= 3);
     longest >= 8 && bits >= 2.9 && value.len() >= 10 && is_dense
 }

@@ -4,7 +4,7 @@
 //! Pure: outside `scan` it imports only the keyed digest.
 //!
 //! # Invariants
-//! - SCA-2: a marker depends only on the kind, the secret and the key; without the key it discloses nothing.
+//! - SCA-2: a marker depends only on the kind, the secret and the key. Without the key, it discloses nothing.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -17,7 +17,7 @@ use crate::scan::rules;
 const START: &str = "[REDACTED:";
 /// The number of hexadecimal digits of the keyed digest in a marker.
 const DIGITS: usize = 8;
-/// The kind of a marker that replaces a whole text.
+/// The kind in a marker that replaces a whole text.
 pub(super) const WHOLE: &str = "text";
 
 /// Returns the marker for `secret`.
@@ -31,7 +31,7 @@ pub(in crate::scan) fn marker(kind: &str, secret: &[u8], key: &[u8; 32]) -> Stri
     format!("{START}{kind}:{shown}]")
 }
 
-/// Anything in the form of a marker.
+/// Matches any text in the form of a marker.
 static FORM: LazyLock<Regex> = LazyLock::new(|| {
     let form = format!(r"\[REDACTED:([a-z0-9_-]{{1,63}}):[0-9a-f]{{{DIGITS}}}\]");
     Regex::new(&form).expect("the form of a marker is a regex")

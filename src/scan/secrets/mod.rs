@@ -1,7 +1,7 @@
 //! Finds credentials in a text and replaces them by keyed markers.
 //!
-//! A marker, `[REDACTED:kind:0123abcd]`, separates the text: the scan reads each side of it independently. So the text
-//! around a marker never forms a new secret, and redacting twice equals redacting once.
+//! A marker, `[REDACTED:kind:0123abcd]`, divides the text, and the scan reads the text before and after it separately.
+//! So the text around a marker never forms a new secret, and redacting twice gives the same result as redacting once.
 //!
 //! # Layer
 //! Pure: outside `scan` it imports only the keyed digest.
@@ -24,10 +24,10 @@ use super::unicode;
 pub(in crate::scan) use self::marker::marker;
 pub(in crate::scan) use self::redact::redact;
 
-/// A secret, and the position of its rule. If two secrets cover the same span, the earlier rule wins.
+/// A secret and the position of its rule. If two secrets have the same span, the earlier rule is used.
 type Candidate = (usize, Finding);
 
-/// Returns the secrets of `text`, sorted; no secret is inside another.
+/// Returns the secrets of `text` in order. No secret is inside another one.
 pub(in crate::scan) fn find(text: &str) -> Vec<Finding> {
     let mut found = Vec::new();
     for part in marker::between(text) {
@@ -53,7 +53,7 @@ pub(in crate::scan) fn find_named(name: &str, value: &str) -> Option<Finding> {
     Some(Finding { span, ..found })
 }
 
-/// Finds the secrets in plain text.
+/// Finds the secrets that are in plain text.
 fn find_plain(text: &str, found: &mut Vec<Candidate>) {
     let bytes = text.as_bytes();
     let mut searched_until = vec![0; rules::TEXT.rules().count()];
@@ -74,7 +74,7 @@ fn find_plain(text: &str, found: &mut Vec<Candidate>) {
     });
 }
 
-/// Finds the secrets that invisible characters split.
+/// Finds the secrets that invisible characters interrupt.
 fn find_split(text: &str, found: &mut Vec<Candidate>) {
     let Some(stripped) = unicode::stripped(text) else {
         return;
@@ -87,7 +87,7 @@ fn find_split(text: &str, found: &mut Vec<Candidate>) {
     }
 }
 
-/// Finds the secrets in base64.
+/// Finds the secrets that are encoded in base64.
 fn find_decoded(text: &str, found: &mut Vec<Candidate>) {
     for span in encoding::runs(text.as_bytes()) {
         let Some(decoded) = encoding::printable(&text.as_bytes()[span.clone()]) else {
@@ -101,9 +101,10 @@ fn find_decoded(text: &str, found: &mut Vec<Candidate>) {
     }
 }
 
-/// Returns the extent of the secret that contains a match. Patterns may end before a long secret does.
+/// Returns the extent of the secret that contains a match, because patterns may end before a long secret does.
 fn extent(check: Check, text: &[u8], span: Range<usize>) -> Range<usize> {
-    // `token_end` is the end of the token characters after the span; `trimmed` is an end without trailing `closing`.
+    // `token_end` finds the end of the token characters after the span; `trimmed` finds an end without trailing
+    // `closing` characters.
     let token_end = |others: &[u8]| {
         let mut rest = text[span.end..].iter();
         let end = rest.position(|byte| !byte.is_ascii_alphanumeric() && !others.contains(byte));
@@ -119,22 +120,22 @@ fn extent(check: Check, text: &[u8], span: Range<usize>) -> Range<usize> {
         Check::Jwt => token_end(b"_.-"),
         Check::Armour => end_of_armour(text, span.end),
         Check::Named => trimmed(token_end(b"_.~+/=-"), b".!?"),
-        // Punctuation that closes a sentence or a bracket around the value is not part of it.
+        // Punctuation that ends a sentence or a bracket around the value is not part of the value.
         Check::Password | Check::Given => trimmed(span.end, b".,;:!?)]}>'\"`"),
         Check::Random | Check::Crc32 | Check::Bech32 => span.end,
     };
     span.start..end
 }
 
-/// Returns the end of the body of an armoured key. Its header ends at `at`.
+/// Returns the end of the body of an armoured key whose header ends at `at`.
 fn end_of_armour(text: &[u8], at: usize) -> usize {
     const FOOT: &[u8] = b"-----END";
     let rest = &text[at..];
-    // The dashes of the footer, or of the next header, end the search.
+    // The dashes of the footer or of the next header end the search.
     let dashes = rest.windows(5).position(|window| window == b"-----");
     let rest = &rest[..dashes.map_or(rest.len(), |dashes| (dashes + 64).min(rest.len()))];
-    // The body has letters, digits, and the characters of header lines and escaped line ends; the footer begins with
-    // hyphens.
+    // The body consists of letters, digits, and the characters of header lines and escaped line ends. The footer begins
+    // with hyphens.
     let is_body = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=\\ \r\n\t:,.()\"-<>@_".contains(byte);
     let body = rest.iter().position(|byte| !is_body(byte)).unwrap_or(rest.len());
     let foot = rest[..body].windows(FOOT.len()).position(|window| window == FOOT);
@@ -143,7 +144,7 @@ fn end_of_armour(text: &[u8], at: usize) -> usize {
         let close = tail.windows(5).position(|window| window == b"-----");
         return at + foot + FOOT.len() + close.map_or(0, |close| close + 5);
     }
-    // Without a footer the key ends with the last line that looks like base64.
+    // Without a footer, the key ends with the last line that looks like base64.
     let mut end = 0;
     for line in rest[..body].split_inclusive(|byte| *byte == b'\n') {
         let word = line.trim_ascii();
@@ -162,7 +163,7 @@ pub(in crate::scan) fn boundaries(text: &str, span: Range<usize>) -> Range<usize
     text.floor_char_boundary(span.start)..text.ceil_char_boundary(span.end)
 }
 
-/// Sorts secrets, and drops those inside others. Of equal spans it keeps the earlier rule.
+/// Sorts secrets and drops those inside other ones. If two have the same span, keeps the one of the earlier rule.
 fn without_nested(mut found: Vec<Candidate>) -> Vec<Finding> {
     found.sort_by_key(|(rank, secret)| (secret.span.start, Reverse(secret.span.end), *rank));
     let mut kept: Vec<Finding> = Vec::with_capacity(found.len());

@@ -4,8 +4,8 @@
 //! Pure: imports nothing of the crate outside `scan`.
 //!
 //! # Invariants
-//! - SCA-3: the scan finds no secret in a redacted text, and the text contains none of the secrets of six bytes and
-//!   more that the scan found in the original.
+//! - SCA-3: the scan finds no secret in a redacted text. The text contains none of the secrets of six bytes or more
+//!   that the scan found in the original.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -17,15 +17,16 @@ use super::marker::{self, marker};
 use super::{boundaries, find};
 use crate::scan::finding::Finding;
 
-/// The number of rounds after which a text that still has secrets is replaced as one secret.
+/// The maximal number of rounds. A text that still has secrets after them is replaced as one secret.
 const ROUNDS: usize = 8;
-/// The total length of different secrets, in bytes, up to which their other occurrences are replaced. Above it, the
-/// text is replaced as one secret.
+/// The maximal total length of different secrets, in bytes, for which their other occurrences are replaced too. Above
+/// it, the text is replaced as one secret.
 const DISTINCT_BYTES_MAX: usize = 256 << 10;
-/// Shorter secrets are replaced only where a rule matches, because other words may contain them by chance.
+/// The minimal length of a secret whose other occurrences are replaced. A shorter one may occur in other words by
+/// chance.
 const REPEATED_LENGTH_MIN: usize = 6;
 
-/// Returns `text` with its secrets replaced; `None` if it has none.
+/// Returns `text` with its secrets replaced; `None` if it has no secret.
 pub(in crate::scan) fn redact(text: &str, key: &[u8; 32]) -> Option<String> {
     let mut found = find(text);
     if found.is_empty() {
@@ -38,7 +39,7 @@ pub(in crate::scan) fn redact(text: &str, key: &[u8; 32]) -> Option<String> {
         };
         redacted = replaced(&redacted, &places, key);
         found = find(&redacted);
-        // INVARIANT SCA-3: a text leaves this function only after a scan that found nothing.
+        // INVARIANT SCA-3: this function returns a text only after a scan that found no secret in it.
         if found.is_empty() {
             return Some(redacted);
         }
@@ -46,15 +47,15 @@ pub(in crate::scan) fn redact(text: &str, key: &[u8; 32]) -> Option<String> {
     Some(marker(marker::WHOLE, text.as_bytes(), key))
 }
 
-/// A span to replace, and the secret from which its marker is made.
+/// A span to replace, and the secret for its marker.
 struct Place {
     span: Range<usize>,
     kind: &'static str,
     secret: Range<usize>,
 }
 
-/// Returns the spans to replace in `text`: the secrets, and their other occurrences. `None` if the secrets are too long
-/// together.
+/// Returns the spans to replace in `text`: the secrets and their other occurrences. Returns `None` if the total length
+/// of the secrets is too large.
 fn places(text: &str, found: &[Finding]) -> Option<Vec<Place>> {
     let mut places: Vec<Place> = found
         .iter()
@@ -81,7 +82,7 @@ fn places(text: &str, found: &[Finding]) -> Option<Vec<Place>> {
     Some(merged)
 }
 
-/// Returns the spans where a secret occurs; `None` if the secrets are too long together.
+/// Returns the spans where a secret occurs. Returns `None` if the total length of the secrets is too large.
 fn repeats(text: &str, found: &[Finding]) -> Option<Vec<Place>> {
     let distinct: BTreeSet<(&str, &'static str)> = found
         .iter()
@@ -108,7 +109,7 @@ fn repeats(text: &str, found: &[Finding]) -> Option<Vec<Place>> {
     Some(places)
 }
 
-/// Returns `span` extended to whole words, so that a marker never touches part of a word.
+/// Extends `span` to whole words, so a marker never touches part of a word.
 fn word_around(text: &str, span: Range<usize>) -> Range<usize> {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let bytes = text.as_bytes();

@@ -1,4 +1,4 @@
-//! Tests of secrets: checks and redaction. The tests of the rules run the examples of every kind.
+//! Tests of secrets: checks and redaction. The tests of the rules run the examples of every kind of secret.
 
 use proptest::prelude::*;
 
@@ -10,7 +10,7 @@ const KEY: [u8; 32] = [9; 32];
 
 #[test]
 fn the_checksum_of_a_github_token_decides_how_grave_it_is() {
-    // The example in the public description of the format.
+    // The example token in the public description of the format.
     let right = format!("gh{}{}{}", "p_zQWBuTSOoRi4A9spHcVY5", "ncnsDkxkJ", "0mLq17");
     let wrong = right.replace("0mLq17", "0mLq18");
     assert_eq!(find(&right)[0].severity.name(), "high");
@@ -150,7 +150,7 @@ fn a_token_beside_a_letter_or_an_underscore_is_seen() {
         let redacted = redact(&text, &[0; 32]);
         assert!(redacted.is_some_and(|text| !text.contains(&secret)), "{text}");
     }
-    // If more letters or digits follow, it is another word.
+    // With a letter or digit next to it, the token is another word.
     for text in [format!("X{aws}"), format!("{aws}q"), format!("{aws}7")] {
         assert!(find(&text).is_empty(), "{text}");
     }

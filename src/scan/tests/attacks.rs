@@ -1,10 +1,10 @@
-//! Measures the share of attacks that the scan detects: seeds written for this test, each in twenty ways.
+//! Measures the share of attacks that the scan detects, with seeds written for this test, each in twenty ways.
 //!
-//! The seeds were written before the rules were changed for them, and are split in two halves by a digest of the seed.
-//! Rules are improved with the tune half only: `--nocapture` prints its misses, but only the totals of the held-out
-//! half. Keep it so: a held-out seed that a rule author has read measures nothing. New seeds are welcome in both
-//! halves, preferably by an author who has not read the rules. The author of these seeds wrote most of the rules, so
-//! the held-out figure is too good.
+//! The seeds were written before the rules were changed for them. A digest of the seed assigns each to one of two
+//! halves. Only the tune half is used to improve rules: `--nocapture` prints its misses, but of the held-out half only
+//! the totals. Keep it this way, because a held-out seed that the author of rules has read measures nothing. New seeds
+//! are welcome in both halves, preferably from an author who has not read the rules. The author of these seeds wrote
+//! most of the rules, so the figure of the held-out half is too high.
 //!
 //! A seed is *overt* if it gives an order, *proof* if it is a command that fetches and runs code, and *covert* if it
 //! only makes a statement. A scan cannot distinguish covert seeds from facts, so no detection rate is promised for
@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 use super::super::{Category, Report, Scanner, Severity, VerdictTable};
 use super::transforms::{self, Piece};
 
-/// Lines `category | sort | text`. A category may be followed by a language; `\n` and `\\` are escapes.
+/// Lines `category | sort | text`. A language may follow the category; `\n` and `\\` are escapes.
 const SEEDS: [(&str, &str); 13] = [
     ("override", include_str!("attacks/override.in")),
     ("role", include_str!("attacks/role.in")),
@@ -33,15 +33,15 @@ const SEEDS: [(&str, &str); 13] = [
     ("other languages", include_str!("attacks/languages.in")),
 ];
 
-/// The row of commands that fetch and run code. All must be detected, except with digits for letters, which no shell
-/// runs.
+/// The row of commands that fetch and run code. All must be detected, except in the way that writes digits for letters,
+/// because a shell does not run those.
 const PROOFS: &str = "execute, proofs";
 
-/// The smallest percentage of one category that must be detected. Half of a category has about 18 seeds, so chance has
-/// an influence.
+/// The minimal percentage of a category that must be detected. Half of a category has only about 18 seeds, so chance
+/// has an influence.
 const LEAST_OF_A_CATEGORY: f64 = 80.0;
 
-/// The expectation for a seed.
+/// What the scan is expected to find in a seed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sort {
     Overt,
@@ -50,7 +50,7 @@ enum Sort {
 }
 
 struct Seed {
-    /// Its category, or its language if that is not English.
+    /// The category of the seed, or its language if that is not English.
     group: &'static str,
     sort: Sort,
     text: String,
@@ -97,17 +97,17 @@ fn seeds() -> Vec<Seed> {
         .collect()
 }
 
-/// Returns the plain texts of all seeds.
+/// Returns the texts of all seeds, without any way applied.
 pub(super) fn texts() -> Vec<String> {
     seeds().into_iter().map(|seed| seed.text).collect()
 }
 
-/// Whether a text belongs to the half that is used to tune rules.
+/// Returns whether a text belongs to the half that is used to tune rules.
 pub(super) fn is_tune(text: &str) -> bool {
     digest(text).is_multiple_of(2)
 }
 
-/// FNV-1a, folded: it never changes, and the split needs nothing else.
+/// FNV-1a, folded. Its only needed property is that it never changes.
 fn digest(text: &str) -> u64 {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -115,7 +115,8 @@ fn digest(text: &str) -> u64 {
     hash ^ hash >> 32
 }
 
-/// Whether a rule for injections detected the order in the text. Findings about unusual characters do not count.
+/// Returns whether a rule for injections detected the order in the text. Findings about unusual characters do not
+/// count.
 pub(super) fn is_seen(report: &Report) -> bool {
     report.findings.iter().any(|found| {
         found.severity > Severity::Low && !matches!(found.category, Category::Secret | Category::Unicode)
@@ -141,7 +142,7 @@ impl Share {
     }
 }
 
-/// Shares by row and way of writing.
+/// The shares by row and by way of writing.
 #[derive(Default)]
 struct Table(BTreeMap<&'static str, Vec<Share>>);
 
@@ -166,7 +167,7 @@ impl Table {
             .unwrap_or_default()
     }
 
-    /// Returns the number of misses in a row, for the ways that count.
+    /// Returns the number of misses in a row, in the ways that `counts` accepts.
     fn missed(&self, row: &str, counts: impl Fn(&str) -> bool) -> usize {
         let shares = self.0.get(row).into_iter().flatten();
         let ways = transforms::names().zip(shares).filter(|(way, _)| counts(way));

@@ -1,4 +1,5 @@
-//! Measures false positives: facts of developers from templates, and handwritten texts with trigger words.
+//! Measures false positives, with facts of developers generated from templates, and with handwritten texts that contain
+//! trigger words.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,12 +9,12 @@ use crate::scan::Verdict;
 /// The number of facts that the test generates and scans in a release build.
 const FACTS: usize = 10_000;
 
-/// Returns texts that use the words of attacks for other purposes; `\n` and `\\` are escapes.
+/// Returns texts that use the words of attacks for other purposes. `\n` and `\\` are escapes.
 pub(super) fn by_hand() -> impl Iterator<Item = &'static str> {
     include_str!("benign/by_hand.in").lines()
 }
 
-/// Returns distinct facts from the templates in turn; always the same ones.
+/// Returns distinct facts from the templates in turn. The facts are always the same.
 fn facts(count: usize) -> Vec<String> {
     let vocabulary: BTreeMap<&str, Vec<&str>> = include_str!("benign/vocabulary.in")
         .lines()
@@ -37,7 +38,7 @@ fn facts(count: usize) -> Vec<String> {
     facts
 }
 
-/// Replaces the names in braces that are in the vocabulary; other braces are text.
+/// Replaces each name in braces that is in the vocabulary. Other braces stay as text.
 fn filled(template: &str, vocabulary: &BTreeMap<&str, Vec<&str>>, state: &mut u64) -> String {
     let mut out = String::new();
     let mut rest = template;

@@ -1,9 +1,9 @@
-//! Payloads in invisible characters, in six schemes. `neutralise` must remove each payload without a trace.
+//! Payloads in invisible characters, in six schemes. `neutralise` must remove each payload completely.
 
 use super::attacks::{scanner, texts};
 use crate::scan::{Category, Scanner};
 
-/// Visible texts, into which the payload is inserted.
+/// Visible texts into which a payload is inserted.
 const COVERS: [&str; 4] = [
     "The build takes four minutes.",
     "Dana owns the gateway; ask in #platform.",
@@ -62,7 +62,7 @@ fn smuggled_payloads_are_seen_and_leave_no_trace() {
         for (name, write) in SCHEMES {
             let hidden: String = payload.bytes().map(write).collect();
             for cover in COVERS {
-                // A position inside the text, different for each payload.
+                // A position inside the text, which differs for each payload.
                 let at = cover.ceil_char_boundary(1 + index % (cover.len() - 1));
                 let text = format!("{}{hidden}{}", &cover[..at], &cover[at..]);
                 let is_seen = |text: &str| {
@@ -71,7 +71,8 @@ fn smuggled_payloads_are_seen_and_leave_no_trace() {
                 };
                 let stripped = Scanner::neutralise(&text).into_owned();
                 count += 1;
-                // A report of a thousand characters is slow, and equal for each payload.
+                // A report of a thousand characters is slow and the same for each payload, so only every sixteenth is
+                // made.
                 if stripped != cover || (index % 16 == 0 && !is_seen(&text)) {
                     wrong.push(format!("{name} in {cover:?}: {stripped:?}"));
                 }

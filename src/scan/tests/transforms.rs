@@ -1,8 +1,8 @@
-//! Twenty ways to write the same order; a model can read each of them.
+//! Twenty ways to write the same order, each of which a model can read.
 //!
-//! Ways that change letters skip the encoded parts of a seed; ways that wrap or encode take the whole seed.
+//! Ways that change letters skip the encoded parts of a seed. Ways that wrap or encode text take the whole seed.
 
-/// A part of a seed: plain text, or the expansion of a macro.
+/// A part of a seed: plain text, or an expanded macro.
 pub(super) struct Piece {
     pub(super) text: String,
     pub(super) is_coded: bool,
@@ -46,12 +46,12 @@ const WAYS: [(&str, Way); 20] = [
     ("wrapped", Way::Whole(wrapped)),
 ];
 
-/// The names of the ways, in order.
+/// Returns the names of the ways, in order.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     WAYS.iter().map(|(name, _)| *name)
 }
 
-/// Returns a seed in the way with this index.
+/// Returns a seed, written in the way with this index.
 pub(super) fn apply(way: usize, seed: &[Piece]) -> String {
     match WAYS[way].1 {
         Way::Whole(change) => change(&seed.iter().map(|piece| piece.text.as_str()).collect::<String>()),
@@ -69,7 +69,7 @@ pub(super) fn apply(way: usize, seed: &[Piece]) -> String {
     }
 }
 
-/// Returns a seed as pieces, with its macros, such as `{{base64:text}}`, expanded.
+/// Splits a seed into pieces, and expands its macros, such as `{{base64:text}}`.
 pub(super) fn pieces(seed: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut rest = seed;
@@ -135,7 +135,7 @@ fn zero_width(char: char, at: usize) -> String {
     }
 }
 
-/// Swaps Latin and Cyrillic letters that look alike.
+/// Exchanges Latin and Cyrillic letters that look alike.
 fn look_alike(char: char) -> char {
     const ALIKE: [(char, char); 16] = [
         ('a', 'а'),
@@ -252,7 +252,7 @@ fn hidden(text: &str) -> String {
     )
 }
 
-/// Returns lines of about 24 letters, quoted as in a mail.
+/// Splits a text into lines of about 24 letters, each with a quote sign as in a mail.
 fn wrapped(text: &str) -> String {
     let mut out = String::from(">");
     let mut column = 0;

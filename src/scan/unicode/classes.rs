@@ -1,4 +1,4 @@
-//! Sets of characters: the suspicious ones, their sorts, and the neighbours that excuse them.
+//! Sets of characters: the suspicious ones, their sorts, and the neighbours that make them legitimate.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
@@ -10,10 +10,10 @@ use serde::Deserialize;
 
 use crate::scan::finding::Severity;
 
-/// Letters and marks of scripts in which joiners change the shape of letters: the Arabic family, the scripts of India
-/// and neighbouring countries, and the Mongolian script.
+/// The letters and marks of scripts in which joiners change the shape of letters: the Arabic family, the scripts of
+/// India and neighbouring countries, and the Mongolian script.
 pub(crate) const JOINING: &str = r"[\p{scx=Arab}\p{scx=Syrc}\p{scx=Mand}\p{scx=Nkoo}\p{scx=Mong}\p{scx=Phag}\p{scx=Adlm}\p{scx=Rohg}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}\p{scx=Thai}\p{scx=Laoo}\p{scx=Tibt}\p{scx=Mymr}\p{scx=Khmr}\p{scx=Bali}\p{scx=Java}\p{scx=Sund}\p{scx=Cakm}\p{scx=Brah}\p{scx=Gran}\p{scx=Newa}]&&[\p{L}\p{M}]";
-/// Letters of scripts written from right to left.
+/// The letters of scripts that are written from right to left.
 pub(crate) const RIGHTWARD: &str = r"[\p{scx=Hebr}\p{scx=Arab}\p{scx=Syrc}\p{scx=Thaa}\p{scx=Nkoo}\p{scx=Samr}\p{scx=Mand}\p{scx=Adlm}\p{scx=Rohg}]&&\p{L}";
 
 /// A set of characters as sorted ranges.
@@ -22,14 +22,14 @@ pub(crate) const RIGHTWARD: &str = r"[\p{scx=Hebr}\p{scx=Arab}\p{scx=Syrc}\p{scx
 pub(crate) struct Ranges(Vec<(char, char)>);
 
 impl Ranges {
-    /// Returns the set of a bracketed class.
+    /// Returns the set that a bracketed class of a regex describes.
     pub(crate) fn of(class: &str) -> Self {
         let parsed = regex_syntax::parse(class).expect("the classes of this crate parse");
         match parsed.kind() {
             HirKind::Class(Class::Unicode(class)) => {
                 Self(class.iter().map(|range| (range.start(), range.end())).collect())
             }
-            // The class has one character.
+            // A class of one character.
             HirKind::Literal(one) => {
                 let text = String::from_utf8_lossy(&one.0);
                 Self(text.chars().map(|char| (char, char)).collect())
@@ -58,7 +58,7 @@ pub(super) struct Sort {
     pub(super) set: Ranges,
 }
 
-/// Neighbours that excuse the characters of a set.
+/// Neighbours that make the characters of a set legitimate.
 #[derive(Deserialize)]
 pub(super) struct Excuse {
     pub(super) set: Ranges,
@@ -66,7 +66,7 @@ pub(super) struct Excuse {
     pub(super) before: Option<Ranges>,
 }
 
-/// The sets of `characters.toml`, which describes them.
+/// The sets in `characters.toml`; the file describes them.
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "'de: 'static"))]
 pub(super) struct Classes {
@@ -82,5 +82,5 @@ pub(super) static CLASSES: LazyLock<Classes> =
 
 /// Characters that joiners may follow.
 pub(super) static JOINING_SET: LazyLock<Ranges> = LazyLock::new(|| Ranges::of(&format!("[{JOINING}]")));
-/// Characters that may have marks of direction beside them.
+/// The characters next to which marks of direction are legitimate.
 pub(super) static RIGHTWARD_SET: LazyLock<Ranges> = LazyLock::new(|| Ranges::of(&format!("[{RIGHTWARD}]")));

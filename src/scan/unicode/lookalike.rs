@@ -1,7 +1,7 @@
-//! Folds look-alikes of Latin letters to these letters, among Latin letters.
+//! Replaces look-alikes of Latin letters by these letters, if they are among Latin letters.
 //!
-//! A word entirely in another script is unchanged, unless each of its letters looks like a Latin one. So the rules of
-//! Russian and Greek can read texts in those languages.
+//! A word that is completely in another script stays unchanged, unless each of its letters looks like a Latin one. So
+//! the rules for Russian and Greek can read texts in those languages.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate.
@@ -27,18 +27,19 @@ static LETTERS: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
     letters
 });
 
-/// The number of following letters that decide whether a word is Latin.
+/// The number of following letters that are read to decide whether a word is Latin.
 const AHEAD: usize = 16;
 
-/// Whether `char` is of a script with words of its own, so that its neighbours decide its meaning.
+/// Returns whether `char` belongs to a script in which whole words are written, so its neighbours decide its meaning.
 fn has_own_words(char: char) -> bool {
     matches!(char, '\u{370}'..='\u{58F}' | '\u{13A0}'..='\u{13FF}' | '\u{AB70}'..='\u{ABBF}' | '\u{1F00}'..='\u{1FFF}')
 }
 
-/// Writes `char` in its folded form: compatible, lower case, without accents on Latin letters, look-alikes replaced.
+/// Writes the folded form of `char`: compatible and in lower case, without accents on Latin letters, and with
+/// look-alikes replaced.
 ///
-/// `last` is the character written before it, `rest` the source after it; `is_latin` is the answer of [`is_latin`] for
-/// the whole text.
+/// `last` is the character written before it, and `rest` the source after it. `is_latin` is the result of [`is_latin`]
+/// for the whole text.
 pub(in crate::scan) fn fold(
     char: char,
     last: Option<char>,
@@ -62,19 +63,19 @@ pub(in crate::scan) fn fold(
     });
 }
 
-/// Whether every letter of `text` from a script with its own words looks like a Latin letter.
+/// Returns whether every letter of `text` that belongs to a script with its own words looks like a Latin letter.
 pub(in crate::scan) fn is_latin(text: &str) -> bool {
     let mut others = text.chars().filter(|char| has_own_words(*char));
     others.all(passes_for_latin)
 }
 
-/// Whether `char` looks like a Latin letter in lower case. Nearly every Cyrillic capital does, so capitals do not
-/// count.
+/// Returns whether `char` looks like a Latin letter in lower case. Capitals do not count, because nearly every Cyrillic
+/// capital looks like a Latin one.
 fn passes_for_latin(char: char) -> bool {
     LETTERS.contains_key(&char.to_lowercase().next().unwrap_or(char))
 }
 
-/// Whether a look-alike after `last` and before `rest` replaces a Latin letter.
+/// Returns whether a look-alike after `last` and before `rest` replaces a Latin letter.
 fn is_among_latin(last: Option<char>, rest: &str) -> bool {
     if last.is_some_and(|last| last.is_ascii_alphabetic()) {
         return true;
@@ -131,7 +132,7 @@ pub(in crate::scan) fn disguised(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether a word has at least two Latin letters and a look-alike, and no other letter from the script of the
+/// Returns whether a word has at least two Latin letters and a look-alike, and no other letter from the script of the
 /// look-alike.
 fn is_disguised(word: &str) -> bool {
     let latin = word.chars().filter(char::is_ascii_alphabetic).count();

@@ -1,8 +1,8 @@
 //! Finds invisible characters, and removes them.
 //!
-//! Sequences of ordinary text stay: emoji of several parts, joiners in Arabic and Indic scripts, selectors of
-//! ideographs, direction marks beside letters that run right to left. The scan reports runs of all other characters
-//! that are invisible by property. `characters.toml` contains the sets.
+//! Legitimate sequences stay: emoji of several parts, joiners in Arabic and Indic scripts, selectors of ideographs, and
+//! direction marks next to letters that run from right to left. The scan reports runs of all other characters whose
+//! properties make them invisible. `characters.toml` contains the sets.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
@@ -26,7 +26,7 @@ pub(in crate::scan) use self::lookalike::{disguised, fold, is_latin};
 
 const SOFT_HYPHEN: char = '\u{AD}';
 
-/// Text without its suspicious characters.
+/// A text without its suspicious characters.
 pub(in crate::scan) struct Stripped {
     pub(in crate::scan) text: String,
     pub(in crate::scan) sources: SourceMap,
@@ -49,7 +49,7 @@ pub(in crate::scan) fn find(text: &str) -> Vec<Finding> {
     found
 }
 
-/// Returns `text` without its suspicious characters and without soft hyphens; `None` if it has none.
+/// Returns `text` without its suspicious characters and without soft hyphens; `None` if it has neither.
 pub(in crate::scan) fn stripped(text: &str) -> Option<Stripped> {
     strip(text, false)
 }
@@ -57,15 +57,16 @@ pub(in crate::scan) fn stripped(text: &str) -> Option<Stripped> {
 /// Returns `text` without its suspicious characters; `None` if it has none.
 pub(in crate::scan) fn neutral(text: &str) -> Option<String> {
     let mut clean = strip(text, true)?.text;
-    // The text before and after a removed character may form a new sequence, such as a selector after another base.
+    // The text before and after a removed character may form a new suspicious sequence, such as a selector after
+    // another base.
     while let Some(next) = strip(&clean, true) {
         clean = next.text;
     }
-    // INVARIANT SCA-4: the loop ends when nothing is found; each round removes characters.
+    // INVARIANT SCA-4: the loop ends when nothing is found. Each round removes characters, so it ends.
     Some(clean)
 }
 
-/// Removes the suspicious characters; `hyphenates` keeps soft hyphens in words.
+/// Removes the suspicious characters. If `hyphenates` is true, keeps soft hyphens in words.
 fn strip(text: &str, hyphenates: bool) -> Option<Stripped> {
     let mut out = Stripped {
         text: String::new(),
@@ -84,11 +85,12 @@ fn strip(text: &str, hyphenates: bool) -> Option<Stripped> {
     Some(out)
 }
 
-/// Calls `found` for each suspicious character without an excuse; `hyphenates` excuses soft hyphens in words.
+/// Calls `found` for each suspicious character, except legitimate ones. If `hyphenates` is true, soft hyphens in words
+/// are legitimate.
 fn each(text: &str, hyphenates: bool, mut found: impl FnMut(Range<usize>, &'static str, Severity)) {
     let bytes = text.as_bytes();
     let mut at = 0;
-    // The end of the sequence that excuses its characters.
+    // The end of the sequence whose characters are legitimate.
     let mut excused = 0;
     while at < bytes.len() {
         let byte = bytes[at];
@@ -120,7 +122,7 @@ fn each(text: &str, hyphenates: bool, mut found: impl FnMut(Range<usize>, &'stat
     }
 }
 
-/// Returns the sort of an ASCII control character; one that begins a terminal sequence is more severe.
+/// Returns the sort and the severity of an ASCII control character. One that begins a terminal sequence is more severe.
 fn control(byte: u8, next: Option<&u8>) -> (&'static str, Severity) {
     match (byte, next) {
         (0x1b, Some(b'[' | b']' | b'P' | b'_' | b'^')) => ("terminal-escape", Severity::Medium),
@@ -129,7 +131,7 @@ fn control(byte: u8, next: Option<&u8>) -> (&'static str, Severity) {
     }
 }
 
-/// Whether honest text has `char` between `before` and `after`.
+/// Returns whether `char` is legitimate between `before` and `after`.
 fn is_excused(char: char, before: &str, after: &str) -> bool {
     let last = before.chars().next_back();
     let next = after.chars().next();
@@ -153,7 +155,7 @@ fn is_excused(char: char, before: &str, after: &str) -> bool {
     }
 }
 
-/// Whether a joiner between `before` and `after` combines two emoji.
+/// Returns whether a joiner between `before` and `after` combines two emoji.
 fn joins_emoji(before: &str, after: &str) -> bool {
     let mut back = before.chars().rev();
     let mut last = back.next();
@@ -173,7 +175,7 @@ fn joins_emoji(before: &str, after: &str) -> bool {
             .is_some_and(|next| CLASSES.pictograph.has(next))
 }
 
-/// Whether a direction mark is single and near a letter of a script that runs right to left.
+/// Returns whether a direction mark is single, and next to a letter of a script that runs from right to left.
 fn is_beside_rightward(before: &str, after: &str) -> bool {
     const NEAR: usize = 24;
     let is_mark = |char: char| CLASSES.suspicious.has(char);
@@ -198,12 +200,12 @@ fn flag_of_tags(text: &str, before: &str) -> Option<usize> {
         .map(String::len)
 }
 
-/// Whether the copies that rules read omit `char`.
+/// Returns whether the copies of a text that rules read omit `char`.
 pub(in crate::scan) fn is_ignored(char: char) -> bool {
     CLASSES.suspicious.has(char) && !matches!(char, '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Returns the ASCII character that models read in a tag character.
+/// Returns the ASCII character that a model reads in a tag character.
 pub(in crate::scan) fn untagged(char: char) -> Option<u8> {
     matches!(char, '\u{E0020}'..='\u{E007E}').then_some(char as u8 & 0x7f)
 }

@@ -1,4 +1,5 @@
-//! The blocks of a checkpoint file: their checksums are computed at writing and checked at the first access.
+//! The blocks of a checkpoint file. Their checksums are computed when the file is written, and checked at the first
+//! access.
 //!
 //! # Layer
 //! L4. Part of checkpoint/. Knows blocks, not their content.
@@ -19,31 +20,31 @@ use crate::bytes::Buffer;
 use crate::disk::{DiskFile, read_bytes};
 use crate::error::{Cause, Error, Result};
 
-/// Bytes of a block. The first block is the header, which has a checksum of its own.
+/// The number of bytes in a block. The first block is the header, which has its own checksum.
 pub(super) const BLOCK_BYTES: usize = 4096;
 const BLOCK: u64 = BLOCK_BYTES as u64;
-/// Bytes of a checksum in the table.
+/// The number of bytes of a checksum in the table.
 pub(super) const SUM_BYTES: usize = 4;
-/// Bytes to collect before a write, and to read at a time during a full check.
+/// The number of bytes collected before a write, and read at a time during a full check.
 const CHUNK_BYTES: usize = 1 << 20;
 
 /// Reads ranges of a file whose blocks have checksums.
 pub(super) struct Blocks {
     name: String,
     file: Arc<dyn DiskFile>,
-    /// The whole file, if it can be mapped.
+    /// The map of the whole file, if it could be mapped.
     map: Option<Arc<dyn Buffer>>,
-    /// Number of blocks after the header.
+    /// The number of blocks after the header.
     count: u64,
     /// The checksum of each block, if the file is not mapped.
     table: Vec<u8>,
-    /// A bit for each mapped block: whether it was checked.
+    /// One bit for each mapped block: whether it was already checked.
     checked: Vec<AtomicU64>,
 }
 
 impl Blocks {
-    /// Opens the `count` blocks of `file` after the header. Reads the table of checksums after the blocks, which must
-    /// have the checksum `table_sum`.
+    /// Opens the `count` blocks of `file` after the header. Reads the table of checksums after the blocks; its own
+    /// checksum must be `table_sum`.
     ///
     /// # Errors
     /// `Corrupt` if the table is damaged; `Io`.
@@ -55,7 +56,7 @@ impl Blocks {
         map: bool,
     ) -> Result<Self> {
         let at = (count + 1) * BLOCK;
-        // Without a map, blocks are read from the file.
+        // If the file cannot be mapped, blocks are read from it.
         let map = if map {
             file.map(at + count * SUM_BYTES as u64).unwrap_or_default()
         } else {
@@ -92,7 +93,7 @@ impl Blocks {
         &self.name
     }
 
-    /// Returns how many mapped blocks were checked.
+    /// Returns the number of mapped blocks that were checked.
     #[cfg(test)]
     pub(super) fn checked_count(&self) -> u32 {
         let words = self.checked.iter();
@@ -102,7 +103,7 @@ impl Blocks {
     /// Returns `length` bytes from `offset` on.
     ///
     /// # Errors
-    /// `Corrupt` if one of their blocks is damaged or they reach beyond the file; `Io`.
+    /// `Corrupt` if one of their blocks is damaged, or the range ends after the file; `Io`.
     pub(super) fn bytes(&self, offset: u64, length: usize) -> Result<Cow<'_, [u8]>> {
         if length == 0 {
             return Ok(Cow::Borrowed(&[]));
@@ -111,7 +112,7 @@ impl Blocks {
         if offset < BLOCK || end > (self.count + 1) * BLOCK {
             return Err(damaged(&self.name, offset, Cause::OutsideBlocks));
         }
-        // CKB-1: the range was checked, so all of its blocks have a checksum.
+        // CKB-1: the range was checked against the file, so each of its blocks has a checksum.
         let blocks = offset / BLOCK..=(end - 1) / BLOCK;
         let within = (offset % BLOCK) as usize..(offset % BLOCK) as usize + length;
         let Some(map) = &self.map else {
@@ -131,7 +132,7 @@ impl Blocks {
     fn check_once(&self, block: u64, content: &[u8]) -> Result<()> {
         let index = (block - 1) as usize;
         let (word, bit) = (&self.checked[index / 64], 1_u64 << (index % 64));
-        // The bit publishes no other data: at worst, two threads check one block.
+        // The bit protects no other data, so relaxed order is enough: at worst, two threads check the same block.
         if word.load(Ordering::Relaxed) & bit == 0 {
             self.check(block, content)?;
             word.fetch_or(bit, Ordering::Relaxed);
@@ -170,11 +171,11 @@ impl Blocks {
         Ok(bytes)
     }
 
-    /// Reads all blocks from the file, never from the map. Passes each run of unreadable or damaged blocks to `visit`,
-    /// with its offset and its bytes. `progress` receives the bytes of each piece.
+    /// Reads all blocks from the file, never from the map. Passes the offset and the length of each run of unreadable
+    /// or damaged blocks to `visit`. Passes the number of bytes of each piece read to `progress`.
     ///
     /// # Errors
-    /// The error of `progress`.
+    /// The errors of `progress`.
     pub(super) fn check_all(
         &self,
         visit: &mut dyn FnMut(u64, u64),
@@ -212,14 +213,14 @@ impl Blocks {
 pub(super) struct BlockWriter<'a> {
     file: &'a dyn DiskFile,
     progress: &'a mut dyn FnMut(u64) -> Result<()>,
-    /// The offset of `waiting`: the start of a block.
+    /// The offset of `waiting` in the file, which is the start of a block.
     at: u64,
     waiting: Vec<u8>,
     table: Vec<u8>,
 }
 
 impl<'a> BlockWriter<'a> {
-    /// Creates a writer after the header of an empty file; `progress` receives the bytes of each write.
+    /// Makes a writer that starts after the header of an empty file. `progress` gets the number of bytes of each write.
     pub(super) fn new(file: &'a dyn DiskFile, progress: &'a mut dyn FnMut(u64) -> Result<()>) -> Self {
         Self {
             file,
@@ -238,7 +239,7 @@ impl<'a> BlockWriter<'a> {
     /// Appends `bytes`.
     ///
     /// # Errors
-    /// `Io`, and the error of `progress`.
+    /// `Io`, and the errors of `progress`.
     pub(super) fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.waiting.extend_from_slice(bytes);
         if self.waiting.len() >= CHUNK_BYTES {
@@ -247,7 +248,7 @@ impl<'a> BlockWriter<'a> {
         Ok(())
     }
 
-    /// Writes the waiting whole blocks.
+    /// Writes the complete blocks that wait.
     fn write_blocks(&mut self) -> Result<()> {
         let (blocks, _) = self.waiting.as_chunks::<BLOCK_BYTES>();
         for block in blocks {
@@ -264,7 +265,7 @@ impl<'a> BlockWriter<'a> {
     /// Fills the last block with zeros, writes the table after it, and returns the table.
     ///
     /// # Errors
-    /// `Io`, and the error of `progress`.
+    /// `Io`, and the errors of `progress`.
     pub(super) fn finish(mut self) -> Result<Vec<u8>> {
         let length = self.waiting.len().next_multiple_of(BLOCK_BYTES);
         self.waiting.resize(length, 0);

@@ -1,7 +1,7 @@
-//! Verification of a whole checkpoint from its file: its blocks, the order of its rows, and every node of its states.
+//! Verifies a whole checkpoint by reading its file: its blocks, the order of its rows, and every node of its states.
 //!
 //! # Layer
-//! L4. Part of checkpoint/. Does not compare with the log.
+//! L4. Part of checkpoint/. Does not compare the checkpoint with the log.
 
 use super::files::{damaged, list, of_error};
 use super::header::{Header, LogId, Section};
@@ -17,7 +17,7 @@ use crate::trie::check_stored;
 /// Verifies every checkpoint of a store, and reports leftovers.
 ///
 /// # Errors
-/// `Io` if the folder cannot be listed, and the error of `progress`. Damage becomes findings.
+/// `Io` if the folder cannot be listed, and the errors of `progress`. Damage is returned as findings.
 pub(crate) fn check(disk: &dyn Disk, log: LogId, progress: &mut Progress<'_>) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for file in list(disk)? {
@@ -38,7 +38,7 @@ pub(crate) fn check(disk: &dyn Disk, log: LogId, progress: &mut Progress<'_>) ->
     Ok(findings)
 }
 
-/// Returns why a valid checkpoint does not belong to a log.
+/// Returns the reason why a valid checkpoint does not belong to a log.
 pub(super) fn other_log(checkpoint: &Checkpoint, log: LogId) -> Option<Finding> {
     let found = checkpoint.log();
     let (severity, cause) = if found == log {
@@ -53,10 +53,10 @@ pub(super) fn other_log(checkpoint: &Checkpoint, log: LogId) -> Option<Finding> 
     Some(Finding::new(severity, checkpoint.name(), 0, cause))
 }
 
-/// Reads a new file back, and checks that it is whole and has this header.
+/// Reads a new file back, and checks that it is undamaged and has this header.
 ///
 /// # Errors
-/// `Corrupt` if it is not; `Io`, and the error of `progress`.
+/// `Corrupt` if the file differs; `Io`, and the errors of `progress`.
 pub(super) fn verify_file(
     disk: &dyn Disk,
     name: &str,
@@ -78,7 +78,7 @@ pub(super) fn verify_file(
     }
 }
 
-/// Checks all blocks in the file and then, if they are whole, their content.
+/// Checks all blocks of the file. If they are undamaged, checks their content.
 fn check_content(
     checkpoint: &Checkpoint,
     findings: &mut Vec<Finding>,
@@ -103,7 +103,7 @@ fn check_content(
     Ok(())
 }
 
-/// A rule for a section whose blocks are whole.
+/// The check of a section whose blocks are undamaged.
 type Check = fn(&Checkpoint, Section) -> Result<()>;
 
 const CHECKS: [(Section, Check); 10] = [
@@ -137,13 +137,13 @@ const CHECKS: [(Section, Check); 10] = [
     (Section::References, check_references),
 ];
 
-/// Returns the error of a section whose blocks are whole and whose rows break a rule.
+/// Returns the error for a section whose blocks are undamaged but whose rows break a rule.
 fn contradiction(checkpoint: &Checkpoint, section: Section, cause: Cause) -> Error {
     let offset = checkpoint.header().extent(section).offset;
     damaged(checkpoint.name(), offset, cause)
 }
 
-/// CKR-1: keys rise, so no key occurs twice.
+/// CKR-1: keys rise strictly, so no key occurs twice.
 fn rising<K: Ord>(
     checkpoint: &Checkpoint,
     section: Section,
@@ -169,7 +169,7 @@ fn check_commits(checkpoint: &Checkpoint, section: Section) -> Result<()> {
     checkpoint.history().map(drop)
 }
 
-/// Checks that the index finds exactly the commits, by digest or root.
+/// Checks that the index contains exactly the commits, by digest or by root.
 fn check_index(
     checkpoint: &Checkpoint,
     section: Section,
@@ -177,7 +177,7 @@ fn check_index(
 ) -> Result<()> {
     let (index, commits) = (checkpoint.rows::<DigestRow>(section), checkpoint.commits());
     rising(checkpoint, section, index.iter())?;
-    // The index has as many rows as there are commits, all different and each correct, so every commit has one.
+    // The index has as many rows as there are commits. If all rows are different and correct, every commit has one.
     let mut is_right = index.len() == commits.len();
     for row in index.iter() {
         let row = row?;
@@ -190,7 +190,7 @@ fn check_index(
     Err(contradiction(checkpoint, section, Cause::IndexMismatch))
 }
 
-/// Checks that the references fill their section.
+/// Checks that the references fill their section exactly.
 fn check_references(checkpoint: &Checkpoint, section: Section) -> Result<()> {
     let mut bytes = 0;
     for reference in checkpoint.references() {
@@ -202,7 +202,7 @@ fn check_references(checkpoint: &Checkpoint, section: Section) -> Result<()> {
     Err(contradiction(checkpoint, section, Cause::ReferenceSection))
 }
 
-/// Checks that every state has the root of its commit, and every node the digest in its parent.
+/// Checks that every state has the root in its commit, and every node the digest in its parent.
 fn check_states(checkpoint: &Checkpoint, section: Section) -> Result<()> {
     rising(
         checkpoint,

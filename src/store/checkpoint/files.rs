@@ -1,4 +1,4 @@
-//! The folder of checkpoints: names of files, removing them, and the errors of damage in them.
+//! The folder of checkpoints: the names of files, removing files, and the errors for damage in them.
 //!
 //! # Layer
 //! L4. Part of checkpoint/.
@@ -10,27 +10,27 @@ use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Finding, Result, 
 
 /// The folder of checkpoints.
 pub(super) const FOLDER: &str = "checkpoint";
-/// Number of checkpoints to keep.
+/// The number of checkpoints to keep.
 const KEPT: usize = 2;
 
 /// A file in the folder of checkpoints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CheckpointFile {
-    /// Its path, relative to the store.
+    /// The path of the file, relative to the store.
     pub(crate) name: String,
     pub(crate) number: u64,
-    /// Whether it has its final name.
+    /// Whether the file has its final name.
     pub(crate) is_finished: bool,
 }
 
-/// Returns the error of damage in a checkpoint.
+/// Returns the error for damage in a checkpoint.
 pub(super) fn damaged(name: &str, offset: u64, cause: Cause) -> Error {
     Error::damaged(Damage::new(name, offset, cause))
         .with_code(ErrorCode::CheckpointDamaged)
         .with_hint("a checkpoint is derived: remove it, and Treering reads the log instead")
 }
 
-/// Converts an error about a checkpoint to a finding, at `offset` if the error has no place.
+/// Converts an error about a checkpoint to a finding. If the error has no place, the finding is at `offset`.
 pub(super) fn of_error(name: &str, offset: u64, error: &Error) -> Finding {
     let place = error.damage().and_then(|damage| damage.offset);
     Finding::new(Severity::Derived, name, place.unwrap_or(offset), error.cause())
@@ -40,7 +40,7 @@ pub(super) fn file_name(number: u64) -> String {
     format!("{FOLDER}/{number:08}.ckpt")
 }
 
-/// Returns the number in a finished checkpoint's name.
+/// Returns the number in the name of a finished checkpoint.
 pub(super) fn file_number(name: &str) -> Option<u64> {
     let digits = name
         .strip_prefix(FOLDER)?
@@ -50,7 +50,7 @@ pub(super) fn file_number(name: &str) -> Option<u64> {
     (file_name(number) == name).then_some(number)
 }
 
-/// Returns the checkpoints of a store, finished or not, oldest first. Other files in the folder are left out.
+/// Returns the checkpoints of a store, finished or not, oldest first. Leaves out other files in the folder.
 ///
 /// # Errors
 /// `Io` if the folder cannot be listed.
@@ -83,7 +83,7 @@ pub(super) fn remove_files(disk: &dyn Disk, files: &[CheckpointFile]) -> Result<
     for file in files {
         match disk.remove(&file.name) {
             Ok(()) => removed += 1,
-            // If the path is not a folder, there are no checkpoints.
+            // A path that is not a folder contains no checkpoints.
             Err(error) if error.kind() == io::ErrorKind::NotFound || is_not_regular(&error) => {}
             Err(error) => failed = Err(Error::io(format!("cannot remove {}", file.name), error)),
         }
@@ -95,7 +95,8 @@ pub(super) fn remove_files(disk: &dyn Disk, files: &[CheckpointFile]) -> Result<
     failed.map(|()| removed)
 }
 
-/// Removes the checkpoints that `newest` makes superfluous. The next call retries failures.
+/// Removes the checkpoints that are older than the two newest, given that `newest` is the newest. A file that cannot be
+/// removed is left to the next call.
 pub(super) fn remove_old(disk: &dyn Disk, newest: u64) {
     let files = list(disk).unwrap_or_default();
     let finished = files.iter().filter(|file| file.is_finished).count();

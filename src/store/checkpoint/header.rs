@@ -1,11 +1,12 @@
-//! The header of a checkpoint file: its log, the position that it covers, and the extents of its sections.
+//! The header of a checkpoint file: the identity of its log, the position that it covers, and the extents of its
+//! sections.
 //!
 //! # Layer
 //! L4. Part of checkpoint/.
 //!
 //! # Invariants
-//! - CKH-1: the sections follow each other without a gap, from the first block after the header to the last one. Only
-//!   the table of checksums follows that block.
+//! - CKH-1: the sections follow each other without a gap, from the first block after the header to the last block.
+//!   After the last block, there is only the table of checksums.
 //!
 //! # Format
 //! docs/format.md, "Checkpoint".
@@ -18,16 +19,16 @@ use crate::log::{Log, Position};
 use crate::store::commits::Gap;
 
 const MAGIC: &[u8; 8] = b"TRckpt01";
-/// The version of the layout. A file of another version is replaced, not read.
+/// The version of the layout. A file of another version is not read, and the next checkpoint replaces it.
 const VERSION: u32 = 1;
 const CRC_BYTES: usize = 4;
 
-/// The log of a derived file.
+/// The identity of the log from which a derived file was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LogId {
     pub(crate) instance: [u8; 16],
     pub(crate) hash: HashAlgorithm,
-    /// Number of rewrites of the log. Places of another epoch are invalid.
+    /// The number of rewrites of the log. Places are valid only in their own epoch.
     pub(crate) epoch: u64,
 }
 
@@ -95,7 +96,7 @@ impl Section {
         Self::History,
     ];
 
-    /// Returns the bytes of a row, if all rows have the same size.
+    /// Returns the number of bytes of a row, if all rows have the same size.
     pub(super) fn row_bytes(self) -> Option<usize> {
         match self {
             Self::States => Some(StateRow::BYTES),
@@ -111,7 +112,7 @@ impl Section {
     }
 }
 
-/// The extent of a section.
+/// The extent of a section in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) offset: u64,
@@ -120,7 +121,7 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    /// Returns the offset after it.
+    /// Returns the offset of the first byte after the section.
     pub(super) fn end(&self) -> u64 {
         self.offset + self.length
     }
@@ -130,31 +131,32 @@ impl Extent {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) log: LogId,
-    /// The covered position of the log.
+    /// The position of the log up to which the checkpoint covers it.
     pub(super) position: Position,
-    /// Number of kept versions of objects.
+    /// The number of kept versions of objects.
     pub(super) versions: u64,
-    /// Number of erased versions of objects.
+    /// The number of erased versions of objects.
     pub(super) erased: u64,
-    /// The number of the file; the place of each of its nodes contains this number.
+    /// The number of the file. The place of each of its nodes contains this number.
     pub(super) number: u64,
     pub(super) sections: [Extent; Section::ALL.len()],
     /// The checksum of the table of checksums.
     pub(super) table_sum: u32,
 }
 
-/// The bits of a node's place for its offset in the file.
+/// The number of low bits of a node's place that are its offset in the file.
 const OFFSET_BITS: u32 = 40;
-/// The higher bits, for the number of the file, so that a node is not looked up in another file. The highest bit is
-/// reserved for other sources of nodes.
+/// The mask for the higher bits, which are the number of the file, so a node is never looked up in another file. The
+/// highest bit is for other sources of nodes.
 const NUMBER_MASK: u64 = (1 << (63 - OFFSET_BITS)) - 1;
 
-/// Distinguishes the nodes of different files: file numbers start again after a rewrite.
+/// Returns a number that distinguishes the nodes of different files, even though file numbers start again after a
+/// rewrite.
 fn file_tag(log: LogId, number: u64) -> u64 {
     (log.epoch << 12).wrapping_add(number) & NUMBER_MASK
 }
 
-/// Returns the place of a node at `offset` in the file with this number.
+/// Returns the place of the node at `offset` in the file with this number.
 pub(super) fn node_place(log: LogId, number: u64, offset: u64) -> Result<u64, DecodeError> {
     if offset >> OFFSET_BITS != 0 {
         return Err(DecodeError::Invalid(
@@ -184,7 +186,7 @@ impl Header {
         (self.blocks() + 1) * BLOCK_BYTES as u64
     }
 
-    /// Returns the bytes of the whole file.
+    /// Returns the length of the whole file in bytes.
     pub(super) fn file_bytes(&self) -> u64 {
         self.table_offset() + self.blocks() * SUM_BYTES as u64
     }
@@ -209,7 +211,7 @@ impl Header {
         bytes
     }
 
-    /// Reads the header of a file of `length` bytes.
+    /// Decodes the header of a file of `length` bytes.
     pub(super) fn decode(bytes: &[u8], length: u64) -> Result<Self, DecodeError> {
         let (covered, stored) = bytes
             .split_at_checked(BLOCK_BYTES - CRC_BYTES)
@@ -252,7 +254,7 @@ impl Header {
     }
 }
 
-/// Reads the extents of the sections (CKH-1). No extent reaches beyond `length`, so sums of them cannot overflow.
+/// Decodes the extents of the sections (CKH-1). No extent ends after `length`, so their sums cannot overflow.
 fn take_sections(reader: &mut Reader<'_>, length: u64) -> Result<[Extent; Section::ALL.len()], DecodeError> {
     let mut next = BLOCK_BYTES as u64;
     let mut extents = [Extent {

@@ -1,9 +1,9 @@
 //! Checkpoints: self-contained files that replace reading the log up to a position.
 //!
-//! A checkpoint covers the log up to a position: the nodes of the head's state and of some past ones, the places of
-//! records by digest, the commits and the references. It is derived: it may be deleted at any time, and a reader that
-//! finds one damaged reads the log instead. The two newest are kept. A file is mapped and checked block by block at the
-//! first access, so opening one does not read all of it.
+//! A checkpoint covers the log up to a position. It contains the nodes of the head's state and of some past states, the
+//! places of records by digest, the commits and the references. A checkpoint is derived: it may be deleted at any time,
+//! and a reader that finds it damaged reads the log. The two newest are kept. A file is mapped, and each block is
+//! checked at its first access, so opening does not read the whole file.
 //!
 //! # Layer
 //! L4. Knows tries and digests, but neither the catalog nor the records at the places.
@@ -13,7 +13,7 @@
 //! - CKP-2: a failure to write a checkpoint leaves the existing ones unchanged.
 //!
 //! # After a crash
-//! docs/durability.md; a file counts only under its final name.
+//! See docs/durability.md. A file is used only under its final name.
 //!
 //! # Format
 //! docs/format.md, "Checkpoint".
@@ -38,23 +38,23 @@ pub(crate) use reader::Checkpoint;
 pub(crate) use rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Rows, StateRow, bisect, prefix_of};
 pub(crate) use writer::{Contents, Progress, Source, State, write};
 
-/// A checkpoint, as its header describes it.
+/// A checkpoint, as described by its header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckpointInfo {
     /// The path of its file, relative to the store.
     pub file: String,
-    /// The length of the file.
+    /// The length of the file in bytes.
     pub bytes: u64,
     /// The last batch of the log that it covers; `None` if the header cannot be read.
     pub batch: Option<u64>,
-    /// Number of commits in it; `None` if the header cannot be read.
+    /// The number of commits in it; `None` if the header cannot be read.
     pub commits: Option<u64>,
-    /// The reason why opening the store does not use it; `None` if it can be used.
+    /// The reason why opening the store would not use it; `None` if it is usable.
     pub unusable: Option<Cause>,
 }
 
-/// Reads the header of every checkpoint, newest first. `log` is the log to which they should belong, if known.
+/// Reads the header of every checkpoint, newest first. If `log` is given, checkpoints of another log are unusable.
 ///
 /// # Errors
 /// `Io` if the folder cannot be listed.
@@ -86,10 +86,10 @@ pub(crate) fn infos(disk: &dyn Disk, log: Option<LogId>) -> Result<Vec<Checkpoin
     Ok(list(disk)?.into_iter().rev().map(info).collect())
 }
 
-/// Opens the newest usable checkpoint of a log; returns findings about newer ones.
+/// Opens the newest usable checkpoint of a log. Returns findings about newer checkpoints that are not usable.
 ///
 /// # Errors
-/// `Io` if the folder cannot be listed. An unusable file is a finding, not an error.
+/// `Io` if the folder cannot be listed. An unusable file is reported as a finding.
 pub(crate) fn open_newest(
     disk: &dyn Disk,
     log: LogId,
@@ -110,11 +110,12 @@ pub(crate) fn open_newest(
     Ok((None, findings))
 }
 
-/// Returns the positions up to which the log was durable when its checkpoints were made, from the undamaged headers.
+/// Returns the positions that undamaged headers of checkpoints contain. The log was durable up to each of them when its
+/// checkpoint was written.
 ///
 /// # Errors
-/// `Io` if the folder cannot be listed or a header cannot be read: it may be needed to distinguish damage from a torn
-/// tail.
+/// `Io` if the folder cannot be listed or a header cannot be read, because that header may be needed to distinguish
+/// damage from a torn tail.
 pub(crate) fn positions(disk: &dyn Disk, log: LogId) -> Result<Vec<Position>> {
     let mut positions = Vec::new();
     for file in list(disk)?.into_iter().filter(|file| file.is_finished) {
@@ -128,7 +129,7 @@ pub(crate) fn positions(disk: &dyn Disk, log: LogId) -> Result<Vec<Position>> {
 }
 
 /// Opens every readable checkpoint of a store, of any epoch, newest first. Their states and commit digests are valid in
-/// every epoch; their places are not.
+/// every epoch, but their places only in their own.
 ///
 /// # Errors
 /// `Io` if the folder cannot be listed.
@@ -146,19 +147,19 @@ pub(crate) fn open_any(
 /// Removes all checkpoints, finished or not; returns the number of files.
 ///
 /// # Errors
-/// `Io` if one cannot be removed; the others are still removed.
+/// `Io` if a checkpoint cannot be removed; the others are still removed.
 ///
 /// # Durability
-/// The removal is durable when this returns.
+/// When the call returns, the removal is durable.
 pub(crate) fn remove_all(disk: &dyn Disk) -> Result<usize> {
     remove_files(disk, &list(disk)?)
 }
 
-/// Removes checkpoints from before an interrupted rewrite, and then all unfinished ones too. Returns the number of
-/// files.
+/// Removes the checkpoints from before an interrupted rewrite. If there are any, also removes all unfinished ones.
+/// Returns the number of removed files.
 ///
 /// # Errors
-/// `Io` if one cannot be read or removed; the others are still removed.
+/// `Io` if a checkpoint cannot be read or removed; the others are still removed.
 ///
 /// # Durability
 /// As [`remove_all`].
@@ -178,7 +179,7 @@ pub(crate) fn remove_outdated(disk: &dyn Disk, log: LogId) -> Result<usize> {
     if outdated.is_empty() {
         return failed.map(|()| 0);
     }
-    // An unfinished file does not name its log; if its writer still runs, it loses only time.
+    // An unfinished file does not name its log. If its writer still runs, it has to start again, which only costs time.
     files.extend(outdated);
     remove_files(disk, &files).and_then(|count| failed.map(|()| count))
 }

@@ -1,4 +1,4 @@
-//! An open checkpoint: its rows, and its nodes as the source of stored tries.
+//! An open checkpoint: gives access to its rows, and is the source of nodes for stored tries.
 //!
 //! # Layer
 //! L4. Part of checkpoint/.
@@ -18,22 +18,22 @@ use crate::object::HistoryTree;
 use crate::store::commits::Gap;
 use crate::trie::{NodeSource, StoredNode, Trie};
 
-/// Bytes of the length before a node.
+/// The number of bytes of the length that precedes a node.
 pub(super) const NODE_LENGTH_BYTES: usize = 2;
-/// Bytes of a reference row before the reference: its batch and its length.
+/// The number of bytes in a reference row before the reference: its batch and its length.
 pub(super) const REFERENCE_HEAD_BYTES: usize = 12;
 
-/// An open checkpoint file; each block is checked at the first access.
+/// An open checkpoint file. Each block is checked at its first access.
 pub(crate) struct Checkpoint {
     header: Header,
     blocks: Blocks,
 }
 
 impl Checkpoint {
-    /// Opens a file: reads only its header and its table of checksums.
+    /// Opens a file. Reads only its header and its table of checksums.
     ///
     /// # Errors
-    /// `NotFound`; `Corrupt` if the header, the table or the length is damaged; `Io`.
+    /// `NotFound` if the file does not exist; `Corrupt` if the header, the table or the length is damaged; `Io`.
     pub(super) fn open(disk: &dyn Disk, name: &str, map: bool) -> Result<Self> {
         let (file, header) = open_head(disk, name)?;
         let blocks = Blocks::new(name, file, header.blocks(), header.table_sum, map)?;
@@ -45,18 +45,18 @@ impl Checkpoint {
         self.blocks.name()
     }
 
-    /// Returns the file's number: newer files have higher ones.
+    /// Returns the number of the file; newer files have higher numbers.
     #[cfg(test)]
     pub(crate) fn number(&self) -> u64 {
         self.header.number
     }
 
-    /// Returns the log of this checkpoint.
+    /// Returns the identity of the log of this checkpoint.
     pub(crate) fn log(&self) -> LogId {
         self.header.log
     }
 
-    /// Returns the covered position of the log; opening continues from it.
+    /// Returns the position up to which the checkpoint covers the log. Opening the store reads the log from there.
     pub(crate) fn position(&self) -> Position {
         self.header.position
     }
@@ -76,7 +76,7 @@ impl Checkpoint {
         self.header.node_offset(stored.place).is_some()
     }
 
-    /// Returns the states with nodes in this file, rising by `seq`; the newest is the head's.
+    /// Returns the states whose nodes are in this file, by rising `seq`; the last one is the head's.
     pub(crate) fn states(&self) -> Rows<'_, StateRow> {
         self.rows(Section::States)
     }
@@ -104,12 +104,12 @@ impl Checkpoint {
         self.rows(Section::CommitsByDigest)
     }
 
-    /// Returns the indexes in [`Self::commits`], by root; the indexes of one root rise.
+    /// Returns the indexes in [`Self::commits`], by root. Indexes of the same root rise.
     pub(crate) fn commits_by_root(&self) -> Rows<'_, DigestRow> {
         self.rows(Section::CommitsByRoot)
     }
 
-    /// Returns the kept commits, rising by `seq`.
+    /// Returns the kept commits, by rising `seq`.
     pub(crate) fn commits(&self) -> Rows<'_, CommitRow> {
         self.rows(Section::Commits)
     }
@@ -119,7 +119,7 @@ impl Checkpoint {
     /// # Errors
     /// `Corrupt` or `Io` if its row cannot be read.
     pub(crate) fn commit(&self, seq: u64) -> Result<Option<CommitRow>> {
-        // Seqs rise by one except at gaps, so the row with that index is mostly the right one.
+        // Seqs rise by one except at gaps, so the row with this index is usually the right one.
         if let Some(row) = self.commits().get(seq)?.filter(|row| row.seq == seq) {
             return Ok(Some(row));
         }
@@ -127,7 +127,7 @@ impl Checkpoint {
         Ok(newest.filter(|row| row.seq == seq))
     }
 
-    /// Returns the newest commit whose seq is at most `seq`.
+    /// Returns the newest commit whose seq is `seq` or less.
     ///
     /// # Errors
     /// As [`Self::commit`].
@@ -142,12 +142,12 @@ impl Checkpoint {
         }
     }
 
-    /// Returns the first writes of ids that the newest state lacks, by key.
+    /// Returns the times at which ids that the newest state lacks were first written, by key.
     pub(crate) fn first_written_rows(&self) -> Rows<'_, FirstWritten> {
         self.rows(Section::FirstWritten)
     }
 
-    /// Returns the time of the first write of an id that an earlier state had and the newest lacks.
+    /// Returns the time at which an id that an earlier state had, and the newest lacks, was first written.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a row cannot be read.
@@ -157,12 +157,12 @@ impl Checkpoint {
         Ok(found.filter(|row| row.key == *key).map(|row| row.created))
     }
 
-    /// Returns the parents of the objects in the newest state, by parent.
+    /// Returns the parents of the objects in the newest state, sorted by parent.
     pub(crate) fn child_rows(&self) -> Rows<'_, ChildRow> {
         self.rows(Section::Children)
     }
 
-    /// Returns the possible children of this parent in the newest state.
+    /// Returns the objects that may be children of this parent in the newest state.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a row cannot be read.
@@ -178,17 +178,17 @@ impl Checkpoint {
         Ok(found)
     }
 
-    /// Returns the runs of thinned commits, rising.
+    /// Returns the runs of thinned commits, in rising order.
     pub(crate) fn gaps(&self) -> Rows<'_, Gap> {
         self.rows(Section::Gaps)
     }
 
-    /// Returns the reference records up to the position, in the order of the log: the number of the batch, and
-    /// canonical reference bytes.
+    /// Returns the reference records up to the position, in the order of the log. Each is the number of its batch and
+    /// the canonical bytes of the reference.
     pub(crate) fn references(&self) -> impl Iterator<Item = Result<(u64, Vec<u8>)>> + '_ {
         let extent = self.header.extent(Section::References);
         let mut next = Some(extent.offset);
-        // After a reference of unknown length, the later ones cannot be found.
+        // If the length of a reference is unreadable, the later references cannot be found.
         (0..extent.rows).map_while(move |_| {
             let at = next?;
             let reference = self.reference(at, extent.end());
@@ -248,7 +248,7 @@ impl Checkpoint {
     }
 }
 
-/// Reads and checks the header.
+/// Reads and checks the header of the file.
 fn open_head(disk: &dyn Disk, name: &str) -> Result<(Arc<dyn DiskFile>, Header)> {
     let file = disk.open(name, Access::Read).map_err(|error| {
         if error.kind() == std::io::ErrorKind::NotFound {
@@ -260,7 +260,7 @@ fn open_head(disk: &dyn Disk, name: &str) -> Result<(Arc<dyn DiskFile>, Header)>
     Ok((file, header))
 }
 
-/// Returns the log that a file is derived from, and the position that it covers, from its header alone.
+/// Reads only the header of a file. Returns the identity of its log, and the position that it covers.
 ///
 /// # Errors
 /// As [`Checkpoint::open`].
@@ -273,7 +273,7 @@ fn read_head(file: &dyn DiskFile, name: &str) -> Result<Header> {
     let reading = |error| Error::io(format!("cannot read {name}"), error);
     let length = file.length().map_err(reading)?;
     let bytes = read_bytes(file, 0, BLOCK_BYTES).map_err(reading)?;
-    // The length is compared with the header's, so the table is no larger than the file.
+    // The header's lengths are compared with the length of the file, so the table cannot be larger than the file.
     Header::decode(&bytes, length).map_err(|error| damaged(name, 0, undecodable(&error)))
 }
 

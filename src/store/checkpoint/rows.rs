@@ -1,10 +1,10 @@
-//! The rows of a checkpoint: their bytes, reads by index, and search by key.
+//! The rows of a checkpoint: their bytes, reading by index, and searching by key.
 //!
 //! # Layer
 //! L4. Part of checkpoint/.
 //!
 //! # Invariants
-//! - CKR-1: the rows of a section rise by their key.
+//! - CKR-1: the keys of a section's rows rise.
 //!
 //! # Format
 //! docs/format.md, "Checkpoint".
@@ -24,9 +24,9 @@ use crate::store::ChangeCounts;
 use crate::store::commits::Gap;
 use crate::trie::StoredNode;
 
-/// A row of a fixed number of bytes.
+/// A row with a fixed number of bytes.
 pub(crate) trait Row: Copy + 'static {
-    /// Number of bytes.
+    /// The number of bytes in a row.
     const BYTES: usize;
 
     fn put(&self, out: &mut Vec<u8>);
@@ -34,27 +34,27 @@ pub(crate) trait Row: Copy + 'static {
     fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
 }
 
-/// A commit.
+/// The row of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CommitRow {
     pub(crate) seq: u64,
-    /// The batch of the commit.
+    /// The number of the commit's batch.
     pub(crate) batch: u64,
-    /// Microseconds; rises with `seq`.
+    /// The time in microseconds, which rises with `seq`.
     pub(crate) time: i64,
     pub(crate) digest: CommitDigest,
     pub(crate) root: Root,
-    /// The place of its record.
+    /// The place of the commit's record.
     pub(crate) place: u64,
-    /// Distinguishes lanes; the caller chooses the hash.
+    /// A number for the commit's lane, computed by the caller.
     pub(crate) lane: u64,
-    /// Its changes, if counted.
+    /// The counts of its changes, if they are known.
     pub(crate) counts: Option<ChangeCounts>,
-    /// The place of the first base or delta record of its batch; 0 if the batch has none.
+    /// The place of the first base or delta record in its batch; 0 if the batch has none.
     pub(crate) delta: u64,
 }
 
-/// The value of an unknown count.
+/// The value that means that a count is unknown.
 const NOT_COUNTED: u32 = u32::MAX;
 
 impl Row for CommitRow {
@@ -70,7 +70,7 @@ impl Row for CommitRow {
             .counts
             .map(|counts| [counts.added, counts.changed, counts.removed])
             .and_then(|counts| {
-                // A count that does not fit is stored as unknown.
+                // A count that is too large is stored as unknown.
                 let fits = counts.iter().all(|count| *count < u64::from(NOT_COUNTED));
                 fits.then(|| counts.map(|count| count as u32))
             });
@@ -105,13 +105,13 @@ fn take_counts(reader: &mut Reader<'_>) -> Result<Option<ChangeCounts>, DecodeEr
     }))
 }
 
-/// A state with its nodes in the file.
+/// A state whose nodes are in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StateRow {
-    /// The seq of its commit.
+    /// The seq of the state's commit.
     pub(crate) seq: u64,
     pub(crate) root: Root,
-    /// Number of ids.
+    /// The number of ids in the state.
     pub(crate) count: u64,
     /// The place of its top node in the file.
     pub(crate) place: u64,
@@ -151,11 +151,11 @@ impl Row for StateRow {
     }
 }
 
-/// The first write of an id that the newest state lacks.
+/// The time at which an id that the newest state lacks was first written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FirstWritten {
     pub(crate) key: KeyPath,
-    /// Time in microseconds.
+    /// The time in microseconds.
     pub(crate) created: i64,
 }
 
@@ -215,17 +215,17 @@ impl Row for Gap {
     }
 }
 
-/// The start of a digest with a value: a place, or the index of a row.
+/// The start of a digest with a value, which is a place or the index of a row.
 ///
-/// Digests may share their start, so the caller confirms each match.
+/// Several digests may have the same start, so the caller must confirm each match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct DigestRow {
-    /// The first eight bytes, from [`prefix_of`].
+    /// The first eight bytes of the digest, from [`prefix_of`].
     pub(crate) prefix: u64,
     pub(crate) value: u64,
 }
 
-/// Returns the first eight bytes of a digest as a number that keeps the order of digests.
+/// Returns the first eight bytes of a digest as a number. The numbers sort as the digests do.
 pub(crate) fn prefix_of(digest: &[u8; DIGEST_LEN]) -> u64 {
     let (head, _) = digest.split_first_chunk::<8>().expect("a digest has 32 bytes");
     u64::from_le_bytes(*head).swap_bytes()
@@ -246,7 +246,7 @@ impl Row for DigestRow {
     }
 }
 
-/// Appends numbers.
+/// Appends the bytes of several numbers.
 pub(super) fn put_numbers(out: &mut Vec<u8>, numbers: &[u64]) {
     for number in numbers {
         out.extend_from_slice(&number.to_le_bytes());
@@ -275,10 +275,10 @@ impl<'a, R: Row> Rows<'a, R> {
         self.extent.rows
     }
 
-    /// Returns the row with this index, or `None` beyond the last one.
+    /// Returns the row with this index; `None` if there are fewer rows.
     ///
     /// # Errors
-    /// `Corrupt` if its block is damaged; `Io`.
+    /// `Corrupt` if the row's block is damaged; `Io`.
     pub(crate) fn get(&self, index: u64) -> Result<Option<R>> {
         if index >= self.extent.rows {
             return Ok(None);
@@ -290,7 +290,7 @@ impl<'a, R: Row> Rows<'a, R> {
             .map_err(|error| damaged(self.blocks.name(), offset, undecodable(&error)))
     }
 
-    /// Reads a row below the number of rows.
+    /// Reads the row with this index, which must be below the number of rows.
     fn row(&self, index: u64) -> Result<R> {
         self.get(index)?
             .ok_or_else(|| damaged(self.blocks.name(), self.extent.offset, Cause::RowMissing))
@@ -301,7 +301,7 @@ impl<'a, R: Row> Rows<'a, R> {
         (0..self.extent.rows).map(move |index| self.row(index))
     }
 
-    /// Returns the number of leading rows for which `before` is true; CKR-1 makes this a bisection.
+    /// Returns the number of leading rows for which `before` is true. The keys rise (CKR-1), so a bisection finds it.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -310,10 +310,11 @@ impl<'a, R: Row> Rows<'a, R> {
     }
 }
 
-/// Returns the first number of a range for which `before` is false. It must be false for every later number too.
+/// Returns the first number of a range for which `before` is false. If `before` is false for a number, it must be false
+/// for all later ones.
 ///
 /// # Errors
-/// Those of `before`.
+/// The errors of `before`.
 pub(crate) fn bisect(range: Range<u64>, before: impl Fn(u64) -> Result<bool>) -> Result<u64> {
     let Range {
         start: mut low,
@@ -330,11 +331,11 @@ pub(crate) fn bisect(range: Range<u64>, before: impl Fn(u64) -> Result<bool>) ->
     Ok(low)
 }
 
-/// Distance of the first probe from the guess: mostly within the same block.
+/// The distance of the first probe from the guess, which is usually within the same block.
 const NEAR_ROWS: u64 = 64;
 
 impl<'a> Rows<'a, DigestRow> {
-    /// Returns the values of all digests with the start of `digest`: candidates for the caller to confirm.
+    /// Returns the values of all digests that start as `digest` does. The caller must confirm each match.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -343,7 +344,7 @@ impl<'a> Rows<'a, DigestRow> {
         Ok(rows.map(|row| row.map(|row| row.value)))
     }
 
-    /// Returns the rows whose digest may lie between `low` and `high`, in the order of the digests' starts.
+    /// Returns the rows whose digest may be between `low` and `high`, sorted by the start of the digest.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -358,10 +359,10 @@ impl<'a> Rows<'a, DigestRow> {
         Ok(rows.take_while(move |row| row.as_ref().map_or(true, |row| row.prefix <= last)))
     }
 
-    /// Returns the index of the first row with a prefix of at least `prefix`.
+    /// Returns the index of the first row whose prefix is `prefix` or higher.
     ///
-    /// Digests are spread evenly, so the search starts at the position of an exactly even spread and reads few blocks.
-    /// Otherwise it doubles its steps, and is still a bisection.
+    /// Digests are spread nearly evenly. So the search starts where the row would be if they were spread exactly
+    /// evenly, and reads few blocks. If the row is not near, the search doubles its steps until it can bisect.
     fn first_from(&self, prefix: u64) -> Result<u64> {
         let rows = self.extent.rows;
         let before = |row: &DigestRow| row.prefix < prefix;

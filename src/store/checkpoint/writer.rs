@@ -1,13 +1,13 @@
-//! Writes a checkpoint, reads it back and verifies it before it gets its name.
+//! Writes a checkpoint, reads it back and verifies it, and only then gives it its final name.
 //!
 //! # Layer
 //! L4. Part of checkpoint/.
 //!
 //! # Invariants
-//! - CKW-1: a checkpoint gets its name only after its file was synced, read back and verified as a whole.
+//! - CKW-1: a checkpoint gets its final name only after its file was synced, read back and completely verified.
 //!
 //! # After a crash
-//! A file without its final name stays and is never read; the next checkpoint removes it.
+//! An unfinished file stays under its temporary name and is never read; the next checkpoint removes it.
 
 use super::blocks::{BlockWriter, write_error};
 use super::check::verify_file;
@@ -24,14 +24,14 @@ use crate::object::HistoryTree;
 use crate::store::commits::Gap;
 use crate::trie::{NodeSource, Saver, Shape, Trie};
 
-/// Rows that may have to be read from an older checkpoint.
+/// Rows for a checkpoint. Some may have to be read from an older one, so each may be an error.
 pub(crate) type Source<'a, R> = Box<dyn Iterator<Item = Result<R>> + 'a>;
 
-/// A state to write.
+/// A state to write to a checkpoint.
 pub(crate) struct State {
-    /// The seq of its commit.
+    /// The seq of the state's commit.
     pub(crate) seq: u64,
-    /// The trie; an older checkpoint may store it or parts of it.
+    /// The trie of the state. An older checkpoint may store it or parts of it.
     pub(crate) trie: Trie,
     /// The position in the log after the commit's batch.
     pub(crate) position: Position,
@@ -40,45 +40,45 @@ pub(crate) struct State {
 /// The content of a checkpoint.
 pub(crate) struct Contents<'a> {
     pub(crate) log: LogId,
-    /// The covered position of the log; all of it must be durable.
+    /// The position up to which the checkpoint covers the log. The log must be durable up to there.
     pub(crate) position: Position,
-    /// Number of kept versions of objects.
+    /// The number of kept versions of objects.
     pub(crate) versions: u64,
-    /// Number of erased versions.
+    /// The number of erased versions.
     pub(crate) erased: u64,
-    /// The states, rising by `seq`, the head's last.
+    /// The states, by rising `seq`; the head's is last.
     pub(crate) states: &'a [State],
-    /// The rows in any order, like `texts` and `first_written`.
+    /// The places of object records. These rows, `texts` and `first_written` may be in any order.
     pub(crate) objects: Source<'a, DigestRow>,
     pub(crate) texts: Source<'a, DigestRow>,
-    /// The commits, rising by `seq`.
+    /// The commits, by rising `seq`.
     pub(crate) commits: Source<'a, CommitRow>,
-    /// The first writes; of equal keys, the earliest time wins.
+    /// The times of first writes. If a key occurs twice, the earlier time is kept.
     pub(crate) first_written: Source<'a, FirstWritten>,
     /// The parents of objects, in any order.
     pub(crate) children: Source<'a, ChildRow>,
     /// The gaps, in rising order.
     pub(crate) gaps: &'a [Gap],
-    /// The references: batch and canonical bytes, in the order of the log.
+    /// The references, in the order of the log: batch number and canonical bytes.
     pub(crate) references: Source<'a, (u64, Vec<u8>)>,
-    /// The tree over all commits up to the position.
+    /// The history tree over all commits up to the position.
     pub(crate) history: &'a HistoryTree,
 }
 
-/// Called with the number of bytes done; an error from it ends the work.
+/// Gets the number of bytes done. If it returns an error, the work ends with that error.
 pub(crate) type Progress<'a> = dyn FnMut(u64) -> Result<()> + 'a;
 
 /// Writes a checkpoint, and removes all but the two newest.
 ///
-/// `source` has the stored nodes of the states. `progress` receives the bytes of each piece that was written or read
-/// back.
+/// `source` must have the stored nodes of the states. `progress` gets the number of bytes of each piece that was
+/// written or read back.
 ///
 /// # Errors
-/// `Io`; `Busy` if another process is writing one; `Corrupt` if the source is damaged, or if the file does not read
-/// back or contradicts itself. After an error, no new file is left.
+/// `Io`. `Busy` if another process is writing a checkpoint. `Corrupt` if the source is damaged, or if the new file
+/// differs when it is read back or contradicts itself. After an error, no new file is left.
 ///
 /// # Durability
-/// The checkpoint is durable when this returns.
+/// When the call returns, the checkpoint is durable.
 pub(crate) fn write(
     disk: &dyn Disk,
     contents: Contents<'_>,
@@ -102,7 +102,7 @@ pub(crate) fn write(
         verify_file(disk, &unfinished, &header, progress)?;
         disk.rename_new(&unfinished, &name).map_err(write_error)
     });
-    // Frees the space on a full disk. If the removal fails too, an unread file is left.
+    // Removing the file frees space on a full disk. If this fails too, an unread file is left.
     written.inspect_err(|_| drop(disk.remove(&unfinished)))?;
     if let Err(error) = disk.sync_dir(FOLDER) {
         drop(disk.remove(&name));
@@ -171,7 +171,7 @@ struct Sections<'a> {
 }
 
 impl Sections<'_> {
-    /// Writes the next section with `put`, which returns the number of its rows.
+    /// Writes the next section by calling `put`, which returns the number of its rows.
     fn section(
         &mut self,
         section: Section,
@@ -313,7 +313,7 @@ fn put_history(out: &mut BlockWriter<'_>, history: &HistoryTree) -> Result<u64> 
     Ok(history.peaks().len() as u64)
 }
 
-/// Returns the rows in their order (CKR-1); of equal keys, the first.
+/// Sorts the rows by their key (CKR-1). If a key occurs twice, keeps the first row.
 fn sorted<R: Ord, K: PartialEq>(
     rows: impl IntoIterator<Item = Result<R>>,
     key: fn(&R) -> K,

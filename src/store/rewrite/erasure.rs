@@ -1,4 +1,4 @@
-//! The erased digests, and the markers that replace their records.
+//! The digests to erase, and the markers that replace their records.
 //!
 //! # Layer
 //! L4.
@@ -10,15 +10,15 @@ use crate::log::{Record, RecordKind};
 use crate::store::records::{digest_of, object_of};
 use crate::store::rewritten::Erased;
 
-/// The digests to erase, each with the erasing commit.
+/// The digests to erase, each with the commit that erases it.
 #[derive(Default)]
 pub(crate) struct Erasure {
-    /// Versions, contents and texts.
+    /// The digests of versions, contents and texts.
     pub(crate) digests: HashMap<[u8; DIGEST_LEN], CommitDigest>,
 }
 
 impl Erasure {
-    /// Returns the marker that replaces an object, content or text record, if it is erased.
+    /// Returns the marker that replaces an object, content or text record, if the record is to be erased.
     pub(super) fn of(&self, suite: HashSuite, record: &Record) -> Option<Erased> {
         if self.digests.is_empty() {
             return None;

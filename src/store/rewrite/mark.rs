@@ -1,4 +1,4 @@
-//! Marks the live records: those that the states of kept commits, references and saved drafts need.
+//! Marks the live records: those that the states of kept commits, the references or the saved drafts need.
 //!
 //! # Layer
 //! L4.
@@ -14,15 +14,15 @@ use crate::store::Store;
 use crate::store::commits::CommitEntry;
 use crate::trie::Trie;
 
-/// Marks a record that a reference or a draft needs, independent of any commit.
+/// Marks a record that a reference or a draft needs, whatever commits are kept.
 pub(super) const NO_COMMIT: u32 = u32::MAX;
 
-/// The commits that need a record.
+/// Which commit needs a record first, and whether its sources are needed too.
 #[derive(Clone, Copy)]
 struct Need {
-    /// The index of the first kept commit that needs it, or [`NO_COMMIT`].
+    /// The index of the first kept commit that needs the record, or [`NO_COMMIT`].
     first: u32,
-    /// Whether its sources are marked too. The sources of a source are not.
+    /// Whether the sources of the record are marked too. The sources of a source are not marked.
     with_sources: bool,
 }
 
@@ -31,12 +31,12 @@ struct Need {
 pub(crate) struct Live {
     places: HashMap<u64, Need>,
     versions: u64,
-    /// Whether unneeded records stay as well.
+    /// Whether all records stay, needed or not.
     everything: bool,
 }
 
 impl Live {
-    /// Marks every record as live; none leaves its batch.
+    /// Marks every record as live, and keeps each in its batch.
     pub(crate) fn everything() -> Self {
         Self {
             everything: true,
@@ -44,8 +44,8 @@ impl Live {
         }
     }
 
-    /// Returns the index of the first kept commit that needs the record at `place`, or [`NO_COMMIT`]; `None` if nothing
-    /// needs it.
+    /// Returns the index of the first kept commit that needs the record at `place`, or [`NO_COMMIT`]. Returns `None` if
+    /// the record is not needed.
     pub(super) fn first_need(&self, place: Locator) -> Option<u32> {
         let need = self.places.get(&place.to_u64()).map(|need| need.first);
         need.or_else(|| self.everything.then_some(NO_COMMIT))
@@ -58,11 +58,11 @@ impl Live {
 }
 
 impl Store {
-    /// Marks the records for the states of these commits (indexes in the line), all references and all drafts. Calls
-    /// `step` for each object.
+    /// Marks the records for the states of these commits (indexes in the line), for all references and for all drafts.
+    /// Calls `step` for each object.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if an object cannot be read; the error of `step`.
+    /// `Corrupt` or `Io` if an object cannot be read; the errors of `step`.
     pub(crate) fn mark(&self, kept: &[usize], step: &mut dyn FnMut() -> Result<()>) -> Result<Live> {
         let mut live = Live::default();
         self.mark_states(&mut live, Trie::new(), kept, step)?;
@@ -71,7 +71,7 @@ impl Store {
     }
 
     /// Marks the records for `commits` and for the references. `commits` are the newest commit up to batch `cut`, which
-    /// is kept, and all later ones. Returns whether every newly marked record is after `cut`.
+    /// is kept, and all later ones. Returns true if every newly marked record is after `cut`.
     ///
     /// # Errors
     /// As [`Self::mark`].
@@ -92,8 +92,8 @@ impl Store {
         Ok(true)
     }
 
-    /// Returns whether the states of all commits after the first `count` remain available. A commit that takes the
-    /// state of an older one must find its root among the `kept` ones or the later ones.
+    /// Returns whether the states of all commits after the first `count` stay available. If such a commit takes the
+    /// state of an older one, its root must be among the `kept` commits or the later ones.
     ///
     /// # Errors
     /// As [`Self::mark`].
@@ -175,10 +175,10 @@ impl Store {
         }
     }
 
-    /// Marks the record of an object, its content, and its sources if `with_sources`.
+    /// Marks the record of an object and its content, and also its sources if `with_sources` is true.
     fn mark_object(&self, live: &mut Live, place: Locator, need: u32, with_sources: bool) -> Result<()> {
         let known = live.places.get(&place.to_u64()).copied();
-        // A source may be live already, but its own sources are still unmarked.
+        // A source may be marked already without its own sources.
         if known.is_some_and(|known| known.with_sources || !with_sources) {
             return Ok(());
         }
@@ -188,7 +188,7 @@ impl Store {
         if record.kind == RecordKind::Erased {
             return Ok(());
         }
-        // The digest is unused here: only fields are read.
+        // Only fields are read, so any digest works.
         let object = Object::from_verified(record.body, ObjectDigest::from_bytes([0; 32]));
         if known.is_none() {
             live.versions += 1;
@@ -215,7 +215,7 @@ fn mark_place(live: &mut Live, place: Locator, first: u32) {
         first,
         with_sources: false,
     });
-    // A draft's object does not wait for a commit. A content that it names is written no later than the object.
+    // A draft's object is not tied to a commit, and the content that it names is written no later than the object.
     if first == NO_COMMIT {
         need.first = NO_COMMIT;
     }

@@ -1,16 +1,16 @@
-//! Rewriting the log, batch by batch, without unneeded and erased records.
+//! Rewrites the log, batch by batch, without unneeded and erased records.
 //!
-//! The rewrite keeps the order of batches. A kept commit keeps its batch unchanged if the commit before it is kept too.
-//! After a gap, the batch contains the changes since the last kept commit. A record moves to the first kept commit that
-//! needs it, which may be later than before.
+//! The rewrite keeps the order of batches. The batch of a kept commit stays unchanged if the commit before it is kept
+//! too. After a gap, the batch contains the changes since the last kept commit. A record moves to the batch of the
+//! first kept commit that needs it, which may come later than before.
 //!
 //! # Layer
 //! L4. Knows records and states; does not know segments or the policy of retention.
 //!
 //! # Invariants
-//! - REW-1: replaying the new log gives the kept commits with their digests, seqs and roots, in their order.
-//! - REW-2: a rewrite never has more batches than its source, so the new log fits under the numbers of the old one.
-//! - REW-3: no byte of an erased record, and no copy of it, is written.
+//! - REW-1: replaying the new log gives the kept commits in the same order, with their digests, seqs and roots.
+//! - REW-2: a rewrite never has more batches than the log that it replaces, so the old batch numbers are enough.
+//! - REW-3: the rewrite contains no byte of an erased record, nor of a copy of it.
 //!
 //! # Format
 //! docs/format.md, "Rewritten logs".
@@ -37,7 +37,7 @@ pub(crate) use erasure::Erasure;
 pub(crate) use mark::Live;
 use mark::NO_COMMIT;
 
-/// Bytes of moved records that become a batch of their own, if a batch number is free.
+/// The number of bytes of moved records after which they get a separate batch, if a batch number is free.
 const MOVED_BYTES: u64 = 4 << 20;
 
 /// Receives the batches of the new log, each with the head after it.
@@ -45,7 +45,7 @@ pub(crate) type Sink<'a> = dyn FnMut(BatchBuilder, CommitDigest) -> Result<()> +
 
 /// The kept commits and the erased records.
 pub(crate) struct Plan<'a> {
-    /// Indexes of the kept commits in the line, rising; the newest commit is one of them.
+    /// The indexes of the kept commits in the line, in rising order. The newest commit is one of them.
     pub(crate) kept: &'a [usize],
     /// The records that the kept commits, the references and the drafts need.
     pub(crate) live: &'a Live,
@@ -57,16 +57,16 @@ impl Store {
     /// Passes the batches of the log up to number `upto` to `visit`, in order.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if one cannot be read; the error of `visit`.
+    /// `Corrupt` or `Io` if a batch cannot be read; the errors of `visit`.
     pub(crate) fn read_log(&self, upto: u64, visit: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<()> {
         let reader = self.records.reader();
         reader.batches(&Position::START, upto, &mut |batch| visit(&batch))
     }
 
-    /// Rewrites the log up to `upto` into `sink`.
+    /// Rewrites the log up to `upto`, and passes the new batches to `sink`.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if a kept record cannot be read; the error of `sink`.
+    /// `Corrupt` or `Io` if a kept record cannot be read; the errors of `sink`.
     pub(crate) fn rewrite(&self, plan: &Plan<'_>, upto: &Position, sink: &mut Sink<'_>) -> Result<()> {
         let mut rewriter = Rewriter {
             store: self,
@@ -91,24 +91,24 @@ struct Rewriter<'a> {
     store: &'a Store,
     plan: &'a Plan<'a>,
     sink: &'a mut Sink<'a>,
-    /// Number of kept commits written so far.
+    /// The number of kept commits written so far.
     next_kept: usize,
-    /// Number of batches written so far.
+    /// The number of batches written so far.
     written: u64,
     /// The newest commit written so far.
     head: CommitDigest,
     before: Option<Arc<CommitEntry>>,
     /// References and markers that wait for the next batch.
     waiting: BatchBuilder,
-    /// Records that move forward, by the first kept commit that needs them.
+    /// The records that move to a later batch, by the first kept commit that needs them.
     moved: HashMap<usize, Vec<Record>>,
-    /// Thinned commits since the newest one written.
+    /// The thinned commits since the newest commit written.
     gap: Vec<CommitDigest>,
     gap_first: u64,
     roots: HashSet<Root>,
 }
 
-/// The records of one batch for the new log.
+/// The records of one batch, as sorted for the new log.
 #[derive(Default)]
 struct Sorted {
     builder: BatchBuilder,
@@ -154,7 +154,7 @@ impl Rewriter<'_> {
                     self.note_thinned(seq, digest);
                 }
                 self.waiting = std::mem::take(&mut self.waiting).followed_by(sorted.builder);
-                // A reference that names no thinned commit keeps its place between the commits.
+                // A reference stays between the same two commits, unless a thinned commit is between them.
                 if self.gap.is_empty() {
                     return self.put(BatchBuilder::new());
                 }
@@ -174,8 +174,8 @@ impl Rewriter<'_> {
         Ok((entry.batch == batch.number).then_some((index, entry)))
     }
 
-    /// Returns whether the batch of a kept commit can stay unchanged: all records that it depends on are written before
-    /// it.
+    /// Returns whether the batch of a kept commit can stay unchanged, because all records that it depends on are
+    /// written before it.
     fn stands_alone(&self, index: usize, entry: &CommitEntry, batch: &Batch) -> Result<bool> {
         let has = |kind| batch.records.iter().any(|record| record.kind == kind);
         if has(RecordKind::Base) {
@@ -183,7 +183,7 @@ impl Rewriter<'_> {
         }
         let before = self.next_kept.checked_sub(1);
         let before = before.and_then(|before| self.plan.kept.get(before).copied());
-        // The record of a linked version may move to this batch, so the batch must contain its time.
+        // A linked version may be in another batch of the new log, so this batch must contain its time.
         if before != index.checked_sub(1) || has(RecordKind::Link) || self.brings_back(entry)? {
             return Ok(false);
         }
@@ -197,8 +197,8 @@ impl Rewriter<'_> {
             || self.roots.contains(&entry.commit.root))
     }
 
-    /// Returns whether the commit writes a removed id again. Commits that know the id's first write may be thinned, so
-    /// the batch must contain its time.
+    /// Returns whether the commit writes a removed id again. The commits that contain the id's first write may be
+    /// thinned, so the batch must contain that time.
     fn brings_back(&self, entry: &CommitEntry) -> Result<bool> {
         let Some(before) = &self.before else {
             return Ok(false);
@@ -215,7 +215,7 @@ impl Rewriter<'_> {
         Ok(false)
     }
 
-    /// Adds one record to the batch, moves it forward, or drops it.
+    /// Adds one record to the batch, moves it to a later batch, or drops it.
     fn sort(&mut self, batch: &Batch, record: &Record, fate: Fate, sorted: &mut Sorted) -> Result<()> {
         let builder = &mut sorted.builder;
         match record.kind {
@@ -255,7 +255,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// Returns the record if a commit needs it, or the marker of its erasure (REW-3).
+    /// Returns the record if a commit needs it. Returns its marker if it is to be erased (REW-3).
     fn without_erased(&self, record: &Record) -> Option<Record> {
         match self.plan.erasure.of(self.store.suite, record) {
             Some(erased) => Some(Record {
@@ -267,13 +267,13 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Adds a record to its batch, or keeps it for the first commit that needs it.
+    /// Adds a record to its batch, or keeps it for the batch of the first commit that needs it.
     fn sort_content(&mut self, record: Record, fate: Fate, builder: &mut BatchBuilder) {
         let need = self.plan.live.first_need(record.locator).unwrap_or(NO_COMMIT);
         let waits_for = (need != NO_COMMIT).then_some(need as usize);
         let stays = match fate {
             Fate::AsItWas | Fate::StatedAnew => waits_for.is_none_or(|kept| kept <= self.next_kept),
-            // The commit that needs the record may be written already.
+            // The commit that needs the record may already be written.
             Fate::WithoutCommit => waits_for.is_none_or(|kept| kept < self.next_kept),
             Fate::Thinned => false,
         };
@@ -290,7 +290,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Returns whether this is the newest reference of its name.
+    /// Returns whether this is the newest reference with its name.
     fn is_current(&self, reference: &Reference, batch: u64) -> bool {
         let references = self.store.references();
         let current = references.get(&reference.name);
@@ -304,7 +304,8 @@ impl Rewriter<'_> {
         self.gap.push(digest);
     }
 
-    /// Writes the map of a commit: a whole map for the first kept one, else the changes since the kept one before.
+    /// Writes the map of a commit: a whole map for the first kept commit, and the changes since the previous kept one
+    /// for the others.
     fn state(&self, entry: &CommitEntry, builder: &mut BatchBuilder) -> Result<()> {
         let now = self.store.state(entry)?;
         let before = self.before.as_ref().map(|before| self.store.state(before));
@@ -324,8 +325,8 @@ impl Rewriter<'_> {
         })
     }
 
-    /// Writes the records that wait for the commit of this batch. They get separate batches while the numbers suffice
-    /// (REW-2), and else join this one.
+    /// Writes the moved records that wait for the commit of this batch. They get separate batches as long as batch
+    /// numbers are free (REW-2); otherwise they become part of this one.
     fn put_moved(&mut self, number: u64, builder: &mut BatchBuilder) -> Result<()> {
         for record in self.moved.remove(&self.next_kept).unwrap_or_default() {
             self.waiting.add(record.kind, unlinked(&record), &record.body);
@@ -338,7 +339,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// Passes on a batch with the waiting records, unless both are empty.
+    /// Passes on a batch with the waiting records before it, unless both are empty.
     fn put(&mut self, batch: BatchBuilder) -> Result<()> {
         let batch = std::mem::take(&mut self.waiting).followed_by(batch);
         if batch.is_empty() {
@@ -356,12 +357,12 @@ impl Rewriter<'_> {
     }
 }
 
-/// The fate of a batch.
+/// How a batch of the old log is rewritten.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
-    /// Its commit is kept, with the same changes.
+    /// Its commit is kept with the same changes.
     AsItWas,
-    /// Its commit is kept, with a new map.
+    /// Its commit is kept, and its changes are written as a new map.
     StatedAnew,
     /// Its commit is thinned.
     Thinned,

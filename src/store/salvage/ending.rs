@@ -1,4 +1,4 @@
-//! The end of a salvage: the commit of the newest state, the references, and the losses.
+//! The end of a salvage: writes the last commit and the references, and lists the losses.
 //!
 //! # Layer
 //! L4. Part of salvage/.
@@ -14,37 +14,38 @@ use crate::trie::{NoSource, Trie};
 use super::Salvager;
 use super::guess::Left;
 
-/// The result of a salvage: saved and lost.
+/// The result of a salvage: what was saved and what was lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct SalvageReport {
-    /// Commits that keep their digests.
+    /// The number of commits that kept their digests.
     pub commits: u64,
-    /// Versions of objects that are kept.
+    /// The number of versions of objects that were saved.
     pub versions: u64,
-    /// Objects in the newest state.
+    /// The number of objects in the newest state.
     pub objects: u64,
-    /// Losses, by their place in the damaged store.
+    /// The losses, by their place in the damaged store.
     pub lost: Vec<Finding>,
-    /// Possible losses.
+    /// Findings that may mean a loss.
     pub unsure: Vec<Finding>,
-    /// Other findings, which lose nothing.
+    /// Findings that mean no loss.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub derived: Vec<Finding>,
-    /// Ids that left the state because their versions are lost.
+    /// The ids that left the state because their versions are lost.
     pub lost_ids: Vec<String>,
     /// The key paths of lost objects whose id no remaining version names.
     pub lost_keys: Vec<KeyPath>,
-    /// Ids whose newest version is lost; their newest whole version replaces it.
+    /// The ids whose newest version is lost and was replaced by their newest readable one.
     pub older_ids: Vec<String>,
-    /// Ids of the newest state that lost only their content.
+    /// The ids of the newest state of which only the content is lost.
     pub lost_contents: Vec<String>,
-    /// Lost commits, without thinned ones.
+    /// The number of lost commits, without thinned ones.
     pub lost_commits: u64,
-    /// Other lost records that kept commits or versions name: versions of past states, their contents, reasons.
+    /// The number of other lost records that kept commits or versions name: versions of past states, their contents,
+    /// and reasons.
     pub lost_records: u64,
-    /// Snapshots and other references whose commit is lost.
+    /// The snapshots and other references whose commit is lost.
     pub lost_references: Vec<String>,
     /// The root of the newest state.
     pub root: Option<Root>,
@@ -64,7 +65,7 @@ impl SalvageReport {
 }
 
 impl Salvager<'_> {
-    /// Writes the last commit, if needed, and the references; returns the report.
+    /// Writes the last commit, if it is needed, and the references. Returns the report.
     pub(super) fn finish(mut self, now: Time) -> Result<SalvageReport> {
         let newest = self.line.last_key_value().map(|(seq, _)| *seq);
         self.follow_stored(u64::MAX)?;
@@ -125,7 +126,7 @@ impl Salvager<'_> {
         })
     }
 
-    /// Returns the ids of a state with lost content, and the number of these contents.
+    /// Returns the ids of a state whose content is lost, and the number of these contents.
     fn without_content(&self, state: &Trie) -> Result<(Vec<String>, u64)> {
         let (mut ids, mut contents) = (BTreeSet::new(), HashSet::new());
         if self.output.lost.is_empty() {
@@ -147,7 +148,7 @@ impl Salvager<'_> {
         Ok((ids.into_iter().collect(), contents.len() as u64))
     }
 
-    /// Writes a commit of its own for the newest state.
+    /// Writes a separate commit for the newest state.
     fn put_last(&mut self, trie: Trie, root: Root, newest: Option<u64>, now: Time) -> Result<()> {
         let seq = newest.map(|newest| newest + 1);
         let (seq, missed) = match seq.and_then(|seq| Some((seq, self.digests(seq)?))) {
@@ -223,7 +224,7 @@ impl Salvager<'_> {
             }
             self.output.need_texts(reference.reason)?;
             if reference.lane.is_some() {
-                // The batch number in the name keeps later snapshots from having the same name.
+                // The name contains the batch number, so later snapshots cannot get the same name.
                 reference.name = ReferenceName::of_ring(self.output.batches + 1);
             }
             let mut batch = BatchBuilder::new();
@@ -233,7 +234,7 @@ impl Salvager<'_> {
         Ok(lost)
     }
 
-    /// The ids at these key paths that some version names, and the key paths without a name.
+    /// Returns the ids at these key paths, as far as some version names them, and the key paths without a known id.
     fn names(&self, keys: BTreeSet<KeyPath>) -> Result<(Vec<String>, Vec<KeyPath>)> {
         let mut names: HashMap<KeyPath, String> = HashMap::new();
         if !keys.is_empty() {

@@ -1,12 +1,12 @@
-//! The newest known state, proven or not, and the earlier versions that replace its lost ones.
+//! The newest known state, whether its root is confirmed or not, and the earlier versions that replace its lost ones.
 //!
 //! # Layer
 //! L4. Part of salvage/.
 //!
 //! # Invariants
-//! - SVN-1: a replacement is a version that the id had on the line of commits. A version from before a removal or
-//!   erasure of the id never replaces one.
-//! - SVN-2: a state that salvage composes has no cycle of parents.
+//! - SVN-1: a version is replaced only by one that the id had on the line of commits. A version from before a removal
+//!   or erasure of the id never replaces a later one.
+//! - SVN-2: a state that salvage composes contains no cycle of parents.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -22,18 +22,18 @@ use super::index::Index;
 pub(super) struct Guess<'a> {
     index: &'a Index,
     state: Trie,
-    /// The seq of its commit.
+    /// The seq of the state's commit.
     pub(super) seq: Option<u64>,
-    /// The newest whole earlier version of each entry with a lost version.
+    /// For each entry whose version is lost, the newest earlier version that is readable.
     earlier: HashMap<KeyPath, Entry>,
 }
 
-/// A state without the lost versions.
+/// A state from which the lost versions were removed.
 pub(super) struct Left {
     pub(super) state: Trie,
-    /// Ids that left it.
+    /// The ids that left the state.
     pub(super) lost: BTreeSet<KeyPath>,
-    /// Ids with an earlier version in it.
+    /// The ids that have an earlier version in the state.
     pub(super) older: BTreeSet<KeyPath>,
 }
 
@@ -51,7 +51,7 @@ impl<'a> Guess<'a> {
         &self.state
     }
 
-    /// Advances to the next known state (SVN-1).
+    /// Takes the next known state, and notes the earlier versions of its entries (SVN-1).
     pub(super) fn follow(&mut self, state: Trie) -> Result<()> {
         for change in self.state.diff(&state, &NoSource) {
             let change = change?;
@@ -73,8 +73,8 @@ impl<'a> Guess<'a> {
         !self.is_whole(entry) && self.index.erased_by(&entry.digest).is_none()
     }
 
-    /// Replaces each lost version by an earlier one, or removes its id. Erased versions are not lost: they stay in a proven
-    /// state, and leave any other state.
+    /// Replaces each lost version by an earlier one, or removes its id. Erased versions are not lost: they stay in a
+    /// confirmed state, and are removed from any other state.
     pub(super) fn without_lost(&self, damaged: &DamagedLog, is_proven: bool) -> Result<Left> {
         let mut left = Left {
             state: self.state.clone(),
@@ -97,7 +97,7 @@ impl<'a> Guess<'a> {
                 left.lost.insert(entry.key);
             }
         }
-        // A proven state has no cycle, so any cycle contains a replaced version.
+        // A confirmed state has no cycle, so any cycle contains a replaced version.
         let starts: Vec<KeyPath> = if is_proven {
             left.older.iter().copied().collect()
         } else {
@@ -108,10 +108,11 @@ impl<'a> Guess<'a> {
         Ok(left)
     }
 
-    /// Removes one object of each cycle of parents that is reached from `starts` (SVN-2): one with an earlier version, and
-    /// of several the one written first, because later moves are unknown.
+    /// Breaks each cycle of parents that can be reached from `starts`, by removing one of its objects (SVN-2). Removes
+    /// an object that has an earlier version. Of several, it removes the one written first, because its later moves are
+    /// unknown.
     fn break_cycles(&self, damaged: &DamagedLog, starts: &[KeyPath], left: &mut Left) -> Result<()> {
-        // Objects whose chain of parents is known to end.
+        // Objects whose chain of parents is known to have an end.
         let mut ending: HashSet<KeyPath> = HashSet::new();
         for start in starts {
             let (mut way, mut steps) = (Vec::new(), HashMap::new());

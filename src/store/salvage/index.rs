@@ -1,11 +1,11 @@
-//! All valid records of a damaged log, by digest.
+//! Finds all valid records of a damaged log by digest.
 //!
 //! # Layer
-//! L4. Part of salvage/. Bodies stay in their files.
+//! L4. Part of salvage/. The bodies of records stay in their files.
 //!
 //! # Invariants
-//! - SVI-1: a record older than its erasure does not count.
-//! - SVI-2: no accepted seq of a commit is so large that later ones overflow.
+//! - SVI-1: a record that is older than its erasure is left out.
+//! - SVI-2: the seq of an accepted commit is so small that later ones do not overflow.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -25,14 +25,14 @@ pub(super) const SEQ_MAX: u64 = u64::MAX / 2;
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) locator: Locator,
-    /// The age of its segment, and the number of its batch.
+    /// The age of the segment, and the number of the batch.
     pub(super) written: (u64, u64),
-    /// The segments that share this numbering.
+    /// The chain of the segment: batch numbers can be compared only within one chain.
     chain: u64,
 }
 
 impl Place {
-    /// Returns the place marked as older than all others: its batch number belongs to another log.
+    /// Returns the place marked as older than all others, because its batch number belongs to another log.
     pub(super) fn of_orphaned(self) -> Self {
         let (_, number) = self.written;
         Self {
@@ -41,13 +41,13 @@ impl Place {
         }
     }
 
-    /// Returns whether its batch number belongs to the valid log.
+    /// Returns whether the batch number belongs to the valid log.
     fn is_numbered(&self) -> bool {
         self.written.0 > 0
     }
 }
 
-/// The whole records of one batch.
+/// The intact records of one batch.
 pub(super) struct PieceEntry {
     pub(super) number: u64,
     pub(super) whole: bool,
@@ -56,26 +56,26 @@ pub(super) struct PieceEntry {
     pub(super) records: Vec<Locator>,
 }
 
-/// All pieces of a log, with an index of their records.
+/// All pieces of a log, and an index of their records.
 #[derive(Default)]
 pub(super) struct Index {
-    /// The pieces by rising number, one for each number.
+    /// The pieces sorted by number, one for each number.
     pub(super) pieces: Vec<PieceEntry>,
     pub(super) objects: HashMap<[u8; DIGEST_LEN], Place>,
-    /// Contents and texts.
+    /// The contents and texts, by digest.
     pub(super) texts: HashMap<[u8; DIGEST_LEN], Place>,
-    /// Erased digests, with the commits that erased them and the ages of the segments that record it.
+    /// The erased digests. Each has the commits that erased it, and the ages of the segments that state so.
     pub(super) erased: HashMap<[u8; DIGEST_LEN], Vec<(CommitDigest, u64)>>,
-    /// The batch number of each commit, by chain: a rewrite numbers batches again.
+    /// The batch number of each commit, for each chain, because a rewrite numbers batches again.
     pub(super) batches: HashMap<(u64, CommitDigest), u64>,
     pub(super) commits: HashMap<CommitDigest, Commit>,
-    /// Thinned commits, by seq.
+    /// The thinned commits, by seq.
     pub(super) thinned: BTreeMap<u64, CommitDigest>,
     pub(super) findings: Vec<Finding>,
 }
 
 impl Index {
-    /// Reads a log that was durable up to each of `places`.
+    /// Reads a log that was durable up to each of the positions in `places`.
     pub(super) fn read(
         damaged: &DamagedLog,
         places: &[Position],
@@ -93,7 +93,7 @@ impl Index {
         Ok(index)
     }
 
-    /// Sorts the pieces and keeps the best one of each number.
+    /// Sorts the pieces, and keeps the best piece of each number.
     pub(super) fn sort(&mut self) {
         let order = |piece: &PieceEntry| (piece.number, piece.whole, piece.age);
         self.pieces.sort_by_key(|piece| std::cmp::Reverse(order(piece)));
@@ -109,7 +109,7 @@ impl Index {
             let mut erasures = erased.get(digest).into_iter().flatten();
             erasures.all(|(by, said)| match batches.get(&(place.chain, *by)) {
                 Some(by) => *by < batch,
-                // The commit belongs to another log, or is thinned or lost.
+                // The commit belongs to another log, or it is thinned or lost.
                 None => *said <= age,
             })
         };
@@ -189,7 +189,7 @@ impl Index {
         Ok(())
     }
 
-    /// Keeps the place of the newest record.
+    /// Adds the place of a record, unless a newer place is known.
     pub(super) fn keep_newest(
         known: &mut HashMap<[u8; DIGEST_LEN], Place>,
         digest: [u8; DIGEST_LEN],
@@ -201,7 +201,7 @@ impl Index {
         }
     }
 
-    /// Returns the commit that erased the digest, if any.
+    /// Returns the commit that erased the digest, if it was erased.
     pub(super) fn erased_by(&self, digest: &[u8; DIGEST_LEN]) -> Option<CommitDigest> {
         self.erased.get(digest)?.last().map(|(by, _)| *by)
     }
@@ -216,13 +216,13 @@ impl Index {
     }
 }
 
-/// The changes of the state in a piece.
+/// The changes that the batch of a piece makes to the state.
 #[derive(Default)]
 pub(super) struct Changes {
     pub(super) links: Vec<(KeyPath, ObjectDigest)>,
     pub(super) unlinks: Vec<KeyPath>,
     pub(super) map_record: Option<MapRecord>,
-    /// Number of thinned commits before it.
+    /// The number of thinned commits before it.
     pub(super) thinned: u64,
 }
 
@@ -231,11 +231,11 @@ impl Changes {
         self.links.is_empty() && self.unlinks.is_empty() && self.map_record.is_none()
     }
 
-    /// Reads the records of a piece, objects first, as replay does. Records that do not decode are left out.
+    /// Decodes the records of a piece, objects first, as replay does. Leaves out records that do not decode.
     pub(super) fn of(records: &[Record], suite: HashSuite) -> Self {
         let mut changes = Self::default();
         for record in records {
-            // A root confirms everything that is built on it.
+            // An error can be ignored, because the root of a commit later confirms what was built from the records.
             drop(changes.add_object(record, suite));
         }
         for record in records {

@@ -1,11 +1,12 @@
 //! Salvage: writes the commits, states and records of a damaged log as the batches of a new store.
 //!
-//! Salvage reads the batches in order. It keeps a commit if its place in the chain is known and its state has its root:
-//! by its own changes, or because a checkpoint or an older commit has that state. A gap before it contains the digests
-//! of lost commits. A last commit gets the newest known state, made from the whole records of these.
+//! Salvage reads the batches in order. It keeps a commit if its place in the chain is known, and if a state with its
+//! root can be built. That state comes from the commit's own changes, from a checkpoint, or from an older commit. The
+//! digests of lost commits go into a gap before the next kept one. A last commit gets the newest known state, made from
+//! the intact records of the other commits.
 //!
 //! # Layer
-//! L4. Knows the meaning of records, not the place of the new store.
+//! L4. Knows the meaning of records, but not where the new store is.
 //!
 //! # Invariants
 //! - SVG-1: every kept commit has its own digest, its own seq and a state with its root.
@@ -52,7 +53,7 @@ struct Salvager<'a> {
     index: &'a Index,
     states: States<'a>,
     output: Output<'a>,
-    /// Digests of commits by seq, kept or not.
+    /// The digests of commits by seq, kept or not.
     line: BTreeMap<u64, CommitDigest>,
     history: HistoryTree,
     head: Option<Head>,
@@ -61,10 +62,10 @@ struct Salvager<'a> {
     references: References,
 }
 
-/// Passes the batches of a new store to `sink`, with all valid records of a log.
+/// Passes the batches of a new store, with all valid records of a log, to `sink`.
 ///
 /// # Errors
-/// `Corrupt` if nothing can be saved; `Io`; the errors of `sink` and `step`.
+/// `Corrupt` if nothing can be salvaged; `Io`; the errors of `sink` and `step`.
 pub(crate) fn salvage(
     damaged: &DamagedLog,
     now: Time,
@@ -72,7 +73,7 @@ pub(crate) fn salvage(
     step: &mut dyn FnMut(&'static str, u64) -> Result<()>,
 ) -> Result<SalvageReport> {
     let checkpoints = checkpoint::open_any(damaged.disk(), damaged.instance(), damaged.suite().algorithm())?;
-    // No two segments of a store share a number, so a place is valid in every epoch.
+    // Two segments of a store never have the same number, so a place is valid in every epoch.
     let places: Vec<_> = checkpoints.iter().map(Checkpoint::position).collect();
     let index = Index::read(damaged, &places, &mut |done| step("search", done))?;
     let mut forward = |batch: BatchBuilder, head: HeadMark| sink(batch, head);
@@ -128,7 +129,7 @@ fn line(damaged: &DamagedLog, index: &Index, checkpoints: &[Checkpoint]) -> BTre
             newest = Some((*digest, commit));
         }
     }
-    // Only the ancestors of the newest commit count.
+    // Only the newest commit and its ancestors belong to the line.
     while let Some((digest, commit)) = newest {
         line.insert(commit.seq, digest);
         newest = commit.parents.first().and_then(|parent| {
@@ -151,7 +152,7 @@ fn line(damaged: &DamagedLog, index: &Index, checkpoints: &[Checkpoint]) -> BTre
 }
 
 impl Salvager<'_> {
-    /// Processes the whole records of one batch.
+    /// Processes the intact records of one batch.
     fn take(&mut self, number: u64, commit: Option<CommitDigest>, records: &[Record]) -> Result<()> {
         for record in records
             .iter()
@@ -163,7 +164,7 @@ impl Salvager<'_> {
         }
         let index = self.index;
         let known = commit.and_then(|digest| Some((digest, index.commits.get(&digest)?)));
-        // Only a commit of the line counts, not an abandoned one with the same seq.
+        // A commit counts only if it is on the line. An abandoned commit may have the same seq.
         let known = known.filter(|(digest, commit)| self.line.get(&commit.seq) == Some(digest));
         let changes = Changes::of(records, self.damaged.suite());
         let Some((digest, commit)) = known.filter(|(_, commit)| commit.seq >= self.history.size()) else {
@@ -199,7 +200,7 @@ impl Salvager<'_> {
         self.output.add_contents(records)
     }
 
-    /// Follows the states in checkpoints of commits between the last one and `seq`.
+    /// Takes the states that checkpoints store for commits between the last one and `seq`.
     fn follow_stored(&mut self, seq: u64) -> Result<()> {
         let missed = self.guess.seq.map_or(0, |seq| seq + 1);
         match self.states.stored_between(missed, seq) {
@@ -208,7 +209,7 @@ impl Salvager<'_> {
         }
     }
 
-    /// Returns the digests between the newest written commit and this one, if its chain is known.
+    /// Returns the digests of the commits between the newest written one and this one, if all of them are known.
     fn chain(&self, commit: &Commit) -> Option<Vec<CommitDigest>> {
         let mut tree = self.history.clone();
         let missed = self.digests(commit.seq)?;
@@ -225,7 +226,7 @@ impl Salvager<'_> {
         fits.then_some(missed)
     }
 
-    /// Returns the digests from the end of the chain up to commit `seq`, if all are known.
+    /// Returns the digests from the end of the chain up to commit `seq`, if all of them are known.
     fn digests(&self, seq: u64) -> Option<Vec<CommitDigest>> {
         let first = self.history.size();
         let known: Vec<_> = self
@@ -236,7 +237,8 @@ impl Salvager<'_> {
         (known.len() as u64 == seq.checked_sub(first)?).then_some(known)
     }
 
-    /// Writes a commit: unchanged if its own `changes` make its state, else with its state as a map.
+    /// Writes a commit. If its own `changes` make its state, its records stay unchanged; otherwise its state is written
+    /// as a map.
     fn keep(
         &mut self,
         digest: CommitDigest,
@@ -315,7 +317,8 @@ impl Salvager<'_> {
         put_gap(batch, self.history.size(), &digests);
     }
 
-    /// Writes a state: a whole map for the first kept commit, else the changes since the kept one before.
+    /// Writes a state: as a whole map for the first kept commit, and as the changes since the previous kept one for the
+    /// others.
     fn state(&mut self, trie: &Trie, time: Time, batch: &mut BatchBuilder) -> Result<()> {
         let before = self.head.as_ref().map(|head| &head.trie);
         let (index, output) = (self.index, &mut self.output);
@@ -326,7 +329,7 @@ impl Salvager<'_> {
     }
 }
 
-/// Returns the map entry of an id; its version was written with the commit of its batch, if that is known.
+/// Returns the map entry of an id. The time of its version is that of the commit in the same batch, if it is known.
 fn map_record(index: &Index, entry: &Entry, time: Time) -> MapEntry {
     let written = index.written(&entry.digest);
     MapEntry {

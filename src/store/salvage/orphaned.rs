@@ -1,15 +1,15 @@
-//! Orphaned segments: a rewrite wrote them, but the manifest does not list them. The rewrite was interrupted, or the
-//! manifest is too old.
+//! Orphaned segments: a rewrite wrote them, but the manifest does not list them. Either the rewrite was interrupted, or
+//! the manifest is too old.
 //!
-//! Both cases leave the same files. A rewrite contains a copy of the log, and at most the commit of an erasure after
-//! it. Any further commit was made after the rewrite was published.
+//! In both cases, the files are the same. A rewrite contains a copy of the log and, for an erasure, its commit at the
+//! end. Any further commit was made after the rewrite was published.
 //!
 //! # Layer
 //! L4. Part of salvage/.
 //!
 //! # Invariants
-//! - SVR-1: in both cases, every commit and record that only the rewrite has is used. The exception is an erasure
-//!   without evidence that it was published.
+//! - SVR-1: in both cases, salvage uses every commit and record that only the rewrite contains. The exception is an
+//!   erasure that may not have been published.
 //! - SVR-2: an unpublished rewrite thins and erases nothing.
 
 use std::collections::{HashMap, HashSet};
@@ -21,13 +21,13 @@ use crate::object::Op;
 
 use super::index::{Index, PieceEntry, Place};
 
-/// The fate of a rewrite.
+/// How salvage treats a rewrite.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
-    /// Published; the manifest is older.
+    /// As published: the manifest is older than the rewrite.
     Counted,
     CutOff,
-    /// Ends with an erasure. Salvage treats it as interrupted, because that loses nothing.
+    /// As interrupted, because it ends with an erasure and this choice loses nothing.
     Unsure,
 }
 
@@ -50,7 +50,7 @@ impl Index {
         let (severity, cause) = fate.finding();
         for (_, name) in damaged.orphaned_segments() {
             if fate != Fate::Counted {
-                // Damage in these files loses nothing.
+                // Damage in the files of an unused rewrite loses nothing.
                 self.findings.retain(|found| found.damage.file != name);
             }
             self.findings.push(Finding::new(severity, name, 0, cause.clone()));
@@ -64,7 +64,7 @@ impl Index {
         }
     }
 
-    /// Decides the fate of a rewrite, given the log whose newest known commit is `newest`.
+    /// Decides how to treat a rewrite; `newest` is the seq of the newest known commit of the log.
     fn fate(&self, orphaned: &Self, newest: Option<u64>, damaged: &DamagedLog, places: &[Position]) -> Fate {
         let is_placed = |id| places.iter().any(|place| place.segment == id);
         let batches = [self.newest_batch(), damaged.newest_sealed()];
@@ -88,7 +88,7 @@ impl Index {
         self.pieces.iter().map(|piece| piece.number).max()
     }
 
-    /// Adds all pieces.
+    /// Adds all pieces of the rewrite.
     fn absorb(&mut self, newer: Self) {
         self.pieces.extend(newer.pieces);
         for (known, newer) in [(&mut self.objects, newer.objects), (&mut self.texts, newer.texts)] {
@@ -104,8 +104,8 @@ impl Index {
         self.thinned.extend(newer.thinned);
     }
 
-    /// Adds records and commits that exist nowhere else (SVR-1), as older than all others (SVR-2). None of its commits
-    /// is newer than `newest`.
+    /// Adds the records and commits that exist only in the rewrite (SVR-1), as older than all others (SVR-2). Adds no
+    /// commit newer than `newest`.
     fn fall_back_on(&mut self, orphaned: Self, newest: Option<u64>) {
         let add = |known: &mut HashMap<[u8; DIGEST_LEN], Place>, orphaned| {
             for (digest, place) in orphaned {
@@ -126,8 +126,8 @@ impl Index {
         }
     }
 
-    /// Inserts a piece of another log after the damaged piece of the same commit, or before the first piece of a higher
-    /// seq.
+    /// Inserts a piece of another log: after the damaged piece of the same commit, or else before the first piece of a
+    /// higher seq.
     fn insert(&mut self, mut piece: PieceEntry, digest: CommitDigest, seq: u64) {
         let of_same = self.pieces.iter().position(|other| other.commit == Some(digest));
         let is_later = |other: &PieceEntry| {

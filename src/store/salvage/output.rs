@@ -1,11 +1,11 @@
-//! Writing the saved records: each once, and before any record that needs it.
+//! Writes the saved records, each of them once and before any record that needs it.
 //!
 //! # Layer
 //! L4. Part of salvage/.
 //!
 //! # Invariants
-//! - SVO-1: every version that a commit links, and every content that a version names, is written no later than that
-//!   commit: unchanged, or as a marker of a lost or erased record.
+//! - SVO-1: each version that a commit links, and each content that a version names, is written at the latest with that
+//!   commit. It is unchanged, or replaced by the marker of a lost or erased record.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ use crate::store::rewritten::Erased;
 
 use super::index::Index;
 
-/// Bytes of records that become a batch of their own.
+/// The number of bytes of records after which they are written as a separate batch.
 const BATCH_BYTES: u64 = 4 << 20;
 
 /// Receives the batches of the new store, each with the head after it.
@@ -29,14 +29,14 @@ pub(super) struct Output<'a> {
     index: &'a Index,
     sink: &'a mut Sink<'a>,
     head: HeadMark,
-    /// Number of batches written so far.
+    /// The number of batches written so far.
     pub(super) batches: u64,
     waiting: BatchBuilder,
-    /// Versions, contents and texts written so far, or their markers.
+    /// The versions, contents and texts, or their markers, written so far.
     done: HashSet<[u8; DIGEST_LEN]>,
-    /// Number of versions written so far.
+    /// The number of versions written so far.
     pub(super) versions: u64,
-    /// Versions, contents and texts that are named but lost.
+    /// Versions, contents and texts that other records name but that are lost.
     pub(super) lost: HashSet<[u8; DIGEST_LEN]>,
 }
 
@@ -59,7 +59,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Passes on the waiting records, followed by `batch`, in one batch whose head is `head`.
+    /// Passes on one batch with the waiting records, followed by those of `batch`. The head after it is `head`.
     pub(super) fn put(&mut self, batch: BatchBuilder, head: Option<HeadMark>) -> Result<()> {
         self.head = head.unwrap_or(self.head);
         let batch = std::mem::take(&mut self.waiting).followed_by(batch);
@@ -70,7 +70,7 @@ impl<'a> Output<'a> {
         (self.sink)(batch, self.head)
     }
 
-    /// Adds the objects, contents and texts of a piece without linking them.
+    /// Adds the objects, contents and texts of a piece to history, but not to a state.
     pub(super) fn add_contents(&mut self, records: &[Record]) -> Result<()> {
         for record in records {
             self.add_content(record)?;
@@ -105,7 +105,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Adds the records of a kept commit to its batch unchanged; markers replace damaged ones.
+    /// Adds the records of a kept commit unchanged to its batch. Markers replace the damaged ones.
     pub(super) fn add_own(&mut self, records: &[Record], batch: &mut BatchBuilder) -> Result<()> {
         for record in records {
             match record.kind {
@@ -138,7 +138,7 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Writes a version, or its marker, before the next record (SVO-1).
+    /// Writes a version, or its marker, unless that was done already, so it precedes the next record (SVO-1).
     pub(super) fn need_version(&mut self, key: KeyPath, digest: ObjectDigest) -> Result<()> {
         if !self.done.insert(*digest.as_bytes()) {
             return Ok(());
@@ -157,7 +157,7 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Ensures the same for a content or a text.
+    /// Does the same as [`Self::need_version`] for a content or a text.
     pub(super) fn need_text(&mut self, digest: [u8; DIGEST_LEN]) -> Result<()> {
         if !self.done.insert(digest) {
             return Ok(());
@@ -186,7 +186,7 @@ impl<'a> Output<'a> {
         self.waiting.add(RecordKind::Erased, UNLINKED, &erased.encode());
     }
 
-    /// The marker of an erased or lost record.
+    /// Returns the marker of an erased or lost record.
     fn marker(&self, key: Option<KeyPath>, digest: [u8; DIGEST_LEN]) -> Erased {
         let by = self.index.erased_by(&digest).unwrap_or(CommitDigest::NOBODY);
         Erased { key, digest, by }

@@ -1,10 +1,10 @@
-//! The state after each commit: proven by a root, or composed from the whole records.
+//! The state after each commit: confirmed by a root, or composed from the intact records.
 //!
 //! # Layer
 //! L4. Part of salvage/.
 //!
 //! # Invariants
-//! - SVS-1: a state is proven only if its root is the root in its commit.
+//! - SVS-1: a state counts as confirmed only if its root is the root in its commit.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -20,17 +20,17 @@ use super::index::Changes;
 /// The known states, and the data to compute the next one.
 pub(super) struct States<'a> {
     suite: HashSuite,
-    /// The states whose root several commits name; only these are requested again.
+    /// The states whose root several commits name; only these are asked for again.
     by_root: HashMap<Root, Trie>,
     repeated: HashSet<Root>,
-    /// Time of the first write of each id that left the state.
+    /// The time of the first write of each id that left the state.
     first_written: HashMap<KeyPath, i64>,
-    /// States in checkpoints, by the seq of their commit.
+    /// The states in checkpoints, by the seq of their commit.
     stored: BTreeMap<u64, Vec<(&'a Checkpoint, StateRow)>>,
 }
 
 impl<'a> States<'a> {
-    /// `commits` are all commits whose states may be requested.
+    /// Makes the states of a salvage; `commits` are all commits whose states may be asked for.
     pub(super) fn new<'b>(
         suite: HashSuite,
         checkpoints: &'a [Checkpoint],
@@ -68,7 +68,7 @@ impl<'a> States<'a> {
         }
     }
 
-    /// Returns the state `before` with the changes of a piece, whatever its root.
+    /// Returns the state `before` with the changes of a piece. Does not check its root.
     pub(super) fn changed(
         &mut self,
         before: &Trie,
@@ -114,19 +114,19 @@ impl<'a> States<'a> {
         Ok(trie)
     }
 
-    /// Returns a state with the root of a commit that is known without the commit's changes (SVS-1).
+    /// Returns a state that has the root of the commit, found without the commit's changes (SVS-1).
     pub(super) fn known(&self, commit: &Commit) -> Option<Trie> {
         let by_root = self.by_root.get(&commit.root).cloned();
         by_root.or_else(|| self.stored_at(commit.seq, Some(commit.root)))
     }
 
-    /// Returns the newest stored state of a commit with a seq between the two.
+    /// Returns the newest stored state of a commit whose seq is between `from` and `to`.
     pub(super) fn stored_between(&self, from: u64, to: u64) -> Option<Trie> {
         let mut seqs = self.stored.range(from..to.max(from)).rev().map(|(seq, _)| *seq);
         seqs.find_map(|seq| self.stored_at(seq, None))
     }
 
-    /// Reads a whole state from a checkpoint; returns `None` if it is damaged.
+    /// Reads a whole state from a checkpoint. Returns `None` if the state is damaged.
     fn stored_at(&self, seq: u64, root: Option<Root>) -> Option<Trie> {
         let rows = self.stored.get(&seq)?;
         rows.iter()

@@ -1,7 +1,7 @@
-//! Crashes at every call of a workload, and again at every call of the work after the crash.
+//! Crashes at every call of a workload, and crashes again at every call of the work after the crash.
 //!
 //! # Layer
-//! For tests; uses the engine.
+//! For tests. Uses the engine.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, SimDisk};
 use crate::threads::Mutex;
 
-/// The client's knowledge: the last acknowledged and the last submitted operation; and the counters.
+/// What the client knows: the last acknowledged and the last submitted operation. Also the counters.
 struct Watch {
     acked: usize,
     submitted: usize,
@@ -25,7 +25,7 @@ struct Watch {
     tally: Tally,
 }
 
-/// Runs the workload of a seed and checks every crash image of every call.
+/// Runs the workload of a seed, and checks every image of a crash at every call.
 pub(super) fn crash_everywhere(seed: u64, settings: Settings) -> Tally {
     let expected = Arc::new(Expected::of(seed, settings.operations));
     let watch = Arc::new(Mutex::new(Watch {
@@ -59,7 +59,7 @@ pub(super) fn crash_everywhere(seed: u64, settings: Settings) -> Tally {
     watch.tally
 }
 
-/// Checks after a call returned that its effect is durable and equals that of the undisturbed run.
+/// Checks, after a call has returned, that its effect is durable and equals the effect in the undisturbed run.
 fn acknowledge(run: &mut Run, watch: &Mutex<Watch>, expected: &Expected, event: usize) {
     let unsynced = run.disk.unsynced();
     assert!(
@@ -75,7 +75,7 @@ fn acknowledge(run: &mut Run, watch: &Mutex<Watch>, expected: &Expected, event: 
     watch.lock().acked = event;
 }
 
-/// Checks the images of one crash.
+/// Checks the images that one crash may leave.
 fn look(frozen: &SimDisk, watch: &mut Watch, expected: &Expected, settings: &Settings) {
     let found = expected.events[watch.acked..=watch.submitted].iter();
     let allowed = Allowed {
@@ -122,7 +122,7 @@ fn images(disk: &SimDisk, settings: &Settings, random: &mut SplitMix64) -> Vec<C
     if last > 0 && last <= settings.prefixes {
         images.extend((0..last).map(CrashImage::LastWritePrefix));
     } else if last > 0 {
-        // Cuts at the first and last bytes, at the edges of sectors and frames, and in between.
+        // Cuts at the first and the last bytes, at the edges of sectors and frames, and in between.
         let ends = [0, 1, 16, 32, 512, last / 2, last.saturating_sub(16), last - 1];
         images.extend(
             ends.into_iter()
@@ -138,8 +138,8 @@ fn images(disk: &SimDisk, settings: &Settings, random: &mut SplitMix64) -> Vec<C
     images
 }
 
-/// Returns the folder as a process finds it after a crash. A shut-down file system has restored an old `live`, so
-/// readers may miss the newest group until a writer recovers. This runs that writer.
+/// Returns the folder as a process finds it after a crash. If the file system was shut down, it has restored an old
+/// `live`, so readers may miss the newest group until a writer recovers. In that case, runs such a writer first.
 fn crashed(disk: &SimDisk, choice: CrashImage) -> SimDisk {
     let image = disk.crash_image(choice);
     if choice == CrashImage::ShutDown {
@@ -151,7 +151,7 @@ fn crashed(disk: &SimDisk, choice: CrashImage) -> SimDisk {
     image
 }
 
-/// Takes the lock, which recovers the store, and changes nothing.
+/// Takes the lock, which recovers the store. Changes nothing else.
 fn recover(memory: &Memory) -> Result<()> {
     match memory.delete_snapshot("no-such-name", &Writer::user()) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -169,7 +169,7 @@ fn open_or_create(image: &SimDisk) -> Result<Memory> {
     }
 }
 
-/// Recovers and writes one object. Returns the state after the write; `recovered` sees the state before it.
+/// Recovers and writes one object. Returns the state after the write. `recovered` gets the state before the write.
 fn go_on(image: &SimDisk, round: usize, recovered: impl FnOnce(&Memory)) -> Result<Fingerprint> {
     let memory = open_or_create(image)?;
     recover(&memory)?;
@@ -188,13 +188,13 @@ fn primary(disk: &SimDisk) -> BTreeMap<String, Arc<Vec<u8>>> {
     files
 }
 
-/// Continues after a crash: the found state is unchanged, a second recovery changes nothing, and new acknowledgements
-/// are durable.
+/// Continues after a crash. Checks that the state found stays unchanged, that a second recovery changes nothing, and
+/// that newly acknowledged writes are durable.
 fn go_on_whole(image: &SimDisk, allowed: &Allowed<'_>, what: &str) {
     let image = image.copy();
     let what = format!("{what}, going on");
     let after = go_on(&image, 0, |memory| {
-        // If the image has no store, `go_on` created one.
+        // If the image had no store, `go_on` has created one.
         if allowed.found[0].is_some() {
             allowed.position(Some(&Fingerprint::of(memory)), &what);
         }
@@ -220,7 +220,7 @@ fn go_on_whole(image: &SimDisk, allowed: &Allowed<'_>, what: &str) {
     assert!(report.ok, "{what}: {report:?}");
 }
 
-/// Crashes at every call of the work after a crash, and again in the work after those crashes.
+/// Crashes at every call of the work after a crash, and crashes again in the work after those crashes.
 fn crash_again(
     image: &SimDisk,
     allowed: &Allowed<'_>,

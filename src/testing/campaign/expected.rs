@@ -1,7 +1,7 @@
 //! The states that a store may have: those after each operation of an undisturbed run.
 //!
 //! # Layer
-//! For tests; uses the engine.
+//! For tests. Uses the engine.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +16,8 @@ use crate::testing::model::{ModelState, Outcome};
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, SimDisk};
 
-/// Everything visible from outside of a store. The head's digest represents every commit and state before it.
+/// Everything about a store that is visible from outside. The head's digest represents every commit and state before
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fingerprint {
     pub(super) head: CommitDigest,
@@ -28,7 +29,7 @@ impl Fingerprint {
     pub(super) fn of(memory: &Memory) -> Self {
         let commit = memory.view().commit();
         // The name of an automatic snapshot contains the number of its batch. A failed attempt may have left an empty
-        // batch, so the number is removed.
+        // batch, which shifts the number, so the number is removed.
         let name = |name: String| match name.split_once(':') {
             Some((ring, _)) => ring.to_owned(),
             None => name,
@@ -49,23 +50,23 @@ impl Fingerprint {
 pub(super) struct Event {
     pub(super) outcome: Outcome,
     pub(super) found: Option<Fingerprint>,
-    /// The folder before the operation, where a run can begin.
+    /// The folder before the operation. A run can start there.
     pub(super) before: SimDisk,
 }
 
 /// The undisturbed run of a seed.
 pub(super) struct Expected {
     pub(super) operations: Vec<Operation>,
-    /// Event 0 is the empty folder, event 1 the new store, event n + 2 the store after operation n.
+    /// The events: number 0 is the empty folder, number 1 the new store, and number n + 2 the store after operation n.
     pub(super) events: Vec<Event>,
-    /// Each commit with its state, indexed by seq.
+    /// The commits with their states, by seq.
     pub(super) history: Vec<(CommitDigest, ModelState)>,
     /// Whether the workload thins history.
     pub(super) thins: bool,
 }
 
 impl Expected {
-    /// Runs a seed undisturbed, and compares each step with the model.
+    /// Runs the workload of a seed undisturbed, and compares each step with the model.
     pub(super) fn of(seed: u64, count: usize) -> Self {
         let operations = operations(seed, count);
         let mut run = Run::new(SimDisk::new(seed));
@@ -131,7 +132,7 @@ impl Expected {
     }
 }
 
-/// Compares every object of a view with the model. With `erased`, some objects may have been erased since.
+/// Compares every object of a view with the model. If `erased` is true, some objects may have been erased since.
 pub(super) fn expect_state(view: &View, wanted: &ModelState, erased: bool, what: &str) {
     let mut seen = 0;
     for (id, wanted) in wanted {
@@ -150,24 +151,25 @@ pub(super) fn expect_state(view: &View, wanted: &ModelState, erased: bool, what:
     assert_eq!(view.len(), seen, "{what}: more than was put is there");
 }
 
-/// The states that a reader may find: one of several, but none older than a minimum.
+/// The states that a reader may find: one of several, and none older than a minimum.
 #[derive(Clone)]
 pub(super) struct Allowed<'a> {
-    /// The states in rising order; `None` means that there is no store.
+    /// The states in the order of time. `None` means that no store exists.
     pub(super) found: Vec<Option<Fingerprint>>,
     pub(super) history: &'a [(CommitDigest, ModelState)],
-    /// Whether commits of the past may have been thinned.
+    /// Whether past commits may have been thinned.
     pub(super) thins: bool,
 }
 
 impl Allowed<'_> {
-    /// Opens the folder for reading, checks its state against the allowed ones, and returns which one it is.
+    /// Opens the folder for reading and checks that its state is one of the allowed ones. Returns the index of that
+    /// state.
     pub(super) fn read(&self, disk: &SimDisk, random: &mut SplitMix64, what: &str) -> usize {
         let found = self.read_whole(disk, random, what);
         self.position(found.as_ref(), what)
     }
 
-    /// As [`Self::read`], but skips a folder that was read before.
+    /// As [`Self::read`], but does not read a folder with the same files again.
     pub(super) fn read_once(
         &self,
         disk: &SimDisk,
@@ -202,8 +204,8 @@ impl Allowed<'_> {
         found
     }
 
-    /// Returns the states allowed from now on. After a power loss, only durable states remain. Readers of a killed
-    /// process may have seen a state that can still be lost.
+    /// Returns the states that are allowed from now on. After a power loss, only durable states remain. If a process
+    /// was killed, readers may have seen a state that can still be lost.
     pub(super) fn behind(&self, position: usize, image: CrashImage) -> Self {
         let first = match image {
             CrashImage::Killed | CrashImage::KilledInWrite(_) => 0,
@@ -215,7 +217,7 @@ impl Allowed<'_> {
         }
     }
 
-    /// Returns which of the allowed states this is.
+    /// Returns the index of this state among the allowed ones.
     pub(super) fn position(&self, found: Option<&Fingerprint>, what: &str) -> usize {
         let position = self.found.iter().position(|allowed| allowed.as_ref() == found);
         position.unwrap_or_else(|| {
@@ -234,7 +236,7 @@ impl Allowed<'_> {
                 Err(error) if self.thins && error.kind() == ErrorKind::NotFound => continue,
                 other => other.unwrap_or_else(|error| panic!("{what}: {error:?}")),
             };
-            // Commits of the checks themselves are not in the list.
+            // Commits that the checks themselves make are not in the list.
             match self.history.get(seq) {
                 Some((digest, state)) if *digest == view.commit().digest => {
                     expect_state(&view, state, self.thins, &format!("{what}, commit {seq}"));
@@ -245,11 +247,11 @@ impl Allowed<'_> {
     }
 }
 
-/// Folders read before, by a digest of their files, with the state found: many crash images are equal.
+/// The state found in each folder that was read, by a digest of its files, because many crash images are equal.
 #[derive(Default)]
 pub(super) struct Seen {
     found: HashMap<[u8; 32], Option<Fingerprint>>,
-    /// Digests of contents that several images share, by address.
+    /// Digests of contents that several images share, by the address of the content.
     contents: HashMap<usize, (Arc<Vec<u8>>, [u8; 32])>,
 }
 
@@ -259,7 +261,7 @@ impl Seen {
         self.found.len() as u64
     }
 
-    /// Drops the contents of one crash.
+    /// Drops the contents that belong to one crash.
     pub(super) fn forget_contents(&mut self) {
         self.contents.clear();
     }

@@ -1,8 +1,8 @@
-//! Injects faults at every call of a workload. No fault may be swallowed, lose data or invent data. Work continues
-//! after the device recovers.
+//! Injects faults at every call of a workload. A fault must be reported, and must neither lose nor invent data. Work
+//! continues after the device recovers.
 //!
 //! # Layer
-//! For tests; uses the engine.
+//! For tests. Uses the engine.
 
 use super::expected::{Allowed, Expected, Fingerprint, open};
 use super::workload::{Operation, Run};
@@ -12,9 +12,9 @@ use crate::error::{ErrorCode, ErrorKind};
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, Fault, ReadFault, SimDisk};
 
-/// Operations before the faulty one, which give its handle some history, and operations after it.
+/// The number of operations before the faulty one, which give its handle some history, and of operations after it.
 const AROUND: usize = 4;
-/// Minimal number of calls that a lasting fault affects: more than any operation makes.
+/// The number of calls that a lasting fault affects, which is more than any operation makes.
 const LASTING: u64 = 10_000;
 
 /// The fault for one operation.
@@ -24,13 +24,13 @@ enum Trouble {
     Read { read: u64, fault: ReadFault },
 }
 
-/// Lets every call of the workload of a seed fail in every way, or one in `fault_every` of these.
+/// Makes every call of the workload of a seed fail in every way, or one in `fault_every` of these combinations.
 pub(super) fn fail_everywhere(seed: u64, settings: Settings) -> Tally {
     let expected = Expected::of(seed, settings.operations);
     let mut random = SplitMix64::new(seed ^ 0x00fa_0175);
     let mut tally = Tally::default();
     for event in 1..expected.events.len() {
-        // Counts the calls of the operation after the same beginning.
+        // Counts the calls of the operation in a run with the same beginning.
         let first = event.saturating_sub(random.below(AROUND)).max(1);
         let Some((mut run, _)) = begin(&expected, first, event) else {
             continue;
@@ -55,7 +55,7 @@ pub(super) fn fail_everywhere(seed: u64, settings: Settings) -> Tally {
     tally
 }
 
-/// Returns a run that has done the operations from event `first` up to `event`, and the number of that event.
+/// Returns a run that has done the operations from event `first` up to `event`, with the number of that event.
 fn begin(expected: &Expected, first: usize, event: usize) -> Option<(Run, usize)> {
     let mut run = Run::new(expected.events.get(first)?.before.copy());
     for earlier in first..event {
@@ -68,7 +68,7 @@ fn begin(expected: &Expected, first: usize, event: usize) -> Option<(Run, usize)
     Some((run, event))
 }
 
-/// Runs the operations up to `event` and reports whether their outcome was the expected one.
+/// Runs the operation of `event`, and returns whether its outcome was the expected one.
 fn attempt(run: &mut Run, expected: &Expected, event: usize) -> crate::Result<bool> {
     let wanted = &expected.events[event];
     if event == 1 {
@@ -110,7 +110,8 @@ fn fail(expected: &Expected, first: usize, event: usize, trouble: Trouble, rando
     match attempt(&mut run, expected, event) {
         Ok(right) => {
             assert!(right, "{what}: it came to something else");
-            // The next writer removes the leftovers of an overtaken collection, unless the collection removed them.
+            // A garbage collection that was overtaken leaves files, which the next writer removes unless the collection
+            // did.
             let is_left = matches!(operation, Some(Operation::GcBeside { .. }));
             let is_told = matches!(trouble, Trouble::Read { .. }) || !run.disk.has_failed() || is_left;
             assert!(is_told, "{what}: an error must not be swallowed");
@@ -123,7 +124,7 @@ fn fail(expected: &Expected, first: usize, event: usize, trouble: Trouble, rando
             refuse_after_failure(&mut run, expected, event, &what);
         }
     }
-    // During the fault, another process can read everything that was acknowledged.
+    // During the fault, another process must be able to read everything that was acknowledged.
     if event > 1 {
         let reader = run.disk.copy();
         allowed(expected, reached, event).read(&reader, random, &what);
@@ -133,11 +134,13 @@ fn fail(expected: &Expected, first: usize, event: usize, trouble: Trouble, rando
     go_on(&mut run, expected, reached, event, random, &what);
 }
 
-/// Asserts that a handle whose write failed writes nothing more. The store is unchanged or has the whole operation.
+/// Asserts that a handle whose write failed writes nothing more. The store must be unchanged, or have the whole
+/// operation.
 fn refuse_after_failure(run: &mut Run, expected: &Expected, event: usize, what: &str) {
     let calls = run.disk.calls();
     match attempt(run, expected, event) {
-        // Only a read failed, or the fault hit the opening of the store: nothing was written, and a retry is correct.
+        // If only a read failed, or the fault hit the opening of the store, nothing was written, and a retry is
+        // correct.
         Ok(_) => {}
         Err(error) => {
             let kind = error.kind();
@@ -148,7 +151,7 @@ fn refuse_after_failure(run: &mut Run, expected: &Expected, event: usize, what: 
                 ),
                 "{what}, trying again: {error:?}"
             );
-            // During a concurrent collection, the other handle may be the poisoned one.
+            // During a simultaneous collection, the other handle may be the poisoned one.
             let is_one = !matches!(operation_of(expected, event), Some(Operation::GcBeside { .. }));
             assert!(
                 kind != ErrorKind::Poisoned || run.disk.calls() == calls || !is_one,
@@ -158,7 +161,8 @@ fn refuse_after_failure(run: &mut Run, expected: &Expected, event: usize, what: 
     }
 }
 
-/// After the device works again, the remaining operations have the outcome of a run without fault, and are durable.
+/// Continues after the device works again. Checks that the remaining operations have the same outcome as in a run
+/// without faults, and are durable.
 fn go_on(
     run: &mut Run,
     expected: &Expected,
@@ -170,7 +174,7 @@ fn go_on(
     let found = run.memory();
     let found = match found {
         Ok(memory) => {
-            // Recovers: from now on the store has the whole operation or no part of it.
+            // Recovers the store, which from now on has the whole operation or no part of it.
             let writer = Writer::user();
             drop(memory.delete_snapshot("no-such-name", &writer));
             Some(Fingerprint::of(&memory))
@@ -180,8 +184,8 @@ fn go_on(
     };
     let list = allowed(expected, acked, submitted);
     let reached = acked + list.position(found.as_ref(), what);
-    // A fault may let either the collection or the concurrent operation finish alone. Later operations then differ from
-    // the undisturbed run.
+    // The fault may have stopped either the collection or the simultaneous operation, while the other finished. Later
+    // operations then differ from the undisturbed run.
     let is_cut = acked < submitted
         && matches!(
             operation_of(expected, submitted),

@@ -1,13 +1,13 @@
-//! One campaign against the whole engine. It runs a seeded workload on the simulated disk, crashes it at every call,
-//! crashes it again during recovery, and injects every fault. It compares each result with an undisturbed run and with
-//! the model.
+//! One campaign against the whole engine. It runs the workload of a seed on the simulated disk. It crashes the workload
+//! at every call, crashes it again during recovery, and injects every fault. It compares each result with an
+//! undisturbed run and with the model.
 //!
-//! The pass rule: recovery yields a state from the last acknowledged to the last submitted operation, never a state
-//! between two operations. Every acknowledged version can be read. A second recovery changes no byte. Acknowledgements
-//! after a crash are durable. `verify` reports no damage.
+//! A run passes if recovery gives a state between the last acknowledged and the last submitted operation, and never a
+//! part of an operation. Every acknowledged version must be readable. A second recovery must change no byte. Writes
+//! acknowledged after a crash must be durable. `verify` must report no damage.
 //!
 //! # Layer
-//! For tests; uses the engine.
+//! For tests. Uses the engine.
 
 mod crash;
 mod expected;
@@ -20,39 +20,39 @@ use std::fmt;
 use std::ops::AddAssign;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The work done with one seed.
+/// What is done with one seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Crashes at every call, including those of recovery.
     Crash,
-    /// Faults at every call.
+    /// Injects faults at every call.
     Fault,
 }
 
-/// The extent of the checks. Where a field says "one in", 1 means all, and the seed determines the choice.
+/// How much is checked. Where a field means one in a number, 1 means all, and the seed determines which ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Number of operations of the workload.
+    /// The number of operations in the workload.
     pub operations: usize,
-    /// Number of random choices of sectors and names for each crash.
+    /// The number of random choices of surviving sectors and names for each crash.
     pub sectors: usize,
-    /// Number of prefixes of the last write for each crash, besides those at edges; a shorter write is cut at every
+    /// The number of prefixes of the last write for each crash, besides those at edges. A shorter write is cut at every
     /// byte.
     pub prefixes: usize,
-    /// One image in this many is recovered, written to, and verified.
+    /// One in this many images is recovered, written to and verified.
     pub whole_every: usize,
-    /// One image in this many is crashed again at every call of the work after it.
+    /// One in this many images is crashed again at every call of the work that follows.
     pub double_every: usize,
-    /// One image of a second crash in this many is crashed again.
+    /// One in this many images of a second crash is crashed again.
     pub deeper_every: usize,
-    /// Maximal number of nested crashes within recovery.
+    /// The maximal number of nested crashes within recovery.
     pub depth: usize,
-    /// One fault in this many is tried.
+    /// One in this many faults is tried.
     pub fault_every: usize,
 }
 
 impl Settings {
-    /// The work done with each seed of a soak, and of every test run.
+    /// The checks of each seed in a soak and in a normal test run.
     pub const SOAK: Self = Self {
         operations: 300,
         sectors: 32,
@@ -63,7 +63,7 @@ impl Settings {
         depth: 4,
         fault_every: 1,
     };
-    /// Fewer checks of each seed, for unoptimised builds.
+    /// Fewer checks for each seed, for unoptimised builds.
     pub const QUICK: Self = Self {
         sectors: 2,
         prefixes: 1,
@@ -76,15 +76,15 @@ impl Settings {
 /// Counters of the work done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Images of a first crash that were opened and compared with the model.
+    /// The number of images of a first crash that were opened and compared with the model.
     pub images: u64,
-    /// Number of different images among all of these.
+    /// The number of different ones among all images.
     pub distinct: u64,
-    /// Images of a crash during the work after another crash.
+    /// The number of images of a crash that happened during the work after another crash.
     pub doubles: u64,
-    /// Images that were recovered, written to and verified.
+    /// The number of images that were recovered, written to and verified.
     pub recoveries: u64,
-    /// Calls that failed by an injected fault.
+    /// The number of calls that failed because of an injected fault.
     pub faults: u64,
 }
 

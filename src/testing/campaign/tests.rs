@@ -1,11 +1,11 @@
-//! The campaign of every test run: a few seeds.
+//! The campaign in a normal test run: a few seeds.
 
 use std::thread;
 use std::time::Instant;
 
 use super::{Kind, Settings, Tally, run_seed};
 
-/// Runs each seed in a thread. A failure prints the command that reproduces it.
+/// Runs each seed in a thread. For a failure, prints the command that reproduces it.
 fn run(kind: Kind, seeds: std::ops::Range<u64>, settings: Settings) -> Tally {
     let started = Instant::now();
     let mut sum = Tally::default();
@@ -29,17 +29,17 @@ fn run(kind: Kind, seeds: std::ops::Range<u64>, settings: Settings) -> Tally {
     sum
 }
 
-/// Returns the seed that the environment names.
+/// Returns the seed that is set in the environment.
 fn asked() -> Option<u64> {
     std::env::var("TREERING_SEED").ok()?.parse().ok()
 }
 
-/// Returns the seed of the environment, or else `usual`.
+/// Returns the seed that is set in the environment, or else `usual`.
 fn seeds(usual: std::ops::Range<u64>) -> std::ops::Range<u64> {
     asked().map_or(usual, |seed| seed..seed + 1)
 }
 
-/// Unoptimised builds check less.
+/// Whether the build is unoptimised, which makes the tests check less.
 const QUICK: bool = cfg!(debug_assertions);
 
 #[test]

@@ -1,10 +1,10 @@
-//! The workload of a campaign: operations determined by a seed, applied to a memory and to the model.
+//! The workload of a campaign: operations that a seed determines, applied to a memory and to the model.
 //!
 //! To add a kind of operation, change four places in this file: the enum, the weights of `operations`, `Run::apply` and
 //! `Specified::apply`.
 //!
 //! # Layer
-//! For tests; uses the engine.
+//! For tests. Uses the engine.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,14 +24,14 @@ use crate::testing::sim_disk::{CrashImage, SimDisk};
 const LANES: [&str; 3] = ["one", "two", "default"];
 const IDS: usize = 24;
 const NAMES: usize = 4;
-/// The time of the first commit, and the time between operations.
+/// The time of the first commit in microseconds; the next constant is the time between operations.
 const START: i64 = 1_700_000_000_000_000;
 const BETWEEN: i64 = 1_000_000;
 
 /// An operation on a store.
 #[derive(Clone, Debug)]
 pub(super) enum Operation {
-    /// Puts one object, derived from the current version of object `from` if that exists.
+    /// Puts one object. It is derived from the current version of object `from`, if that exists.
     Put {
         lane: usize,
         id: usize,
@@ -56,7 +56,7 @@ pub(super) enum Operation {
     Snapshot { lane: usize, name: Option<usize> },
     /// Deletes a named snapshot.
     DeleteSnapshot { name: usize },
-    /// Rolls back to the commit `back` steps before the head.
+    /// Rolls back to the commit that is `back` steps before the head.
     Rollback { lane: usize, back: usize, all: bool },
     /// Undoes the lane's newest commit.
     Undo { lane: usize },
@@ -71,9 +71,9 @@ pub(super) enum Operation {
     },
     /// Deletes a saved draft.
     DeleteDraft { name: usize },
-    /// Collects garbage. With `newest`, only that number of newest commits and the named ones are kept.
+    /// Collects garbage. If `newest` is set, keeps only that number of newest commits and the named ones.
     Gc { newest: Option<u64> },
-    /// Collects garbage while the other handle acts between the choice of kept commits and the publication.
+    /// Collects garbage, while the other handle acts between the choice of kept commits and the publication.
     GcBeside {
         newest: Option<u64>,
         beside: Box<Operation>,
@@ -96,7 +96,7 @@ pub(super) fn operations(seed: u64, count: usize) -> Vec<Operation> {
     (0..count).map(|_| of_seed(seed, operation(random))).collect()
 }
 
-/// Returns the operation, or its replacement in this workload.
+/// Returns the operation, or the one that replaces it in this workload.
 fn of_seed(seed: u64, operation: Operation) -> Operation {
     match operation {
         // The model does not cover a rollback across erased objects.
@@ -163,7 +163,8 @@ fn operation(random: &mut SplitMix64) -> Operation {
             lane,
             id,
             length: length(random),
-            // An object is never derived from itself: a repeated operation would otherwise derive from its own result.
+            // An object is never derived from itself. Otherwise a repeated operation would derive it from its own
+            // result.
             from: random.one_in(3).then(|| (id + 1 + random.below(IDS - 1)) % IDS),
         },
         40..47 => Operation::Remove { lane, id },
@@ -222,7 +223,7 @@ fn newest(random: &mut SplitMix64) -> Option<u64> {
     (!random.one_in(3)).then(|| 3 + random.next_u64() % 20)
 }
 
-/// Returns an operation that may need an object which the concurrent collection is about to drop.
+/// Returns an operation that may need an object which the simultaneous collection is about to drop.
 fn beside(random: &mut SplitMix64, lane: usize, id: usize) -> Operation {
     let name = random.below(NAMES);
     match random.below(10) {
@@ -252,8 +253,8 @@ fn beside(random: &mut SplitMix64, lane: usize, id: usize) -> Operation {
     }
 }
 
-/// Returns a length: mostly a few hundred bytes, sometimes enough for a record of its own, rarely more than fits a
-/// segment.
+/// Returns a length: usually a few hundred bytes, sometimes enough for a separate record, rarely more than a segment
+/// can contain.
 fn length(random: &mut SplitMix64) -> usize {
     match random.below(100) {
         0..90 => random.below(500),
@@ -289,7 +290,7 @@ fn document_lines(document: usize, lines: &BTreeSet<usize>, form: usize) -> Vec<
     lines.iter().map(line).collect()
 }
 
-/// A clock that does not advance within a step, so that repeating a step yields the same commit.
+/// A clock that does not advance within a step, so repeating a step gives the same commit.
 #[derive(Default)]
 struct StepClock(AtomicI64);
 
@@ -299,7 +300,7 @@ impl Clock for StepClock {
     }
 }
 
-/// Returns the options of a campaign's stores: small segments, and a clock set to `step`.
+/// Returns the options for a campaign's stores: small segments, and a clock set to `step`.
 pub(super) fn options(step: usize) -> Options {
     let clock = StepClock(AtomicI64::new(
         i64::try_from(step).unwrap_or(i64::MAX / BETWEEN / 2),
@@ -307,13 +308,14 @@ pub(super) fn options(step: usize) -> Options {
     Options::new().segment_bytes_max(64 << 10).clock(Arc::new(clock))
 }
 
-/// A running workload: the disk, two handles, and the handle whose turn it is.
+/// A running workload: the disk, two handles, and which of them works next.
 pub(super) struct Run {
     pub(super) disk: SimDisk,
     clock: Arc<StepClock>,
     handles: [Option<Memory>; 2],
     turn: usize,
-    /// The outcome of the operation during a collection, by step: a retry does not repeat the operation.
+    /// The outcome of the operation that ran during a collection, with its step. A retry of the step does not repeat
+    /// that operation.
     beside: Option<(usize, Outcome)>,
 }
 
@@ -338,7 +340,7 @@ impl Run {
         )
     }
 
-    /// Returns the handle whose turn it is; opens it if needed.
+    /// Returns the handle that works next. Opens it if necessary.
     pub(super) fn memory(&mut self) -> Result<Memory> {
         if let Some(memory) = &self.handles[self.turn] {
             return Ok(memory.clone());
@@ -354,7 +356,7 @@ impl Run {
         self.beside = None;
     }
 
-    /// Creates the store: step 0.
+    /// Creates the store, which is step 0.
     pub(super) fn create(&mut self) -> Result<()> {
         self.clock.0.store(0, Ordering::Relaxed);
         let memory = self.open_handle(true)?;
@@ -362,7 +364,7 @@ impl Run {
         Ok(())
     }
 
-    /// Applies one operation. A refusal by the engine is an outcome; a failure is an error.
+    /// Applies one operation. A refusal by the engine is returned as an outcome, a failure as an error.
     pub(super) fn apply(&mut self, step: usize, operation: &Operation) -> Result<Outcome> {
         self.clock
             .0
@@ -390,7 +392,7 @@ impl Run {
                 return settle(change(&memory, step, operation));
             }
         }
-        // Reads the other handle's writes first.
+        // First reads what the other handle wrote.
         self.memory()?.refresh()?;
         Ok(Outcome::Unchanged)
     }
@@ -428,7 +430,7 @@ impl Run {
         outcome.ok_or_else(|| Error::internal("nothing was done beside a collection"))
     }
 
-    /// Erases an object. Afterwards no file contains its content, not even after a power loss.
+    /// Erases an object. Checks that afterwards no file contains its content, even after a power loss.
     fn erase(&self, memory: &Memory, lane: &str, name: &str) -> Result<Outcome> {
         let Some(object) = memory.view().get(&Id::new(name)?)? else {
             return Ok(Outcome::Unchanged);
@@ -439,7 +441,7 @@ impl Run {
             ..Erasing::default()
         };
         memory.erase(&erasing, &Writer::user().session(lane))?;
-        // The first bytes distinguish one content from all others.
+        // The first bytes are enough to distinguish a content from all others.
         let start = &secret[..secret.len().min(24)];
         let lost = self.disk.crash_image(CrashImage::Nothing);
         for (name, content) in self.disk.contents().into_iter().chain(lost.contents()) {
@@ -464,7 +466,7 @@ fn retention(newest: Option<u64>) -> Retention {
     }
 }
 
-/// Garbage collection keeps the sources that live objects were derived from.
+/// Checks that garbage collection kept the sources from which live objects were derived.
 fn expect_sources(memory: &Memory) -> Result<()> {
     for object in memory.view().objects() {
         let object = object?;
@@ -483,7 +485,7 @@ fn expect_sources(memory: &Memory) -> Result<()> {
     Ok(())
 }
 
-/// Separates refusals of the engine from failures.
+/// Separates refusals by the engine from failures.
 fn settle(result: Result<Outcome>) -> Result<Outcome> {
     match result {
         Err(error)
@@ -614,16 +616,16 @@ fn refer(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome>
     Ok(Outcome::Referenced)
 }
 
-/// The same operations on the model.
+/// Applies the same operations to the model.
 #[derive(Default)]
 pub(super) struct Specified {
     pub(super) model: Model,
-    /// Saved drafts by name, each with the number of its base commit.
+    /// The saved drafts by name, each with the number of its base commit.
     drafts: BTreeMap<usize, usize>,
 }
 
 impl Specified {
-    /// Records which commits a collection kept, and asserts that it kept all required ones.
+    /// Notes which commits a collection kept. Asserts that it kept all required ones.
     pub(super) fn thin(&mut self, operation: &Operation, kept: &BTreeSet<usize>) {
         let (Operation::Gc { newest } | Operation::GcBeside { newest, .. }) = operation else {
             return;
@@ -635,7 +637,7 @@ impl Specified {
         let named = model.named.values().chain(rings).chain(self.drafts.values());
         let newest = newest.map_or(before.len(), |newest| before.len().min(newest as usize));
         let needed = model.targets(kept).into_iter().chain(named.copied());
-        // A commit made during the collection is not among the counted ones.
+        // A commit that was made during the collection is not counted.
         for seq in needed.chain(before.iter().rev().take(newest.max(1)).copied()) {
             assert!(kept.contains(&seq), "commit {seq} was thinned");
         }

@@ -8,26 +8,26 @@ use std::io;
 /// A failure of a changing or syncing call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The device failed (EIO); the call had no effect.
+    /// The device fails (EIO). The call has no effect.
     Device,
-    /// The disk is full (ENOSPC); a write wrote its first half.
+    /// The disk is full (ENOSPC). A write writes its first half.
     Full,
-    /// The quota is exceeded (EDQUOT); a write wrote its first half.
+    /// The quota is exceeded (EDQUOT). A write writes its first half.
     Quota,
-    /// A signal interrupted the call (EINTR); it had no effect.
+    /// A signal interrupts the call (EINTR). The call has no effect.
     Interrupted,
-    /// The device failed after the first bytes of a write.
+    /// The device fails after the first bytes of a write.
     ShortWrite,
-    /// The system wrote no byte and reported that.
+    /// The system writes no byte and returns that number.
     ZeroWrite,
 }
 
 /// A failure of a reading call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadFault {
-    /// The device failed (EIO).
+    /// The device fails (EIO).
     Device,
-    /// The call returns half of the requested bytes and no error. A call that requests no bytes returns nothing.
+    /// The call returns half of the requested bytes and no error. A call that does not request bytes returns nothing.
     Short,
 }
 
@@ -42,7 +42,7 @@ impl Fault {
         Self::ZeroWrite,
     ];
 
-    /// Returns how many bytes of a write of `length` reach the disk before it fails.
+    /// Returns the number of bytes of a write of `length` that reach the disk before it fails.
     pub(super) fn written(self, length: usize) -> usize {
         match self {
             Self::Device | Self::Interrupted | Self::ZeroWrite => 0,
@@ -75,15 +75,15 @@ pub(super) enum Outcome {
     Failed(Fault),
 }
 
-/// The calls that fail.
+/// Which calls fail, and how.
 #[derive(Clone, Default)]
 pub(super) struct Faults {
     /// The first call that fails, the number of calls after it that also fail, and the fault.
     call: Option<(u64, u64, Fault)>,
     read: Option<(u64, ReadFault)>,
     met: bool,
-    /// Whether a failed call must be reported. Checkpoints, derived files, and segments that can be retried smaller are
-    /// exempt.
+    /// Whether a call failed whose failure must be reported. Exempt are checkpoints, derived files, and segments for
+    /// which a smaller one can be tried.
     pub(super) met_primary: bool,
 }
 
@@ -96,7 +96,7 @@ impl Faults {
         self.read = Some((read, fault));
     }
 
-    /// Ends all faults; returns whether one occurred.
+    /// Ends all faults. Returns whether a fault occurred.
     pub(super) fn heal(&mut self) -> bool {
         std::mem::take(self).met
     }
@@ -108,7 +108,7 @@ impl Faults {
                     return Outcome::Done;
                 }
                 self.met = true;
-                // The writer retries with a smaller segment when space is short.
+                // If space is short, the writer tries again with a smaller segment.
                 let is_tried_again = fault.is_of_space() && name.ends_with(".seg.tmp");
                 let is_derived = name.starts_with("checkpoint") || name.starts_with("derived");
                 self.met_primary |= !is_derived && !is_tried_again;

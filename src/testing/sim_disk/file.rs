@@ -97,7 +97,7 @@ impl DiskFile for SimFile {
         let inode = &mut state.inodes[self.inode];
         let pending = std::mem::take(&mut inode.pending);
         if let Outcome::Failed(fault) = outcome {
-            // The pages now count as clean and never reach the device.
+            // The pages now count as clean, so they never reach the device.
             return Err(fault.error());
         }
         for (offset, bytes) in pending {
@@ -124,7 +124,7 @@ impl DiskFile for SimFile {
     }
 }
 
-/// The first bytes of a content at the time of the map.
+/// The first bytes of a file as they were when it was mapped.
 struct SimMap {
     content: Arc<Vec<u8>>,
     length: usize,

@@ -1,17 +1,17 @@
-//! A disk that forgets: it knows which bytes are durable, crashes at a chosen call, and fails on demand.
+//! A disk that can lose data: it knows which bytes are durable, crashes at a chosen call, and fails on demand.
 //!
-//! An unsynced write may survive a power loss in any subset of its 512-byte sectors. A created, renamed or removed name
-//! survives only after a sync of its folder, independently of contents. A failed sync loses its bytes permanently while
-//! reads still show them, as page caches do.
+//! After a power loss, any subset of the 512-byte sectors of an unsynced write may survive. A created, renamed or
+//! removed name survives only if its folder was synced, independently of contents. A failed sync loses its bytes
+//! permanently while reads still return them, as with a page cache.
 //! # Layer
 //! For tests; uses L1 only.
 //!
 //! # Invariants
 //! Every call asserts these, so every test on this disk checks them:
-//! - SIM-1: a file is renamed only after all its bytes are synced.
+//! - SIM-1: a file is renamed only after all of its bytes are synced.
 //! - SIM-2: a published segment is written only after its earlier bytes are synced, unless [`SimDisk::relax`] was
 //!   called.
-//! - SIM-3: only zero bytes of a published segment ever change.
+//! - SIM-3: in a published segment, only zero bytes are ever overwritten.
 //! - SIM-4: a published segment is removed only after the manifest that replaces it is durable.
 
 mod fault;
@@ -31,12 +31,12 @@ pub use fault::{Fault, ReadFault};
 use file::{SimFile, SimLock};
 use state::{Inode, NameChange, State};
 
-/// The part of the unsynced bytes that survives a crash.
+/// Which unsynced bytes and names survive a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CrashImage {
-    /// The process was killed and the machine runs on: reads still see everything, and unsynced bytes stay unsynced.
+    /// The process was killed and the machine runs on. Reads still return everything, and unsynced bytes stay unsynced.
     Killed,
-    /// As `Killed`, but the system took only this many first bytes of the last write.
+    /// As `Killed`, but the system took only this many of the first bytes of the last write.
     KilledInWrite(usize),
     /// Power was lost; no unsynced byte or name survived.
     Nothing,
@@ -44,11 +44,11 @@ pub enum CrashImage {
     ShutDown,
     /// Power was lost; everything unsynced survived.
     Everything,
-    /// Power was lost; everything survived, but only this many first bytes of the last write.
+    /// Power was lost; everything survived, except that only this many of the first bytes of the last write did.
     LastWritePrefix(usize),
-    /// Power was lost; names and lengths survived, but no bytes: new parts of files read as zeros.
+    /// Power was lost; names and lengths survived, but no unsynced bytes: new parts of files read as zeros.
     ExtentWithoutData,
-    /// Power was lost; names and bytes survived, but no lengths: files end at their last durable length.
+    /// Power was lost; names and bytes survived, but no new lengths: files end at their last durable length.
     DataWithoutExtent,
     /// Power was lost; names survived, but no contents.
     NamesWithoutContents,
@@ -58,7 +58,7 @@ pub enum CrashImage {
     Sectors(u64),
 }
 
-/// Receives the folder during each changing or syncing call, with the effect of the call not yet durable.
+/// Gets the folder during each changing or syncing call, when the effect of the call is not yet durable.
 pub type Observer = Arc<dyn Fn(&SimDisk) + Send + Sync>;
 
 /// A simulated folder. Clones share the same folder.
@@ -67,7 +67,7 @@ pub struct SimDisk {
     state: Arc<Mutex<State>>,
 }
 
-/// Shows the folder to its observer.
+/// Passes the folder to its observer.
 fn tell(state: MutexGuard<'_, State>) {
     let Some(observer) = state.observer.clone() else {
         return;
@@ -79,7 +79,7 @@ fn tell(state: MutexGuard<'_, State>) {
 }
 
 impl SimDisk {
-    /// Creates an empty folder; `seed` determines its random bytes.
+    /// Creates an empty folder. `seed` determines its random bytes.
     pub fn new(seed: u64) -> Self {
         Self::of(State::new(seed))
     }
@@ -99,7 +99,7 @@ impl SimDisk {
         })
     }
 
-    /// Lets several writes wait for one sync, as relaxed durability does (SIM-2 is not asserted).
+    /// Allows several writes to wait for one sync, as with relaxed durability (SIM-2 is not asserted).
     pub fn relax(&self) {
         self.state.lock().relaxed = true;
     }
@@ -109,50 +109,52 @@ impl SimDisk {
         self.state.lock().calls
     }
 
-    /// Returns the number of reading calls so far: of bytes, lengths or names, and those that opened or mapped a file.
+    /// Returns the number of reading calls so far: reads of bytes, lengths or names, and calls that opened or mapped a
+    /// file.
     pub fn reads(&self) -> u64 {
         self.state.lock().reads
     }
 
-    /// Crashes in the `call`-th changing or syncing call, counted from 1. That call may take effect; it and all later
-    /// calls fail.
+    /// Crashes in the changing or syncing call number `call`, counted from 1. That call may take effect, but it and all
+    /// later calls fail.
     pub fn crash_at(&self, call: u64) {
         self.state.lock().crash_at = Some(call);
     }
 
-    /// Calls `observer` at every changing or syncing call from now on, with the folder that a crash in it would leave.
+    /// Calls `observer` at every changing or syncing call from now on, with the folder that a crash in the call would
+    /// leave.
     pub fn observe(&self, observer: Observer) {
         self.state.lock().observer = Some(observer);
     }
 
-    /// Ends [`Self::observe`].
+    /// Stops the calls that [`Self::observe`] started.
     pub fn observe_no_more(&self) {
         self.state.lock().observer = None;
     }
 
-    /// Lets the `call`-th changing or syncing call fail once.
+    /// Makes the changing or syncing call number `call` fail once.
     pub fn fail_at(&self, call: u64, fault: Fault) {
         self.state.lock().faults.set(call, 0, fault);
     }
 
-    /// Lets the `first` changing or syncing call and the `lasting` ones after it fail. Faults of space spare the calls
-    /// that need no space.
+    /// Makes the changing or syncing call number `first`, and the `lasting` calls after it, fail. A lack of space does
+    /// not affect calls that need no space.
     pub fn fail_from(&self, first: u64, lasting: u64, fault: Fault) {
         self.state.lock().faults.set(first, lasting, fault);
     }
 
-    /// Lets the `read`-th reading call fail once.
+    /// Makes the reading call number `read` fail once.
     pub fn fail_read_at(&self, read: u64, fault: ReadFault) {
         self.state.lock().faults.set_read(read, fault);
     }
 
-    /// Returns whether a call failed whose failure must be reported. Failures of checkpoints are exempt, and so is lack
-    /// of space for a segment that can be smaller.
+    /// Returns whether a call failed whose failure must be reported. Exempt are failures of checkpoints, and a lack of
+    /// space for a segment that can be smaller.
     pub fn has_failed(&self) -> bool {
         self.state.lock().faults.met_primary
     }
 
-    /// Ends all faults: the device works and has space. Returns whether a fault occurred.
+    /// Ends all faults, so the device works and has space. Returns whether a fault occurred.
     pub fn heal(&self) -> bool {
         self.state.lock().faults.heal()
     }
@@ -162,22 +164,22 @@ impl SimDisk {
         self.state.lock().crashed
     }
 
-    /// Returns the published files that a power loss may change or remove, without derived files.
+    /// Returns the published files that a power loss may change or remove, except derived files.
     pub fn unsynced(&self) -> Vec<String> {
         self.state.lock().unsynced()
     }
 
-    /// Makes the calls come from another process, as after a fork.
+    /// Makes all calls appear to come from another process, as after a fork.
     pub fn set_process(&self, process: u32) {
         self.state.lock().process = process;
     }
 
-    /// Restarts the machine after an orderly shutdown: everything becomes durable.
+    /// Restarts the machine after an orderly shutdown, which makes everything durable.
     pub fn reboot(&self) {
         self.state.lock().lose_power(CrashImage::Everything);
     }
 
-    /// Returns the bytes of the last unsynced write; 0 if there is none.
+    /// Returns the number of bytes in the last unsynced write; 0 if there is none.
     pub fn last_write_bytes(&self) -> usize {
         let state = self.state.lock();
         let inode = state
@@ -186,18 +188,18 @@ impl SimDisk {
         inode.map_or(0, |(_, bytes)| bytes.len())
     }
 
-    /// Returns whether the observed call is a write: a kill can cut only a write.
+    /// Returns whether the observed call is a write, because only a write can be cut by a kill.
     pub fn is_writing(&self) -> bool {
         self.state.lock().is_writing
     }
 
-    /// Returns whether nothing waits for a sync: then every crash leaves the same folder.
+    /// Returns whether nothing waits for a sync, so every crash would leave the same folder.
     pub fn is_durable(&self) -> bool {
         let state = self.state.lock();
         state.pending_names.is_empty() && state.inodes.iter().all(|inode| inode.pending.is_empty())
     }
 
-    /// Returns an independent copy of the folder after a crash now.
+    /// Returns an independent copy of the folder as a crash now would leave it.
     #[must_use]
     pub fn crash_image(&self, image: CrashImage) -> Self {
         let mut state = self.state.lock().clone();
@@ -216,7 +218,7 @@ impl SimDisk {
         self.crash_image(CrashImage::Killed)
     }
 
-    /// Returns names and contents as reads see them. The contents are shared, not copied.
+    /// Returns names and contents as reads return them. The contents are shared and not copied.
     pub fn contents(&self) -> BTreeMap<String, Arc<Vec<u8>>> {
         let state = self.state.lock();
         let content = |inode: usize| Arc::clone(&state.inodes[inode].current);
@@ -226,13 +228,13 @@ impl SimDisk {
             .collect()
     }
 
-    /// Returns names and contents as reads see them.
+    /// Returns names and contents as reads return them.
     pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
         let contents = self.contents().into_iter();
         contents.map(|(name, content)| (name, content.to_vec())).collect()
     }
 
-    /// Replaces the content of a file, durably; creates a missing file.
+    /// Replaces the content of a file, or creates the file. The change is durable.
     pub fn put_file(&self, name: &str, content: Vec<u8>) {
         let mut state = self.state.lock();
         let content = Arc::new(content);
@@ -246,14 +248,14 @@ impl SimDisk {
         state.durable_names.insert(name.to_owned(), inode);
     }
 
-    /// Removes a file, durably.
+    /// Removes a file. The removal is durable.
     pub fn remove_file(&self, name: &str) {
         let mut state = self.state.lock();
         state.names.remove(name);
         state.durable_names.remove(name);
     }
 
-    /// Overwrites bytes of a file durably, unnoticed by open handles.
+    /// Overwrites bytes of a file. The change is durable, and open handles do not notice it.
     pub fn overwrite(&self, name: &str, change: impl FnOnce(&mut Vec<u8>)) {
         let mut state = self.state.lock();
         let inode = state.names[name];

@@ -1,7 +1,7 @@
 //! The contents of a simulated folder, and which of them are durable.
 //!
-//! Copies of a folder share contents until one changes. So the thousands of images of one workload cost little more
-//! than their differences.
+//! Copies of a folder share each content until it changes. So the thousands of images of one workload use little more
+//! memory than their differences.
 //!
 //! # Layer
 //! For tests; uses L1 only.
@@ -19,9 +19,9 @@ const SECTOR: usize = 512;
 
 #[derive(Clone, Default)]
 pub(super) struct Inode {
-    /// Durable bytes on the device.
+    /// The bytes that are durable on the device.
     pub(super) durable: Arc<Vec<u8>>,
-    /// Bytes that reads return.
+    /// The bytes that reads return.
     pub(super) current: Arc<Vec<u8>>,
     pub(super) pending: Vec<(usize, Arc<[u8]>)>,
 }
@@ -81,7 +81,7 @@ pub(super) struct State {
 }
 
 impl Inode {
-    /// Applies the surviving part of one write.
+    /// Applies the part of one write that survives.
     fn survive(
         &mut self,
         offset: usize,
@@ -109,7 +109,7 @@ impl Inode {
                 }
             }
             CrashImage::Sectors(_) => {
-                // The length may survive without the data.
+                // The new length may survive without the data.
                 if random.one_in(2) {
                     grow(&mut self.durable, end);
                 }
@@ -164,7 +164,7 @@ impl State {
         }
     }
 
-    /// Starts with new processes, without locks and faults, and with counters at zero.
+    /// Starts with new processes: without locks and faults, and with counters at zero.
     pub(super) fn start_again(&mut self) {
         self.locked.clear();
         self.crash_at = None;
@@ -173,7 +173,7 @@ impl State {
         (self.calls, self.reads, self.crashed) = (0, 0, false);
     }
 
-    /// Restarts the machine with the surviving part of the unsynced bytes.
+    /// Restarts the machine with the part of the unsynced bytes that survives.
     pub(super) fn lose_power(&mut self, image: CrashImage) {
         let mut random = SplitMix64::new(match image {
             CrashImage::Sectors(seed) => seed,
@@ -213,7 +213,7 @@ impl State {
         self.boot = self.boot.wrapping_add(1).max(1);
     }
 
-    /// Reverts all but the first `count` bytes of the last write: its process was killed in the middle of it.
+    /// Reverts the last write except its first `count` bytes, because its process was killed in the middle of it.
     pub(super) fn cut_last_write(&mut self, count: usize) {
         let Some(inode) = self.last_write.and_then(|inode| self.inodes.get_mut(inode)) else {
             return;
@@ -225,7 +225,7 @@ impl State {
         if count > 0 {
             inode.pending.push((offset, bytes[..count].into()));
         }
-        // The bytes before the write: durable bytes and those of earlier writes.
+        // The bytes before the write, which are the durable bytes with those of earlier writes.
         let mut before = Arc::clone(&inode.durable);
         for (offset, bytes) in &inode.pending {
             put(&mut before, *offset, bytes);
@@ -252,7 +252,7 @@ impl State {
         Ok(self.faults.of_call(self.calls, needs_space, name))
     }
 
-    /// Counts a reading call; returns the fault that shortens it.
+    /// Counts a reading call. Returns the fault if it only shortens the call.
     pub(super) fn count_read(&mut self) -> io::Result<Option<ReadFault>> {
         self.check_alive()?;
         self.reads += 1;
@@ -289,7 +289,7 @@ impl State {
         self.change_name(NameChange::Move(from.to_owned(), to.to_owned(), inode))
     }
 
-    /// Refuses to remove a published segment while its replacement may still be lost.
+    /// Panics if a published segment is removed while its replacement may still be lost.
     pub(super) fn check_removal(&self, name: &str) {
         let is_segment = name.strip_suffix(".seg").is_some();
         let manifest = self.names.get("manifest").copied();
@@ -306,8 +306,8 @@ impl State {
         );
     }
 
-    /// Returns whether the durable manifest lists the number in the name of a segment. Entries have 64 bytes each,
-    /// after a header of 40.
+    /// Returns whether the durable manifest lists the number in the name of a segment. The manifest has a header of 40
+    /// bytes, then entries of 64 bytes.
     fn is_listed(&self, name: &str) -> bool {
         let number = name
             .rsplit('/')

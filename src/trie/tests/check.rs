@@ -1,4 +1,4 @@
-//! Stored tries are verified whole, each node once, with the same result for any number of threads.
+//! Stored tries are verified completely, each node once, with the same result for any number of threads.
 
 use super::stored::Storage;
 use super::*;
@@ -39,7 +39,8 @@ fn damage_gets_the_same_answer_on_any_number_of_threads() {
         for place in pair {
             *storage.nodes.get_mut(place).unwrap().last_mut().unwrap() ^= 1;
         }
-        // The last bytes of a node are the time of a leaf or the place of a branch. The digest covers only the place.
+        // The last bytes of a node are the time of a leaf or the place of a branch. No digest covers the time, but a
+        // changed place leads to another node.
         let messages = damage.map(|found| found.map_err(|error| error.to_string()));
         assert_eq!(messages[0], messages[1]);
         assert_eq!(messages[0], messages[2]);
@@ -49,7 +50,7 @@ fn damage_gets_the_same_answer_on_any_number_of_threads() {
 #[test]
 fn a_changed_leaf_and_a_wrong_count_are_found_anywhere() {
     let (mut storage, mut tops) = two_states();
-    // The first leaf of a branch follows the header: its key path, then its digest.
+    // After the header, a branch has its first leaf: a key path, then a digest.
     let of_leaves: Vec<u64> = storage
         .nodes
         .iter()

@@ -1,4 +1,4 @@
-//! Differences of two tries, compared with the differences of two maps, and their cost.
+//! The differences of two tries, compared with the differences of two maps, and the cost of finding them.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn changes(old: &Trie, new: &Trie) -> Vec<Change> {
     old.diff(new, &NoSource).map(Result::unwrap).collect()
 }
 
-/// Returns the changes between two maps, straight from their definition.
+/// Returns the changes between two maps, computed by their definition.
 fn model_changes(old: &Model, new: &Model) -> Vec<Change> {
     let keys: std::collections::BTreeSet<_> = old.keys().chain(new.keys()).copied().collect();
     keys.into_iter()
@@ -33,7 +33,7 @@ proptest! {
         for step in &before {
             take(step, &mut old, &mut old_model, &NoSource);
         }
-        // The new trie is an edited clone, which shares nodes, or a separate trie, which shares at most digests.
+        // The new trie is either an edited clone, which shares nodes, or a separate trie, which shares only digests.
         let (mut new, mut new_model) =
             if fresh { (Trie::new(), Model::new()) } else { (old.clone(), old_model.clone()) };
         for step in &after {
@@ -55,7 +55,7 @@ fn a_diff_visits_the_paths_of_the_changes_only() {
     let mut random = Random::new(11);
     let all = random.entries(50_000);
     let old = trie_of(all.iter().copied());
-    // Measures path lengths in a copy: asking `old` would cache digests, which also stop a diff.
+    // The length of paths is measured in a copy. In `old`, it would cache digests, and a diff stops at equal ones.
     let copy = trie_of(all.iter().copied());
     for count in [1, 10, 100] {
         let mut new = old.clone();

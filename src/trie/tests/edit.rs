@@ -1,9 +1,9 @@
-//! Insertion and removal: one map, one shape, one root; clones never change.
+//! Insertion and removal: a map always has the same shape and root, and clones never change.
 
 use super::*;
 use crate::trie::node::{Branch, Kind};
 
-/// Checks the shape (TRI-1) and the count of every branch below, with its level.
+/// Checks the shape (TRI-1) and the count of every branch below `child`, with its level.
 fn check_canonical(child: &Child, level: usize, prefix: &mut Vec<usize>) -> u64 {
     match child.get() {
         Kind::Leaf(entry) => {
@@ -76,8 +76,8 @@ fn tri_1_ten_thousand_histories_in_two_orders_have_one_root() {
             .collect();
 
         let one = trie_of(model.values().copied());
-        // Builds the same map in another order: with entries that are removed again, replaced values, and shuffled
-        // steps.
+        // Builds the same map by another history: shuffled, with entries that are removed again and values that are
+        // replaced.
         let mut steps: Vec<Entry> = model.values().chain(&gone).copied().collect();
         for last in (1..steps.len()).rev() {
             steps.swap(last, random.below(last + 1));
@@ -118,7 +118,7 @@ fn entries_built_at_once_are_those_inserted() {
     ] {
         let mut random = Random::new(seed);
         let mut all: Vec<Entry> = (0..size).map(|_| random.entry_sharing(shared)).collect();
-        // Some keys repeat later with another digest.
+        // Some keys occur again later, with another digest.
         for index in 0..size / 10 {
             let again = Entry {
                 digest: random.bytes(),
@@ -183,8 +183,8 @@ fn keys_that_share_40_and_252_bits_and_weak_keys() {
         let weak = HashSuite::with_weak_keys(HashAlgorithm::Blake3, bits);
         let steps: Vec<_> = (0..400)
             .map(|number| {
-                // Ids collide under weak keys. The later one replaces the earlier one, because the key path is the
-                // identity.
+                // With weak keys, ids collide. The later entry replaces the earlier one, because the trie only knows
+                // key paths.
                 let key = weak.key_path(&format!("id-{number}"));
                 let entry = Entry {
                     key,
@@ -243,7 +243,7 @@ fn sixteen_leaves_on_the_last_level_are_64_branches_deep() {
     check_against(&trie, &last.map(|entry| (entry.key, entry)).collect());
 }
 
-/// Counts the branches of a trie with a cached digest, and all branches.
+/// Returns the number of branches with a cached digest, and the number of all branches.
 fn cached_and_all(trie: &Trie) -> (usize, usize) {
     fn count(branch: &Branch, kind: digest::HashKind, sums: &mut (usize, usize)) {
         sums.0 += usize::from(branch.cached_digest(kind).is_some());

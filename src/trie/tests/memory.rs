@@ -5,7 +5,7 @@ use std::mem::size_of;
 use super::*;
 use crate::trie::node::{Branch, Children, Kind};
 
-/// Bytes of a shared node beyond its content: its count of owners.
+/// The bytes of a shared node besides its content: its count of owners.
 const OWNERS: usize = size_of::<usize>();
 
 #[test]
@@ -25,7 +25,7 @@ fn tries_and_what_walks_them_go_from_thread_to_thread() {
     assert_send_and_sync::<Diff<'static>>();
 }
 
-/// Returns the bytes allocated for the nodes of `new` that `old`, its origin, does not share.
+/// Returns the number of bytes allocated for nodes of `new` that its origin `old` does not share.
 fn bytes_not_shared(old: Option<&Child>, new: &Child) -> usize {
     if old.is_some_and(|old| old.is_same(new)) {
         return 0;
@@ -73,7 +73,7 @@ fn an_update_under_a_snapshot_costs_less_than_380_bytes() {
 
 #[test]
 fn children_lie_in_boxes_of_their_exact_number() {
-    // By its type, a `Box<[Child]>` has no spare capacity. The risk is a bitmap that disagrees with it.
+    // The type `Box<[Child]>` allows no spare capacity. The test finds a bitmap that does not match the box.
     let mut random = Random::new(10);
     let all = random.entries(500);
     let mut trie = trie_of(all.iter().copied());

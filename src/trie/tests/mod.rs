@@ -1,4 +1,4 @@
-//! Tests of the trie, by subject; this file holds their helpers.
+//! Tests of the trie, one file per subject; this file has their helpers.
 
 mod check;
 mod diff;
@@ -19,7 +19,8 @@ use crate::digest::{Domain, HashAlgorithm};
 const BLAKE3: HashSuite = HashSuite::new(HashAlgorithm::Blake3);
 const SHA256: HashSuite = HashSuite::new(HashAlgorithm::Sha256);
 
-/// Computes the root of a map straight from the format: the specification of the trie. `leaves` are sorted by key path.
+/// Computes the root of a map by the definition in docs/format.md, as the specification of the trie. `leaves` must be
+/// sorted by key path.
 fn naive_root(suite: HashSuite, leaves: &[(KeyPath, [u8; 32])]) -> [u8; 32] {
     if leaves.is_empty() {
         suite.hash_fixed(Domain::Branch, &[&[0; 64]])
@@ -49,7 +50,7 @@ fn naive_node(suite: HashSuite, leaves: &[(KeyPath, [u8; 32])], level: usize) ->
     suite.hash_fixed(Domain::Branch, &[&header, &digests])
 }
 
-/// A map as a model of a trie.
+/// A map as the model of a trie.
 type Model = BTreeMap<KeyPath, Entry>;
 
 fn model_root(model: &Model) -> [u8; 32] {
@@ -73,7 +74,7 @@ fn trie_of(entries: impl IntoIterator<Item = Entry>) -> Trie {
     trie
 }
 
-/// Small repeatable random numbers (xorshift64*): the seed reproduces every failure.
+/// A small generator of repeatable random numbers (xorshift64*): the seed reproduces every failure.
 struct Random(u64);
 
 impl Random {
@@ -126,14 +127,14 @@ impl Random {
     }
 }
 
-/// A step of a random history. Many of its keys share long prefixes.
+/// A step of a random history. Many of the keys share long prefixes.
 #[derive(Clone, Debug)]
 enum Step {
     Insert(Entry),
     Remove(KeyPath),
 }
 
-/// Generates keys that differ first at level 0, 1, 10 or 63. The pool is small, so histories repeat keys.
+/// Generates keys that first differ at level 0, 1, 10 or 63. There are few of them, so a history repeats keys.
 fn key_path() -> impl Strategy<Value = KeyPath> {
     (0..4_usize, 0..4_u8, 0..4_u8).prop_map(|(place, one, two)| {
         let mut path = [0x5a; 32];
@@ -156,7 +157,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![3 => entry().prop_map(Step::Insert), 2 => key_path().prop_map(Step::Remove)]
 }
 
-/// Applies a step to the trie and its model, and compares both results.
+/// Applies a step to the trie and its model, and compares the results.
 fn take(step: &Step, trie: &mut Trie, model: &mut Model, source: &dyn NodeSource) {
     match step {
         Step::Insert(entry) => {

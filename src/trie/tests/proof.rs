@@ -1,4 +1,4 @@
-//! Proofs: every true statement has a proof, and no false one.
+//! Proofs: every true statement has a proof, and a false one has none.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn prove(trie: &Trie, key: &KeyPath) -> Proof {
     trie.prove(key, BLAKE3, &NoSource).unwrap()
 }
 
-/// Returns keys near `entries`: each with one changed bit, at every sixth bit.
+/// Returns keys close to those of `entries`: each with one bit changed, for every sixth bit.
 fn near(entries: &[Entry]) -> Vec<KeyPath> {
     let flipped = |entry: &Entry, bit: usize| {
         let mut path = *entry.key.as_bytes();
@@ -64,7 +64,7 @@ fn a_proof_is_of_one_key_one_root_and_one_hash() {
     let good = root(&trie);
     for pair in all.windows(2) {
         let proof = prove(&trie, &pair[0].key);
-        // The proof shows nothing about a neighbouring key.
+        // The proof does not hold for a neighbouring key.
         assert!(verify(&proof, &good, &pair[1].key).is_err());
         assert_eq!(
             verify(&proof, &random.bytes(), &pair[0].key),
@@ -81,7 +81,7 @@ fn a_proof_is_of_one_key_one_root_and_one_hash() {
     );
 }
 
-/// Returns proofs of each kind with their keys, over tries of each depth.
+/// Returns proofs of each kind with their keys, for tries of different depths.
 fn samples() -> Vec<(Proof, [u8; 32], KeyPath)> {
     let mut samples = Vec::new();
     for (seed, size, shared) in [
@@ -234,8 +234,8 @@ fn swapped_siblings_levels_and_ends_are_rejected() {
     }
 }
 
-/// The preimage of a branch with two children is as long as the preimage of two leaves. With one domain for both, a
-/// leaf could pass as a branch.
+/// The preimage of a branch with two children is as long as that of two leaves. If both had the same domain, a leaf
+/// could be taken for a branch.
 #[test]
 fn a_leaf_does_not_pass_as_a_branch_nor_a_branch_as_a_leaf() {
     let mut random = Random::new(61);
@@ -263,8 +263,8 @@ fn a_leaf_does_not_pass_as_a_branch_nor_a_branch_as_a_leaf() {
     assert!(verify(&as_branch, &root(&single), &all[0].key).is_err());
 }
 
-/// Roots computed over a trie of the wrong shape or with wrong counts. The digests match, so only the checks of shape
-/// and counts can refuse.
+/// The roots are computed over tries with a wrong shape or wrong counts. Their digests match, so only the checks of
+/// shape and counts can refuse them.
 #[test]
 fn shapes_that_no_trie_has_are_rejected_even_under_their_own_root() {
     let mut random = Random::new(62);
@@ -287,20 +287,20 @@ fn shapes_that_no_trie_has_are_rejected_even_under_their_own_root() {
         siblings,
     };
 
-    // A branch whose only child is a leaf, claiming one leaf or two.
+    // A branch whose only child is a leaf, with a claimed count of one or two leaves.
     for count in [1, 2] {
         let root = hasher.branch(0, bit(0), count, &[digests[0]]);
         let lie = proof(vec![level(bit(0), count, vec![])], leaf);
         assert_eq!(verify(&lie, &root, &one.key), Err(ProofError::Count { level: 0 }));
     }
-    // Two leaves with a claimed count of one, or with too few leaves for the branch of the root.
+    // Two leaves with a claimed count of one, or fewer leaves than the root's branch needs.
     let (bitmap, other) = (bit(0) | bit(9), digests[1]);
     for count in [0, 1] {
         let root = hasher.branch(0, bitmap, count, &[digests[0], other]);
         let lie = proof(vec![level(bitmap, count, vec![other])], leaf);
         assert_eq!(verify(&lie, &root, &one.key), Err(ProofError::Count { level: 0 }));
     }
-    // A branch with more leaves below than its parent.
+    // A branch that claims more leaves than its parent.
     let inner = hasher.branch(
         1,
         bit(one.key.nibble(1)) | bit((one.key.nibble(1) + 1) % 16),
@@ -336,7 +336,7 @@ fn shapes_that_no_trie_has_are_rejected_even_under_their_own_root() {
         verify(&empty_with_levels, &hasher.empty(), &one.key),
         Err(ProofError::Length)
     );
-    // A leaf outside the path: the slot of the key could contain anything.
+    // A leaf that is not on the key's path, so the key's own slot could contain anything.
     let stray = Entry {
         key: KeyPath::from_bytes([0xff; 32]),
         ..one
@@ -382,7 +382,7 @@ fn on_the_last_levels_a_branch_has_no_more_leaves_than_room() {
     let proof = prove(&trie, &all[0].key);
     assert_eq!(proof.levels.len(), LEVELS);
     assert!(verify(&proof, &root(&trie), &all[0].key).is_ok());
-    // One leaf too many at every level, with matching digests.
+    // A count that is one leaf too high at every level, with matching digests.
     let mut lie = proof.clone();
     let mut below = hasher.leaf(&all[0].key, &all[0].digest);
     for (level, branch) in lie.levels.iter_mut().enumerate().rev() {

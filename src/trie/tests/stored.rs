@@ -1,4 +1,4 @@
-//! Tries that are partly in storage.
+//! Tries of which a part is in storage.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use super::*;
 use crate::error::ErrorKind;
 
-/// A source in memory that counts its reads.
+/// A source of nodes in memory that counts its reads.
 #[derive(Default)]
 pub(super) struct Storage {
     pub(super) nodes: HashMap<u64, Vec<u8>>,
@@ -33,7 +33,7 @@ impl Storage {
         self.save_all(&[trie])[0]
     }
 
-    /// Replaces its nodes by the nodes of `tries`, whose stored nodes come from its old ones.
+    /// Replaces its nodes by the nodes of `tries`, whose stored nodes it loads from its old ones.
     pub(super) fn save_all(&mut self, tries: &[&Trie]) -> Vec<StoredNode> {
         let source = Self {
             nodes: std::mem::take(&mut self.nodes),
@@ -134,7 +134,7 @@ proptest! {
     }
 }
 
-/// Returns the entries up to the first error, and the error.
+/// Returns the entries before the first error, and the error.
 fn read(top: StoredNode, storage: &Storage) -> (Vec<Entry>, Option<Error>) {
     let trie = match Trie::from_stored(top, storage) {
         Ok(trie) => trie,
@@ -194,8 +194,8 @@ fn tri_4_every_damaged_byte_of_a_stored_node_is_found() {
                 let (found, failed) = read(top, &storage);
                 if uncovered {
                     let keys = |all: &[Entry]| all.iter().map(|e| (e.key, e.digest)).collect::<Vec<_>>();
-                    // A wrong place of a branch leads to bytes that are not a node. The caller finds the wrong place of
-                    // a leaf.
+                    // A wrong place of a branch leads to bytes that are not that node. The caller notices a wrong place
+                    // of a leaf.
                     assert!(
                         failed.is_some() || keys(&found) == keys(&whole),
                         "place {place} byte {at}"
@@ -257,7 +257,7 @@ fn tri_4_what_a_parent_says_of_a_node_is_checked() {
     );
 }
 
-/// Nodes have the expected digest, but no trie would write them.
+/// The nodes match their digest, but no trie would contain them.
 #[test]
 fn tri_1_nodes_that_no_trie_has_are_refused_even_under_their_own_digest() {
     let mut random = Random::new(37);
@@ -330,7 +330,7 @@ fn a_failed_edit_leaves_the_trie_as_it_was() {
     let mut storage = Storage::default();
     let top = storage.save(&trie_of(all.iter().copied()));
     let nodes = storage.nodes.clone();
-    // Removes all nodes but the top.
+    // Removes all stored nodes except the top.
     storage.nodes.retain(|place, _| *place == top.place);
     let mut trie = Trie::from_stored(top, &storage).unwrap();
     for entry in &all[..50] {

@@ -6,7 +6,7 @@ use super::story;
 use super::transcript::questions;
 use crate::program::{Folder, bytes_below};
 
-/// Commands that work for any damage of the store.
+/// The commands that work whatever the damage of the store is.
 const FILES: [&str; 8] = [
     "inspect files",
     "inspect hex 1",
@@ -31,7 +31,7 @@ fn change(folder: &Folder, file: &str, edit: impl FnOnce(&mut Vec<u8>)) {
     fs::write(path, bytes).unwrap();
 }
 
-/// Checks that every command for files answers, nothing panics, and no byte changes.
+/// Checks that every command for files answers, that nothing panics, and that no byte changes.
 fn files_answer(folder: &Folder) {
     let before = bytes_below(&folder.store());
     for command in FILES {
@@ -77,7 +77,7 @@ fn a_flipped_bit_hides_what_follows_and_says_so() {
         "{ran:?}"
     );
     assert!(ran.out.contains("refuses to write"), "{ran:?}");
-    // The frames after the damage are still listed.
+    // The frames after the damage must still be listed.
     assert!(ran.out.contains("rollback of 2026-01-05"), "{ran:?}");
     files_answer(&folder);
 }

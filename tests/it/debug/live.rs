@@ -1,4 +1,4 @@
-//! A store that other processes write to at the same time, and one that cannot be written.
+//! A store to which other processes write at the same time, and one that cannot be written.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -31,7 +31,7 @@ fn commits_are_seen_as_they_come() {
     )
     .unwrap();
     assert_eq!(answer()["content"], "from another process");
-    // Commits continue until the shell has printed two of them.
+    // Makes commits until the shell has printed two of them.
     let mut seen = Vec::new();
     std::thread::scope(|scope| {
         let writing = scope.spawn(|| {

@@ -55,12 +55,12 @@ fn below(parent: &str, mut object: NewObject) -> NewObject {
 }
 
 impl Story {
-    /// Commits objects as one turn, an hour after the last one.
+    /// Commits objects as one turn, one hour after the previous turn.
     fn turn(&self, writer: &Writer, objects: Vec<NewObject>, remove: &[&str]) {
         self.clock.0.fetch_add(3_600_000_000, Ordering::Relaxed);
         let mut draft = self.memory.draft(writer);
         draft.snapshot_before();
-        // The crawler of the night replaces objects of a person.
+        // The nightly crawler replaces objects of a person.
         draft.authorise(Authorisation::Decided);
         for object in objects {
             draft.put(object).unwrap();

@@ -1,6 +1,7 @@
 //! A session over the store of the story: each question of its owner, and the exact answer.
 //!
-//! `TREERING_WRITE_TRANSCRIPT=1` replaces the expected answers by those of this build; review the difference.
+//! `TREERING_WRITE_TRANSCRIPT=1` replaces the expected answers by those of this build. Review the difference
+//! afterwards.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,7 +18,7 @@ fn questions_file() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/debug/questions.txt")
 }
 
-/// The commands of the session.
+/// Returns the commands of the session.
 pub(super) fn questions() -> Vec<String> {
     let script = fs::read_to_string(questions_file()).unwrap();
     let lines = script
@@ -37,7 +38,7 @@ const RANDOM: [&str; 7] = [
     "body checksum",
 ];
 
-/// Replaces random bytes by dots.
+/// Replaces random bytes in the answers by dots.
 fn settled(answers: &str, folder: &Folder) -> String {
     let folder = folder.path("").canonicalize().unwrap();
     let folder = folder.to_string_lossy();

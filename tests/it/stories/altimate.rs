@@ -1,4 +1,4 @@
-//! Altimate Memory: blocks as Markdown files with front matter, strict ids, citations, edits by people.
+//! Altimate Memory: blocks as Markdown files with front matter, strict ids, citations, and edits by people.
 
 use serde_json::Value;
 
@@ -98,7 +98,7 @@ fn an_edit_comes_back_as_a_commit_and_an_unedited_file_as_none() {
     }
     let log = folder.stream(&["log", "--limit", "1"]);
     assert_eq!(log[0]["op"], "import");
-    // The folder equals the memory again: the export writes nothing, and the import changes nothing.
+    // The folder and the memory are equal again, so the export writes nothing and the import changes nothing.
     let told = folder.json(&["export", "--format", "blocks", "blocks"]);
     assert_eq!(told["left_out"], serde_json::json!([]));
     assert_eq!(import(&folder)["unchanged"], 1);
@@ -161,7 +161,7 @@ fn links_pipes_and_wrong_ids_are_named_and_followed_nowhere() {
     std::os::unix::fs::symlink(folder.path("outside"), folder.path("blocks/linked")).unwrap();
     std::os::unix::fs::symlink(folder.path("outside/e.md"), folder.path("blocks/e.md")).unwrap();
     let told = import(&folder);
-    // The id in `d.md` is not a valid id, so the path of the file identifies the block.
+    // The id in `d.md` is not valid, so the path of the file identifies the block.
     assert_eq!(
         (told["created"].as_u64(), told["refused"].as_u64()),
         (Some(1), Some(4)),
@@ -170,7 +170,7 @@ fn links_pipes_and_wrong_ids_are_named_and_followed_nowhere() {
     assert_eq!(folder.json(&["get", "d"])["content"], "z");
     folder.refused(1, &["get", "e"]);
     folder.refused(1, &["get", "b"]);
-    // The export also writes nothing through a symlink.
+    // The export does not write through a symlink either.
     block(&folder, "linked/f", "x");
     let told = folder.json(&["export", "--format", "blocks", "blocks"]);
     assert_eq!(told["left_out"][0]["id"], "linked/f");
@@ -205,7 +205,7 @@ fn a_folder_that_holds_too_much_is_refused() {
     std::fs::create_dir(folder.path("blocks")).unwrap();
     for number in 0..65 {
         let file = std::fs::File::create(folder.path(&format!("blocks/b{number}.md"))).unwrap();
-        // A sparse file, which takes no space on the disk.
+        // A sparse file, which uses no space on the disk.
         file.set_len(4 << 20).unwrap();
     }
     let told = folder.refused(1, &["import", "blocks"]);

@@ -1,5 +1,5 @@
-//! distill's context memory: duplicate checks at the write, recall by relevance and freshness within a budget, decay,
-//! forget, supersede.
+//! The context memory of distill: duplicate checks at the write, recall by relevance and freshness within a budget,
+//! decay, forget and supersede.
 
 use serde_json::Value;
 
@@ -96,7 +96,7 @@ fn tags_are_filtered_and_forgetting_can_be_taken_back() {
     );
     assert_eq!(hits(&folder, "Tuesday", &["--tag", "ops"]), ["deploys"]);
     let before = folder.json(&["get", "deploys"]);
-    // Without a condition nothing is forgotten.
+    // Without a condition, nothing is forgotten.
     assert_ne!(folder.run(&["forget"]).code, 0);
     folder.json(&["forget", "--tag", "ops"]);
     assert_eq!(hits(&folder, "Tuesday", &[]), ["tea"]);

@@ -38,7 +38,7 @@ fn write_creates_and_replace_keeps_the_id_and_the_creation() {
     );
     let read = folder.json(&["note", "read", &id]);
     assert_eq!((&read["created"], text(&read["owner"])), (&created, "s1".into()));
-    // A free id is used as given.
+    // A free id is used as it is given.
     assert_eq!(write(&folder, "x", "s1", &["--replace", "mine"])["id"], "mine");
 }
 

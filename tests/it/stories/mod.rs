@@ -1,4 +1,4 @@
-//! The systems that Treering replaces, each tested with its own documented examples through the built program.
+//! The systems that Treering replaces. Each is tested with its own documented examples, through the built program.
 
 mod altimate;
 mod distill;

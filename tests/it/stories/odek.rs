@@ -1,4 +1,5 @@
-//! odek: facts extracted at the end of a session behind a trust gate, fact files, and no lost concurrent writes.
+//! odek: facts extracted at the end of a session and checked by a trust gate, fact files, and no lost concurrent
+//! writes.
 
 use serde_json::Value;
 
@@ -86,7 +87,7 @@ fn nothing_is_learned_of_an_untrusted_or_short_session() {
     assert_eq!(fates(&told), ["quarantined", "quarantined"]);
     assert!(text(&told["held"]).starts_with("rejected/"));
     assert_eq!(facts(&folder), 0);
-    // The episode is kept with its own trust class.
+    // The episode is stored with its own trust class.
     let episode = folder.json(&["get", "episode/s1"]);
     assert_ne!(episode["origin"], "model");
     folder.json(&[

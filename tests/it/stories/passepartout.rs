@@ -1,5 +1,5 @@
-//! The memory core of Passepartout: objects with Merkle hashes, history, snapshots, rollback, Org trees. A test covers
-//! each of its latent defects.
+//! The memory core of Passepartout: objects with Merkle hashes, history, snapshots, rollback, and Org trees. One test
+//! covers each of its latent defects.
 
 use serde_json::Value;
 
@@ -39,8 +39,8 @@ fn an_ingested_tree_is_found_by_the_ids_in_it() {
         (text(&tea["parent"]), text(&tea["content"]).trim().to_owned()),
         ("plan".into(), "Buy green tea.".into())
     );
-    // Each node without an id gets its own id, even if many arrive in one second. Ingesting them again gives the same
-    // ids.
+    // Each node without an id gets its own id, even if many arrive in the same second. Ingesting them again gives the
+    // same ids.
     let objects = folder.json(&["head"])["objects"].clone();
     assert_eq!(objects, told["objects"]);
     assert_eq!(objects, 5);
@@ -120,7 +120,7 @@ fn parent_and_scope_are_part_of_what_is_hashed() {
             "--scope",
             "session:1",
         ],
-        // Lengths prevent ambiguity: the text of one field cannot pass for another field.
+        // Lengths prevent ambiguity: the text of one field cannot be read as that of another field.
         &["put", "c", "--kind", "note", "--content", "x|CHILDREN:"],
         &["put", "c", "--kind", "note", "--content", "\u{fc}\u{f1}\u{ee}"],
     ]
@@ -158,7 +158,7 @@ fn a_file_that_does_not_load_is_an_error_and_not_an_empty_memory() {
     );
 }
 
-/// The import reads its files and never evaluates them.
+/// The import only reads its files and never evaluates them.
 #[test]
 fn memory_snap_is_taken_in_as_data() {
     let folder = super::project();

@@ -1,9 +1,9 @@
-//! Control flow uses causes and codes, which are types, and never a message text.
+//! Control flow uses causes and codes, which are types, and never the text of a message.
 
 use super::source::Source;
 use super::{expect_none, expect_one, sources};
 
-/// Fields and methods that hold a message text for people.
+/// Fields and methods that contain or return the text of a message.
 const SENTENCES: [&str; 5] = ["message()", ".message", ".what", "hint()", "code().as_str()"];
 /// Methods and operators that compare, search or parse a text.
 const READERS: [&str; 9] = [

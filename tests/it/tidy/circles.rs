@@ -1,4 +1,4 @@
-//! Import cycles between files of a folder: to understand one file of a cycle, a reader has to know all of them.
+//! Import cycles between files of a folder. To understand one file of a cycle, a reader must know all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,14 +8,14 @@ use super::{expect_none, expect_one, sources};
 /// The number of files in the largest allowed cycle.
 const CIRCLE_FILES_MAX: usize = 4;
 
-/// Returns the module of a file, from the crate's root: `src/engine/read/view.rs` is `engine::read::view`.
+/// Returns the module of a file, counted from the crate's root: `src/engine/read/view.rs` is `engine::read::view`.
 fn module_of(path: &str) -> Vec<String> {
     let path = path.trim_start_matches("src/").trim_end_matches(".rs");
     let path = path.strip_suffix("/mod").unwrap_or(path);
     path.split('/').map(str::to_owned).collect()
 }
 
-/// The modules of the crate, and the re-exports of each.
+/// The modules of the crate, and what each re-exports.
 struct Modules<'a> {
     files: BTreeMap<Vec<String>, &'a Source>,
     /// For each module, the exported names and the paths of their targets.
@@ -41,7 +41,7 @@ impl<'a> Modules<'a> {
         modules
     }
 
-    /// Returns the path from the crate's root.
+    /// Returns a path as counted from the crate's root.
     fn absolute(&self, module: &[String], path: &[String]) -> Vec<String> {
         let mut whole = match path[0].as_str() {
             "crate" => Vec::new(),
@@ -66,7 +66,7 @@ impl<'a> Modules<'a> {
         whole
     }
 
-    /// Returns the module that defines the target of a path, found through re-exports.
+    /// Returns the module that defines the target of a path, following re-exports.
     fn owner(&self, path: &[String], depth: usize) -> Option<Vec<String>> {
         let length = (1..=path.len())
             .rev()
@@ -98,7 +98,7 @@ impl<'a> Modules<'a> {
     }
 }
 
-/// Returns the code of a normal build.
+/// Returns the code of a file that is part of a normal build.
 fn shipped(file: &Source) -> String {
     let lines: Vec<&str> = file.shipped().map(|(_, line)| line).collect();
     lines.join("\n")
@@ -161,7 +161,7 @@ fn expand(tree: &str, above: &[String], paths: &mut Vec<Vec<String>>) {
     }
 }
 
-/// Returns the paths in code outside of `use` statements; the first name may be that of a child module.
+/// Returns the paths in code outside of `use` statements. The first name of a path may be a child module.
 fn inline(code: &str) -> Vec<Vec<String>> {
     let mut paths = Vec::new();
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
@@ -170,7 +170,7 @@ fn inline(code: &str) -> Vec<Vec<String>> {
         if first.starts_with("use ") || first.starts_with("pub") && first.contains(" use ") {
             continue;
         }
-        // A visibility, `pub(in crate::scan)`, imports nothing.
+        // A visibility such as `pub(in crate::scan)` imports nothing.
         let statement = statement.replace("(in crate::", "(in ::");
         for word in statement.split(|c: char| !is_part(c)) {
             let path: Vec<String> = word.split("::").map(str::to_owned).collect();
@@ -182,7 +182,7 @@ fn inline(code: &str) -> Vec<Vec<String>> {
     paths
 }
 
-/// Returns the cycles of each folder with more files than `most`.
+/// Returns the cycles of each folder that have more files than `most`.
 fn circles(files: &[Source], most: usize) -> Vec<String> {
     let files: Vec<Source> = files
         .iter()

@@ -2,7 +2,7 @@
 
 use super::{all_sources, expect_none, expect_one, root};
 
-/// Returns the tests that a page names: the last cell of each row of its tables.
+/// Returns the tests that a page names in the last cell of each row of its tables.
 fn named(page: &str) -> Vec<&str> {
     let rows = page
         .lines()
@@ -10,7 +10,7 @@ fn named(page: &str) -> Vec<&str> {
     rows.filter_map(|row| Some(row.rsplit_once('`')?.1)).collect()
 }
 
-/// Returns the tests that a page names and no file contains. Those of the stories must be in their own file.
+/// Returns the tests that a page names but no file contains. The tests of a story must be in the story's own file.
 fn missing(page: &str, files: &[(String, String)]) -> Vec<String> {
     let is_there = |name: &str| {
         let (story, function) = match name

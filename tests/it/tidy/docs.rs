@@ -1,4 +1,4 @@
-//! Documents have one title and no dead links, and every test file is part of the test binary.
+//! Each document has one title and no dead link, and every test file is part of the test binary.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ fn bad_titles(path: &str, text: &str) -> Vec<String> {
     vec![format!("{path} has {titles} titles, or not on its first line")]
 }
 
-/// Returns the relative links without a target; `exists` checks paths below the repository.
+/// Returns the relative links whose target is missing. `exists` checks paths in the repository.
 fn dead_links(path: &str, text: &str, exists: impl Fn(&Path) -> bool) -> Vec<String> {
     let folder = Path::new(path).parent().unwrap_or(Path::new(""));
     let mut violations = Vec::new();
@@ -61,7 +61,7 @@ fn pages() -> Vec<(String, String)> {
     paths.extend(files("docs", "md"));
     paths.extend(files("tests/vectors", "md"));
     paths.extend(files("fuzz", "md"));
-    // The files of the tour and of the tests are material, not documentation.
+    // The files of the tour and of the tests are input of these, not documentation.
     paths.retain(|path| !name_of(path).starts_with("docs/tour/"));
     paths
         .iter()

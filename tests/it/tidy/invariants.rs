@@ -16,7 +16,7 @@ fn stated(line: &str) -> Option<&str> {
     is_id.then_some(id)
 }
 
-/// Whether `line` names `id` and not a longer number.
+/// Returns whether `line` names `id` and not a longer number.
 fn names(line: &str, id: &str) -> bool {
     let parts: Vec<&str> = line.split(id).collect();
     parts.windows(2).any(|pair| {

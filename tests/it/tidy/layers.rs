@@ -1,4 +1,4 @@
-//! A file imports only from its own folder and from lower layers; folders of the same layer do not import each other.
+//! A file imports only from its own folder and from lower layers. Folders of the same layer do not import each other.
 
 use super::source::{Source, words};
 use super::{expect_none, expect_one, sources};
@@ -75,7 +75,7 @@ fn wrong_imports(files: &[Source]) -> Vec<String> {
     violations
 }
 
-/// Returns the top modules that a file names: the line, the module, and whether the line is for tests.
+/// Returns the top modules that a file names: the line number, the module, and whether the line is for tests.
 fn imports(file: &Source, depth: usize) -> Vec<(usize, String, bool)> {
     let code = file.code.join("\n");
     let to_root = "super::".repeat(depth);

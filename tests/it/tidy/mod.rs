@@ -1,7 +1,7 @@
-//! The style test: the rules that a reader of this repository may rely on, checked against every file.
+//! The style test: checks every file against the rules that a reader of this repository may rely on.
 //!
-//! Each rule is a function from files to a list of violations. It has two tests: one on a small bad sample, which
-//! shows that the rule can fail, and one on the repository.
+//! Each rule is a function that returns a list of violations for some files. It has two tests: one with a small bad
+//! sample, which shows that the rule can fail, and one with the repository.
 
 mod causes;
 mod circles;
@@ -24,7 +24,8 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Returns all files under `folder` of the repository with this extension, sorted; none if the folder does not exist.
+/// Returns all files under `folder` of the repository with this extension, sorted. Returns none if the folder does not
+/// exist.
 fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![root().join(folder)];

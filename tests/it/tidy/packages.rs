@@ -1,11 +1,11 @@
-//! Dependencies: known bad packages are refused, licences are compatible, and the library stays small.
+//! Dependencies: known bad packages are refused, licences must be compatible, and the library must stay small.
 
 use std::collections::BTreeSet;
 use std::process::Command;
 
 use super::{expect_none, expect_one, root};
 
-/// Packages that were flagged as unsound, discontinued or unmaintained, without a fixed version.
+/// Packages that were reported as unsound, discontinued or unmaintained, and have no fixed version.
 const REFUSED: [&str; 14] = [
     "atomic-polyfill",
     "bincode",
@@ -23,7 +23,7 @@ const REFUSED: [&str; 14] = [
     "unsafe-libyaml",
 ];
 
-/// The first versions without a known advisory; a package may be absent.
+/// The first versions without a known advisory. A package need not be used.
 const AT_LEAST: [(&str, [u64; 3]); 9] = [
     ("crossbeam-channel", [0, 5, 15]),
     ("crossbeam-epoch", [0, 9, 20]),
@@ -88,7 +88,7 @@ fn flagged(lock: &str) -> Vec<String> {
     violations
 }
 
-/// Whether this crate can comply with an SPDX expression: `OR` (or `/`) needs one side, `AND` both.
+/// Returns whether this crate can comply with an SPDX expression: `OR` (or `/`) needs one side, and `AND` needs both.
 fn is_licence_fine(expression: &str, package: &str) -> bool {
     let spaced = expression
         .replace('(', " ( ")

@@ -1,22 +1,24 @@
-//! The size of the crate's face: names at the root, and public items that a name of a public module leads to.
+//! The size of the public interface of the crate: names at the root, and public items that can be reached through a
+//! name of a public module.
 //!
-//! An item is a struct, enum, trait, function, constant or type alias, a public method or constant of one of these types, or
-//! a method of such a trait. Fields, variants and what is `#[doc(hidden)]` do not count; a type made by a macro counts without
-//! its methods. Types of the same name are counted together, so the count is too high rather than too low.
+//! An item is a struct, enum, trait, function, constant or type alias; a public method or constant of one of these
+//! types; or a method of such a trait. Fields, variants and items with `#[doc(hidden)]` are not counted. For a type
+//! that a macro makes, its methods are not counted. Types with the same name are counted together, so the number is too
+//! high rather than too low.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::source::Source;
 use super::{expect_none, sources};
 
-/// Names at the root of the crate, modules among them.
+/// The maximal number of names at the root of the crate, including modules.
 const ROOT_NAMES_MAX: usize = 50;
-/// Public items. Only ever lowered.
+/// The maximal number of public items. It may only go down.
 const ITEMS_MAX: usize = 350;
 /// The words between `pub` and the name of an item.
 const KINDS: [&str; 7] = ["fn", "const fn", "struct", "enum", "trait", "const", "type"];
 
-/// The lines of a file that are part of a normal build, without those behind `#[doc(hidden)]`.
+/// Returns the lines of a file that are part of a normal build, without those after `#[doc(hidden)]`.
 fn lines(file: &Source) -> Vec<String> {
     let mut is_hidden = false;
     let mut lines = Vec::new();
@@ -30,7 +32,7 @@ fn lines(file: &Source) -> Vec<String> {
     lines
 }
 
-/// The name of the item that `line` declares at the indentation `indent`.
+/// Returns the name of the item that `line` declares at the indentation `indent`.
 fn declared<'a>(line: &'a str, indent: &str, visibility: &str) -> Option<&'a str> {
     let rest = line.strip_prefix(indent)?.strip_prefix(visibility)?;
     let named = KINDS
@@ -42,7 +44,7 @@ fn declared<'a>(line: &'a str, indent: &str, visibility: &str) -> Option<&'a str
         .filter(|name| !name.is_empty())
 }
 
-/// The names that the `pub use` statements of `text` export, each with the path that it is exported by.
+/// Returns the names that the `pub use` statements of `text` export, each with the path that it is exported by.
 fn exported(text: &str) -> Vec<String> {
     let statements = text
         .split(';')
@@ -63,7 +65,7 @@ fn leaves(tree: &str) -> Vec<String> {
     names.map(|name| format!("{head}{name}")).collect()
 }
 
-/// The public names of each module that the root or a public module leads to.
+/// Returns the public names of each module that the root or a public module leads to.
 fn public_modules(files: &[Source]) -> BTreeMap<String, BTreeSet<String>> {
     let mut modules = BTreeMap::new();
     let mut waiting = vec![(String::from("crate"), String::from("src/lib.rs"))];
@@ -111,7 +113,7 @@ fn last(path: &str) -> String {
     path.rsplit("::").next().unwrap_or(path).to_owned()
 }
 
-/// The name of the type or public trait whose block `line` opens, and whether it is a trait.
+/// Returns the name of the type or public trait whose block `line` opens, and whether it is a trait.
 fn block(line: &str) -> Option<(&str, bool)> {
     let name = |text: &'static str| line.strip_prefix(text);
     let (rest, is_trait) = match (name("pub trait "), name("impl")) {
@@ -129,7 +131,7 @@ fn block(line: &str) -> Option<(&str, bool)> {
     ))
 }
 
-/// How many public methods and constants each type has.
+/// Returns the number of public methods and constants of each type.
 fn methods(files: &[Source]) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for file in files {

@@ -1,14 +1,14 @@
-//! A Rust file, split into its code and its comments without parsing either.
+//! A Rust file, split into its code and its comments without parsing them.
 
 /// One Rust file.
 pub(super) struct Source {
-    /// Path below the repository.
+    /// The path of the file in the repository.
     pub(super) path: String,
     /// The text of the file.
     pub(super) text: String,
-    /// The lines of the file with comments and the contents of strings blanked out.
+    /// The lines of the file, with comments and the contents of strings replaced by blanks.
     pub(super) code: Vec<String>,
-    /// The lines of the file with everything but comments blanked out.
+    /// The lines of the file, with everything except comments replaced by blanks.
     pub(super) comments: Vec<String>,
     /// For each line, whether it is compiled only for tests.
     pub(super) for_tests: Vec<bool>,
@@ -49,7 +49,7 @@ impl Source {
     }
 }
 
-/// Whether the whole file is for tests.
+/// Returns whether the whole file is for tests.
 fn is_test_file(path: &str) -> bool {
     let mut parts = path.split('/');
     parts.next() != Some("src") || parts.any(|part| matches!(part, "tests" | "tests.rs" | "testing"))
@@ -61,7 +61,7 @@ pub(super) fn words(line: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// Returns code and comments of a text, each with the other replaced by spaces. Line numbers stay the same.
+/// Returns the code and the comments of a text, each with the other replaced by spaces. Line numbers stay the same.
 fn split(text: &str) -> (String, String) {
     let chars: Vec<char> = text.chars().collect();
     let (mut code, mut comments) = (String::new(), String::new());

@@ -1,9 +1,9 @@
-//! Words that may appear in one file only, or nowhere.
+//! Words that may occur in one file only, or in none.
 
 use super::source::{Source, words};
 use super::{all_sources, expect_none, expect_one, sources};
 
-/// Returns code in a forbidden file; `is_allowed` knows the allowed paths.
+/// Returns code that is in a forbidden file. `is_allowed` returns whether a path is allowed.
 fn misplaced(files: &[Source], wanted: &[&str], is_allowed: impl Fn(&str) -> bool) -> Vec<String> {
     let mut violations = Vec::new();
     for file in files.iter().filter(|file| !is_allowed(&file.path)) {
@@ -25,7 +25,7 @@ fn misplaced(files: &[Source], wanted: &[&str], is_allowed: impl Fn(&str) -> boo
     violations
 }
 
-/// Returns `unsafe` outside the file that maps segments.
+/// Returns uses of `unsafe` outside the file that maps segments.
 fn unsafe_code(files: &[Source]) -> Vec<String> {
     misplaced(files, &["unsafe"], |path| path == "src/disk/map.rs")
 }
@@ -49,7 +49,7 @@ fn hash_crates(files: &[Source]) -> Vec<String> {
     misplaced(files, &["blake3::", "sha2::"], |path| path == "src/digest.rs")
 }
 
-/// Returns locks and threads outside `threads.rs`; the program may use its own.
+/// Returns locks and threads outside `threads.rs`. The program may use its own.
 fn thread_crates(files: &[Source]) -> Vec<String> {
     let wanted = ["parking_lot::", "arc_swap::", "thread::sleep", "thread::Builder"];
     misplaced(files, &wanted, |path| {
@@ -57,7 +57,7 @@ fn thread_crates(files: &[Source]) -> Vec<String> {
     })
 }
 
-/// Returns writes of the agent that bypass `src/agent/change`, which reviews and authorises them.
+/// Returns writes of the agent that bypass `src/agent/change`, which reviews and authorises changes.
 fn unreviewed_writes(files: &[Source]) -> Vec<String> {
     let calls = [
         ".commit(",
@@ -80,7 +80,7 @@ fn unreviewed_writes(files: &[Source]) -> Vec<String> {
         for (number, line) in file.shipped() {
             let squeezed: String = line.split(' ').collect();
             for call in calls {
-                // Without arguments the call reads, as `view.commit()` does.
+                // Without arguments, the call only reads, as `view.commit()` does.
                 let mut found = squeezed.match_indices(call);
                 if found.any(|(at, _)| !squeezed[at + call.len()..].starts_with(')')) {
                     violations.push(format!("{} has {call}", file.at(number)));
@@ -96,7 +96,7 @@ fn unfinished_code(files: &[Source]) -> Vec<String> {
     misplaced(files, &["todo!", "unimplemented!", "dbg!"], |_| false)
 }
 
-/// Returns comments that postpone work. Ingestion may mention the states of headlines.
+/// Returns comments that postpone work. Ingestion is exempt, because it mentions the states of headlines.
 fn postponing_comments(files: &[Source]) -> Vec<String> {
     let mut violations = Vec::new();
     for file in files {
@@ -112,7 +112,7 @@ fn postponing_comments(files: &[Source]) -> Vec<String> {
     violations
 }
 
-/// Returns non-ASCII characters outside tests: code uses escapes.
+/// Returns non-ASCII characters outside tests, because code must use escapes.
 fn beyond_ascii(files: &[Source]) -> Vec<String> {
     let mut violations = Vec::new();
     for file in files {

@@ -5,7 +5,7 @@ use treering::testing::digest::{Domain, to_hex};
 
 use super::{check_file, for_each_hash};
 
-/// Domains whose preimage starts with its length, with inputs around the block size.
+/// The domains whose preimage starts with its length, with inputs of about the block size.
 fn variable() -> Json {
     let domains = [
         (Domain::Key, "a"),

@@ -1,7 +1,7 @@
 //! The vectors in `tests/vectors`, with which another implementation can check itself.
 //!
-//! Each test computes a file from scratch and compares it with the stored one. `TREERING_WRITE_VECTORS=1` rewrites
-//! them. A change of a stored vector is a change of the format.
+//! Each test computes a file and compares it with the stored one. `TREERING_WRITE_VECTORS=1` rewrites the stored files.
+//! A change of a stored vector is a change of the format.
 
 mod commit;
 mod digest;
@@ -31,7 +31,7 @@ fn stored(name: &str) -> Json {
     serde_json::from_str(&std::fs::read_to_string(path_of(name)).unwrap()).unwrap()
 }
 
-/// Compares `made` with the stored file, or replaces the file.
+/// Compares `made` with the stored file, or replaces the file with it.
 fn check_file(name: &str, made: &Json) {
     if std::env::var_os("TREERING_WRITE_VECTORS").is_some() {
         let mut text = serde_json::to_string_pretty(made).unwrap();
@@ -58,7 +58,7 @@ fn check_file(name: &str, made: &Json) {
     }
 }
 
-/// Returns the answer for each hash, by its name.
+/// Returns the answer for each hash, under the name of the hash.
 fn for_each_hash(answer: impl Fn(HashSuite) -> Json) -> Json {
     SUITES
         .iter()
@@ -77,7 +77,7 @@ fn encoding(version: u8, fields: &[(u16, Vec<u8>)]) -> Vec<u8> {
     bytes
 }
 
-/// Returns the valid fields `base` with one of them replaced or, if `field` is `None`, removed.
+/// Returns the valid fields `base` with one of them replaced, or removed if `field` is `None`.
 fn altered(base: &[(u16, Vec<u8>)], tag: u16, field: Option<Vec<u8>>) -> Vec<u8> {
     let mut fields: Vec<_> = base.iter().filter(|(other, _)| *other != tag).cloned().collect();
     if let Some(field) = field {
@@ -94,7 +94,7 @@ struct Invalid {
     error: &'static str,
 }
 
-/// Checks that each encoding is refused with its named error, and lists them.
+/// Checks that each encoding is refused with its error. Returns the list of them.
 fn refusals<T: std::fmt::Debug>(all: Vec<Invalid>, decode: impl Fn(&[u8]) -> Result<T, DecodeError>) -> Json {
     all.into_iter()
         .map(|Invalid { why, bytes, error }| {

@@ -130,8 +130,8 @@ fn valid_rarities() -> Vec<(&'static str, Origin, NewObject)> {
     ]
 }
 
-/// Returns a value in plain JSON. A map and a float are wrapped, because JSON has no bit patterns and only one kind of
-/// map.
+/// Returns a value as plain JSON. Maps and floats are wrapped, because JSON cannot express bit patterns, and has only
+/// one kind of map.
 fn value_json(value: &Value) -> Json {
     match value {
         Value::Null => Json::Null,
@@ -191,7 +191,7 @@ fn valid_json(name: &str, origin: Origin, new: &NewObject) -> Json {
         let content = encoded.content.as_ref().map(|(digest, _)| digest.to_hex());
         json!({"bytes": to_hex(&encoded.bytes), "digest": encoded.digest.to_hex(), "content_digest": content})
     });
-    // The listed object is decoded from its bytes, instead of being taken from the input.
+    // The listed object is decoded from the bytes, not taken from the input.
     let encoded_object = new.encode(origin, SUITES[0]).unwrap();
     let object = Object::decode(encoded_object.bytes.clone().into(), SUITES[0]).unwrap();
     assert_eq!(object.digest(), encoded_object.digest);

@@ -13,7 +13,7 @@ const ABOUT: [&str; 4] = [
     "A proof is given as its bytes. Changing any bit of a proof, a key or a root must make it invalid.",
 ];
 
-/// An entry, and the id of its key path, if it has one.
+/// An entry with the id of its key path, if it has one.
 struct Named {
     id: Option<String>,
     entry: Entry,
@@ -28,7 +28,7 @@ fn entry(key: KeyPath, number: u8) -> Entry {
     }
 }
 
-/// Returns a key that shares its first `bits` bits with all others of the same number of bits.
+/// Returns a key that shares its first `bits` bits with all other keys made for the same number of bits.
 fn sharing(bits: usize, number: u8) -> KeyPath {
     let mut path = [0xc3; 32];
     if bits >= 252 {
@@ -39,7 +39,7 @@ fn sharing(bits: usize, number: u8) -> KeyPath {
     KeyPath::from_bytes(path)
 }
 
-/// Returns the maps: a name, and ids or keys with their entries.
+/// Returns the maps, each with a name and its entries, given by ids or keys.
 fn maps(suite: HashSuite) -> Vec<(&'static str, Vec<Named>)> {
     let by_id = |count: u8| -> Vec<_> {
         (0..count)
@@ -71,7 +71,7 @@ fn maps(suite: HashSuite) -> Vec<(&'static str, Vec<Named>)> {
     ]
 }
 
-/// Returns keys to prove: one that is present, one whose path ends at another leaf, one whose path ends at an empty
+/// Returns keys to prove: one that is present, one whose path ends at another leaf, and one whose path ends at an empty
 /// slot.
 fn questions(trie: &Trie, suite: HashSuite, entries: &[Named]) -> Vec<(&'static str, KeyPath)> {
     let mut questions = Vec::new();
@@ -139,7 +139,7 @@ fn the_vectors_of_the_trie_are_what_this_version_computes() {
     check_file("trie.json", &vectors());
 }
 
-/// Reads the file as another implementation would: only from its texts.
+/// Reads the file as another implementation would, using only the texts in it.
 #[test]
 fn the_vectors_of_the_trie_verify_from_their_texts() {
     let text = |value: &Value| value.as_str().unwrap().to_owned();

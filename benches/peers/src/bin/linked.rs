@@ -1,4 +1,5 @@
-//! Treering linked into a process, for servers.py: takes calls as JSON lines on stdin, and answers each with `ok`.
+//! Treering linked into a process, for servers.py. Reads calls as JSON lines from standard input, and answers each with
+//! `ok`.
 //!
 //! `linked STORE` creates the store. A call is `{"remember": [{"id", "text"}]}` or `{"recall": "query"}`.
 
@@ -9,7 +10,7 @@ use serde_json::Value;
 use treering::agent::{Agent, LinesOptions, NewItem, Reach, RecallQuery, RememberOptions, Settings};
 use treering::{Id, Memory, Writer};
 
-/// Hits of a recall.
+/// The number of hits of a recall.
 const LIMIT: usize = 10;
 
 fn remember(agent: &Agent, items: &[Value]) -> Result<(), Box<dyn Error>> {

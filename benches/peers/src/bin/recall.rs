@@ -1,13 +1,13 @@
-//! Compares recall with SQLite's FTS5: the same memories and questions, alternately in one run.
+//! Compares recall with SQLite's FTS5, for the same memories and questions, alternately in one run.
 //!
 //! `cargo run --release --manifest-path benches/peers/Cargo.toml --bin recall PUBLIC_DIR [MEMORIES...]`
 //!
-//! PUBLIC_DIR is that of tests/recall/run.py. The memories of its sets are repeated up to each number (default: 17,373
-//! and 104,238), each copy in its own scopes. FTS5 is contentless, stems (porter), omits the same words, joins the
-//! others by OR and returns the best 20 by bm25. The best of three times counts for each query and each build. The
-//! table at the end has the promised figures. A query takes at most a third of FTS5's time at the 95th percentile. The
-//! index takes at most 120 bytes for each memory. Indexing is at least half as fast. Finding the nearest duplicate is
-//! at least five times as fast as an FTS5 query with the same text.
+//! PUBLIC_DIR is the same folder as for tests/recall/run.py. The memories of its sets are repeated up to each number
+//! (default: 17,373 and 104,238), each copy in its own scopes. FTS5 is contentless, stems (porter), omits the same
+//! words, joins the others by OR, and returns the best 20 by bm25. For each query and each build, the best of three
+//! times is used. The table at the end shows the promised figures. A query takes at most a third of FTS5's time at the
+//! 95th percentile. The index needs at most 120 bytes for each memory. Indexing is at least half as fast as FTS5's.
+//! Finding the nearest duplicate is at least five times as fast as an FTS5 query with the same text.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -24,7 +24,7 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 
 const SETS: [&str; 3] = ["locomo", "realtalk", "beam"];
 const BEST: usize = 20;
-/// The number of copies of an index that measure the size of one.
+/// The number of copies of an index from which the size of one is measured.
 const COPIES: usize = 8;
 /// The number of texts whose nearest memories are searched.
 const NEAR: usize = 500;
@@ -188,7 +188,7 @@ struct Figure {
     what: &'static str,
     ours: f64,
     theirs: Option<f64>,
-    /// Our figure divided by theirs, or by one.
+    /// Our figure divided by that of FTS5, or by one.
     ratio: f64,
     promised: String,
     is_kept: bool,

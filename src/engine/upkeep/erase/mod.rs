@@ -1,14 +1,14 @@
-//! Erasure: removes versions, contents and texts from every file of the store for ever.
+//! Erasure: permanently removes versions, contents and texts from every file of the store.
 //!
-//! Erasure rewrites the log without them, under the lock. The commit of the erasure is the last batch of the new log, so
-//! publishing the log commits and erases in one step: a crash leaves both done or neither.
+//! Erasure rewrites the log without the erased records, under the lock. The commit of the erasure is the last batch of
+//! the new log. So publishing the new log commits and erases in one step: after a crash, both are done or neither is.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Invariants
-//! - ERA-1: no log holds both an erase commit and the records that it erases.
-//! - ERA-2: a state without an erased id keeps its root; commits keep their digests.
+//! - ERA-1: no log contains both an erase commit and the records that it erases.
+//! - ERA-2: a state without an erased id keeps its root, and all commits keep their digests.
 
 mod survey;
 mod targets;
@@ -34,13 +34,13 @@ use survey::Gone;
 /// The targets and options of an erasure.
 #[derive(Clone, Debug, Default)]
 pub struct Erasing {
-    /// Ids, to erase every version of them. Digests, or at least their first 8 digits, to erase single versions, contents,
-    /// reasons and sources.
+    /// Ids or digests. An id erases all of its versions. A digest, or at least its first 8 digits, erases a single
+    /// version, content, reason or source.
     pub targets: Vec<String>,
-    /// Whether to erase contents that other objects share, and earlier versions of other objects that name an erased id
-    /// as their parent.
+    /// Whether to erase contents that other objects share, and also earlier versions of other objects whose parent is
+    /// an erased id.
     pub everywhere: bool,
-    /// Whether to erase every version derived from an erased one, directly or indirectly.
+    /// Whether to erase every version that was derived from an erased one, directly or indirectly.
     pub derived: bool,
 }
 
@@ -61,13 +61,13 @@ named! {
 /// A record that was erased, or would be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErasedRecord {
-    /// Its kind.
+    /// The kind of the erased record.
     pub kind: ErasedKind,
-    /// Its digest, which stays known.
+    /// The digest of the record, which stays known.
     pub digest: [u8; DIGEST_LEN],
     /// The id of the object, if the record is a version.
     pub id: Option<String>,
-    /// Number of its bytes.
+    /// The number of bytes of the record.
     pub bytes: u64,
 }
 
@@ -75,13 +75,13 @@ pub struct ErasedRecord {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ErasedReport {
-    /// The records, versions first.
+    /// The erased records, versions first.
     pub records: Vec<ErasedRecord>,
-    /// Ids that left the state at the head.
+    /// The ids that left the head's state.
     pub unlinked: Vec<Id>,
-    /// Other objects that shared the erased content or an erased version, and lost it.
+    /// The other objects that shared an erased content or had an erased version, and lost it.
     pub holders: Vec<Id>,
-    /// The commit; `None` for a preview.
+    /// The commit of the erasure; `None` for a preview.
     pub commit: Option<CommitInfo>,
 }
 
@@ -91,7 +91,7 @@ impl ErasedReport {
         self.records.iter().map(|record| record.bytes).sum()
     }
 
-    /// Returns how many versions of objects were erased.
+    /// Returns the number of erased versions of objects.
     pub(crate) fn versions(&self) -> u64 {
         let is_version = |record: &&ErasedRecord| record.kind == ErasedKind::Version;
         self.records.iter().filter(is_version).count() as u64
@@ -109,7 +109,7 @@ impl Inner {
     ) -> Result<ErasedReport> {
         let store = self.store();
         let head = store.head()?;
-        // Writes an empty batch first, so that the new log can use its number for the commit.
+        // Writes an empty batch first. The commit of the erasure then takes the place of that batch in the new log.
         self.write_references(writing, BatchBuilder::new(), &head)
             .map_err(not_rewritten)?;
         let mut tip = Tip::of(&store, &head, writing)?;
@@ -128,9 +128,9 @@ impl Inner {
         self.write_without(&self.cut(writing), &gone.erasure(mark.commit), &mut rewrite)?;
         rewrite.push(batch, mark.commit)?;
         let rewritten = rewrite.finish()?;
-        // They may hold words of erased records. No other process keeps a new one meanwhile (DER-2).
+        // Derived files may contain words of erased records. No other process can write a new one meanwhile (DER-2).
         self.forget_derived(&left, &store)?;
-        // INVARIANT ERA-1: the commit is part of the log without the erased records.
+        // INVARIANT ERA-1: the new log contains the commit and lacks the erased records.
         self.publish(writing, rewritten)?;
         Ok(gone.into_report(Some(self.committed(mark).map_err(done_anyway)?)))
     }
@@ -172,7 +172,7 @@ impl Inner {
 }
 
 impl Gone {
-    /// Converts the records for the rewrite of the log.
+    /// Converts the records to erase for the rewrite of the log.
     fn erasure(&self, by: CommitDigest) -> Erasure {
         Erasure {
             digests: self.records().map(|record| (record.digest, by)).collect(),
@@ -204,17 +204,18 @@ impl From<RecordKind> for ErasedKind {
 }
 
 impl Memory {
-    /// Erases the records that `erasing` names from every file of the store before it returns; past states get
-    /// placeholders. An id in the state is removed from it. The commit names the author, time and reason; its digest is
-    /// in each placeholder.
+    /// Erases the records that `erasing` names from every file of the store before it returns. Past states get
+    /// placeholders; the newest state loses the id. The commit names the author, time and reason, and each placeholder
+    /// contains its digest.
     ///
-    /// Views of this process and other processes that have the old files open can still read them until they close.
+    /// Views that still have the old files open, in this or another process, can read the erased records until they
+    /// close.
     ///
     /// # Errors
-    /// `NotFound` if nothing has that name, or it was erased before. `InvalidInput`, naming the affected ids: an id has
-    /// children; a version is current and its id was not given; a prefix matches several digests; or, without `everywhere`,
-    /// other objects share the content, or earlier versions name the id as their parent. `Denied` (code `less_trusted`):
-    /// the writer's class is untrusted. Else as [`Self::commit`].
+    /// `NotFound` if nothing has that name, or it was erased before. `InvalidInput`, naming the affected ids, in these
+    /// cases: an id has children; a version is current and its id was not given; a prefix matches several digests; or,
+    /// without `everywhere`, other objects share the content, or earlier versions name the id as their parent. `Denied`
+    /// (code `less_trusted`) if the writer's class is untrusted. Else as [`Self::commit`].
     ///
     /// # Durability
     /// After a crash, the erasure is done completely or not at all.
@@ -244,7 +245,7 @@ impl Memory {
         Ok(self.inner.survey(&cut, erasing)?.into_report(None))
     }
 
-    /// Returns the digests of the records that a commit erased. Reads the whole log.
+    /// Returns the digests of the records that the commit erased. Reads the whole log.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if it cannot be read.

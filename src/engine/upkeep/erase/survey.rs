@@ -1,4 +1,5 @@
-//! The records that an erasure removes, found by reading every record of the log, and the reasons to refuse it.
+//! Finds the records that an erasure removes, by reading every record of the log. Refuses an erasure that is not
+//! allowed.
 //!
 //! # Layer
 //! L5.
@@ -22,7 +23,7 @@ use crate::engine::write::tree::{Placement, Tree};
 
 type Digest = [u8; DIGEST_LEN];
 
-/// All records to erase.
+/// Returns the records to erase.
 #[derive(Default)]
 pub(super) struct Gone {
     records: HashMap<Digest, ErasedRecord>,
@@ -35,12 +36,12 @@ impl Gone {
         self.records.values()
     }
 
-    /// Returns the ids that leave the state of the head.
+    /// Returns the ids that leave the head's state.
     pub(super) fn unlinked(&self) -> &[Id] {
         &self.unlinked
     }
 
-    /// Returns the objects that stay but lose a content or an earlier version.
+    /// Returns the objects that stay but lose their content or an earlier version.
     pub(super) fn holders(&self) -> Vec<Id> {
         let ids = self.holders.iter().filter_map(|id| Id::new(id).ok());
         ids.collect()
@@ -71,7 +72,7 @@ impl Version {
     }
 }
 
-/// Reads the log for an erasure.
+/// The search of the log for the records to erase.
 struct Survey<'a> {
     inner: &'a Inner,
     cut: &'a Cut,
@@ -79,19 +80,19 @@ struct Survey<'a> {
     gone: Gone,
     /// The versions to erase, by digest.
     versions: HashMap<Digest, Version>,
-    /// Digests that the targets name.
+    /// The digests that the targets name.
     given: HashSet<Digest>,
-    /// Ids to erase with every version.
+    /// The ids whose versions are all erased.
     ids: BTreeSet<String>,
-    /// The contents to erase, including those that the targets name.
+    /// The contents to erase, including the ones that the targets name.
     contents: HashSet<Digest>,
 }
 
 impl Inner {
-    /// The records to erase.
+    /// Returns the records to erase.
     ///
     /// # Errors
-    /// The reason to refuse the erasure; see [`crate::engine::memory::Memory::erase`].
+    /// The reason why the erasure is refused; see [`crate::engine::memory::Memory::erase`].
     pub(super) fn survey(&self, cut: &Cut, erasing: &Erasing) -> Result<Gone> {
         let mut survey = Survey {
             inner: self,
@@ -231,8 +232,8 @@ impl Survey<'_> {
         }
     }
 
-    /// Checks the erased versions that the head's state holds. A given id leaves the state, and so do derived versions. A
-    /// given version is refused, because the caller did not name its id.
+    /// Checks the versions to erase that are current. A given id leaves the state, and so do derived versions. A
+    /// version given by its digest is refused, because the caller did not name its id.
     fn check_current(&mut self) -> Result<()> {
         let store = &self.cut.store;
         let head = State::of(store, &*store.head()?)?;
@@ -285,7 +286,7 @@ impl Survey<'_> {
         Ok(())
     }
 
-    /// Finds objects that stay and hold an erased content, or an erased id as their parent.
+    /// Finds the objects that stay but have a content to erase, or an id to erase as their parent.
     fn check_others(&mut self) -> Result<()> {
         self.contents
             .extend(self.versions.values().filter_map(|version| version.content));
@@ -326,7 +327,8 @@ impl Survey<'_> {
         self.add_unshared(own)
     }
 
-    /// Adds contents of the versions that are erased only because of their parent, unless other objects hold them too.
+    /// Adds the contents of the versions that are erased only because of their parent. Leaves out those that other
+    /// objects share.
     fn add_unshared(&mut self, mut contents: HashSet<Digest>) -> Result<()> {
         contents.retain(|content| !self.contents.contains(content));
         if contents.is_empty() {

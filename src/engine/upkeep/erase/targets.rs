@@ -4,7 +4,7 @@
 //! L5.
 //!
 //! # Invariants
-//! - TGT-1: the cost of a record does not grow with the number of targets.
+//! - TGT-1: the time for each record does not grow with the number of targets.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -20,12 +20,12 @@ type Digest = [u8; DIGEST_LEN];
 /// The permitted number of digits in a target.
 const DIGITS: std::ops::RangeInclusive<usize> = 8..=2 * DIGEST_LEN;
 
-/// A target as it was typed, and its possible meanings.
+/// A target as the caller wrote it, with its possible meanings.
 pub(super) struct Target {
     pub(super) text: String,
     pub(super) is_id: bool,
     pub(super) digests: BTreeSet<Digest>,
-    /// The commit that erased the target: the version of a digest, or any version of an id.
+    /// The commit that erased the target before: the version of a digest, or some version of an id.
     pub(super) erased_by: Option<CommitDigest>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Targets {
     all: Vec<Target>,
     by_text: HashMap<String, usize>,
     by_key: HashMap<KeyPath, usize>,
-    /// Targets by the number of their digits and the lowest digest that starts with these.
+    /// The number of each target, by the number of its digits and the lowest digest that starts with them.
     by_digits: HashMap<(usize, Digest), usize>,
     /// The different numbers of digits in the targets.
     lengths: BTreeSet<usize>,
@@ -84,7 +84,7 @@ impl Targets {
         self.all.iter()
     }
 
-    /// Records that a record has this digest, and for an object this id. Returns whether a target names it.
+    /// Notes that a record of the log has this digest and, for an object, this id. Returns whether a target names it.
     pub(super) fn note(&mut self, digest: &Digest, id: Option<&str>) -> bool {
         let mut is_wanted = false;
         for number in self.fitting(digest) {
@@ -98,8 +98,8 @@ impl Targets {
         is_wanted
     }
 
-    /// Notes the marker of an erased record. For an id, it matters only if no version is left. A marker with an author
-    /// replaces one of a lost record.
+    /// Notes the marker of an erased record. For a target that is an id, it matters only if no version is left. A
+    /// marker with an author replaces one of a lost record.
     pub(super) fn note_erased(&mut self, erased: &Erased) {
         let of_id = erased.key.and_then(|key| self.by_key.get(&key).copied());
         for number in self.fitting(&erased.digest).into_iter().chain(of_id) {
@@ -121,7 +121,7 @@ impl Targets {
     }
 }
 
-/// Returns the lowest digest with the same first `digits` digits.
+/// Returns the lowest digest that has the same first `digits` digits.
 fn start_of(digest: &Digest, digits: usize) -> Digest {
     let mut start = [0; DIGEST_LEN];
     let whole = digits / 2;
@@ -146,7 +146,7 @@ mod tests {
         Targets::of(&erasing, HashSuite::new(HashAlgorithm::Blake3)).unwrap()
     }
 
-    /// INVARIANT TGT-1: the index finds the same targets as a comparison with each.
+    /// INVARIANT TGT-1: the lookup finds the same targets as a comparison with each target.
     #[test]
     fn a_digest_fits_the_targets_that_are_its_first_digits() {
         let digest: Digest = std::array::from_fn(|at| (at * 37 + 11) as u8);

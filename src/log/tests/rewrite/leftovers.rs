@@ -1,4 +1,4 @@
-//! Leftovers of an interrupted rewrite and their removal; old and new files exchanged.
+//! Files left by an interrupted rewrite and their removal; also old and new files mixed.
 
 use super::*;
 use crate::log::leftovers::Unlisted;
@@ -8,7 +8,7 @@ use crate::testing::sim_disk::Fault;
 fn a_rewrite_that_was_cut_off_before_its_manifest_is_a_leftover_for_readers_checks_and_the_next_rewrite() {
     let (disk, mut log) = store();
     rewrite_all(&mut log).unwrap();
-    // The second rewrite has more batches than the first one left, but no more than it replaces.
+    // The second rewrite has more batches than the first one left, but not more than it replaces.
     let mut rewrite = begin(&mut log).unwrap();
     for number in 1..=80 {
         let text = format!("batch {number} again");
@@ -46,7 +46,7 @@ fn a_rewrite_that_was_cut_off_before_its_manifest_is_a_leftover_for_readers_chec
 #[test]
 fn a_full_disk_leaves_no_file_of_a_rewrite_and_the_log_as_it_was() {
     let (disk, mut log) = store();
-    // The start of the rewrite succeeds.
+    // Starting the rewrite succeeds.
     let calls = {
         let copy = disk.copy();
         let mut log = Log::open(shared(&copy), Mode::ReadWrite, SMALL).unwrap();
@@ -94,8 +94,8 @@ fn what_crashes_left_is_named_harmless_and_removed_by_the_next_writer() {
     append(&mut log, &["behind"]).unwrap();
     drop(log);
     let before = texts(&disk);
-    // As if the machine had stopped before the removal of the old segments. One of them ends in a torn batch, whose
-    // seal has a number that the log did not reach.
+    // This is the state if the machine stopped before the old segments were removed. One of them ends in a torn batch,
+    // whose seal has a number that the log never reached.
     for (name, content) in old.iter().filter(|(name, _)| name.starts_with("log/")) {
         disk.put_file(name, content.clone());
     }
@@ -128,7 +128,7 @@ fn manifest_of(disk: &SimDisk) -> Manifest {
     Manifest::decode(&disk.files()["manifest"]).unwrap()
 }
 
-/// Returns the old segment 2 with a whole batch of number 10,000 after its end.
+/// Returns the old segment 2, with a complete batch of number 10,000 after its end.
 fn torn_tail(disk: &SimDisk) -> Vec<u8> {
     let mut bytes = disk.files()["log/00000002.seg"].clone();
     let end = bytes.iter().rposition(|byte| *byte != 0).unwrap() as u64 + 1;
@@ -220,19 +220,19 @@ fn old_and_new_files_in_each_others_place_are_damage() {
             "{what}"
         );
     };
-    // An old segment with the name of a new one.
+    // An old segment gets the name of a new one.
     for id in &entries {
         let changed = disk.copy();
         changed.put_file(&segment_name(*id), old["log/00000001.seg"].clone());
         refuses(&changed, &segment_name(*id), "an old segment");
     }
-    // Two new segments exchanged.
+    // Two new segments are exchanged.
     let changed = disk.copy();
     let (first, second) = (segment_name(entries[0]), segment_name(entries[1]));
     changed.put_file(&first, new[&second].clone());
     changed.put_file(&second, new[&first].clone());
     refuses(&changed, &first, "two new segments swapped");
-    // The old manifest with the new segments.
+    // The old manifest is combined with the new segments.
     for keep_live in [true, false] {
         let changed = disk.copy();
         changed.put_file("manifest", old["manifest"].clone());
@@ -241,7 +241,7 @@ fn old_and_new_files_in_each_others_place_are_damage() {
         }
         let what = if keep_live { "manifest" } else { "log/0000000" };
         refuses(&changed, what, "an old manifest");
-        // The result is the same if the old segments are present again.
+        // The result is the same if the old segments exist again.
         for (name, content) in old.iter().filter(|(name, _)| name.starts_with("log/")) {
             changed.put_file(name, content.clone());
         }
@@ -254,7 +254,7 @@ fn old_and_new_files_in_each_others_place_are_damage() {
     let mut log = Log::open(shared(&changed), Mode::ReadWrite, SMALL).unwrap();
     append(&mut log, &["on"]).unwrap();
     assert_eq!(texts(&changed).last().unwrap(), "on");
-    // An outdated `live` that names a dropped segment with later batches than the rewrite copied is refused.
+    // An outdated `live` is refused if it names a removed segment and later batches than the rewrite copied.
     let changed = disk.copy();
     changed.overwrite("live", |bytes| {
         bytes[56..64].copy_from_slice(&1_u64.to_le_bytes());
@@ -315,7 +315,7 @@ fn the_highest_number_that_a_name_can_have_stops_no_writer() {
     while log.size().0 <= segments + 1 {
         append(&mut log, &["more"]).unwrap();
     }
-    // The log continues from the number below it; after that, no number is left.
+    // The log continues with the number before it. After that, no number is left.
     disk.put_file(&format!("log/{:08}.seg", u32::MAX - 1), vec![7; 5000]);
     let before = texts(&disk).len();
     let mut appended = 0;
@@ -329,7 +329,7 @@ fn the_highest_number_that_a_name_can_have_stops_no_writer() {
     assert_eq!(texts(&disk).len(), before + appended);
 }
 
-/// INVARIANT RWR-4 applies only to the process that rewrites.
+/// INVARIANT RWR-4 holds only in the process that rewrites.
 #[test]
 fn a_forked_child_that_drops_a_rewrite_takes_no_file_of_its_parent() {
     let (disk, mut log) = store();

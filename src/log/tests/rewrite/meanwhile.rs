@@ -34,7 +34,7 @@ fn disk_of(store: &std::path::Path) -> Arc<dyn Disk> {
     Arc::new(FileDisk::open(store).unwrap())
 }
 
-/// Opens the store repeatedly; the numbers of the batches rise.
+/// Opens the store repeatedly, and checks that the batch numbers rise.
 fn open_again(store: &std::path::Path, done: &std::sync::atomic::AtomicBool) {
     while !done.load(Ordering::Acquire) {
         let mut log = Log::open(disk_of(store), Mode::ReadOnly, SMALL).unwrap();
@@ -54,7 +54,7 @@ fn open_again(store: &std::path::Path, done: &std::sync::atomic::AtomicBool) {
     }
 }
 
-/// Follows the log and reopens it after each rewrite; batches that were read stay readable.
+/// Follows the log and reopens it after each rewrite. Checks that batches that were read stay readable.
 fn follow(store: &std::path::Path, done: &std::sync::atomic::AtomicBool) {
     let mut log = Log::open(disk_of(store), Mode::ReadOnly, SMALL).unwrap();
     let mut batches: Vec<Batch> = Vec::new();

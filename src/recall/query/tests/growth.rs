@@ -1,23 +1,24 @@
-//! Tests that time grows linearly with the number of memories, and not with its square, for any content.
+//! Tests that the time grows linearly with the number of memories, for any content, and never quadratically.
 //!
-//! Each case is run once with many documents, and as many times more often with as many times fewer. What grows in line
-//! takes about as long both ways, what grows by the square eight times as long the first way; the bound lies between.
-//! Both take turns and the least of some turns counts, so that a busy machine changes nothing.
+//! Each case is run once with many documents, and many times with few. Linear work takes about the same time both ways.
+//! Quadratic work takes eight times as long with many documents. The limit is between the two. The two ways alternate,
+//! and the smallest time of each counts, so a busy machine does not change the result.
 
 use std::time::{Duration, Instant};
 
 use super::*;
 use crate::recall::index::People;
 
-/// Documents of the small case, and how many times more the large one has.
+/// The number of documents in the small case. The next constant is the factor for the large case.
 const SMALL: usize = 2_000;
 const TIMES: usize = 8;
-/// The largest ratio between the times of the large and the small case.
+/// The largest permitted ratio between the times of the large and the small case.
 const GROWTH_MAX: f64 = 3.5;
-/// The largest number of rounds. A busy machine needs more of them until each case has run once undisturbed.
+/// The maximal number of rounds. On a busy machine, more rounds are needed until each case has run once without
+/// disturbance.
 const ROUNDS_MAX: usize = 50;
 
-/// Runs `work` on values of both sizes from `make`; fails if the time grows quadratically.
+/// Runs `work` on values of both sizes from `make`. Fails if the time grows quadratically.
 fn check_growth<T>(make: impl Fn(usize) -> T, work: impl Fn(&T, usize)) {
     let (small, large) = (make(SMALL), make(SMALL * TIMES));
     let timed = |made: &T, size: usize, times: usize| {
@@ -55,7 +56,7 @@ fn a_session_of_one_speaker_is_asked_about() {
     });
 }
 
-/// Returns speakers in a few scopes. Each of them calls "bob", which is a word of every name or of none.
+/// Returns speakers in a few scopes, each of whom calls "bob". This is a word of every name, or of none.
 fn people(size: usize, name: &str) -> People {
     let mut people = People::default();
     for at in 0..size {
@@ -79,7 +80,7 @@ fn everybody_calls_the_same_name() {
 fn everybody_bears_the_name_that_is_called() {
     let make = |size| {
         let mut people = people(size, "Bob");
-        // Speakers without memories come first.
+        // The speakers without memories get the lower numbers.
         (0..size as u32 / 2).for_each(|speaker| people.remove_document(speaker, 1));
         people
     };

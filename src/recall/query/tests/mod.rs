@@ -1,4 +1,4 @@
-//! Tests of each signal with values computed by hand.
+//! Tests of each signal against values computed by hand.
 
 mod growth;
 mod rules;
@@ -6,7 +6,7 @@ mod rules;
 use super::*;
 use crate::recall::index::Document;
 
-/// A memory of a test: scope, session, speaker, day, text.
+/// A memory in a test: scope, session, speaker, day, text.
 type Said<'a> = (&'a str, &'a str, &'a str, i64, &'a str);
 
 fn key(at: usize) -> Key {
@@ -51,7 +51,7 @@ fn ask(index: &Index, text: &str) -> Vec<Hit> {
     index.recall(&query, &mut Scratch::default()).hits
 }
 
-/// The signal of the document at `at` for a question.
+/// Returns the signal of the document at `at` for a question.
 fn signal(index: &Index, text: &str, at: usize, signal: Signal) -> f32 {
     let hits = ask(index, text);
     hits.iter()
@@ -138,7 +138,7 @@ fn each_signal_has_the_value_of_its_rule() {
             "{kind:?} of {at} for {question:?}: {found}, not {wanted}"
         );
     }
-    // The distances 2, 1 and 1 count .7, 1 and 1 of a term. The message with three matches around it scores highest.
+    // At the distances 2, 1 and 1, a term counts 0.7, 1 and 1. The message with three matches around it scores highest.
     let context = |near: f32| near / (near + 1.0);
     let found = signal(&index, about, 2, Signal::Context) / signal(&index, about, 1, Signal::Context);
     assert!((found - context(1.7) / context(2.7)).abs() < 1e-5, "{found}");

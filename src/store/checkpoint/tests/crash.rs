@@ -1,4 +1,4 @@
-//! Writes that are interrupted or fail at every call, and files damaged before they are read back.
+//! Writing a checkpoint is interrupted or fails at every call, and files are damaged before they are read back.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::error::ErrorCode;
 use crate::testing::sim_disk::{CrashImage, Fault, ReadFault, SimDisk};
 
-/// Makes a disk with two checkpoints, and the answers of each of three.
+/// Makes a disk with two checkpoints. Returns it with three fixtures and the right answers of each.
 fn prepared() -> (SimDisk, Vec<Fixture>, Vec<Vec<String>>) {
     let disk = SimDisk::new(1);
     let fixtures: Vec<Fixture> = (0..3).map(|seed| Fixture::new(seed, 60, 5)).collect();
@@ -20,7 +20,7 @@ fn names(disk: &SimDisk) -> Vec<String> {
     disk.files().into_keys().collect()
 }
 
-/// Panics unless the newest checkpoint is one of the last two and whole; returns its number.
+/// Panics unless the newest checkpoint is undamaged and one of the last two. Returns its number.
 fn assert_usable(disk: &SimDisk, answers: &[Vec<String>], what: &str) -> u64 {
     let (found, findings) = open_newest(disk, log_id(), true).unwrap();
     assert!(findings.is_empty(), "{what}: {findings:?}");
@@ -69,7 +69,7 @@ fn ckw_1_a_crash_leaves_checkpoints_that_are_whole() {
             let what = format!("crash at call {call}, {image:?}");
             let after = disk.crash_image(image);
             let number = assert_usable(&after, &answers, &what);
-            // The old checkpoints stay until the new one is durable.
+            // The old checkpoints must stay until the new one is durable.
             assert!(number == 3 || call < calls - 1, "{what}");
             outcomes.insert(number);
             // The next write succeeds and leaves no extra file.
@@ -104,7 +104,7 @@ fn ckp_2_a_failure_leaves_no_new_file() {
                     assert_eq!(names(&disk), before, "{what}");
                     assert_eq!(assert_usable(&disk, &answers, &what), 2);
                 }
-                // Only the removal of superfluous files may fail silently.
+                // Only a failure to remove superfluous files may be ignored.
                 Ok(_) => {
                     ended_well += 1;
                     assert_eq!(assert_usable(&disk, &answers, &what), 3);
@@ -153,10 +153,10 @@ fn reading_back_that_fails_or_falls_short_is_no_success() {
         }
         let reads = *unsaid.last().unwrap();
         match fault {
-            // Three reads are optional: the search for the folder, the map of a readable file, and the search for older
-            // files.
+            // Three reads may fail without an error: the search for the folder, the map of a readable file, and the
+            // search for older files.
             ReadFault::Device => assert_eq!(unsaid, [1, reads - 2, reads]),
-            // A short read is not an error: the reader requests the rest.
+            // A short read is not an error, because the reader asks for the rest.
             ReadFault::Short => assert_eq!(unsaid.len() as u64, reads),
         }
         assert!(reads > 5, "{reads}");
@@ -177,7 +177,7 @@ fn ckw_1_a_bit_that_flips_before_the_file_is_read_back_is_caught() {
         let shared = disk.clone();
         disk.observe(Arc::new(move |seen| {
             const UNFINISHED: &str = "checkpoint/00000003.ckpt.tmp";
-            // The last call before reading back is the sync of a file with its header.
+            // The last call before reading back is the sync of the file after its header was written.
             let is_last = |content: &Arc<Vec<u8>>| content.len() == length && content[0] != 0;
             if seen.contents().get(UNFINISHED).is_some_and(is_last) {
                 shared.overwrite(UNFINISHED, |bytes| bytes[at] ^= 0x10);
@@ -197,7 +197,7 @@ fn ckw_1_another_file_in_the_place_of_the_one_that_was_written_is_caught() {
     let (disk, fixtures, answers) = prepared();
     let shared = disk.clone();
     disk.observe(Arc::new(move |seen| {
-        // A whole file of the same log, but with other content.
+        // An undamaged file of the same log with other content is refused.
         let files = seen.files();
         if files
             .get(UNFINISHED)
@@ -231,7 +231,7 @@ fn what_was_removed_does_not_come_back() {
 #[test]
 fn two_writers_do_not_take_each_others_number() {
     let (disk, fixtures, _) = prepared();
-    // The other process writes all of number 3 during this write.
+    // During this write, another process writes the complete file number 3.
     let shared = disk.clone();
     disk.observe(Arc::new(move |seen| {
         let written = seen.contents().get("checkpoint/00000003.ckpt.tmp").cloned();

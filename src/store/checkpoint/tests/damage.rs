@@ -1,4 +1,4 @@
-//! Damage is reported or harmless; an answer is never wrong.
+//! Damage is reported or has no effect, and no answer is ever wrong.
 
 use super::header::{Header, Section};
 use super::*;
@@ -8,7 +8,8 @@ use crate::testing::sim_disk::SimDisk;
 
 const NAME: &str = "checkpoint/00000001.ckpt";
 
-/// Opens `bytes`, mapped and unmapped. Returns the smaller number of refused queries; `None` if it does not open.
+/// Opens `bytes` as a checkpoint, mapped and not mapped. Returns the smaller number of queries that it refuses, or
+/// `None` if it does not open.
 fn judge(bytes: &[u8], expected: &[String], what: &str) -> Option<usize> {
     let disk = disk_with(NAME, bytes);
     let mut refused = Vec::new();
@@ -32,7 +33,7 @@ fn judge(bytes: &[u8], expected: &[String], what: &str) -> Option<usize> {
     refused.into_iter().min()
 }
 
-/// Makes a small checkpoint with its right answers.
+/// Makes a small checkpoint. Returns its bytes and its right answers.
 fn small(seed: u64) -> (Vec<u8>, Vec<String>) {
     let fixture = Fixture::new(seed, 12, 4);
     let disk = MemDisk::new();
@@ -80,7 +81,7 @@ fn ckp_1_a_file_of_another_length_does_not_open() {
 fn ckp_1_blocks_of_zeros_and_of_other_checkpoints_are_told() {
     let large = |seed| {
         let mut fixture = Fixture::new(seed, 400, 20);
-        // Both files have the same layout, so each block fits into the other file.
+        // Both files have the same layout, so a block of one could be a block of the other.
         fixture.gaps.clear();
         let disk = MemDisk::new();
         fixture.write(&disk, &NoSource).unwrap();
@@ -124,7 +125,7 @@ fn ckp_1_what_passes_the_checksums_is_still_verified_against_the_roots() {
         let before = told;
         for (found, expected) in ask_all(&checkpoint).into_iter().zip(&expected) {
             match found {
-                // No digest covers the places and times of leaves.
+                // No digest covers the places and times in leaves, so changing them may stay unnoticed.
                 Ok(found) => assert!(found == *expected || found.contains("Entry"), "byte {at}"),
                 Err(error) => {
                     assert_eq!(error.code(), ErrorCode::CheckpointDamaged, "{error:?}");
@@ -138,7 +139,7 @@ fn ckp_1_what_passes_the_checksums_is_still_verified_against_the_roots() {
     assert!(told > 500, "{told}");
 }
 
-/// Returns the findings for a file that was changed together with its checksums.
+/// Returns the findings for a file that was changed, with its checksums corrected.
 fn findings_of_changed(good: &[u8], header: &Header, change: impl FnOnce(&mut [u8])) -> Vec<Finding> {
     let mut bad = good.to_vec();
     change(&mut bad);
@@ -166,7 +167,7 @@ fn ckr_1_rows_out_of_their_order_are_found_by_a_check() {
             let (one, two) = bytes[extent.offset as usize..].split_at_mut(row_bytes);
             one.swap_with_slice(&mut two[..row_bytes]);
         });
-        // States are checked together with their nodes, which come first.
+        // States are checked together with their nodes, so the finding is at the nodes, which come first.
         let told_at = match section {
             Section::States => header.extent(Section::Nodes).offset,
             _ => extent.offset,
@@ -201,7 +202,7 @@ fn lengths_that_lead_out_of_a_section_are_refused() {
         assert_eq!(found[0].damage.offset, Some(references.offset));
         assert_eq!(found[0].damage.cause, Cause::BeyondSection);
     }
-    // The length is too small, so the next reference starts inside this one, or bytes are left over.
+    // The length is too small, so the next reference starts inside this one or bytes are left over.
     let at = references.offset as usize + 8;
     let found = findings_of_changed(&good, &header, |bytes| bytes[at] -= 1);
     assert_eq!(found.len(), 1, "{found:?}");
@@ -241,7 +242,7 @@ fn ckh_1_headers_that_lead_astray_are_refused_even_under_their_checksum() {
         bytes[4092..4096].copy_from_slice(&sum);
     };
     let length = good.len() as u64;
-    // The offset of the section numbers, after the identity of the file.
+    // The offset of the numbers of the sections, which follow the identity of the file.
     let sections_at = 152;
     for at in (0..16).chain(sections_at..sections_at + 24 * Section::ALL.len()) {
         for bit in [0x01, 0x80] {
@@ -251,9 +252,9 @@ fn ckh_1_headers_that_lead_astray_are_refused_even_under_their_checksum() {
             let found = Header::decode(&bad, length);
             let of_rows = at.checked_sub(sections_at).map(|at| (at / 24, at % 24 / 8));
             match of_rows {
-                // The number of these rows cannot be derived from the bytes of nodes, references and peaks.
+                // The number of these rows does not follow from the bytes of nodes, references and peaks.
                 Some((section, 2)) if Section::ALL[section].row_bytes().is_none() => {}
-                // The end of the last section within the last block is checked when it is read.
+                // The end of the last section, if it is within the last block, is checked when the section is read.
                 Some((11, 1)) if found.is_ok() => {}
                 _ => assert!(found.is_err(), "byte {at}: {found:?}"),
             }
@@ -269,7 +270,7 @@ fn ckh_1_headers_that_lead_astray_are_refused_even_under_their_checksum() {
     );
 }
 
-/// Updates the checksums of a changed file.
+/// Corrects the checksums of a changed file.
 fn seal_again(bytes: &mut [u8], header: &Header) {
     let table_at = header.table_offset() as usize;
     let (blocks, table) = bytes.split_at_mut(table_at);
@@ -308,7 +309,7 @@ fn the_older_one_is_opened_where_the_newest_is_damaged() {
     assert_eq!(found.unwrap().number(), 1);
     assert_eq!(findings.len(), 1);
     assert_eq!(findings[0].damage.file, "checkpoint/00000002.ckpt");
-    // Damage after the header is found at the first access, and by a check.
+    // Damage after the header is found at the first access and by a full check.
     disk.overwrite("checkpoint/00000001.ckpt", |bytes| {
         bytes[4096 + 5] ^= 1;
         bytes[2 * 4096 + 5] ^= 1;

@@ -1,4 +1,4 @@
-//! The cost of checkpoints; run with `cargo test --release --lib checkpoint_figures -- --ignored --nocapture`.
+//! The cost of checkpoints. Run it with `cargo test --release --lib checkpoint_figures -- --ignored --nocapture`.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::*;
 use crate::disk::FileDisk;
 
-/// Makes a store of `size` ids in commits of a hundred, with ten past states.
+/// Makes a store of `size` ids in commits of one hundred ids each, with ten past states.
 fn large(size: usize) -> Fixture {
     let mut random = SplitMix64::new(size as u64);
     let mut fixture = Fixture::new(1, 0, 0);

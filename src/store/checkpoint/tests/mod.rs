@@ -1,4 +1,4 @@
-//! Tests of checkpoints, by subject; this file holds their helpers.
+//! Tests of checkpoints, one file per subject; this file has their helpers.
 
 mod crash;
 mod damage;
@@ -93,7 +93,7 @@ fn states_of(tries: &[(u64, Trie, Position)]) -> Vec<State> {
 }
 
 impl Fixture {
-    /// Makes a store of at most `size` ids in `commits` commits; every second commit keeps its state.
+    /// Makes a store of at most `size` ids in `commits` commits. Every second commit keeps its state.
     fn new(seed: u64, size: usize, commits: usize) -> Self {
         let mut random = SplitMix64::new(seed);
         let mut fixture = Self {
@@ -117,7 +117,7 @@ impl Fixture {
             for _ in first..last {
                 trie.insert(random_entry(&mut random), &NoSource).unwrap();
             }
-            // Some commits are missing.
+            // Some commits are left out, as if they were thinned.
             if number > 0 && random.one_in(3) {
                 let count = 1 + random.below(5) as u64;
                 let place = Locator::from_u64(random.next_u64());
@@ -138,7 +138,7 @@ impl Fixture {
             let created = random.next_u64().cast_signed();
             let key = KeyPath::from_bytes(random.digest());
             fixture.first_written.insert(key, created);
-            // Some parents have several children.
+            // One object in five has the same parent, so some parents have several children.
             let parent = u64::from(created.unsigned_abs().is_multiple_of(5)) << 63;
             fixture.children.push(ChildRow { parent, child: key });
         }
@@ -238,7 +238,7 @@ fn all<T: std::fmt::Debug>(rows: impl Iterator<Item = Result<T>>) -> Result<Stri
     shown(rows.collect::<Result<Vec<T>>>())
 }
 
-/// Sends every query to a checkpoint.
+/// Asks a checkpoint every question.
 fn ask_all(checkpoint: &Checkpoint) -> Vec<Result<String>> {
     let mut answers = vec![
         shown(Ok((
@@ -256,7 +256,8 @@ fn ask_all(checkpoint: &Checkpoint) -> Vec<Result<String>> {
         all_of(checkpoint.gaps()),
         all(checkpoint.references()),
         all(checkpoint.states().iter().map(|row| {
-            // A place contains the number of its file; files of other numbers have the same content.
+            // A place contains the number of its file. Without that number, files with different numbers have the same
+            // content.
             row.map(|row| {
                 (
                     row.seq,
@@ -287,7 +288,7 @@ fn ask_all(checkpoint: &Checkpoint) -> Vec<Result<String>> {
     answers
 }
 
-/// Panics unless every answer is right or reports a damaged checkpoint; returns the number of reports.
+/// Panics unless every answer is right or reports a damaged checkpoint. Returns the number of such reports.
 fn assert_never_wrong(checkpoint: &Checkpoint, expected: &[String], what: &str) -> usize {
     let answers = ask_all(checkpoint);
     assert_eq!(answers.len(), expected.len(), "{what}");
@@ -322,7 +323,7 @@ fn content(disk: &dyn Disk, name: &str) -> Vec<u8> {
     bytes
 }
 
-/// Makes a progress function that counts its input.
+/// Makes a progress function that adds up the bytes it gets.
 fn counter() -> (Arc<std::sync::atomic::AtomicU64>, impl FnMut(u64) -> Result<()>) {
     let sum = Arc::new(std::sync::atomic::AtomicU64::new(0));
     let shared = Arc::clone(&sum);

@@ -3,14 +3,14 @@
 use super::*;
 use crate::disk::MemDisk;
 
-/// Makes a digest of its first eight bytes and a fill byte.
+/// Makes a digest from its first eight bytes and a byte for the others.
 fn digest(prefix: u64, fill: u8) -> [u8; 32] {
     let mut digest = [fill; 32];
     digest[..8].copy_from_slice(&prefix.swap_bytes().to_le_bytes());
     digest
 }
 
-/// Panics unless lookups of `wanted`, and of ranges from it, find the same rows as a full scan.
+/// Panics unless searches for `wanted`, and for ranges that start there, find the same rows as a full scan.
 fn assert_found(checkpoint: &Checkpoint, rows: &[DigestRow], wanted: &[u64]) {
     for (&low, &high) in wanted.iter().zip(wanted.iter().skip(1).chain([&u64::MAX])) {
         let found = checkpoint.objects().find(&digest(low, 0x55)).unwrap();
