@@ -173,7 +173,7 @@ fn open_and_get(middle: &Path, large: &Path, size: usize) {
 
 /// Runs in a separate process, because the reuse of freed memory would hide an increase.
 fn memory_of_snapshots(store: &Path, size: usize) {
-    // Small segments keep the active one small, which is in memory.
+    // Small segments are used, because the active one is in memory.
     let memory = Options::new().segment_bytes_max(1 << 20).create(store).unwrap();
     fill(&memory, &(0..size).collect::<Vec<_>>(), 0);
     let mut random = Random(11);

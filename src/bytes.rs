@@ -4,7 +4,7 @@
 //! no bytes.
 //!
 //! # Layer
-//! L0. Imports nothing of this crate.
+//! Layer 0. Imports nothing of this crate.
 
 use std::fmt;
 use std::ops::{Deref, Range};

@@ -1,7 +1,7 @@
 //! Days and dates of the Gregorian calendar in UTC. This module reads no clock.
 //!
 //! # Layer
-//! L0. Pure arithmetic.
+//! Layer 0. Pure arithmetic.
 //!
 //! # Invariants
 //! - CLD-1: every day has one date, and every existing date has one day. The two conversions are inverse.

@@ -5,7 +5,7 @@
 //! value, so accepted bytes re-encode to themselves.
 //!
 //! # Layer
-//! L0. Imports nothing of this crate.
+//! Layer 0. Imports nothing of this crate.
 //!
 //! # Invariants
 //! - COD-1: tags rise strictly; a tag is never zero.

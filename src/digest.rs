@@ -5,7 +5,7 @@
 //! because each one either has a fixed length or starts with its own length ([`HashSuite::hash_bytes`]).
 //!
 //! # Layer
-//! L0. The only file that names blake3 and sha2.
+//! Layer 0. The only file that names blake3 and sha2.
 //!
 //! # Invariants
 //! - DIG-1: equal digests of one domain mean equal preimages (collision resistance of the hash).

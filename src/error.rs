@@ -5,7 +5,7 @@
 //! that reaches a user becomes an [`Error`].
 //!
 //! # Layer
-//! L0. Imports nothing of this crate.
+//! Layer 0. Imports nothing of this crate.
 
 mod code;
 mod damage;

@@ -1,7 +1,7 @@
 //! Enums whose variants have names, declared as one table of variants and names.
 //!
 //! # Layer
-//! L0. Imports nothing of this crate.
+//! Layer 0. Imports nothing of this crate.
 
 /// Declares an enum of plain variants. Each has a name, which JSON, attributes and the command line use.
 ///
@@ -17,8 +17,8 @@ macro_rules! named {
             $($(#[$doc])* #[cfg_attr(feature = "serde", serde(rename = $name))] $variant $(= $tag)?,)+
         }
 
-        #[expect(clippy::allow_attributes, reason = "some of the enums use all three, so nothing is certain to be dead")]
-        #[allow(dead_code, reason = "no caller needs all three of every enum")]
+        #[expect(clippy::allow_attributes, reason = "each enum uses only some of these functions")]
+        #[allow(dead_code, reason = "each enum uses only some of these functions")]
         impl $type {
             /// All variants, in order.
             pub(crate) const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];

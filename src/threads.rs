@@ -5,7 +5,7 @@
 //! next thread.
 //!
 //! # Layer
-//! L0.
+//! Layer 0.
 
 #[cfg(not(shuttle))]
 pub(crate) use {
@@ -43,10 +43,7 @@ pub(crate) fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() 
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
             None => work(),
         };
-        (
-            mine,
-            theirs.expect("whoever comes first takes it, and only one comes"),
-        )
+        (mine, theirs.expect("only one call takes it"))
     })
 }
 

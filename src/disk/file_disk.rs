@@ -4,7 +4,7 @@
 //! not change the store. Symlinks inside the folder are not followed.
 //!
 //! # Layer
-//! L1.
+//! Layer 1.
 
 use std::fs::{DirBuilder, File, TryLockError};
 use std::io;
@@ -103,7 +103,8 @@ impl FileDisk {
     /// # Durability
     /// When the call returns, the new name is durable.
     pub fn rename_folder(from: &Path, to: &Path) -> Result<()> {
-        let doing = |error: io::Error| Error::io(format!("cannot name {}", to.display()), error);
+        let doing =
+            |error: io::Error| Error::io(format!("cannot rename the folder to {}", to.display()), error);
         let here = rustix::fs::CWD;
         rustix::fs::renameat_with(here, from, here, to, RenameFlags::NOREPLACE)
             .map_err(|error| doing(error.into()))?;

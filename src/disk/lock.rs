@@ -1,7 +1,7 @@
 //! Waiting for the writer's lock.
 //!
 //! # Layer
-//! L1.
+//! Layer 1.
 //!
 //! # Invariants
 //! - LCK-1: a lock is valid only while the lock's name still leads to the locked file.
@@ -86,7 +86,7 @@ fn busy(disk: &dyn Disk, name: &str, waited: Duration) -> Error {
         disk.describe(),
         waited.as_millis()
     );
-    Error::new(ErrorKind::Busy, message).with_hint("try again, or wait longer")
+    Error::new(ErrorKind::Busy, message).with_hint("try again later, or allow a longer wait")
 }
 
 fn pause(disk: &dyn Disk, waited: Duration) -> Duration {

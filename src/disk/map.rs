@@ -1,14 +1,14 @@
 //! Read-only maps of sealed files: the only unsafe code of the crate.
 //!
 //! # Layer
-//! L1.
+//! Layer 1.
 //!
 //! # Invariants
 //! - MAP-1: only bytes that no process ever changes are mapped. Their files are never shortened, only unlinked.
 //! - MAP-2: a map never reaches beyond the length of the file at the time of mapping.
 #![expect(
     unsafe_code,
-    reason = "mapping a file is unsafe by nature; MAP-1 and MAP-2 say why this is sound"
+    reason = "mapping a file is always unsafe; MAP-1 and MAP-2 state why it is sound here"
 )]
 
 use std::fs::File;

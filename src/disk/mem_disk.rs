@@ -4,7 +4,7 @@
 //! a folder.
 //!
 //! # Layer
-//! L1.
+//! Layer 1.
 
 use std::collections::BTreeMap;
 use std::io;

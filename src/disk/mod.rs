@@ -6,7 +6,7 @@
 //! The simulated disk of the tests can lose data, tear writes and refuse calls.
 //!
 //! # Layer
-//! L1. Knows names, bytes and durability, not the meaning of bytes.
+//! Layer 1. Knows names, bytes and durability, not the meaning of bytes.
 //!
 //! # Invariants
 //! - DSK-1: a handle opened with [`Access::Read`] never writes, truncates or creates the file.
@@ -16,7 +16,7 @@
     feature = "testing",
     expect(
         clippy::missing_errors_doc,
-        reason = "every call gives back what the system said; the trait says so once for all"
+        reason = "every call returns the error of the system, which the trait documents once"
     )
 )]
 
@@ -269,7 +269,7 @@ pub(crate) fn check_name(name: &str) -> io::Result<()> {
     } else {
         Err(io::Error::new(
             io::ErrorKind::InvalidInput,
-            format!("{name:?} is not a name within the store"),
+            format!("{name:?} is not a valid name of a file in a store"),
         ))
     }
 }

@@ -1,7 +1,7 @@
 //! The shared core of all handles of one open store: the source that views read from, and the one writer.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -18,7 +18,7 @@
 //! and verifying change no file.
 //!
 //! # Layer
-//! L5. No layer below reads the clock; no layer above accesses the log.
+//! Layer 5. No layer below reads the clock; no layer above accesses the log.
 
 mod inner;
 mod memory;

@@ -1,7 +1,7 @@
 //! Opens and creates stores, in a folder or on a disk, as a memory that has read its log.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 //!
 //! # Limits
 //! - Within one process, a store that is open for writing has one memory. Opening it again with another policy, other
@@ -43,7 +43,7 @@ impl Memory {
     /// Opens the store in the folder `path` with the defaults.
     ///
     /// # Errors
-    /// As [`Options::open`].
+    /// The errors of [`Options::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Options::new().open(path)
     }
@@ -51,7 +51,7 @@ impl Memory {
     /// Creates a store in the folder `path` with the defaults.
     ///
     /// # Errors
-    /// As [`Options::create`].
+    /// The errors of [`Options::create`].
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         Options::new().create(path)
     }
@@ -118,7 +118,7 @@ impl Memory {
     /// Opens or creates a memory on any disk, such as the simulated one of tests.
     ///
     /// # Errors
-    /// As [`Options::open`] and [`Options::create`].
+    /// The errors of [`Options::open`] and [`Options::create`].
     pub(crate) fn on_disk(
         disk: Arc<dyn Disk>,
         options: Options,

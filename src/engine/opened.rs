@@ -1,7 +1,7 @@
 //! An opened store for readers: the part of the log that this process has read, the settings, and the warnings.
 //!
 //! # Layer
-//! L5. Never takes the writer's lock.
+//! Layer 5. Never takes the writer's lock.
 
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
@@ -132,5 +132,5 @@ impl Opened {
 
 /// Marks an error that happened after the change was already done.
 pub(crate) fn done_anyway(error: Error) -> Error {
-    error.behind_change("open the store again to go on")
+    error.behind_change("open the store again to continue")
 }

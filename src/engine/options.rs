@@ -1,7 +1,7 @@
 //! The options with which a store is opened.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -187,11 +187,11 @@ impl Options {
         if same {
             return Ok(());
         }
-        Err(
-            Error::invalid("this process has the store open with another policy, limits or durability")
-                .with_code(ErrorCode::AlreadyOpen)
-                .with_hint("clone that handle, or drop it first"),
+        Err(Error::invalid(
+            "this process already has the store open with another policy, other limits or another durability",
         )
+        .with_code(ErrorCode::AlreadyOpen)
+        .with_hint("clone the open handle, or drop it and open the store again"))
     }
 
     /// Creates a store in the folder `path`, which may exist if it is empty.
@@ -205,7 +205,7 @@ impl Options {
     /// Opens the store in the folder `path`, or creates it; returns whether it was created.
     ///
     /// # Errors
-    /// As [`Self::open`] and [`Self::create`].
+    /// The errors of [`Self::open`] and [`Self::create`].
     pub fn open_or_create(self, path: impl AsRef<Path>) -> Result<(Memory, bool)> {
         match self.clone().open(path.as_ref()) {
             Ok(memory) => Ok((memory, false)),

@@ -1,7 +1,7 @@
 //! The settings of an open store, for every part of the engine.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ use super::upkeep::retention::Retention;
 /// The largest plausible error of a clock: one day.
 pub(crate) const CLOCK_OFF_MICROS_MAX: i64 = crate::calendar::DAY_MICROS;
 /// The warning about a store whose newest commit is later than the clock by more than [`CLOCK_OFF_MICROS_MAX`].
-pub(crate) const CLOCK_AHEAD: &str = "the newest commit is more than a day ahead of this machine's clock: until the clock catches up, each commit is one microsecond after the one before; expiry follows the clock";
+pub(crate) const CLOCK_AHEAD: &str = "the newest commit is more than a day ahead of this machine's clock: until the clock catches up, each new commit is dated one microsecond after the previous one; items expire by the clock";
 
 /// The source of the engine's time.
 pub trait Clock: Send + Sync {

@@ -122,7 +122,7 @@ fn rollback_undo_redo() -> Result<()> {
 
 #[test]
 fn undo_refuses_what_others_changed_since() -> Result<()> {
-    // Tests ROL-2.
+    // Tests ROL-2: undo and redo change only ids of the commit that they reverse.
     let memory = Memory::in_memory()?;
     memory.put(note("a", "mine"), &by("one"))?;
     memory.put(note("a", "theirs"), &by("two"))?;
@@ -197,7 +197,7 @@ fn the_tree_of_parents_holds() -> Result<()> {
 
 #[test]
 fn an_attempt_is_whole_or_not_at_all() -> Result<()> {
-    // Tests ATT-1.
+    // Tests ATT-1: an error, a panic or a failed check leaves the state unchanged.
     let memory = Memory::in_memory()?;
     put(&memory, "a", "one");
     let root = memory.view().root();
@@ -434,7 +434,8 @@ fn created_and_updated_are_the_first_times() -> Result<()> {
 
 #[test]
 fn relaxed_durability_keeps_the_lock_and_loses_nothing_at_close() -> Result<()> {
-    // Tests WRI-2.
+    // Tests WRI-2: a handle releases the lock after every write, unless it is exclusive or has written bytes that are
+    // not synced.
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("s");
     let relaxed = Durability::Interval(std::time::Duration::from_hours(1));

@@ -1,7 +1,7 @@
 //! Notifies hosts that the store has a new head, so that they can update derived data.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 

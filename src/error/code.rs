@@ -1,7 +1,7 @@
 //! The stable codes of errors, in one table of names and meanings.
 //!
 //! # Layer
-//! L0. Imports nothing of this crate.
+//! Layer 0. Imports nothing of this crate.
 
 use std::fmt;
 

@@ -131,7 +131,7 @@ causes! {
         CutOff = "the file ends within a frame",
         NoFrame = "no frame starts here",
         HeaderChecksum = "a frame header does not match its checksum",
-        HeaderLimit = "a frame header breaks a limit",
+        HeaderLimit = "a length in a frame header exceeds its limit",
         BodyChecksum = "a record does not match its checksum",
         Padding = "the padding of a frame is not zero",
         OtherBatch = "a frame belongs to another batch",
@@ -145,7 +145,7 @@ causes! {
         LastBatch = "its last batch differs from the one in the manifest",
         NotContinued = "its header does not continue the segment before it in the manifest",
         OlderManifest = "it is older than when it was last read",
-        SealedEarly = "it was sealed too short: durable bytes follow the seal",
+        SealedEarly = "its sealed length is too short: durable bytes follow it",
         MarkWithinBatch = "the durable mark is not at the end of a batch",
         Zeros = "zeros have overwritten a batch",
         EndLost = "durable batches at its end are missing",
@@ -156,7 +156,7 @@ causes! {
         UnlistedOlder = "the manifest does not list it, and the log does not need it; the next writer removes it",
         UnlistedForeign = "the manifest does not list it, and this log did not write it",
         Unfinished = "a crash left it unfinished, or a process is writing it",
-        RewriteFile = "a running rewrite writes it, or a crash left it; in that case the next writer removes it",
+        RewriteFile = "a running rewrite is writing it, or a crash left it and the next writer removes it",
         Misnamed = "it is a segment of this store under another name, so only salvage reads it",
         Stray = "it does not belong to the log",
         // Causes that salvage reports.
@@ -165,9 +165,9 @@ causes! {
         HeaderDamaged = "its header is damaged; salvage read its batches without it",
         Unreadable = "nothing in it can be read",
         UnlistedHeaderless = "the manifest does not list it and its header is damaged: salvage omitted it",
-        RewrittenTwice = "gc or erase rewrote the log from here; without the manifest, it is unknown whether they finished; salvage treats them as finished",
+        RewrittenTwice = "`gc` or `erase` rewrote the log from this segment on; without the manifest, salvage cannot know whether the rewrite finished, and treats it as finished",
         WrittenMeanwhile = "a process wrote to the store during the salvage: new commits may be missing, and moved ones may be reported as lost; stop the writers and salvage again",
-        RewriteCounted = "the manifest is too old to list it; salvage read it as the newer log",
+        RewriteCounted = "the manifest is older than this segment; salvage read the segment as part of the newer log",
         RewriteCutOff = "an interrupted rewrite wrote it; salvage read the log before the rewrite",
         ErasureUnsure = "an erasure wrote it and was interrupted, or the manifest is too old; salvage treats it as interrupted and keeps the records that it would have erased",
         // Causes in checkpoints.
@@ -298,7 +298,7 @@ impl fmt::Display for Cause {
             Self::UnknownFlags(flags) => {
                 write!(
                     f,
-                    "a newer version wrote a frame with the flags {flags:#04x} or a key"
+                    "a newer version wrote a frame with the unknown flags {flags:#04x} or with a key"
                 )
             }
             Self::UnknownKind(kind) => write!(f, "a newer version wrote a frame of kind {kind}"),
@@ -308,7 +308,7 @@ impl fmt::Display for Cause {
                     "it does not list segment {segment}, which contains durable batches"
                 )
             }
-            Self::BatchGone { batch } => write!(f, "the durable batch {batch} does not end here"),
+            Self::BatchGone { batch } => write!(f, "durable batch {batch} does not end here as recorded"),
             Self::TornTail {
                 bytes,
                 segments,
@@ -324,7 +324,7 @@ impl fmt::Display for Cause {
                 f.write_str(if *never_acknowledged {
                     "; they were never acknowledged"
                 } else {
-                    "; the next segment contains the complete batches of them"
+                    "; the next segment contains their complete batches"
                 })
             }
             Self::UnprovenTail { bytes } => {
@@ -335,12 +335,11 @@ impl fmt::Display for Cause {
             }
             Self::OnlyOlderSegments { listed } => write!(
                 f,
-                "the {listed} segments in it are missing; salvage read older ones, and some of these may have been \
-                 collected or erased since"
+                "the {listed} segments that it lists are missing; salvage read older segments, whose content may have been collected or erased since"
             ),
             Self::ReadAs { segment } => write!(
                 f,
-                "its header has the number {segment}, and salvage read it as that segment"
+                "its name differs from its header; salvage read it as segment {segment}, the number in the header"
             ),
             Self::BlockChecksums { bytes } => write!(f, "{bytes} bytes do not match their checksums"),
             Self::StateMismatch { seq } => {

@@ -2,7 +2,7 @@
 //! `notes/work.org#projects/treering`.
 //!
 //! # Layer
-//! L6, inside `ingest`. Pure.
+//! Layer 6, inside `ingest`. Pure.
 //!
 //! # Invariants
 //! - ING-7: the same file gets the same ids in every store that does not contain it yet.

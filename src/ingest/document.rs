@@ -5,7 +5,7 @@
 //! JSON Lines file may also state whole objects.
 //!
 //! # Layer
-//! L6, inside `ingest`.
+//! Layer 6, inside `ingest`.
 //!
 //! # Invariants
 //! - ING-2: a section comes after its parent in [`Document::sections`].

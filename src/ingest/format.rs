@@ -1,7 +1,7 @@
 //! The formats of files, and how to detect them.
 //!
 //! # Layer
-//! L6, inside `ingest`.
+//! Layer 6, inside `ingest`.
 
 named! {
     /// A file format.

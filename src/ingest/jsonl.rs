@@ -1,7 +1,7 @@
 //! Reads JSON Lines. Each line is a whole object, or an entry of a transcript.
 //!
 //! # Layer
-//! L6, inside `ingest`.
+//! Layer 6, inside `ingest`.
 
 use super::document::{Document, StatedObject};
 use super::format::Format;

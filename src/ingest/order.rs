@@ -5,7 +5,7 @@
 //! are kept if their order is still right.
 //!
 //! # Layer
-//! L6, inside `ingest`. Pure.
+//! Layer 6, inside `ingest`. Pure.
 //!
 //! # Invariants
 //! - ING-3: keys rise strictly in the order of the siblings.

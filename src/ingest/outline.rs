@@ -1,7 +1,7 @@
 //! Builds a document from its headings and their levels.
 //!
 //! # Layer
-//! L6, inside `ingest`.
+//! Layer 6, inside `ingest`.
 
 use std::collections::HashMap;
 
@@ -70,7 +70,7 @@ impl Outline {
         let kind = heading.kind_name();
         if kind != heading.kind.name() && heading.id.is_none() {
             return Err(Error::invalid(format!("an object of kind `{kind}` needs an id"))
-                .with_hint("state one, as exports do"));
+                .with_hint("state an id, as an export does"));
         }
         let place = self.document.sections.len();
         if let Some(id) = &heading.id {
@@ -78,10 +78,11 @@ impl Outline {
         }
         if let Some(under) = &heading.stated.parent {
             let parent = self.places.get(under).filter(|parent| **parent < place);
-            heading.parent =
-                Some(*parent.ok_or_else(|| {
-                    Error::invalid(format!("the parent `{under}` is not above in this file"))
-                })?);
+            heading.parent = Some(*parent.ok_or_else(|| {
+                Error::invalid(format!(
+                    "the parent `{under}` is not a heading further up in this file"
+                ))
+            })?);
         } else {
             while self.open.last().is_some_and(|(above, _)| *above >= level) {
                 self.open.pop();

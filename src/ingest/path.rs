@@ -1,7 +1,7 @@
 //! Paths of files as ids of documents.
 //!
 //! # Layer
-//! L6, inside `ingest`. Pure: does not use the disk.
+//! Layer 6, inside `ingest`. Pure: does not use the disk.
 
 use std::borrow::Cow;
 
@@ -69,7 +69,7 @@ pub(super) fn document_id(path: &str) -> Result<Id> {
                 shown(path)
             ))
             .with_hint(
-                "ingest it from a folder nearer to it, or rename it: a path is an id of at most 256 bytes",
+                "ingest it from a folder closer to it, or rename it: its path becomes an id, which has at most 256 bytes",
             )
     })
 }

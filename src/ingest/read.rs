@@ -1,7 +1,7 @@
 //! Reads a file into a document, according to its format.
 //!
 //! # Layer
-//! L6, inside `ingest`.
+//! Layer 6, inside `ingest`.
 
 use super::document::Document;
 use super::format::Format;

@@ -2,7 +2,7 @@
 //! a missing source as imported.
 //!
 //! # Layer
-//! L6, inside `ingest`.
+//! Layer 6, inside `ingest`.
 
 use std::collections::{HashMap, HashSet};
 

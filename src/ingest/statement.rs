@@ -7,7 +7,7 @@
 //! `quoted`, for a text that the file quotes so that it is not parsed.
 //!
 //! # Layer
-//! L6, inside `ingest`.
+//! Layer 6, inside `ingest`.
 
 use serde_json::Value as Json;
 

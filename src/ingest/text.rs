@@ -1,7 +1,7 @@
 //! Converts the bytes of a file to text: checks UTF-8, makes all line ends equal, and removes a byte order mark.
 //!
 //! # Layer
-//! L6, inside `ingest`.
+//! Layer 6, inside `ingest`.
 //!
 //! # Invariants
 //! - ING-1: line ends, a byte order mark and blank lines around a text never reach an object.

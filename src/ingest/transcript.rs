@@ -4,7 +4,7 @@
 //! `message`, with more fields around it. All other fields become attributes with the same names.
 //!
 //! # Layer
-//! L6, inside `ingest`.
+//! Layer 6, inside `ingest`.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Writes documents into a memory in one commit.
 //!
 //! # Layer
-//! L6, inside `ingest`.
+//! Layer 6, inside `ingest`.
 
 use super::document::{DOCUMENT_KIND, Document};
 use super::plan::{Change, Existing, IngestOptions, plan};

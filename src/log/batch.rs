@@ -1,7 +1,7 @@
 //! Batches: records that are appended together and are valid only together, before and after they are on disk.
 //!
 //! # Layer
-//! L2.
+//! Layer 2.
 //!
 //! # Invariants
 //! - BAT-1: encoding a batch copies each body once, into a buffer. The log writes that buffer and later reads from it.

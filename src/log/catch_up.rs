@@ -1,7 +1,7 @@
 //! Catching up: delivers, in order, every complete batch that this handle has not delivered yet.
 //!
 //! # Layer
-//! L2.
+//! Layer 2.
 //!
 //! # Invariants
 //! - CAT-1: each batch is delivered once, in order, and only if it is complete.
@@ -341,7 +341,8 @@ impl Log {
             }
             behind.add(&window, end);
             durable = durable.max(behind.synced_upto);
-            // INVARIANT LOG-4.
+            // INVARIANT LOG-4: the first invalid byte is damage if it is before the durable mark, and a torn tail if it
+            // is after.
             if durable > end {
                 let error = segment.damage(stop);
                 if !self.options.degraded {

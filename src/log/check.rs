@@ -4,7 +4,7 @@
 //! and reports all damage with file and offset.
 //!
 //! # Layer
-//! L2.
+//! Layer 2.
 //!
 //! # Invariants
 //! - CHK-1: every byte of the store is checked against a checksum or digest, must be zero, or is after the end of a

@@ -10,7 +10,7 @@
 //! 7. Dropping the [`WriteLock`] releases the lock.
 //!
 //! # Layer
-//! L2.
+//! Layer 2.
 //!
 //! # Invariants
 //! - APP-1: a handle writes only after `prepare`, under the same lock, moved it to the end of the log.
@@ -65,7 +65,7 @@ impl Log {
     /// segment if the log ends where `live` of this run of the machine says. Otherwise recovers into a new segment.
     ///
     /// # Errors
-    /// As [`Log::catch_up`] and [`Log::append`].
+    /// The errors of [`Log::catch_up`] and [`Log::append`].
     ///
     /// # Durability
     /// When the call returns, every delivered batch is durable, except a group of this handle that waits for
@@ -191,7 +191,7 @@ impl Log {
     /// Syncs the groups that were appended with [`Durability::Later`], if there are any.
     ///
     /// # Errors
-    /// As [`Log::append`].
+    /// The errors of [`Log::append`].
     ///
     /// # Durability
     /// When the call returns, everything that this handle appended is durable.
@@ -208,11 +208,11 @@ impl Log {
 
     pub(super) fn check_prepared(&self, lock: &WriteLock) -> Result<()> {
         self.check_lock(lock)?;
-        // INVARIANT APP-1.
+        // INVARIANT APP-1: a handle writes only after `prepare`, under the same lock, moved it to the end of the log.
         if self.prepared == lock.number {
             return Ok(());
         }
-        Err(Error::internal("a write before prepare under this lock"))
+        Err(Error::internal("a write before `prepare` under this lock"))
     }
 
     /// Runs `work`, which writes. After an error, the content of the disk is unknown, so the handle is poisoned

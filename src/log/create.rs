@@ -5,7 +5,7 @@
 //! those files.
 //!
 //! # Layer
-//! L2.
+//! Layer 2.
 //!
 //! # Invariants
 //! - CRE-1: creation does not touch an existing store.
@@ -144,10 +144,10 @@ pub(super) fn no_store(disk: &dyn Disk) -> Error {
 /// Returns the files that an unfinished creation left, except `format.tmp`.
 ///
 /// # Errors
-/// As [`Log::create`].
+/// The errors of [`Log::create`].
 fn unfinished_files(disk: &dyn Disk) -> Result<Vec<String>> {
     let format = match read_format(disk, Mode::ReadOnly) {
-        // INVARIANT CRE-1.
+        // INVARIANT CRE-1: creation does not touch an existing store.
         Ok(Some(_)) => {
             let message = format!("{} already is a store", disk.describe());
             return Err(Error::invalid(message)
@@ -158,7 +158,8 @@ fn unfinished_files(disk: &dyn Disk) -> Result<Vec<String>> {
         Err(error) if error.code() == ErrorCode::NotRegularFile => error,
         Err(error) => return Err(error),
     };
-    // INVARIANT CRE-2.
+    // INVARIANT CRE-2: files of another store than the one that `format.tmp` names are damage, and creation does not
+    // touch them.
     if holds_other_store(disk)? {
         return Err(format);
     }

@@ -5,7 +5,7 @@
 //! an error, and must be reopened. Those batches stay readable, because the handle keeps the old files open.
 //!
 //! # Layer
-//! L2.
+//! Layer 2.
 //!
 //! # Invariants
 //! - EPO-1: all batches that a handle delivers between two openings belong to one epoch.
@@ -38,7 +38,7 @@ impl Log {
     /// valid, but writing requires another [`Log::prepare`].
     ///
     /// # Errors
-    /// As [`Log::open`].
+    /// The errors of [`Log::open`].
     pub fn reopen(&mut self) -> Result<()> {
         self.check_process()?;
         let manifest = read_manifest(&*self.disk, &self.format)?;

@@ -1,7 +1,7 @@
 //! Reads the small files of a log, and makes the errors for damage in any of its files.
 //!
 //! # Layer
-//! L2.
+//! Layer 2.
 
 use std::io;
 

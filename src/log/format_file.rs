@@ -4,7 +4,7 @@
 //! changes no file.
 //!
 //! # Layer
-//! L2.
+//! Layer 2.
 //!
 //! # Invariants
 //! - FMT-1: if a store needs a newer reader, opening it is refused before any other file is opened.

@@ -5,7 +5,7 @@
 //! used.
 //!
 //! # Layer
-//! L2. Knows the numbers of kinds, but not the meaning of bodies.
+//! Layer 2. Knows the numbers of kinds, but not the meaning of bodies.
 //!
 //! # Invariants
 //! - FRM-1: frames start on 16-byte boundaries, and the bytes between a body and the next boundary are zero.
@@ -241,7 +241,7 @@ pub(super) fn parse_frame(bytes: &[u8], seed: FrameSeed, offset: u64) -> Result<
     if !header.matches(body, seed, offset) {
         return Err(Cause::BodyChecksum);
     }
-    // INVARIANT FRM-1.
+    // INVARIANT FRM-1: frames start on 16-byte boundaries, and the bytes between a body and the next boundary are zero.
     if frame
         .get(header.body_range().end..)
         .is_some_and(|padding| padding.iter().any(|byte| *byte != 0))

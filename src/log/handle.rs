@@ -1,7 +1,7 @@
 //! The handle of a log: its state, and opening it.
 //!
 //! # Layer
-//! L2.
+//! Layer 2.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

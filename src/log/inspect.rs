@@ -5,7 +5,7 @@
 //! memory for one record only.
 //!
 //! # Layer
-//! L2. Knows the parts of each file, not the meaning of records.
+//! Layer 2. Knows the parts of each file, not the meaning of records.
 //!
 //! # Invariants
 //! - INS-1: inspection opens files only for reading, and takes no lock.

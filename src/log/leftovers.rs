@@ -3,7 +3,7 @@
 //! Readers ignore leftovers. They may contain erased content, so the next writer removes them.
 //!
 //! # Layer
-//! L2.
+//! Layer 2.
 //!
 //! # Invariants
 //! - LEF-1: a segment that may have a batch newer than all listed ones is never removed, because the manifest may be
@@ -75,7 +75,8 @@ impl Log {
                     !self.manifest.lists(id)
                         || names.iter().any(|other| name.strip_suffix(".tmp") == Some(other))
                 }
-                // INVARIANT LEF-1.
+                // INVARIANT LEF-1: a segment that may have a batch newer than all listed ones is never removed, because
+                // the manifest may be outdated.
                 Some((id, false)) => {
                     !self.manifest.lists(id) && self.unlisted(id, self.cursor.batch)? == Unlisted::Left
                 }

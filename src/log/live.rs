@@ -5,7 +5,7 @@
 //! missing.
 //!
 //! # Layer
-//! L2.
+//! Layer 2.
 //!
 //! # Invariants
 //! - LIV-1: the writer syncs all bytes before the mark, then writes `live`.

@@ -1,7 +1,7 @@
 //! The two locks of a log: for writers, and for rewrites.
 //!
 //! # Layer
-//! L2.
+//! Layer 2.
 //!
 //! # Invariants
 //! - RWR-1: at most one rewrite of a store runs at a time.

@@ -3,7 +3,7 @@
 //! The file is small and replaced as a whole, so after a crash it is either the old or the new one.
 //!
 //! # Layer
-//! L2.
+//! Layer 2.
 //!
 //! # Invariants
 //! - MAN-1: batch numbers rise by one from segment to segment, starting at 1. Once, after the rewritten segments, they
@@ -248,7 +248,7 @@ impl Manifest {
         if u64::from(self.epoch) >= self.generation {
             return Err(DecodeError::Invalid("it counts more rewrites than generations"));
         }
-        // INVARIANT MAN-1.
+        // INVARIANT MAN-1: batch numbers rise by one from segment to segment, starting at 1.
         let mut next = 1;
         let mut may_skip = false;
         for entry in &self.sealed {

@@ -9,7 +9,7 @@
 //! `commit.rs` describes the steps of a commit. `walk.rs` turns bytes into batches.
 //!
 //! # Layer
-//! L2. Knows bytes and the digests of batches, not the meaning of bodies.
+//! Layer 2. Knows bytes and the digests of batches, not the meaning of bodies.
 //!
 //! # Limits
 //! - A segment has 64 MiB by default, or the size of one group of batches, which is below 64 GiB. A store has at most

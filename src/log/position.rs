@@ -1,7 +1,7 @@
 //! Positions: places between two batches from which reading can start.
 //!
 //! # Layer
-//! L2.
+//! Layer 2.
 //!
 //! # Invariants
 //! - POS-1: reading starts only after the exact batch that the position names. That batch was durable, so a log without
@@ -121,7 +121,7 @@ impl Log {
         if *position == Position::START {
             return Ok(());
         }
-        // INVARIANT POS-1.
+        // INVARIANT POS-1: reading starts only after the exact batch that the position names.
         let listed = self.manifest.entries().find(|entry| entry.id == position.segment);
         let entry = listed.ok_or_else(|| {
             let segment = position.segment;

@@ -1,7 +1,7 @@
 //! Publishes a rewrite: one manifest replaces the old segments by the new ones, and then the old ones are removed.
 //!
 //! # Layer
-//! L2.
+//! Layer 2.
 //!
 //! # Invariants
 //! - PUB-1: until the new manifest is durable, the old log is complete; from then on, the new one is.

@@ -4,7 +4,7 @@
 //! everything else from the file. Every read checks the frame's header and its body.
 //!
 //! # Layer
-//! L2.
+//! Layer 2.
 //!
 //! # Invariants
 //! - RDR-1: a body is returned only after its checksum matched at its place.

@@ -1,7 +1,7 @@
 //! Recovery: seals the last segment at the durable mark, and writes the complete batches after the mark again.
 //!
 //! # Layer
-//! L2.
+//! Layer 2.
 //!
 //! # Invariants
 //! - REC-1: recovery changes no byte of an existing segment.
@@ -102,7 +102,7 @@ impl Log {
     /// Determines what [`Log::prepare`] will do, from the same files.
     ///
     /// # Errors
-    /// As [`Log::prepare`].
+    /// The errors of [`Log::prepare`].
     pub(super) fn next_writer(&mut self) -> Result<NextWriter> {
         let live = self.look(&mut |_| Ok(()))?;
         let active = self.manifest.active().id;
@@ -203,7 +203,7 @@ impl Log {
         disk::write_whole(&*self.disk, &unfinished, &content, length)
             .and_then(|()| self.disk.sync_dir(LOG_FOLDER))
             .map_err(|error| Error::io(format!("cannot create {name}"), error))?;
-        // INVARIANT REC-3.
+        // INVARIANT REC-3: the manifest lists the new segment only when its content is durable.
         let active = SegmentEntry::active(header.id, first_batch);
         self.publish_manifest(self.manifest.epoch, sealed, active)?;
         self.finish_name(header.id)?;

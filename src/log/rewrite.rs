@@ -6,7 +6,8 @@
 //! end with a new head, which the same step commits.
 //!
 //! # Layer
-//! L2. Callers choose the new batches. The log checks that the batches are complete and end with the head at the cut.
+//! Layer 2. Callers choose the new batches. The log checks that the batches are complete and end with the head at the
+//! cut.
 //!
 //! # Invariants
 //! - RWR-2: every published segment was read back from its file without damage.
@@ -152,7 +153,7 @@ impl Rewrite {
         }
         if self.files.chain().batch >= self.plan.cut {
             return Err(Error::invalid(format!(
-                "a rewrite of {} batches may not have more batches than these",
+                "a rewrite may not have more batches than the {} that it replaces",
                 self.plan.cut
             )));
         }
@@ -185,7 +186,7 @@ impl Rewrite {
                 .sync()
                 .map_err(|error| Error::io(format!("cannot sync {}", file.name), error))?;
         }
-        // INVARIANT RWR-2.
+        // INVARIANT RWR-2: every published segment was read back from its file without damage.
         self.files.read_back()?;
         Ok(Rewritten {
             files: self.files,

@@ -1,7 +1,7 @@
 //! Rotation: creates the next segment, and the manifest that lists it.
 //!
 //! # Layer
-//! L2.
+//! Layer 2.
 
 use std::io;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ impl Log {
             .filter(|id| *id < u64::from(u32::MAX))
             .fold(self.manifest.highest_id(), u64::max);
         if highest.saturating_add(count) >= u64::from(u32::MAX) {
-            return Err(Error::invalid("the log has no segment numbers left"));
+            return Err(Error::invalid("the log has used all segment numbers"));
         }
         Ok(highest + 1)
     }

@@ -1,7 +1,7 @@
 //! Seals: the last frame of a batch, which makes it valid as a whole.
 //!
 //! # Layer
-//! L2.
+//! Layer 2.
 //!
 //! # Invariants
 //! - SEA-1: a batch is valid completely or not at all, because its digest covers the seal's fields and every byte of
@@ -88,7 +88,7 @@ impl Seal {
             commit: CommitDigest::from_bytes(reader.array().ok()?),
         };
         let digest = BatchDigest::from_bytes(reader.array().ok()?);
-        // INVARIANT SEA-2.
+        // INVARIANT SEA-2: the seal's `synced_upto` is never after the start of its batch.
         let plausible = seal.synced_upto <= seal.start && seal.synced_upto >= SEGMENT_HEADER_BYTES as u64;
         (plausible && seal.start.checked_add(seal.length).is_some()).then_some((seal, digest))
     }

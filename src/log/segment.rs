@@ -1,7 +1,7 @@
 //! Segments: their names and their headers.
 //!
 //! # Layer
-//! L2.
+//! Layer 2.
 //!
 //! # Invariants
 //! - SEG-1: a segment is created whole, filled with zeros; it never grows or shrinks.

@@ -6,7 +6,7 @@
 //! seals after that byte.
 //!
 //! # Layer
-//! L2.
+//! Layer 2.
 //!
 //! # Invariants
 //! - SCN-1: a batch is returned completely or not at all.

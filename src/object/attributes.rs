@@ -1,7 +1,7 @@
 //! The attributes of an object: a sorted map of typed values.
 //!
 //! # Layer
-//! L3, inside `object`.
+//! Layer 3, inside `object`.
 //!
 //! # Format
 //! docs/format.md, "Values": the field is the payload of a map.

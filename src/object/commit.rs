@@ -4,7 +4,7 @@
 //! changes are the difference between its parent's root and its own.
 //!
 //! # Layer
-//! L3, inside `object`.
+//! Layer 3, inside `object`.
 //!
 //! # Invariants
 //! - COM-1: `seq` is 0 exactly when there are no parents.
@@ -258,7 +258,7 @@ impl Commit {
             tag::OP,
             tag::TRUST,
         ])?;
-        // INVARIANT COM-1.
+        // INVARIANT COM-1: `seq` is 0 exactly when there are no parents.
         if (commit.seq == 0) != commit.parents.is_empty() {
             return Err(DecodeError::Invalid(
                 "the number of a commit contradicts its parents",
@@ -299,7 +299,7 @@ impl Commit {
     /// Returns the digest of the canonical bytes.
     ///
     /// # Errors
-    /// As [`Self::encode`].
+    /// The errors of [`Self::encode`].
     pub fn digest(&self, suite: HashSuite) -> Result<CommitDigest> {
         Ok(Self::hash(&self.encode()?, suite))
     }

@@ -2,7 +2,7 @@
 //! limits of an object's size.
 //!
 //! # Layer
-//! L3, inside `object`.
+//! Layer 3, inside `object`.
 //!
 //! # Format
 //! docs/format.md, "Digests" and "Object", tags 7 and 8.

@@ -4,7 +4,7 @@
 //! size. Appending needs no more.
 //!
 //! # Layer
-//! L3, inside `object`.
+//! Layer 3, inside `object`.
 //!
 //! # Invariants
 //! - HIS-1: the tree has one peak for each bit that is set in its size, the largest subtree first.

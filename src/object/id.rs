@@ -1,7 +1,7 @@
 //! The id of an object: its permanent name.
 //!
 //! # Layer
-//! L3, inside `object`.
+//! Layer 3, inside `object`.
 //!
 //! # Format
 //! docs/format.md, "Object", tags 1 and 4.

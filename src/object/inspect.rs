@@ -1,7 +1,7 @@
 //! Lists canonical encodings field by field, with the names of the fields, for inspection.
 //!
 //! # Layer
-//! L3, inside `object`.
+//! Layer 3, inside `object`.
 //!
 //! # Format
 //! docs/format.md, "Tagged fields".

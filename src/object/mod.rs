@@ -5,7 +5,7 @@
 //! references use the same tagged fields. This module does not know where bytes are stored.
 //!
 //! # Layer
-//! L3. Pure: no disk, no clock, no lock. Knows digests and the codec; does not know tries, logs or stores.
+//! Layer 3. Pure: no disk, no clock, no lock. Knows digests and the codec; does not know tries, logs or stores.
 //!
 //! # Invariants
 //! - OBJ-1: a value has one encoding, and accepted bytes re-encode to the same bytes.

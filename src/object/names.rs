@@ -4,7 +4,7 @@
 //! sentence. The other decodes bytes, and reports the name of the broken rule.
 //!
 //! # Layer
-//! L3, inside `object`.
+//! Layer 3, inside `object`.
 //!
 //! # Format
 //! docs/format.md, "Object".
@@ -89,7 +89,7 @@ impl Rule {
             .with_code(ErrorCode::OverLimit)
             .with_hint(format!("use at most {} bytes of UTF-8", self.bytes_max))),
             Some(Broken::Control { character, at }) => Err(Error::invalid(format!(
-                "{what} holds the control character U+{:04X} at byte {at}",
+                "{what} contains the control character U+{:04X} at byte {at}",
                 u32::from(character)
             ))
             .with_hint("remove it: line breaks, tabs and other control characters are not allowed here")),

@@ -1,7 +1,7 @@
 //! An object as a caller gives it, and its encoding.
 //!
 //! # Layer
-//! L3, inside `object`.
+//! Layer 3, inside `object`.
 //!
 //! # Invariants
 //! See OBJ-1, OBJ-2, OBJ-3 and OBJ-5 of the module.
@@ -130,11 +130,13 @@ impl NewObject {
         reserved::put(&mut writer, &self.reserved);
 
         if bytes.len() > OBJECT_BYTES_MAX {
-            return Err(
-                Error::invalid(format!("it has {} bytes without its content", bytes.len())).with_hint(
-                    format!("use at most {OBJECT_BYTES_MAX} bytes: split it, or move text to the content"),
-                ),
-            );
+            return Err(Error::invalid(format!(
+                "it has {} bytes without its content: too many",
+                bytes.len()
+            ))
+            .with_hint(format!(
+                "use at most {OBJECT_BYTES_MAX} bytes: split it, or move text to the content"
+            )));
         }
         let digest = Object::hash(&bytes, suite);
         Ok(Encoded {
@@ -147,21 +149,22 @@ impl NewObject {
     /// Checks every size, and the rules that involve several names, before anything is written.
     fn check(&self) -> Result<()> {
         if self.parent.as_ref() == Some(&self.id) {
-            return Err(Error::invalid("it is its own parent").with_hint("name another parent, or none"));
+            return Err(Error::invalid("it is its own parent").with_hint("choose another parent, or none"));
         }
         let content_bytes = self.content.as_ref().map_or(0, String::len);
         if content_bytes > CONTENT_BYTES_MAX {
             return Err(
-                Error::invalid(format!("its content has {content_bytes} bytes")).with_hint(format!(
-                    "use at most {CONTENT_BYTES_MAX} bytes, or split the object"
-                )),
+                Error::invalid(format!("its content has {content_bytes} bytes: too many")).with_hint(
+                    format!("use at most {CONTENT_BYTES_MAX} bytes, or split the object"),
+                ),
             );
         }
         if self.derived_from.len() > OBJECT_BYTES_MAX / DIGEST_LEN {
-            return Err(
-                Error::invalid(format!("it is derived from {} versions", self.derived_from.len()))
-                    .with_hint("derive it from fewer, or in steps"),
-            );
+            return Err(Error::invalid(format!(
+                "it is derived from {} versions: too many",
+                self.derived_from.len()
+            ))
+            .with_hint("derive it from fewer versions, or in several steps"));
         }
         reserved::check(&self.reserved)
     }

@@ -1,7 +1,7 @@
 //! An object for reading, as a view into its canonical bytes.
 //!
 //! # Layer
-//! L3, inside `object`.
+//! Layer 3, inside `object`.
 //!
 //! # Invariants
 //! See OBJ-1 to OBJ-5 of the module. Reading a field scans the tags and lengths, without allocation.

@@ -1,7 +1,7 @@
 //! The origin of an object: a class of trust that the engine sets.
 //!
 //! # Layer
-//! L3, inside `object`.
+//! Layer 3, inside `object`.
 //!
 //! # Format
 //! docs/format.md, "Object". The numbers are part of the format.

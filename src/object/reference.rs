@@ -1,7 +1,7 @@
 //! References: names for commits. They change no state and make no commit.
 //!
 //! # Layer
-//! L3, inside `object`.
+//! Layer 3, inside `object`.
 //!
 //! # Invariants
 //! - REF-1: a reference without a commit deletes its name and contains no data about a commit.
@@ -99,7 +99,7 @@ impl ReferenceName {
     /// Makes the name of class `class` with the rest `rest`.
     ///
     /// # Errors
-    /// As [`Self::new`].
+    /// The errors of [`Self::new`].
     pub fn of(class: ReferenceClass, rest: &str) -> Result<Self> {
         Self::new(&format!("{}/{rest}", class.name()))
     }
@@ -270,7 +270,7 @@ impl Reference {
     /// Returns the digest of the canonical bytes.
     ///
     /// # Errors
-    /// As [`Self::encode`].
+    /// The errors of [`Self::encode`].
     #[cfg(any(test, feature = "testing"))]
     pub fn digest(&self, suite: HashSuite) -> Result<[u8; DIGEST_LEN]> {
         Ok(suite.hash_bytes(Domain::Reference, &self.encode()?))
@@ -280,11 +280,12 @@ impl Reference {
     fn contradiction(&self) -> Option<&'static str> {
         let class = self.name.class();
         let about_a_commit = self.root.is_some() || !self.changes.is_empty() || self.lane.is_some();
-        // INVARIANT REF-1.
+        // INVARIANT REF-1: a reference without a commit deletes its name and contains no data about a commit.
         if self.commit.is_none() && about_a_commit {
             return Some("a deleted reference holds more than its name");
         }
-        // INVARIANT REF-2.
+        // INVARIANT REF-2: only drafts and rejected changes have a root and a list of changes, and a list of changes
+        // requires a root.
         if self.root.is_some() && !class.holds_changes() {
             return Some("a reference that is no draft has a root");
         }
@@ -301,7 +302,7 @@ impl Reference {
         {
             return Some("a change links the digest that stands for none");
         }
-        // INVARIANT REF-3.
+        // INVARIANT REF-3: only a snapshot is in a lane's ring.
         if self.lane.is_some() && class != ReferenceClass::Snapshots {
             return Some("a reference that is no snapshot has a lane");
         }
@@ -346,7 +347,7 @@ pub fn check_snapshot_name(name: &str) -> Result<()> {
     }
     if let Some((at, character)) = other {
         return refuse(
-            format!("a snapshot name holds {character:?} at byte {at}"),
+            format!("a snapshot name contains {character:?} at byte {at}"),
             "use the letters a to z and A to Z, digits and the characters . _ - /",
         );
     }

@@ -1,7 +1,7 @@
 //! Unknown fields that this version keeps, because their tag has the ignorable bit.
 //!
 //! # Layer
-//! L3, inside `object`.
+//! Layer 3, inside `object`.
 //!
 //! # Format
 //! docs/format.md, "Tagged fields" and "Object", tags 0x8001 and above.

@@ -1,7 +1,7 @@
 //! Points in time: microseconds since 1970 and their text form. This module reads no clock.
 //!
 //! # Layer
-//! L3, inside `object`.
+//! Layer 3, inside `object`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -81,8 +81,9 @@ impl FromStr for Time {
     /// Parses an RFC 3339 time with any offset. Drops digits after the microseconds. Takes a leap second as the second
     /// before it. Also accepts the long years that [`Time`] writes.
     fn from_str(text: &str) -> crate::error::Result<Self> {
-        parse(text.as_bytes())
-            .ok_or_else(|| Error::invalid("a time is written as in RFC 3339, such as 2026-01-31T08:15:00Z"))
+        parse(text.as_bytes()).ok_or_else(|| {
+            Error::invalid("this is not a time: write it as in RFC 3339, such as 2026-01-31T08:15:00Z")
+        })
     }
 }
 

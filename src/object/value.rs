@@ -1,7 +1,7 @@
 //! Values of attributes: typed as in JSON, with one encoding each.
 //!
 //! # Layer
-//! L3, inside `object`.
+//! Layer 3, inside `object`.
 //!
 //! # Invariants
 //! - VAL-1: equal values have equal encodings: one NaN, no negative zero, maps sorted by the bytes of keys.

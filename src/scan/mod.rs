@@ -10,7 +10,7 @@
 //! one.
 //!
 //! # Layer
-//! L6. Pure: outside this folder it imports only the keyed digest.
+//! Layer 6. Pure: outside this folder it imports only the keyed digest.
 
 mod encoding;
 mod finding;

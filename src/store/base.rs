@@ -5,7 +5,7 @@
 //! a separate store, which gives every answer from then on. So the damage only costs time.
 //!
 //! # Layer
-//! L4.
+//! Layer 4.
 //!
 //! # Invariants
 //! - BAS-1: an answer from the log equals the answer of an undamaged checkpoint, including places and indexes in the

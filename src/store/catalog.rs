@@ -1,7 +1,7 @@
 //! The catalog of the log: the kept commits, the references, and the times at which removed ids were first written.
 //!
 //! # Layer
-//! L4. Derived: built again from the log at each opening.
+//! Layer 4. Derived: built again from the log at each opening.
 //!
 //! # Invariants
 //! - CTL-3: `unlinked` and the states in `left` together contain every id that some state had and the newest lacks. So

@@ -1,7 +1,7 @@
 //! Writes a checkpoint of the whole store.
 //!
 //! # Layer
-//! L4.
+//! Layer 4.
 
 use std::collections::HashSet;
 
@@ -32,7 +32,7 @@ impl Store {
     /// applied it.
     ///
     /// # Errors
-    /// As [`checkpoint::write`].
+    /// The errors of [`checkpoint::write`].
     pub(crate) fn write_checkpoint(
         &self,
         disk: &dyn Disk,
@@ -111,7 +111,7 @@ impl Store {
     /// stays in memory anyway, and a checkpoint has a row for each commit.
     ///
     /// # Errors
-    /// As [`Self::state`].
+    /// The errors of [`Self::state`].
     pub(crate) fn is_heavy(&self, many: usize) -> Result<bool> {
         let newer = self.catalog.read_recursive().line.len();
         let state = self.state(&*self.head()?)?.len() as usize;

@@ -1,7 +1,7 @@
 //! The kept commits, found by index in their line, by seq, by digest and by root; and the gaps between them.
 //!
 //! # Layer
-//! L4. Derived: built again from the log at each opening. Knows commits, not objects.
+//! Layer 4. Derived: built again from the log at each opening. Knows commits, not objects.
 //!
 //! # Invariants
 //! - CTL-1: kept commits are in the order of seq. Two neighbours are consecutive, or a gap between them has the thinned

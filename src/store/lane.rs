@@ -1,7 +1,7 @@
 //! Finds the commits that a lane may undo and redo: its own, newest first.
 //!
 //! # Layer
-//! L4.
+//! Layer 4.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl Store {
     /// undo cannot restore erased content.
     ///
     /// # Errors
-    /// As [`Self::commit_at`].
+    /// The errors of [`Self::commit_at`].
     pub(crate) fn to_undo(&self, lane: &str) -> Result<Option<Arc<CommitEntry>>> {
         // The walk goes back in time, so an undo or redo that it finds applies to an earlier commit.
         let (mut undone, mut redone) = (HashSet::new(), HashSet::new());
@@ -63,7 +63,7 @@ impl Store {
     /// Returns the commit that the lane's newest undo reversed, if the lane has not committed since.
     ///
     /// # Errors
-    /// As [`Self::commit_at`].
+    /// The errors of [`Self::commit_at`].
     pub(crate) fn to_redo(&self, lane: &str) -> Result<Option<Arc<CommitEntry>>> {
         let mut redone: HashSet<CommitDigest> = HashSet::new();
         for entry in self.of_lane(lane) {

@@ -4,7 +4,7 @@
 //! process has just made durable. So memory never contradicts the log.
 //!
 //! # Layer
-//! L4. Knows the meaning of records. Has no draft, takes no lock file and reads no clock.
+//! Layer 4. Knows the meaning of records. Has no draft, takes no lock file and reads no clock.
 //!
 //! # Invariants
 //! - STO-1: a commit is applied only if its parent, seq, time, history root and root verify.
@@ -158,7 +158,7 @@ impl Store {
     /// one.
     ///
     /// # Errors
-    /// As [`Self::commit_at`].
+    /// The errors of [`Self::commit_at`].
     pub(crate) fn position(&self, seq: u64) -> Result<std::result::Result<usize, usize>> {
         let base_len = self.base_len();
         let newer = self.catalog.read_recursive().line.position(seq);
@@ -176,7 +176,7 @@ impl Store {
     /// Returns the commit `seq`, if it is kept.
     ///
     /// # Errors
-    /// As [`Self::commit_at`].
+    /// The errors of [`Self::commit_at`].
     pub(crate) fn by_seq(&self, seq: u64) -> Result<Option<Arc<CommitEntry>>> {
         match self.position(seq)? {
             Ok(index) => self.commit_at(index),
@@ -187,7 +187,7 @@ impl Store {
     /// Returns the kept commit with this digest.
     ///
     /// # Errors
-    /// As [`Self::commit_at`].
+    /// The errors of [`Self::commit_at`].
     pub(crate) fn by_digest(&self, digest: CommitDigest) -> Result<Option<Arc<CommitEntry>>> {
         let newer = self.catalog.read_recursive().line.by_digest(digest);
         self.newer_or_covered(newer, |base| base.by_digest(digest))
@@ -196,7 +196,7 @@ impl Store {
     /// Returns the newest kept commit with this root.
     ///
     /// # Errors
-    /// As [`Self::commit_at`].
+    /// The errors of [`Self::commit_at`].
     pub(crate) fn by_root(&self, root: Root) -> Result<Option<Arc<CommitEntry>>> {
         let newer = self.catalog.read_recursive().line.by_root(root);
         self.newer_or_covered(newer, |base| base.by_root(root, base.len()))
@@ -220,7 +220,7 @@ impl Store {
     /// Returns the kept commit before `entry`: its parent or, after a gap, the last commit before the gap.
     ///
     /// # Errors
-    /// As [`Self::commit_at`].
+    /// The errors of [`Self::commit_at`].
     pub(crate) fn before(&self, entry: &CommitEntry) -> Result<Option<Arc<CommitEntry>>> {
         let (Ok(index) | Err(index)) = self.position(entry.seq())?;
         self.commit_below(index)
@@ -229,7 +229,7 @@ impl Store {
     /// Returns the newest kept commit whose time is `time` or earlier.
     ///
     /// # Errors
-    /// As [`Self::commit_at`].
+    /// The errors of [`Self::commit_at`].
     pub(crate) fn at_time(&self, time: Time) -> Result<Option<Arc<CommitEntry>>> {
         self.commit_below(self.first_where(|entry| entry.commit.time > time)?)
     }
@@ -237,7 +237,7 @@ impl Store {
     /// Returns the commit of batch `batch`, or of the next batch that has a commit.
     ///
     /// # Errors
-    /// As [`Self::commit_at`].
+    /// The errors of [`Self::commit_at`].
     pub(crate) fn of_batch(&self, batch: u64) -> Result<Option<Arc<CommitEntry>>> {
         let index = self.first_where(|entry| entry.batch >= batch)?;
         self.commit_at(index)
@@ -247,7 +247,7 @@ impl Store {
     /// true for all later ones.
     ///
     /// # Errors
-    /// As [`Self::commit_at`].
+    /// The errors of [`Self::commit_at`].
     pub(crate) fn first_where(&self, holds: impl Fn(&CommitEntry) -> bool) -> Result<usize> {
         let before = |index| {
             let entry = self.commit_at(index as usize)?;
@@ -280,7 +280,7 @@ impl Store {
     /// Returns the indexes in the line of the kept commits whose digest is between `low` and `high`.
     ///
     /// # Errors
-    /// As [`Self::commit_at`].
+    /// The errors of [`Self::commit_at`].
     pub(crate) fn commits_between(&self, low: CommitDigest, high: CommitDigest) -> Result<Vec<usize>> {
         let mut found = match &self.base {
             Some(base) => base.rows_between(false, low.as_bytes(), high.as_bytes())?,
@@ -294,7 +294,7 @@ impl Store {
     /// Returns the index in the line of the newest commit of each root between `low` and `high`.
     ///
     /// # Errors
-    /// As [`Self::commit_at`].
+    /// The errors of [`Self::commit_at`].
     pub(crate) fn roots_between(&self, low: Root, high: Root) -> Result<Vec<usize>> {
         let mut newest = BTreeMap::new();
         if let Some(base) = &self.base {

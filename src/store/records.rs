@@ -1,7 +1,7 @@
 //! Reads objects, contents and texts by place or by digest.
 //!
 //! # Layer
-//! L4. Knows the objects, contents, texts and erased markers in records, but not states or commits.
+//! Layer 4. Knows the objects, contents, texts and erased markers in records, but not states or commits.
 //!
 //! # Invariants
 //! - RCS-1: a record that is found by digest is hashed before it is returned, and has that digest.
@@ -149,7 +149,7 @@ impl Records {
         match record.kind {
             RecordKind::Object => self.with_content(Object::from_verified(record.body, digest)),
             RecordKind::Erased => match self.find_object(digest)? {
-                // INVARIANT RCS-2.
+                // INVARIANT RCS-2: if a record was erased and written again, the new record is used.
                 Some((_, object)) => Ok(object),
                 None => placeholder(&record, digest),
             },
@@ -212,7 +212,7 @@ impl Records {
     /// Returns the version with this digest, from any part of history.
     ///
     /// # Errors
-    /// As [`Self::object_at`].
+    /// The errors of [`Self::object_at`].
     pub(crate) fn find_object(&self, digest: ObjectDigest) -> Result<Option<(Locator, Object)>> {
         let Some(found) = self.find(RecordKind::Object, digest.as_bytes())? else {
             return Ok(None);
@@ -224,7 +224,7 @@ impl Records {
     /// Returns the place of the version with this digest.
     ///
     /// # Errors
-    /// As [`Self::object_at`].
+    /// The errors of [`Self::object_at`].
     pub(crate) fn find_place(&self, digest: ObjectDigest) -> Result<Option<Locator>> {
         let found = self.find(RecordKind::Object, digest.as_bytes())?;
         Ok(found.map(|found| found.place))
@@ -233,7 +233,7 @@ impl Records {
     /// Returns the place of the version with this digest, or of the marker of its erasure.
     ///
     /// # Errors
-    /// As [`Self::object_at`].
+    /// The errors of [`Self::object_at`].
     pub(super) fn find_trace(&self, digest: ObjectDigest) -> Result<Option<Locator>> {
         match self.find_place(digest)? {
             Some(place) => Ok(Some(place)),
@@ -244,7 +244,7 @@ impl Records {
     /// Returns the place of the content record with this digest.
     ///
     /// # Errors
-    /// As [`Self::find_content`].
+    /// The errors of [`Self::find_content`].
     pub(crate) fn find_content_place(&self, digest: ContentDigest) -> Result<Option<Locator>> {
         let found = self.find(RecordKind::Content, digest.as_bytes())?;
         Ok(found.map(|found| found.place))
@@ -253,7 +253,7 @@ impl Records {
     /// Returns the place of the reason or source text with this digest.
     ///
     /// # Errors
-    /// As [`Self::find_text`].
+    /// The errors of [`Self::find_text`].
     pub(crate) fn find_text_place(&self, digest: TextDigest) -> Result<Option<Locator>> {
         let found = self.find(RecordKind::Text, digest.as_bytes())?;
         Ok(found.map(|found| found.place))

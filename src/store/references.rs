@@ -1,7 +1,8 @@
 //! Names for commits: snapshots with their rings, drafts, rejected changes and pins.
 //!
 //! # Layer
-//! L4. Derived: built again from the log at each opening. Knows names, not the commits and versions that they refer to.
+//! Layer 4. Derived: built again from the log at each opening. Knows names, not the commits and versions that they
+//! refer to.
 //!
 //! # Invariants
 //! - CTL-2: a lane's ring contains its newest [`RING`] automatic snapshots, oldest first.

@@ -1,7 +1,7 @@
 //! Converts one batch of the log to a state, a commit and references.
 //!
 //! # Layer
-//! L4.
+//! Layer 4.
 //!
 //! # Format
 //! docs/format.md, "Batch and seal".
@@ -66,7 +66,7 @@ impl Contents {
         } else if self.commit.is_none() && !self.gaps.is_empty() {
             "a gap is not followed by a commit"
         } else if self.map_record.is_some() && self.changes_state() {
-            "a batch contains a map and also changes of it"
+            "a batch contains both a map record and changes of ids"
         } else {
             return Ok(());
         };
@@ -93,7 +93,7 @@ pub(super) fn apply(
         if record.digest != batch.commit {
             let (named, found) = (batch.commit, record.digest);
             return Err(Error::corrupt(format!(
-                "the seal names commit {named}, the record is {found}"
+                "the seal names commit {named}, but the batch contains commit {found}"
             )));
         }
         let mut tree = check_chain(store, head.as_deref(), &contents, &record.commit)?;
@@ -381,7 +381,7 @@ fn state_of_root(before: &Before<'_>, commit: &Commit) -> Result<NextState> {
         None => {
             let (seq, root) = (commit.seq, commit.root);
             return Err(Error::corrupt(format!(
-                "commit {seq} reuses the root {root}, which no commit has"
+                "commit {seq} reuses the root {root}, which no earlier commit has"
             )));
         }
     };

@@ -1,7 +1,7 @@
 //! Records that occur only in a rewritten log: gaps, markers of erased records, and maps of states with times.
 //!
 //! # Layer
-//! L4. Decodes and encodes records. Knows neither the log nor states.
+//! Layer 4. Decodes and encodes records. Knows neither the log nor states.
 //!
 //! # Format
 //! docs/format.md, "Rewritten logs".
@@ -22,7 +22,7 @@ pub(crate) const MAP_ENTRY_BYTES: usize = 80;
 const PART_BYTES: usize = 204 * MAP_ENTRY_BYTES;
 
 /// The error for a record of a map that ends within an entry.
-const CUT_OFF: &str = "a record of a map is truncated";
+const CUT_OFF: &str = "a record of a map ends within an entry";
 
 /// The marker that replaces an erased record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +115,7 @@ impl MapRecord {
         });
         if map_record.whole != whole {
             return Err(DecodeError::Invalid(
-                "a batch contains a whole map and a difference",
+                "a batch contains both a whole map and the changes of a map",
             ));
         }
         for bytes in codec::as_arrays::<MAP_ENTRY_BYTES>(&record.body)? {

@@ -5,7 +5,7 @@
 //! of all commits in between, which are cached for a while.
 //!
 //! # Layer
-//! L4.
+//! Layer 4.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -112,7 +112,7 @@ impl Store {
     /// Returns the state that [`Self::covered_children`] describes; `None` without a checkpoint.
     ///
     /// # Errors
-    /// As [`Self::state`].
+    /// The errors of [`Self::state`].
     pub(crate) fn covered_head(&self) -> Result<Option<Trie>> {
         let newest = self.base.as_ref().and_then(|base| base.len().checked_sub(1));
         let newest = newest.map_or(Ok(None), |newest| self.commit_at(newest))?;
@@ -131,7 +131,7 @@ impl Store {
     /// Counts the differences between the states of two commits.
     ///
     /// # Errors
-    /// As [`Self::state`].
+    /// The errors of [`Self::state`].
     pub(crate) fn count(&self, older: &CommitEntry, newer: &CommitEntry) -> Result<ChangeCounts> {
         let mut counts = ChangeCounts::default();
         for change in self.state(older)?.diff(&self.state(newer)?, self) {

@@ -5,7 +5,7 @@
 //! wrong record.
 //!
 //! # Layer
-//! L4. Derived: built again from the log at each opening.
+//! Layer 4. Derived: built again from the log at each opening.
 
 use hashbrown::HashTable;
 

@@ -12,7 +12,7 @@ use crate::error::Result;
 /// Opens the store on `disk`, or creates one there.
 ///
 /// # Errors
-/// As [`Options::open`] and [`Options::create`].
+/// The errors of [`Options::open`] and [`Options::create`].
 pub fn memory_on(disk: Arc<dyn Disk>, options: Options, create: bool) -> Result<Memory> {
     Memory::on_disk(disk, options, create, None)
 }

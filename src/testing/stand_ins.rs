@@ -2,7 +2,7 @@
 //! replace. `src/threads.rs` includes this file in that package.
 //!
 //! # Layer
-//! L0.
+//! Layer 0.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,13 +1,13 @@
 //! Builds a trie from many entries at once: sorts them, then creates each node in its final size.
 //!
 //! # Layer
-//! L3. Part of trie/.
+//! Layer 3. Part of trie/.
 //!
 //! # Invariants
 //! See TRI-1 in trie/mod.rs.
 //!
 //! # Format
-//! None.
+//! None, because nothing here is stored.
 
 use triomphe::Arc;
 

@@ -1,7 +1,7 @@
 //! Verifies stored tries completely: checks every node once, on several threads.
 //!
 //! # Layer
-//! L3. Part of trie/.
+//! Layer 3. Part of trie/.
 //!
 //! # Invariants
 //! - CHE-1: the result does not depend on the number of threads. Of several damaged nodes, the check reports the one
@@ -55,7 +55,7 @@ fn check_digits(digits: &[Vec<StoredNode>], source: &dyn NodeSource, threads: us
             || check_digits(low, source, threads / 2),
             || check_digits(high, source, threads - threads / 2),
         );
-        // CHE-1.
+        // CHE-1: the result does not depend on the number of threads.
         return low.and(high);
     }
     let mut met = HashSet::new();

@@ -5,13 +5,13 @@
 //! branches on the path, in each trie.
 //!
 //! # Layer
-//! L3. Part of trie/.
+//! Layer 3. Part of trie/.
 //!
 //! # Invariants
 //! Changes come in the order of their key paths. The stack contains at most sixteen pairs for each level.
 //!
 //! # Format
-//! None.
+//! None, because nothing here is stored.
 
 use triomphe::Arc;
 

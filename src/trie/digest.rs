@@ -1,7 +1,7 @@
 //! The digests of leaves and branches, and the walk that computes the missing ones.
 //!
 //! # Layer
-//! L3. Part of trie/.
+//! Layer 3. Part of trie/.
 //!
 //! # Invariants
 //! See TRI-2 in trie/mod.rs.

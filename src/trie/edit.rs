@@ -4,13 +4,13 @@
 //! even after an error. Counts and cached digests change only after every edit below has succeeded.
 //!
 //! # Layer
-//! L3. Part of trie/.
+//! Layer 3. Part of trie/.
 //!
 //! # Invariants
 //! See TRI-1 to TRI-3 in trie/mod.rs.
 //!
 //! # Format
-//! None.
+//! None, because nothing here is stored.
 
 use triomphe::Arc;
 

@@ -1,7 +1,7 @@
 //! One entry of a trie, and the limits and shapes of tries.
 //!
 //! # Layer
-//! L3, inside `trie`.
+//! Layer 3, inside `trie`.
 
 use crate::digest::KeyPath;
 

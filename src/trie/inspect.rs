@@ -1,7 +1,7 @@
 //! Nodes for inspection: their content, their digest, and the bytes that the digest covers.
 //!
 //! # Layer
-//! L3. Part of trie/.
+//! Layer 3. Part of trie/.
 //!
 //! # Invariants
 //! See TRI-2 in trie/mod.rs.

@@ -11,7 +11,7 @@
 //! recurse at most 64 frames deep. Iteration and diff use their own stack.
 //!
 //! # Layer
-//! L3. Knows digests and the shape of the trie, but not the meaning of `place` and `created` in an entry.
+//! Layer 3. Knows digests and the shape of the trie, but not the meaning of `place` and `created` in an entry.
 //!
 //! # Invariants
 //! - TRI-1: a branch has two or more leaves below it. If it has only one child, that child is a branch.
@@ -100,7 +100,7 @@ impl Trie {
     /// returns one of them or `None`.
     ///
     /// # Errors
-    /// As [`Self::get`].
+    /// The errors of [`Self::get`].
     pub fn get_by_prefix(&self, prefix: &[u8; 16], source: &dyn NodeSource) -> Result<Option<Entry>> {
         let mut key = [0; 32];
         key[..16].copy_from_slice(prefix);
@@ -116,7 +116,7 @@ impl Trie {
     /// leaves the trie unchanged.
     ///
     /// # Errors
-    /// As [`Self::get`].
+    /// The errors of [`Self::get`].
     pub fn insert(&mut self, entry: Entry, source: &dyn NodeSource) -> Result<Option<Entry>> {
         let Some(top) = &mut self.top else {
             self.top = Some(Child::leaf(Arc::new(entry)));
@@ -128,7 +128,7 @@ impl Trie {
     /// Removes the entry at `key` and returns it. An error leaves the trie unchanged.
     ///
     /// # Errors
-    /// As [`Self::get`].
+    /// The errors of [`Self::get`].
     pub fn remove(&mut self, key: &KeyPath, source: &dyn NodeSource) -> Result<Option<Entry>> {
         // Looks up the entry first, because a removal would copy a shared path even for an absent key.
         let Some(entry) = self.get(key, source)? else {
@@ -170,7 +170,7 @@ impl Trie {
     /// Returns a proof that this state has an object at `key`, or that it has none there.
     ///
     /// # Errors
-    /// As [`Self::get`].
+    /// The errors of [`Self::get`].
     pub fn prove(&self, key: &KeyPath, suite: HashSuite, source: &dyn NodeSource) -> Result<Proof> {
         proof::prove(self.top.as_ref(), key, suite, source)
     }

@@ -5,7 +5,7 @@
 //! held copies about two branches, so their size decides the cost of snapshots. Tests fix that size.
 //!
 //! # Layer
-//! L3. Part of trie/.
+//! Layer 3. Part of trie/.
 //!
 //! # Invariants
 //! See TRI-1 to TRI-3 in trie/mod.rs.
@@ -162,7 +162,7 @@ impl Branch {
     }
 
     fn with(bitmap: u16, count: u64, children: Children) -> Self {
-        // INVARIANT TRI-1.
+        // INVARIANT TRI-1: a branch has two or more leaves below it.
         debug_assert!(count >= 2);
         let mut branch = Self {
             digest: [const { AtomicU64::new(0) }; 4],
@@ -186,7 +186,7 @@ impl Branch {
     }
 
     pub(super) fn set_count(&mut self, count: u64) {
-        assert!(count <= COUNT_MAX, "a trie holds fewer than 2^40 entries");
+        assert!(count <= COUNT_MAX, "a trie has fewer than 2^40 entries");
         self.count.copy_from_slice(&count.to_le_bytes()[..COUNT_LEN]);
     }
 
@@ -345,7 +345,7 @@ impl Clone for Branch {
 pub(super) fn parting(one: &Entry, two: &Entry, level: usize) -> usize {
     (level..LEVELS)
         .find(|&level| one.key.nibble(level) != two.key.nibble(level))
-        .expect("two different key paths part somewhere")
+        .expect("two different key paths differ at some digit")
 }
 
 impl Drop for Branch {

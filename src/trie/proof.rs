@@ -5,7 +5,7 @@
 //! parts. It needs neither an object nor an id.
 //!
 //! # Layer
-//! L3. Part of trie/.
+//! Layer 3. Part of trie/.
 //!
 //! # Invariants
 //! - PRF-1: a proof has exactly one encoding, and the verification covers every byte of it.

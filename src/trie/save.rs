@@ -4,7 +4,7 @@
 //! stored keeps no node in memory.
 //!
 //! # Layer
-//! L3. Part of trie/. Produces bytes; the caller decides where to write them.
+//! Layer 3. Part of trie/. Produces bytes; the caller decides where to write them.
 //!
 //! # Invariants
 //! - SAV-1: the [`Saver`] recognises a node by its address only if the node outlives the saver. It recognises a node

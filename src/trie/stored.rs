@@ -4,7 +4,7 @@
 //! memory as long as its parent, and serves every trie that shares the parent.
 //!
 //! # Layer
-//! L3. Part of trie/. Knows bytes, but not where they are stored: the caller chooses `place`.
+//! Layer 3. Part of trie/. Knows bytes, but not where they are stored: the caller chooses `place`.
 //!
 //! # Invariants
 //! See TRI-4 in trie/mod.rs. The digest covers key paths, object digests, the shape and the count of each node, but not
@@ -188,7 +188,7 @@ pub(super) fn restore(stored: StoredNode, source: &dyn NodeSource) -> Result<Opt
             Ok(Some(child))
         }
         2..=COUNT_MAX => Ok(Some(stored_child(stored, hasher))),
-        _ => Err(damaged(&stored, "it counts more entries than a trie holds")),
+        _ => Err(damaged(&stored, "it counts too many entries for a trie")),
     }
 }
 
@@ -353,7 +353,7 @@ fn read_branch(
             let entry = take_entry(reader)?;
             if entry.key.nibble(level) != digit {
                 return Err(DecodeError::Invalid(
-                    "a leaf is at another digit than that of its key path",
+                    "the digit of a leaf differs from that of its key path",
                 ));
             }
             digests.push(hasher.leaf(&entry.key, &entry.digest));

@@ -9,7 +9,7 @@
 //! count the leaves below the siblings.
 //!
 //! # Layer
-//! L3. Part of trie/; uses only the proof and the node digests.
+//! Layer 3. Part of trie/; uses only the proof and the node digests.
 //!
 //! # Invariants
 //! See PRF-1 in proof.rs.

@@ -1,13 +1,13 @@
 //! Iterates all entries in the order of their key paths. Uses a stack and no recursion.
 //!
 //! # Layer
-//! L3. Part of trie/.
+//! Layer 3. Part of trie/.
 //!
 //! # Invariants
 //! The stack is at most as long as the trie is deep. It owns its nodes, so the iterator may outlive the trie.
 //!
 //! # Format
-//! None.
+//! None, because nothing here is stored.
 
 use triomphe::Arc;
 

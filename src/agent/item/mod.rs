@@ -45,7 +45,7 @@ impl Sensitivity {
     pub(crate) fn from_text(name: &str) -> Result<Self> {
         Self::from_name(name).ok_or_else(|| {
             Error::invalid(format!("'{}' is not a sensitivity", shown(name)))
-                .with_hint(format!("one of {}", Self::ALL.map(Self::name).join(", ")))
+                .with_hint(format!("use one of {}", Self::ALL.map(Self::name).join(", ")))
         })
     }
 }

@@ -1,7 +1,7 @@
 //! The handle of a memory, and its calls for reading and writing.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 
 mod read;
 mod write;
@@ -103,7 +103,7 @@ impl Memory {
     #[cfg(feature = "agent")]
     pub(crate) fn random(&self, bytes: &mut [u8]) -> Result<()> {
         let drawn = self.inner.disk().random(bytes);
-        drawn.map_err(|error| Error::io("reading random bytes", error))
+        drawn.map_err(|error| Error::io("cannot read random bytes", error))
     }
 
     /// Returns the folder; `None` if the memory lives only in this process.
@@ -152,7 +152,7 @@ impl Memory {
     /// Makes every commit durable, does the upkeep that is due, and releases this handle. Clones of it stay open.
     ///
     /// # Errors
-    /// As [`Self::sync`].
+    /// The errors of [`Self::sync`].
     pub fn close(self) -> Result<()> {
         self.sync()?;
         if !self.inner.settings().read_only {

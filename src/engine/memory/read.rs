@@ -1,7 +1,7 @@
 //! Reading a memory: states, commits, differences, histories.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl Memory {
     /// Returns the commit that `revision` names for a writer in `lane`.
     ///
     /// # Errors
-    /// As [`Self::view_at`].
+    /// The errors of [`Self::view_at`].
     pub(crate) fn resolve(&self, revision: &Revision, lane: &str) -> Result<CommitInfo> {
         Ok(self.view_at(revision, lane)?.commit())
     }
@@ -190,7 +190,7 @@ impl Memory {
     /// Returns the number of differences from `older` to `newer`.
     ///
     /// # Errors
-    /// As [`Self::diff`].
+    /// The errors of [`Self::diff`].
     pub(crate) fn counts(older: &View, newer: &View) -> Result<ChangeCounts> {
         let (older, newer) = (older.state(), newer.state());
         let mut counts = ChangeCounts::default();

@@ -1,7 +1,7 @@
 //! Changing a memory: drafts, single objects, last-access times.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 
 use super::Memory;
 use crate::engine::write::authorisation::Authorisation;
@@ -20,7 +20,7 @@ impl Memory {
     /// Commits one object.
     ///
     /// # Errors
-    /// As [`Draft::put`] and [`Self::commit`].
+    /// The errors of [`Draft::put`] and [`Self::commit`].
     pub fn put(&self, object: NewObject, writer: &Writer) -> Result<Committed> {
         let mut draft = self.draft(writer);
         draft.put(object)?;
@@ -50,8 +50,9 @@ impl Memory {
 
     fn commit_removal(&self, id: &Id, draft: Draft, removed: u64) -> Result<Committed> {
         if removed == 0 {
-            return Err(Error::not_found(format!("there is no object '{id}'"))
-                .with_hint("`list` shows what there is"));
+            return Err(
+                Error::not_found(format!("there is no object '{id}'")).with_hint("`list` shows the objects")
+            );
         }
         self.commit(draft, "remove")
     }

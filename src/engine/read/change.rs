@@ -1,7 +1,7 @@
 //! One id that differs between two states.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 
 use crate::digest::ObjectDigest;
 use crate::object::Id;

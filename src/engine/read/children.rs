@@ -4,7 +4,7 @@
 //! A short-lived process, such as each command of the program, should not read every object to find some children.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 
 use std::collections::HashSet;
 use std::sync::Arc;

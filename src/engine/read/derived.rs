@@ -19,7 +19,7 @@
 //! it. Callers pass views in.
 //!
 //! # Layer
-//! L5. Dropping a derived value costs only time.
+//! Layer 5. Dropping a derived value costs only time.
 //!
 //! # Invariants
 //! - DRV-1: following to a state gives the same value as building from that state.
@@ -54,7 +54,7 @@ pub(crate) trait Derive: Sized {
     /// Removes the contribution of a version. Returns `false` if it is unknown; then the value must be built again.
     ///
     /// # Errors
-    /// As [`Self::add`].
+    /// The errors of [`Self::add`].
     fn remove(&mut self, old: &Version<'_>) -> Result<bool>;
 }
 
@@ -191,7 +191,7 @@ impl<T: Derive> Derived<T> {
     /// change cannot be applied.
     ///
     /// # Errors
-    /// As [`Self::build`] and [`Derive::remove`].
+    /// The errors of [`Self::build`] and [`Derive::remove`].
     pub(crate) fn follow(mut self, opened: &Opened, state: State, empty: impl FnOnce() -> T) -> Result<Self> {
         if self.follow_changes(opened, &state)? {
             // DRV-1. The state is replaced even if the roots agree, because the log may have been rewritten since.

@@ -1,7 +1,7 @@
 //! The error for content that was erased or lost.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 
 use crate::digest::CommitDigest;
 use crate::error::{Error, ErrorCode};

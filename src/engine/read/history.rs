@@ -1,7 +1,7 @@
 //! History: commits, changes of an id, differences of two states.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 
 use std::sync::Arc;
 

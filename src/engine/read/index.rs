@@ -5,7 +5,7 @@
 //! recent ones are kept.
 //!
 //! # Layer
-//! L5. Indexes are derived: dropping them only costs time.
+//! Layer 5. Indexes are derived: dropping them only costs time.
 //!
 //! # Limits
 //! - An index is built in one pass over the state at first use. Without indexes (`Options::indexes(false)`), a query

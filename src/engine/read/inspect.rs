@@ -1,7 +1,7 @@
 //! Places of records in the log, and the possible meanings of the digits of a digest, for inspecting a store.
 //!
 //! # Layer
-//! L5. Reads only.
+//! Layer 5. Reads only.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Reading: a state, its objects, its history.
 //!
 //! # Layer
-//! L5. Writes nothing and takes no lock.
+//! Layer 5. Writes nothing and takes no lock.
 
 pub(crate) mod change;
 pub(crate) mod children;

@@ -1,7 +1,7 @@
 //! The check of a proof about an id, without a store.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 //!
 //! # Format
 //! docs/proofs.md, "Verification".

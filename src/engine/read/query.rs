@@ -1,7 +1,7 @@
 //! Finds objects by kind, scope, id prefix, parent and attributes.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 
 use crate::error::Result;
 use crate::object::{Id, Kind, Object, Scope, Value};

@@ -1,7 +1,7 @@
 //! Revisions: the ways to name a point in history.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 
 use std::fmt;
 use std::sync::Arc;
@@ -182,12 +182,12 @@ fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
     if let Some(gap) = seq.and_then(thinned) {
         let (first, next) = (gap.first, gap.first + gap.count);
         let nearest = match first.checked_sub(1) {
-            Some(before) => format!("the kept ones nearest to it are seq:{before} and seq:{next}"),
-            None => format!("the oldest kept one is seq:{next}"),
+            Some(before) => format!("the nearest kept commits are seq:{before} and seq:{next}"),
+            None => format!("the oldest kept commit is seq:{next}"),
         };
         let last = next - 1;
         let what = match revision {
-            Revision::Time(time) => format!("what the state was at {time}"),
+            Revision::Time(time) => format!("the state at {time}"),
             _ => format!("the state of commit {revision}"),
         };
         return Ok(error(format!("{what} was thinned"))
@@ -200,17 +200,19 @@ fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
             error(format!(
                 "lane {lane} has {held} automatic snapshots, so snap:{index} does not exist"
             ))
-            .with_hint("`snapshots` lists them; --session or --actor choose the lane")
+            .with_hint("`snapshots` lists them; choose the lane with --session or --actor")
         }
         Revision::Name(name) => {
             let hint = if name.starts_with(|first: char| first.is_ascii_digit()) {
-                "`snapshots` lists them; write a time in full, as 2026-11-23T12:00:00Z"
+                "`snapshots` lists them; a time must be complete, such as 2026-11-23T12:00:00Z"
             } else {
                 "`snapshots` lists them"
             };
             error(format!("no snapshot is named '{name}'")).with_hint(hint)
         }
-        Revision::Time(_) => error("no commit is that old".to_owned()).with_hint("`log` lists the commits"),
+        Revision::Time(_) => {
+            error("no commit was made at or before this time".to_owned()).with_hint("`log` lists the commits")
+        }
         Revision::Prefix(prefix) => {
             error(format!("no kept commit or root starts with {prefix}")).with_hint("`log` lists the commits")
         }

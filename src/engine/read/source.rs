@@ -1,7 +1,7 @@
 //! The source that views read from: the opened store, with the indexes of recent states.
 //!
 //! # Layer
-//! L5. The caches are derived: dropping them only costs time.
+//! Layer 5. The caches are derived: dropping them only costs time.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! A state with all that is needed to read it. A cache can hold a state without keeping the memory open.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 
 use std::sync::Arc;
 

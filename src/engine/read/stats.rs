@@ -1,7 +1,7 @@
 //! Counts and sizes of a store.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -146,7 +146,7 @@ impl Memory {
     /// [`Retention`](crate::Retention) would free. Reads the whole log.
     ///
     /// # Errors
-    /// As [`Self::gc`].
+    /// The errors of [`Self::gc`].
     pub(crate) fn space(&self) -> Result<Space> {
         let mut kinds: BTreeMap<RecordKind, KindSpace> = BTreeMap::new();
         self.inner.refresh()?;

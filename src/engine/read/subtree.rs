@@ -4,7 +4,7 @@
 //! state, only the digests on the paths from changed objects to the top are dropped.
 //!
 //! # Layer
-//! L5. Subtree digests are derived.
+//! Layer 5. Subtree digests are derived.
 //!
 //! # Limits
 //! - The first subtree digest of a state reads that whole subtree. A state with erased versions has no subtree digests,

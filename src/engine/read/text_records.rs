@@ -1,7 +1,7 @@
 //! Iterates every text in the log, to search for content that should have been erased.
 //!
 //! # Layer
-//! L5. Reads only.
+//! Layer 5. Reads only.
 
 use crate::digest::{ContentDigest, Domain, TextDigest};
 use crate::error::Result;

@@ -1,7 +1,7 @@
 //! Views: one read-only state of memory, at the head, a snapshot or any other kept commit.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 //!
 //! # Invariants
 //! - VIE-1: a view always gives the same answers, whatever is committed meanwhile.
@@ -222,14 +222,14 @@ impl View {
     /// for callers that store key paths in short form.
     ///
     /// # Errors
-    /// As [`Self::get`].
+    /// The errors of [`Self::get`].
     pub(crate) fn object_at(&self, prefix: &[u8; 16]) -> Result<Option<Object>> {
         let Some(entry) = self.trie.get_by_prefix(prefix, &*self.store)? else {
             return Ok(None);
         };
         let object = self.load(&entry)?;
         if object.is_placeholder() {
-            let what = format!("what this state has at {}", crate::digest::to_hex(prefix));
+            let what = format!("the object of this state at {}", crate::digest::to_hex(prefix));
             return Err(erased_by(&self.store, &what, object.erased_by()));
         }
         Ok(Some(object))
@@ -238,7 +238,7 @@ impl View {
     /// Returns whether there is an object named `id`.
     ///
     /// # Errors
-    /// As [`Self::get`].
+    /// The errors of [`Self::get`].
     pub fn contains(&self, id: &Id) -> Result<bool> {
         Ok(self.entry_at(&self.key(id))?.is_some())
     }
@@ -255,7 +255,7 @@ impl View {
     /// Returns the number of children of `id`.
     ///
     /// # Errors
-    /// As [`Self::children`].
+    /// The errors of [`Self::children`].
     pub(crate) fn child_count(&self, id: &Id) -> Result<u64> {
         Ok(self.source.children(self.state())?.of(id)?.count() as u64)
     }
@@ -264,7 +264,7 @@ impl View {
     /// kept.
     ///
     /// # Errors
-    /// As [`Self::children`].
+    /// The errors of [`Self::children`].
     pub(crate) fn index_ids(&self) -> Result<()> {
         self.index(Family::Ids).map(drop)
     }
@@ -301,7 +301,7 @@ impl View {
     /// only changes.
     ///
     /// # Errors
-    /// As [`Self::get`].
+    /// The errors of [`Self::get`].
     pub fn subtree_digest(&self, id: &Id) -> Result<Option<SubtreeDigest>> {
         let Some(top) = self.entry_at(&self.key(id))? else {
             return Ok(None);
@@ -322,7 +322,7 @@ impl View {
     /// a degraded handle cannot read the commit.
     ///
     /// # Errors
-    /// As [`Self::get`].
+    /// The errors of [`Self::get`].
     pub(crate) fn stamps(&self, id: &Id) -> Result<Option<(Time, Time)>> {
         let Some(entry) = self.entry_at(&self.key(id))? else {
             return Ok(None);

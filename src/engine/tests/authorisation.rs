@@ -38,7 +38,8 @@ fn touch(class: Origin, rule: Authorisation, is_removal: bool) -> Option<ErrorCo
     Some(error.code())
 }
 
-/// INVARIANT STN-1.
+/// INVARIANT STN-1: an untrusted writer's remove, undo, redo, rollback and restore change no object that is more
+/// trusted than the writer.
 #[test]
 fn a_commit_refuses_what_its_rule_does_not_allow() {
     let refused = |class, is_removal| RULES.map(|rule| touch(class, rule, is_removal).is_some());

@@ -131,7 +131,8 @@ fn a_damaged_checkpoint_costs_time_only() -> Result<()> {
         damaged[at] ^= 0x40;
         disk.put_file(&names[0], damaged);
         let reader = on_disk(&disk, options(1).read_only(true), false)?;
-        // Tests BAS-1.
+        // Tests BAS-1: an answer from the log equals the answer of an undamaged checkpoint, including places and
+        // indexes in the line.
         same(&answers(&reader), &expected, &format!("byte {at}"));
         assert_eq!(kept(&reader), states, "byte {at}");
     }

@@ -83,7 +83,7 @@ fn what_was_kept_is_read_by_the_next_handle() -> Result<()> {
     Ok(())
 }
 
-/// INVARIANT DER-1.
+/// INVARIANT DER-1: a read returns the bytes that were written under that name in this store, or nothing.
 #[test]
 fn a_damaged_or_foreign_file_reads_as_absent_and_verify_tells() -> Result<()> {
     let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
@@ -123,7 +123,7 @@ fn a_damaged_or_foreign_file_reads_as_absent_and_verify_tells() -> Result<()> {
     Ok(())
 }
 
-/// INVARIANT DER-2.
+/// INVARIANT DER-2: no derived file stays that was built from a state before an erasure.
 #[test]
 fn erasure_removes_derived_files_and_none_of_before_comes_back() -> Result<()> {
     let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
@@ -175,7 +175,7 @@ fn use_makes_no_version_and_the_later_stamp_counts() -> Result<()> {
     other.sync()?;
     memory.refresh()?;
     assert_eq!((used(&memory, "a"), used(&memory, "b")), (Some(20), Some(10)));
-    // Tests STP-2.
+    // Tests STP-2: the files contain times only of objects in the newest state.
     memory.remove(&id("b"), &Writer::user())?;
     memory.touch([&id("a")], at(21));
     memory.close()?;

@@ -44,7 +44,7 @@ fn built(view: &View) -> Texts {
     built.value().clone()
 }
 
-/// INVARIANT DRV-1.
+/// INVARIANT DRV-1: following to a state gives the same value as building from that state.
 #[test]
 fn a_value_that_follows_is_the_value_that_is_built() -> Result<()> {
     let memory = Memory::in_memory()?;
@@ -88,7 +88,7 @@ fn an_erased_version_is_followed_by_building_anew() -> Result<()> {
     Ok(())
 }
 
-/// INVARIANT DRV-2.
+/// INVARIANT DRV-2: a value from a file is used only for the state that the file names.
 #[test]
 fn a_kept_value_is_read_at_its_state_and_follows() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();

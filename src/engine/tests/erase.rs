@@ -238,7 +238,7 @@ fn a9_a_thousand_secrets_are_in_no_byte_of_any_file() -> Result<()> {
     assert_eq!(leaks(&disk), BTreeSet::new());
     assert!(checkpoints(&disk).iter().all(|file| !covering.contains(file)));
     assert_eq!(report.records, preview.records);
-    // INVARIANT ERA-2.
+    // INVARIANT ERA-2: a state without an erased id keeps its root, and all commits keep their digests.
     assert_eq!(
         states(&memory),
         before,

@@ -149,7 +149,8 @@ fn what_is_kept_is_exact_and_what_is_thinned_is_in_the_chain() -> Result<()> {
                 .iter()
                 .map(|(digest, seq, root, told)| (*digest, (*seq, *root, told)))
                 .collect();
-            // INVARIANT REW-1.
+            // INVARIANT REW-1: replaying the new log gives the kept commits in the same order, with their digests, seqs
+            // and roots.
             for (digest, seq, root, now) in &after {
                 let (old_seq, old_root, then) = &old[digest];
                 assert_eq!(
@@ -453,7 +454,8 @@ fn what_a_thinned_commit_did_is_told_of_nobody_else() {
     );
 }
 
-/// INVARIANT RET-2.
+/// INVARIANT RET-2: recently forgotten objects can be restored completely: the commits that forgot them stay, and so
+/// does the commit before each.
 #[test]
 fn what_was_forgotten_lately_stays_whatever_is_thinned() -> Result<()> {
     let mut least = super::gc_beside::only_head();

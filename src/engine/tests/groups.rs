@@ -38,7 +38,7 @@ fn readable(view: &View) {
 
 #[test]
 fn each_draft_of_a_group_is_readable_and_right() -> Result<()> {
-    // Tests CMT-2.
+    // Tests CMT-2: a draft is committed whole or not at all.
     let memory = Memory::in_memory()?;
     put(&memory, "a", "old");
     let drafts = vec![

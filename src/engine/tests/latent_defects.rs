@@ -35,7 +35,7 @@ fn aliasing_of_history() -> Result<()> {
 
 #[test]
 fn rollback_twice() -> Result<()> {
-    // Tests ROL-1.
+    // Tests ROL-1: two rollbacks to one commit give one root, whatever happened in between.
     let memory = Memory::in_memory()?;
     put(&memory, "a", "good");
     let snapshot = memory.snapshot(Some("good"), &Writer::user())?;
@@ -168,7 +168,7 @@ fn unsaved_snapshots() -> Result<()> {
 
 #[test]
 fn a_failed_load_that_looks_empty() -> Result<()> {
-    // Tests STO-1.
+    // Tests STO-1: a commit is applied only if its parent, seq, time, history root and root verify.
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     let memory = Memory::create(&store)?;

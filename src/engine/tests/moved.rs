@@ -13,7 +13,7 @@ fn open(disk: &SimDisk, create: bool) -> Result<Memory> {
 
 #[test]
 fn what_recovery_moved_after_it_was_read_is_not_collected() -> Result<()> {
-    // Tests WRI-3.
+    // Tests WRI-3: the store in memory mirrors the present log.
     let disk = SimDisk::new(1);
     let memory = open(&disk, true)?;
     put(&memory, "a", "first");
@@ -40,7 +40,7 @@ fn what_recovery_moved_after_it_was_read_is_not_collected() -> Result<()> {
 
 #[test]
 fn a_read_that_fails_after_a_rewrite_is_tried_again() -> Result<()> {
-    // Tests WRI-3.
+    // Tests WRI-3: the store in memory mirrors the present log.
     let mut failed = 0;
     for read in 1.. {
         let disk = SimDisk::new(1);
@@ -68,7 +68,7 @@ fn a_read_that_fails_after_a_rewrite_is_tried_again() -> Result<()> {
 
 #[test]
 fn a_rewrite_that_fails_half_way_leaves_a_handle_that_reads() -> Result<()> {
-    // Tests WRI-3.
+    // Tests WRI-3: the store in memory mirrors the present log.
     let mut failed = 0;
     for call in 1.. {
         let disk = SimDisk::new(1);
@@ -92,7 +92,7 @@ fn a_rewrite_that_fails_half_way_leaves_a_handle_that_reads() -> Result<()> {
 
 #[test]
 fn a_read_that_fails_after_another_handles_rewrite_is_tried_again() -> Result<()> {
-    // Tests WRI-3.
+    // Tests WRI-3: the store in memory mirrors the present log.
     let (mut failed, mut again) = (0, 0);
     for read in 1.. {
         let disk = SimDisk::new(1);

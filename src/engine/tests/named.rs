@@ -76,7 +76,7 @@ fn everything_that_is_missing_is_named_with_the_record_that_names_it() {
     );
     let report = verify(&disk);
     assert!(!report.ok);
-    // Tests NAM-1.
+    // Tests NAM-1: every named record that is neither present nor erased is reported, with the record that names it.
     let mut found: Vec<_> = report
         .damage
         .iter()

@@ -310,7 +310,7 @@ fn files_that_are_lost_cut_emptied_zeroed_or_foreign() {
             );
             let before = copy.files();
             let (saved, report) = rescue(&copy).unwrap();
-            // Tests SAL-1.
+            // Tests SAL-1: salvage does not write to the damaged log, and returns only bytes whose checksums match.
             assert_eq!(copy.files(), before, "{what}");
             check(&saved, &report, &truth, &what);
             // SAL-1: salvage copies nothing that belongs to another store.

@@ -50,7 +50,7 @@ fn what_is_written_again_after_an_erasure_counts_whatever_segment_the_erasure_is
         memory.inner.rewrite(&choose, false, Duration::ZERO).unwrap();
         let truth = truth(&memory);
         let (saved, report) = rescue(&disk).unwrap();
-        // Tests SVI-1.
+        // Tests SVI-1: a record that is older than its erasure is left out.
         assert!(report.is_whole(), "{report:?}");
         let found = saved.view().get(&id("again")).unwrap().unwrap();
         assert_eq!(found.content(), Some("the same text"));
@@ -160,7 +160,7 @@ fn what_was_thinned_does_not_come_back_from_a_segment_that_a_rewrite_left() {
     put_back(&disk, &old);
     assert!(disk.files().len() > listed);
     let (saved, report) = rescue(&disk).unwrap();
-    // Tests SAL-2.
+    // Tests SAL-2: salvage leaves out segments that a rewrite replaced, according to the manifest.
     assert!(
         versions(&saved).is_subset(&left),
         "a version that was thinned is back"
@@ -204,7 +204,7 @@ fn a_rewrite_that_was_cut_off_did_away_with_nothing() {
                 let memory = on_disk(&disk.copy(), options.clone(), false).unwrap();
                 let (before, truth) = (kept(&memory), truth(&memory));
                 let (saved, report) = rescue(&disk).unwrap();
-                // Tests SAL-2.
+                // Tests SAL-2: salvage leaves out segments that a rewrite replaced, according to the manifest.
                 assert!(report.is_whole() && kept(&saved) == before, "{what}: {report:?}");
                 check(&saved, &report, &truth, &what);
                 // An interrupted erasure leaves the same files as a published one with an older manifest.

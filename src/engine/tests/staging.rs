@@ -10,7 +10,7 @@ use crate::{ErrorKind, Result};
 
 #[test]
 fn a_cycle_of_new_ids_is_refused_and_a_new_chain_under_an_old_id_is_not() -> Result<()> {
-    // Tests TRE-2.
+    // Tests TRE-2: in every committed state, no chain of parents is a cycle.
     let memory = Memory::in_memory()?;
     put(&memory, "top", "");
     for parents in [["c", "a", "b"], ["top", "a", "b"]] {
@@ -55,7 +55,7 @@ fn an_id_that_a_rollback_took_away_keeps_its_first_time() -> Result<()> {
 
 #[test]
 fn a_kept_draft_holds_a_content_once_and_can_be_deleted() -> Result<()> {
-    // Tests STG-1.
+    // Tests STG-1: a batch contains no version and no content that history already has, and none twice.
     let memory = Memory::in_memory()?;
     let long = "x".repeat(10_000);
     let mut draft = memory.draft(&Writer::user());
@@ -128,7 +128,7 @@ fn a_refused_change_that_cannot_be_kept_still_says_why_it_was_refused() -> Resul
 
 #[test]
 fn staging_an_object_back_to_what_it_was_leaves_nothing_staged() -> Result<()> {
-    // Tests DRA-1.
+    // Tests DRA-1: a staged version differs from the base state.
     let memory = Memory::in_memory()?;
     put(&memory, "a", "one");
     let mut draft = memory.draft(&Writer::user());
@@ -154,7 +154,7 @@ impl Clock for Backwards {
 
 #[test]
 fn commits_follow_in_time_though_the_clock_goes_backwards() -> Result<()> {
-    // Tests CMT-3.
+    // Tests CMT-3: a commit's time is later than its parent's.
     let clock = Arc::new(Backwards(1_800_000_000_000_000.into()));
     let folder = tempfile::tempdir().unwrap();
     let memory = Options::new().clock(clock).create(folder.path().join("store"))?;

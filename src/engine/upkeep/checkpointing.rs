@@ -1,7 +1,7 @@
 //! Checkpoints: decides when to write one, and opens a store from the newest one.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 //!
 //! # Limits
 //! - A writer writes a checkpoint when the commits since the newest one exceed three limits: 131,072 versions (a commit
@@ -179,7 +179,7 @@ fn rest(source: &Source, writing: &LogHandle) -> Result<()> {
 
 /// Writes a checkpoint if everything in memory is durable. Returns whether it wrote one.
 pub(crate) fn checkpoint(source: &Source, writing: &mut LogHandle) -> Result<bool> {
-    // INVARIANT COV-1.
+    // INVARIANT COV-1: a checkpoint covers only durable batches, and only a writable handle writes one.
     if source.opened.settings.read_only || source.opened.settings.suite.is_some() || !writing.is_proven() {
         return Ok(false);
     }

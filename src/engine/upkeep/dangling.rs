@@ -1,7 +1,7 @@
 //! Dangling references: finds contents, texts, commits and versions that records name but the log lacks.
 //!
 //! # Layer
-//! L5. A part of verify: looks up digests only.
+//! Layer 5. A part of verify: looks up digests only.
 //!
 //! # Invariants
 //! - NAM-1: every named record that is neither present nor erased is reported, with the record that names it.

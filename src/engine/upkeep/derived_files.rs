@@ -4,7 +4,7 @@
 //! Erasure removes all derived files, because an index contains words of objects.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 //!
 //! # Invariants
 //! - DER-1: a read returns the bytes that were written under that name in this store, or nothing.
@@ -53,7 +53,7 @@ impl<T: Keep> Derived<T> {
             return None;
         }
         let store = opened.store();
-        // INVARIANT DRV-2.
+        // INVARIANT DRV-2: a value from a file is used only for the state that the file names.
         let commit = store.by_digest(CommitDigest::from_bytes(*commit)).ok()??;
         Some(Self::new(
             State::of(&store, &commit).ok()?,
@@ -107,7 +107,7 @@ pub(crate) fn derived(opened: &Opened, name: &str) -> Result<Option<Bytes>> {
             Bytes::from(read_bytes(&*file, 0, length).map_err(reading)?)
         }
     };
-    // INVARIANT DER-1.
+    // INVARIANT DER-1: a read returns the bytes that were written under that name in this store, or nothing.
     Ok(examine(&bytes, name, &opened.instance).is_ok().then_some(bytes))
 }
 

@@ -1,7 +1,7 @@
 //! Writes derived files, and removes them at an erasure.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 
 use std::time::Duration;
 

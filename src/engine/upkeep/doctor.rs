@@ -1,7 +1,7 @@
 //! The doctor: names each problem of a store and its remedy.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 //!
 //! # Invariants
 //! - DOC-1: the doctor changes nothing, even if the store does not open.
@@ -281,7 +281,7 @@ fn look_at_kinds(disk: &dyn Disk, problems: &mut Vec<Problem>) {
         let mut problem = of_error("not_regular_file", &error, Remedy::MoveAway);
         if let Some(damage) = error.damage() {
             problem.file = Some(damage.file.clone());
-            problem.what = format!("{}; put the original back if there is one", damage.cause);
+            problem.what = format!("{}; restore the original if there is one", damage.cause);
         }
         problems.retain(|other| other.file != problem.file);
         problems.push(problem);
@@ -304,7 +304,7 @@ fn look_at_folder(disk: &FileDisk, problems: &mut Vec<Problem>) {
     let strangers = disk.not_the_owners();
     if let Some((first, more)) = strangers.split_first() {
         let what = format!(
-            "another user than the owner of the folder owns this{}: the owner may have no access",
+            "this path{} belongs to another user than the folder: the owner of the folder may have no access",
             and_more(more.len())
         );
         let mut problem = plain(ProblemSeverity::Warning, "owner", &what, Remedy::Owner);

@@ -5,7 +5,7 @@
 //! more, under the lock. Threads that commit through the same handle wait until the handle has read the new log.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 //!
 //! # Invariants
 //! - GC-1: a new log is published only if it contains every record that the commits made since its start need.
@@ -339,7 +339,7 @@ impl Memory {
     /// Returns the preview of [`Self::gc`]. Changes nothing.
     ///
     /// # Errors
-    /// As [`Self::gc`].
+    /// The errors of [`Self::gc`].
     pub fn gc_preview(&self, retention: &Retention, now: Option<Time>) -> Result<GcReport> {
         self.inner.refresh()?;
         let cut = self.inner.cut(&self.inner.log.lock());

@@ -5,7 +5,7 @@
 //! one is not written, so readers write little. A crash loses unwritten times.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 //!
 //! # Invariants
 //! - STP-1: the later of two times of one object is kept, in whatever order they are written.
@@ -134,13 +134,13 @@ impl Stamps {
         let rows = files.flat_map(|(_, file)| rows(file.as_ref()));
         let written = rows.map(|row| (key_of(row), time_of(row)));
         for (key, time) in written.chain(self.own.iter().map(|(key, time)| (*key, *time))) {
-            // INVARIANT STP-1.
+            // INVARIANT STP-1: the later of two times of one object is kept, in whatever order they are written.
             let known = all.entry(key).or_insert(time);
             *known = (*known).max(time);
         }
         let mut rows = Vec::with_capacity(all.len() * ROW_BYTES);
         for (key, time) in all {
-            // Tests STP-2.
+            // INVARIANT STP-2: the files contain times only of objects in the newest state.
             if state.get_by_prefix(&key, store)?.is_some() {
                 rows.extend_from_slice(&key);
                 rows.extend_from_slice(&time.to_le_bytes());

@@ -1,7 +1,7 @@
 //! Upkeep: checkpoints, garbage collection, erasure, derived files, verification and salvage.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 
 pub(crate) mod checkpointing;
 pub(crate) mod dangling;

@@ -1,7 +1,7 @@
 //! The paths of a store, and the search for those that are not regular files.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 
 use crate::disk::{Access, Disk, is_not_regular};
 use crate::error::Error;

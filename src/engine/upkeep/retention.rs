@@ -1,7 +1,7 @@
 //! Retention: decides which commits stay when history is thinned.
 //!
 //! # Layer
-//! L5. Pure functions, except that they read commits.
+//! Layer 5. Pure functions, except that they read commits.
 //!
 //! # Limits
 //! - If a history was written at an even pace, the standard policy keeps most of its versions, because nearly each is
@@ -131,7 +131,8 @@ impl Retention {
                 continue;
             };
             let op = entry.commit.op.as_str();
-            // INVARIANT RET-2.
+            // INVARIANT RET-2: recently forgotten objects can be restored completely: the commits that forgot them
+            // stay, and so does the commit before each.
             let counts = || match store.before(&entry)? {
                 Some(before) => store.count(&before, &entry),
                 None => Ok(ChangeCounts::default()),

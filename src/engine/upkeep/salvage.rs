@@ -1,7 +1,7 @@
 //! Salvage: writes a new store with all undamaged data of a damaged one.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 //!
 //! # Limits
 //! - Salvage reads all segments two or three times, and uses about 1 KB of memory for each version and 2 KB for each
@@ -60,10 +60,11 @@ fn exists(path: &Path, what: &str, hint: &str) -> Error {
 fn begin(path: &Path) -> Result<(Arc<FileDisk>, Box<dyn LockGuard>)> {
     let foreign = || {
         let hint = "no salvage created it: move it away, or choose another folder";
-        exists(path, "the folder for the new store exists:", hint)
+        exists(path, "the temporary folder exists already:", hint)
     };
     if let Ok(found) = path.symlink_metadata() {
-        // INVARIANT SLV-2.
+        // INVARIANT SLV-2: salvage removes only the unfinished output of a salvage: a folder with its mark, or an empty
+        // folder.
         let disk = found.is_dir().then(|| FileDisk::open(path)).transpose()?;
         // A salvage that was interrupted before it made its mark leaves an empty folder.
         let is_empty = |disk: &FileDisk| disk.list("").is_ok_and(|names| names.is_empty());
@@ -130,7 +131,7 @@ pub(crate) fn write(damaged: &DamagedLog, disk: &Arc<dyn Disk>, options: &Option
     )?;
     target.finish()?;
     saved.unsure.extend(damaged.written_meanwhile()?);
-    // INVARIANT SLV-1.
+    // INVARIANT SLV-1: salvage only reads the damaged store.
     let verified = examine(disk, options, VerifyDepth::Full, None)?;
     match verified.damage.first() {
         None => Ok(saved),
@@ -202,8 +203,8 @@ impl Memory {
         if to.symlink_metadata().is_ok() {
             return Err(exists(
                 to,
-                "something exists at",
-                "name a folder that does not exist yet",
+                "the target of the salvage already exists:",
+                "choose a folder that does not exist yet",
             ));
         }
         let unfinished = unfinished(to)?;
@@ -211,7 +212,7 @@ impl Memory {
         if source.contains(to) {
             let message = format!("{} is inside the damaged store", to.display());
             return Err(
-                Error::invalid(message).with_hint("name a folder outside it: salvage never writes there")
+                Error::invalid(message).with_hint("choose a folder outside it: salvage never writes there")
             );
         }
         let damaged = DamagedLog::open(Arc::new(source))?;

@@ -5,7 +5,7 @@
 //! and the chain of commits.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -292,7 +292,7 @@ fn rebuild(
     {
         let seq = known.seq();
         return Err(Error::corrupt(format!(
-            "commit {seq} was acknowledged to this handle and is missing from the log: the end of the log is lost or replaced"
+            "commit {seq} was acknowledged but is missing from the log: the end of the log was lost or replaced"
         )));
     }
     let missing = dangling.missing(&store)?;

@@ -1,7 +1,7 @@
 //! Attempts: a change that passes its checks is committed whole; otherwise nothing is committed.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 //!
 //! # Invariants
 //! - ATT-1: an error, a panic or a failed check leaves the state unchanged; the staged changes are kept under
@@ -109,10 +109,10 @@ impl Memory {
     /// total.
     ///
     /// # Errors
-    /// As [`Self::save_draft`].
+    /// The errors of [`Self::save_draft`].
     ///
     /// # Durability
-    /// As for a commit.
+    /// When the call returns, the change is as durable as a commit.
     pub fn quarantine(&self, draft: &Draft, reason: &str) -> Result<Option<String>> {
         self.inner.opened().check_writable()?;
         draft.writer().check()?;

@@ -6,7 +6,7 @@
 //! call the functions here themselves.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 //!
 //! # Invariants
 //! - STN-1: an untrusted writer's remove, undo, redo, rollback and restore change no object that is more trusted than

@@ -5,7 +5,7 @@
 //! together, publishes each commit, and acknowledges each.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 //!
 //! # Invariants
 //! - CMT-1: a commit is published and acknowledged only after the log has reported it durable.
@@ -127,7 +127,7 @@ impl Inner {
             reserved: BTreeMap::new(),
         };
         if commit.time <= tip.time {
-            return Err(Error::invalid("the clock is at the end of time"));
+            return Err(Error::invalid("a commit cannot be later than the last time"));
         }
         let bytes = commit.encode()?;
         batch.add(RecordKind::Commit, 0, &bytes);
@@ -186,7 +186,7 @@ impl Inner {
         if Arc::ptr_eq(&draft.base.source, &self.source) {
             return Ok(());
         }
-        Err(Error::invalid("the draft was made by another memory").with_code(ErrorCode::ForeignDraft))
+        Err(Error::invalid("the draft belongs to another memory").with_code(ErrorCode::ForeignDraft))
     }
 }
 
@@ -417,8 +417,9 @@ impl Memory {
         self.inner.check_own(&draft)?;
         draft.writer.check()?;
         if [Op::INIT, Op::ROLLBACK, Op::UNDO, Op::REDO, Op::ERASE].contains(&op) {
-            return Err(Error::invalid(format!("`{op}` is the name of another operation"))
-                .with_code(ErrorCode::ReservedOp));
+            return Err(
+                Error::invalid(format!("`{op}` is reserved for the engine")).with_code(ErrorCode::ReservedOp)
+            );
         }
         let draft = self.review(draft, op)?;
         draft.check_authorisation()?;

@@ -1,7 +1,7 @@
 //! Drafts: staged changes to a state, as a value that can be read, compared, committed or dropped.
 //!
 //! # Layer
-//! L5. A draft touches neither the log nor the lock.
+//! Layer 5. A draft touches neither the log nor the lock.
 //!
 //! # Limits
 //! - If a staged version is replaced, and another staged version is derived from it, the commit still adds the replaced
@@ -216,7 +216,7 @@ impl Draft {
     /// Returns the version of `id`, with the changes applied, even if that version was erased.
     ///
     /// # Errors
-    /// As [`Self::get`].
+    /// The errors of [`Self::get`].
     pub(crate) fn digest(&self, id: &Id) -> Result<Option<ObjectDigest>> {
         let key = self.base.key(id);
         match self.staged.get(&key) {
@@ -228,7 +228,7 @@ impl Draft {
     /// Returns the children of `id`, with the changes applied, in sibling order.
     ///
     /// # Errors
-    /// As [`Self::get`].
+    /// The errors of [`Self::get`].
     pub(crate) fn children(&self, id: &Id) -> Result<Vec<Id>> {
         let staged = self.children.get(&self.base.key(id));
         let mut children = Vec::new();
@@ -367,7 +367,8 @@ impl Draft {
     }
 
     fn put_as(&mut self, object: NewObject, class: Origin) -> Result<Staged> {
-        // INVARIANT ORI-1.
+        // INVARIANT ORI-1: a staged object is never more trusted than its writer, nor than any version that it is
+        // derived from.
         let origin = self.origin(&object, class)?;
         self.put_with(object, origin)
     }
@@ -403,7 +404,7 @@ impl Draft {
         if erased.is_some() && is_current(encoded.digest) {
             let what = format!("this version of '{}'", object.id);
             return Err(
-                erased_by(&self.base.store, &what, erased).with_hint("to put it again, remove the id first")
+                erased_by(&self.base.store, &what, erased).with_hint("to put it again, first remove the id")
             );
         }
         self.stage(key, object.id, old.as_ref(), StagedObject::new(encoded));
@@ -453,7 +454,7 @@ impl Draft {
         let id = Id::new(object.id())?;
         let old = self.base_version(&id, &key)?;
         if old.as_ref().is_some_and(|old| old.digest() == object.digest()) {
-            // INVARIANT DRA-1.
+            // INVARIANT DRA-1: a staged version differs from the base state.
             self.unstage(&key);
             return Ok(());
         }
@@ -554,7 +555,8 @@ impl Draft {
         if let Some(siblings) = parent.and_then(|parent| self.children.get_mut(&parent)) {
             siblings.remove(key);
         }
-        // INVARIANT DRA-2.
+        // INVARIANT DRA-2: if a staged version got its origin from another staged version, the commit keeps that
+        // version in history, even if it was replaced since.
         if self.sources.remove(&digest) {
             self.past.insert(digest, staged);
         } else {
@@ -566,7 +568,7 @@ impl Draft {
     /// commit.
     ///
     /// # Errors
-    /// As [`Self::get`].
+    /// The errors of [`Self::get`].
     pub fn remove(&mut self, id: &Id) -> Result<bool> {
         if self.digest(id)?.is_none() {
             return Ok(false);
@@ -590,7 +592,7 @@ impl Draft {
     /// Stages the removal of `id` and everything below it; returns the number of removed objects.
     ///
     /// # Errors
-    /// As [`Self::get`].
+    /// The errors of [`Self::get`].
     pub fn remove_recursive(&mut self, id: &Id) -> Result<u64> {
         let mut waiting = vec![id.clone()];
         let mut removed = 0;

@@ -4,7 +4,7 @@
 //! new version.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 //!
 //! # Invariants
 //! - KEP-1: if a writer's change is refused again for the same reason, it is kept once, with the time of the last
@@ -74,7 +74,8 @@ fn rejected(
     kept.sort_unstable_by_key(|entry| entry.batch);
     let mut kept: Vec<&Reference> = kept.into_iter().map(|entry| &entry.reference).collect();
     let own = (&writer.actor, &writer.session);
-    // INVARIANT KEP-1.
+    // INVARIANT KEP-1: if a writer's change is refused again for the same reason, it is kept once, with the time of the
+    // last refusal.
     let again = kept.iter().find_map(|one| {
         if (&one.actor, &one.session) != own || one.changes != changes {
             return None;
@@ -91,7 +92,8 @@ fn rejected(
             gone: Vec::new(),
         });
     }
-    // INVARIANT KEP-2.
+    // INVARIANT KEP-2: when the cap is exceeded, a newly refused change replaces the oldest ones of the writer who uses
+    // the largest share.
     let mut gone = Vec::new();
     let mut taken: usize = kept.iter().map(|one| weight(&one.changes)).sum();
     while taken + weight(changes) > REJECTED_MAX && !kept.is_empty() {
@@ -268,7 +270,7 @@ impl Memory {
     /// `InvalidInput` if the draft is empty or the name invalid; as [`Self::commit`].
     ///
     /// # Durability
-    /// As for a commit.
+    /// When the call returns, the change is as durable as a commit.
     pub fn save_draft(&self, draft: &Draft, name: &str) -> Result<()> {
         if draft.is_empty() {
             return Err(Error::invalid("an empty draft cannot be saved"));
@@ -325,13 +327,14 @@ impl Memory {
     /// one; as [`Self::commit`].
     ///
     /// # Durability
-    /// As for a commit.
+    /// When the call returns, the change is as durable as a commit.
     pub fn delete_draft(&self, name: &str, writer: &Writer) -> Result<()> {
         self.inner.opened().check_writable()?;
         writer.check()?;
         let full = ReferenceName::new(name)?;
         if full.class() == ReferenceClass::Rejected {
-            // INVARIANT STN-2.
+            // INVARIANT STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected
+            // change.
             check_trusted(writer.trust, "drop quarantined content")?;
         }
         self.inner.write(|writing| {

@@ -2,7 +2,7 @@
 //! the lock.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 //!
 //! # Invariants
 //! - WRI-1: a handle appends only while it holds the lock and after it has read every commit of other processes.
@@ -26,7 +26,7 @@ use crate::engine::upkeep::checkpointing::{newest_store, remove_outdated};
 const LOADS: u32 = 8;
 
 /// The writer's state, under its mutex.
-#[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "the flags are independent")]
 pub(crate) struct LogHandle {
     pub(crate) log: Log,
     lock: Option<WriteLock>,
@@ -94,7 +94,8 @@ impl LogHandle {
         let lock = self
             .lock
             .as_ref()
-            // INVARIANT WRI-1.
+            // INVARIANT WRI-1: a handle appends only while it holds the lock and after it has read every commit of
+            // other processes.
             .ok_or_else(without_lock)?;
         match durability {
             Durability::Sync => self.log.append(lock, group, log::Durability::Synced),
@@ -148,7 +149,8 @@ impl LogHandle {
             // This handle will not write again. The next process finds the unsynced bytes and recovers them.
             (self.unsynced, self.lock) = (None, None);
         }
-        // INVARIANT WRI-2.
+        // INVARIANT WRI-2: a handle releases the lock after every write, unless it is exclusive or has written bytes
+        // that are not synced.
         if !exclusive && self.unsynced.is_none() {
             self.lock = None;
         }
@@ -204,7 +206,8 @@ impl LogHandle {
             return Ok(());
         }
         self.log.poison();
-        Err(Error::new(ErrorKind::Poisoned, "memory and log disagree").with_hint("open the store again"))
+        Err(Error::new(ErrorKind::Poisoned, "the memory differs from the log")
+            .with_hint("open the store again"))
     }
 
     /// Reads the commits of other processes. Takes no lock and writes nothing.

@@ -1,7 +1,7 @@
 //! Writing: drafts, commits, references, rollback and restore.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 
 pub(crate) mod attempt;
 pub(crate) mod authorisation;

@@ -1,7 +1,7 @@
 //! The policy by which a host reviews drafts before they are committed.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 
 use crate::object::NewObject;
 

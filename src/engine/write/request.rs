@@ -1,7 +1,7 @@
 //! A draft in the queue of a group commit, and the answer for its caller.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Restores single objects to an earlier version, as changes in a draft.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -101,7 +101,7 @@ impl Draft {
     /// present state. Returns the number of changed objects.
     ///
     /// # Errors
-    /// As [`Self::restore`].
+    /// The errors of [`Self::restore`].
     pub(crate) fn restore_recursive(&mut self, id: &Id, from: &View) -> Result<u64> {
         let mut below = BTreeSet::new();
         let mut waiting = vec![id.clone()];

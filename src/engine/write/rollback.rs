@@ -4,7 +4,7 @@
 //! batch contains only the commit and its target.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 //!
 //! # Limits
 //! - A rollback to a state with an erased version restores the placeholder of that version; the id does not keep its
@@ -326,7 +326,7 @@ impl<'a> Rollback<'a> {
     /// more trusted object. Else as [`Memory::commit`](crate::Memory::commit).
     ///
     /// # Durability
-    /// As for a commit.
+    /// When the call returns, the change is as durable as a commit.
     pub fn by(&self, writer: &Writer) -> Result<Committed> {
         let inner = self.inner;
         inner.opened().check_writable()?;
@@ -339,7 +339,7 @@ impl<'a> Rollback<'a> {
     /// Returns the commit whose state would be restored, and the counts of changes. Changes nothing.
     ///
     /// # Errors
-    /// As [`Self::by`].
+    /// The errors of [`Self::by`].
     pub fn preview(&self, writer: &Writer) -> Result<(CommitInfo, ChangeCounts)> {
         let store = self.inner.store();
         let target = revision::resolve(&store, self.revision, writer.lane())?;
@@ -398,7 +398,7 @@ impl Obstacles {
     fn check(mut self, store: &Store, seq: u64) -> Result<()> {
         let erased = self.erased.map(|object| {
             let what = format!(
-                "seq:{seq} cannot be reversed: the version {} that it touched",
+                "seq:{seq} cannot be reversed: the version {} that it changed",
                 object.digest()
             );
             erased_by(store, &what, object.erased_by())
@@ -432,7 +432,7 @@ fn to_reverse(store: &Store, op: &str, writer: &Writer) -> Result<(Arc<CommitEnt
     let Some(target) = found else {
         return Err(Error::not_found(format!("lane {lane} has nothing to {op}"))
             .with_code(code)
-            .with_hint("--session or --actor choose the lane; `log` shows whose commits there are"));
+            .with_hint("choose the lane with --session or --actor; `log` shows who made each commit"));
     };
     // If the commit before it is thinned, a comparison with an older commit would include the thinned changes.
     match store.before(&target)? {
@@ -440,10 +440,12 @@ fn to_reverse(store: &Store, op: &str, writer: &Writer) -> Result<(Arc<CommitEnt
         _ => {
             let seq = target.seq();
             Err(Error::not_found(format!(
-                "seq:{seq} cannot be reversed: the commit before it was thinned, so what it changed is not known"
+                "seq:{seq} cannot be reversed: the commit before it was thinned, so its changes are not known"
             ))
             .with_code(code)
-            .with_hint("`restore REV ID` restores single objects from a kept state, `rollback REV` the whole state"))
+            .with_hint(
+                "`restore REV ID` restores single objects from a kept state, `rollback REV` the whole state",
+            ))
         }
     }
 }
@@ -482,7 +484,7 @@ impl Memory {
     /// [`Rollback::by`]. Else as [`Self::commit`].
     ///
     /// # Durability
-    /// As for a commit.
+    /// When the call returns, the change is as durable as a commit.
     pub fn undo(&self, writer: &Writer) -> Result<Committed> {
         self.undo_or_redo(Op::UNDO, writer)
     }
@@ -490,10 +492,10 @@ impl Memory {
     /// Redoes the lane's newest undo, if the lane has not committed since.
     ///
     /// # Errors
-    /// As [`Self::undo`].
+    /// The errors of [`Self::undo`].
     ///
     /// # Durability
-    /// As for a commit.
+    /// When the call returns, the change is as durable as a commit.
     pub fn redo(&self, writer: &Writer) -> Result<Committed> {
         self.undo_or_redo(Op::REDO, writer)
     }
@@ -501,7 +503,7 @@ impl Memory {
     /// Returns the preview of [`Self::undo`].
     ///
     /// # Errors
-    /// As [`Self::undo`].
+    /// The errors of [`Self::undo`].
     pub(crate) fn undo_preview(&self, writer: &Writer) -> Result<Reversing> {
         self.reverse_preview(Op::UNDO, writer)
     }
@@ -509,7 +511,7 @@ impl Memory {
     /// Returns the preview of [`Self::redo`].
     ///
     /// # Errors
-    /// As [`Self::redo`].
+    /// The errors of [`Self::redo`].
     pub(crate) fn redo_preview(&self, writer: &Writer) -> Result<Reversing> {
         self.reverse_preview(Op::REDO, writer)
     }

@@ -4,7 +4,7 @@
 //! A snapshot is one small record, however large the state is.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 
 use crate::digest::{CommitDigest, Root};
 use crate::error::{Error, ErrorCode, Result};
@@ -202,7 +202,7 @@ impl Memory {
     /// `InvalidInput` if the name is invalid or taken; as [`Self::commit`].
     ///
     /// # Durability
-    /// As for a commit.
+    /// When the call returns, the change is as durable as a commit.
     pub fn snapshot(&self, name: Option<&str>, writer: &Writer) -> Result<SnapshotInfo> {
         self.inner.opened().check_writable()?;
         writer.check()?;
@@ -219,7 +219,8 @@ impl Memory {
     pub fn delete_snapshot(&self, name: &str, writer: &Writer) -> Result<SnapshotInfo> {
         self.inner.opened().check_writable()?;
         writer.check()?;
-        // INVARIANT STN-2.
+        // INVARIANT STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected
+        // change.
         check_trusted(writer.trust, "delete the name of a snapshot")?;
         self.inner
             .write(|writing| self.inner.drop_snapshot(writing, name, writer))

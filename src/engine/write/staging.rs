@@ -1,7 +1,7 @@
 //! Converts staged changes to records and the resulting state.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 //!
 //! # Invariants
 //! - STG-1: a batch contains no version and no content that history already has, and none twice.

@@ -4,7 +4,7 @@
 //! The check uses the state that the commit would make, which includes the commits of other writers.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 //!
 //! # Invariants
 //! - TRE-1: in every committed state, the parent of each object exists.

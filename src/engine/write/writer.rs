@@ -1,7 +1,7 @@
 //! The writer of a commit. The writer's class limits the trust of the objects that it writes.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 
 use crate::error::{Error, Result};
 use crate::object::Origin;

@@ -1,7 +1,7 @@
 //! Exports a state as files: each document in a file under its own path, and all other objects in a list.
 //!
 //! # Layer
-//! L6, inside `ingest`.
+//! Layer 6, inside `ingest`.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -108,7 +108,7 @@ fn syntax_of(format: Format) -> Result<&'static dyn Syntax> {
     match format {
         Format::Org => Ok(&Org),
         Format::Markdown => Ok(&Markdown),
-        Format::JsonLines => Err(Error::invalid("JSON Lines are not made of documents")),
+        Format::JsonLines => Err(Error::invalid("JSON Lines cannot be exported as documents")),
     }
 }
 

@@ -7,7 +7,7 @@
 //! own position. So both orders are kept, even for a parent that is derived from its child.
 //!
 //! # Layer
-//! L6, inside `ingest`.
+//! Layer 6, inside `ingest`.
 //!
 //! # Invariants
 //! - EXP-1: every object of the state is written exactly once as an object. It comes after its parent, and after every

@@ -1,7 +1,7 @@
 //! Writes objects as Markdown.
 //!
 //! # Layer
-//! L6, inside `ingest`. Pure.
+//! Layer 6, inside `ingest`. Pure.
 
 use super::super::document::title_of;
 use super::super::format::Format;

@@ -1,7 +1,7 @@
 //! Writes objects to files. Ingestion and `put --jsonl` read the files as the same objects.
 //!
 //! # Layer
-//! L6, inside `ingest`.
+//! Layer 6, inside `ingest`.
 
 mod documents;
 mod lines;

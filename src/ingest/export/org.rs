@@ -1,7 +1,7 @@
 //! Writes objects as Org.
 //!
 //! # Layer
-//! L6, inside `ingest`. Pure.
+//! Layer 6, inside `ingest`. Pure.
 
 use std::collections::BTreeMap;
 

@@ -5,7 +5,7 @@
 //! express.
 //!
 //! # Layer
-//! L6, inside `ingest`. Pure.
+//! Layer 6, inside `ingest`. Pure.
 //!
 //! # Invariants
 //! - EXP-2: an empty memory that ingests the text gets exactly the objects of the tree. Otherwise the export is

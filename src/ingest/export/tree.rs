@@ -1,7 +1,7 @@
 //! An object and its subtree, in the order of a file.
 //!
 //! # Layer
-//! L6, inside `ingest`.
+//! Layer 6, inside `ingest`.
 
 use crate::digest::{HashSuite, ObjectDigest};
 use crate::engine::View;

@@ -1,7 +1,7 @@
 //! The fields of an object in JSON: all of them in a JSON line, or some of them at a heading.
 //!
 //! # Layer
-//! L6, inside `ingest`. Pure.
+//! Layer 6, inside `ingest`. Pure.
 
 use std::collections::BTreeMap;
 
@@ -94,7 +94,7 @@ impl Fields {
             "past" => self.past = truth(value)?,
             "quoted" => self.quoted = truth(value)?,
             _ => {
-                return Err(Error::invalid("an object has no such field")
+                return Err(Error::invalid("an object does not have this field")
                     .with_hint("put other values into `attributes`"));
             }
         }
@@ -141,7 +141,7 @@ fn origin(name: &str) -> Result<Origin> {
     Origin::from_name(name).ok_or_else(|| {
         let names: Vec<&str> = Origin::ALL.iter().map(|origin| origin.name()).collect();
         Error::invalid(format!("`{}` is not an origin", shown(name)))
-            .with_hint(format!("one of {}", names.join(", ")))
+            .with_hint(format!("use one of {}", names.join(", ")))
     })
 }
 
@@ -170,6 +170,6 @@ fn reserved(value: &Json) -> Result<BTreeMap<u16, Vec<u8>>> {
     };
     entries.ok_or_else(|| {
         Error::invalid("the value is not a map of tags to bytes in hexadecimal digits")
-            .with_hint("as in {\"0x8002\": \"746578742f706c61696e\"}")
+            .with_hint("write it like {\"0x8002\": \"746578742f706c61696e\"}")
     })
 }

@@ -5,7 +5,7 @@
 //! {...}}`. Integers have 64 bits with a sign. A number with a point or exponent is a float.
 //!
 //! # Layer
-//! L6, inside `ingest`. Pure.
+//! Layer 6, inside `ingest`. Pure.
 //!
 //! # Invariants
 //! - ING-5: every value that is written is read back as the same value.
@@ -64,7 +64,7 @@ fn value_at(json: &Json, depth: usize) -> Result<Value> {
             Some((MAP, Json::Object(inner))) => Value::Map(entries_at(inner, depth + 1)?),
             Some((MAP, _)) => {
                 return Err(Error::invalid("the value of `$map` is not a map")
-                    .with_hint("`$map` quotes a map whose only key begins with `$`"));
+                    .with_hint("use `$map` only for a map whose only key begins with `$`"));
             }
             _ => Value::Map(entries_at(map, depth + 1)?),
         },

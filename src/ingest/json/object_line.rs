@@ -1,7 +1,7 @@
 //! An object as a line of JSON, in the form that `put --jsonl` reads and `export` writes.
 //!
 //! # Layer
-//! L6, inside `ingest`. Pure.
+//! Layer 6, inside `ingest`. Pure.
 
 use serde_json::{Map, Value as Json};
 

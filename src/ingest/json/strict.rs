@@ -1,7 +1,7 @@
 //! The only reader of JSON text. It refuses input that a lenient parser would silently change.
 //!
 //! # Layer
-//! L6, inside `ingest`. Pure.
+//! Layer 6, inside `ingest`. Pure.
 //!
 //! # Invariants
 //! - SJS-1: a text that is nested deeper than allowed reaches no parser.

@@ -1,7 +1,7 @@
 //! Front matter: YAML between two `---` lines at the very start of a Markdown file.
 //!
 //! # Layer
-//! L6, inside `ingest`.
+//! Layer 6, inside `ingest`.
 
 use std::collections::BTreeMap;
 

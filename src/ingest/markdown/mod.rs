@@ -5,7 +5,7 @@
 //! -->`.
 //!
 //! # Layer
-//! L6, inside `ingest`.
+//! Layer 6, inside `ingest`.
 
 mod front_matter;
 mod yaml;

@@ -5,7 +5,7 @@
 //! integer of more than 64 bits, a date, and any quoted word.
 //!
 //! # Layer
-//! L6, inside `ingest`. Pure.
+//! Layer 6, inside `ingest`. Pure.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -79,7 +79,7 @@ impl Builder {
                 };
                 self.repeated += weight(&value);
                 if self.repeated > OBJECT_BYTES_MAX {
-                    return refused(line, format!("aliases repeat more than {OBJECT_BYTES_MAX} bytes"));
+                    return refused(line, format!("aliases expand to over {OBJECT_BYTES_MAX} bytes"));
                 }
                 self.add(value, 0, line)
             }

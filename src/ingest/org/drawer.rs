@@ -1,7 +1,7 @@
 //! Property drawers of Org: `:PROPERTIES:`, a line for each property, `:END:`.
 //!
 //! # Layer
-//! L6, inside `ingest`.
+//! Layer 6, inside `ingest`.
 
 use std::collections::BTreeMap;
 
@@ -83,7 +83,7 @@ pub(super) fn add(path: &Id, others: &mut BTreeMap<String, Value>, property: &Pr
         return Err(at(
             path,
             property.line,
-            format_args!("the property name `{}` cannot be kept", shown(name)),
+            format_args!("the property name `{}` is not valid", shown(name)),
         )
         .with_hint("use at most 256 bytes without control characters"));
     }

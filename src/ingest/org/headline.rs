@@ -1,7 +1,7 @@
 //! The parts of an Org headline and the planning line below it.
 //!
 //! # Layer
-//! L6, inside `ingest`.
+//! Layer 6, inside `ingest`.
 
 use std::collections::BTreeSet;
 

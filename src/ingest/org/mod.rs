@@ -4,7 +4,7 @@
 //! block, where a comma can quote it. All other lines stay text.
 //!
 //! # Layer
-//! L6, inside `ingest`.
+//! Layer 6, inside `ingest`.
 
 mod drawer;
 mod headline;

@@ -1,7 +1,7 @@
 //! Reads the part of an Org file before the first headline: a property drawer, keywords such as `#+TITLE:`, then text.
 //!
 //! # Layer
-//! L6, inside `ingest`.
+//! Layer 6, inside `ingest`.
 
 use std::collections::BTreeMap;
 

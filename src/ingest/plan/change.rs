@@ -1,7 +1,7 @@
 //! The input and the result of a plan: the memory, the options and the change.
 //!
 //! # Layer
-//! L6, inside `ingest`.
+//! Layer 6, inside `ingest`.
 
 use crate::digest::HashSuite;
 use crate::error::Result;

@@ -2,7 +2,7 @@
 //! remove.
 //!
 //! # Layer
-//! L6, inside `ingest`.
+//! Layer 6, inside `ingest`.
 
 use std::collections::{HashMap, HashSet};
 

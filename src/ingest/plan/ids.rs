@@ -1,7 +1,7 @@
 //! Assigns an id to each section: the id that it states, that of the matching object, or a new one.
 //!
 //! # Layer
-//! L6, inside `ingest`.
+//! Layer 6, inside `ingest`.
 
 use std::collections::{HashMap, HashSet};
 

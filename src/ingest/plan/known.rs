@@ -1,7 +1,7 @@
 //! Finds the objects of a memory that documents own.
 //!
 //! # Layer
-//! L6, inside `ingest`.
+//! Layer 6, inside `ingest`.
 
 use std::collections::HashMap;
 

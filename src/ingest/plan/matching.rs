@@ -4,7 +4,7 @@
 //! First, equal title and text match, then equal titles, then similar sections between the same neighbours.
 //!
 //! # Layer
-//! L6, inside `ingest`.
+//! Layer 6, inside `ingest`.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 

@@ -5,7 +5,7 @@
 //! they move up to the nearest remaining object.
 //!
 //! # Layer
-//! L6, inside `ingest`. Reads the memory through [`Existing`], and writes nothing.
+//! Layer 6, inside `ingest`. Reads the memory through [`Existing`], and writes nothing.
 //!
 //! # Invariants
 //! - ING-8: a plan of unchanged documents is empty.

@@ -4,7 +4,7 @@
 //! same id, each ingestion would take the object from the other file. So such an id is refused.
 //!
 //! # Layer
-//! L6, inside `ingest`.
+//! Layer 6, inside `ingest`.
 
 use std::collections::{HashMap, HashSet};
 

@@ -338,12 +338,12 @@ fn a_statement_that_cannot_be_is_refused_with_its_line() {
         (
             "a.org",
             "* A\n:PROPERTIES:\n:TREERING: {\"what\":1}\n:END:\n",
-            "a.org:3: `:TREERING:`: field `what`: an object has no such field",
+            "a.org:3: `:TREERING:`: field `what`: an object does not have this field",
         ),
         (
             "a.org",
             "* A\n:PROPERTIES:\n:TREERING: {\"parent\":\"b\"}\n:END:\n",
-            "a.org:1: the parent `b` is not above",
+            "a.org:1: the parent `b` is not a heading further up",
         ),
         (
             "a.org",

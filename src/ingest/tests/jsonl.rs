@@ -274,7 +274,7 @@ fn a_bad_line_names_file_and_line_and_what_is_wrong() {
     );
     assert_eq!(
         message(r#"{"id":"a","kind":"k","contents":"x"}"#),
-        "a.jsonl:3: field `contents`: an object has no such field"
+        "a.jsonl:3: field `contents`: an object does not have this field"
     );
     assert_eq!(
         message(r#"{"id":"","kind":"k"}"#),

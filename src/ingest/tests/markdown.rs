@@ -182,7 +182,7 @@ fn aliases_repeat_what_they_name_and_no_more_than_an_object_holds() {
     assert!(
         refused("a.md", &bomb)
             .message()
-            .contains("aliases repeat more than")
+            .contains("aliases expand to over")
     );
     assert!(
         refused("a.md", "---\na: &a [*a]\n---\n")

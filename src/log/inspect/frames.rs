@@ -1,7 +1,7 @@
 //! Lists the frames of a segment in order, with the gaps between them.
 //!
 //! # Layer
-//! L2. Keeps at most one record in memory.
+//! Layer 2. Keeps at most one record in memory.
 
 use std::ops::Range;
 use std::sync::Arc;

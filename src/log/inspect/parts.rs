@@ -1,7 +1,7 @@
 //! The layout of the files of a log, with a name for each part.
 //!
 //! # Layer
-//! L2. Tests compare the tables with the encoders.
+//! Layer 2. Tests compare the tables with the encoders.
 //!
 //! # Format
 //! docs/format.md, from "Files of a store" on.

@@ -1,7 +1,7 @@
 //! Finds the segments of a damaged log, decides which of them belong to it, and determines where they were sealed.
 //!
 //! # Layer
-//! L2. Part of salvage/.
+//! Layer 2. Part of salvage/.
 
 use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;

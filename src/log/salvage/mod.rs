@@ -5,7 +5,7 @@
 //! be computed from the first frame, because each step of the checksum can be reversed.
 //!
 //! # Layer
-//! L2. Does not know the meaning of bodies.
+//! Layer 2. Does not know the meaning of bodies.
 //!
 //! # Invariants
 //! - SAL-1: salvage does not write to the damaged log, and returns only bytes whose checksums match.

@@ -1,7 +1,7 @@
 //! A batch of a damaged log, complete or in part.
 //!
 //! # Layer
-//! L2. Part of salvage/.
+//! Layer 2. Part of salvage/.
 
 use crate::log::batch::Record;
 use crate::log::frame::{FRAME_ALIGNMENT, FrameHeader, RecordKind, parse_frame};

@@ -107,7 +107,7 @@ fn every_size_agrees_with_the_definition() {
                 &reference_root(&suite, &leaves),
                 "size {size}"
             );
-            // Tests HIS-1.
+            // Tests HIS-1: the tree has one peak for each bit that is set in its size, the largest subtree first.
             assert_eq!(tree.peaks().len(), size.count_ones() as usize);
             let commit = CommitDigest::from_bytes(plain_sha256(&[&size.to_le_bytes()]));
             tree.append(&commit);

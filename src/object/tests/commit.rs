@@ -26,7 +26,7 @@ fn names_in_a_commit_keep_their_rules() {
     let message = commit.encode().unwrap_err();
     assert_eq!(
         message.message(),
-        "an actor holds the control character U+0007 at byte 1"
+        "an actor contains the control character U+0007 at byte 1"
     );
     commit.actor = None;
     commit.session = Some(String::new());

@@ -17,11 +17,11 @@ fn an_error_names_the_rule_that_an_id_breaks() {
     assert!(hint.contains("256"));
     assert_eq!(
         refusal(Id::new("ab\u{e9}\ncd")).0,
-        "an id holds the control character U+000A at byte 4"
+        "an id contains the control character U+000A at byte 4"
     );
     assert_eq!(
         refusal(Id::new("\u{9f}")).0,
-        "an id holds the control character U+009F at byte 0"
+        "an id contains the control character U+009F at byte 0"
     );
     let (message, hint) = refusal(Id::new("e\u{301}"));
     assert_eq!(message, "an id is not in Unicode normal form NFC");

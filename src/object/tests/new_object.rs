@@ -33,7 +33,10 @@ fn obj_5_the_length_of_the_content_decides_where_it_is() {
     }
     let mut new = fact("a");
     new.content = Some("x".repeat((16 << 20) + 1));
-    assert_eq!(refusal(&new), "object \"a\": its content has 16777217 bytes");
+    assert_eq!(
+        refusal(&new),
+        "object \"a\": its content has 16777217 bytes: too many"
+    );
 }
 
 #[test]
@@ -63,7 +66,7 @@ fn canonical_bytes_have_a_limit() {
     let more = bytes_of(OBJECT_BYTES_MAX - overhead + 1);
     assert_eq!(
         refusal(&more),
-        "object \"a\": it has 1048577 bytes without its content"
+        "object \"a\": it has 1048577 bytes without its content: too many"
     );
     assert!(refusal(&bytes_of(OBJECT_BYTES_MAX + 1)).contains("the reserved field 0x8001 has 1048577 bytes"));
 
@@ -77,7 +80,7 @@ fn canonical_bytes_have_a_limit() {
 
     let mut lineage = fact("a");
     lineage.derived_from = vec![ObjectDigest::from_bytes([7; 32]); 40_000];
-    assert!(refusal(&lineage).contains("it is derived from 40000 versions"));
+    assert!(refusal(&lineage).contains("it is derived from 40000 versions: too many"));
 }
 
 #[test]

@@ -140,7 +140,7 @@ fn keys_keep_their_rules() {
         ),
         (
             "a\tb".to_owned(),
-            "object \"a\": an attribute name or map key holds the control character U+0009 at byte 1",
+            "object \"a\": an attribute name or map key contains the control character U+0009 at byte 1",
         ),
     ] {
         assert_eq!(with(&key).unwrap_err().message(), message);

@@ -2,7 +2,7 @@
 //! document.
 //!
 //! # Layer
-//! L6, inside `recall`. Pure: imports nothing of the crate.
+//! Layer 6, inside `recall`. Pure: imports nothing of the crate.
 
 /// Reserves space for `more` elements without doubling the capacity.
 pub(super) fn grow<T>(column: &mut Vec<T>, more: usize) {

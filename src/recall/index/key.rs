@@ -1,7 +1,7 @@
 //! The keys of documents.
 //!
 //! # Layer
-//! L6, inside `recall`. Pure: imports nothing of the crate.
+//! Layer 6, inside `recall`. Pure: imports nothing of the crate.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! Days as the index stores them, spans of days, and the names of months and weekdays.
 //!
 //! # Layer
-//! L6, inside `recall`. Pure: reads no clock.
+//! Layer 6, inside `recall`. Pure: reads no clock.
 
 use serde::{Deserialize, Serialize};
 

@@ -168,7 +168,7 @@ fn read(files: &[&'static str]) -> Vec<Rule> {
 
 fn read_file<T: Deserialize<'static>>(file: &'static str) -> Vec<T> {
     let mut tables: BTreeMap<&str, Vec<T>> = toml::from_str(file).expect("a test reads the files of rules");
-    tables.remove("rule").expect("a file of rules holds rules")
+    tables.remove("rule").expect("a file of rules contains rules")
 }
 
 impl Rule {

@@ -2,7 +2,7 @@
 //! access.
 //!
 //! # Layer
-//! L4. Part of checkpoint/. Knows blocks, not their content.
+//! Layer 4. Part of checkpoint/. Knows blocks, not their content.
 //!
 //! # Invariants
 //! - CKB-1: a block must match its checksum before any of its bytes is returned.

@@ -1,7 +1,7 @@
 //! Verifies a whole checkpoint by reading its file: its blocks, the order of its rows, and every node of its states.
 //!
 //! # Layer
-//! L4. Part of checkpoint/. Does not compare the checkpoint with the log.
+//! Layer 4. Part of checkpoint/. Does not compare the checkpoint with the log.
 
 use super::files::{damaged, list, of_error};
 use super::header::{Header, LogId, Section};

@@ -1,7 +1,7 @@
 //! The folder of checkpoints: the names of files, removing files, and the errors for damage in them.
 //!
 //! # Layer
-//! L4. Part of checkpoint/.
+//! Layer 4. Part of checkpoint/.
 
 use std::io;
 
@@ -75,7 +75,7 @@ pub(super) fn next_number(files: &[CheckpointFile]) -> Result<u64> {
     let newest = files.last().map_or(0, |file| file.number);
     newest
         .checked_add(1)
-        .ok_or_else(|| Error::new(ErrorKind::Io, "the checkpoints have no numbers left"))
+        .ok_or_else(|| Error::new(ErrorKind::Io, "the checkpoints have used all file numbers"))
 }
 
 pub(super) fn remove_files(disk: &dyn Disk, files: &[CheckpointFile]) -> Result<usize> {

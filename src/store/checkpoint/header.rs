@@ -2,7 +2,7 @@
 //! sections.
 //!
 //! # Layer
-//! L4. Part of checkpoint/.
+//! Layer 4. Part of checkpoint/.
 //!
 //! # Invariants
 //! - CKH-1: the sections follow each other without a gap, from the first block after the header to the last block.

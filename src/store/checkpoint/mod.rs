@@ -6,7 +6,7 @@
 //! checked at its first access, so opening does not read the whole file.
 //!
 //! # Layer
-//! L4. Knows tries and digests, but neither the catalog nor the records at the places.
+//! Layer 4. Knows tries and digests, but neither the catalog nor the records at the places.
 //!
 //! # Invariants
 //! - CKP-1: every read returns the bytes that were written, or an error with the code [`ErrorCode::CheckpointDamaged`].

@@ -1,7 +1,7 @@
 //! An open checkpoint: gives access to its rows, and is the source of nodes for stored tries.
 //!
 //! # Layer
-//! L4. Part of checkpoint/.
+//! Layer 4. Part of checkpoint/.
 
 use std::sync::Arc;
 
@@ -130,7 +130,7 @@ impl Checkpoint {
     /// Returns the newest commit whose seq is `seq` or less.
     ///
     /// # Errors
-    /// As [`Self::commit`].
+    /// The errors of [`Self::commit`].
     pub(crate) fn commit_at_or_before(&self, seq: u64) -> Result<Option<CommitRow>> {
         self.last_commit(|row| row.seq <= seq)
     }
@@ -263,7 +263,7 @@ fn open_head(disk: &dyn Disk, name: &str) -> Result<(Arc<dyn DiskFile>, Header)>
 /// Reads only the header of a file. Returns the identity of its log, and the position that it covers.
 ///
 /// # Errors
-/// As [`Checkpoint::open`].
+/// The errors of [`Checkpoint::open`].
 pub(super) fn end_of(disk: &dyn Disk, name: &str) -> Result<(LogId, Position)> {
     let (_, header) = open_head(disk, name)?;
     Ok((header.log, header.position))

@@ -1,7 +1,7 @@
 //! The rows of a checkpoint: their bytes, reading by index, and searching by key.
 //!
 //! # Layer
-//! L4. Part of checkpoint/.
+//! Layer 4. Part of checkpoint/.
 //!
 //! # Invariants
 //! - CKR-1: the keys of a section's rows rise.
@@ -304,7 +304,7 @@ impl<'a, R: Row> Rows<'a, R> {
     /// Returns the number of leading rows for which `before` is true. The keys rise (CKR-1), so a bisection finds it.
     ///
     /// # Errors
-    /// As [`Self::get`].
+    /// The errors of [`Self::get`].
     pub(crate) fn count_before(&self, before: impl Fn(&R) -> bool) -> Result<u64> {
         bisect(0..self.extent.rows, |index| Ok(before(&self.row(index)?)))
     }
@@ -338,7 +338,7 @@ impl<'a> Rows<'a, DigestRow> {
     /// Returns the values of all digests that start as `digest` does. The caller must confirm each match.
     ///
     /// # Errors
-    /// As [`Self::get`].
+    /// The errors of [`Self::get`].
     pub(crate) fn find(self, digest: &[u8; DIGEST_LEN]) -> Result<impl Iterator<Item = Result<u64>> + 'a> {
         let rows = self.between(digest, digest)?;
         Ok(rows.map(|row| row.map(|row| row.value)))
@@ -347,7 +347,7 @@ impl<'a> Rows<'a, DigestRow> {
     /// Returns the rows whose digest may be between `low` and `high`, sorted by the start of the digest.
     ///
     /// # Errors
-    /// As [`Self::get`].
+    /// The errors of [`Self::get`].
     pub(crate) fn between(
         self,
         low: &[u8; DIGEST_LEN],

@@ -1,7 +1,7 @@
 //! Writes a checkpoint, reads it back and verifies it, and only then gives it its final name.
 //!
 //! # Layer
-//! L4. Part of checkpoint/.
+//! Layer 4. Part of checkpoint/.
 //!
 //! # Invariants
 //! - CKW-1: a checkpoint gets its final name only after its file was synced, read back and completely verified.
@@ -98,7 +98,8 @@ pub(crate) fn write(
     })?;
     let written = write_file(&*file, number, contents, source, progress).and_then(|header| {
         drop(file);
-        // INVARIANT CKW-1.
+        // INVARIANT CKW-1: a checkpoint gets its final name only after its file was synced, read back and completely
+        // verified.
         verify_file(disk, &unfinished, &header, progress)?;
         disk.rename_new(&unfinished, &name).map_err(write_error)
     });

@@ -1,7 +1,7 @@
 //! The digests to erase, and the markers that replace their records.
 //!
 //! # Layer
-//! L4.
+//! Layer 4.
 
 use std::collections::HashMap;
 

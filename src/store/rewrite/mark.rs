@@ -1,7 +1,7 @@
 //! Marks the live records: those that the states of kept commits, the references or the saved drafts need.
 //!
 //! # Layer
-//! L4.
+//! Layer 4.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -74,7 +74,7 @@ impl Store {
     /// is kept, and all later ones. Returns true if every newly marked record is after `cut`.
     ///
     /// # Errors
-    /// As [`Self::mark`].
+    /// The errors of [`Self::mark`].
     pub(crate) fn mark_behind(&self, live: &mut Live, commits: &[usize], cut: u64) -> Result<bool> {
         let Some(first) = commits.first() else {
             return Ok(true);
@@ -96,7 +96,7 @@ impl Store {
     /// state of an older one, its root must be among the `kept` commits or the later ones.
     ///
     /// # Errors
-    /// As [`Self::mark`].
+    /// The errors of [`Self::mark`].
     pub(crate) fn finds_states(&self, kept: &[usize], count: usize) -> Result<bool> {
         let behind = (count..self.kept()).map(|index| self.commit_at(index));
         let behind: Vec<_> = behind.filter_map(Result::transpose).collect::<Result<_>>()?;

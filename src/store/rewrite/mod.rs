@@ -5,7 +5,7 @@
 //! first kept commit that needs it, which may come later than before.
 //!
 //! # Layer
-//! L4. Knows records and states; does not know segments or the policy of retention.
+//! Layer 4. Knows records and states; does not know segments or the policy of retention.
 //!
 //! # Invariants
 //! - REW-1: replaying the new log gives the kept commits in the same order, with their digests, seqs and roots.

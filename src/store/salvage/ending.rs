@@ -1,7 +1,7 @@
 //! The end of a salvage: writes the last commit and the references, and lists the losses.
 //!
 //! # Layer
-//! L4. Part of salvage/.
+//! Layer 4. Part of salvage/.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

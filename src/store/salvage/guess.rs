@@ -1,7 +1,7 @@
 //! The newest known state, whether its root is confirmed or not, and the earlier versions that replace its lost ones.
 //!
 //! # Layer
-//! L4. Part of salvage/.
+//! Layer 4. Part of salvage/.
 //!
 //! # Invariants
 //! - SVN-1: a version is replaced only by one that the id had on the line of commits. A version from before a removal

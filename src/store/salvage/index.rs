@@ -1,7 +1,7 @@
 //! Finds all valid records of a damaged log by digest.
 //!
 //! # Layer
-//! L4. Part of salvage/. The bodies of records stay in their files.
+//! Layer 4. Part of salvage/. The bodies of records stay in their files.
 //!
 //! # Invariants
 //! - SVI-1: a record that is older than its erasure is left out.
@@ -101,7 +101,7 @@ impl Index {
         self.pieces.reverse();
     }
 
-    /// INVARIANT SVI-1.
+    /// INVARIANT SVI-1: a record that is older than its erasure is left out.
     fn leave_out_erased(&mut self) {
         let (erased, batches) = (&self.erased, &self.batches);
         let is_left = |digest: &[u8; DIGEST_LEN], place: &mut Place| {

@@ -6,7 +6,7 @@
 //! the intact records of the other commits.
 //!
 //! # Layer
-//! L4. Knows the meaning of records, but not where the new store is.
+//! Layer 4. Knows the meaning of records, but not where the new store is.
 //!
 //! # Invariants
 //! - SVG-1: every kept commit has its own digest, its own seq and a state with its root.

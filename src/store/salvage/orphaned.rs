@@ -5,7 +5,7 @@
 //! end. Any further commit was made after the rewrite was published.
 //!
 //! # Layer
-//! L4. Part of salvage/.
+//! Layer 4. Part of salvage/.
 //!
 //! # Invariants
 //! - SVR-1: in both cases, salvage uses every commit and record that only the rewrite contains. The exception is an

@@ -1,7 +1,7 @@
 //! Writes the saved records, each of them once and before any record that needs it.
 //!
 //! # Layer
-//! L4. Part of salvage/.
+//! Layer 4. Part of salvage/.
 //!
 //! # Invariants
 //! - SVO-1: each version that a commit links, and each content that a version names, is written at the latest with that

@@ -1,7 +1,7 @@
 //! The state after each commit: confirmed by a root, or composed from the intact records.
 //!
 //! # Layer
-//! L4. Part of salvage/.
+//! Layer 4. Part of salvage/.
 //!
 //! # Invariants
 //! - SVS-1: a state counts as confirmed only if its root is the root in its commit.

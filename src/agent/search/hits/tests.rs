@@ -303,7 +303,7 @@ fn a_snippet_shows_the_match_and_the_reasons_add_up() {
         .map(|reason| reason.value * reason.weight)
         .sum();
     assert!((sum - hit.score).abs() < 1e-4, "{hit:?}");
-    assert!(hit.why.contains(&"words of the question"), "{hit:?}");
+    assert!(hit.why.contains(&"contains words of the question"), "{hit:?}");
     assert!(hit.reasons.iter().flatten().any(|reason| reason.name == "lately"));
 }
 

@@ -4,7 +4,7 @@
 //! the new log. So publishing the new log commits and erases in one step: after a crash, both are done or neither is.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 //!
 //! # Invariants
 //! - ERA-1: no log contains both an erase commit and the records that it erases.
@@ -222,7 +222,8 @@ impl Memory {
     pub fn erase(&self, erasing: &Erasing, writer: &Writer) -> Result<ErasedReport> {
         self.inner.opened().check_writable()?;
         writer.check()?;
-        // INVARIANT STN-2.
+        // INVARIANT STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected
+        // change.
         check_trusted(writer.trust, "erase")?;
         let alone = CompactionLock::take(self.inner.disk(), self.inner.settings().wait)?;
         let mut writing = self.inner.log.lock();
@@ -238,7 +239,7 @@ impl Memory {
     /// Returns the preview of [`Self::erase`]. Changes nothing.
     ///
     /// # Errors
-    /// As [`Self::erase`].
+    /// The errors of [`Self::erase`].
     pub fn erase_preview(&self, erasing: &Erasing) -> Result<ErasedReport> {
         self.inner.refresh()?;
         let cut = self.inner.cut(&self.inner.log.lock());

@@ -2,7 +2,7 @@
 //! allowed.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -318,8 +318,8 @@ impl Survey<'_> {
         })?;
         let named: BTreeSet<String> = below.values().map(|version| version.id.clone()).collect();
         if !self.erasing.everywhere {
-            refuse_shared("hold an erased content", &sharing)?;
-            refuse_shared("name an erased id as their parent", &named)?;
+            refuse_shared("share a content to erase", &sharing)?;
+            refuse_shared("have an id to erase as their parent", &named)?;
         }
         let own: HashSet<Digest> = below.values().filter_map(|version| version.content).collect();
         self.versions.extend(below);
@@ -390,6 +390,6 @@ fn refuse_shared(what: &str, ids: &BTreeSet<String>) -> Result<()> {
         Error::invalid(format!("versions that are not erased {what}: {}", named(ids)))
             .with_code(ErrorCode::Shared)
             .with_ids(ids.iter().cloned().collect())
-            .with_hint("--everywhere erases it there too"),
+            .with_hint("use --everywhere to erase it from these versions too"),
     )
 }

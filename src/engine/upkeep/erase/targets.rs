@@ -1,7 +1,7 @@
 //! The targets of an erasure, and a fast lookup of the targets that match a record.
 //!
 //! # Layer
-//! L5.
+//! Layer 5.
 //!
 //! # Invariants
 //! - TGT-1: the time for each record does not grow with the number of targets.
@@ -45,7 +45,7 @@ impl Targets {
     /// `InvalidInput` if there is no target.
     pub(super) fn of(erasing: &Erasing, suite: HashSuite) -> Result<Self> {
         if erasing.targets.is_empty() {
-            return Err(Error::invalid("no target of the erasure was named"));
+            return Err(Error::invalid("name at least one id or digest to erase"));
         }
         let mut targets = Self {
             all: Vec::new(),
