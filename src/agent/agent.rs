@@ -29,7 +29,8 @@ pub struct Agent {
 impl Agent {
     /// Returns the agent of `memory`.
     pub fn new(memory: Memory, settings: Settings) -> Self {
-        // Only a holder of the store can check a guess against a marker. Copies of a store produce the same markers.
+        // The key depends on the store, so only a holder of the store can check a guess against a marker. A copy of a
+        // store produces the same markers.
         let mut key = [0; 32];
         key[..16].copy_from_slice(&memory.lineage());
         let scanner = Scanner::new(settings.scan.clone(), keyed(&key, b"treering markers of secrets"));
@@ -69,7 +70,8 @@ impl Agent {
         &self.scanner
     }
 
-    /// The key of names that are made of texts. Only a holder of the store can check a guess against such a name.
+    /// Returns the key of names that are derived from texts. Only a holder of the store can check a guess against such
+    /// a name.
     pub(super) fn names_key(&self) -> &[u8; 32] {
         &self.names_key
     }
@@ -85,7 +87,7 @@ impl Agent {
         read: impl FnOnce(&DuplicateIndex) -> Result<T>,
     ) -> Result<T> {
         let mut kept = self.duplicate_index.lock();
-        // The slot is empty meanwhile, so that an index that failed half-way does not stay.
+        // The slot is empty during the update, so a half-updated index never stays in it.
         let known = DuplicateIndex::of(kept.take(), view)?;
         let done = read(&known);
         *kept = Some(known);
@@ -115,7 +117,8 @@ impl Agent {
         self.recall_index.keep(&self.memory)
     }
 
-    /// Keeps the duplicate index on disk for the next process if much changed since it was kept. Returns whether it did.
+    /// Saves the duplicate index to disk for the next process if much changed since the last save. Returns whether it
+    /// did.
     ///
     /// # Errors
     /// `Io` if the index cannot be written, with the code `read_only` for a read-only handle.
@@ -123,10 +126,10 @@ impl Agent {
         DuplicateIndex::keep_newest(&self.duplicate_index, &self.memory)
     }
 
-    /// Keeps the recall index and the duplicate index on disk if much changed, and closes the memory.
+    /// Saves the recall index and the duplicate index to disk if much changed, and closes the memory.
     ///
     /// # Errors
-    /// As [`Memory::close`](crate::Memory::close).
+    /// The errors of [`Memory::close`](crate::Memory::close).
     pub fn close(self) -> Result<()> {
         // Errors are ignored, because both indexes are derived. Without them the next process only takes longer.
         drop(self.keep_index());

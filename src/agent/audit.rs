@@ -6,7 +6,7 @@
 //! L7, inside `agent`.
 //!
 //! # Limits
-//! - `audit`, `guard` and `decay` work on the whole store, whatever project the folder is in.
+//! `audit`, `guard` and `decay` work on the whole store, not only on the current project.
 
 use std::ops::ControlFlow;
 
@@ -31,13 +31,13 @@ pub(crate) struct AuditRequest {
     pub actor: Option<String>,
     /// Only commits in this session.
     pub session: Option<String>,
-    /// Only from this source.
+    /// Only commits from this source.
     pub source: Option<String>,
-    /// Changed an object of this kind.
+    /// Only commits that changed an object of this kind.
     pub kind: Option<String>,
-    /// Of this operation.
+    /// Only commits of this operation.
     pub op: Option<String>,
-    /// Changed this object.
+    /// Only commits that changed this object.
     pub id: Option<Id>,
     /// Only commits from this time on.
     pub since: Option<Time>,
@@ -50,7 +50,7 @@ pub(crate) struct AuditRequest {
 pub(crate) struct AuditLine {
     /// The commit.
     pub commit: CommitDigest,
-    /// Its number.
+    /// Its seq: the number of commits before it.
     pub seq: u64,
     /// Its time.
     pub time: Time,

@@ -16,14 +16,14 @@ use crate::threads::{Builder, Mutex, sleep};
 
 /// The pause between two checks of a running program.
 const STEP: Duration = Duration::from_millis(5);
-/// How long the reader waits for more output after the program ended. A child process may keep the output open.
+/// The time that the reader waits for more output after the program ended. A child process may keep the output open.
 const LAST_WORDS: Duration = Duration::from_millis(500);
-/// How long the reader reads on after the program ended, while child processes keep writing.
+/// The longest time that the reader reads on after the program ended, while child processes keep writing.
 const TALK_MAX: Duration = Duration::from_secs(10);
 
 /// The result of a run.
 pub(crate) struct Ran {
-    /// How the program ended; `None` at the time limit.
+    /// The exit status of the program; `None` if it was killed at the time limit.
     pub(crate) status: Option<ExitStatus>,
     /// The kept part of its standard output.
     pub(crate) output: Vec<u8>,
@@ -80,7 +80,7 @@ fn listen(pipe: Option<impl Read + Send + 'static>, bytes_max: usize) -> Written
                 break;
             }
             let (bytes, _) = &mut *taken.lock();
-            // CMD-1
+            // CMD-1: the kept output is bounded.
             let room = bytes_max.saturating_sub(bytes.len());
             bytes.extend_from_slice(&buffer[..read.min(room)]);
         }
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(ran.output.len(), 1_000);
     }
 
-    /// INVARIANT CMD-1.
+    /// INVARIANT CMD-1: a run does not wait for child processes of the program.
     #[test]
     fn what_it_leaves_behind_is_not_waited_for() {
         let folder = tempfile::tempdir().unwrap();

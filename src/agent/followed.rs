@@ -1,4 +1,4 @@
-//! A derived value together with the view that it stands for.
+//! A derived value, and the view that it was derived from.
 //!
 //! # Layer
 //! L7, inside `agent`. Derived: dropping it costs time only.
@@ -6,7 +6,7 @@
 use crate::engine::{Derived, Keep, Memory, View};
 use crate::error::Result;
 
-/// A value that is derived from the objects of a view, and follows to other views.
+/// A value that is derived from the objects of a view, and can be updated to other views.
 #[derive(Clone)]
 pub(crate) struct Followed<T> {
     pub(in crate::agent) view: View,
@@ -14,10 +14,10 @@ pub(crate) struct Followed<T> {
 }
 
 impl<T: Keep> Followed<T> {
-    /// The value of a view, built of all objects.
+    /// Builds the value from all objects of a view.
     ///
     /// # Errors
-    /// `Corrupt` or `Io`: an object cannot be read. So do the other methods.
+    /// `Corrupt` or `Io` if an object cannot be read. The other methods fail in the same way.
     pub(in crate::agent) fn build(view: &View, empty: T) -> Result<Self> {
         let derived = Derived::build(view.opened(), view.state(), empty)?;
         Ok(Self {
@@ -26,7 +26,8 @@ impl<T: Keep> Followed<T> {
         })
     }
 
-    /// The value that an earlier process kept, at this view, and whether it was kept at this very state.
+    /// Loads the value that an earlier process saved, and updates it to this view. Also returns whether it was saved at
+    /// exactly this state.
     pub(in crate::agent) fn load(view: &View, empty: impl FnOnce() -> T) -> Result<Option<(Self, bool)>> {
         let Some(derived) = Derived::<T>::load(view.opened()) else {
             return Ok(None);
@@ -39,7 +40,7 @@ impl<T: Keep> Followed<T> {
         Ok(Some((loaded.follow(view, empty)?, is_same)))
     }
 
-    /// Moves the value to another view.
+    /// Updates the value to another view.
     pub(in crate::agent) fn follow(self, view: &View, empty: impl FnOnce() -> T) -> Result<Self> {
         Ok(Self {
             derived: self.derived.follow(view.opened(), view.state(), empty)?,
@@ -51,7 +52,7 @@ impl<T: Keep> Followed<T> {
         self.derived.value()
     }
 
-    /// Keeps the value on disk if much changed since it was kept. Returns whether it did.
+    /// Saves the value to disk if much changed since the last save. Returns whether it did.
     ///
     /// # Errors
     /// `Io` if it cannot be written, with the code `read_only` for a read-only handle.

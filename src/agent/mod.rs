@@ -36,8 +36,8 @@
 //! A *fact* is for every reader of its scope: store it with [`Agent::remember`]. A *note* is for the session that writes it:
 //! use [`Agent::write_note`]. Objects that a host writes through [`Agent::memory`] are neither scanned nor redacted.
 
-// Layer: L7. `vocabulary`, `item`, `scope` and `settings` define the terms of the layer. `words` and `markdown` read texts. `change`
-// is the only way to a commit. Every other module is a verb or a family of verbs.
+// Layer: L7. `vocabulary`, `item`, `scope` and `settings` define the terms of the layer. `words` and `markdown` read
+// texts. Only `change` makes commits. Every other module is a verb or a family of verbs.
 
 #[expect(clippy::module_inception, reason = "the handle of the layer has its name")]
 mod agent;

@@ -56,7 +56,7 @@ impl Place {
     pub fn scope(&self, word: &str) -> Result<Scope> {
         let named = |class: &str, name: &Option<String>, hint: &str| match name {
             Some(name) => Scope::new(&format!("{class}{name}")),
-            None => Err(Error::invalid(format!("no {word} is set here"))
+            None => Err(Error::invalid(format!("there is no current {word}"))
                 .with_code(ErrorCode::NoPlace)
                 .with_hint(hint)),
         };
@@ -64,17 +64,17 @@ impl Place {
             "project" => named(
                 PROJECT,
                 &self.project,
-                "name it: project:NAME, or work in a folder with .git above it",
+                "write project:NAME, or work in a folder at or below one with .git",
             ),
             "session" => named(
                 SESSION,
                 &self.session,
-                "name it: session:ID, or give the session (--session)",
+                "write session:ID, or name the session with --session",
             ),
             "agent" => named(
                 AGENT,
                 &self.agent,
-                "name it: agent:NAME, or give the actor (--actor)",
+                "write agent:NAME, or name the actor with --actor",
             ),
             text => Scope::new(text),
         }
@@ -83,7 +83,7 @@ impl Place {
     /// Returns the default scope of an item: the project if there is one, else `global`.
     ///
     /// # Errors
-    /// As [`Self::scope`].
+    /// The errors of [`Self::scope`].
     pub fn usual_scope(&self) -> Result<Scope> {
         self.scope(if self.project.is_some() {
             "project"
@@ -95,7 +95,7 @@ impl Place {
     /// Returns the scopes that a verb reads by default: `global`, and the project, session and agent of this place.
     ///
     /// # Errors
-    /// As [`Self::scope`].
+    /// The errors of [`Self::scope`].
     pub fn usual_reach(&self) -> Result<Reach> {
         let mut scopes = vec![Scope::default()];
         for (word, name) in [
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(Place::default().usual_scope().unwrap().as_str(), "global");
         let reach = place.usual_reach().unwrap();
         assert_eq!(reach.names().unwrap(), ["global", "project:tea", "session:s1"]);
-        // INVARIANT ASC-1.
+        // INVARIANT ASC-1: a reading verb sees only the scopes of its reach.
         assert!(reach.has("project:tea") && !reach.has("project:coffee"));
     }
 

@@ -1,4 +1,4 @@
-//! Superseding: the one rule for recall, the envelope and the search for duplicates.
+//! Superseding: the common rule of recall, the envelope and the search for duplicates.
 //!
 //! The attribute `supersedes` is a claim of its writer. This rule decides whether the claim counts.
 //!
@@ -6,7 +6,8 @@
 //! L7, inside `agent`.
 //!
 //! # Limits
-//! - In a circle of items that supersede each other, an item becomes the newest when a writer ends, pins or promotes it.
+//! In a circle of items that supersede each other, an item becomes the newest when a writer sets its expiry, pins it or
+//!   promotes it.
 //!
 //! # Invariants
 //! - SUP-1: an item supersedes no item that is more trusted or in another scope. An expired item supersedes nothing.
@@ -28,7 +29,7 @@ const STEPS_MAX: usize = 32;
 /// # Errors
 /// `Corrupt` or `Io` if an object cannot be read.
 pub(super) fn supersedes(view: &View, new: &Object, old: &Object) -> Result<bool> {
-    // SUP-2
+    // SUP-2: in a circle of claims, the item written last stays.
     Ok(may_supersede(view, new, old)
         && (written(view, new)? > written(view, old)? || !leads_to(view, old, new)?))
 }
@@ -53,7 +54,7 @@ fn leads_to(view: &View, from: &Object, to: &Object) -> Result<bool> {
             }
             let found = Id::new(&id).and_then(|id| view.get(&id));
             let old = found.or_else(|error| match error.kind() {
-                // It was erased, or the text is not an id.
+                // The named item was erased, or the text is not an id.
                 ErrorKind::NotFound | ErrorKind::InvalidInput => Ok(None),
                 _ => Err::<_, Error>(error),
             })?;
@@ -63,7 +64,7 @@ fn leads_to(view: &View, from: &Object, to: &Object) -> Result<bool> {
     Ok(false)
 }
 
-/// When a writer last wrote an item; decay does not count. Items of one commit are ordered by id.
+/// Returns the time of the last write, where decay does not count, and the id, which orders items of one commit.
 fn written(view: &View, object: &Object) -> Result<(Time, String)> {
     let item = Item::from(object.clone());
     Ok((decay::written(view, &item)?, object.id().to_owned()))
@@ -116,7 +117,7 @@ mod tests {
         done.unwrap().status
     }
 
-    /// INVARIANT SUP-1.
+    /// INVARIANT SUP-1: an item supersedes no more trusted item and none of another scope.
     #[test]
     fn a_page_hides_nothing_that_the_person_said() {
         let agent = agent();
@@ -157,7 +158,7 @@ mod tests {
         assert_eq!(says(&agent, "the office is in Oslo"), Status::Created);
     }
 
-    /// INVARIANT SUP-2.
+    /// INVARIANT SUP-2: in a circle, the item written last stays.
     #[test]
     fn in_a_circle_the_newest_stays() {
         let agent = agent();
@@ -177,7 +178,7 @@ mod tests {
         assert!(hits.contains(&"c".to_owned()) && hits == shown, "{hits:?}");
     }
 
-    /// INVARIANT SUP-1.
+    /// INVARIANT SUP-1: an item supersedes no more trusted item and none of another scope.
     #[test]
     fn what_has_expired_gives_the_place_back() {
         let agent = agent();
@@ -193,7 +194,7 @@ mod tests {
         assert_eq!(standing(&agent, "the office is in"), (only_a.clone(), only_a));
     }
 
-    /// INVARIANT SUP-2.
+    /// INVARIANT SUP-2: in a circle, the item written last stays.
     #[test]
     fn a_circle_that_only_a_page_closes_is_none() {
         let agent = agent();
@@ -208,7 +209,7 @@ mod tests {
         assert_eq!(standing(&agent, "the office is in"), (only_c.clone(), only_c));
     }
 
-    /// INVARIANT SUP-2.
+    /// INVARIANT SUP-2: in a circle, the item written last stays.
     #[test]
     fn in_a_circle_what_decay_shortens_is_no_newer() {
         let agent = agent();
@@ -242,7 +243,7 @@ mod tests {
         assert_eq!(standing(&agent, "the office is in"), (only_b.clone(), only_b));
     }
 
-    /// INVARIANT SUP-1.
+    /// INVARIANT SUP-1: an item supersedes no more trusted item and none of another scope.
     #[test]
     fn nothing_takes_a_place_in_another_scope() {
         let agent = agent();

@@ -29,7 +29,7 @@ pub(crate) mod kind {
     pub(crate) const TASK: &str = "task";
     /// An open error.
     pub(crate) const ERROR: &str = "error";
-    /// A file in work.
+    /// A file that is being worked on.
     pub(crate) const FILE: &str = "file";
     /// The state of version control: the branch, changes and so on.
     pub(crate) const GIT: &str = "git";
@@ -47,7 +47,7 @@ pub(crate) mod attribute {
     pub(crate) const SPEAKER: &str = "speaker";
     /// The subject.
     pub(crate) const SUBJECT: &str = "subject";
-    /// The session it was said in.
+    /// The session in which the text was said.
     pub(crate) const SESSION: &str = "session";
     /// Its position in the session: an integer.
     pub(crate) const ORDER: &str = "order";
@@ -71,7 +71,7 @@ pub(crate) mod attribute {
     pub(crate) const WRITTEN: &str = "written";
     /// The session that a note belongs to.
     pub(crate) const OWNER: &str = "owner";
-    /// How many entries of a session the scan refused or held: an integer.
+    /// The number of entries of a session that the scan refused or quarantined: an integer.
     pub(crate) const WITHHELD: &str = "withheld";
     /// The name of the class of the least trusted entry that a session ever had.
     pub(crate) const CLASS: &str = "class";
@@ -79,7 +79,7 @@ pub(crate) mod attribute {
     pub(crate) const USER: &str = "user";
     /// The span of a summary: `day`, `week` or `month`.
     pub(crate) const GRANULARITY: &str = "granularity";
-    /// The arrival of the last entry that a summary covers: an integer.
+    /// The arrival number of the last entry that a summary covers: an integer.
     pub(crate) const WATERMARK: &str = "watermark";
     /// The rules of the scan that matched this text when it was written: a list of texts.
     pub(crate) const FLAGS: &str = "flags";

@@ -1,4 +1,4 @@
-//! Cuts a text into words, to compare or shorten it. Recall has terms of its own.
+//! Cuts a text into words, to compare or shorten it. Recall has its own tokeniser.
 //!
 //! A word is a run of letters, digits and their marks. In scripts without spaces a run is cut into pairs of characters.
 //!
@@ -20,7 +20,7 @@ pub(crate) fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || is_combining_mark(letter)
 }
 
-/// The runs of word signs in `text`, cut where a spaceless script begins or ends.
+/// Returns the runs of word characters in `text`, cut where a script without spaces begins or ends.
 pub(crate) fn runs(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -38,7 +38,7 @@ pub(crate) fn runs(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The number of words in `text`; two signs of a spaceless script count as one.
+/// Returns the number of words in `text`; two characters of a script without spaces count as one word.
 pub(crate) fn count(text: &str) -> usize {
     let of_run = |run: &str| match run.chars().next() {
         Some(first) if is_spaceless(first) => run.chars().count().div_ceil(2),
@@ -47,12 +47,13 @@ pub(crate) fn count(text: &str) -> usize {
     runs(text).map(of_run).sum()
 }
 
-/// `text` for comparison: lower case, composed, trimmed, with one space for each stretch of white space.
+/// Returns `text` in a form for comparison: lower case, composed Unicode, trimmed, with one space for each run of white
+/// space.
 pub(crate) fn normalised(text: &str) -> String {
     collapsed(&text.to_lowercase()).into_owned()
 }
 
-/// `text` composed and trimmed, with one space for each stretch of white space.
+/// Returns `text` in composed Unicode, trimmed, with one space for each run of white space.
 pub(crate) fn collapsed(text: &str) -> Cow<'_, str> {
     let joined = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let is_even = text
@@ -65,8 +66,8 @@ pub(crate) fn collapsed(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The search tokens of a normalised text, each once, in order: words of at least two characters. In spaceless scripts
-/// they are the pairs of neighbours, or a single character.
+/// Returns the search tokens of a normalised text, each once, in order: words of at least two characters. In scripts
+/// without spaces, a token is a pair of neighbours or a single character.
 pub(crate) fn tokens(normalised: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut seen = std::collections::HashSet::new();
@@ -88,7 +89,7 @@ pub(crate) fn tokens(normalised: &str) -> Vec<String> {
     found
 }
 
-/// The search tokens of a query. A very long query keeps the first ones.
+/// Returns the search tokens of a query. Of a very long query, only the first ones are kept.
 pub(crate) fn query_tokens(normalised: &str) -> Vec<String> {
     const TOKENS_MAX: usize = 256;
     let mut found = tokens(normalised);

@@ -1,4 +1,4 @@
-//! Commits, as the verbs that make them answer with them.
+//! The answers of verbs that commit.
 //!
 //! # Layer
 //! L8, part of answers.

@@ -1,4 +1,4 @@
-//! States and changes, as the answers of verbs that read the history.
+//! The answers of verbs that read states and changes of the history.
 //!
 //! # Layer
 //! L8, part of answers.
@@ -89,7 +89,7 @@ impl LogLine {
 /// The reason or source of a commit.
 #[derive(PartialEq, Eq)]
 pub(crate) enum RecordedText {
-    /// The commit has none.
+    /// The commit records no text.
     Absent,
     Kept(String),
     Erased,

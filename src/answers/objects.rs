@@ -1,4 +1,4 @@
-//! Objects, as the answers of `get` and `list`.
+//! The answers of `get` and `list`: objects.
 //!
 //! # Layer
 //! L8, part of answers.

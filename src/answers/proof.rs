@@ -104,17 +104,17 @@ impl ProofDocument {
     fn check(&self) -> Result<(), String> {
         if self.version != VERSION {
             return Err(format!(
-                "its version is {}, this program checks version {VERSION}",
+                "the document has version {}, and this program checks version {VERSION}",
                 self.version
             ));
         }
         let algorithm = HashAlgorithm::from_name(&self.hash)
-            .ok_or_else(|| format!("its hash '{}' is not known", self.hash))?;
+            .ok_or_else(|| format!("the document has an unknown hash algorithm '{}'", self.hash))?;
         let suite = HashSuite::new(algorithm);
-        let id = Id::new(&self.id).map_err(|error| format!("its id is not one: {error}"))?;
+        let id = Id::new(&self.id).map_err(|error| format!("the id in the document is invalid: {error}"))?;
         let key = suite.key_path(id.as_str());
         if digest(&self.key_path, "key_path")? != *key.as_bytes() {
-            return Err("its key path is not that of its id".to_owned());
+            return Err("the key path in the document does not belong to the id".to_owned());
         }
         let root = Root::from_bytes(digest(&self.root, "root")?);
         let proof = self.proof(algorithm)?;
@@ -128,13 +128,13 @@ impl ProofDocument {
             (Proven::Present(proven), Some(stated)) if proven == stated => Ok(()),
             (Proven::Absent, None) => Ok(()),
             (Proven::Present(_), None) => {
-                Err("it claims that the object is absent, but proves that it is present".to_owned())
+                Err("the document claims that the object is absent, but proves that it is present".to_owned())
             }
             (Proven::Absent, Some(_)) => {
-                Err("it claims that the object is present, but proves that it is absent".to_owned())
+                Err("the document claims that the object is present, but proves that it is absent".to_owned())
             }
             (Proven::Present(_), Some(_)) => {
-                Err("it proves another version of the object than it claims".to_owned())
+                Err("the document proves another version of the object than it claims".to_owned())
             }
         }
     }
@@ -206,17 +206,17 @@ fn digest(text: &str, what: &str) -> Result<[u8; 32], String> {
     from_hex(text)
         .filter(|bytes| to_hex(bytes) == text)
         .and_then(|bytes| bytes.try_into().ok())
-        .ok_or_else(|| format!("its {what} is not a digest of 64 lower-case hexadecimal digits"))
+        .ok_or_else(|| format!("the field `{what}` is not a digest of 64 lower-case hexadecimal digits"))
 }
 
 /// Reads a proof document and checks all of it. The error is the reason why the proof does not hold.
 pub(crate) fn check(text: &str) -> Result<ProofHolds, String> {
-    let read = lines::parse(text).map_err(|error| format!("it cannot be read: {error}"))?;
+    let read = lines::parse(text).map_err(|error| format!("the document cannot be read: {error}"))?;
     let document =
-        ProofDocument::deserialize(&read).map_err(|error| format!("it cannot be read: {error}"))?;
+        ProofDocument::deserialize(&read).map_err(|error| format!("the document cannot be read: {error}"))?;
     // A document has one form. Lists in place of maps, or a missing optional field, would be a second form.
     if serde_json::to_value(&document).ok().as_ref() != Some(&read) {
-        return Err("it is not a proof document".to_owned());
+        return Err("the document is not in the form of a proof".to_owned());
     }
     document.check()?;
     Ok(ProofHolds {

@@ -18,7 +18,7 @@ use crate::object::Time;
 /// The number of the format that this program writes.
 pub(crate) const FORMAT: u32 = 1;
 
-/// The absolute path, if the system knows it.
+/// Returns the absolute path, or the path as given if the system cannot resolve it.
 pub(crate) fn absolute(path: &Path) -> String {
     let absolute = path.canonicalize();
     absolute.as_deref().unwrap_or(path).display().to_string()

@@ -48,7 +48,7 @@ impl Context {
         self.agent(|context, _| context.open_to_write())
     }
 
-    /// The verbs of an agent over the store, for writing unless nothing shall change.
+    /// Returns the agent of the store: for reading in a dry run, else for writing.
     pub(crate) fn agent_to_change(&mut self, dry_run: bool) -> Result<Agent> {
         if dry_run {
             self.agent_to_read()
@@ -57,14 +57,14 @@ impl Context {
         }
     }
 
-    /// As [`Self::agent_to_write`], and makes a missing store, as [`Self::open_or_create`] does.
+    /// Opens the store as [`Self::agent_to_write`] does, and creates a missing one as [`Self::open_or_create`] does.
     pub(crate) fn agent_to_create(&mut self, rehearse: impl FnOnce(&Agent) -> Result<()>) -> Result<Agent> {
         self.agent(|context, settings| {
             context.open_or_create(|empty| rehearse(&Agent::new(empty.clone(), settings.clone())))
         })
     }
 
-    /// Returns an agent over the opened memory; over an empty memory in RAM if `TREERING_DISABLE` is set.
+    /// Returns an agent over the opened memory, or over an empty memory in RAM if `TREERING_DISABLE` is set.
     fn agent(&mut self, open: impl FnOnce(&mut Self, &Settings) -> Result<Memory>) -> Result<Agent> {
         if is_switched_off() {
             let text = "TREERING_DISABLE is set: the memory answers as if it were empty and stores nothing";
@@ -89,7 +89,7 @@ impl Context {
         let (settings, ignored) = self.settings_and_ignored()?;
         if let Some((category, severity)) = ignored.first() {
             let text = format!(
-                "{SETTINGS_FILE} was found, not named with --settings, so it cannot weaken the scan: {} of its verdicts are ignored, such as scan.{}.{}",
+                "{SETTINGS_FILE} was not named with --settings, so it cannot weaken the scan: {} of its verdicts are ignored, such as scan.{}.{}",
                 ignored.len(),
                 category.name(),
                 severity.name()
@@ -145,7 +145,7 @@ impl Context {
         }
     }
 
-    /// Notes that something waits for a person.
+    /// Prints a note if the change `held` was quarantined and waits for a person.
     pub(crate) fn note_held(&mut self, agent: &Agent, held: Option<&str>) {
         let Some(held) = held else { return };
         let why = agent.held_reason(held).map(|why| format!(": {why}"));
@@ -154,7 +154,7 @@ impl Context {
         self.output.note("quarantined", text);
     }
 
-    /// Notes that a dry run changed nothing.
+    /// Prints a note that a dry run changed nothing.
     pub(crate) fn note_dry_run(&mut self, is_dry: bool) {
         if is_dry {
             self.output.note("dry_run", "nothing was changed");
@@ -180,7 +180,7 @@ pub(crate) fn is_switched_off() -> bool {
     env::var_os("TREERING_DISABLE").is_some_and(|value| !value.is_empty() && value != "0")
 }
 
-/// The answer for people where `TREERING_DISABLE` is set.
+/// The note that people read when `TREERING_DISABLE` switched a verb off.
 pub(crate) const DISABLED: &str = "nothing was done: TREERING_DISABLE switches the memory off";
 
 /// The answer of a writing verb while the memory is switched off.

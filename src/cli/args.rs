@@ -1,7 +1,8 @@
 //! The options that verbs share.
 //!
-//! A shared option may precede the verb, follow it, or separate a verb from its subcommand. Every verb takes the store,
-//! the mode of the output, and who is at work. A verb that takes more names it with [`reads`], [`writes`] or [`waits`].
+//! A shared option may precede the verb, follow it, or separate a verb from its subcommand. Every verb accepts the
+//! options for the store, the output mode and the writer. A verb declares further shared options with [`reads`],
+//! [`writes`] or [`waits`].
 //!
 //! # Layer
 //! L10, part of cli.
@@ -16,7 +17,7 @@ use crate::engine::Writer;
 use crate::object::Origin;
 
 /// The heading of the shared options in the help of a verb.
-pub(crate) const HEADING: &str = "Options that may also stand before the verb";
+pub(crate) const HEADING: &str = "Options that may also precede the verb";
 
 /// The options that verbs share.
 #[derive(Args, Clone, Debug, Default)]
@@ -52,7 +53,7 @@ pub(crate) struct LaneOptions {
     /// The actor; it names the lane if no session is given
     #[arg(long, global = true, value_name = "A")]
     pub(crate) actor: Option<String>,
-    /// The session; it names the lane of undo and snap:N, else the actor does
+    /// The session, which names the lane of undo and snap:N; without it, the actor does
     #[arg(long, global = true, value_name = "S")]
     pub(crate) session: Option<String>,
 }
@@ -74,7 +75,7 @@ pub(crate) struct CommitOptions {
     pub(crate) reason: Option<String>,
 }
 
-/// The values of `--trust`: it only lowers, to the class of an outside tool's output.
+/// The values of `--trust`. The option can only lower trust, to the class of an external tool's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Trust {
     Untrusted,
@@ -95,7 +96,7 @@ pub(crate) fn waits() -> Vec<Arg> {
     shared(&["wait"])
 }
 
-/// Returns the shared options of a verb that reads, and commits where it may.
+/// Returns the shared options of a verb that reads and, with some arguments, commits.
 pub(crate) fn reads_and_writes() -> Vec<Arg> {
     shared(&["at", "degraded", "source", "trust", "wait", "reason"])
 }
@@ -109,7 +110,7 @@ fn shared(names: &[&str]) -> Vec<Arg> {
 }
 
 impl SharedOptions {
-    /// These options, overridden by `after`.
+    /// Returns these options; a value that `after` gives wins.
     pub(crate) fn overlaid_by(self, after: Self) -> Self {
         Self {
             store: after.store.or(self.store),
@@ -131,7 +132,7 @@ impl SharedOptions {
         }
     }
 
-    /// The writer for the engine.
+    /// Returns the writer that the engine records.
     pub(crate) fn writer(&self) -> Writer {
         Writer {
             actor: self.lane.actor.clone(),

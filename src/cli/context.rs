@@ -80,7 +80,7 @@ impl Context {
         }
     }
 
-    /// The writer.
+    /// Returns the writer of the command.
     pub(crate) fn writer(&self) -> Writer {
         let writer = self.options.writer();
         let LaneOptions { actor, session } = self.lane_options();
@@ -261,7 +261,7 @@ impl Context {
     /// Returns the commit of a typed revision in the open memory.
     pub(crate) fn resolve_opened(&self, text: &str) -> Result<CommitInfo> {
         let opened = self.opened.as_ref();
-        let memory = opened.ok_or_else(|| Error::internal("a revision without a store"))?;
+        let memory = opened.ok_or_else(|| Error::internal("no store is open for the revision"))?;
         self.resolve(memory, text)
     }
 
@@ -271,20 +271,22 @@ impl Context {
             kept.check_writable()?;
         }
         let exists = |hint: String| {
-            Error::invalid(format!("{} already is a store", shown(path)))
+            Error::invalid(format!("{} is already a store", shown(path)))
                 .with_code(ErrorCode::StoreExists)
                 .with_hint(hint)
         };
         match self.engine_options().read_only(true).open(path) {
-            Ok(_) => return Err(exists("it is ready to use: see treering head".to_owned())),
+            Ok(_) => {
+                return Err(exists("use it as it is: see treering head".to_owned()));
+            }
             Err(why) if why.is_corruption() && looks_like_store(path) => {
                 let store = quoted(path);
                 return Err(exists(format!(
-                    "it is damaged: {why}; treering doctor --store {store} names the repair"
+                    "the store is damaged: {why}; treering doctor --store {store} names the repair"
                 )));
             }
             Err(why) if why.kind() == ErrorKind::UnsupportedFormat => {
-                return Err(exists(format!("it does not open: {why}")));
+                return Err(exists(format!("the store does not open: {why}")));
             }
             // There is no store yet, or `create` fails with the same error.
             Err(_) => {}
@@ -315,7 +317,7 @@ impl Context {
         }
     }
 
-    /// Notes how many objects of a damaged store are unreadable.
+    /// Prints a note with the number of objects in a damaged store that are unreadable.
     pub(crate) fn note_unreadable(&mut self, memory: &Memory) {
         let count = memory.unreadable() as u64;
         if count > 0 {
@@ -347,7 +349,7 @@ fn user_store() -> Option<PathBuf> {
     xdg_folder("XDG_DATA_HOME", ".local/share")
 }
 
-/// Returns the folder of Treering in an XDG folder, whose usual place is below the home folder.
+/// Returns Treering's folder below the XDG folder in `variable`, or below `usual` in the home folder if it is unset.
 pub(crate) fn xdg_folder(variable: &str, usual: &str) -> Option<PathBuf> {
     let absolute = |name| {
         let value = env::var_os(name).map(PathBuf::from);
@@ -358,7 +360,7 @@ pub(crate) fn xdg_folder(variable: &str, usual: &str) -> Option<PathBuf> {
 }
 
 fn no_home() -> Error {
-    Error::not_found("there is no store here, and no HOME to look for one in").with_code(ErrorCode::NoStore)
+    Error::not_found("there is no store here, and HOME is not set").with_code(ErrorCode::NoStore)
 }
 
 /// Whether a folder has at least two of the names of a store, even if the store is damaged.
@@ -383,7 +385,7 @@ fn refuse_other_folder(path: &Path) -> Result<()> {
             STORE_NAMES.iter().any(|known| name == *known) || name.to_string_lossy().ends_with(".tmp");
         if !belongs {
             return Err(Error::invalid(format!(
-                "{} is a folder with other files and not a store",
+                "{} is not a store, but a folder with other files",
                 shown(path)
             ))
             .with_code(ErrorCode::NotAStore)

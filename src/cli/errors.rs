@@ -61,12 +61,12 @@ impl Failure {
     /// Returns the failure for `--json` with another output mode.
     pub(crate) fn two_modes(other: &str) -> Self {
         Self::usage(
-            format!("--json and {other} contradict each other"),
-            "give only one of them",
+            format!("--json cannot be combined with {other}"),
+            "leave one of them out",
         )
     }
 
-    /// A refusal of clap as a failure; `hint` where clap has none.
+    /// Converts an error of clap; `hint` is used if clap gives none.
     pub(crate) fn of_clap(error: &clap::Error, hint: &str) -> Self {
         let text = error.render().to_string();
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -102,12 +102,12 @@ impl Failure {
         }
     }
 
-    /// The failure behind a failed write to the output.
+    /// Returns the failure for an error while writing the output.
     pub(crate) fn from_output(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             Self::ClosedPipe
         } else {
-            let hint = "only the output is lost: the verb's change is committed, and treering log shows it";
+            let hint = "only the output is lost: if the verb made a change, it is committed, and treering log shows it";
             let error = Error::io("writing the output", error).with_code(ErrorCode::AnswerLost);
             Self::Error(error.with_hint(hint))
         }

@@ -26,9 +26,9 @@ const SHORT_DIGITS: usize = 12;
 const GAP: usize = 2;
 /// The smallest width of a text column.
 const COLUMN_MIN: usize = 8;
-/// The largest width that a column is padded to; a longer text shifts the rest of its own line only.
+/// The largest width that a column is padded to. A longer text shifts only the rest of its own line.
 const COLUMN_MAX: usize = 40;
-/// Rows that set the widths of a table before its first line is written.
+/// The number of rows that set the column widths before the first line is written.
 pub(crate) const ROWS_ALIGNED: usize = 256;
 
 /// Returns the first digits of a commit's digest or a root: as many as identify it in this store, and at least eight.
@@ -38,7 +38,7 @@ pub(crate) fn short_in(memory: &Memory, digest: &[u8; 32]) -> String {
         let found = memory.resolve(&Revision::Prefix(digits[..*length].to_owned()), "");
         found.is_ok_and(|info| info.digest.as_bytes() == digest || info.commit.root.as_bytes() == digest)
     };
-    // A digest that is not kept has no shorter form.
+    // A digest that the store does not know is shown in full.
     let length = (DIGITS_LEAST..64).find(names_it).unwrap_or(64);
     digits[..length].to_owned()
 }
@@ -67,7 +67,7 @@ pub(crate) struct Cell {
     right: bool,
     /// Whether its column may be omitted if a line is too narrow.
     minor: bool,
-    /// A diagram of the other columns.
+    /// Whether the cell is a diagram, drawn next to the other columns.
     drawing: bool,
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn plain(text: impl AsRef<str>) -> Cell {
     }
 }
 
-/// Returns a cell with a diagram of the other columns, for people only.
+/// Returns a cell with a part of a diagram, such as the graph of `log`, for people only.
 pub(crate) fn drawing(text: impl AsRef<str>) -> Cell {
     Cell {
         drawing: true,
@@ -118,7 +118,7 @@ pub(crate) fn made_at(entry: &HistoryEntry) -> Cell {
     })
 }
 
-/// The operation and the lane of a change; a thinned commit has neither.
+/// Returns the operation and the lane of a change; a thinned commit has neither.
 pub(crate) fn made_by(entry: &HistoryEntry) -> [&str; 2] {
     entry
         .maker()
@@ -326,7 +326,7 @@ pub(crate) fn value(value: &Value) -> String {
     }
 }
 
-/// A number of bytes with a unit.
+/// Formats a number of bytes with a unit.
 pub(crate) fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     if bytes < 1024 {
@@ -361,7 +361,7 @@ pub(crate) fn heading(info: &CommitInfo) -> String {
     format!("seq:{} {} by {}", commit.seq, commit.op.as_str(), info.lane())
 }
 
-/// An object in a line: its title, or the start of its content.
+/// Describes an object in one line: its title, or the start of its content.
 pub(crate) fn gist(object: &Object) -> String {
     let title = object
         .attribute("title")

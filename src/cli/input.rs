@@ -21,7 +21,7 @@ use crate::object::CONTENT_BYTES_MAX;
 #[cfg(feature = "agent")]
 use crate::object::Time;
 
-/// The longest line in bytes: the longest content with every byte escaped, and room for the rest.
+/// The longest line in bytes: the longest content with every byte escaped, plus the other fields.
 const LINE_BYTES_MAX: u64 = 8 * CONTENT_BYTES_MAX as u64;
 /// The longest line of a script, in bytes.
 const SCRIPT_LINE_BYTES_MAX: u64 = 1 << 20;
@@ -40,8 +40,8 @@ pub(crate) fn open_input(context: &Context, file: &Path) -> Result<Box<dyn BufRe
 fn check_input(context: &Context) -> Result<(), Failure> {
     if context.input_is_taken {
         return Err(Failure::usage(
-            "the shell itself reads standard input here",
-            "name a file, or give the text itself",
+            "standard input is not free: the shell reads its commands from it",
+            "name a file, or pass the text as an argument",
         ));
     }
     Ok(())
@@ -72,12 +72,12 @@ pub(crate) fn content_from_input(context: &Context) -> Result<String, Failure> {
         .read_to_end(&mut bytes)
         .map_err(|error| Error::io("reading the content from standard input", error))?;
     let text = String::from_utf8(bytes).map_err(|_| {
-        Error::invalid("the content on standard input is not UTF-8").with_hint("an object's content is text")
+        Error::invalid("the content on standard input is not UTF-8").with_hint("a content must be UTF-8 text")
     })?;
     Ok(text)
 }
 
-/// The text of an option; `-` reads standard input.
+/// Returns the text of an option; for `-`, the text on standard input.
 pub(crate) fn text_or_input(context: &Context, text: String) -> Result<String, Failure> {
     if text == "-" {
         content_from_input(context)
@@ -86,7 +86,7 @@ pub(crate) fn text_or_input(context: &Context, text: String) -> Result<String, F
     }
 }
 
-/// An error with the number of its line.
+/// Prefixes an error with the number of the line that caused it.
 pub(crate) fn at_line(number: u64, error: Error) -> Error {
     error.context(format_args!("line {number}"))
 }
@@ -95,7 +95,7 @@ pub(crate) fn at_line(number: u64, error: Error) -> Error {
 #[cfg(feature = "agent")]
 pub(crate) fn time_of(name: &str, value: &Json) -> Result<Time> {
     loose_time_from_json(value).map_err(|_| {
-        Error::invalid(format!("`{name}` is not a time"))
+        Error::invalid(format!("the field `{name}` is not a time"))
             .with_hint("write it as in 2026-01-31T08:15:00Z, or as seconds since 1970")
     })
 }
@@ -169,7 +169,7 @@ impl<'a> Lines<'a> {
                 return Ok(None);
             }
             if read as u64 > self.bytes_max && !self.buffer.ends_with(b"\n") {
-                let refused = Error::invalid(format!("it has more than {} bytes", self.bytes_max))
+                let refused = Error::invalid(format!("the line has more than {} bytes", self.bytes_max))
                     .with_code(ErrorCode::OverLimit);
                 return Err(refused.context(self.place()));
             }

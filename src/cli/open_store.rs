@@ -62,9 +62,9 @@ impl OpenStore {
             return Ok(());
         }
         Err(
-            Error::new(ErrorKind::Denied, "this shell is read-only, and the verb writes")
+            Error::new(ErrorKind::Denied, "the verb writes, and this shell is read-only")
                 .with_code(ErrorCode::ReadOnly)
-                .with_hint("start it with treering debug --write, or add --dry-run where the verb takes it"),
+                .with_hint("start it with treering debug --write, or add --dry-run if the verb accepts it"),
         )
     }
 
@@ -116,7 +116,7 @@ impl StoreFolder {
         };
         Err(Error::not_found(message)
             .with_code(ErrorCode::StoreMoved)
-            .with_hint("restart with the present folder of the store"))
+            .with_hint("start the shell again with the new path of the store"))
     }
 }
 

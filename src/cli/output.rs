@@ -37,7 +37,7 @@ const WIDTH_LEAST: usize = 40;
 /// The time after which long work shows a progress bar.
 const BAR_AFTER: Duration = Duration::from_millis(300);
 
-/// The largest number of bytes that wait for their Markdown fence.
+/// The largest output in bytes that is buffered until its Markdown fence is written.
 const FENCED_MAX: usize = 4 << 20;
 /// The largest number of characters of a message that people see.
 const MESSAGE_MAX: usize = 4_000;
@@ -51,7 +51,7 @@ pub(crate) enum Mode {
     Json,
     /// For language models: few tokens, tabs between columns, nothing cut or coloured.
     Agent,
-    /// For pages: Markdown tables, and fences for all other output.
+    /// For Markdown pages: tables, with all other output in fenced blocks.
     Markdown,
 }
 
@@ -81,7 +81,7 @@ impl Wait {
         }
     }
 
-    /// Shows the progress, unless the answer may be there at once. One bar serves all the work of an answer.
+    /// Shows the progress once the wait is long enough. All work for one answer shares one bar.
     fn show(&self, progress: &Progress) {
         // The lock is held while the bar is drawn, because another thread may end the wait.
         let since = self.since.lock();
@@ -115,7 +115,7 @@ impl io::Write for Screen {
     }
 }
 
-/// The text of the answers of a run, for its caller.
+/// Collects the output of a run as text, for its caller.
 #[derive(Clone, Default)]
 pub(crate) struct Capture(Arc<Mutex<Vec<u8>>>);
 
@@ -199,15 +199,15 @@ impl Output {
         }
     }
 
-    /// How many of `all` parts an answer shows: all of them to programs, at most `most` to people.
+    /// Returns the number of parts that an answer shows: all of them to programs, at most `most` to people.
     pub(crate) fn shown_of(&self, all: usize, most: usize) -> usize {
         if self.is_json() { all } else { all.min(most) }
     }
 
-    /// Refuses to write another form to an output that promises JSON.
+    /// Refuses a format other than JSON if `--json` was given.
     pub(crate) fn check_form(&self) -> Result<(), Error> {
         if self.is_json() {
-            return Err(Error::invalid("this format is not a JSON document")
+            return Err(Error::invalid("this format cannot be printed as JSON")
                 .with_code(ErrorCode::UnsupportedFormat)
                 .with_hint("name a file to write it to, or leave --json out"));
         }
@@ -277,7 +277,7 @@ impl Output {
         flushed
     }
 
-    /// Starts or ends the wait that the progress bar shows.
+    /// Starts or ends the wait for an answer, during which a progress bar may appear.
     pub(crate) fn set_awaited(&mut self, awaited: bool) {
         if awaited {
             self.wait.begin();
@@ -295,7 +295,7 @@ impl Output {
 
     /// Prints the reason why a command of a shell failed, on standard error.
     pub(crate) fn print_failure(&mut self, failure: &Failure) {
-        // The end of the run reports a closed pipe.
+        // A closed pipe is reported at the end of the run.
         drop(self.flush());
         let notes = std::mem::take(&mut self.notes);
         report(failure, self.is_json(), notes);
@@ -419,14 +419,14 @@ impl Output {
     pub(crate) fn note(&mut self, code: &'static str, message: impl Into<String>) {
         let message = message.into();
         if self.mode == Mode::Agent && matches!(code, "undo" | "next") {
-            // A model knows the verbs; naming them after each answer costs more tokens than the answer.
+            // A model already knows the verbs, so a hint that names one would only cost tokens.
             return;
         }
         if self.is_json() {
             self.notes.push(Note { code, message });
         } else if self.paged {
             let text = paint(self.coloured, Meaning::Quiet, printable(&message));
-            // If the user exited the pager, the end of the run reports it.
+            // A write fails if the user exited the pager; the end of the run reports that.
             drop(writeln!(self.out, "{text}"));
         } else {
             // Buffered lines are printed first. The end of the run reports a closed pipe.
@@ -615,7 +615,7 @@ fn terminal_width() -> Option<usize> {
 }
 
 fn to_stderr_as_json(document: &impl Serialize) {
-    // The documents of this file have text and lists only, which JSON can hold.
+    // Serialisation cannot fail: these documents contain only texts and lists.
     to_stderr(&serde_json::to_string(document).unwrap_or_default());
 }
 

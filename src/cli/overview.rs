@@ -8,13 +8,13 @@ use clap::Command;
 use super::human::wrapped;
 use super::verb::{Entry, Groups};
 
-/// The options of every verb with their meaning, and the first commands: a tab separates an option from its meaning.
+/// The shared options and examples of first commands. A tab separates an option from its meaning.
 const OPTIONS: &str = include_str!("options.txt");
 const START: &str = include_str!("start.txt");
 
 /// The smallest width for two verbs side by side.
 const TWO_COLUMNS: usize = 92;
-/// The widths of the name of a group, and of a verb.
+/// The column widths of the name of a group and of the name of a verb.
 const GROUP: usize = 7;
 const VERB: usize = 12;
 /// The width of a verb's summary.
@@ -65,7 +65,7 @@ pub(crate) fn overview(verbs: Groups, width: usize) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Wraps a line, with the rest indented below it.
+/// Wraps a line and indents its continuation lines.
 fn hanging(line: &str, indent: usize, width: usize) -> Vec<String> {
     let indent = indent.min(width / 2);
     let mut parts = wrapped(line, width).into_iter();

@@ -1,4 +1,4 @@
-//! Colours by their meaning, and text that cannot steer a terminal.
+//! Colours by meaning, and escapes for characters that could control a terminal.
 //!
 //! # Layer
 //! L10, part of cli. Pure.

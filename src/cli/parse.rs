@@ -1,4 +1,4 @@
-//! The command line: the table's verbs, with their shared options.
+//! Parses the command line: the verbs of the table with their shared options.
 //!
 //! An option that a verb does not take causes an error that names it.
 //!
@@ -45,7 +45,7 @@ pub(crate) fn definition(verbs: Groups) -> Command {
         .bin_name("treering")
         .version(env!("CARGO_PKG_VERSION"))
         .about(env!("CARGO_PKG_DESCRIPTION"))
-        // An alias may give an option already; the last one counts.
+        // A shell alias may already give an option, so the last value counts.
         .args_override_self(true)
         .subcommand_required(true)
         .arg_required_else_help(true)
@@ -93,7 +93,7 @@ impl Parsed {
     /// Parses a command line, whose first argument is the program's name.
     ///
     /// # Errors
-    /// Output of clap: a refusal, the help of a verb, or the version.
+    /// The output of clap: a refusal, the help of a verb, or the version.
     pub(crate) fn read(
         verbs: Groups,
         definition: &mut Command,
@@ -130,12 +130,12 @@ impl Parsed {
                     format!("--{option}")
                 };
                 return Err(Failure::usage(
-                    format!("{option} has no meaning for '{name}': {who}"),
+                    format!("'{name}' does not accept {option}: {who}"),
                     format!("see treering {name} --help"),
                 ));
             }
         }
-        // If both are on the same side of the verb, clap refuses them.
+        // clap itself refuses the two options if both are on the same side of the verb.
         if options.json && options.agent {
             return Err(Failure::two_modes("--agent"));
         }
@@ -165,7 +165,7 @@ impl Parsed {
     }
 }
 
-/// A refusal of clap in the words of this program.
+/// Returns this program's own error for a command line that clap refused, if there is one.
 pub(crate) fn in_our_words(verbs: Groups, error: &clap::Error, arguments: &[OsString]) -> Option<Failure> {
     if let Some(failure) = dashed(error).or_else(|| shortened(error)) {
         return Some(failure);
@@ -201,7 +201,7 @@ fn dashed(error: &clap::Error) -> Option<Failure> {
         Some(ContextValue::String(text)) if text.starts_with('-') && text.contains(char::is_whitespace) => {
             Some(Failure::usage(
                 "a text that begins with a dash is parsed as an option",
-                "write -- before it, or pass it on standard input where a lone - is accepted",
+                "write -- before the text, or pass it on standard input if the verb accepts - for it",
             ))
         }
         _ => None,

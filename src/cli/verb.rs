@@ -14,7 +14,7 @@ use super::errors::{Done, Failure};
 pub(crate) trait Verb: Args {
     /// The name that the user types.
     const NAME: &'static str;
-    /// Each form of its answer with `--json`.
+    /// The forms of its JSON answer.
     const ANSWERS: &'static [Form] = &[];
 
     /// Runs the verb.
@@ -23,7 +23,7 @@ pub(crate) trait Verb: Args {
 
 /// One form of an answer.
 pub(crate) struct Form {
-    /// The options or the case with this form.
+    /// The options or the case that produce this form.
     pub(crate) when: &'static str,
     pub(crate) schema: fn(&mut SchemaGenerator) -> Schema,
 }
@@ -80,7 +80,7 @@ impl Entry {
         self
     }
 
-    /// The arguments, for clap.
+    /// Returns the verb's arguments for clap.
     pub(crate) fn definition(&self) -> Command {
         with_help((self.define)(Command::new(self.name)))
     }
@@ -91,7 +91,7 @@ impl Entry {
     }
 }
 
-/// Moves the sections `# Notes` and `# Examples` of a verb's comment behind the options of its help.
+/// Moves the sections `# Notes` and `# Examples` of a verb's comment after the options of its help.
 fn with_help(command: Command) -> Command {
     let command = command.mut_subcommands(with_help);
     let Some(comment) = command.get_long_about().map(ToString::to_string) else {
@@ -114,7 +114,7 @@ fn with_help(command: Command) -> Command {
     command.after_help(optional(!after.is_empty(), after))
 }
 
-/// Paragraphs of a comment, each on one line.
+/// Joins the lines of each paragraph of a comment.
 fn prose(text: &str) -> String {
     let paragraphs = text.trim().split("\n\n");
     let paragraphs = paragraphs.map(|paragraph| paragraph.replace('\n', " "));

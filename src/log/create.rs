@@ -149,7 +149,7 @@ fn unfinished_files(disk: &dyn Disk) -> Result<Vec<String>> {
     let format = match read_format(disk, Mode::ReadOnly) {
         // INVARIANT CRE-1: creation does not touch an existing store.
         Ok(Some(_)) => {
-            let message = format!("{} already is a store", disk.describe());
+            let message = format!("{} is already a store", disk.describe());
             return Err(Error::invalid(message)
                 .with_code(ErrorCode::StoreExists)
                 .with_hint("open it, or choose another folder"));

@@ -131,7 +131,10 @@ fn only_a_person_promotes_and_releases() {
     let audit = folder.json(&["audit", "--op", "promote"]);
     assert_eq!(
         (text(&audit["reason"]), &audit["ids"][0]),
-        ("I asked (a person said so with --yes)".to_owned(), &"web".into())
+        (
+            "I asked (a person confirmed it with --yes)".to_owned(),
+            &"web".into()
+        )
     );
     assert_eq!(folder.run(&["quarantine", "--release", "1"]).code, 1);
     assert_eq!(folder.run(&["quarantine", "--discard", "1"]).code, 1);
@@ -288,7 +291,7 @@ fn a_transcript_that_breaks_off_says_what_was_kept() {
     );
     assert_eq!(broken.code, 1, "{broken:?}");
     let told: Value = serde_json::from_str(&broken.err).unwrap();
-    let kept = "the batches before it are stored: 2 lines, up to seq 1; send the lines from 3 on again";
+    let kept = "the earlier batches are stored: 2 lines, up to seq 1; send line 3 and all later lines again";
     assert_eq!(told["notes"][0], kept, "{told}");
     assert!(text(&told["error"]["message"]).starts_with("line 4"), "{told}");
     assert_eq!(folder.stream(&["list", "--kind", "entry"]).len(), 2);
@@ -298,27 +301,30 @@ fn a_transcript_that_breaks_off_says_what_was_kept() {
 fn a_refused_line_of_a_session_is_named_by_its_field_and_never_quoted() {
     let folder = Folder::with_store();
     for (line, reason) in [
-        (r#"["sk-live-41",null,null,null,null]"#, "it is not a JSON object"),
-        (r#""sk-live-41""#, "it is not a JSON object"),
-        (r#"{"speaker":"sk-live-41"}"#, "it has no `text`"),
-        (r#"{"text":["sk-live-41"]}"#, "`text` is not text"),
+        (
+            r#"["sk-live-41",null,null,null,null]"#,
+            "the line is not a JSON object",
+        ),
+        (r#""sk-live-41""#, "the line is not a JSON object"),
+        (r#"{"speaker":"sk-live-41"}"#, "the field `text` is missing"),
+        (r#"{"text":["sk-live-41"]}"#, "the field `text` is not text"),
         (
             r#"{"text":"tea","speaker":{"sk-live-41":1}}"#,
-            "`speaker` is not text",
+            "the field `speaker` is not text",
         ),
-        (r#"{"text":"tea","time":"sk-live-41"}"#, "`time` is not a time"),
+        (
+            r#"{"text":"tea","time":"sk-live-41"}"#,
+            "the field `time` is not a time",
+        ),
         (
             r#"{"text":"tea","order":"sk-live-41"}"#,
             "`order` is not an integer",
         ),
         (
             r#"{"text":"tea","origin":"sk-live-41"}"#,
-            "`origin` is not an origin",
+            "`origin` is not a known origin",
         ),
-        (
-            r#"{"text":"tea","colour":null}"#,
-            "an entry has no field `colour`",
-        ),
+        (r#"{"text":"tea","colour":null}"#, "the field `colour` is unknown"),
     ] {
         let append = ["session", "append", "--jsonl", "-", "--session", "s"];
         let ran = folder.feed(&append, format!("{line}\n"));

@@ -48,7 +48,10 @@ fn creation_takes_nothing_over_that_no_creation_left() {
         }
         let before = bytes_below(&folder.store());
         let known = folder.refused(1, &["init"]);
-        assert!(text(&known["hint"]).starts_with("it is damaged"), "{known}");
+        assert!(
+            text(&known["hint"]).starts_with("the store is damaged"),
+            "{known}"
+        );
         for verb in [&["put", "new", "--kind", "n"][..], &["get", "o/1"]] {
             let refused = folder.refused(5, verb);
             assert!(text(&refused["hint"]).contains("treering salvage"), "{refused}");

@@ -112,8 +112,11 @@ fn a_file_of_queries_is_answered_line_by_line_in_order() {
 fn a_refused_query_is_named_by_its_field_and_never_quoted() {
     let folder = tea();
     for (line, reason) in [
-        (r#"["sk-live-41","tea",null,null]"#, "it is not a JSON object"),
-        (r#""sk-live-41""#, "it is not a JSON object"),
+        (
+            r#"["sk-live-41","tea",null,null]"#,
+            "the line is not a JSON object",
+        ),
+        (r#""sk-live-41""#, "the line is not a JSON object"),
         (
             r#"{"query":["sk-live-41"]}"#,
             "the field `query` is missing or not text",
@@ -122,7 +125,10 @@ fn a_refused_query_is_named_by_its_field_and_never_quoted() {
             r#"{"query":"tea","scope":{"sk-live-41":1}}"#,
             "the field `scope` is not text",
         ),
-        (r#"{"query":"tea","now":"sk-live-41"}"#, "`now` is not a time"),
+        (
+            r#"{"query":"tea","now":"sk-live-41"}"#,
+            "the field `now` is not a time",
+        ),
     ] {
         let ran = folder.feed(&["recall", "--queries", "-"], format!("{line}\n"));
         assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{ran:?}");

@@ -332,13 +332,10 @@ fn people_are_told_what_is_over_before_it_began_and_what_is_only_alike() {
         ["remember", "the tea is ready", "--expires", "2000-01-01"],
     ] {
         let ran = folder.run(&arguments);
-        assert!(
-            ran.code == 0 && ran.err.contains("it has already expired"),
-            "{ran:?}"
-        );
+        assert!(ran.code == 0 && ran.err.contains("already expired"), "{ran:?}");
     }
     let ran = folder.run(&["remember", "the cup is blue", "--ttl", "30d"]);
-    assert!(!ran.err.contains("it has already expired"), "{ran:?}");
+    assert!(!ran.err.contains("already expired"), "{ran:?}");
     folder.run(&["remember", "tag secret"]);
     let alike = folder.run(&["remember", "key secret"]);
     assert!(!alike.out.contains("says the same"), "{alike:?}");

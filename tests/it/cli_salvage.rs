@@ -377,7 +377,7 @@ fn what_stood_below_an_object_that_is_lost_is_exported_from_the_salvaged_store()
         let written = fs::read_to_string(folder.path(file)).unwrap();
         assert!(written.contains("what stands below"), "{form}: {written}");
         assert!(
-            ran.err.contains("missing parents") && ran.err.contains("1 parent"),
+            ran.err.contains("without a parent: 1 parent"),
             "{form}: {}",
             ran.err
         );

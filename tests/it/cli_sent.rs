@@ -121,8 +121,9 @@ fn run_failing(
 
 /// Returns the numbers of sent lines that the hint and the notes allow.
 fn sent_as_told(said: &str) -> Vec<usize> {
-    let from = number_after(said, "send the lines from ").map(|from| from - 1);
-    let unsure = number_after(said, "those from ").or(number_after(said, "the lines from 1 to ").map(|_| 1));
+    let from = number_after(said, "send line ").map(|from| from - 1);
+    let unsure = said.find(" are either").and_then(|at| said[..at].rfind("lines "));
+    let unsure = unsure.and_then(|at| number_after(&said[at..], "lines "));
     match (unsure, from) {
         (Some(first), from) => vec![first - 1, from.unwrap_or(LINES)],
         (None, Some(from)) => vec![from],
@@ -169,7 +170,8 @@ fn fail_and_send_rest(verb: Verb, calls: &str, when: usize) -> Option<String> {
         "CLI-8, {verb:?}, {calls} {when}: {said}"
     );
     let mut refused = verb.refused_in(&rest.documents()[0], sent + 1);
-    refused.extend(notes.iter().filter_map(|note| number_after(note, "line ")));
+    let not_stored = notes.iter().filter(|note| note.contains("is not stored"));
+    refused.extend(not_stored.filter_map(|note| number_after(note, "line ")));
     assert_eq!(refused, verb.refused(), "CLI-8, {verb:?}, {calls} {when}: {said}");
     Some(said)
 }
@@ -205,40 +207,39 @@ fn has_strace() -> bool {
 #[test]
 fn a_put_that_failed_says_which_lines_are_in_and_which_to_send_again() {
     let done =
-        "6 lines of the input are stored: do not send them again; the rest is not: send the lines from 7 on";
+        "6 lines of the input are stored: do not send them again; send line 7 and all later lines again";
     sweep(Verb::Put, "pwrite64", 4..=9, 4, done);
-    let unsure =
-        "3 lines of the input are stored: do not send them again; those from 4 to 6 are stored too, or none";
+    let unsure = "3 lines of the input are stored: do not send them again; lines 4 to 6 are either all stored or all missing";
     sweep(Verb::Put, "fdatasync", 1..=4, 4, unsure);
 }
 
 #[test]
 fn a_session_that_failed_names_the_entries_that_are_not_in() {
     let done =
-        "4 lines of the input are stored: do not send them again; the rest is not: send the lines from 7 on";
+        "4 lines of the input are stored: do not send them again; send line 7 and all later lines again";
     sweep(Verb::Session, "pwrite64", 4..=10, 4, done);
-    let unsure = "the lines from 1 to 3 are stored, or none of them: the next write decides";
+    let unsure = "lines 1 to 3 are either all stored or all missing: the next write decides";
     sweep(Verb::Session, "fdatasync", 1..=2, 2, unsure);
 }
 
 #[test]
 fn lines_that_could_not_be_written_and_those_that_are_not_stored_are_told_apart() {
-    let not_held = "the rest is not: send the lines from 7 on again; quarantined content may not be kept";
+    let not_held = "send line 7 and all later lines again; the quarantined content may be lost";
     sweep(Verb::Remember, "pwrite64", 4..=12, 5, not_held);
-    let whole = "7 lines of the input are stored: do not send them again; those from 10 to 12 are stored too, or none of them: the next \
+    let whole = "7 lines of the input are stored: do not send them again; lines 10 to 12 are either all stored or all missing: the next \
                  write decides, so read `treering log` after it before you send those again\" line 2";
     sweep(Verb::Remember, "fdatasync", 4..=5, 2, whole);
 }
 
 #[test]
 fn a_batch_that_is_in_is_in_though_the_next_one_cannot_be_begun() {
-    let kept = "the batches before it are stored: 2 lines, up to seq 1; send the lines from 4 on again";
+    let kept = "the earlier batches are stored: 2 lines, up to seq 1; send line 4 and all later lines again";
     sweep(Verb::Remember, "pread64", 20..=34, 10, kept);
 }
 
 #[test]
 fn a_batch_that_is_in_is_in_though_no_file_can_be_opened_for_the_next_one() {
-    let kept = "the batches before it are stored: 2 lines, up to seq 1; send the lines from 4 on again";
+    let kept = "the earlier batches are stored: 2 lines, up to seq 1; send line 4 and all later lines again";
     sweep(Verb::Remember, "openat", 38..=54, 8, kept);
 }
 
@@ -257,13 +258,13 @@ fn who_sends_through_a_pipe_hears_that_there_may_be_more() {
     for count in [3, 4] {
         let told = hint(count, "-");
         assert!(
-            told.contains("; the rest, if there is more, is not: send the lines from 4 on again; "),
+            told.contains("; if the input has more lines, send line 4 and all later lines again; "),
             "{told}"
         );
     }
     let told = hint(4, "lines.jsonl");
     assert!(
-        told.contains("; the rest is not: send the lines from 4 on again; "),
+        told.contains("; send line 4 and all later lines again; "),
         "{told}"
     );
     let told = hint(3, "lines.jsonl");

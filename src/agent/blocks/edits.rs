@@ -55,8 +55,8 @@ pub(crate) struct TakeBlocks {
     pub prune: bool,
     /// Whether a file is imported even if its block changed too, or may have changed.
     pub force: bool,
-    /// Whether a person declares the edits their own. Then a new block is as trusted as the writer. An edited block
-    /// keeps its trust, up to that of the writer. Otherwise both become documents.
+    /// Whether a person declares the edits their own. Then a new block is as trusted as the writer, and an edited block
+    /// keeps its trust, up to that of the writer. Otherwise both get the trust of a document.
     pub as_me: bool,
 }
 
@@ -195,7 +195,7 @@ fn prune(
     let (mut missing, mut pruned) = (Vec::new(), Vec::new());
     for object in blocks_in(view, &take.reach)? {
         let object = object?;
-        // A block that does not fit into a file never has one.
+        // A block that cannot be written as a file never has one.
         if kept.contains(object.id()) || text_of(view, &take.place, &object)?.is_err() {
             continue;
         }
@@ -244,9 +244,9 @@ impl Edit<'_, '_> {
     fn apply(&mut self, block: &Block) -> Result<Taken> {
         let id = Id::new(block.id.as_str())?;
         let scope = scope_of(&self.take.place, block, &self.take.usual_scope)?;
-        // BEX-1.
+        // BEX-1: a file changes no block outside the reach.
         if !self.take.reach.has(scope.as_str()) {
-            return Ok(self.refuse(format!("the scope '{scope}' is out of reach here")));
+            return Ok(self.refuse(format!("this import may not change the scope '{scope}'")));
         }
         let present = self.view.get(&id)?;
         let (mut object, before) = match &present {
@@ -260,8 +260,10 @@ impl Edit<'_, '_> {
                     return Ok(self.refuse("the id belongs to an object that is not a block of these scopes"));
                 }
                 if block.scope.is_some() && present.scope() != scope.as_str() {
-                    let why = "which a file does not change";
-                    return Ok(self.refuse(format!("the block is in the scope '{}', {why}", present.scope())));
+                    return Ok(self.refuse(format!(
+                        "a file cannot change the scope of a block, which is '{}'",
+                        present.scope()
+                    )));
                 }
                 let before = block_of(self.view, &self.take.place, present, block.id.clone())?;
                 if let Some(taken) = self.outdated(present, &before, block)? {
@@ -304,7 +306,7 @@ impl Edit<'_, '_> {
             self.said.push(why.to_owned());
             return Ok(Some(taken));
         }
-        // BEX-4.
+        // BEX-4: no writer edits a block that is more trusted than the writer.
         let class = self.change.class();
         if present.origin().is_above(class) {
             let of = present.origin();
@@ -339,7 +341,8 @@ impl Edit<'_, '_> {
             Fate::Staged(Staged::Created) => Taken::Created,
             Fate::Staged(Staged::Updated) => {
                 if is_lower {
-                    let lower = "it is trusted as a document now; --as-me keeps the trust of your own edits";
+                    let lower =
+                        "it now has the trust of a document; --as-me keeps the trust of your own edits";
                     self.said.push(lower.to_owned());
                 }
                 Taken::Updated
@@ -366,7 +369,7 @@ impl SortedFiles {
         let mut by_id: BTreeMap<BlockId, Vec<(String, BlockFile, bool)>> = BTreeMap::new();
         for file in files {
             let path_id = id_of_path(&file.path);
-            // The block whose file is here counts as having a file, whatever the file contains now.
+            // A block whose file exists is not pruned, whatever the file contains now.
             found.kept.extend(path_id.iter().map(ToString::to_string));
             let read = match (&file.bytes, &path_id) {
                 (Err(why), _) => Err(why.clone()),
@@ -388,7 +391,7 @@ impl SortedFiles {
             let chosen = home.or_else(|| (same.len() == 1).then_some(0));
             let chosen = chosen.map(|chosen| same.remove(chosen));
             let why = match &chosen {
-                Some((path, ..)) => format!("{path} has the same id and the matching path"),
+                Some((path, ..)) => format!("{path} has the same id, and its path matches the id"),
                 None => "another file has the same id, and neither path matches it".to_owned(),
             };
             found.read.extend(chosen.map(|(path, file, _)| (path, file)));

@@ -58,7 +58,7 @@ pub(crate) fn texts(view: &View, place: &Place, reach: &Reach) -> Result<BlockTe
 /// the time in its line `updated`.
 ///
 /// # Errors
-/// As [`View::get`].
+/// The errors of [`View::get`].
 pub(crate) fn is_unedited(
     memory: &Memory,
     view: &View,

@@ -132,7 +132,7 @@ pub(super) fn path_of(id: &BlockId) -> Result<String, Unfit> {
 /// # Errors
 /// An [`Unfit`] for a path that cannot have a block.
 pub(super) fn id_of_path(path: &str) -> Result<BlockId, Unfit> {
-    // BLF-2.
+    // BLF-2: the path never leaves the folder.
     if path.starts_with('/') || path.contains(['\\', ':', '\0']) {
         return Err(Unfit::Outside);
     }

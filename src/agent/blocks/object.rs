@@ -21,8 +21,8 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::ingest::json::{parse_within, value_from_json, value_to_json};
 use crate::object::{Id, NewObject, Object, Origin, Scope, Time, Value};
 
-/// The line for the trust of an untrusted block. Another store, or this one after it forgot the block, knows the trust
-/// only from this line.
+/// The line for the trust of an untrusted block. A store that does not know the block, or has forgotten it, reads the
+/// trust only from this line.
 const TRUST: &str = "trust";
 /// The deepest nesting of JSON in an attribute of a file.
 const DEPTH_MAX: usize = 32;

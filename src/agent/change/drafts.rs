@@ -12,7 +12,7 @@ use crate::error::Result;
 /// Begins a draft on the newest state, by `writer`.
 ///
 /// # Errors
-/// As [`admitted`]; `Corrupt` or `Io` if the state cannot be read.
+/// The errors of [`admitted`]; `Corrupt` or `Io` if the state cannot be read.
 pub(in crate::agent) fn begin(agent: &Agent, writer: &Writer) -> Result<Draft> {
     Ok(agent.memory().draft(&admitted(agent, writer)?))
 }
@@ -20,7 +20,7 @@ pub(in crate::agent) fn begin(agent: &Agent, writer: &Writer) -> Result<Draft> {
 /// Opens the draft `name`, by `writer`.
 ///
 /// # Errors
-/// As [`admitted`] and [`Memory::open_draft`](crate::Memory::open_draft).
+/// The errors of [`admitted`] and [`Memory::open_draft`](crate::Memory::open_draft).
 pub(in crate::agent) fn open(agent: &Agent, name: &str, writer: &Writer) -> Result<Draft> {
     agent.memory().open_draft(name, &admitted(agent, writer)?)
 }
@@ -28,7 +28,7 @@ pub(in crate::agent) fn open(agent: &Agent, name: &str, writer: &Writer) -> Resu
 /// Saves a draft as `drafts/` with a name. The caller has redacted the draft (GRD-4).
 ///
 /// # Errors
-/// As [`Memory::save_draft`](crate::Memory::save_draft).
+/// The errors of [`Memory::save_draft`](crate::Memory::save_draft).
 pub(in crate::agent) fn save(agent: &Agent, draft: &Draft, name: &str) -> Result<()> {
     agent.memory().save_draft(draft, name)
 }
@@ -36,7 +36,7 @@ pub(in crate::agent) fn save(agent: &Agent, draft: &Draft, name: &str) -> Result
 /// Deletes a draft.
 ///
 /// # Errors
-/// As [`admitted`] and [`Memory::delete_draft`](crate::Memory::delete_draft).
+/// The errors of [`admitted`] and [`Memory::delete_draft`](crate::Memory::delete_draft).
 pub(in crate::agent) fn delete(agent: &Agent, name: &str, writer: &Writer) -> Result<()> {
     agent.memory().delete_draft(name, &admitted(agent, writer)?)
 }
@@ -44,9 +44,9 @@ pub(in crate::agent) fn delete(agent: &Agent, name: &str, writer: &Writer) -> Re
 /// Commits an opened draft with the authorisation of its rule.
 ///
 /// # Errors
-/// As [`Memory::commit`](crate::Memory::commit).
+/// The errors of [`Memory::commit`](crate::Memory::commit).
 pub(in crate::agent) fn commit(agent: &Agent, mut draft: Draft, rule: &Rule) -> Result<Committed> {
-    // STA-2.
+    // STA-2: the rule authorises the commit.
     draft.authorise(rule.authorisation);
     if rule.snapshot_before {
         draft.snapshot_before();
@@ -58,7 +58,7 @@ pub(in crate::agent) fn commit(agent: &Agent, mut draft: Draft, rule: &Rule) -> 
 /// `rejected/`.
 ///
 /// # Errors
-/// As [`Memory::attempt`](crate::Memory::attempt).
+/// The errors of [`Memory::attempt`](crate::Memory::attempt).
 pub(in crate::agent) fn attempt<T>(
     agent: &Agent,
     mut draft: Draft,

@@ -1,4 +1,4 @@
-//! Generates ids for items without one.
+//! Generates ids for items that have none.
 //!
 //! An id is `KIND/UUID` in the scope `global` and `NAME/KIND/UUID` in another. NAME is the scope without its class:
 //! `tea/fact/0198...` for `project:tea`. The UUID has version 7, from the time and random bits, or version 8, from an
@@ -42,7 +42,7 @@ impl IdGenerator {
         memory.random(&mut random)?;
         let micros = self.next.as_micros().max(0).unsigned_abs();
         self.next = self.next.plus_micros(1);
-        // The fraction of the millisecond, in 12 bits: a microsecond is about four steps.
+        // The microseconds within the millisecond, scaled to 12 bits: a microsecond is about four steps.
         let part = micros % 1_000 * 4_096 / 1_000;
         let uuid = u128::from(micros / 1_000) << 80
             | u128::from(part) << 64
@@ -89,7 +89,7 @@ fn qualified(scope: &Scope, kind: &Kind, uuid: &str) -> Result<Id> {
     Id::new(&format!("{name}/{kind}/{uuid}"))
 }
 
-/// A text in normal form, cut at a character to at most `bytes_max` bytes.
+/// Returns a text in normal form, cut at a character to at most `bytes_max` bytes.
 fn shortened(text: &str, bytes_max: usize) -> String {
     let mut text: String = text.nfc().collect();
     let end = (0..=bytes_max.min(text.len()))
@@ -115,7 +115,7 @@ mod tests {
         Kind::new(text).unwrap()
     }
 
-    /// INVARIANT GID-1.
+    /// INVARIANT GID-1: ids sort in the order of their creation.
     #[test]
     fn ids_of_one_maker_sort_as_they_were_made() {
         let mut ids = IdGenerator::since(Time::from_micros(1_795_000_000_123_456));

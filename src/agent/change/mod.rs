@@ -1,7 +1,7 @@
 //! The only path by which a verb of the agent changes the store.
 //!
-//! A verb names its [`Rule`] and stages items on a [`Change`]. The change reviews every text, reserves quota for every new
-//! item, and holds items that a person must judge. The whole change is one commit, by the authorisation of the rule.
+//! A verb names its [`Rule`] and stages items on a [`Change`]. The change reviews every text, reserves quota for every
+//! new item, and quarantines items that a person must judge. The whole change is one commit, authorised by the rule.
 //! docs/agent/write-path.md lists the verbs with their rules.
 //!
 //! # Layer
@@ -52,9 +52,9 @@ pub(super) struct Change<'a> {
 pub(super) enum Fate {
     /// It is staged.
     Staged(Staged),
-    /// A person must judge it.
+    /// It is quarantined, so that a person judges it.
     Held,
-    /// It is refused, and nothing of it is kept.
+    /// It is refused, and no part of it is kept.
     Refused,
 }
 
@@ -81,8 +81,8 @@ pub(super) struct Outcome<T> {
 ///
 /// # Errors
 /// The errors of `stage`; `Denied` (code `less_trusted`) if the rule forbids the change to the writer, (code
-/// `disabled`) if the memory is switched off, (code `refused`) if the actor or session holds a secret; as
-/// [`Memory::commit`](crate::Memory::commit).
+/// `disabled`) if the memory is switched off, (code `refused`) if the actor or session holds a secret; also the errors
+/// of [`Memory::commit`](crate::Memory::commit).
 pub(super) fn change<T>(
     agent: &Agent,
     writer: &Writer,
@@ -97,7 +97,8 @@ pub(super) fn change<T>(
     }
 }
 
-/// As [`change`], without a retry. `follow` gets the commit even if the quarantined items could not be kept.
+/// Makes a change as [`change`] does, without a retry. `follow` gets the commit even if the quarantined items could not
+/// be kept.
 pub(super) fn change_followed<T>(
     agent: &Agent,
     writer: &Writer,
@@ -170,7 +171,7 @@ impl<'a> Change<'a> {
         self.draft.get(id)
     }
 
-    /// As [`Self::get`]; `None` if its version was erased.
+    /// Returns the object of an id as [`Self::get`] does; `None` if its version was erased.
     pub(super) fn present(&self, id: &Id) -> Result<Option<Object>> {
         unless_erased(self.draft.get(id))
     }
@@ -204,7 +205,7 @@ impl<'a> Change<'a> {
         self.put_reviewed(id, reviewed, class, place)
     }
 
-    /// As [`Self::put`], for a reviewed item.
+    /// Stages an item as [`Self::put`] does, without another review.
     pub(super) fn put_reviewed(
         &mut self,
         id: Id,
@@ -215,7 +216,7 @@ impl<'a> Change<'a> {
         let (verdict, rules) = (reviewed.verdict, reviewed.rules());
         let mut object = reviewed.item.into_object(id)?;
         place(&mut object);
-        // STA-1.
+        // STA-1: the verdict decides whether the item is staged.
         let fate = match verdict {
             Verdict::Block => Fate::Refused,
             Verdict::Quarantine => {
@@ -232,8 +233,8 @@ impl<'a> Change<'a> {
         Ok(Passed { fate, verdict, rules })
     }
 
-    /// Stages a statement of the writer after its review; `present` is the current object of the id. `superseded` returns how many
-    /// superseded items free quota for it, given its origin.
+    /// Stages an item that the writer states, after its review; `present` is the current object of the id. `superseded`
+    /// returns how many superseded items free quota for it, given its origin.
     pub(super) fn say(
         &mut self,
         object: NewObject,
@@ -285,7 +286,8 @@ impl<'a> Change<'a> {
         self.draft.put_at_most(object, class).map(drop)
     }
 
-    /// Stages another version of an object with the same text. The writer does not vouch for the text (ORI-3).
+    /// Stages another version of an object with the same text. The text keeps its origin, because the writer did not
+    /// write it (ORI-3).
     pub(super) fn restate(&mut self, object: NewObject) -> Result<Staged> {
         self.draft.put_restated(object)
     }
@@ -296,7 +298,8 @@ impl<'a> Change<'a> {
         self.draft.put(object)
     }
 
-    /// As [`Self::put_plain`], but the object keeps its origin if the writer is at least as trusted (ORI-3).
+    /// Stages an object without a text as [`Self::put_plain`] does. The object keeps its origin if the writer is at
+    /// least as trusted (ORI-3).
     pub(super) fn restate_plain(&mut self, object: NewObject) -> Result<Staged> {
         names::check_names(self.agent, &object)?;
         self.draft.put_restated(object)
@@ -307,7 +310,7 @@ impl<'a> Change<'a> {
         self.draft.put_noted(known, notes)
     }
 
-    /// Stages a version that a person vouches for (ORI-2).
+    /// Stages a version that a person has promoted (ORI-2).
     pub(super) fn promote(&mut self, object: NewObject) -> Result<()> {
         self.draft.put_promoted(object).map(drop)
     }
@@ -327,7 +330,7 @@ impl<'a> Change<'a> {
         self.draft.restore_version(id, version).map(drop)
     }
 
-    /// Authorises the change and commits nothing.
+    /// Checks the authorisation of the change, and commits nothing.
     pub(super) fn rehearse(&mut self) {
         self.is_rehearsal = true;
     }
@@ -358,10 +361,10 @@ impl<'a> Change<'a> {
     }
 }
 
-/// The error of keeping the held items. After a commit it adds that the rest is stored.
+/// Returns the error of keeping the quarantined items. After a commit it adds that the other items are stored.
 fn not_held(committed: &Committed, error: Error) -> Error {
     if committed.changed {
-        error.behind_change("quarantined content may not be kept")
+        error.behind_change("the quarantined content may be lost")
     } else {
         error
     }

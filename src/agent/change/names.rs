@@ -17,12 +17,13 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::object::{NewObject, Value};
 use crate::scan::{Category, Finding, Report, Scanner, Verdict};
 
-/// The term in refusals for the name of an attribute, or a key within an attribute.
+/// The words for the name of an attribute, or for a key within an attribute, in refusals.
 const ATTRIBUTE: &str = "the name of an attribute";
-/// From this length on a name may itself be a secret. A shorter one must look like `word=value`.
+/// The length in bytes from which any name may itself be a secret. A shorter name is checked only if it looks like
+/// `word=value`.
 const NAME_BYTES_MIN: usize = 20;
 
-/// The writer of a commit. Markers replace the secrets in its reason and source.
+/// Returns the writer of a commit. Markers replace the secrets in its reason and source.
 ///
 /// # Errors
 /// `Denied` (code `disabled`) if the memory is switched off, (code `refused`) if the actor or session holds a secret.
@@ -47,7 +48,7 @@ pub(in crate::agent) fn admitted(agent: &Agent, writer: &Writer) -> Result<Write
 /// Refuses a name that holds a secret.
 ///
 /// # Errors
-/// `Denied` (code `refused`).
+/// `Denied` (code `refused`) if the name holds a secret.
 pub(in crate::agent) fn refuse_secret(scanner: &Scanner, what: &str, name: &str) -> Result<()> {
     if !is_looked_at(name) || matches!(scanner.redact(name), Cow::Borrowed(_)) {
         return Ok(());
@@ -62,7 +63,7 @@ pub(in crate::agent) fn refuse_secret(scanner: &Scanner, what: &str, name: &str)
 /// Refuses an object that is staged without a review, if the review would refuse one of its names.
 ///
 /// # Errors
-/// `Denied` (code `refused`).
+/// `Denied` (code `refused`) if a name holds a secret or is misleading.
 pub(in crate::agent) fn check_names(agent: &Agent, object: &NewObject) -> Result<()> {
     let scanner = agent.scanner();
     let mut ids = vec![
@@ -90,8 +91,8 @@ pub(in crate::agent) fn check_names(agent: &Agent, object: &NewObject) -> Result
     Ok(())
 }
 
-/// Adds the findings in the names of an item to the report of its texts. Returns the kind of name that the item is refused for.
-/// Each name has a scan of its own, so the limits of one report hide no finding.
+/// Adds the findings in the names of an item to the report of its texts. Returns the kind of name that causes a
+/// refusal. Each name is scanned separately, so that the limits of one report hide no finding.
 pub(super) fn review_names(
     scanner: &Scanner,
     item: &NewItem,
@@ -122,7 +123,7 @@ pub(super) fn review_names(
 /// Whether a name holds a secret, or looks like another name.
 fn is_misleading(name: &str, found: &Report) -> bool {
     let is_refused = |one: &Finding| matches!(one.category, Category::Secret | Category::Unicode);
-    // The scan allows these characters in texts. In names they make two names look alike.
+    // The scan allows these characters in texts. Two names that differ only in them look alike.
     name.contains(['\u{ad}', '\u{feff}']) || found.findings.iter().any(is_refused)
 }
 

@@ -1,4 +1,4 @@
-//! The quota of a scope: how many items it may hold.
+//! The quota of a scope: the number of items that it may hold.
 //!
 //! Items without a parent count. Entries, summaries, episodes, sections and other children do not, nor do sessions and notes.
 //! The duplicate index counts the items of a scope. A scope below its quota costs a look-up; a full one reads all superseded
@@ -32,9 +32,9 @@ pub(super) struct Quota {
     items_max: usize,
     /// The number of new items of the draft, in all scopes.
     reserved: usize,
-    /// How many superseded items freed quota.
+    /// The number of superseded items that freed quota, for each half.
     superseded: HashMap<Half, usize>,
-    /// The quota left in each half that was counted.
+    /// The quota left, for each half that was counted.
     left: HashMap<Half, Left>,
 }
 
@@ -59,8 +59,8 @@ impl Quota {
         }
     }
 
-    /// Reserves quota for an object before it is staged with this origin. `room_made` superseded items of its half free quota. An
-    /// object that is present and has not expired needs none.
+    /// Reserves quota for an object before it is staged with this origin. `room_made` is the number of superseded items
+    /// in its half that free quota. An object that is present and has not expired needs no quota.
     ///
     /// # Errors
     /// `InvalidInput` (code `over_limit`): the scope is full.
@@ -135,7 +135,7 @@ impl Quota {
             }
         }
         if live + known.expired.len() >= self.items_max {
-            // ROO-1
+            // ROO-1: expired items leave the state when the quota needs it.
             for key in known.expired {
                 let Some(old) = unless_erased(view.object_at(&key))? else {
                     continue;

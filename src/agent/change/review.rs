@@ -20,7 +20,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::object::Value;
 use crate::scan::{Category, Finding, Scanner, Verdict};
 
-/// An item in the form for storing, and the findings in its given form.
+/// An item in its stored form, and the findings in its given form.
 #[derive(Clone, Debug)]
 pub(in crate::agent) struct Reviewed {
     /// The item without secrets and invisible characters. The attribute `flags` has the matching rules.
@@ -29,7 +29,8 @@ pub(in crate::agent) struct Reviewed {
     pub(in crate::agent) verdict: Verdict,
     /// The findings, without the text.
     pub(in crate::agent) findings: Vec<Finding>,
-    /// The name that it is refused for, such as `the id`. A corrected name would be another name.
+    /// The kind of name that causes the refusal, such as `the id`. A name is not corrected, because it would be another
+    /// name.
     pub(in crate::agent) bad_name: Option<&'static str>,
 }
 
@@ -68,7 +69,7 @@ impl Reviewed {
     }
 }
 
-/// The error of an item that the scan blocks. It names rules, never the matching text.
+/// Returns the error of an item that the scan blocks. It names rules, never the matching text.
 pub(in crate::agent) fn refusal(rules: &[&'static str]) -> Error {
     refused(
         &format!("the scan found {}", rules.join(", ")),
@@ -165,7 +166,7 @@ fn check_quotas(item: &NewItem, quotas: &Quotas) -> Result<()> {
     for (what, of, count, most) in measures {
         if count > most {
             return Err(
-                Error::invalid(format!("{what} has {count} {of}, {most} are allowed"))
+                Error::invalid(format!("{what} has {count} {of}; at most {most} are allowed"))
                     .with_code(ErrorCode::OverLimit)
                     .with_hint("shorten it, or split it into several items"),
             );
@@ -192,7 +193,7 @@ mod tests {
         format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8")
     }
 
-    /// INVARIANT REV-1.
+    /// INVARIANT REV-1: a reviewed item has no known secret in any field.
     #[test]
     fn a_secret_leaves_no_trace_in_any_field() {
         let agent = agent(Settings::default());
@@ -214,7 +215,7 @@ mod tests {
         );
     }
 
-    /// INVARIANT REV-1.
+    /// INVARIANT REV-1: a reviewed item has no known secret in any field.
     #[test]
     fn a_secret_in_an_attribute_of_any_name_is_redacted_too() {
         let agent = agent(Settings::default());
@@ -229,7 +230,7 @@ mod tests {
         assert_eq!(reviewed.item.others.get("count"), Some(&Value::Integer(7)));
     }
 
-    /// INVARIANT REV-1.
+    /// INVARIANT REV-1: a reviewed item has no known secret in any field.
     #[test]
     fn a_secret_in_a_name_is_refused_and_a_plain_long_name_is_not() {
         let agent = agent(Settings::default());
@@ -283,7 +284,7 @@ mod tests {
         }
     }
 
-    /// INVARIANT REV-2.
+    /// INVARIANT REV-2: a reviewed item has no needless invisible characters.
     #[test]
     fn what_cannot_be_seen_is_taken_out_and_flagged() {
         let reviewed = review(&agent(Settings::default()), NewItem::new("te\u{202e}a")).unwrap();

@@ -1,4 +1,4 @@
-//! The rules for the commits of verbs: docs/agent/write-path.md as code.
+//! The rules for the commits of verbs, which docs/agent/write-path.md lists.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -11,11 +11,11 @@ use crate::engine::Authorisation;
 pub(in crate::agent) struct Rule {
     /// The operation that the log shows.
     pub(super) op: &'static str,
-    /// Who may replace and remove which objects; the commit enforces it (STA-2).
+    /// The writers who may replace or remove an object; the commit enforces it (STA-2).
     pub(super) authorisation: Authorisation,
     /// Whether the change is repeated on the new head after a conflict with another writer.
     pub(super) retries: bool,
-    /// Whether an automatic snapshot of the state before is added to the writer's ring.
+    /// Whether the writer's ring gets an automatic snapshot of the state before.
     pub(super) snapshot_before: bool,
 }
 
@@ -23,20 +23,20 @@ impl Rule {
     pub(in crate::agent) const REMEMBER: Self = Self::retried(op::REMEMBER, Authorisation::Everyone);
     pub(in crate::agent) const REMEMBER_ONCE: Self = Self::once(op::REMEMBER, Authorisation::Everyone);
     pub(in crate::agent) const NOTE: Self = Self::retried(op::NOTE, Authorisation::Everyone);
-    /// A record on a session keeps its origin (ORI-4), so every writer may make one.
+    /// Appending to a session does not change its origin (ORI-4), so every writer may do it.
     pub(in crate::agent) const APPEND: Self = Self::retried(op::SESSION, Authorisation::Untrusted);
     pub(in crate::agent) const SUMMARISE: Self = Self::retried(op::SESSION, Authorisation::Untrusted);
     pub(in crate::agent) const END_SESSION: Self = Self::retried(op::SESSION, Authorisation::Untrusted);
     pub(in crate::agent) const FORGET: Self = Self::once(op::FORGET, Authorisation::Everyone);
-    /// The draft refuses to restore a version for an untrusted writer (STN-1).
+    /// The draft itself refuses to restore a version for an untrusted writer (STN-1).
     pub(in crate::agent) const UNFORGET: Self = Self::once(op::UNFORGET, Authorisation::Untrusted);
     pub(in crate::agent) const EXPIRE: Self = Self::once(op::EXPIRE, Authorisation::Everyone);
     pub(in crate::agent) const DECAY: Self = Self::retried(op::DECAY, Authorisation::Untrusted);
-    /// Only a person promotes.
+    /// Only a person may promote an item.
     pub(in crate::agent) const PROMOTE: Self = Self::once(op::PROMOTE, Authorisation::Everyone);
-    /// Only a person releases.
+    /// Only a person may release a quarantined change.
     pub(in crate::agent) const RELEASE: Self = Self::guarded(op::RELEASE);
-    /// The trust check of the policy decides.
+    /// The trust check of the guard's policy decides who may change which objects.
     pub(in crate::agent) const GUARD: Self = Self::guarded(op::GUARD);
     pub(in crate::agent) const IMPORT: Self = Self::retried(op::IMPORT, Authorisation::Everyone);
 

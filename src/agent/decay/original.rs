@@ -1,4 +1,4 @@
-//! The original of a shortened item, and the time of its storing.
+//! Finds the original of a shortened item, and the time when its text was stored.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -19,8 +19,8 @@ pub(in crate::agent) fn original_of(memory: &Memory, item: &Item) -> Result<Opti
         return Ok(None);
     };
     let version = memory.version(digest)?;
-    // An untrusted item must not restore a trusted text, for example after a promotion was undone. A person who
-    // promoted a shortened text has not seen the original.
+    // An untrusted item must not restore a trusted text, for example after a promotion was undone. A trusted item must
+    // not restore an untrusted text: a person who promoted a shortened text has not seen the original.
     let is_alike = |version: &Object| object.origin().is_trusted() == version.origin().is_trusted();
     Ok(version.filter(|version| {
         version.id() == object.id() && version.scope() == object.scope() && is_alike(version)

@@ -1,5 +1,5 @@
 //! A pass of decay. Every item that was unused for long enough moves one level down: from the full text to a summary,
-//! then to keywords, then into history only.
+//! then to keywords, then out of the state.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -147,7 +147,7 @@ impl Decayed {
     }
 }
 
-/// A planned move.
+/// A planned move of an item.
 struct Planned {
     moved: Move,
     /// The version that the plan is for.
@@ -159,13 +159,13 @@ struct Planned {
 }
 
 impl Agent {
-    /// Moves every item down one level that was unused for the time of the settings. Reads all items. Pinned and expired items and
-    /// items of a tree stay unchanged.
+    /// Moves every item that was unused for the time in the settings down one level. Reads all items. Pinned items,
+    /// expired items and items of a tree stay unchanged.
     ///
-    /// A text that cannot become shorter stays, and still moves to the level below.
+    /// A text that cannot become shorter stays the same, and its item still moves to the level below.
     ///
     /// # Errors
-    /// As [`Memory::commit`](crate::Memory::commit); earlier commits of the pass stay.
+    /// The errors of [`Memory::commit`](crate::Memory::commit); earlier commits of the pass stay.
     pub fn decay(&self, pass: &Pass<'_>, writer: &Writer) -> Result<Decayed> {
         let view = self.memory().refresh()?;
         let now = pass.now.unwrap_or_else(|| view.now());
@@ -198,7 +198,7 @@ impl Agent {
     /// Runs a pass of decay at `now`, by the actor `decay`.
     ///
     /// # Errors
-    /// As [`Self::decay`].
+    /// The errors of [`Self::decay`].
     pub fn tick(&self, now: Option<Time>) -> Result<Decayed> {
         let pass = Pass {
             now,
@@ -208,7 +208,7 @@ impl Agent {
     }
 }
 
-/// A running pass.
+/// One pass in progress.
 struct Run<'a> {
     agent: &'a Agent,
     view: &'a View,
@@ -225,12 +225,12 @@ impl Run<'_> {
         let is_over = object.expires().is_some_and(|expires| expires <= now);
         let is_plain = object.content().is_some_and(|text| !text.is_empty()) && object.parent().is_none();
         let item = Item::from(object);
-        // INVARIANT DEC-2.
+        // INVARIANT DEC-2: a pinned item does not move.
         if lasts || is_over || !is_plain || item.is_pinned() {
             return Ok(None);
         }
         let from = Level::of(&item);
-        // INVARIANT DEC-1.
+        // INVARIANT DEC-1: an item moves at most one level in a pass.
         let (to, after) = from.below(&self.agent.settings().decay);
         let stored = written(view, &item)?;
         // The age that is cheaper to compute is checked first.
@@ -349,7 +349,7 @@ fn extracted(text: &str, to: Level) -> String {
 fn shortened(item: &Item, shorter: Shorter, moved: &Move, stored: Time) -> Result<NewObject> {
     let mut new = item.object().to_new()?;
     new.content = Some(shorter.text);
-    // INVARIANT DEC-3.
+    // INVARIANT DEC-3: the new version is not more trusted than its source, and names it.
     new.derived_from = vec![moved.original];
     let attributes = &mut new.attributes;
     drop(attributes.insert(attribute::LEVEL, moved.to.name()));
@@ -364,8 +364,8 @@ fn shortened(item: &Item, shorter: Shorter, moved: &Move, stored: Time) -> Resul
     Ok(new)
 }
 
-/// Returns the last use of an item: when it was stored or shown. A use more than a day ahead comes from a broken clock
-/// and does not count.
+/// Returns the last time when an item was stored or shown. A time more than a day in the future comes from a wrong
+/// clock and does not count.
 fn last_used(view: &View, item: &Item, stored: Time, now: Time) -> Result<Time> {
     let used = view.last_used(&Id::new(item.object().id())?)?;
     let used = used.filter(|used| used.as_micros() <= now.as_micros().saturating_add(JUMP_MICROS));

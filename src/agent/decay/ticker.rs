@@ -57,7 +57,7 @@ impl Ticker {
                     summarizer: summarizer.as_deref(),
                     ..Pass::default()
                 };
-                // INVARIANT TIC-2.
+                // INVARIANT TIC-2: after a jump of the clock, no pass runs until it ran evenly for a day.
                 listener(&match watch.doubt(Instant::now(), now) {
                     doubt @ Some(_) => Ok(Decayed::nothing(now, doubt)),
                     None => agent.decay(&pass, &Writer::user().actor("decay")),
@@ -75,7 +75,7 @@ impl Ticker {
 
 impl Drop for Ticker {
     fn drop(&mut self) {
-        // This closes the channel, which wakes the thread.
+        // This closes the channel, which wakes and ends the thread.
         drop(self.stop.take());
         // INVARIANT TIC-1. The join fails only if a listener panicked, which has ended the thread already.
         drop(self.thread.take().map(JoinHandle::join));
@@ -119,14 +119,14 @@ impl Watch {
         }
         let days = off / JUMP.as_micros() as i64;
         Some(format!(
-            "the clock jumped {} days {}; decay pauses until the clock was steady for a day",
+            "the clock jumped {} days {}; decay pauses until the clock has been steady for a day",
             days.unsigned_abs(),
             if days < 0 { "back" } else { "ahead" }
         ))
     }
 }
 
-/// Whether an error of `off` microseconds is too small for a jump.
+/// Whether an error of `off` microseconds is too small to count as a jump.
 fn is_even(off: i64) -> bool {
     u128::from(off.unsigned_abs()) < JUMP.as_micros()
 }
@@ -135,7 +135,7 @@ fn is_even(off: i64) -> bool {
 mod tests {
     use super::*;
 
-    /// INVARIANT TIC-2.
+    /// INVARIANT TIC-2: after a jump of the clock, no pass runs until it ran evenly for a day.
     #[test]
     fn a_clock_that_jumped_is_believed_after_an_even_day() {
         const HOUR: i64 = 3_600_000_000;

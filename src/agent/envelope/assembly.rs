@@ -1,8 +1,8 @@
 //! The verb `envelope`: selects the items for the renderer.
 //!
-//! The state decides, not an earlier recall. The envelope omits expired, superseded and too sensitive items, and the
-//! state holds no forgotten ones. Every text is scanned again, because the scan may have learned new rules since the
-//! text was written.
+//! The items come from the state, not from an earlier recall. The envelope omits expired, superseded and too sensitive
+//! items; forgotten items have left the state. Every text is scanned again, because the scan may have learned new rules
+//! since the text was written.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -78,7 +78,7 @@ impl EnvelopeRequest {
         }
     }
 
-    /// Whether the object alone allows showing it.
+    /// Whether an object may be shown, as far as this depends on the object alone.
     fn may_show(&self, object: &Object) -> bool {
         let has_place = match section_of(object) {
             Some(Section::SessionNotes) => self.compaction.is_some(),
@@ -122,7 +122,7 @@ struct Waiting {
     changed: Time,
 }
 
-/// A candidate with its texts, which have no secrets.
+/// A candidate with its texts, in which secrets are redacted.
 struct Candidate {
     section: Section,
     place: Waiting,
@@ -213,7 +213,7 @@ impl Candidate {
         let shown = findings.filter(|one| one.category != Category::Secret && one.severity > Severity::Low);
         add_new(&mut rules, shown.map(|finding| finding.rule));
         rules.truncate(FLAGS_SHOWN);
-        // MKE-1
+        // MKE-1: known secrets are never shown.
         let clean = |text: &str| scanner.redact(text).into_owned();
         Self {
             section,

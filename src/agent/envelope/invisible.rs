@@ -4,8 +4,8 @@
 //! People need some of them: in emoji of several parts, as joiners in scripts that shape letters by them, and as
 //! direction marks after right-to-left letters. Those stay where they are needed.
 //!
-//! The sets of characters are those of the scan. Fewer characters excuse an invisible one here, because a text must
-//! look the same wherever it is cut.
+//! The sets of characters are those of the scan. Here fewer neighbours justify an invisible character, because a text
+//! must look the same wherever it is cut.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
@@ -26,7 +26,7 @@ const BLACK_FLAG: char = '\u{1F3F4}';
 const REGIONS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
 /// The tags of a flag, including the one that ends it.
 const TAGS: usize = 6;
-/// The largest distance between a letter and the direction mark that it excuses, in characters.
+/// The largest distance between a letter and the direction mark that it justifies, in characters.
 const DIRECTION_REACH: usize = 8;
 
 /// Returns for each character of `chars` whether to show it as `\u{..}`. Line breaks and tabs stay.
@@ -77,7 +77,7 @@ fn joins_emoji(chars: &[char], at: usize) -> bool {
     is_pictograph(base) && is_pictograph(at + 1)
 }
 
-/// Whether a right-to-left letter precedes closely, without an invisible character between.
+/// Whether a right-to-left letter comes shortly before, without an invisible character between.
 fn is_behind_rightward(before: &[char]) -> bool {
     let near = before.iter().rev().take(DIRECTION_REACH);
     let mut seen = near.take_while(|char| !is_invisible(**char));
@@ -100,7 +100,8 @@ fn is_in_flag(chars: &[char], at: usize) -> bool {
     })
 }
 
-/// The invisible characters, and the characters that excuse an invisible neighbour. No excusing character is invisible.
+/// The invisible characters, and the characters that justify an invisible neighbour. No justifying character is
+/// invisible.
 struct Classes {
     invisible: Ranges,
     joining: Ranges,

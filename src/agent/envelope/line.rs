@@ -49,7 +49,7 @@ pub(super) fn line(text: &str, chars_max: usize, lines: Lines) -> String {
             .replace("\r\n", "\n")
             .replace('\r', "\n"),
     };
-    // Each character becomes at least one, so later characters cannot matter.
+    // Each input character is shown as at least one, so later characters cannot matter.
     let chars: Vec<char> = text.chars().take(chars_max + LOOK_AHEAD).collect();
     let hidden = hidden(&chars);
     let shown = write(&chars, &hidden);
@@ -111,7 +111,8 @@ fn cut(chars: &[char], hidden: &[bool], chars_max: usize) -> String {
         while end > 0 && chars[end - 1].is_whitespace() {
             end -= 1;
         }
-        // A cut may reveal a character that the rest hid, so the remaining text is checked alone (SHN-1).
+        // Without the text after the cut, other characters may count as hidden. So the remaining text is checked alone
+        // (SHN-1).
         let rest = &chars[..end];
         let mut shown = write(rest, &super::invisible::hidden(rest));
         if shown.chars().count() <= room || end == 0 {

@@ -19,11 +19,11 @@
 //! omitted by default, and have a section of their own on request.
 //!
 //! # Why the boundary is constant in a session
-//! A prompt cache helps up to the first byte that differs. A new boundary in each rendering would change the first line, and the
-//! whole envelope would be paid for again. No record can write a real delimiter. A record may still imitate one, so a host may give
-//! a random [`Boundary`] for a session, which no earlier writer can know. It is in the first line and in the last but one, and the
-//! renderer omits records that repeat it. It is not derived from the content: a new record would change it, and a reader of the
-//! records could compute it.
+//! A prompt cache helps up to the first byte that differs. A new boundary in each rendering would change the first
+//! line, and the cache would help with nothing after it. No record can write a real delimiter. A record may still
+//! imitate one, so a host may give a random [`Boundary`] for a session, which no earlier writer can know. It is in the
+//! first line and in the last but one, and the renderer omits records that repeat it. It is not derived from the
+//! content: a new record would change it, and a reader of the records could compute it.
 //!
 //! # How the prefix stays stable
 //! Sections have a fixed order, those that change least first. Another order decides which section gets budget first. Records are

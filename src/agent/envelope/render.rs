@@ -36,7 +36,7 @@ impl Boundary {
         fits.then(|| Self(word.to_owned()))
     }
 
-    /// The word.
+    /// Returns the word.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -45,29 +45,29 @@ impl Boundary {
 /// The numbers of omitted items, by the first reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Omitted {
-    /// They are entries of a transcript.
+    /// The number of entries of a transcript.
     pub entries: usize,
-    /// They are notes, and this is a turn or the compaction of another session.
+    /// The number of notes omitted because this is a turn, or the compaction of another session.
     pub notes: usize,
-    /// They are untrusted, and the request does not ask for untrusted ones.
+    /// The number of untrusted items that the request does not ask for.
     pub untrusted: usize,
-    /// Their section is full.
+    /// The number of items whose section is full.
     pub full: usize,
-    /// They have no text.
+    /// The number of items without a text.
     pub empty: usize,
-    /// They repeat the boundary.
+    /// The number of items that repeat the boundary.
     pub forged: usize,
-    /// They repeat the text of another record.
+    /// The number of items that repeat the text of another record.
     pub duplicates: usize,
-    /// They do not fit into the budget.
+    /// The number of items that do not fit into the budget.
     pub budget: usize,
-    /// They have expired. The verb counts these and the following ones.
+    /// The number of expired items. The verb, not the renderer, sets this count and those below.
     pub expired: usize,
-    /// Another item supersedes them.
+    /// The number of items that another item supersedes.
     pub superseded: usize,
-    /// They are more sensitive than the request permits.
+    /// The number of items that are more sensitive than the request permits.
     pub sensitive: usize,
-    /// They do not answer the query, or newer items fill the section.
+    /// The number of items that do not answer the query, or for which newer items leave no place in the section.
     pub beside: usize,
 }
 

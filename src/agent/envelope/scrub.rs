@@ -4,7 +4,7 @@
 //! closing tag. Blocks nest; a closing tag also closes open blocks inside. A block without an end may have been cut
 //! off, or the text may only mention it, so only its tag is removed. The remaining text stays byte for byte.
 //!
-//! The name is also a word of programs. A tag without an end counts as a program's word if it has no attributes and is
+//! `memory` is also a word in program texts. A tag without an end counts as such a word if it has no attributes and is
 //! in a usual place, as in `Arc<Memory>`, `#include <memory>`, `<Memory as Store>` or between backquotes. A closed
 //! block of another program, for example libvirt's `<memory unit="KiB">`, counts as an envelope.
 //!
@@ -17,7 +17,7 @@
 //!
 //! # Invariants
 //! - SCR-1: a scrubbed text holds no envelope, even where the pieces around a removed block meet.
-//! - SCR-2: the time is linear in the text: no byte is read more often than a tag has bytes.
+//! SCR-2: the time is linear in the text: a byte is read at most as many times as a tag has bytes.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -53,7 +53,7 @@ pub(super) fn without_entries(text: &str) -> Cow<'_, str> {
 enum Role {
     Opens,
     Closes,
-    /// Opens and closes a block without content.
+    /// A tag that opens and closes a block without content.
     Empty,
 }
 
@@ -95,7 +95,7 @@ fn without<'a>(text: &'a str, names: &[&str], goes: impl Fn(&Tag) -> bool) -> Sc
     }
 }
 
-/// Returns the outermost blocks of `names` in order, and how many of them are tags without an end.
+/// Returns the outermost blocks of `names` in order, and the number of them that are tags without an end.
 fn blocks(text: &str, names: &[&str], goes: impl Fn(&Tag) -> bool) -> (Vec<Range<usize>>, usize) {
     let tags: Vec<Tag> = text
         .match_indices('<')

@@ -28,7 +28,7 @@ pub(super) fn choose(records: &[Record], request: &Request, mut left_out: Omitte
             Err(count) => *count(&mut left_out) += 1,
         }
     }
-    // ENV-3: records with equal keys are the same record.
+    // ENV-3: the order of the input does not matter, because records with equal keys are the same record.
     admitted.sort_unstable_by_key(|&(section, record)| {
         (
             section.layout().turn,
@@ -65,7 +65,7 @@ type Count = fn(&mut Omitted) -> &mut usize;
 
 /// Returns the section of `record`, or the reason to omit it.
 fn admit(record: &Record, request: &Request) -> Result<Section, Count> {
-    // ENV-4.
+    // ENV-4: entries are never shown, and notes only in a compaction.
     if record.kind == kind::ENTRY {
         return Err(|left_out| &mut left_out.entries);
     }
@@ -73,7 +73,7 @@ fn admit(record: &Record, request: &Request) -> Result<Section, Count> {
     if record.is_note() && !is_own {
         return Err(|left_out| &mut left_out.notes);
     }
-    // ENV-5.
+    // ENV-5: untrusted records are shown only in the quarantine.
     match record.trust.is_trusted() && record.section != Section::Quarantine {
         true => Ok(record.section),
         false if request.with_untrusted => Ok(Section::Quarantine),
@@ -135,7 +135,7 @@ impl<'a> Page<'a> {
             let (open, close) = section_tags(section);
             text = text + &open + &close;
         }
-        // ENV-2.
+        // ENV-2: the text stays within the budget.
         let left = self.room.and_then(|room| room.checked_sub(text.chars().count()));
         let Some(left) = left else {
             return Err(|left_out| &mut left_out.budget);

@@ -1,4 +1,4 @@
-//! Forgetting: items leave the state in one commit, and history keeps them until they are erased or collected.
+//! Forgetting: items leave the state in one commit. History keeps them until they are erased or collected.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -38,7 +38,7 @@ pub struct Forgetting {
     pub before: Option<Time>,
     /// Only items said in this session.
     pub session: Option<String>,
-    /// Only from this source.
+    /// Only items from this source.
     pub source: Option<String>,
     /// Only items of this kind.
     pub kind: Option<Kind>,
@@ -72,7 +72,7 @@ impl Forgetting {
         })
     }
 
-    /// The query for candidates, if no ids are given.
+    /// Returns the query for candidates, if no ids are given.
     fn query(&self) -> Query {
         let mut query = Query {
             kind: self.kind.clone(),
@@ -100,7 +100,7 @@ impl Forgetting {
 /// The result of [`Agent::forget`], or of its dry run.
 #[derive(Clone, Debug, Default)]
 pub struct Forgot {
-    /// The forgotten items, as they were.
+    /// The forgotten items, as they were before.
     pub items: Vec<Item>,
     /// The pinned items that met the conditions and stay.
     pub pinned: Vec<Id>,
@@ -117,10 +117,10 @@ impl Agent {
     /// # Errors
     /// `InvalidInput`: no condition is given (code `no_criteria`), or a child of a forgotten item would stay.
     /// `NotFound`: a given id has no item. `Denied` (code `less_trusted`): an item is more trusted than the writer.
-    /// Otherwise as [`Memory::commit`](crate::Memory::commit). After an error nothing is forgotten.
+    /// Otherwise the errors of [`Memory::commit`](crate::Memory::commit). After an error nothing is forgotten.
     pub fn forget(&self, what: &Forgetting, writer: &Writer, dry_run: bool) -> Result<Forgot> {
         if what.is_empty() {
-            return Err(Error::invalid("no condition says what to forget")
+            return Err(Error::invalid("no condition selects items to forget")
                 .with_code(ErrorCode::NoCriteria)
                 .with_hint("name ids, or give tags, an age, a session, a source, a kind or a scope"));
         }
@@ -149,14 +149,14 @@ impl Agent {
     /// the item.
     ///
     /// # Errors
-    /// `NotFound` if the item does not exist; `Denied` (code `less_trusted`) if it is more trusted than the writer; as
-    /// [`Memory::commit`](crate::Memory::commit).
+    /// `NotFound` if the item does not exist; `Denied` (code `less_trusted`) if it is more trusted than the writer;
+    /// also the errors of [`Memory::commit`](crate::Memory::commit).
     pub fn expire(&self, id: &Id, at: Option<Time>, writer: &Writer) -> Result<Option<CommitInfo>> {
         let done = change(self, writer, &Rule::EXPIRE, |change| {
             let object = change.get(id)?.ok_or_else(|| missing(std::slice::from_ref(id)))?;
             let mut new = object.to_new()?;
             new.expires = at;
-            // INVARIANT FGT-3.
+            // INVARIANT FGT-3: an expiry changes no origin.
             change.restate(new)
         })?;
         Ok(done.committed.changed.then_some(done.committed.commit))
@@ -170,7 +170,7 @@ fn found(view: &View, what: &Forgetting) -> Result<Forgot> {
         if !what.accepts(view, &item)? {
             continue;
         }
-        // INVARIANT FGT-1.
+        // INVARIANT FGT-1: a pinned item is forgotten only by its id.
         if item.is_pinned() {
             forgot.pinned.push(Id::new(item.object().id())?);
         } else {

@@ -81,12 +81,12 @@ impl Agent {
         Ok(list)
     }
 
-    /// Restores forgotten or shortened items in one commit: the same version, with its own origin. An item that is
-    /// present in full stays unchanged.
+    /// Restores forgotten or shortened items in one commit. Each gets its earlier version, with the origin of that
+    /// version. An item that is present with its full text stays unchanged.
     ///
     /// # Errors
     /// `NotFound` if an id is neither present nor forgotten, or its version was erased; then nothing is restored.
-    /// Otherwise as [`Memory::commit`](crate::Memory::commit).
+    /// Otherwise the errors of [`Memory::commit`](crate::Memory::commit).
     pub fn unforget(&self, ids: &[Id], writer: &Writer, dry_run: bool) -> Result<Restored> {
         bring_back(self, writer, dry_run, |change, back| {
             let view = change.base().clone();
@@ -131,11 +131,11 @@ impl Agent {
         })
     }
 
-    /// Restores the items of these scopes that were forgotten or shortened last: all items of that commit that are
-    /// still missing.
+    /// Restores the items that the last `forget` or `decay` commit in these scopes removed or shortened, if they are
+    /// still missing or shortened.
     ///
     /// # Errors
-    /// `NotFound` if there is nothing to restore; otherwise as [`Self::unforget`].
+    /// `NotFound` if there is nothing to restore; otherwise the errors of [`Self::unforget`].
     pub fn unforget_last(&self, reach: &Reach, writer: &Writer, dry_run: bool) -> Result<Restored> {
         let memory = self.memory();
         bring_back(self, writer, dry_run, |change, _| {
@@ -146,7 +146,7 @@ impl Agent {
                     let id = taken.id;
                     let is_so = match taken.new {
                         None => !head.contains(&id)?,
-                        // A replaced note was not forgotten.
+                        // An item that was replaced since then was not forgotten.
                         Some(new) if info.commit.op.as_str() == op::DECAY && taken.old.is_some() => {
                             kept(&head, &id)?.is_some_and(|item| item.object().digest() == new)
                         }
@@ -207,7 +207,7 @@ fn bring_back(
     Ok(back)
 }
 
-/// The commits that took items out of memory, newest first, each with the state before it.
+/// Returns the commits that forgot or shortened items, newest first, each with the state before it.
 fn taking(memory: &Memory) -> impl Iterator<Item = Result<(CommitInfo, View)>> {
     let taken = |info: CommitInfo| -> Result<Option<(CommitInfo, View)>> {
         if !forgets(info.commit.op.as_str(), || memory.commit_counts(&info))? {
@@ -229,7 +229,7 @@ fn removed(memory: &Memory, before: &View, info: &CommitInfo) -> Result<Vec<Id>>
     Ok(removed.map(|change| change.id).collect())
 }
 
-/// Returns the item, unless it was erased since.
+/// Returns the item, unless it has been erased.
 fn kept(view: &View, id: &Id) -> Result<Option<Item>> {
     match view.get(id) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

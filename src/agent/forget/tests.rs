@@ -155,7 +155,7 @@ fn who_says_nothing_forgets_nothing_and_an_unknown_id_stops_all() {
     assert_eq!(agent.memory().view().root(), root);
 }
 
-/// INVARIANT FGT-1.
+/// INVARIANT FGT-1: a pinned item is forgotten only by its id.
 #[test]
 fn what_is_pinned_goes_only_by_its_id() {
     let (agent, _) = agent();
@@ -221,7 +221,7 @@ fn what_was_forgotten_is_told_newest_first_and_comes_back_whole() {
         "what is back already is left out"
     );
     let after: Vec<_> = ["a", "b", "c"].iter().map(|name| bytes(&agent, name)).collect();
-    // INVARIANT FGT-2.
+    // INVARIANT FGT-2: the restored version is the forgotten one, byte for byte.
     assert_eq!(after, before);
     assert_eq!(agent.memory().view().root(), root);
     assert!(all_forgotten(&agent, &Reach::All, 10).unwrap().is_empty());

@@ -112,8 +112,8 @@ pub(super) fn scan(agent: &Agent, turn: &Turn<'_>, worst: Verdict) -> Result<Opt
     Ok(Failure::about(ids, why, advice))
 }
 
-/// Limits the objects that a change touches in one way, in number and as a share of all objects. Up to `free` objects pass
-/// whatever their share.
+/// Limits the objects that a change touches in one way, by number and by their share of all objects. Up to `free`
+/// objects are allowed whatever their share.
 pub(super) fn touched(
     turn: &Turn<'_>,
     word: &str,

@@ -41,9 +41,9 @@ pub(super) fn check(turn: &Turn<'_>, check: &CommandCheck) -> Result<Option<Fail
             let said =
                 [&ran.errors, &ran.output].map(|said| one_line(&String::from_utf8_lossy(said), OUTPUT_CHARS));
             let said = said.into_iter().find(|said| !said.is_empty());
-            said.unwrap_or_else(|| format!("it ended with {status}"))
+            said.unwrap_or_else(|| format!("the check ended with {status}"))
         }
-        None => format!("it did not end within {} s", check.seconds),
+        None => format!("the check did not end within {} s", check.seconds),
     };
     Ok(Some(Failure::new(why, ADVICE)))
 }

@@ -42,7 +42,7 @@ use crate::error::{Error, ErrorCode, Result};
 use report::Failure;
 use turn::Turn;
 
-/// The checks of a change: those of a policy, and those of the caller.
+/// The checks of a change: those of a policy, and those that the caller adds.
 #[derive(Default)]
 pub struct Checks<'a> {
     policy: Policy,
@@ -114,8 +114,8 @@ impl Agent {
     /// Runs `change` on a draft, replaces secrets by markers, runs every check, and commits the draft if all pass.
     ///
     /// # Errors
-    /// The change's own error; `Denied` (code `rejected`) if it panicked; `Corrupt` or `Io` if a check could not read
-    /// its input; as [`Memory::commit`](crate::Memory::commit). After an error the state is as before.
+    /// The error of `change`; `Denied` (code `rejected`) if it panicked; `Corrupt` or `Io` if a check could not read
+    /// its input; also the errors of [`Memory::commit`](crate::Memory::commit). After an error the state is as before.
     ///
     /// ```
     /// use treering::agent::{Checks, Guarded, Policy};
@@ -156,7 +156,8 @@ impl Agent {
         let writer = draft.writer().clone();
         let change = |draft: &mut Draft| {
             let outcome = catch_unwind(AssertUnwindSafe(|| change(draft)));
-            // GRD-4: a failed change is kept, so it is redacted first. If the redaction fails, the change is dropped.
+            // GRD-4: a refused change is saved too, so it is redacted first. If the redaction fails, the change is
+            // dropped.
             if let Err(error) = secrets::redact_staged(self, draft) {
                 *draft = drafts::begin(self, &writer)?;
                 return Err(error);
@@ -230,6 +231,6 @@ impl Agent {
 /// Fails if versions of a staged change were erased since.
 fn erased_since(draft: &Draft) -> Option<Failure> {
     let count = draft.left_out().len();
-    let why = format!("{count} of its versions were erased since it was staged");
-    (count > 0).then(|| Failure::new(why, "drop it and stage the wanted changes again"))
+    let why = format!("{count} versions of the change were erased since it was staged");
+    (count > 0).then(|| Failure::new(why, "drop the staged change, and stage the wanted parts again"))
 }

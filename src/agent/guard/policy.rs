@@ -50,15 +50,15 @@ pub struct Policy {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChangeLimits {
-    /// The number of objects that may be removed, and rewritten, whatever their share. 10.
+    /// The number of objects that may be removed or rewritten, whatever their share. Default: 10.
     pub free: u64,
-    /// The most removed objects. No limit.
+    /// The most removed objects. Default: no limit.
     pub removed_max: Option<u64>,
-    /// The largest share of removed objects, 0 to 1. 0.5.
+    /// The largest share of removed objects, 0 to 1. Default: 0.5.
     pub removed_share_max: Option<f64>,
-    /// The most rewritten objects. No limit.
+    /// The most rewritten objects. Default: no limit.
     pub rewritten_max: Option<u64>,
-    /// The largest share of rewritten objects, 0 to 1. 0.5.
+    /// The largest share of rewritten objects, 0 to 1. Default: 0.5.
     pub rewritten_share_max: Option<f64>,
 }
 
@@ -122,9 +122,9 @@ pub struct QuotaLimits {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PinnedRules {
-    /// A change must not remove, rewrite, unpin or supersede them. True.
+    /// Whether a change must not remove, rewrite, unpin or supersede them. Default: true.
     pub keep: bool,
-    /// A new text must not contradict a pinned item of its scope. True.
+    /// Whether a new text must not contradict a pinned item of its scope. Default: true.
     pub contradictions: bool,
 }
 
@@ -204,7 +204,7 @@ pub struct CommandCheck {
     pub name: String,
     /// The program and its arguments.
     pub run: Vec<String>,
-    /// Its time limit in seconds. 30.
+    /// Its time limit in seconds. Default: 30.
     #[serde(default = "CommandCheck::usual_seconds")]
     pub seconds: f64,
 }

@@ -36,14 +36,14 @@ impl Agent {
     /// Asks both states each question, and returns the differences. The hits do not count as used.
     ///
     /// # Errors
-    /// As [`Agent::recall`].
+    /// The errors of [`Agent::recall`].
     pub(crate) fn compare_recall(
         &self,
         older: &View,
         newer: &View,
         queries: &[RecallQuery],
     ) -> Result<Vec<RecallChange>> {
-        // All questions go to one state, then to the other, so the index follows to each state once.
+        // All questions are asked in one state, then in the other, so the index is updated to each state only once.
         let before = answers(self, older, queries)?;
         let after = answers(self, newer, queries)?;
         let both = before.into_iter().zip(after).zip(queries);

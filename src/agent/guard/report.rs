@@ -19,7 +19,7 @@ const IDS_A_LINE: usize = 3;
 /// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Checked {
-    /// Its name.
+    /// The id of the object, the seq of the commit, or the path of the node.
     pub check: String,
     /// Whether the change passes it.
     #[serde(rename = "passed")]
@@ -28,7 +28,7 @@ pub struct Checked {
     pub why: String,
     /// The ids of the objects that fail it, at most 20.
     pub ids: Vec<String>,
-    /// How many objects fail it.
+    /// The number of objects that fail it.
     pub ids_total: usize,
     /// Advice; empty if the check passes.
     pub advice: String,
@@ -57,7 +57,7 @@ impl Failure {
         Self { why, ids, advice }
     }
 
-    /// The failure of a check with these ids; `None` if there are no ids.
+    /// Returns the failure of a check with these ids; `None` if there are no ids.
     pub(super) fn about(ids: Vec<String>, why: String, advice: &'static str) -> Option<Self> {
         (!ids.is_empty()).then_some(Self { why, ids, advice })
     }
@@ -92,18 +92,18 @@ impl Report {
         self.checks.iter().all(|checked| checked.is_passed)
     }
 
-    /// The failed checks.
+    /// Returns the failed checks.
     pub fn failed(&self) -> impl Iterator<Item = &Checked> {
         self.checks.iter().filter(|checked| !checked.is_passed)
     }
 
-    /// The ids of the objects that fail a check, each once.
+    /// Returns the ids of the objects that fail a check, each once.
     pub fn ids(&self) -> Vec<String> {
         let ids: BTreeSet<_> = self.failed().flat_map(|checked| checked.ids.clone()).collect();
         ids.into_iter().collect()
     }
 
-    /// The failed checks with their reasons, in a line.
+    /// Returns the failed checks with their reasons, in a line.
     pub(crate) fn summary(&self) -> String {
         let failed: Vec<_> = self
             .failed()

@@ -1,7 +1,7 @@
 //! Guarded changes in steps, for programs in any language: stage under a name, check, commit or drop.
 //!
-//! A staged change is a saved draft (`drafts/NAME`). It outlives its process and changes no state. The commit is on the head of
-//! its time, and conflicts if another writer changed the same objects.
+//! A staged change is a saved draft (`drafts/NAME`). It outlives its process and changes no state. It is committed on
+//! the newest head, and conflicts if another writer changed the same objects.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -50,8 +50,7 @@ impl StagedLine {
         let id = id
             .as_str()
             .filter(|_| line.as_object().is_some_and(|map| map.len() == 1));
-        let id =
-            id.ok_or_else(|| Error::invalid("a removing line is {\"remove\": \"ID\"} and nothing else"))?;
+        let id = id.ok_or_else(|| Error::invalid("a line with `remove` must be {\"remove\": \"ID\"}"))?;
         Ok(Self::Remove(Id::new(id)?))
     }
 }
@@ -59,7 +58,7 @@ impl StagedLine {
 /// A staged change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct StagedChange {
-    /// Its name.
+    /// The id of the object, the seq of the commit, or the path of the node.
     pub name: String,
     /// The counts of its changes.
     #[serde(flatten)]
@@ -75,8 +74,8 @@ impl Agent {
     ///
     /// # Errors
     /// `Denied` (code `refused`): this writer may not rewrite an object of the change. `InvalidInput`, naming the line:
-    /// the line cannot be staged; code `name_taken`: another change has this name; or the change is empty. As
-    /// [`Memory::commit`](crate::Memory::commit).
+    /// the line cannot be staged; code `name_taken`: another change has this name; or the change is empty. Also the
+    /// errors of [`Memory::commit`](crate::Memory::commit).
     pub(crate) fn stage(
         &self,
         name: &str,
@@ -113,7 +112,7 @@ impl Agent {
     /// Returns the changes of a staged change, sorted by id.
     ///
     /// # Errors
-    /// `NotFound`: no staged change has this name, or its base is not kept. `Corrupt` or `Io`.
+    /// `NotFound`: no staged change has this name, or its base is not kept. `Corrupt` or `Io` if it cannot be read.
     pub(crate) fn staged_changes(&self, name: &str) -> Result<Vec<ChangedObject>> {
         Ok(Turn::new(&staged_draft(self, name, &Writer::user())?)?.changes)
     }
@@ -131,7 +130,7 @@ impl Agent {
     /// Checks a staged change on the head, where its commit would be. Changes nothing.
     ///
     /// # Errors
-    /// `Conflict`, naming the ids: another writer changed the same ids. As [`Self::staged_changes`] and
+    /// `Conflict`, naming the ids: another writer changed the same ids. Also the errors of [`Self::staged_changes`] and
     /// [`Self::check`].
     pub(crate) fn check_staged(&self, name: &str, checks: &Checks<'_>, writer: &Writer) -> Result<Report> {
         self.check(&staged_on_head(self, name, writer)?, checks)
@@ -141,7 +140,7 @@ impl Agent {
     /// staged.
     ///
     /// # Errors
-    /// As [`Self::check_staged`] and [`Memory::commit`](crate::Memory::commit).
+    /// The errors of [`Self::check_staged`] and [`Memory::commit`](crate::Memory::commit).
     pub(crate) fn commit_staged(
         &self,
         name: &str,
@@ -155,7 +154,7 @@ impl Agent {
     ///
     /// # Errors
     /// `NotFound`: no staged change has this name. `Denied` (code `less_trusted`): an untrusted writer would drop a
-    /// trusted writer's change. As [`Memory::commit`](crate::Memory::commit).
+    /// trusted writer's change. Also the errors of [`Memory::commit`](crate::Memory::commit).
     pub(crate) fn drop_staged(&self, name: &str, writer: &Writer) -> Result<()> {
         if !writer.trust.is_trusted() {
             let draft = staged_draft(self, name, writer)?;
@@ -206,7 +205,7 @@ fn stage_line(agent: &Agent, draft: &mut Draft, line: StagedLine) -> Result<()> 
         StagedLine::Remove(id) => return Err(Error::not_found(format!("there is no object '{id}'"))),
         StagedLine::Put(line) => *line,
     };
-    // GRD-4
+    // GRD-4: names with a secret are refused.
     check_names(agent, &line.object)?;
     redact_object(agent.scanner(), &mut line.object);
     if line.past {

@@ -299,7 +299,7 @@ fn every_check_runs_and_the_report_says_what_to_do() {
     let Guarded::Refused { report, .. } = agent.attempt(&Writer::user(), turn, &checks).unwrap() else {
         panic!("it is refused");
     };
-    // GRD-2
+    // GRD-2: every check runs.
     let failed: Vec<_> = report.failed().map(|checked| checked.check.as_str()).collect();
     assert_eq!(failed, ["scan", "pinned", "taste"]);
     assert_eq!(report.ids(), ["rule", "x"]);
@@ -345,7 +345,7 @@ fn a_command_gets_the_change_and_decides_by_its_exit_code() {
     assert_eq!(failed(&agent, &sees_not, &writer(), change()), ["shell"]);
     let held = agent.quarantined(&Reach::All).unwrap();
     assert!(held[0].reason.as_ref().unwrap().contains("no coffee"), "{held:?}");
-    // GRD-3
+    // GRD-3: the refusal names the check.
     assert_eq!(
         failed(&agent, &command("sleep 60", 0.1), &writer(), change()),
         ["shell"]
@@ -500,7 +500,7 @@ fn who_stages_is_who_is_trusted() {
     assert!(agent.stage("other", remove(), &free, &outside).is_ok());
 }
 
-/// INVARIANT GRD-4.
+/// INVARIANT GRD-4: no guarded change writes a known secret into the log.
 #[test]
 fn no_secret_of_a_guarded_change_reaches_the_disk() {
     let key = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");

@@ -27,7 +27,7 @@ pub(crate) struct ChangedObject {
 }
 
 impl ChangedObject {
-    /// The kind of change.
+    /// Returns the kind of change.
     pub(crate) fn kind(&self) -> ChangeKind {
         match (&self.old, &self.new) {
             (None, _) => ChangeKind::Added,
@@ -39,7 +39,7 @@ impl ChangedObject {
     /// Returns both versions in the form of JSON Lines.
     ///
     /// # Errors
-    /// An error if a content was not loaded.
+    /// Fails if a content was not loaded.
     pub(crate) fn to_json(&self) -> Result<Json> {
         let line = |object: &Option<Object>| -> Result<Json> {
             let line = object.as_ref().map(|object| stored_object_to_json(object, false));

@@ -45,7 +45,7 @@ pub(crate) enum ForeignFormat {
 }
 
 impl ForeignFormat {
-    /// Its name.
+    /// The id of the object, the seq of the commit, or the path of the node.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::ServerMemory => "server-memory",
@@ -174,10 +174,11 @@ fn is_partial(error: &Error) -> bool {
 fn unreadable(why: impl Into<String>) -> Error {
     Error::invalid(why)
         .with_code(ErrorCode::Unreadable)
-        .with_hint("--format lists the formats")
+        .with_hint("check that --format names the format of the file")
 }
 
-/// Returns the mark of a text in an id. The key prevents anybody but the owner of the store from testing guesses.
+/// Returns the mark of a text in an id. The key prevents other people from testing guesses; only the owner of the store
+/// has it.
 fn mark_of(key: &[u8; 32], text: &str) -> String {
     to_hex(&keyed(key, text.as_bytes())[..16])
 }
@@ -273,7 +274,7 @@ fn take_all(change: &mut Change<'_>, mapped: &mut Mapped, taken: &mut ForeignTak
     let (mut gone, mut seen) = (HashSet::new(), HashSet::new());
     for Incoming { at, mut object } in std::mem::take(&mut mapped.incoming) {
         let id = object.id.clone();
-        // IMP-2.
+        // IMP-2: two names never give the same id.
         if !seen.insert(id.clone()) {
             taken.refused += 1;
             let what = format!("another name in the file maps to the id '{id}' too; the first counts");
@@ -283,7 +284,7 @@ fn take_all(change: &mut Change<'_>, mapped: &mut Mapped, taken: &mut ForeignTak
         if let Some(parent) = object.parent.take_if(|parent| gone.contains(parent)) {
             mapped.say(
                 &at,
-                format!("its parent '{parent}' was not imported, so it has no parent"),
+                format!("the parent '{parent}' was not imported, so the object has no parent"),
             );
         }
         let (fate, said) = match take_object(change, object) {
@@ -314,9 +315,9 @@ fn take_all(change: &mut Change<'_>, mapped: &mut Mapped, taken: &mut ForeignTak
 fn take_object(change: &mut Change<'_>, object: NewObject) -> Result<(Fate, Option<String>)> {
     let id = object.id.clone();
     if let Some(present) = change.get(&id)? {
-        // IMP-1.
+        // IMP-1: an import replaces no trusted object.
         let refusal = if present.scope() != object.scope.as_str() {
-            Some(format!("the id '{id}' is of the scope {}", present.scope()))
+            Some(format!("the id '{id}' belongs to the scope {}", present.scope()))
         } else if present.origin().is_trusted() || present.kind() != object.kind.as_str() {
             Some(format!(
                 "the id '{id}' belongs to an object that was not imported"

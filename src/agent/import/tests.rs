@@ -77,7 +77,7 @@ fn a_graph_becomes_entities_and_facts() {
     );
 }
 
-/// INVARIANT IMP-1.
+/// INVARIANT IMP-1: an import is never trusted, and replaces no trusted object.
 #[test]
 fn an_import_replaces_nothing_that_is_trusted() {
     let test = TestMemory::new(Settings::default());
@@ -95,7 +95,7 @@ fn an_import_replaces_nothing_that_is_trusted() {
     assert_eq!(get(agent, "tea/entity/Ada").content(), Some("Ada, as I know her"));
 }
 
-/// INVARIANT IMP-2.
+/// INVARIANT IMP-2: two names never give the same id.
 #[test]
 fn every_name_becomes_an_id_of_its_own() {
     let test = TestMemory::new(Settings::default());

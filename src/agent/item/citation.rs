@@ -48,7 +48,7 @@ impl Citation {
         };
         if file.is_empty() || line == Some(0) {
             return Err(Error::invalid(
-                "a citation is FILE, FILE:LINE or FILE:LINE:NOTE, lines from 1",
+                "write a citation as FILE, FILE:LINE or FILE:LINE:NOTE, with lines from 1",
             ));
         }
         Ok(Self {

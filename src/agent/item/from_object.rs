@@ -77,7 +77,7 @@ pub(in crate::agent) const MADE_BY_VERBS: [&str; 8] = [
     attribute::CLASS,
 ];
 
-/// The attributes of an object without those that only verbs set.
+/// Returns the attributes of an object without those that only verbs set.
 pub(in crate::agent) fn stated_attributes(object: &Object) -> Attributes {
     let mut attributes = object.attributes();
     for name in MADE_BY_VERBS {
@@ -92,7 +92,7 @@ mod tests {
     use crate::agent::Citation;
     use crate::object::Time;
 
-    /// INVARIANT FRO-1.
+    /// INVARIANT FRO-1: the item of an object becomes the same object again.
     #[test]
     fn an_item_comes_back_from_its_object() {
         let id = Id::new("a").unwrap();

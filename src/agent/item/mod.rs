@@ -25,7 +25,7 @@ named! {
     /// The sensitivity of an item, least sensitive first.
     #[derive(Default, PartialOrd, Ord)]
     pub enum Sensitivity {
-        /// Anybody may see it.
+        /// It may be shown to anybody.
         #[default]
         None => "none",
         /// It is about a person (personal data).
@@ -38,7 +38,7 @@ named! {
 }
 
 impl Sensitivity {
-    /// As [`Self::from_name`], for text that a person typed.
+    /// Returns the sensitivity of this name, as [`Self::from_name`] does, for a name that a person typed.
     ///
     /// # Errors
     /// `InvalidInput`: the name is unknown; the hint lists all names.
@@ -67,7 +67,7 @@ pub struct NewItem {
     pub speaker: Option<String>,
     /// The subject.
     pub subject: Option<String>,
-    /// The session it was said in.
+    /// The session in which the text was said.
     pub session: Option<String>,
     /// Its position in the session.
     pub order: Option<i64>,
@@ -157,7 +157,7 @@ impl NewItem {
         Ok(object)
     }
 
-    /// The rules of the scan that matched it.
+    /// Returns the rules of the scan that matched it.
     pub(in crate::agent) fn flags(&self) -> Vec<String> {
         self.others
             .get(attribute::FLAGS)
@@ -177,7 +177,7 @@ impl NewItem {
         {
             Some(name) => Err(
                 Error::invalid(format!("the attribute '{name}' is reserved for verbs"))
-                    .with_hint("only verbs set it; leave it out"),
+                    .with_hint("leave the attribute out; verbs set it themselves"),
             ),
             None => Ok(()),
         }
@@ -192,8 +192,8 @@ impl NewItem {
         }
         match KNOWN.iter().find(|name| self.others.get(name).is_some()) {
             Some(name) => Err(
-                Error::invalid(format!("the attribute '{name}' has a field of its own"))
-                    .with_hint("give it as that field"),
+                Error::invalid(format!("the attribute '{name}' is a field of an item"))
+                    .with_hint("use the field instead of the attribute"),
             ),
             None => Ok(()),
         }
@@ -232,7 +232,7 @@ pub(in crate::agent) fn counts_in_quota(kind: &str, has_parent: bool) -> bool {
     !has_parent && !FREE.contains(&kind)
 }
 
-/// Adds the values that a list does not have yet.
+/// Adds the values that the list does not contain yet.
 pub(in crate::agent) fn add_new<T: PartialEq>(list: &mut Vec<T>, more: impl IntoIterator<Item = T>) {
     for one in more {
         if !list.contains(&one) {
@@ -247,7 +247,7 @@ pub(in crate::agent) fn texts(texts: &[String]) -> Option<Value> {
     (!list.is_empty()).then_some(Value::List(list))
 }
 
-/// The texts of a list; other values are skipped.
+/// Returns the texts of a list; other values are skipped.
 fn texts_of(value: &Value) -> Vec<String> {
     let Value::List(list) = value else {
         return Vec::new();
@@ -256,7 +256,7 @@ fn texts_of(value: &Value) -> Vec<String> {
     texts.map(str::to_owned).collect()
 }
 
-/// The attribute of an object, if it is text.
+/// Returns the attribute of an object, if it is text.
 pub(in crate::agent) fn text_of(object: &Object, name: &str) -> Option<String> {
     match object.attribute(name)? {
         Value::Text(text) => Some(text),
@@ -264,7 +264,7 @@ pub(in crate::agent) fn text_of(object: &Object, name: &str) -> Option<String> {
     }
 }
 
-/// The attribute of an object, if it is an integer.
+/// Returns the attribute of an object, if it is an integer.
 pub(in crate::agent) fn integer_of(object: &Object, name: &str) -> Option<i64> {
     object.attribute(name)?.as_integer()
 }
@@ -312,7 +312,7 @@ impl Item {
         self.word(attribute::SUBJECT)
     }
 
-    /// The session it was said in.
+    /// The session in which the text was said.
     pub(crate) fn session(&self) -> Option<String> {
         self.word(attribute::SESSION)
     }

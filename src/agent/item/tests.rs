@@ -30,7 +30,7 @@ fn full() -> NewItem {
     }
 }
 
-/// INVARIANT ITM-1.
+/// INVARIANT ITM-1: an item that is stored and read back has the same fields.
 #[test]
 fn every_field_is_read_back() {
     let memory = crate::Memory::in_memory().unwrap();

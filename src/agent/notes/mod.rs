@@ -70,7 +70,7 @@ pub struct NoteRead {
     pub created: Option<Time>,
     /// The time of the last write.
     pub updated: Option<Time>,
-    /// When it was last read before, if that is known.
+    /// The time of the last read before this one, if it is known.
     pub read: Option<Time>,
 }
 
@@ -90,7 +90,7 @@ pub struct NoteFound {
 /// Returns the note `id` of `scope`; `None` if it does not exist.
 ///
 /// # Errors
-/// As [`View::get`].
+/// The errors of [`View::get`].
 pub(crate) fn find_note(view: &View, id: &Id, scope: &Scope) -> Result<Option<NoteRead>> {
     let found = view.get(id)?.filter(|object| is_note_in(object, scope));
     found.map(|object| note_read(view, object)).transpose()
@@ -101,7 +101,7 @@ impl Agent {
     /// read of a missing note is not recorded.
     ///
     /// # Errors
-    /// As [`View::get`].
+    /// The errors of [`View::get`].
     pub fn read_note(&self, view: &View, id: &Id, scope: &Scope) -> Result<Option<NoteRead>> {
         let found = find_note(view, id, scope)?;
         if found.is_some() {
@@ -175,7 +175,7 @@ impl Agent {
     /// commit.
     pub fn write_note(&self, note: &NewNote, writer: &Writer) -> Result<NoteWritten> {
         if note.text.trim().is_empty() && note.replace.is_none() {
-            return Err(Error::invalid("the note is empty").with_hint("give it a text"));
+            return Err(Error::invalid("the note is empty").with_hint("give the note a text"));
         }
         let done = change(self, writer, &Rule::NOTE, |change| {
             stage_note(change, note, writer)
@@ -351,7 +351,7 @@ fn remove_note(change: &mut Change<'_>, id: &Id, scope: &Scope) -> Result<bool> 
     }
 }
 
-/// NTW-1.
+/// Refuses to replace a note of another scope or session (NTW-1).
 fn check_owner(change: &Change<'_>, id: &Id, scope: &Scope, owner: &str) -> Result<()> {
     let Some(object) = change.get(id)? else {
         return Ok(());
@@ -364,7 +364,7 @@ fn check_owner(change: &Change<'_>, id: &Id, scope: &Scope, owner: &str) -> Resu
             ErrorCode::NotOwner,
             format!("the note {id} belongs to the session '{other}'"),
         )
-        .with_hint("delete it, or write a note of your own")),
+        .with_hint("delete that note, or write another one")),
         _ => Ok(()),
     }
 }

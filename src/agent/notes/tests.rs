@@ -53,7 +53,7 @@ fn the_same_text_twice_is_two_notes_and_newest_is_first() {
     assert_eq!(own.len(), 2);
 }
 
-/// INVARIANT NTW-2.
+/// INVARIANT NTW-2: a replaced note keeps its id and its creation time.
 #[test]
 fn a_replaced_note_keeps_its_id_and_creation() {
     let test = memory();
@@ -74,7 +74,7 @@ fn a_replaced_note_keeps_its_id_and_creation() {
     assert_eq!(same.action, NoteAction::Unchanged);
 }
 
-/// INVARIANT NTW-1.
+/// INVARIANT NTW-1: a write replaces only a note of this scope and session.
 #[test]
 fn another_sessions_note_is_deleted_but_not_replaced() {
     let test = memory();
@@ -105,7 +105,7 @@ fn another_sessions_note_is_deleted_but_not_replaced() {
     assert!(!is_there);
 }
 
-/// INVARIANT NTW-1.
+/// INVARIANT NTW-1: a write replaces only a note of this scope and session.
 #[test]
 fn what_is_no_note_of_the_scope_stays() {
     let test = memory();
@@ -200,7 +200,7 @@ fn what_the_scan_holds_back_takes_nothing_away() {
     assert_eq!(texts(agent), ["keep me"]);
 }
 
-/// INVARIANT NTR-1.
+/// INVARIANT NTR-1: reading makes no commit and leaves the root unchanged.
 #[test]
 fn reading_lifts_a_note_and_writes_no_version() {
     let test = memory();
@@ -254,7 +254,7 @@ fn search_sees_one_project_and_prefers_ones_own() {
     assert_eq!(ids, [(own.as_str(), true), (theirs.as_str(), false)]);
 }
 
-/// INVARIANT NTW-3.
+/// INVARIANT NTW-3: no write removes a note that is more trusted than the writer.
 #[test]
 fn an_outsider_takes_no_note_away() {
     let test = memory();

@@ -1,7 +1,7 @@
 //! The duplicate index: the texts of a state by hash. White space and Unicode forms do not count.
 //!
-//! A hash has 64 bits; the object itself decides. The index follows the head by diff, so writes and rollbacks cost what they
-//! change. A file keeps the index between processes.
+//! A 64-bit hash only finds candidates; the texts are then compared. The index is updated by diff, so a write or
+//! rollback costs as much as it changes. A file saves the index for the next process.
 //!
 //! # Layer
 //! L7, inside `agent`. Derived: dropping it costs time only.
@@ -27,7 +27,7 @@ use crate::threads::Mutex;
 /// The first bytes of a key path, which identify an id in indexes.
 pub(super) type Key = [u8; 16];
 
-/// The items of a scope.
+/// The counts of a scope's items.
 pub(in crate::agent) struct ScopeCount {
     /// The number of items that have neither expired nor been superseded.
     pub(in crate::agent) live: usize,
@@ -38,7 +38,7 @@ pub(in crate::agent) struct ScopeCount {
 /// The duplicate index of one state.
 pub(in crate::agent) type DuplicateIndex = Followed<Texts>;
 
-/// The data of the index; each object adds its share.
+/// The data of the index. Each object adds its own entries.
 #[derive(Default, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(clippy::struct_field_names, reason = "texts are the main part of the texts")]
 pub(in crate::agent) struct Texts {
@@ -46,13 +46,13 @@ pub(in crate::agent) struct Texts {
     texts: BTreeSet<(u64, Key)>,
     /// Superseded objects, each with the superseding object.
     superseded: BTreeSet<(Key, Key)>,
-    /// The number of items of each scope, by its hash; untrusted items count apart.
+    /// The number of items of each scope, by the hash of the scope. Trusted and untrusted items are counted separately.
     items: BTreeMap<u64, u64>,
     /// The items that expire: the hash of the scope, the time in microseconds, and the item.
     expiring: BTreeSet<(u64, i64, Key)>,
 }
 
-/// The hash of a text in its scope and kind. Unicode forms and the width of spaces do not count.
+/// Returns the hash of a text in its scope and kind. It ignores Unicode forms and the amount of white space.
 pub(super) fn text_hash(scope: &str, kind: &str, text: &str) -> u64 {
     let mut bytes = Vec::with_capacity(scope.len() + kind.len() + text.len() + 2);
     for name in [scope, kind] {
@@ -121,10 +121,11 @@ impl Derive for Texts {
 }
 
 impl DuplicateIndex {
-    /// The index of the state of `view`: from `before`, else from the file of an earlier process, else built of all objects.
+    /// Returns the index of the state of `view`: updated from `before`, else from the file of an earlier process, else
+    /// built from all objects.
     ///
     /// # Errors
-    /// `Corrupt` or `Io`: an object cannot be read.
+    /// `Corrupt` or `Io` if an object cannot be read.
     pub(in crate::agent) fn of(before: Option<Self>, view: &View) -> Result<Self> {
         if let Some(before) = before {
             return before.follow(view, Texts::default);
@@ -138,7 +139,7 @@ impl DuplicateIndex {
     /// Saves the index to disk if much changed since the last save. Returns whether it did.
     ///
     /// # Errors
-    /// As [`Followed::keep`].
+    /// The errors of [`Followed::keep`].
     pub(in crate::agent) fn keep_newest(slot: &Mutex<Option<Self>>, memory: &Memory) -> Result<bool> {
         let mut slot = slot.lock();
         let Some(known) = slot.take() else {
@@ -148,11 +149,11 @@ impl DuplicateIndex {
         slot.insert(Self::of(Some(known), &memory.view())?).keep(memory)
     }
 
-    /// Counts the trusted or untrusted items of a scope, and finds the expired ones. With fewer than `enough` items all
-    /// count, because only a full scope is checked for expired and superseded items.
+    /// Counts the trusted or untrusted items of a scope, and finds the expired ones. Below `enough` items, all of them
+    /// count as live: only a full scope is checked for expired and superseded items.
     ///
     /// # Errors
-    /// `Corrupt` or `Io`: an object cannot be read.
+    /// `Corrupt` or `Io` if an object cannot be read.
     pub(in crate::agent) fn count_of(
         &self,
         scope: &str,
@@ -189,10 +190,11 @@ impl DuplicateIndex {
         Ok(ScopeCount { live, expired })
     }
 
-    /// A live item of this scope and kind with the same text, whose hash is `hash`, if `accept` takes it.
+    /// Returns a live item of this scope and kind with the same text that `accept` accepts; `hash` is the hash of the
+    /// text.
     ///
     /// # Errors
-    /// `Corrupt` or `Io`: the object cannot be read.
+    /// `Corrupt` or `Io` if the object cannot be read.
     pub(super) fn find(
         &self,
         hash: u64,
@@ -217,10 +219,10 @@ impl DuplicateIndex {
         Ok(None)
     }
 
-    /// Whether another item supersedes an item.
+    /// Whether another item supersedes the item of this key.
     ///
     /// # Errors
-    /// `Corrupt` or `Io`: an object cannot be read.
+    /// `Corrupt` or `Io` if an object cannot be read.
     pub(super) fn is_superseded(&self, key: &Key) -> Result<bool> {
         for (_, new) in self
             .value()
@@ -238,7 +240,7 @@ impl DuplicateIndex {
     }
 }
 
-/// The found object; `None` if its version was erased.
+/// Returns the found object; `None` if its version was erased.
 pub(in crate::agent) fn unless_erased(found: Result<Option<Object>>) -> Result<Option<Object>> {
     match found {
         Err(error) if error.code() == ErrorCode::Erased => Ok(None),
@@ -246,7 +248,7 @@ pub(in crate::agent) fn unless_erased(found: Result<Option<Object>>) -> Result<O
     }
 }
 
-/// The hash of the scope and trust of an object that counts towards a quota.
+/// Returns the hash of the scope and trust of an object that counts towards a quota.
 fn counted_in(object: &Object) -> Option<u64> {
     let counts = !object.is_placeholder() && counts_in_quota(object.kind(), object.parent().is_some());
     counts.then(|| scope_hash(object.scope(), object.origin().is_trusted()))
@@ -272,7 +274,7 @@ fn superseded_by(version: &Version<'_>, object: &Object) -> impl Iterator<Item =
     named.map(move |id| key_at(&suite.key_path(&id)))
 }
 
-/// The key of an id.
+/// Returns the key of an id.
 pub(super) fn key_of(memory: &Memory, id: &str) -> Key {
     key_at(&memory.suite().key_path(id))
 }

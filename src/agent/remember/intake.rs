@@ -21,7 +21,7 @@ use crate::object::{Id, Object, Origin};
 /// The items of one commit.
 pub(super) struct Intake<'c, 'a> {
     pub(super) change: &'c mut Change<'a>,
-    /// Items that are superseded here, and freed quota.
+    /// The items that this change supersedes, whose quota is free again.
     superseded: BTreeSet<Id>,
     /// The ids of staged items, by text hash. The duplicate index knows only the texts of the state.
     texts: HashMap<u64, Id>,
@@ -50,13 +50,14 @@ impl<'c, 'a> Intake<'c, 'a> {
         }
     }
 
-    /// The id of a quarantined item: the same for the same text, so that a repeated item is found.
+    /// Returns the id of a quarantined item. It depends on the text, so a repeated item gets the same id.
     pub(super) fn held_id(&mut self, item: &NewItem) -> Result<Id> {
-        // This prefix is longer than a caller's key may be.
+        // No key of a caller is as long as this prefix, so the ids cannot collide.
         self.id_of(item, Some(&format!("{}{}", "held".repeat(64), item.text)))
     }
 
-    /// Whether an object is at least as trusted as the writer, so that it can answer for the writer's item.
+    /// Whether an object is at least as trusted as the writer, so that it may count as a duplicate of the writer's
+    /// item.
     pub(super) fn is_trusted_enough(&self, object: &Object) -> bool {
         !self.change.class().is_above(object.origin())
     }
@@ -71,7 +72,8 @@ impl<'c, 'a> Intake<'c, 'a> {
         self.is_trusted_enough(object) && self.is_replaceable(object)
     }
 
-    /// Whether the object is untrusted and the writer is trusted. Such an object never answers for the writer's item.
+    /// Whether the object is untrusted and the writer is trusted. Then the object never counts as a duplicate of the
+    /// writer's item.
     pub(super) fn is_of_outsider(&self, object: &Object) -> bool {
         self.change.class().is_trusted() && !object.origin().is_trusted()
     }
@@ -87,9 +89,9 @@ impl<'c, 'a> Intake<'c, 'a> {
             return Err(error
                 .with_code(ErrorCode::OtherScope)
                 .with_ids(vec![id.to_string()])
-                .with_hint("choose another id, or leave it out and let one be made"));
+                .with_hint("choose another id, or leave the id out to get a generated one"));
         }
-        // RMB-3
+        // RMB-3: no writer replaces an object of a session.
         if let Some(session) = owner_of(&object) {
             let error = format!("'{id}' belongs to the session '{session}'");
             return Err(Error::denied(ErrorCode::NotOwner, error)
@@ -105,7 +107,7 @@ impl<'c, 'a> Intake<'c, 'a> {
         for old in &item.supersedes {
             if old == id {
                 return Err(Error::invalid(format!("'{id}' cannot supersede itself"))
-                    .with_hint("remember it under the same id; history keeps the old version"));
+                    .with_hint("remember the new text under the same id; history keeps the old version"));
             }
             let Some(object) = self.change.present(old)? else {
                 return Err(Error::not_found(format!("there is no item '{old}' to supersede"))
@@ -119,7 +121,7 @@ impl<'c, 'a> Intake<'c, 'a> {
                 return Err(Error::conflict(message)
                     .with_code(ErrorCode::OtherScope)
                     .with_ids(vec![old.to_string()])
-                    .with_hint("remember it in that scope (--scope)"));
+                    .with_hint("remember the new item in that scope (--scope)"));
             }
             self.check_trust(&object, "supersede")?;
         }
@@ -138,11 +140,11 @@ impl<'c, 'a> Intake<'c, 'a> {
         );
         Err(Error::denied(ErrorCode::LessTrusted, error)
             .with_ids(vec![object.id().to_owned()])
-            .with_hint("store it under a new id"))
+            .with_hint("store the item under a new id"))
     }
 
-    /// The present item with the same text, staged or in the state. For an item that supersedes others, the present item must
-    /// supersede them too.
+    /// Returns the existing item with the same text, staged or in the state. If the new item supersedes others, the
+    /// existing item must supersede them too.
     pub(super) fn said_by(&self, item: &NewItem) -> Result<Option<Object>> {
         let (scope, kind, hash) = (item.scope.as_str(), item.kind.as_str(), hash_of(item));
         let takes_all = |object: &Object| {
@@ -170,8 +172,8 @@ impl<'c, 'a> Intake<'c, 'a> {
         })
     }
 
-    /// Merges the fields of an item into the present item with the same text: expiry, pin, sensitivity, tags, citations. Returns
-    /// `Unchanged` if nothing differs, the trust differs, or the present item belongs to a session.
+    /// Merges the fields of an item into the existing item with the same text: expiry, pin, sensitivity, tags,
+    /// citations. Returns `Unchanged` if nothing differs, the trust differs, or the existing item belongs to a session.
     pub(super) fn restate(&mut self, said: &Object, item: &NewItem) -> Result<Staged> {
         if !self.is_as_trusted(said) || owner_of(said).is_some() {
             return Ok(Staged::Unchanged);
@@ -229,7 +231,7 @@ impl<'c, 'a> Intake<'c, 'a> {
         Ok(staged)
     }
 
-    /// The items that no other item supersedes yet, with their origins. They free quota for the new item.
+    /// Returns the items that only the new item would supersede, with their origins. They free quota for it.
     fn first_to_supersede(&self, item: &NewItem) -> Result<BTreeMap<Id, Origin>> {
         let mut first = BTreeMap::new();
         for old in &item.supersedes {
@@ -255,7 +257,7 @@ impl<'c, 'a> Intake<'c, 'a> {
     }
 }
 
-/// The hash of an item's text in its scope and kind.
+/// Returns the hash of an item's text in its scope and kind.
 fn hash_of(item: &NewItem) -> u64 {
     text_hash(item.scope.as_str(), item.kind.as_str(), &item.text)
 }
@@ -270,7 +272,7 @@ pub(super) fn owner_of(object: &Object) -> Option<String> {
     note.or_else(|| session_of(object).or(above).map(str::to_owned))
 }
 
-/// Whether an object has this text. Of a shortened object, the original counts.
+/// Whether an object has this text. For a shortened object, the original text is compared.
 pub(super) fn says(agent: &Agent, object: &Object, text: &str) -> Result<bool> {
     let full = original_of(agent.memory(), &Item::from(object.clone()))?;
     let said = full.as_ref().unwrap_or(object).content();

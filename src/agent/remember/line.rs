@@ -12,16 +12,16 @@ use crate::ingest::json::{attributes_from_json, loose_time_from_json, parse, val
 use crate::ingest::shown;
 use crate::object::{Id, Kind, Value};
 
-/// Reads an item. The options give the defaults. A null field is absent. An unknown field becomes an attribute, and the answer
-/// has its name.
+/// Reads an item, with defaults from the options. A null field counts as absent. An unknown field becomes an attribute,
+/// and its name is returned.
 ///
 /// # Errors
 /// `InvalidInput`, naming the field that is missing or of the wrong type.
 pub(super) fn item_of(line: &[u8], options: &LinesOptions) -> Result<(NewItem, Vec<String>)> {
-    let text = std::str::from_utf8(line).map_err(|_| Error::invalid("it is not UTF-8"))?;
+    let text = std::str::from_utf8(line).map_err(|_| Error::invalid("the line is not UTF-8"))?;
     let json = parse(text)?;
     let map = json.as_object().ok_or_else(|| {
-        Error::invalid("it is not a JSON object").with_hint("write a line as {\"text\": ...}")
+        Error::invalid("the line is not a JSON object").with_hint("write a line as {\"text\": ...}")
     })?;
     let mut item = NewItem::new(required_text(map)?);
     item.scope = options.scope.clone();
@@ -47,7 +47,7 @@ pub(super) fn item_of(line: &[u8], options: &LinesOptions) -> Result<(NewItem, V
     Ok((item, unknown))
 }
 
-/// The id of a line, even if the rest cannot be read.
+/// Returns the id of a line, even if the rest cannot be read.
 pub(super) fn id_of(line: &[u8]) -> Option<String> {
     let json = std::str::from_utf8(line).ok().and_then(|text| parse(text).ok())?;
     Some(json.get("id")?.as_str()?.to_owned())
@@ -109,7 +109,7 @@ fn citation(json: &Json) -> Result<Citation> {
         .find(|name| !["file", "line", "note"].contains(&name.as_str()))
     {
         return Err(Error::invalid(format!(
-            "a citation has no field `{}`",
+            "the field `{}` of a citation is unknown",
             shown(name)
         )));
     }
@@ -140,7 +140,7 @@ fn texts(json: &Json) -> Result<Vec<String>> {
 }
 
 fn wrong(what: &str) -> Error {
-    Error::invalid(format!("it is not {what}"))
+    Error::invalid(format!("the value is not {what}"))
 }
 
 #[cfg(test)]
@@ -191,7 +191,10 @@ mod tests {
                 "`tag` is also one of the attributes",
             ),
             (r#"{"text":"a","time":"2026-13-01"}"#, "field `time`"),
-            (r#"{"text":"a","tags":"b"}"#, "field `tags`: it is not a list"),
+            (
+                r#"{"text":"a","tags":"b"}"#,
+                "field `tags`: the value is not a list",
+            ),
             (r#"{"text":"a","order":1.5}"#, "field `order`"),
             (r#"{"text":"a","citations":[{"line":1}]}"#, "names no file"),
             (r#"{"text":"a","time":"soon"}"#, "field `time`"),

@@ -1,7 +1,7 @@
 //! Stores many items from lines of JSON, in few commits.
 //!
-//! A refused line is in the answer with its number, and stops no other line. All processors read and scan some thousand lines at
-//! a time. Memory holds one batch.
+//! A refused line does not stop other lines; the answer has its number. All processors read and scan some thousand
+//! lines at a time. Only one batch is in memory.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -63,7 +63,7 @@ impl Default for LinesOptions {
     }
 }
 
-/// A line is not compared with similar items.
+/// The options for a line, which is not compared with similar items.
 const QUICK: RememberOptions = RememberOptions {
     on_duplicate: OnDuplicate::Warn,
     key: None,
@@ -89,7 +89,7 @@ pub struct RefusedLine {
 pub struct LinesRemembered {
     /// The number of lines that stored a new id or a new version.
     pub stored: u64,
-    /// Lines that changed nothing, with [`Self::duplicates`].
+    /// The number of lines that changed nothing, including [`Self::duplicates`].
     pub unchanged: u64,
     /// The number of lines without an id whose text another item has.
     pub duplicates: u64,
@@ -103,7 +103,7 @@ pub struct LinesRemembered {
     pub held: Vec<String>,
     /// The last commit, or the head if there was nothing to commit.
     pub commit: CommitInfo,
-    /// The memory is switched off: nothing was read or written.
+    /// Whether the memory is switched off, so that nothing was read or written.
     pub is_disabled: bool,
 }
 
@@ -141,7 +141,7 @@ impl Agent {
     /// duplicates.
     ///
     /// # Errors
-    /// The errors of `lines`; as [`Memory::commit`](crate::Memory::commit). Earlier batches stay stored.
+    /// The errors of `lines`, and of [`Memory::commit`](crate::Memory::commit). Earlier batches stay stored.
     pub fn remember_lines(
         &self,
         lines: impl IntoIterator<Item = Result<(u64, Vec<u8>)>>,
@@ -151,7 +151,8 @@ impl Agent {
         self.follow_lines(lines, options, writer, |_| ())
     }
 
-    /// As [`Self::remember_lines`]; `progress` is called before and after the commit of each batch.
+    /// Remembers items as [`Self::remember_lines`] does. `progress` is called before and after the commit of each
+    /// batch.
     pub(crate) fn follow_lines(
         &self,
         lines: impl IntoIterator<Item = Result<(u64, Vec<u8>)>>,

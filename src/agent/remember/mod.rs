@@ -106,7 +106,7 @@ pub struct Alike {
     pub text: String,
 }
 
-/// Six digits behind the point: the rest is noise of single precision.
+/// Writes six decimals: further digits of single precision are noise.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn six_digits<S: Serializer>(number: &f32, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64((f64::from(*number) * 1e6).round() / 1e6)
@@ -153,14 +153,14 @@ impl Agent {
     /// object; (code `not_owner`): it would replace an object of a session. `Conflict`: the version is not the expected
     /// one, the key was used for another text (code `key_taken`), or the id belongs to another scope (code
     /// `other_scope`). `NotFound`: an item that it supersedes does not exist. `InvalidInput`: it exceeds a quota (code
-    /// `over_limit`) or is not a valid item. Also as [`Memory::commit`](crate::Memory::commit).
+    /// `over_limit`) or is not a valid item. Also the errors of [`Memory::commit`](crate::Memory::commit).
     pub fn remember(&self, item: NewItem, options: &RememberOptions, writer: &Writer) -> Result<Remembered> {
         if options
             .key
             .as_ref()
             .is_some_and(|key| key.is_empty() || key.len() > 256)
         {
-            return Err(Error::invalid("an idempotency key has 1 to 256 bytes"));
+            return Err(Error::invalid("an idempotency key must have 1 to 256 bytes"));
         }
         let reviewed = reviewed(self, item, writer)?;
         if self.settings().is_disabled {
@@ -169,7 +169,7 @@ impl Agent {
         if reviewed.verdict == Verdict::Block {
             return Err(reviewed.refusal());
         }
-        // After a conflict with an expected version the caller decides.
+        // A conflict about an expected version is not retried: the caller decides.
         let rule = match options.expected {
             Some(_) => Rule::REMEMBER_ONCE,
             None => Rule::REMEMBER,
@@ -177,7 +177,7 @@ impl Agent {
         let done = change(self, writer, &rule, |change| {
             stage_item(&mut Intake::new(change), reviewed.clone(), options)
         })?;
-        // The caller has met the other item, so decay counts it as used.
+        // The caller now knows the other item, so decay counts it as used.
         if done.value.status == Status::Duplicate {
             let now = self.memory().view().now();
             self.memory().touch([&done.value.id], now);
@@ -205,9 +205,9 @@ fn reviewed(agent: &Agent, mut item: NewItem, writer: &Writer) -> Result<Reviewe
 fn check_given(agent: &Agent, item: &NewItem) -> Result<()> {
     item.check_given()?;
     if item.kind.as_str() == kind::SESSION {
-        return Err(Error::invalid("a session is not remembered")
+        return Err(Error::invalid("a session cannot be remembered")
             .with_code(ErrorCode::NotOwner)
-            .with_hint("`session append` makes one"));
+            .with_hint("`session append` creates a session"));
     }
     let Some(id) = item
         .id
@@ -221,7 +221,7 @@ fn check_given(agent: &Agent, item: &NewItem) -> Result<()> {
     })
 }
 
-/// Stages an item after its review, unless another item stands for it.
+/// Stages a reviewed item, unless an existing item counts as the same.
 fn stage_item(
     intake: &mut Intake<'_, '_>,
     reviewed: Reviewed,
@@ -383,7 +383,7 @@ impl Remembered {
 }
 
 fn key_taken(id: &Id) -> Error {
-    Error::conflict(format!("the key was used for another text: '{id}'"))
+    Error::conflict(format!("the idempotency key was used for another text: '{id}'"))
         .with_code(ErrorCode::KeyTaken)
         .with_ids(vec![id.to_string()])
         .with_hint("use a new key for a new text")

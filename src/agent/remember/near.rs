@@ -84,7 +84,8 @@ pub(super) fn near(agent: &Agent, intake: &Intake<'_, '_>, id: &Id, item: &NewIt
             recall::Relation::Conflict(_) => near.conflicts.push(alike),
             recall::Relation::Same | recall::Relation::Duplicate => {
                 near.duplicates.push(alike);
-                // Items of a session are not merged (RMB-3), and an untrusted item never answers for a trusted writer.
+                // Items of a session are not merged (RMB-3), and an untrusted item is no duplicate for a trusted
+                // writer.
                 let is_free = owner_of(&object).is_none() && !intake.is_of_outsider(&object);
                 if one.relation == recall::Relation::Same && near.surest.is_none() && is_free {
                     near.surest = Some(object);
@@ -95,9 +96,8 @@ pub(super) fn near(agent: &Agent, intake: &Intake<'_, '_>, id: &Id, item: &NewIt
     Ok(near)
 }
 
-/// An object with the text and fields of an item merged into it, and the review of the two texts together. Of a shortened
-/// object, the item is merged into the original. `None` if the merge would lose a field, exceed a quota, or be stopped by
-/// the scan.
+/// Merges the text and fields of an item into an object, and reviews the joined text. A shortened object is merged with
+/// its full text. `None` if the merge would lose a field, exceed a quota, or be stopped by the scan.
 pub(super) fn merged(
     agent: &Agent,
     object: &Object,
@@ -159,7 +159,7 @@ fn loses(before: &Item, item: &NewItem) -> bool {
             .any(|(name, value)| object.attribute(name).as_ref() != Some(value))
 }
 
-/// Both texts; only the longer one if it contains the other.
+/// Returns both texts, or only the longer one if it contains the other.
 fn joined(old: &str, new: &str) -> String {
     let (even_old, even_new) = (collapsed(old), collapsed(new));
     if even_old.contains(&*even_new) {

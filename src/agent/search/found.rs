@@ -72,7 +72,7 @@ impl<'a> Found<'a> {
         Ok(text.unwrap_or_else(|| item.text()).to_owned())
     }
 
-    /// The part of a text that shows the terms, with marks where it was cut.
+    /// Returns the part of a text that shows the terms, with marks where it was cut.
     fn snippet(&self, text: &str) -> String {
         // Most texts are short and need no search.
         if text.len() <= SNIPPET_CHARS {
@@ -95,7 +95,7 @@ impl<'a> Found<'a> {
     }
 }
 
-/// The event time of an object, else the time of the first commit with its id.
+/// Returns the event time of an object, else the time of the first commit with its id.
 pub(super) fn time_of(view: &View, object: &Object) -> Result<Time> {
     if let Some(time) = object.event_time() {
         return Ok(time);

@@ -24,7 +24,7 @@ use crate::error::{ErrorKind, Result};
 use crate::object::{Id, Object, Time};
 use crate::recall::{self, Embedder, Key, Moved, Scratch, Signal};
 
-/// The most reasons in words of a hit.
+/// The most reasons in words that a hit shows.
 const REASONS_TOLD: usize = 3;
 
 impl Agent {
@@ -46,7 +46,7 @@ impl Agent {
     }
 }
 
-/// Answers a query with words by the objects that `among` accepts, and counts no hit as used.
+/// Answers a query with words, only from objects that `among` accepts. It counts no hit as used.
 pub(in crate::agent) fn recall_among(
     agent: &Agent,
     view: &View,
@@ -86,8 +86,8 @@ fn search(
         let time = time_of(view, item.object())?;
         let reasons = hit.explain();
         let moved = hit.moved.map(|moved| match moved {
-            Moved::Fresher => "newer than one of about the same relevance",
-            Moved::Successor => "supersedes the one below",
+            Moved::Fresher => "newer than a hit of about the same relevance",
+            Moved::Successor => "supersedes a hit below",
         });
         let why = moved.into_iter().chain(in_words(&reasons)).collect();
         found.add(RecallHit {
@@ -235,8 +235,8 @@ impl Search<'_> {
     }
 }
 
-/// Whether the hit itself matches the question. A neighbour in a session or a conversation may be the answer; elsewhere
-/// it was only stored at about the same time.
+/// Whether a hit may be an answer: it matches the question itself, or it is next to a match in a session or
+/// conversation. Any other neighbour was only stored at about the same time.
 fn says_something(hit: &recall::Hit) -> bool {
     let own = [Signal::Base, Signal::Date, Signal::Event, Signal::Vector];
     hit.conversation || hit.moved.is_some() || own.iter().any(|&signal| hit.signals[signal as usize] > 0.0)

@@ -1,8 +1,9 @@
 //! The recall index follows the states of memory.
 //!
-//! One index is of the newest state, another of the last older state. Each follows to another state by diff, so commits and
-//! rollbacks cost what they change. If both are far, the index is built from all objects. A reader keeps its index; an update
-//! then changes a copy. Texts are embedded before any lock is taken, because an embedder may itself recall.
+//! One index is for the newest state, another for the last older state. An index is updated to another state by diff,
+//! so a commit or rollback costs as much as it changes. If both indexes are far from a state, a new one is built from
+//! all objects. While a reader uses an index, an update changes a copy. Texts are embedded before any lock is taken,
+//! because an embedder may itself recall.
 //!
 //! # Layer
 //! L7, inside `agent`. Derived: dropping it costs time only.
@@ -21,7 +22,7 @@ use crate::threads::Mutex;
 
 /// The most changes that an index takes in place. More changes go to a copy, so that no reader waits.
 const IN_PLACE_MAX: u64 = 500;
-/// The most scratches that are kept for the next readers.
+/// The most scratch buffers that are kept for the next readers.
 const SCRATCHES_KEPT: usize = 8;
 
 /// The indexes of an agent.
@@ -43,7 +44,7 @@ impl RecallIndex {
         }
     }
 
-    /// The index of the state of `view`, and how it was made.
+    /// Returns the index of the state of `view`, and the way in which it was reached.
     pub(crate) fn of(&self, memory: &Memory, view: &View) -> Result<(Arc<Indexed>, Reached)> {
         let at_hand = || self.slots.lock().at_hand(view);
         if let Some(found) = at_hand() {
@@ -73,7 +74,7 @@ impl RecallIndex {
             .map(|vectors| vectors as &dyn Embedder)
     }
 
-    /// Lends a scratch to `work`.
+    /// Runs `work` with a scratch buffer, which later calls use again.
     pub(crate) fn lend<T>(&self, work: impl FnOnce(&mut Scratch) -> T) -> T {
         let mut scratch = self.scratches.lock().pop().unwrap_or_default();
         let worked = work(&mut scratch);
@@ -124,7 +125,7 @@ impl Slots {
 }
 
 impl RecallIndex {
-    /// Makes the index of another state, in one thread at a time.
+    /// Builds the index of another state, in one thread at a time.
     fn make(&self, view: &View) -> Result<(Arc<Indexed>, Reached)> {
         let empty = || Content::new(self.vectors.clone());
         let seq = |view: &View| view.commit().commit.seq;
@@ -139,8 +140,8 @@ impl RecallIndex {
         let (indexed, reached) = match newest {
             Some(newest) => {
                 if distance(&newest, view)? <= IN_PLACE_MAX {
-                    // The index is taken out: without other readers it changes in place, and an index that failed
-                    // half-way does not stay.
+                    // The index is taken out of its slot. Without other readers it changes in place, and an index that
+                    // failed half-way does not stay in the slot.
                     self.slots.lock().newest = None;
                 }
                 (

@@ -24,22 +24,22 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::object::Object;
 use crate::recall::{self, Full, Index, Key};
 
-/// How the index reached the state of a question.
+/// The way in which the index reached the state of a question.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reached {
-    /// It was at this state already.
+    /// The index was already at this state.
     AtHand,
-    /// It followed the changes from another state.
+    /// The index was updated with the changes from another state.
     Followed,
-    /// It was built from all objects.
+    /// The index was built from all objects.
     Built,
 }
 
 /// An index with the view of its state.
 pub(crate) type Indexed = Followed<Content>;
 
-/// The content of the index; each object adds its share.
+/// The content of the index. Each object adds its own entries.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Content {
     pub(crate) index: Index,

@@ -24,10 +24,7 @@ pub(super) const SNIPPET_CHARS: usize = 160;
 pub(super) const RECENCY: f32 = 0.3;
 
 /// A question, and the conditions of its hits. A hit meets all of them.
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a condition or a wish of its own"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each flag is an independent option")]
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RecallQuery {
@@ -74,8 +71,8 @@ pub struct RecallQuery {
 }
 
 impl RecallQuery {
-    /// A question to all items of `reach`. It finds at most 10 trusted items that have not expired, superseded ones last. Each hit
-    /// counts as used, for decay.
+    /// Creates a question to all items of `reach`. It finds at most 10 trusted items that have not expired, superseded
+    /// ones last. Each hit counts as used, for decay.
     pub fn new(text: impl Into<String>, reach: Reach) -> Self {
         Self {
             text: text.into(),
@@ -101,7 +98,7 @@ impl RecallQuery {
         }
     }
 
-    /// Limits the hits.
+    /// Limits the number of hits.
     #[must_use]
     pub fn limit(mut self, hits: usize) -> Self {
         self.limit = hits;
@@ -241,7 +238,7 @@ pub struct Recalled {
     pub tokens: usize,
     /// The number of ranked hits that did not fit into the budget.
     pub skipped: usize,
-    /// Untrusted matches that the answer omits, counted up to the limit of hits.
+    /// The number of untrusted matches that the answer omits, counted up to the limit of hits.
     #[serde(serialize_with = "left_out")]
     #[schemars(with = "LeftOut")]
     pub left_out: usize,
@@ -250,7 +247,7 @@ pub struct Recalled {
     /// The terms of the question, as the index writes them.
     #[serde(skip)]
     pub terms: Vec<String>,
-    /// How the index reached the state; `None` for summaries, which need no index.
+    /// The way in which the index reached the state; `None` for summaries, which need no index.
     #[serde(skip)]
     pub reached: Option<Reached>,
 }
@@ -258,7 +255,7 @@ pub struct Recalled {
 /// The count of omitted hits in JSON.
 #[derive(Serialize, JsonSchema)]
 struct LeftOut {
-    /// Matches that are not trusted.
+    /// The number of untrusted matches.
     untrusted: usize,
 }
 

@@ -1,5 +1,6 @@
-//! Vectors of texts from the host's embedder, by the digest of the text. Each text is embedded once. Threads that ask at the
-//! same time embed it in parallel: none waits, because an embedder may recall in another thread.
+//! Vectors of texts from the host's embedder, by the digest of the text. A text that has a vector is not embedded
+//! again. Threads that need a new text at the same time each embed it. None of them waits, because an embedder may
+//! recall in another thread.
 //!
 //! An embedder may itself recall. That recall uses words alone.
 //!
@@ -24,7 +25,7 @@ use crate::threads::Mutex;
 /// The name of the derived file, and the version of its content.
 const FILE: &str = "vectors";
 const VERSION: u8 = 1;
-/// The fewest new vectors for which the file is written, and their smallest share: one in so many.
+/// The file is written after at least this many new vectors, if they are also at least one in `SHARE` of all vectors.
 const CHANGES_MIN: usize = 500;
 const SHARE: usize = 8;
 /// The longest name of an embedder, in bytes.
@@ -163,7 +164,8 @@ impl Vectors {
             return Ok(false);
         }
         let bytes = postcard::to_allocvec(&self.rows(in_use.values()));
-        let bytes = bytes.map_err(|error| Error::internal(format!("vectors have no bytes: {error}")))?;
+        let bytes =
+            bytes.map_err(|error| Error::internal(format!("the vectors cannot be stored: {error}")))?;
         let kept = memory.keep_derived(FILE, &bytes, view)?;
         if kept {
             self.made.store(0, Ordering::Relaxed);
@@ -207,7 +209,7 @@ impl Vectors {
 struct Rows {
     version: u8,
     embedder: String,
-    /// The components of each vector, scaled to a largest one of 127.
+    /// The components of each vector, scaled so that the largest is 127.
     vectors: HashMap<TextKey, Box<[i8]>>,
 }
 

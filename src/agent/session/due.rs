@@ -20,9 +20,9 @@ use crate::engine::{Query, View};
 use crate::error::Result;
 use crate::object::{Id, Kind, Object, Origin, Scope, Time};
 
-/// The most characters of the input of a summary. Further entries are counted.
+/// The most characters of a summary's input. Entries beyond the limit are only counted.
 const INPUT_CHARS_MAX: usize = 400_000;
-/// The most characters of one entry among the sources.
+/// The most characters of one entry in the input of a summary.
 const ENTRY_CHARS_MAX: usize = 4_000;
 /// The most versions that a summary names as its sources. The trust of every entry counts.
 pub(super) const SOURCES_MAX: usize = 1_000;
@@ -38,9 +38,9 @@ pub(crate) struct DueSummary {
     pub text: String,
     /// The number of entries or days.
     pub entries: usize,
-    /// How many of them no summary covers.
+    /// The number of those that no summary covers.
     pub unseen: usize,
-    /// How many of them are missing in `text`, because of its limit.
+    /// The number of those that are missing in `text` because of its limit.
     pub left_out: usize,
     #[serde(skip)]
     pub(super) watermark: u64,
@@ -57,7 +57,8 @@ pub(super) struct Tree {
     pub(super) summaries: Vec<(Bucket, u64, Id)>,
 }
 
-/// The root of a session, and the objects below it within the reach; entries on request. `None` if there is no such session.
+/// Reads the root of a session, and the objects below it within the reach; entries only on request. `None` if the
+/// session does not exist.
 pub(super) fn read_tree(
     view: &View,
     reach: &Reach,
@@ -122,8 +123,8 @@ fn entry_part(view: &View, id: Id, object: Object) -> Result<(EntryTime, Id)> {
     Ok((time, id))
 }
 
-/// A summary that the verb wrote: it has the id of its bucket, and its watermark is in the past. Other objects of the kind do
-/// not count.
+/// Returns the bucket, watermark and id of a summary that the verb wrote. Such a summary has the id of its bucket, and
+/// a watermark in the past. Other objects of the kind are ignored.
 fn summary_part(view: &View, root: &str, id: Id, item: &Item) -> Option<(Bucket, u64, Id)> {
     let granularity = Granularity::from_name(&text_of(item.object(), attribute::GRANULARITY)?)?;
     let watermark = u64::try_from(integer_of(item.object(), attribute::WATERMARK)?).ok()?;
@@ -178,7 +179,7 @@ pub(super) fn due_of(
                 let Some(object) = get(id)? else {
                     continue;
                 };
-                // SMW-2.
+                // SMW-2: the least trusted entry limits the trust of the summary.
                 summary.class = Origin::least(summary.class, object.origin());
                 if summary.sources.len() < SOURCES_MAX {
                     summary.sources.push(object.digest());

@@ -123,7 +123,7 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// An end that stored nothing.
+    /// Returns the answer for an end that stored nothing.
     pub(crate) fn without(session: &str, reason: Option<String>, commit: CommitInfo) -> Self {
         Self {
             session: session.to_owned(),
@@ -143,7 +143,7 @@ impl Agent {
     ///
     /// # Errors
     /// `NotFound` (code `no_session`) if the session does not exist; `InvalidInput` (code `other_scope`) if it is out
-    /// of reach; as [`View::query`].
+    /// of reach; also the errors of [`View::query`].
     pub(crate) fn end_prompt(
         &self,
         view: &View,
@@ -246,7 +246,7 @@ fn stage_facts(
     let mut gates = Gates::new(transcript.state, settings);
     for scope in FactScope::ALL {
         for item in present_facts(change.base(), scope, &transcript.scope)? {
-            // SND-2.
+            // SND-2: facts that the session stored earlier count too.
             let is_own =
                 item.session().as_deref() == Some(session) && item.source().as_deref() == Some(SOURCE);
             gates.add(scope, item.text(), is_own);
@@ -260,7 +260,7 @@ fn stage_facts(
             Verdict::Block => return Ok((FactFate::Refused, None, Some(reviewed.reason()))),
             Verdict::Quarantine => reviewed.reason(),
             _ if backing(&fact.text, &turns) == Backing::Foreign => {
-                "its words are only in pasted or foreign text".to_owned()
+                "the words of the fact are only in pasted or foreign text".to_owned()
             }
             _ => match gates.admit(fact.scope, &reviewed.item.text) {
                 Ok(Admission::Known) => return Ok((FactFate::Known, None, None)),
@@ -341,7 +341,7 @@ fn stage_episode(
 ) -> Result<Option<Id>> {
     let id = episode_id(session)?;
     check_kind(change, &id, kind::EPISODE)?;
-    // SND-1.
+    // SND-1: an episode is trusted at most as a model's text.
     let class = match summary {
         Some(_) => fact_class(transcript),
         None => transcript.class,
@@ -379,7 +379,7 @@ fn episode_id(session: &str) -> Result<Id> {
     Id::new(&format!("{}/{session}", kind::EPISODE))
 }
 
-/// The scope of a fact: `global` for the person, else the scope of the session.
+/// Returns the scope of a fact: `global` for the person, else the scope of the session.
 fn scope_of(about: FactScope, session: &Scope) -> Scope {
     match about {
         FactScope::User => Scope::default(),

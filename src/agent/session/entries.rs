@@ -1,8 +1,8 @@
 //! The transcript of a session: entries are appended, and read in their order.
 //!
-//! An entry is an object of the kind `entry` below the object of its session. Its position is its arrival: the number of its
-//! commit, and its place in that commit. So appending reads no other entry, and a clock jump moves none. Two processes that
-//! append at once get the same id, and one of them retries.
+//! An entry is an object of the kind `entry` below the object of its session. Its position is its arrival: the number
+//! of its commit, and its place in that commit. So appending reads no other entry, and a clock jump does not reorder
+//! entries. Two processes that append at once get the same id, and one of them retries.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -31,7 +31,7 @@ use crate::scan::Verdict;
 
 /// Names under which the person speaks in any session, in lower case.
 const PERSON: [&str; 3] = ["user", "human", "person"];
-/// The most entries of one commit: the place of an entry has so many bits.
+/// The most entries of one commit. The position of an entry has 20 bits for its place in the commit.
 const BATCH_MAX: u64 = 1 << 20;
 
 /// An entry to append.
@@ -43,7 +43,7 @@ pub struct NewEntry {
     pub speaker: Option<String>,
     /// The time when it was said.
     pub time: Option<Time>,
-    /// Its position as the host counts; by default its arrival.
+    /// Its position, if the host numbers the entries; by default its arrival.
     pub order: Option<i64>,
     /// Its origin, if the host knows it; else the speaker decides. The class of the writer is the limit.
     pub origin: Option<Origin>,
@@ -90,7 +90,7 @@ pub struct Appended {
     pub ids: Vec<Id>,
     /// Quarantined and refused entries.
     pub not_stored: Vec<NotStored>,
-    /// Entries that were stored with flags.
+    /// The number of entries stored with flags.
     pub flagged: u64,
     /// The name under `rejected/` of the quarantined entries.
     pub held: Option<String>,
@@ -110,7 +110,7 @@ impl Agent {
         self.follow_append(append, writer, |_| ())
     }
 
-    /// As [`Self::append`]; `progress` is called with the answer before each attempt to commit.
+    /// Appends entries as [`Self::append`] does. `progress` is called with the answer before each attempt to commit.
     pub(crate) fn follow_append(
         &self,
         append: &Append,
@@ -213,7 +213,7 @@ impl Agent {
     /// Returns the entries of a session in their order (SAE-1).
     ///
     /// # Errors
-    /// `InvalidInput` (code `other_scope`) if the session is out of reach; as [`View::query`].
+    /// `InvalidInput` (code `other_scope`) if the session is out of reach; also the errors of [`View::query`].
     pub fn entries(
         &self,
         view: &View,
@@ -230,8 +230,8 @@ impl Agent {
     }
 }
 
-/// Notes on a session and its ancestors how many entries were not stored, and the class of the least trusted entry. The notes
-/// stay when entries are removed, because the model has seen them.
+/// Records, on a session and its ancestors, the number of entries that were not stored and the class of the least
+/// trusted entry. The record stays when entries are removed, because the model has seen them.
 fn note_on_line(change: &mut Change<'_>, session: Id, count: usize, class: Origin) -> Result<()> {
     let (mut count, mut class) = (i64::try_from(count).unwrap_or(i64::MAX), class);
     let mut next = Some(session);
@@ -266,10 +266,10 @@ fn note_user(change: &mut Change<'_>, session: &Id, user: &str) -> Result<()> {
     if !may_name_user(class) {
         let message = format!("a writer of class {class} may not name the person of a session");
         return Err(Error::denied(ErrorCode::LessTrusted, message)
-            .with_hint("leave it out, or let the host name the person"));
+            .with_hint("leave the name out, or let the host give it"));
     }
     if let Some(known) = change.get(session)? {
-        // The writer does not vouch for other attributes of the session. Its class and count stay.
+        // If neither the person nor the host made the object, its other attributes are dropped. Its class and count stay.
         let is_host = may_name_user(known.origin());
         let mut object = if is_host {
             known.to_new()?
@@ -286,7 +286,8 @@ fn note_user(change: &mut Change<'_>, session: &Id, user: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns the object of a session with only its place and records.
+/// Returns the object of a session with only its place in the tree, its class and its count of entries that were not
+/// stored.
 fn noted_anew(known: &Object) -> Result<NewObject> {
     let old = known.to_new()?;
     let mut object = NewObject::new(old.id, old.kind);
@@ -327,7 +328,7 @@ pub(super) fn class_noted(session: &Object) -> Origin {
         .unwrap_or(Origin::DirectUser)
 }
 
-/// The number of entries of a session that were not stored.
+/// Returns the number of entries of a session that were not stored.
 pub(super) fn withheld(session: &Object) -> i64 {
     integer_of(session, attribute::WITHHELD).unwrap_or(0)
 }
@@ -343,7 +344,7 @@ fn item_of(entry: &NewEntry, session: &str, scope: &Scope, arrival: u64) -> NewI
     item
 }
 
-/// The place of an entry among all entries that were ever appended.
+/// Returns the place of an entry among all entries that were ever appended.
 pub(super) fn arrival_of(item: &Item) -> u64 {
     let position = item.object().position();
     position
@@ -351,7 +352,7 @@ pub(super) fn arrival_of(item: &Item) -> u64 {
         .unwrap_or(0)
 }
 
-/// A number above the arrival of every entry in the state of `view`.
+/// Returns a number above the arrival of every entry in the state of `view`.
 pub(super) fn arrivals_before(view: &View) -> u64 {
     (view.commit().commit.seq + 1).saturating_mul(BATCH_MAX)
 }

@@ -53,15 +53,15 @@ pub(crate) fn session_of(object: &Object) -> Option<&str> {
 /// Returns the root of a session: the session itself if it has no parent or is unknown.
 ///
 /// # Errors
-/// As [`session_id`]; `Corrupt` or `Io` if an object cannot be read.
+/// The errors of [`session_id`]; `Corrupt` or `Io` if an object cannot be read.
 pub(crate) fn root_session(view: &View, session: &str) -> Result<String> {
     root_among(|id| view.get(id), session)
 }
 
-/// As [`root_session`], among the objects that `get` finds.
+/// Returns the root of a session as [`root_session`] does, among the objects that `get` finds.
 pub(super) fn root_among(get: impl Fn(&Id) -> Result<Option<Object>>, session: &str) -> Result<String> {
     let mut root = session.to_owned();
-    // SLN-1.
+    // SLN-1: the root is at most `DEPTH_MAX` steps away.
     for _ in 0..DEPTH_MAX {
         let object = get(&session_id(&root)?)?;
         match parent_session(object.as_ref()) {
@@ -83,7 +83,7 @@ pub(crate) fn parent_session(object: Option<&Object>) -> Option<&str> {
 /// Refuses a session outside the reach (SLN-2). An unknown session belongs to no scope.
 ///
 /// # Errors
-/// `InvalidInput` (code `other_scope`); as [`root_session`].
+/// `InvalidInput` (code `other_scope`); also the errors of [`root_session`].
 pub(super) fn check_reach(view: &View, reach: &Reach, session: &str) -> Result<()> {
     let root = root_session(view, session)?;
     for name in [session, &root] {
@@ -100,7 +100,7 @@ pub(super) fn check_reach(view: &View, reach: &Reach, session: &str) -> Result<(
 pub(super) fn no_session(session: &str) -> Error {
     Error::not_found(format!("there is no session '{session}'"))
         .with_code(ErrorCode::NoSession)
-        .with_hint("`session append` writes the first entry of one")
+        .with_hint("`session append` creates a session with its first entry")
 }
 
 fn other_scope(session: &str, scope: &str) -> Error {
@@ -159,7 +159,7 @@ fn stage_new(change: &mut Change<'_>, append: &Append, named: Option<&Scope>) ->
         let above = session_id(name)?;
         match change.get(&above)? {
             Some(object) if session_of(&object).is_none() => return Err(taken(&above)),
-            // SLN-3.
+            // SLN-3: a session is in the scope of its parent.
             Some(object) if named.is_some_and(|scope| scope.as_str() != object.scope()) => {
                 return Err(other_scope(name, object.scope()));
             }
@@ -182,7 +182,7 @@ fn stage_new(change: &mut Change<'_>, append: &Append, named: Option<&Scope>) ->
     };
     object.scope = scope.clone();
     object.parent = parent;
-    // SLN-4. The writer of the parent does not vouch for the rest of the object.
+    // SLN-4: the name is reviewed. The writer only adds a parent, so the object does not become more trusted.
     change.restate_plain(object)?;
     Ok(scope)
 }
@@ -226,7 +226,7 @@ fn check_ancestors(change: &Change<'_>, session: &str, parent: &str) -> Result<(
     Err(
         Error::invalid(format!("the session '{parent}' is {DEPTH_MAX} sessions deep"))
             .with_code(ErrorCode::OverLimit)
-            .with_hint("start the session from one that is nearer to the root"),
+            .with_hint("choose a parent session that is nearer to the root"),
     )
 }
 
@@ -241,7 +241,7 @@ fn taken(id: &Id) -> Error {
 /// Refuses to overwrite an object of another kind.
 ///
 /// # Errors
-/// `InvalidInput` (code `id_taken`).
+/// `InvalidInput` (code `id_taken`) if the id belongs to an object of another kind.
 pub(super) fn check_kind(change: &Change<'_>, id: &Id, kind: &str) -> Result<()> {
     if change.get(id)?.is_none_or(|object| object.kind() == kind) {
         return Ok(());

@@ -4,7 +4,7 @@
 //! L7, inside `agent`.
 //!
 //! # Limits
-//! - The names of sessions are global. If one project uses a name, other projects are refused it, and the error names the
+//! The names of sessions are global. If one project uses a name, other projects cannot use it, and the error names the
 //!   scope.
 
 pub(crate) mod attribution;

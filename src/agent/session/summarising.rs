@@ -48,7 +48,7 @@ pub(crate) struct SummaryWritten {
     /// Whether the summary is stored now.
     #[serde(rename = "stored")]
     pub is_stored: bool,
-    /// The rules that stopped the host's text, or both texts.
+    /// The rules that stopped the host's text, or both the host's text and the sentences.
     pub rules: Vec<&'static str>,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct Summarised {
 /// Weeks and months wait for the summaries of their days.
 ///
 /// # Errors
-/// `InvalidInput` (code `other_scope`) if the session is out of reach; as [`View::query`].
+/// `InvalidInput` (code `other_scope`) if the session is out of reach; also the errors of [`View::query`].
 pub(crate) fn due_summaries(view: &View, reach: &Reach, session: &str) -> Result<Vec<DueSummary>> {
     let (_, Some(tree)) = read_tree(view, reach, session, true)? else {
         return Ok(Vec::new());
@@ -133,7 +133,7 @@ impl Agent {
 /// nearest summary before that time, those that cover it, and the nearest one after it.
 ///
 /// # Errors
-/// `InvalidInput` (code `other_scope`) if the session is out of reach; as [`View::query`].
+/// `InvalidInput` (code `other_scope`) if the session is out of reach; also the errors of [`View::query`].
 pub(crate) fn session_summaries(
     view: &View,
     reach: &Reach,
@@ -213,7 +213,7 @@ fn summary_item(due: &DueSummary, scope: &Scope, root: &str, text: String) -> Ne
     item.derived_from.clone_from(&due.sources);
     let granularity = Value::from(due.granularity.name());
     drop(item.others.insert(attribute::GRANULARITY, granularity));
-    // SMW-1.
+    // SMW-1: the watermark is the arrival of the newest entry.
     let watermark = Value::Integer(i64::try_from(due.watermark).unwrap_or(i64::MAX));
     drop(item.others.insert(attribute::WATERMARK, watermark));
     item

@@ -59,7 +59,7 @@ fn texts(agent: &Agent, session: &str) -> Vec<String> {
         .collect()
 }
 
-/// INVARIANT SAE-1.
+/// INVARIANT SAE-1: entries are read in the order of their commits.
 #[test]
 fn entries_keep_their_order_whatever_the_clock_says() {
     let test = memory();
@@ -128,7 +128,7 @@ fn two_handles_append_to_one_session_at_once() {
     }
 }
 
-/// INVARIANT SAE-2.
+/// INVARIANT SAE-2: the writer, the role and the host each limit the origin of an entry.
 #[test]
 fn a_role_lowers_what_is_trusted_and_a_name_is_trusted_as_the_host_says() {
     let from = |speaker: &str, origin: Origin| NewEntry {
@@ -247,7 +247,7 @@ fn what_a_session_has_seen_is_not_forgotten_with_the_entry() {
     }
 }
 
-/// INVARIANT SLN-1.
+/// INVARIANT SLN-1: a session has one root.
 #[test]
 fn children_have_one_root_and_no_circles() {
     let test = memory();
@@ -292,7 +292,7 @@ fn a_session_stays_in_its_scope() {
     assert_eq!(entries(&test.agent, "s1")[0].object().scope(), "project:tea");
 }
 
-/// INVARIANT SLN-2, SLN-3.
+/// INVARIANT SLN-2, SLN-3: a verb reads and writes only sessions whose scope is in reach.
 #[test]
 fn a_session_of_another_project_is_neither_read_nor_written() {
     let test = memory();
@@ -389,7 +389,7 @@ fn buckets(done: &Summarised) -> Vec<String> {
     done.written.iter().map(|one| one.bucket.to_string()).collect()
 }
 
-/// INVARIANT SMW-1.
+/// INVARIANT SMW-1: a late entry makes its summary due again.
 #[test]
 fn days_weeks_and_months_are_summarised_when_they_are_over() {
     let test = memory();
@@ -460,7 +460,7 @@ fn days_weeks_and_months_are_summarised_when_they_are_over() {
     assert_eq!(around, ["2024-09-28", "2024-10-03"]);
 }
 
-/// INVARIANT SMW-2.
+/// INVARIANT SMW-2: a summary is at most as trusted as its least trusted entry.
 #[test]
 fn a_summary_is_trusted_as_its_least_trusted_entry() {
     let test = memory();
@@ -560,7 +560,7 @@ fn facts_are_learned_only_if_that_is_switched_on() {
     };
     let (user, env) = (stored(0), stored(1));
     assert_eq!((user.scope(), env.scope()), ("global", "project:tea"));
-    // SND-1.
+    // SND-1: an episode is trusted at most as a model's text.
     assert_eq!((user.origin(), episode.origin()), (Origin::Model, Origin::Model));
     assert_eq!(user.derived_from().next(), Some(episode.digest()));
     let again = agent
@@ -637,7 +637,7 @@ fn what_a_gate_holds_back_waits_for_a_person() {
             .reason;
         (draft.changes().len(), reason.unwrap())
     };
-    // A child session brings in something untrusted.
+    // A child session adds an untrusted entry.
     append(agent, "s1", None, talk());
     let mut page = said("tool", "A page.");
     page.origin = Some(Origin::ToolExternal);
@@ -679,7 +679,7 @@ fn what_a_gate_holds_back_waits_for_a_person() {
     assert!(held(&ended).1.contains("pasted"), "{ended:?}");
 }
 
-/// INVARIANT SND-2.
+/// INVARIANT SND-2: a session stores at most `facts_max` facts.
 #[test]
 fn a_session_leaves_few_facts_however_often_it_is_ended() {
     let mut settings = Settings::default();
@@ -713,7 +713,7 @@ fn a_session_leaves_few_facts_however_often_it_is_ended() {
         .unwrap();
     assert_eq!(fates(&second), ["quarantined", "known"]);
     let reason = second.facts[0].reason.as_ref().unwrap();
-    assert!(reason.starts_with("2 facts"), "{reason}");
+    assert!(reason.contains("2 facts"), "{reason}");
 }
 
 #[test]

@@ -4,8 +4,8 @@
 //! L7, inside `agent`. Pure.
 //!
 //! # Limits
-//! - A `treering.toml` in a folder may enable the extraction of facts and change limits and times. Whoever can write that file
-//!   could also put a store there.
+//! A `treering.toml` in a folder may enable the extraction of facts and change limits and times. A person who can write
+//!   that file could also place a whole store there.
 //!
 //! # Invariants
 //! - SET-1: an unknown key is refused by name and line, at any depth.
@@ -112,7 +112,7 @@ impl Settings {
     }
 }
 
-/// The quotas of blocks, overridden by those of the file.
+/// Returns the quotas of blocks, overridden by those of the file.
 fn over_blocks(text: &str) -> std::result::Result<Quotas, toml::de::Error> {
     let mut quotas = toml::Table::try_from(Quotas::BLOCKS).map_err(toml::de::Error::custom)?;
     let given: toml::Table = toml::from_str(text)?;
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(scan.raise_to(&crate::scan::VerdictTable::default()), []);
     }
 
-    /// INVARIANT SET-1.
+    /// INVARIANT SET-1: an unknown key is refused by name and line.
     #[test]
     fn a_mistake_is_told_with_its_line() {
         for (text, line) in [

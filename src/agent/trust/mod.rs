@@ -7,7 +7,8 @@
 //! L7, inside `agent`.
 //!
 //! # Limits
-//! - A promotion is part of the state, so any trusted writer restores it by `redo`, `restore` or `rollback`.
+//! A promotion is part of the state, so any trusted writer can bring it into force again by `redo`, `restore` or
+//!   `rollback`.
 //!
 //! # Invariants
 //! - TRU-1: an item is at most as trusted as its least trusted source, through merges, summaries, imports, rollbacks, forks and
@@ -27,7 +28,7 @@ use crate::engine::{Committed, Writer};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Origin};
 
-/// How the caller knows that a person asks. An agent must never create this value from the text of a model.
+/// The way in which a person confirmed. An agent must never create this value from the text of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PersonSays {
     /// The person confirmed at a terminal.
@@ -41,9 +42,9 @@ pub enum PersonSays {
 impl PersonSays {
     pub(super) fn reason(self) -> &'static str {
         match self {
-            Self::AtTerminal => "a person said so at a terminal",
-            Self::ByOption => "a person said so with --yes",
-            Self::InHost => "a person said so to the host",
+            Self::AtTerminal => "a person confirmed it at a terminal",
+            Self::ByOption => "a person confirmed it with --yes",
+            Self::InHost => "a person confirmed it to the host",
         }
     }
 }
@@ -67,7 +68,8 @@ impl Agent {
     ///
     /// # Errors
     /// `NotFound`: the item does not exist. `Conflict` (code `changed`): it changed since the person reviewed it.
-    /// `Denied` (code `not_a_person`): the writer is of another class. As [`Memory::commit`](crate::Memory::commit).
+    /// `Denied` (code `not_a_person`): the writer is of another class. Also the errors of
+    /// [`Memory::commit`](crate::Memory::commit).
     pub fn promote(
         &self,
         id: &Id,
@@ -86,7 +88,7 @@ impl Agent {
                     Error::conflict(format!("'{id}' is no longer the version {expected}"))
                         .with_code(ErrorCode::Changed)
                         .with_ids(vec![id.to_string()])
-                        .with_hint("look at it again: `get` shows the current version"),
+                        .with_hint("review the item again: `get` shows the current version"),
                 );
             }
             let from = object.origin();

@@ -1,7 +1,7 @@
 //! The quarantine: changes that the scan, a gate or the guard stopped. They are outside the state until a person decides.
 //!
-//! It is under `rejected/`. Garbage collection removes it after 7 days. A change that a newer one pushed out is named in the
-//! reason of the newer one.
+//! The changes are kept under `rejected/`. Garbage collection removes them after 7 days. If newer changes push an older
+//! one out, the reason of a newer one names it.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -34,11 +34,11 @@ const PREVIEW_CHARS: usize = 200;
 pub struct Quarantined {
     /// Its name, for example `rejected/17`.
     pub name: String,
-    /// Why it was quarantined.
+    /// The reason why it was quarantined.
     pub reason: Option<String>,
     /// The time of the quarantine.
     pub time: Time,
-    /// The writer.
+    /// Returns the writer of the command.
     pub actor: Option<String>,
     /// The session.
     pub session: Option<String>,
@@ -64,7 +64,8 @@ pub(crate) struct HeldObject {
 }
 
 impl Agent {
-    /// The quarantined changes that touch `reach`, newest first. A change whose base is gone has only its writer and reason.
+    /// Returns the quarantined changes that touch `reach`, newest first. A change whose base is gone has only its
+    /// writer and reason.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a change cannot be read.
@@ -108,14 +109,14 @@ fn described(agent: &Agent, reference: ReferenceInfo, reach: &Reach) -> Result<O
 }
 
 impl Agent {
-    /// The reason of a quarantined change, with the names of older changes that it pushed out.
+    /// Returns the reason of a quarantined change, with the names of older changes that it pushed out.
     pub(crate) fn held_reason(&self, name: &str) -> Option<String> {
         let references = self.memory().references().into_iter();
         let mut named = references.filter(|reference| reference.name == name);
         named.next()?.reason
     }
 
-    /// The objects of a quarantined change, by id.
+    /// Returns the objects of a quarantined change, by id.
     ///
     /// # Errors
     /// `NotFound`: no quarantined change has this name. `Corrupt` or `Io` if it cannot be read.
@@ -141,8 +142,9 @@ impl Agent {
     /// Commits a quarantined change by the decision of a person. Its objects keep their origins.
     ///
     /// # Errors
-    /// `NotFound`: no quarantined change has this name. `Conflict`: an object that it would change was changed since.
-    /// `Denied` (code `not_a_person`): the writer is of another class. As [`Memory::commit`](crate::Memory::commit).
+    /// `NotFound`: no quarantined change has this name. `Conflict`: another commit has changed one of its objects
+    /// since. `Denied` (code `not_a_person`): the writer is of another class. Also the errors of
+    /// [`Memory::commit`](crate::Memory::commit).
     pub fn release(&self, name: &str, says: PersonSays, writer: &Writer) -> Result<Committed> {
         let writer = person(writer, says, "release a quarantined change")?;
         let name = full_name(name)?;
@@ -156,7 +158,7 @@ impl Agent {
     ///
     /// # Errors
     /// `NotFound`: no quarantined change has this name. `Denied` (code `less_trusted`): the writer is of an untrusted
-    /// class. As [`Memory::commit`](crate::Memory::commit).
+    /// class. Also the errors of [`Memory::commit`](crate::Memory::commit).
     pub fn discard(&self, name: &str, writer: &Writer) -> Result<()> {
         let name = full_name(name)?;
         drafts::delete(self, &name, writer).map_err(|error| not_held(&name, error))
@@ -195,7 +197,7 @@ fn objects_of(draft: &Draft) -> Result<Vec<(HeldObject, String)>> {
 fn not_held(name: &str, error: Error) -> Error {
     if error.kind() == ErrorKind::NotFound {
         Error::not_found(format!("{name} is not in quarantine")).with_hint(
-            "`quarantine` lists the changes; they are removed after 7 days, or when newer ones need the room",
+            "`quarantine` lists the changes; a change is removed after 7 days, or when newer ones need its place",
         )
     } else {
         error

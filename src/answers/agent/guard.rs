@@ -1,4 +1,4 @@
-//! Changes that a guard checks, and imports.
+//! The answers of `guard` and `import`.
 //!
 //! # Layer
 //! L8, part of answers.
@@ -16,21 +16,21 @@ use crate::ingest::json::stored_object_to_json;
 use crate::object::{Id, Object, Time};
 use crate::store::ChangeCounts;
 
-/// The answer of `guard check`; exit code 4 where `passed` is false.
+/// The answer of `guard check`; the exit code is 4 if `passed` is false.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct GuardReport {
     pub(crate) name: String,
     pub(crate) passed: bool,
     #[serde(flatten)]
     pub(crate) counts: ChangeCounts,
-    /// `why` and `advice` are empty where a check passed.
+    /// `why` and `advice` are empty if a check passed.
     pub(crate) checks: Vec<Checked>,
     #[serde(skip)]
     pub(crate) report: Report,
 }
 
 impl GuardReport {
-    /// Makes the answer from the results of the checks.
+    /// Returns the answer for the results of the checks.
     pub(crate) fn new(name: String, report: Report) -> Self {
         Self {
             name,
@@ -42,7 +42,7 @@ impl GuardReport {
     }
 }
 
-/// The answer of `guard commit`; exit code 4 where `passed` is false, and then there is no commit.
+/// The answer of `guard commit`. If `passed` is false, the exit code is 4 and there is no commit.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct GuardCommit {
     #[serde(flatten)]
@@ -60,7 +60,7 @@ pub(crate) struct GuardDropped {
     pub(crate) dropped: bool,
 }
 
-/// An object that a staged change would write, as a line of `guard show`. A version is as `export` writes it.
+/// An object that a staged change would write, as a line of `guard show`. A version has the form that `export` writes.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StagedObject {
     pub(crate) id: Id,
@@ -72,10 +72,10 @@ pub(crate) struct StagedObject {
 }
 
 impl StagedObject {
-    /// Both versions of an object.
+    /// Returns both versions of an object.
     ///
     /// # Errors
-    /// An error if a content was not loaded.
+    /// Fails if a content was not loaded.
     pub(crate) fn of(changed: ChangedObject) -> Result<Self> {
         let line = |object: &Option<Object>| {
             let line = object.as_ref().map(|object| stored_object_to_json(object, false));

@@ -1,4 +1,4 @@
-//! Items that an agent stores, forgets, shortens and promotes, and the log of who did what.
+//! The answers of verbs that store, forget, shorten and promote items, and of `audit`.
 //!
 //! # Layer
 //! L8, part of answers.
@@ -15,7 +15,7 @@ use crate::engine::CommitInfo;
 use crate::object::{Id, Object, Origin, Scope, Time};
 use crate::scan::Verdict;
 
-/// The commit of an answer; all null where there is none.
+/// The commit of an answer; all fields are null if there is no commit.
 #[derive(Default, Serialize, JsonSchema)]
 pub(crate) struct CommitIfAny {
     pub(crate) commit: Option<CommitDigest>,
@@ -95,7 +95,7 @@ pub(crate) struct ItemsRemembered {
     /// Lines that were not stored; `verdict` is block, quarantine, denied or invalid.
     pub(crate) refused: Vec<RefusedLine>,
     pub(crate) flagged: u64,
-    /// Fields of no item, which became attributes.
+    /// The names of unknown fields, which were stored as attributes.
     pub(crate) unknown: Vec<String>,
     #[serde(flatten)]
     pub(crate) commit: CommitIfAny,
@@ -120,7 +120,7 @@ impl From<LinesRemembered> for ItemsRemembered {
     }
 }
 
-/// An item that left the state, or came back.
+/// An item that was forgotten or restored.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ItemLine {
     pub(crate) id: String,
@@ -158,7 +158,7 @@ pub(crate) struct Outcome {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ItemsForgotten {
     pub(crate) forgotten: Vec<ItemLine>,
-    /// Items that stay because they are pinned.
+    /// The items that were kept because they are pinned.
     pub(crate) pinned: Vec<Id>,
     /// The named items that fail another condition.
     pub(crate) others: Vec<Id>,
@@ -170,7 +170,7 @@ pub(crate) struct ItemsForgotten {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ItemsRestored {
     pub(crate) restored: Vec<ItemLine>,
-    /// Items that the state has, whole.
+    /// The items that need no restore, because the state has their full text.
     pub(crate) unchanged: Vec<Id>,
     #[serde(flatten)]
     pub(crate) outcome: Outcome,
@@ -215,7 +215,7 @@ impl From<Forgotten> for ForgottenLine {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Expires {
     pub(crate) id: Id,
-    /// Null where it stays.
+    /// The time of expiry; null if the item never expires.
     pub(crate) expires: Option<Time>,
     pub(crate) changed: bool,
     #[serde(flatten)]
@@ -247,7 +247,7 @@ pub(crate) struct ItemPromoted {
 }
 
 impl ItemPromoted {
-    /// An item whose version `seen` was promoted.
+    /// Returns the answer for an item whose version `seen` was promoted.
     pub(crate) fn new(id: Id, seen: ObjectDigest, promoted: Promoted) -> Self {
         Self {
             id,

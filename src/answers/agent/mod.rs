@@ -1,4 +1,4 @@
-//! The answers of an agent's verbs, where they have more or fewer fields than the agent's own values.
+//! The answers of an agent's verbs whose fields differ from the agent's own values.
 //!
 //! # Layer
 //! L8, part of answers.

@@ -1,4 +1,4 @@
-//! What recall finds, and texts without envelopes.
+//! The answers of `recall`, and of `envelope --scrub`.
 //!
 //! # Layer
 //! L8, part of answers.
@@ -17,12 +17,12 @@ pub(crate) struct Found {
     pub(crate) recalled: Recalled,
     /// The scopes that were searched; null for all.
     pub(crate) scopes: Option<Vec<String>>,
-    /// How the index reached the state; null for summaries, which need no index.
+    /// The way in which the index reached the state; null for summaries, which need no index.
     pub(crate) index: Option<Reached>,
     /// The time from which ages are counted.
     #[serde(skip)]
     pub(crate) now: Time,
-    /// The most hits that were asked for.
+    /// The requested limit of hits.
     #[serde(skip)]
     pub(crate) limit: usize,
 }
@@ -37,7 +37,7 @@ pub(crate) struct FoundForLine {
     pub(crate) ms: f64,
 }
 
-/// Usually text; whatever the line has is given back.
+/// Returns the schema of `qid`. It is usually a text, but the answer repeats any JSON value of the line.
 fn text(generator: &mut SchemaGenerator) -> Schema {
     String::json_schema(generator)
 }
@@ -45,7 +45,7 @@ fn text(generator: &mut SchemaGenerator) -> Schema {
 /// Matches that a recall omits.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LeftOut {
-    /// Matches that are not trusted.
+    /// The number of untrusted matches.
     pub(crate) untrusted: usize,
 }
 
@@ -54,6 +54,6 @@ pub(crate) struct LeftOut {
 pub(crate) struct ScrubbedText {
     pub(crate) text: String,
     pub(crate) removed_bytes: usize,
-    /// Tags of an envelope without an end.
+    /// The number of envelope tags without a closing tag.
     pub(crate) unclosed: usize,
 }

@@ -1,4 +1,4 @@
-//! Notes, transcripts and summaries.
+//! The answers of `note` and `session`.
 //!
 //! # Layer
 //! L8, part of answers.
@@ -111,13 +111,13 @@ pub(crate) struct EntriesAppended {
     pub(crate) held: Vec<String>,
     #[serde(flatten)]
     pub(crate) commit: CommitInfo,
-    /// The entries that were read.
+    /// The number of entries that were read.
     #[serde(skip)]
     pub(crate) seen: usize,
 }
 
 impl EntriesAppended {
-    /// The first batch of a session.
+    /// Returns the answer for the first batch of a session.
     pub(crate) fn new(session: String, batch: Appended) -> Self {
         let mut all = Self {
             session,
@@ -136,7 +136,7 @@ impl EntriesAppended {
         all
     }
 
-    /// Adds the next batch.
+    /// Adds the next batch to the answer.
     pub(crate) fn add(&mut self, batch: Appended) {
         let seen = self.seen;
         self.seen += batch.ids.len() + batch.not_stored.len();

@@ -14,7 +14,7 @@ pub(super) fn no_object(memory: &Memory, id: &Id, view: &View, other: Option<&Hi
     match other.map(|other| (other.commit.commit.seq, other)) {
         None => match memory.damage() {
             Some(damage) => cannot_be_said(&format!("there is an object '{id}'"), damage),
-            None => error.with_hint("no kept commit has it; treering list shows what there is"),
+            None => error.with_hint("no kept commit has this object; treering list shows the objects"),
         },
         Some((when, other)) => {
             let what = match (other.digest, other.commit.commit.op.as_str()) {

@@ -35,18 +35,18 @@ impl Verb for CheckProof {
     const NAME: &'static str = "check-proof";
     const ANSWERS: &'static [Form] = &[
         form::<ProofHolds>("it holds"),
-        form::<ProofFails>("it does not hold"),
+        form::<ProofFails>("the proof does not hold"),
     ];
 
     fn run(self, context: &mut Context) -> Done {
         let wanted = self.root.as_deref().map(root_option).transpose()?;
         let bytes = read_input(context, &self.file, DOCUMENT_BYTES_MAX)?;
         let checked = String::from_utf8(bytes)
-            .map_err(|_| "it is not text".to_owned())
+            .map_err(|_| "the document is not UTF-8 text".to_owned())
             .and_then(|text| proof::check(&text))
             .and_then(|checked| match &wanted {
                 Some(wanted) if *wanted != checked.root => Err(format!(
-                    "it is for the root {}, not for the requested one",
+                    "the document is for the root {}, not for the requested one",
                     checked.root
                 )),
                 _ => Ok(checked),
@@ -85,8 +85,8 @@ fn show_proof_holds(answer: &ProofHolds, context: &mut Context) -> Result<(), Fa
     Ok(())
 }
 
-/// For people, the error contains the reason.
-#[expect(clippy::unnecessary_wraps, reason = "a print function of the output")]
+/// Prints nothing: people read the reason in the error.
+#[expect(clippy::unnecessary_wraps, reason = "all print functions have this type")]
 fn show_proof_fails(_: &ProofFails, _: &mut Context) -> Result<(), Failure> {
     Ok(())
 }

@@ -36,12 +36,12 @@ pub(crate) struct Diff {
 
 impl Verb for Diff {
     const NAME: &'static str = "diff";
-    const ANSWERS: &'static [Form] = &[form::<ChangeLine>("a line each")];
+    const ANSWERS: &'static [Form] = &[form::<ChangeLine>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
         if self.to.is_some() && context.options.at.is_some() {
             return Err(Failure::usage(
-                "--at and a second revision contradict each other",
+                "--at cannot be combined with a second revision",
                 "write treering diff REV REV2",
             ));
         }

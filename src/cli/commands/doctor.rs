@@ -13,7 +13,7 @@ use crate::engine::{Problem, ProblemSeverity, Remedy};
 use crate::error::ErrorKind;
 
 /// The remedy if nothing in the store can be read.
-const NOTHING_LEFT: &str = "a backup of the store, or treering put --jsonl of an export";
+const NOTHING_LEFT: &str = "a backup of the store, or an export that treering put --jsonl reads";
 
 /// List problems and their remedies
 ///
@@ -110,7 +110,7 @@ fn command(problem: &Problem, path: &Path) -> Option<String> {
     }
 }
 
-/// The first free name beside the store that ends with `suffix`.
+/// Returns the first free name beside the store that ends with `suffix`.
 fn free_name(path: &Path, suffix: &str) -> PathBuf {
     let named = |number: u32| {
         let mut name = path.as_os_str().to_owned();

@@ -28,7 +28,7 @@ const RECORDS_SHOWN: usize = 20;
 /// treering erase 5f0c81d2 --yes
 /// ```
 #[derive(Args, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each flag is an independent option")]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Erase {
     /// Objects, or digests of versions, contents, reasons or sources
@@ -71,7 +71,7 @@ impl Verb for Erase {
         }
         Err(Failure::usage(
             format!("nothing was erased: {sum} would be lost for good"),
-            "add --yes to do it",
+            "add --yes to confirm",
         ))
     }
 }
@@ -89,7 +89,7 @@ fn preview(context: &mut Context, mut erasing: Erasing) -> Result<String, Failur
     let preview = ErasePreview {
         parts: ErasedParts::from(&report),
         dry_run: true,
-        needs: refused.map(|refused| format!("this needs --everywhere: {refused}")),
+        needs: refused.map(|refused| format!("this erasure needs --everywhere: {refused}")),
     };
     context.answer(&preview, show_erase_preview)?;
     if let Some(needs) = &preview.needs {
@@ -102,7 +102,7 @@ fn erase(context: &mut Context, erasing: &Erasing) -> Done {
     let memory = context.open_to_write()?;
     let report = memory.erase(erasing, &context.writer())?;
     let commit = report.commit.as_ref();
-    let commit = commit.ok_or_else(|| Error::internal("an erasure without a commit"))?;
+    let commit = commit.ok_or_else(|| Error::internal("the erasure made no commit"))?;
     let answer = Erased {
         parts: ErasedParts::from(&report),
         commit: commit.clone(),
@@ -146,8 +146,8 @@ impl ErasedParts {
             output.line(format_args!("  and {more} more"))?;
         }
         for (label, ids) in [
-            ("out of the state", &self.unlinked),
-            ("also taken from", &self.holders),
+            ("removed from the state", &self.unlinked),
+            ("also removed from", &self.holders),
         ] {
             if !ids.is_empty() {
                 output.line(format_args!("{label}: {}", named(ids)))?;

@@ -97,7 +97,7 @@ pub(crate) struct Export {
 impl Verb for Export {
     const NAME: &'static str = "export";
     const ANSWERS: &'static [Form] = &[
-        form::<StoredLine>("a line each; what put --jsonl reads"),
+        form::<StoredLine>("one per line, as put --jsonl reads them"),
         form::<Exported>("into a file"),
         form::<Drawn>("a diagram into a file"),
         form::<BlocksWritten>("blocks into a folder"),
@@ -161,26 +161,26 @@ impl Export {
     }
 }
 
-/// Notes the objects and contents that the export omits because they were erased or lost.
+/// Prints notes about the objects and contents that the export omits because they were erased or lost.
 fn note_left_out(context: &mut Context, view: &View) -> Result<()> {
     let left_out = ingest::omitted(view)?;
     if left_out.objects > 0 {
         let text = format!(
-            "omitted: {}, erased or lost since",
+            "omitted, because they were erased or lost: {}",
             counted(left_out.objects, "object")
         );
         context.output.note("erased", text);
     }
     if left_out.contents > 0 {
         let text = format!(
-            "written without content, which was erased or lost: {}",
+            "written without their content, which was erased or lost: {}",
             counted(left_out.contents, "object")
         );
         context.output.note("erased", text);
     }
     if left_out.parents > 0 {
         let text = format!(
-            "missing parents, so their children are written without one: {}",
+            "missing, so their children are written without a parent: {}",
             counted(left_out.parents, "parent")
         );
         context.output.note("orphans", text);
@@ -309,13 +309,12 @@ fn show_exported(answer: &Exported, context: &mut Context) -> Result<(), Failure
     context.line(format_args!("wrote {what}{into} to {}", answer.path))
 }
 
-/// Notes the objects that will have lower trust after an import of this export.
+/// Prints a note about the objects that will have lower trust after an import of this export.
 fn note_lowered(context: &mut Context, lowered: &[Id]) {
     if let [first, ..] = lowered {
         let what = counted(lowered.len() as u64, "object");
         let note = format!(
-            "{what}, such as {first}, came from versions that are not in this state: read back, they have the origin of an \
-             import; JSON Lines keep it"
+            "{what}, such as {first}, came from versions outside this state. Reading this export lowers their origin to import; an export as JSON Lines keeps it"
         );
         context.output.note("origins", note);
     }

@@ -66,8 +66,8 @@ pub(crate) struct RecordHolder {
 impl Verb for Find {
     const NAME: &'static str = "find";
     const ANSWERS: &'static [Form] = &[
-        form::<Holder>("a line each"),
-        form::<RecordHolder>("with --history: a line each"),
+        form::<Holder>("one per line"),
+        form::<RecordHolder>("with --history, one per line"),
     ];
 
     fn run(self, context: &mut Context) -> Done {
@@ -254,11 +254,11 @@ fn add_texts(value: &Value, texts: &mut Vec<String>) {
     }
 }
 
-/// The text around the first match.
+/// Returns the text around the first match.
 fn excerpt(text: &str, wanted: &str) -> Option<String> {
     let lower = text.to_lowercase();
     let at = lower.find(wanted)?;
-    // Lower case may change the number of bytes, so the position is counted in characters.
+    // Lower-casing may change the number of bytes, so the position is counted in characters.
     let from = lower[..at].chars().count().saturating_sub(AROUND);
     let most = wanted.chars().count() + 2 * AROUND;
     let start = if from > 0 { "..." } else { "" };

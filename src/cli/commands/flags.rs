@@ -1,4 +1,4 @@
-//! Notes the scan findings in objects of `put` and `ingest`. The objects are stored unchanged.
+//! Prints a note about scan findings in the objects of `put` and `ingest`. The objects are stored unchanged.
 //!
 //! `remember` redacts, quarantines and refuses; the verbs of the engine store every text unchanged.
 //!
@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::object::{Attributes, NewObject, Value};
 use crate::scan::{Scanner, Verdict};
 
-/// Objects of one run that are scanned: a hint must not make a bulk load slow.
+/// The number of objects that one run scans. Scanning more for a mere note would make a bulk load slow.
 const OBJECTS_MAX: usize = 10_000;
 /// The number of objects that a note names.
 const NAMED_MAX: usize = 5;
@@ -86,7 +86,7 @@ impl Flags {
         };
         let what = counted(self.count, "object");
         let text = format!(
-            "the scan found {} in {what}{reach}: {}{more}; they are stored as they are",
+            "the scan found {} in {what}{reach}: {}{more}; the objects are stored unchanged",
             rules.join(", "),
             self.ids.join(", ")
         );
@@ -106,7 +106,7 @@ fn add_texts<'a>(name: &'a str, value: &'a Value, fields: &mut Vec<(&'a str, &'a
     }
 }
 
-/// Notes the scan findings in the objects that a verb wrote.
+/// Prints a note about scan findings in the objects that a verb wrote.
 pub(super) fn note_flags_since(context: &mut Context, memory: &Memory, before: &View) -> Result<()> {
     let (mut flags, after) = (Flags::new(context), memory.view());
     for change in memory.diff(before, &after)? {

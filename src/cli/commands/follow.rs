@@ -19,9 +19,8 @@ const INTERVAL: Duration = Duration::from_millis(100);
 pub(super) fn follow(context: &mut Context, memory: &Memory, limit: usize) -> Done {
     let folder = StoreFolder::new(context.store()?);
     let mut seen = memory.view().commit().commit.seq;
-    context
-        .output
-        .note("watching", format!("watching from seq:{seen} on; Ctrl-C ends it"));
+    let note = format!("waiting for commits after seq:{seen}; Ctrl-C stops");
+    context.output.note("watching", note);
     // A pager would wait for the end of the output.
     context.output.redirect(None)?;
     let mut left = limit;

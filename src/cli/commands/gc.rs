@@ -45,13 +45,13 @@ pub(crate) struct Gc {
     /// But keep at most the N newest of them [default: 5000]
     #[arg(long, value_name = "N")]
     newest: Option<u64>,
-    /// Keep the last commit of each hour younger than this [default: 30d]
+    /// For commits younger than this, keep the last one of each hour [default: 30d]
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = time::span)]
     hourly: Option<Duration>,
-    /// Keep the last commit of each day younger than this [default: 365d]
+    /// For commits younger than this, keep the last one of each day [default: 365d]
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = time::span)]
     daily: Option<Duration>,
-    /// Keep the last commit of each week younger than this [default: forever]
+    /// For commits younger than this, keep the last one of each week [default: forever]
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = time::span)]
     weekly: Option<Duration>,
     /// The time from which ages are counted: an RFC 3339 time, a date, or an age (2h, 3d) [default: now]
@@ -82,7 +82,7 @@ impl Verb for Gc {
                 let commits = counted(thinned, "commit");
                 return Err(Failure::usage(
                     format!("nothing was thinned: the states of {commits} would be lost for good"),
-                    "add --yes to do it",
+                    "add --yes to confirm",
                 ));
             }
         }

@@ -63,7 +63,7 @@ pub(super) fn version_of(memory: &Memory, view: &View, digits: &str) -> Result<O
             "no version of an object starts with {}",
             one_line(digits)
         ))
-        .with_hint("treering inspect digest DIGITS lists all that they may name")
+        .with_hint("treering inspect digest DIGITS lists everything that the digits may name")
     };
     if let Ok(digest) = digits.parse::<ObjectDigest>() {
         memory.check_kept(digest)?;

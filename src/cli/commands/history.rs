@@ -34,7 +34,7 @@ pub(crate) struct History {
 
 impl Verb for History {
     const NAME: &'static str = "history";
-    const ANSWERS: &'static [Form] = &[form::<HistoryLine>("a line each")];
+    const ANSWERS: &'static [Form] = &[form::<HistoryLine>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
         let memory = context.open_to_read()?;

@@ -1,7 +1,7 @@
 //! `ingest`: turns documents into objects, in one commit.
 //!
-//! All files are read before the store is opened. One unreadable file refuses the whole call, so the memory never holds
-//! half of the input without a warning. The error names each unreadable file.
+//! All files are read before the store is opened. One unreadable file makes the whole call fail, so the memory never
+//! holds half of the input without a warning. The error names each unreadable file.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -146,7 +146,7 @@ fn show_ingested(answer: &Ingested, context: &mut Context) -> Result<(), Failure
     ))?;
     if !answer.missing.is_empty() {
         let note = format!(
-            "the files of {} are missing; they may belong to another folder that uses this memory. --prune PATH removes the objects of such a document, or of all such documents below a folder",
+            "the files of {} are missing; they may belong to another folder that uses this memory. --prune PATH removes the objects of a missing document, or of all missing documents below a folder",
             looked_for(&answer.missing)?
         );
         context.output.note("missing", note);
@@ -159,7 +159,7 @@ fn show_ingested(answer: &Ingested, context: &mut Context) -> Result<(), Failure
         context.output.note("pruned", note);
     }
     if answer.changed {
-        context.note_way_back("take it back with");
+        context.note_way_back("reverse it with");
     }
     Ok(())
 }
@@ -198,7 +198,7 @@ fn or_left_out(why: Error) -> Error {
     why.with_hint(hint)
 }
 
-/// The documents that were searched for, and their folders.
+/// Describes documents in a sentence: their number, the current folder and their names.
 fn looked_for(ids: &[String]) -> Result<String> {
     let folder = env::current_dir().map_err(|error| Error::io("reading the current folder", error))?;
     let what = counted(ids.len() as u64, "document");
@@ -371,7 +371,8 @@ fn files_of(
 }
 
 fn form_of(path: &Path) -> Option<Format> {
-    // The ending decides. Reading refuses a name that is not text, rather than skipping it.
+    // The file extension decides. A file whose name is not UTF-8 is read too: reading refuses it, where skipping would
+    // hide it.
     Format::from_path(&path.to_string_lossy())
 }
 
@@ -391,7 +392,7 @@ fn add_folder(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
                 }
             }
             entries.sort_unstable();
-            // Read from the end, so the first name comes last.
+            // The stack is read from its end, so the first name is pushed last.
             waiting.extend(entries.into_iter().rev());
         } else if form_of(&path).is_some() {
             files.push(path);

@@ -41,7 +41,7 @@ struct Lane {
 
 impl Verb for Lanes {
     const NAME: &'static str = "lanes";
-    const ANSWERS: &'static [Form] = &[form::<Lane>("a line each")];
+    const ANSWERS: &'static [Form] = &[form::<Lane>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
         let memory = context.open_to_read()?;

@@ -44,7 +44,7 @@ pub(crate) struct Relative {
 
 impl Verb for Lineage {
     const NAME: &'static str = "lineage";
-    const ANSWERS: &'static [Form] = &[form::<Relative>("a line each")];
+    const ANSWERS: &'static [Form] = &[form::<Relative>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
         let memory = context.open_to_read()?;
@@ -80,7 +80,7 @@ impl Verb for Lineage {
         let mut relatives = up.chain(down);
         context.rows(relatives.by_ref().take(self.limit), columns)?;
         if relatives.next().transpose()?.is_some() {
-            let note = format!("the first {} versions: --limit shows others", self.limit);
+            let note = format!("only {} versions are shown: raise --limit", self.limit);
             context.output.note("more", note);
         }
         Ok(DONE)

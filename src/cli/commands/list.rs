@@ -60,7 +60,7 @@ pub(crate) struct List {
 
 impl Verb for List {
     const NAME: &'static str = "list";
-    const ANSWERS: &'static [Form] = &[form::<Listed>("a line each")];
+    const ANSWERS: &'static [Form] = &[form::<Listed>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
         let query = self.query()?;
@@ -88,7 +88,7 @@ impl Verb for List {
         };
         if matches.erased() > 0 {
             let count = counted(matches.erased(), "object");
-            let note = format!("{count} of this state cannot be listed: erased or lost since");
+            let note = format!("not listed, because they were erased or lost: {count} of this state");
             context.output.note("erased", note);
         }
         context.note_unreadable(&memory);

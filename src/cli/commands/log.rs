@@ -50,8 +50,8 @@ pub(crate) struct Log {
 impl Verb for Log {
     const NAME: &'static str = "log";
     const ANSWERS: &'static [Form] = &[
-        form::<LogLine>("a line each"),
-        form::<ReferenceInfo>("a line each, with --refs"),
+        form::<LogLine>("one per line"),
+        form::<ReferenceInfo>("with --refs, one per line"),
     ];
 
     fn run(self, context: &mut Context) -> Done {
@@ -79,7 +79,7 @@ impl Verb for Log {
         let lines = std::iter::from_fn(|| {
             let info = commits.next()?;
             let older = commits.peek().and_then(|older| older.as_ref().ok());
-            // The gap before the oldest commit, unless there is more to list.
+            // Below the oldest listed commit, a gap is shown only if no limit cut the list off.
             let to = match older {
                 Some(older) => Some(older.commit.seq),
                 None => self.limit.is_none().then_some(0),
@@ -103,7 +103,7 @@ impl Verb for Log {
     }
 }
 
-/// The graph and the snapshots beside the commits.
+/// The graph and the snapshots that `log` shows next to the commits.
 struct Graph {
     timeline: Timeline,
     /// The snapshots of each commit, as the user types them.

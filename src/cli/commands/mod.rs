@@ -163,7 +163,7 @@ pub(super) const GROUPS: Groups = &[
 ];
 
 impl Context {
-    /// Notes the command that reverses the last change.
+    /// Prints a note with the command that reverses the last change.
     fn note_way_back(&mut self, what: &str) {
         let command = self.way_back("undo");
         self.output.note("undo", format!("{what}: {command}"));
@@ -174,12 +174,12 @@ impl Context {
         let head = self.head_line(commit);
         self.output.line(format_args!("{what}; {head}"))?;
         if is_new {
-            self.note_way_back("take it back with");
+            self.note_way_back("reverse it with");
         }
         Ok(())
     }
 
-    /// The head in a line.
+    /// Describes the head in one line.
     fn head_line(&self, head: &CommitInfo) -> String {
         self.state_line(head.commit.seq, head.commit.root)
     }

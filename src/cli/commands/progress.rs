@@ -113,7 +113,7 @@ impl BatchProgress {
         self.held.extend(held.map(str::to_owned));
     }
 
-    /// Records each line as another reader reads the lines of a batch.
+    /// Records each line that another reader takes from the input.
     #[cfg(feature = "agent")]
     pub(super) fn follow(&mut self, read: &Result<Option<(u64, &[u8])>>) {
         match read {
@@ -172,7 +172,7 @@ impl BatchProgress {
         }
     }
 
-    /// Notes the stored batches before the failed one.
+    /// Prints a note about the stored batches before the failed one.
     fn note_kept(&self, context: &mut Context) {
         if self.from == 1 {
             return;
@@ -182,13 +182,13 @@ impl BatchProgress {
             .map_or_else(String::new, |seq| format!(", up to seq {seq}"));
         let before = match self.kept.count {
             0 => self.before(),
-            _ => format!("the batches before it are stored: {}{seq}", self.lines("")),
+            _ => format!("the earlier batches are stored: {}{seq}", self.lines("")),
         };
-        let text = format!("{before}; send the lines from {} on again", self.from);
+        let text = format!("{before}; send line {} and all later lines again", self.from);
         context.output.note("kept", text);
     }
 
-    /// Notes the lines that are not stored.
+    /// Prints notes about the lines that are not stored.
     fn note_refused(&self, context: &mut Context) {
         let refused = &self.kept.refused;
         let most = context.output.shown_of(refused.len(), REFUSED_SHOWN);
@@ -199,7 +199,7 @@ impl BatchProgress {
         }
         if let Some((last, _)) = refused.get(most..).and_then(<[_]>::last) {
             let more = counted((refused.len() - most) as u64, "line");
-            let text = format!("and {more} more, up to line {last}; --json names them all");
+            let text = format!("and {more} more, up to line {last}; --json lists all of them");
             context.output.note("not_stored", text);
         }
         if !self.held.is_empty() {
@@ -220,52 +220,47 @@ impl BatchProgress {
 
     /// Returns a hint about the stored lines, if lines are left to send. `rest` is the remaining step of the change.
     fn done(&self, rest: &str) -> Option<String> {
-        let which = match self.rest {
-            // If no line is stored, the error is about another change.
+        let condition = match self.rest {
+            // If no line is stored, the error is not about a change of these lines.
             _ if self.from == 1 => return None,
             Rest::Ended => return None,
-            Rest::More => "the rest is not",
-            Rest::Unknown => "the rest, if there is more, is not",
+            Rest::More => "",
+            Rest::Unknown => "if the input has more lines, ",
         };
         let (before, from) = (self.before(), self.from);
         Some(format!(
-            "{before}; {which}: send the lines from {from} on again; {rest}"
+            "{before}; {condition}send line {from} and all later lines again; {rest}"
         ))
     }
 
-    /// The advice where the batch may be stored or not.
-    /// Nothing more than the error says itself where that is all of the input.
+    /// Returns advice for a batch that may be stored or not. `None` if the batch is the whole input, because the error
+    /// then says enough.
     fn unknown(&self) -> Option<String> {
         let (from, last) = (self.from, self.batch.last);
         let which = match (self.from, self.rest) {
             (1, Rest::Ended) => return None,
-            (1, _) => format!("the lines from 1 to {last} are stored, or none of them"),
-            _ => format!(
-                "{}; those from {from} to {last} are stored too, or none of them",
-                self.before()
-            ),
+            (1, _) => String::new(),
+            _ => format!("{}; ", self.before()),
         };
+        let next = last + 1;
         let after = match self.rest {
             Rest::Ended => String::new(),
-            Rest::More => format!(
-                "; the rest is not stored: send the lines from {} on again",
-                last + 1
-            ),
-            Rest::Unknown => format!(
-                "; the rest, if there is more, is not stored: send the lines from {} on again",
-                last + 1
-            ),
+            Rest::More => format!("; send line {next} and all later lines again"),
+            Rest::Unknown => {
+                format!("; if the input has more lines, send line {next} and all later lines again")
+            }
         };
         Some(format!(
-            "{which}: the next write decides, so read `treering log` after it before you send those again{after}"
+            "{which}lines {from} to {last} are either all stored or all missing: \
+             the next write decides, so read `treering log` after it before you send those again{after}"
         ))
     }
 
-    /// The stored lines before [`Self::from`].
+    /// Describes the stored lines before [`Self::from`].
     fn before(&self) -> String {
         match self.kept.count {
             0 => format!(
-                "none of the lines before line {} is stored, and none is to be sent again",
+                "the lines before line {} were refused: do not send them again",
                 self.from
             ),
             _ => format!(

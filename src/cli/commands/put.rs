@@ -22,7 +22,7 @@ use crate::engine::{Authorisation, Staged, Writer};
 use crate::ingest::json::{self as lines, ObjectLine};
 use crate::object::{NewObject, Origin, Position, Scope, Value};
 
-/// The number of earlier versions that may wait for the object they belong to, if batches are smaller.
+/// The largest number of earlier versions that wait for the line of their object. A larger batch raises it.
 const PAST_LINES_MAX: usize = 10_000;
 
 /// Store one object, or many
@@ -125,7 +125,7 @@ fn show_put_lines(answer: &PutLines, context: &mut Context) -> Result<(), Failur
         tally.created, tally.updated, tally.unchanged
     ))?;
     if tally.created + tally.updated > 0 {
-        context.note_way_back("take the last batch back with");
+        context.note_way_back("reverse the last batch with");
     }
     Ok(())
 }
@@ -196,7 +196,7 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
     let left = put.map_err(|error| progress.failed(context, error, (file, &mut reader)))?;
     if let [(number, _), ..] = left[..] {
         let what = counted(left.len() as u64, "earlier version");
-        let note = format!("not kept: {what}, from line {number} on, because no later line holds its object");
+        let note = format!("not stored: {what}, from line {number} on, because no later line has the object");
         context.output.note("past", note);
     }
     let view = memory.view();
@@ -267,17 +267,19 @@ impl Batch {
             let line = line.map_err(|error| at_line(number, error))?;
             past += usize::from(line.past);
             if past > most.max(PAST_LINES_MAX) {
-                let refused = Error::invalid(format!("{past} earlier versions have no object yet"));
+                let refused = Error::invalid(format!(
+                    "the line of their object is missing for {past} earlier versions"
+                ));
                 let refused = refused.with_code(ErrorCode::OverLimit);
-                return Err(at_line(number, refused.with_hint("take a larger --batch")));
+                return Err(at_line(number, refused.with_hint("use a larger --batch")));
             }
             read.push((number, line));
         }
         Ok(Self { lines: read, is_last })
     }
 
-    /// Stages and commits the lines. An error names the line of the refused object. If there was nothing to commit, it
-    /// returns the earlier versions that history lacks.
+    /// Commits the lines as one commit. An error names the line of the refused object. If the commit changes nothing,
+    /// returns the lines of earlier versions that history still lacks.
     fn write(self, memory: &Memory, writer: &Writer, sums: &mut Sums) -> Result<Vec<Line>> {
         let mut draft = memory.draft(writer);
         draft.authorise(Authorisation::Removals);

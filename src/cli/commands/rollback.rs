@@ -85,7 +85,7 @@ fn show_rollback_preview(answer: &RollbackPreview, context: &mut Context) -> Res
         answer.target_seq
     ))?;
     if let Some(refusal) = &answer.refusal {
-        let note = format!("this needs --all: {refusal}");
+        let note = format!("this rollback needs --all: {refusal}");
         context.output.note("needs", note);
     }
     context.output.note("dry_run", "nothing was changed");
@@ -95,7 +95,7 @@ fn show_rollback_preview(answer: &RollbackPreview, context: &mut Context) -> Res
 pub(super) fn show_moved(answer: &Moved, context: &mut Context) -> Result<(), Failure> {
     let (what, back) = match answer.op.as_deref() {
         None => {
-            return context.line("nothing to change: the state already is the requested one");
+            return context.line("nothing changed: the state is already the requested one");
         }
         Some("undo") => ("undone", "redo"),
         Some("redo") => ("done again", "undo"),
@@ -112,8 +112,6 @@ pub(super) fn show_moved(answer: &Moved, context: &mut Context) -> Result<(), Fa
     let of = meant.map_or_else(String::new, |meant| format!(" {}", human::heading(&meant)));
     context.line(format_args!("{what}{of}: {counts}; {head}"))?;
     let command = context.way_back(back);
-    context
-        .output
-        .note("undo", format!("take that back with: {command}"));
+    context.output.note("undo", format!("reverse it with: {command}"));
     Ok(())
 }

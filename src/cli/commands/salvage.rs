@@ -73,14 +73,14 @@ fn show_salvaged(answer: &Salvaged, context: &mut Context) -> Result<(), Failure
     }
     if report.lost_records > 0 {
         output.line(format_args!(
-            "{lost}  {} of earlier states, contents and reasons among them",
+            "{lost}  {} of earlier states, such as contents and reasons",
             counted(report.lost_records, "record")
         ))?;
     }
     let older = output.paint(Meaning::Changed, "older");
     for id in &report.older_ids {
         output.line(format_args!(
-            "{older}  object {}: its newest version is lost, so it has an earlier one",
+            "{older}  object {}: its newest version is lost, so it gets an earlier one",
             one_line(id)
         ))?;
     }
@@ -103,7 +103,7 @@ fn show_salvaged(answer: &Salvaged, context: &mut Context) -> Result<(), Failure
     let more = all.saturating_sub(LOST_SHOWN);
     if more > 0 {
         let objects = counted(more as u64, "more object");
-        output.line(format_args!("{lost}  {objects}: --json names all"))?;
+        output.line(format_args!("{lost}  {objects}: --json lists all"))?;
     }
     for name in &report.lost_references {
         output.line(format_args!("{lost}  {}", one_line(name)))?;
@@ -118,7 +118,7 @@ fn show_salvaged(answer: &Salvaged, context: &mut Context) -> Result<(), Failure
     let to = quoted(Path::new(&answer.store));
     output.note(
         "next",
-        format!("next: treering verify --store {to}; keep the damaged folder until you have looked"),
+        format!("next: treering verify --store {to}; keep the damaged folder until it succeeds"),
     );
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::answers::program::{Noted, Refusal, Version};
 use crate::cli::agent_context::Disabled;
 use crate::cli::verb::{self, Groups};
 
-/// Documents beside the answers of verbs.
+/// The documents that are printed in addition to the answers of verbs.
 const OTHERS: &[(&str, &[Form])] = &[
     #[cfg(feature = "agent")]
     (
@@ -26,7 +26,7 @@ const OTHERS: &[(&str, &[Form])] = &[
         "error",
         &[form::<Refusal>("on standard error, when a verb fails")],
     ),
-    ("note", &[form::<Noted>("on standard error, beside an answer")]),
+    ("note", &[form::<Noted>("on standard error, with an answer")]),
 ];
 
 /// Print the JSON Schema of answers

@@ -65,6 +65,6 @@ fn show_snapshot_taken(answer: &SnapshotTaken, context: &mut Context) -> Result<
     context.line(format_args!("{name}: {head}"))?;
     context
         .output
-        .note("next", format!("come back with: treering rollback {revision}"));
+        .note("next", format!("return to it with: treering rollback {revision}"));
     Ok(())
 }

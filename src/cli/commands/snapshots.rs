@@ -23,7 +23,7 @@ pub(crate) struct Snapshots {
 
 impl Verb for Snapshots {
     const NAME: &'static str = "snapshots";
-    const ANSWERS: &'static [Form] = &[form::<SnapshotLine>("a line each")];
+    const ANSWERS: &'static [Form] = &[form::<SnapshotLine>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
         let memory = context.open_to_read()?;

@@ -33,7 +33,7 @@ pub(crate) struct Stats {
 
 impl Verb for Stats {
     const NAME: &'static str = "stats";
-    const ANSWERS: &'static [Form] = &[form::<Statistics>(""), form::<Tally>("with --by: a line each")];
+    const ANSWERS: &'static [Form] = &[form::<Statistics>(""), form::<Tally>("with --by, one per line")];
 
     fn run(self, context: &mut Context) -> Done {
         let memory = context.open_to_read()?;
@@ -64,14 +64,14 @@ fn show_statistics(answer: &Statistics, context: &mut Context) -> Result<(), Fai
     let Some(history) = answer.history else {
         output.note(
             "past",
-            "sizes describe the whole store: leave --at out to see them",
+            "sizes exist only for the whole store: leave --at out to see them",
         );
         return Ok(());
     };
     field("history", counted(history, "version"))?;
     if let Some(erased) = answer.erased.filter(|erased| *erased > 0) {
         let versions = counted(erased, "version");
-        field("erased", format!("{versions}, or lost before a salvage"))?;
+        field("erased", format!("{versions}, erased or lost"))?;
     }
     let segments = counted(answer.segments.unwrap_or_default(), "segment");
     let log = bytes(answer.log_bytes.unwrap_or_default());
@@ -93,7 +93,7 @@ fn show_statistics(answer: &Statistics, context: &mut Context) -> Result<(), Fai
 }
 
 impl Statistics {
-    /// The space of the log by kind of record, and the share that gc would free.
+    /// Prints the space of the log by kind of record, and the share that gc would free.
     fn show_space(&self, output: &mut Output, kinds: &[KindSpace]) -> Result<(), Failure> {
         let all: u64 = kinds.iter().map(|kind| kind.bytes).sum();
         output.line("")?;

@@ -46,7 +46,7 @@ pub(crate) struct Node {
 
 impl Verb for Tree {
     const NAME: &'static str = "tree";
-    const ANSWERS: &'static [Form] = &[form::<Node>("a line each")];
+    const ANSWERS: &'static [Form] = &[form::<Node>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
         let memory = context.open_to_read()?;
@@ -58,10 +58,7 @@ impl Verb for Tree {
         });
         context.rows(nodes.take(self.limit), columns)?;
         if !waiting.is_empty() {
-            let note = format!(
-                "the first {} objects: --limit and --depth show others",
-                self.limit
-            );
+            let note = format!("only {} objects are shown: raise --limit", self.limit);
             context.output.note("more", note);
         }
         Ok(DONE)

@@ -25,7 +25,7 @@ impl Command {
     /// Parses a line by the definition of the command line; `None` for an empty line or a comment.
     ///
     /// # Errors
-    /// Fails with a usage failure.
+    /// A usage failure if the line is not a valid command.
     pub(super) fn parse(
         verbs: Groups,
         definition: &mut clap::Command,

@@ -90,7 +90,7 @@ fn debug(context: &mut Context, verb: &Debug) -> Done {
     }
     context.input_is_taken = true;
     context.output.show_headings();
-    // At a terminal Ctrl-C sets it; a script is terminated.
+    // At a terminal, Ctrl-C sets this flag. In a script, Ctrl-C ends the process.
     let stop = Arc::new(AtomicBool::new(false));
     context.output.stop_when(Arc::clone(&stop));
     context.stop = Some(Arc::clone(&stop));
@@ -130,7 +130,7 @@ fn debug(context: &mut Context, verb: &Debug) -> Done {
     Ok(script.code)
 }
 
-/// Commands from files and arguments.
+/// Runs the commands of files and arguments.
 struct Script<'a> {
     shell: Shell<'a>,
     keep_going: bool,

@@ -14,7 +14,7 @@ use crate::error::{ErrorCode, Result};
 /// an interactive shell waits for indexes.
 ///
 /// # Errors
-/// Fails as opening the store does. A damaged store opens too, unless `writable`.
+/// The errors of opening the store. A damaged store opens too, unless `writable` is set.
 pub(super) fn keep_open(context: &mut Context, writable: bool, interactive: bool) -> Result<()> {
     let path = context.store()?;
     let memory = if writable {
@@ -55,7 +55,7 @@ fn open_to_read(context: &mut Context, path: &Path, interactive: bool) -> Result
         Ok(memory) => {
             let commit = memory.view().commit().commit;
             let note = format!(
-                "damaged: {}\nthe shell reads the state of seq:{} of {}\nlater commits are not readable: see verify, inspect recovery",
+                "damaged: {}\nthe shell reads the state at seq:{} of {}\nlater commits cannot be read: see verify and inspect recovery",
                 error.message(),
                 commit.seq,
                 commit.time

@@ -113,7 +113,7 @@ impl<'a> Shell<'a> {
 /// Returns the error for a second store, or for a shell inside the shell.
 pub(super) fn one_store() -> Failure {
     Failure::usage(
-        "this shell has one store open",
-        "start another treering for another store",
+        "a shell works on one store, and cannot start another shell",
+        "run treering debug in another terminal",
     )
 }

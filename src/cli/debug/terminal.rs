@@ -40,7 +40,7 @@ type LineEditor = Editor<Completion, DefaultHistory>;
 /// Reads and runs commands until the user exits.
 pub(super) fn converse(mut shell: Shell<'_>, stop: &Arc<AtomicBool>) -> Done {
     signal_hook::flag::register(SIGINT, Arc::clone(stop))
-        .map_err(|error| Error::io("preparing for Ctrl-C", error))?;
+        .map_err(|error| Error::io("installing the Ctrl-C handler", error))?;
     let coloured = AutoStream::choice(&io::stdout()) != ColorChoice::Never;
     let mut editor = editor(shell.context.verbs, coloured)?;
     let history = history_file();
@@ -125,12 +125,12 @@ fn greet(context: &mut Context) -> Result<(), Failure> {
     };
     let store = shown(&context.store()?);
     context.line(format_args!("{store}: {objects}, {access}"))?;
-    context.line("help lists the commands, Ctrl-D leaves")?;
+    context.line("help lists the commands, Ctrl-D exits")?;
     context.output.flush()
 }
 
-/// Returns the prompt with the lane and the state that verbs read: `default 5f0c81d2a1b3> `. Once plain, and once with
-/// colours.
+/// Returns the prompt without and with colours: the lane and the state that verbs read, such as `default 5f0c81d2a1b3>
+/// `.
 fn prompt(context: &Context, state: Option<&(Memory, View)>, coloured: bool) -> (String, String) {
     let lane = one_line(&context.lane());
     let root = match state {

@@ -1,7 +1,7 @@
 //! Splits a line of the shell into words: blanks separate words, quotes group them, `#` begins a comment.
 //!
-//! Within `'` every character is literal; within `"` and outside of quotes a backslash takes the next
-//! character as it is.
+//! Within `'` every character is literal. Within `"` and outside of quotes, a backslash makes the next character
+//! literal.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -35,12 +35,12 @@ fn quoted(characters: &mut std::str::Chars<'_>, quote: char, word: &mut String) 
         }
     }
     Err(Failure::usage(
-        format!("a {quote} is never closed"),
-        format!("close it, or write \\{quote} for the character itself"),
+        format!("a quote {quote} is not closed"),
+        format!("close the quote, or write \\{quote} for the character itself"),
     ))
 }
 
-/// Returns the word in the form that [`split`] reads as this word.
+/// Quotes a word so that [`split`] returns it unchanged.
 pub(super) fn quote(word: &str) -> String {
     let is_plain = |character: char| !character.is_whitespace() && !"'\"\\#".contains(character);
     if !word.is_empty() && word.chars().all(is_plain) {

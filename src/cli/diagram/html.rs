@@ -1,7 +1,8 @@
 //! All diagrams on one self-contained page: no network, no other file.
 //!
-//! The page carries the details of the rows as JSON, in a block that does not run. The policy of the page runs the one
-//! script whose digest it names, so that no text of a memory could be run, were it not escaped (PIC-1).
+//! The page holds the details of its rows as JSON, in a block that browsers do not execute. Its security policy allows
+//! only one script, named by its digest. A text of a memory therefore could not run even if it were not escaped
+//! (PIC-1).
 //!
 //! # Layer
 //! L10, part of cli.

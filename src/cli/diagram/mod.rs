@@ -44,13 +44,13 @@ pub(super) enum Mark {
     Commit,
     /// A commit that restored an earlier state.
     Back,
-    /// Only in the older state.
+    /// A node of the older state only.
     Old,
-    /// Only in the newer state.
+    /// A node of the newer state only.
     New,
-    /// In both states, with different content or children.
+    /// A node at a path of both states, with different content or children.
     Changed,
-    /// The same node in both states.
+    /// A node that both states share.
     Shared,
     /// The number of rows that are not drawn.
     LeftOut,
@@ -78,9 +78,9 @@ pub(super) struct Row {
     /// The parent row, which is above it.
     pub(super) parent: Option<usize>,
     pub(super) mark: Mark,
-    /// Its name.
+    /// The id of the object, the seq of the commit, or the path of the node.
     pub(super) name: String,
-    /// Its text, in a quieter colour.
+    /// A text after the name, in a quieter colour.
     pub(super) text: String,
     /// Labels after the name: the snapshots of a commit.
     pub(super) tags: Vec<String>,

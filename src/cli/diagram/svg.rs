@@ -31,7 +31,7 @@ pub(in crate::cli) fn svg(diagram: &Diagram) -> String {
     )
 }
 
-/// The `svg` element, with `head` as its first child.
+/// Returns the `svg` element, with `head` as its first child.
 pub(super) fn element(diagram: &Diagram, head: &str) -> String {
     let depths = diagram.depths();
     let left = if diagram.arcs.is_empty() {

@@ -38,7 +38,8 @@ pub(in crate::cli) fn tree(view: &View, under: Option<&Id>, most: usize) -> Resu
             break;
         }
         let object = view.get(&id)?;
-        let object = object.ok_or_else(|| Error::corrupt(format!("the child {id} is missing")))?;
+        let object =
+            object.ok_or_else(|| Error::corrupt(format!("the child {id} is missing from the state")))?;
         let row = diagram.push(row(parent, &object));
         let children = view.children(&id, None)?;
         waiting.extend(children.into_iter().rev().map(|child| (Some(row), child)));

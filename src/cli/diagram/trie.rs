@@ -1,7 +1,7 @@
 //! The tries of two states as one diagram, with the nodes of one state and the shared nodes.
 //!
-//! A node of both states is drawn once and not expanded. Sharing keeps a snapshot small. The shared children of a
-//! branch are drawn as one row.
+//! A node that both states share is drawn once, without its children. The shared children of a branch are drawn as one
+//! row. Shared nodes are the reason why a snapshot takes little space.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -26,7 +26,7 @@ struct Waiting {
 enum Side {
     Nothing,
     Node,
-    /// A leaf higher up, where the other state has a branch. A leaf is the same node at every level.
+    /// A leaf at a higher level, where the other state has a branch.
     Leaf(Node),
 }
 
@@ -40,7 +40,8 @@ impl Side {
     }
 }
 
-/// Draws the nodes that differ between `newer` and `older`: at most `most` rows, and one row a branch for its shared children.
+/// Draws the nodes that differ between `newer` and `older`: at most `most` rows, plus one row per branch for its shared
+/// children.
 ///
 /// # Errors
 /// `Corrupt` or `Io` if a node or an object cannot be read.
@@ -61,7 +62,7 @@ pub(in crate::cli) fn trie(memory: &Memory, older: &View, newer: &View, most: us
     while let Some(next) = waiting.pop() {
         if diagram.rows.len() >= most {
             let rest = counted(waiting.len() as u64 + 1, "more node");
-            diagram.push_left_out(next.parent, &format!("{rest} and what is below them, not drawn"));
+            diagram.push_left_out(next.parent, &format!("{rest} with their subtrees, not drawn"));
             break;
         }
         let old = next.older.node(older, &next.path)?;
@@ -86,7 +87,8 @@ pub(in crate::cli) fn trie(memory: &Memory, older: &View, newer: &View, most: us
     Ok(diagram)
 }
 
-/// The children of a node by digit; a leaf beside a branch counts as its own child.
+/// Returns the children of a node by digit. If the other state has a branch where this one has a leaf, the leaf counts
+/// as its own child.
 fn children(node: Option<&Node>, other: Option<&Node>, level: usize) -> Vec<(ChildNode, Side)> {
     match node.map(|node| (&node.kind, node)) {
         Some((NodeKind::Branch(children), _)) => children.iter().map(|child| (*child, Side::Node)).collect(),

@@ -157,7 +157,7 @@ fn content_lines(style: Style, old: &Object, new: &Object) -> Vec<String> {
             if lines.len() > CONTENT_LINES {
                 lines.push(format!(
                     "{INDENT}{}",
-                    style.paint(Meaning::Quiet, "and more: treering get shows the rest")
+                    style.paint(Meaning::Quiet, "the rest is not shown: see treering get")
                 ));
                 return lines;
             }
@@ -240,7 +240,7 @@ mod tests {
         };
         let lines = changed(None, &object("s", &text(3)), &object("s", &text(5)));
         assert!(
-            lines.len() <= CONTENT_LINES + 4 && lines.last().unwrap().contains("and more"),
+            lines.len() <= CONTENT_LINES + 4 && lines.last().unwrap().contains("not shown"),
             "{}",
             lines.len()
         );

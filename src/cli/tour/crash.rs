@@ -51,7 +51,7 @@ struct Acknowledged {
 struct Killed {
     acknowledged: usize,
     kept: usize,
-    /// The end of the process, such as its signal.
+    /// The status with which the process ended, such as its signal.
     ended: String,
 }
 
@@ -150,7 +150,7 @@ fn kill_a_writer(store: &Path) -> Result<(Vec<Acknowledged>, String)> {
 }
 
 fn listen_and_kill(child: &mut Child) -> Result<Vec<Acknowledged>> {
-    let failed = |error| Error::io("listening to the second process", error);
+    let failed = |error| Error::io("reading from the second process", error);
     let mut acknowledged = Vec::new();
     for line in child
         .stdout

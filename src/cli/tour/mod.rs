@@ -33,13 +33,12 @@ use crate::error::{Error, ErrorCode, Result};
 
 pub(super) use crash::CrashTest;
 
-/// The steps: a paragraph each, with its name, a sentence, and its commands. A command ends with exit code 0, or with
-/// the code after [`ENDS_WITH`]. A line that begins with [`SAME_ROOT`] names an earlier step, whose root the store must
-/// have again.
+/// The steps: one paragraph per step, with its name, a sentence and its commands. A command ends with exit code 0, or with
+/// the code after [`ENDS_WITH`]. A line that begins with [`SAME_ROOT`] names an earlier step with the same root.
 const STEPS: &str = include_str!("steps.txt");
-/// Stands between a command and its exit code, if that is not 0.
+/// The mark between a command and its exit code, if that is not 0.
 const ENDS_WITH: &str = " # ends with ";
-/// Stands before the name of an earlier step with the same root.
+/// The mark before the name of an earlier step with the same root.
 const SAME_ROOT: &str = "the root equals that after ";
 
 /// The input of the commands: path and text.
@@ -99,7 +98,7 @@ impl Verb for Tour {
             Some(keep) => (keep, "It stays."),
             None => (&folder.store, "It is removed at the end."),
         };
-        let title = "Treering in a few seconds: an agent's memory, damaged and brought back";
+        let title = "Treering in a few seconds: an agent's memory, damaged and restored";
         guide.print(Meaning::Heading, title)?;
         let place = format!("The store of this tour is {}. {end}", shown(place));
         guide.print(Meaning::Quiet, &place)?;
@@ -222,8 +221,8 @@ impl<'a> Guide<'a> {
         if !output.json(&self.document)? {
             output.line(format_args!("\n{count} steps in {:.1} seconds.", ms / 1000.0))?;
             output.line(match keep.map(shown) {
-                Some(store) => format!("Look around: treering --store {store} log, ... list, ... snapshots"),
-                None => "Keep the store to look around in it: treering tour --keep DIR".to_owned(),
+                Some(store) => format!("Explore it: treering --store {store} log, ... list, ... snapshots"),
+                None => "To keep the store and explore it: treering tour --keep DIR".to_owned(),
             })?;
         }
         Ok(DONE)

@@ -67,7 +67,7 @@ fn a_flipped_bit_hides_what_follows_and_says_so() {
         "inspect recovery",
     ]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.err.contains("the shell reads the state of seq:3"), "{ran:?}");
+    assert!(ran.err.contains("the shell reads the state at seq:3"), "{ran:?}");
     assert!(
         ran.out.contains("green tea") && !ran.out.contains("coffee"),
         "{ran:?}"

@@ -96,7 +96,7 @@ fn a_store_that_was_moved_is_not_waited_for() {
     let mut watching = folder.command(&["debug", "-c", "log --follow"]);
     let mut watching = watching.stderr(Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(watching.stderr.take().unwrap()).lines();
-    assert!(said.next().unwrap().unwrap().starts_with("watching from"));
+    assert!(said.next().unwrap().unwrap().starts_with("waiting for commits"));
     fs::rename(folder.store(), folder.path("elsewhere")).unwrap();
     let told = said.next().unwrap().unwrap();
     assert!(told.contains("no longer exists"), "{told}");

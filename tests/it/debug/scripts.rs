@@ -94,7 +94,7 @@ fn a_long_lineage_ends_where_the_limit_is() {
         ids(&whole[..whole.len() - 1])
     );
     let ran = folder.run(&["debug", "-c", &fewer]);
-    assert!(ran.err.contains("--limit shows others"), "{ran:?}");
+    assert!(ran.err.contains("raise --limit"), "{ran:?}");
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn a_damaged_store_is_served_as_far_as_it_stands() {
     let ran = folder.run(&["debug", "-c", "get tea", "-c", "log"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(
-        ran.err.contains("damaged: ") && ran.err.contains("the shell reads the state of seq:2"),
+        ran.err.contains("damaged: ") && ran.err.contains("the shell reads the state at seq:2"),
         "{ran:?}"
     );
     assert!(ran.out.contains("black"), "{ran:?}");
@@ -217,7 +217,7 @@ fn a_script_is_text_in_lines_of_bounded_length() {
     let long = folder.feed(&["debug"], "x".repeat(3 << 20));
     assert_eq!(long.code, 1);
     assert!(
-        long.err.contains("line 1: it has more than 1048576 bytes"),
+        long.err.contains("line 1: the line has more than 1048576 bytes"),
         "{}",
         long.err
     );

@@ -79,7 +79,7 @@ fn became(agent: &Agent, files: &[FoundFile]) -> Vec<(String, &'static str)> {
     came(agent, files, &take())
 }
 
-/// INVARIANT BOB-1.
+/// INVARIANT BOB-1: an unedited block changes no attribute.
 #[test]
 fn files_that_nobody_edited_change_nothing() {
     let test = TestMemory::new(Settings::default());
@@ -217,7 +217,7 @@ fn a_file_is_edited_and_taken_again_and_again() {
     }
 }
 
-/// INVARIANT BEX-1.
+/// INVARIANT BEX-1: a file changes only the block of its id, in reach.
 #[test]
 fn a_file_reaches_no_further_than_its_block() {
     let test = TestMemory::new(Settings::default());
@@ -255,7 +255,7 @@ fn a_file_reaches_no_further_than_its_block() {
     assert_eq!(agent.memory().view().root(), root);
 }
 
-/// INVARIANT BEX-2.
+/// INVARIANT BEX-2: of two files with one id, only the one at the path of the id counts.
 #[test]
 fn of_two_files_with_one_id_only_the_one_at_home_counts() {
     let test = TestMemory::new(Settings::default());
@@ -281,7 +281,7 @@ fn of_two_files_with_one_id_only_the_one_at_home_counts() {
     assert_eq!(get(agent, "tea").unwrap().content(), Some("from tea.md"));
 }
 
-/// INVARIANT BEX-3.
+/// INVARIANT BEX-3: a block without a file stays, unless the caller prunes.
 #[test]
 fn a_block_goes_only_if_its_file_is_gone_and_that_is_asked_for() {
     let test = TestMemory::new(Settings::default());
@@ -291,7 +291,7 @@ fn a_block_goes_only_if_its_file_is_gone_and_that_is_asked_for() {
     }
     let unreadable = FoundFile {
         path: "b.md".to_owned(),
-        bytes: Err("it is not a file".to_owned()),
+        bytes: Err("the path is not a file".to_owned()),
     };
     let found = [files(agent)[0].clone(), unreadable];
     let taken = agent.take_blocks(&found, &take(), &Writer::user()).unwrap();
@@ -357,7 +357,7 @@ fn an_edit_keeps_the_trust_of_its_block_if_a_person_says_it_is_theirs() {
         (Taken::Updated, 0)
     );
     assert_eq!(origin("tea"), Origin::DirectUser);
-    // A writer vouches only for their own edit, and only up to their own class.
+    // An edit is trusted at most as its writer, and does not raise the trust of the block.
     let other = edited(&files(agent)[0], "black", "white");
     let taken = agent.take_blocks(&[other], &take(), &Writer::user()).unwrap();
     assert!(taken.files[0].said[0].contains("--as-me"), "{taken:?}");
@@ -375,7 +375,7 @@ fn an_edit_keeps_the_trust_of_its_block_if_a_person_says_it_is_theirs() {
     assert_eq!(origin("new"), Origin::Model);
 }
 
-/// INVARIANT BEX-4.
+/// INVARIANT BEX-4: no writer edits or prunes a more trusted block.
 #[test]
 fn who_is_less_trusted_than_a_block_neither_edits_nor_prunes_it() {
     let test = TestMemory::new(Settings::default());

@@ -29,7 +29,7 @@ pub(crate) const SUMMARY_SHARE_PERCENT: usize = 20;
 /// The fewest characters of a text to summarise. A shorter text is its own summary.
 pub(crate) const SUMMARY_CHARS_MIN: usize = 20;
 
-/// Words that mark importance, in lower case: as words, and as signs of scripts without spaces.
+/// Words that mark importance, in lower case. In scripts without spaces, they are searched as characters.
 const WEIGHTY_WORDS: [&str; 14] = [
     "important",
     "key",

@@ -14,7 +14,7 @@ const STORY: &str = "The team met in the morning to talk about the parser. Every
 #[test]
 fn a_summary_keeps_the_best_fifth_in_order() {
     let short = summary(STORY);
-    // The first sentence scores 2 and 1 for its length, the marked one 1.5 and 1. Only these two fit.
+    // The first sentence scores 2 for its place and 1 for its length, the marked one 1.5 and 1. Only these two fit.
     assert_eq!(
         short,
         "The team met in the morning to talk about the parser. It is important that the parser never panics."
@@ -23,7 +23,7 @@ fn a_summary_keeps_the_best_fifth_in_order() {
 
 #[test]
 fn scores_are_those_of_the_first_system() {
-    // In half points: first, last, 5 to 25 words, a word of importance, a digit.
+    // Scores in half points, by: first piece, last piece, 5 to 25 words, a word of importance, a digit.
     let cases = [
         ("Short text", 0, 3, 4),
         ("Short text", 1, 3, 0),

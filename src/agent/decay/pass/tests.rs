@@ -93,7 +93,7 @@ fn a_shortened_item_comes_back_whole_and_use_keeps_it() {
     assert_eq!(level(&agent, "b"), None);
 }
 
-/// INVARIANT DEC-2.
+/// INVARIANT DEC-2: a pinned item does not move.
 #[test]
 fn what_is_pinned_said_or_part_of_a_tree_stays() {
     let (agent, clock) = agent();
@@ -169,7 +169,7 @@ fn a_clock_that_jumps_takes_one_level_a_pass_and_loses_nothing() {
     assert_eq!([bytes(&agent, "long"), bytes(&agent, "short")], before);
 }
 
-/// INVARIANT DEC-3.
+/// INVARIANT DEC-3: the new version is not more trusted than its source, and names it.
 #[test]
 fn a_shorter_text_is_trusted_no_more_than_its_source() {
     let (agent, clock) = agent();

@@ -101,7 +101,7 @@ fn what_is_over_or_replaced_or_sensitive_is_withheld() {
     assert_eq!(ids(&made(&agent, &strict)), ["new"]);
 }
 
-/// INVARIANT MKE-2.
+/// INVARIANT MKE-2: only an item of at least equal trust hides another one.
 #[test]
 fn what_is_not_trusted_hides_nothing() {
     let agent = agent();
@@ -117,7 +117,7 @@ fn what_is_not_trusted_hides_nothing() {
     assert!(answer.text.contains("<quarantine>"));
 }
 
-/// INVARIANT MKE-3.
+/// INVARIANT MKE-3: every record comes from a scope of the request.
 #[test]
 fn other_scopes_do_not_leak_in() {
     let agent = agent();
@@ -135,7 +135,7 @@ fn other_scopes_do_not_leak_in() {
     }
 }
 
-/// INVARIANT MKE-1.
+/// INVARIANT MKE-1: a known secret is never shown.
 #[test]
 fn a_secret_that_got_in_is_shown_as_its_marker_and_an_order_is_flagged() {
     let agent = agent();
@@ -253,7 +253,7 @@ fn a_past_state_has_its_own_envelope_and_the_same_one_each_time() {
     assert_eq!(ids(&made(&agent, &request())), ["first", "second"]);
 }
 
-/// INVARIANT MKE-2.
+/// INVARIANT MKE-2: only an item of at least equal trust hides another one.
 #[test]
 fn a_long_chain_of_restatements_takes_no_places() {
     let agent = agent();

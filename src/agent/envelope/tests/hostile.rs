@@ -67,15 +67,15 @@ fn check(records: &[Record], request: &Request, rendered: &Rendered) {
             .iter()
             .any(|name| rest.starts_with(name))
     }));
-    // ENV-2.
+    // ENV-2: the text stays within the budget.
     assert!(tokens(text) <= request.budget_tokens);
     for shown in &envelope.shown {
         assert!(shown.text.chars().count() <= shown.section.chars_max());
         assert!(shown.section.has_lines() || !shown.text.contains(['\n', '\r', '\t']));
         assert!(!hidden(&shown.text.chars().collect::<Vec<_>>()).contains(&true));
-        // ENV-5.
+        // ENV-5: untrusted records are shown only in the quarantine.
         assert!(shown.trust.is_trusted() || (shown.section == Section::Quarantine && request.with_untrusted));
-        // ENV-4.
+        // ENV-4: entries are never shown, and notes only in a compaction.
         assert!(shown.section != Section::SessionNotes || request.compacted == Some("s1"));
     }
     if let Some(boundary) = request.boundary.as_ref().filter(|_| !text.is_empty()) {
@@ -114,7 +114,7 @@ fn holds_an_envelope(text: &str) -> bool {
 
 fn check_scrub(dirty: &str) {
     let clean = scrub(dirty);
-    // SCR-1.
+    // SCR-1: a scrubbed text holds no envelope.
     assert!(!holds_an_envelope(&clean), "{dirty:?} -> {clean:?}");
     assert_eq!(scrub(&clean), clean, "{dirty:?}");
 }
@@ -127,7 +127,7 @@ fn round(seed: u64) -> (u64, u64) {
     let request = request(&mut random);
     let rendered = render(&records, &request);
     check(&records, &request, &rendered);
-    // ENV-3.
+    // ENV-3: the order of the input does not matter.
     random.shuffle(&mut records);
     assert_eq!(render(&records, &request), rendered);
 

@@ -30,7 +30,7 @@ fn line(name: &str, text: &str) -> String {
     format!(r#"{{"id":"{name}","kind":"fact","content":"{text}"}}"#)
 }
 
-/// INVARIANT GRD-5.
+/// INVARIANT GRD-5: a staged change is committed on the state that its checks saw.
 #[test]
 fn changes_that_were_staged_side_by_side_count_together() {
     let agent = agent();
@@ -44,7 +44,7 @@ fn changes_that_were_staged_side_by_side_count_together() {
     assert_eq!(agent.memory().view().len(), 2);
 }
 
-/// INVARIANT GRD-5.
+/// INVARIANT GRD-5: a staged change is committed on the state that its checks saw.
 #[test]
 fn what_was_pinned_since_it_was_staged_counts() {
     let agent = agent();
@@ -67,13 +67,13 @@ fn what_was_pinned_since_it_was_staged_counts() {
     assert!(!agent.memory().view().contains(&id("z/2")).unwrap());
 }
 
-/// INVARIANT GRD-5.
+/// INVARIANT GRD-5: a staged change is committed on the state that its checks saw.
 #[test]
 fn who_commits_while_others_do_is_checked_again() {
     let agent = agent();
     stage(&agent, "q1", &line("q1", "q1"), &Writer::user());
     let busy = std::cell::Cell::new(1);
-    // Another writer commits during the check, twice. The third check is undisturbed.
+    // Another writer commits during the first two checks. Only the third check is undisturbed.
     let checks = Checks::default().and("busy", |draft| {
         if busy.get() < 3 {
             put(&agent, object(&format!("other/{}", busy.get()), "fact", "x"));

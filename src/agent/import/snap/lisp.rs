@@ -39,7 +39,7 @@ impl Lisp {
         matches!(self, Self::List(items) if items.is_empty())
     }
 
-    /// The content of a text, or the name of a symbol.
+    /// Returns the content of a text, or the name of a symbol.
     pub(super) fn name(&self) -> Option<&str> {
         match self {
             Self::Word(name) | Self::Keyword(name) => Some(name),
@@ -48,7 +48,7 @@ impl Lisp {
         }
     }
 
-    /// The pairs of a list `:key value ...`, or of a list of pairs.
+    /// Returns the pairs of a list `:key value ...`, or of a list of pairs.
     pub(super) fn into_pairs(self) -> Option<Vec<(String, Self)>> {
         match self {
             Self::List(items) if alternates(&items) => {
@@ -199,7 +199,7 @@ pub(super) fn read(bytes: &[u8], limits: Limits) -> Result<Lisp> {
     let value = reader.value(0, 0)?;
     match reader.skip_space()? {
         None => Ok(value),
-        Some(_) => malformed(reader.at, "something follows the value"),
+        Some(_) => malformed(reader.at, "there is more data after the value"),
     }
 }
 
@@ -261,7 +261,7 @@ impl<'a> Reader<'a> {
             }
             '"' => self.string()?,
             '#' => self.dispatch(depth)?,
-            ')' => return malformed(start, "a parenthesis closes nothing"),
+            ')' => return malformed(start, "a closing parenthesis has no opening one"),
             '`' | ',' => return refused(start, sign.encode_utf8(&mut [0; 4])),
             _ => self.token()?,
         };
@@ -299,7 +299,7 @@ impl<'a> Reader<'a> {
                 self.at += 2 + length;
                 match character(&name[..length]) {
                     Some(sign) => Ok(Lisp::Scalar(sign.to_string().into())),
-                    None => malformed(start, "a character has no such name"),
+                    None => malformed(start, "the name of a character is unknown"),
                 }
             }
             (Some(':'), Some(_)) => {
@@ -329,7 +329,7 @@ impl<'a> Reader<'a> {
         malformed(start, OPEN)
     }
 
-    /// SNP-2.
+    /// Enters a list, and checks the limits (SNP-2).
     fn enter(&mut self, depth: usize, length: usize) -> Result<()> {
         if depth >= self.limits.depth_max {
             return fail(self.at, Cause::Limit, "lists are nested too deep");

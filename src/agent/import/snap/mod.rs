@@ -75,7 +75,7 @@ pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
     let depths = depths(&snap.objects, &mut parents, &mut mapped);
     let mut objects: Vec<&SnapObject> = snap.objects.iter().collect();
     objects.retain(|object| ids.contains_key(&object.id));
-    // A parent comes first, so its children know whether it was imported.
+    // Parents are sorted before their children, because a child keeps its parent only if the parent was imported.
     objects.sort_by_key(|object| depths.get(object.id.as_str()).copied().unwrap_or(0));
     for object in objects {
         let Some(mut new) = new_object(object, ids[&object.id].clone(), foreign, &mut mapped)? else {
@@ -171,25 +171,25 @@ fn table(name: &str, value: Lisp, mapped: &mut Mapped) -> Option<Vec<SnapObject>
         let pair = entry.into_pair();
         let read = pair.and_then(|(key, value)| Some((key, object_of(value.into_pairs()?, &mut say)?)));
         let Some((key, mut object)) = read else {
-            say("is not an object under a name and is ignored");
+            say("the entry is not a named object and is ignored");
             continue;
         };
         // The first entry for a name counts, as in a lookup of Lisp.
         if !keys.insert(key.clone()) {
-            say("has the name of an earlier entry and is ignored");
+            say("the entry has the name of an earlier one and is ignored");
             continue;
         }
         if name == HISTORY {
             if object.hash.as_ref().is_some_and(|hash| *hash != key) {
-                say("has another hash than its key");
+                say("the hash of the entry differs from its key");
             }
         } else if object.id.is_empty() {
             object.id = key;
         } else if object.id != key {
-            say("has another name than its key; the name in the object counts");
+            say("the name of the entry differs from its key; the name in the object counts");
         }
         if object.id.is_empty() {
-            say("has no name");
+            say("the entry has no name");
         }
         objects.push(object);
     }
@@ -202,7 +202,7 @@ fn object_of(fields: Vec<(String, Lisp)>, say: &mut dyn FnMut(&str)) -> Option<S
     let (mut is_object, mut seen) = (false, HashSet::new());
     for (name, value) in fields {
         if !seen.insert(name.clone()) {
-            say("has a field twice; the first counts");
+            say("a field occurs twice; the first counts");
             continue;
         }
         is_object |= value.is_nil();
@@ -233,12 +233,12 @@ fn object_of(fields: Vec<(String, Lisp)>, say: &mut dyn FnMut(&str)) -> Option<S
 fn text_of(value: &Lisp, say: &mut dyn FnMut(&str)) -> Option<String> {
     let text = value.name();
     if text.is_none() {
-        say("has a field that is not text; it is ignored");
+        say("a field that is not text is ignored");
     }
     text.map(str::to_owned)
 }
 
-/// A time of Lisp, in seconds since 1900.
+/// Reads a time of Lisp, in seconds since 1900.
 fn time_of(value: &Lisp, say: &mut dyn FnMut(&str)) -> Option<Time> {
     let micros = match value {
         Lisp::Scalar(number) => number
@@ -247,7 +247,7 @@ fn time_of(value: &Lisp, say: &mut dyn FnMut(&str)) -> Option<Time> {
         _ => None,
     };
     if micros.is_none() {
-        say("has an invalid time, which is ignored");
+        say("an invalid time is ignored");
     }
     micros.map(Time::from_micros)
 }
@@ -262,7 +262,7 @@ fn names_of(value: &Lisp, say: &mut dyn FnMut(&str)) -> Vec<String> {
     for item in items {
         match item.name() {
             Some(name) => names.push(name.to_owned()),
-            None => say("has a child that is not a name; it is ignored"),
+            None => say("a child that is not a name is ignored"),
         }
     }
     names
@@ -271,12 +271,12 @@ fn names_of(value: &Lisp, say: &mut dyn FnMut(&str)) -> Vec<String> {
 fn attributes_of(value: Lisp, say: &mut dyn FnMut(&str)) -> Map<String, Json> {
     let mut attributes = Map::new();
     let Some(pairs) = value.into_pairs() else {
-        say("has attributes that are not pairs; they are ignored");
+        say("attributes that are not pairs are ignored");
         return attributes;
     };
     for (name, value) in pairs {
         if attributes.contains_key(&name) {
-            say("has an attribute twice; the first counts");
+            say("an attribute occurs twice; the first counts");
         } else {
             attributes.insert(name, value.to_json());
         }
@@ -284,8 +284,8 @@ fn attributes_of(value: Lisp, say: &mut dyn FnMut(&str)) -> Map<String, Json> {
     attributes
 }
 
-/// The parent of each object: the one it names, else the first one that lists it as a child. Drops parents that are not
-/// in the file.
+/// Returns the parent of each object: the one it names, else the first one that lists it as a child. Drops parents that
+/// are not in the file.
 fn parents(
     objects: &[SnapObject],
     ids: &HashMap<String, Id>,
@@ -308,14 +308,14 @@ fn parents(
         } else {
             mapped.say(
                 child,
-                format!("its parent '{parent}' is not in the file; it has none"),
+                format!("the parent '{parent}' is not in the file, so the object has no parent"),
             );
         }
     }
     parents
 }
 
-/// How deep each object is below its root. One parent of every circle is dropped.
+/// Returns the depth of each object below its root. One parent of every circle is dropped.
 fn depths(
     objects: &[SnapObject],
     parents: &mut HashMap<String, String>,
@@ -323,14 +323,14 @@ fn depths(
 ) -> HashMap<String, usize> {
     let mut depths: HashMap<String, usize> = HashMap::new();
     for object in objects {
-        // The walk upwards ends at a root, or at an object whose depth is known.
+        // The walk upwards ends at a root, or at an object of known depth.
         let (mut path, mut seen) = (Vec::new(), HashSet::new());
         let mut next = Some(object.id.clone());
         while let Some(at) = next.take_if(|at| !depths.contains_key(at)) {
             seen.insert(at.clone());
             next = parents.get(&at).cloned();
             if let Some(parent) = next.take_if(|parent| seen.contains(parent)) {
-                let what = format!("it would be below itself by '{parent}'; it has no parent");
+                let what = format!("the parent '{parent}' is below the object, so the object has no parent");
                 mapped.say(&at, what);
                 parents.remove(&at);
             }

@@ -221,9 +221,9 @@ pub(crate) fn snippet(text: &str, query: &str, settings: &NoteSettings) -> Strin
         .to_owned()
 }
 
-/// The number of the character at which the match begins.
+/// Returns the index of the character at which the match begins.
 fn place_of_match(shown: &[char], query: &str) -> Option<usize> {
-    // Lower case may have more characters, so `places` has the original place of each.
+    // Lower-casing may add characters, so `places` has the original index of each.
     let mut lower = String::new();
     let mut places = Vec::new();
     for (place, letter) in shown.iter().enumerate() {

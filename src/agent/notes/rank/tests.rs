@@ -33,7 +33,7 @@ fn relevance_follows_the_formula() {
         ("deploy plan", "a plan how the deploy goes", 0.742_308),
         // One of two, inside a longer word: .15 + .275 + .1 * 9/14.
         ("plan xray", "the planner is", 0.489_286),
-        // None.
+        // No word of the query.
         ("zebra", "the planner", 0.0),
         // A text shorter than the query gets the full bonus for length: .15 + .275 + .1.
         ("alpha beta", "alpha", 0.525),

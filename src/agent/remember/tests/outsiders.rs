@@ -55,7 +55,7 @@ fn a_key_that_a_tool_used_is_free_for_who_is_trusted() {
     }
 }
 
-/// INVARIANT ROO-3.
+/// INVARIANT ROO-3: trusted and untrusted items have separate quotas.
 #[test]
 fn what_is_not_trusted_takes_no_room_from_what_is() {
     let agent = small(2);
@@ -79,10 +79,10 @@ fn what_is_not_trusted_takes_no_room_from_what_is() {
     assert!(!agent.memory().view().contains(&id("old")).unwrap());
     let full = agent.remember(named("c", "c"), &quick, &user()).unwrap_err();
     assert_eq!(full.code(), "over_limit");
-    // An item that becomes trusted needs room among the trusted items.
+    // An item that becomes trusted needs quota among the trusted items.
     let raised = agent.remember(named("t1", "t1"), &quick, &user()).unwrap_err();
     assert_eq!(raised.code(), "over_limit");
-    // Superseding a tool's item makes room only among untrusted items.
+    // Superseding a tool's item frees quota only among untrusted items.
     let mut over = named("d", "d");
     over.supersedes = vec![id("t1")];
     assert_eq!(

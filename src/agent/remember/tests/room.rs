@@ -13,7 +13,7 @@ pub(super) fn small(items_max: usize) -> Agent {
     Agent::new(Memory::in_memory().unwrap(), settings)
 }
 
-/// INVARIANT ROO-1.
+/// INVARIANT ROO-1: expired and superseded items do not count towards the quota.
 #[test]
 fn a_full_scope_takes_no_more_until_something_expires() {
     let agent = small(3);
@@ -50,7 +50,7 @@ fn a_full_scope_takes_no_more_until_something_expires() {
     assert!(answer.refused[0].reason.contains("3 items"));
 }
 
-/// INVARIANT ROO-1.
+/// INVARIANT ROO-1: expired and superseded items do not count towards the quota.
 #[test]
 fn what_gave_its_place_takes_no_room() {
     let agent = small(2);
@@ -79,7 +79,7 @@ fn what_gave_its_place_takes_no_room() {
     drop(agent.remember(named("d", "d"), &quick, &user()).unwrap());
 }
 
-/// INVARIANT ROO-1.
+/// INVARIANT ROO-1: expired and superseded items do not count towards the quota.
 #[test]
 fn one_place_is_given_once_in_a_batch_too() {
     let agent = small(2);
@@ -91,7 +91,7 @@ fn one_place_is_given_once_in_a_batch_too() {
     let all: Vec<String> = (0..5).map(|at| line(&format!("n{at}"), r#"["a","a"]"#)).collect();
     let answer = lines(&agent, &all.join("\n"));
     assert_eq!((answer.stored, answer.refused.len()), (1, 4), "{answer:?}");
-    // An item that only replaces itself makes no room.
+    // An item that only replaces itself frees no quota.
     let answer = lines(
         &agent,
         &[line("b", r#"["n0"]"#), line("c", "[]"), line("d", "[]")].join("\n"),
@@ -99,7 +99,7 @@ fn one_place_is_given_once_in_a_batch_too() {
     assert_eq!((answer.stored, answer.refused.len()), (2, 1), "{answer:?}");
 }
 
-/// INVARIANT ROO-1.
+/// INVARIANT ROO-1: expired and superseded items do not count towards the quota.
 #[test]
 fn what_expired_and_is_written_again_needs_its_room_again() {
     let agent = small(2);
@@ -126,7 +126,7 @@ fn what_expired_and_is_written_again_needs_its_room_again() {
     assert_eq!(full.code(), "over_limit");
 }
 
-/// INVARIANT ROO-1.
+/// INVARIANT ROO-1: expired and superseded items do not count towards the quota.
 #[test]
 fn items_that_gave_their_place_leave_room_for_a_whole_batch() {
     let agent = small(4);
@@ -161,12 +161,12 @@ fn what_is_held_back_needs_no_room_and_makes_none() {
     assert_eq!((held.status, held.held_as.is_some()), (Status::Quarantined, true));
 }
 
-/// INVARIANT ROO-2.
+/// INVARIANT ROO-2: every new item reserves quota.
 #[test]
 fn a_scope_has_room_for_items_and_no_verb_brings_more() {
     let agent = small(2);
     let say = |name: &str| agent.remember(named(name, name), &RememberOptions::default(), &user());
-    // Objects of a session take no room.
+    // Objects of a session do not count towards the quota.
     let entry = crate::agent::session::NewEntry {
         text: "hello there".to_owned(),
         ..Default::default()
@@ -219,7 +219,7 @@ fn a_scope_has_room_for_items_and_no_verb_brings_more() {
     assert_eq!(say("c").unwrap_err().code(), "over_limit");
 }
 
-/// INVARIANT RMB-3.
+/// INVARIANT RMB-3: a writer replaces no object of a session.
 #[test]
 fn what_belongs_to_a_session_is_not_written_over() {
     let agent = agent();

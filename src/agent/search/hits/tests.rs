@@ -94,7 +94,7 @@ fn tea() -> Agent {
 
 type Narrow = fn(&mut RecallQuery);
 
-/// INVARIANT ASK-1.
+/// INVARIANT ASK-1: a hit meets every condition of the query.
 #[test]
 fn every_condition_of_a_query_holds_for_its_hits() {
     let agent = tea();
@@ -131,7 +131,7 @@ fn every_condition_of_a_query_holds_for_its_hits() {
     }
 }
 
-/// INVARIANT ASK-4.
+/// INVARIANT ASK-4: untrusted items are hits only on request, and are counted.
 #[test]
 fn what_is_not_trusted_is_left_out_and_counted() {
     let agent = tea();
@@ -178,7 +178,7 @@ fn what_is_not_trusted_is_left_out_and_counted() {
     assert_eq!(recall(&agent, &query("day")).left_out, 10);
 }
 
-/// INVARIANT ASK-4.
+/// INVARIANT ASK-4: untrusted items are hits only on request, and are counted.
 #[test]
 fn nothing_is_counted_for_who_chooses_or_for_scopes_without_any() {
     let agent = tea();
@@ -218,7 +218,7 @@ fn what_expired_is_hidden_from_that_moment_on() {
     assert_eq!(count(&view(moment), &query), 3);
 }
 
-/// INVARIANT ASK-2.
+/// INVARIANT ASK-2: a hit never ranks above a hit that supersedes it.
 #[test]
 fn what_takes_the_place_of_others_stands_above_them() {
     let agent = agent();
@@ -263,7 +263,7 @@ fn a_budget_skips_what_does_not_fit_and_goes_on() {
     assert_eq!((recalled.tokens, recalled.skipped), (1, 1));
 }
 
-/// INVARIANT ASK-3.
+/// INVARIANT ASK-3: recall changes no state.
 #[test]
 fn a_past_state_answers_as_it_did_then_and_nothing_is_changed() {
     let agent = tea();

@@ -1,8 +1,8 @@
 //! Separates a person's own words in a turn from pasted and quoted ones.
 //!
-//! A trusted person may paste an untrusted page. Code fences, quoted lines, long indented stretches, long quotations and very
-//! long blocks count as foreign text. In doubt a text is foreign: a person can promote own words later, but stored foreign
-//! words may already have been read. Text that was pasted without any mark is not recognised.
+//! A trusted person may paste an untrusted page. Code fences, quoted lines, long indented stretches, long quotations
+//! and very long blocks count as foreign text. In doubt a text counts as foreign: a person can promote their own words
+//! later, but stored foreign words may already have been read. Text that was pasted without any mark is not recognised.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
@@ -36,7 +36,8 @@ pub struct AttributionSettings {
 }
 
 impl Default for AttributionSettings {
-    /// 4 indented lines, blocks of 25 lines or 3,000 characters, quotations of 120, 8,000 characters a turn.
+    /// 4 indented lines, a block of 25 lines or a block of 3,000 characters count as pasted. A quotation has 120
+    /// characters. A turn has at most 8,000 own characters.
     fn default() -> Self {
         Self {
             indented_lines_min: 4,
@@ -155,7 +156,7 @@ fn blocks(text: &str, settings: &AttributionSettings) -> Vec<Span> {
     found
 }
 
-/// The end of the wanted lines from `at` on.
+/// Returns the end of the run of wanted lines that begins at `at`.
 fn run(lines: &[Line], at: usize, is_wanted: impl Fn(LineKind) -> bool) -> usize {
     let rest = lines[at..].iter().take_while(|line| is_wanted(line.kind));
     at + rest.count()
@@ -180,7 +181,8 @@ fn indented(lines: &[Line], at: usize, settings: &AttributionSettings) -> (usize
     }
 }
 
-/// Lines up to an empty or foreign line; a paste if they are many or long. A few indented lines belong to them.
+/// Reads lines up to an empty or foreign line. They count as a paste if they are many or long. A few indented lines
+/// belong to them.
 fn own(text: &str, lines: &[Line], at: usize, settings: &AttributionSettings) -> (usize, SpanKind) {
     let mut end = at;
     while end < lines.len() {

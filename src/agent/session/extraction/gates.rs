@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 
 use super::{FactScope, FactSettings};
 
-/// The characters of the separator of two facts in a fact file: a line with the section sign.
+/// The length in characters of the line between two facts in a fact file: the section sign and its line breaks.
 const SEPARATOR_CHARS: usize = 3;
 
 /// The state of a session: the input of the gates.
@@ -22,7 +22,7 @@ pub(crate) struct SessionState {
     pub turns: usize,
 }
 
-/// Why a fact is not stored.
+/// The reason why a fact is not stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum GateReason {
     /// Extraction is off, as by default.
@@ -56,7 +56,7 @@ impl fmt::Display for GateReason {
             Self::TooFewTurns { turns, turns_min } => {
                 write!(f, "the session has {turns} turns, fewer than {turns_min}")
             }
-            Self::TooMany(facts_max) => write!(f, "{facts_max} facts of the session are stored already"),
+            Self::TooMany(facts_max) => write!(f, "the session has stored {facts_max} facts, the limit"),
             Self::ScopeFull(scope, chars_max) => {
                 let scope = scope.name();
                 write!(
@@ -68,7 +68,7 @@ impl fmt::Display for GateReason {
     }
 }
 
-/// What becomes of an admitted fact.
+/// The fate of an admitted fact.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Admission {
     /// Store it.
@@ -80,9 +80,9 @@ pub(crate) enum Admission {
 /// Checks whether a session may store facts.
 ///
 /// # Errors
-/// The reason against it.
+/// The reason why the session may store no facts.
 pub(crate) fn gate(session: SessionState, settings: &FactSettings) -> Result<(), GateReason> {
-    // FCT-2.
+    // FCT-2: only a session with extraction enabled stores facts.
     if !settings.is_enabled {
         Err(GateReason::Off)
     } else if !session.is_trusted {
@@ -133,17 +133,18 @@ impl<'a> Gates<'a> {
         self.stored += usize::from(is_own);
     }
 
-    /// Judges the next fact. Known facts do not count against `facts_max`. A fact without room does not stop shorter ones.
+    /// Judges the next fact. Known facts do not count against `facts_max`. A fact that does not fit does not stop
+    /// shorter ones.
     ///
     /// # Errors
-    /// The reason why it is not stored.
+    /// The reason why the fact is not stored.
     pub(crate) fn admit(&mut self, scope: FactScope, text: &str) -> Result<Admission, GateReason> {
         gate(self.session, self.settings)?;
         let present = &self.present[scope as usize];
         if present.texts.contains(text.trim()) {
             return Ok(Admission::Known);
         }
-        // FCT-3.
+        // FCT-3: at most `facts_max` facts are stored.
         let facts_max = self.settings.facts_max;
         if self.stored >= facts_max {
             return Err(GateReason::TooMany(facts_max));

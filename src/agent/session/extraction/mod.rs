@@ -7,7 +7,7 @@
 //! L7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - FCT-1: the reader of a reply never panics, bounds its recursion, and reads a few passes at most.
+//! FCT-1: the reader of a reply never panics, bounds its recursion, and passes over the reply a few times at most.
 //! - FCT-2: facts are stored only of a trusted session that is long enough and has extraction enabled.
 //! - FCT-3: at most `facts_max` facts of one reply are stored, and no scope grows over its cap.
 
@@ -36,7 +36,7 @@ pub struct FactSettings {
     pub is_enabled: bool,
     /// The fewest turns of the person that a session needs.
     pub turns_min: usize,
-    /// Facts stored of one session, at most; known facts do not count.
+    /// The most facts that one session stores; facts that are already stored do not count.
     pub facts_max: usize,
     /// The most characters of one fact.
     pub fact_chars_max: usize,
@@ -55,8 +55,9 @@ pub struct FactSettings {
 }
 
 impl Default for FactSettings {
-    /// Off; 3 turns, 5 facts of 500 characters, 4,000 and 8,000 in all; replies of 64 KiB, 16 deep, 100 facts examined;
-    /// 24,000 characters of the session.
+    /// Extraction is off. A session needs 3 turns and stores 5 facts of 500 characters each. The facts about the person
+    /// have 4,000 characters, those about the environment 8,000. A reply has 64 KiB, 16 levels and 100 facts. A prompt
+    /// has 24,000 characters of the session.
     fn default() -> Self {
         Self {
             is_enabled: false,

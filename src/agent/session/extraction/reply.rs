@@ -36,7 +36,7 @@ pub(crate) struct Fact {
     pub text: String,
 }
 
-/// Why the reader skips a part of a reply.
+/// The reason why the reader skips a part of a reply.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum SkipReason {
     /// It is neither an object nor in a list of a scope.
@@ -69,15 +69,15 @@ impl Serialize for SkipReason {
 impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotAnObject => f.write_str("it is not an object"),
-            Self::NoText => f.write_str("it has no text in `fact`"),
-            Self::NoScope => f.write_str("it has no scope"),
-            Self::UnknownScope(name) => write!(f, "its scope `{name}` is neither `user` nor `env`"),
+            Self::NotAnObject => f.write_str("the entry is not a JSON object"),
+            Self::NoText => f.write_str("the entry has no text in `fact`"),
+            Self::NoScope => f.write_str("the fact has no scope"),
+            Self::UnknownScope(name) => write!(f, "the scope `{name}` is neither `user` nor `env`"),
             Self::TooLong { chars, chars_max } => {
-                write!(f, "it has {chars} characters, more than {chars_max}")
+                write!(f, "the fact has {chars} characters, more than {chars_max}")
             }
-            Self::Repeated => f.write_str("it repeats an earlier fact"),
-            Self::TooMany => f.write_str("too many facts come before it"),
+            Self::Repeated => f.write_str("the fact repeats an earlier one"),
+            Self::TooMany => f.write_str("the limit of facts was reached before this one"),
         }
     }
 }
@@ -87,7 +87,7 @@ impl fmt::Display for SkipReason {
 pub(crate) struct SkippedFact {
     /// Its place in the reply, from 0.
     pub place: usize,
-    /// Why it is skipped.
+    /// The reason why it is skipped.
     #[schemars(with = "String")]
     pub reason: SkipReason,
 }
@@ -255,7 +255,7 @@ fn candidates(reply: &str) -> Vec<&str> {
     found
 }
 
-/// The texts between fences. An open fence ends with the reply.
+/// Returns the texts between fences. An open fence ends with the reply.
 fn fenced(reply: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut open: Option<(&str, usize)> = None;
@@ -279,7 +279,8 @@ fn fenced(reply: &str) -> Vec<&str> {
     found
 }
 
-/// The texts between matching brackets. An open bracket that begins like JSON was cut off, so the search ends there.
+/// Returns the texts between matching brackets. An open bracket that begins like JSON was cut off, so the search ends
+/// there.
 fn bracketed(reply: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut at = 0;

@@ -42,7 +42,7 @@ pub(crate) struct DueBucket<T> {
     pub bucket: Bucket,
     /// All its entries, by time, then arrival.
     pub entries: Vec<T>,
-    /// How many of them no summary covers.
+    /// The number of those that no summary covers.
     pub unseen: usize,
     /// The watermark to keep with the new summary.
     pub watermark: u64,
@@ -67,7 +67,7 @@ pub(crate) fn due_buckets<T>(
         let seen = watermarks.get(&bucket);
         let is_unseen = |(time, _): &&(EntryTime, T)| seen.is_none_or(|seen| time.arrival > *seen);
         let unseen = entries.iter().filter(is_unseen).count();
-        // SMB-2.
+        // SMB-2: a past bucket with an uncovered entry is due.
         if unseen == 0 || bucket.end_micros() > now_micros {
             continue;
         }

@@ -173,7 +173,7 @@ fn what_a_session_has_seen_is_not_forgotten_with_its_child() {
         );
         assert!(!is_trusted(agent, root), "{root}");
     }
-    // A child that is attached later brings its trust with it.
+    // A child session that is attached later lowers the trust of its root.
     append(agent, "late", None, vec![said("browser", "a page")]);
     append(agent, "late", Some("three"), Vec::new());
     gone("late");

@@ -45,7 +45,7 @@ impl Place {
     }
 }
 
-/// Stores that exchange their contents, and the knowledge of the oracle.
+/// Stores that exchange their contents, and what the oracle knows about their texts.
 struct World {
     random: SplitMix64,
     places: Vec<Place>,
@@ -54,7 +54,7 @@ struct World {
     texts: usize,
     /// Versions that were imported for history only, with the store that holds them.
     past: Vec<(usize, ObjectDigest)>,
-    /// How often each operation ran.
+    /// The number of times that each operation ran.
     done: HashMap<&'static str, usize>,
     graph: usize,
 }
@@ -302,7 +302,7 @@ impl World {
         "expire"
     }
 
-    /// Ends a session that had a page in it, which a random writer forgets or ends before.
+    /// Ends a session that contained a page, which a random writer forgot or ended before.
     fn end_a_session(&mut self, place: usize) -> &'static str {
         self.texts += 1;
         let (session, page, hand) = (format!("t{}", self.texts), self.class(), self.class());
@@ -387,7 +387,7 @@ impl World {
                 .promote(&name, object.digest(), PersonSays::InHost, &Writer::user())
                 .unwrap();
             assert_eq!((promoted.from, promoted.to), (class, Origin::DirectUser));
-            // A person vouches for the version from now on.
+            // The promotion makes a person responsible for this version.
             let now = agent.memory().view().get(&name).unwrap().unwrap();
             self.allowed.insert(label(&now), Origin::DirectUser);
         }
@@ -449,7 +449,7 @@ fn is_above(origin: Origin, allowed: Origin) -> bool {
     Origin::least(origin, allowed) != origin
 }
 
-/// INVARIANT TRU-1.
+/// INVARIANT TRU-1: an item is at most as trusted as its least trusted source.
 #[test]
 fn no_derivation_raises_trust() {
     let (mut checked, mut done) = (0, HashMap::new());

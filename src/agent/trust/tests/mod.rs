@@ -1,4 +1,4 @@
-//! Tests that trust only falls, of the acts of a person, and of the quarantine.
+//! Tests that trust never rises by itself, of the acts of a person, and of the quarantine.
 
 mod lineage;
 mod outsiders;
@@ -61,7 +61,7 @@ fn a_person_promotes_the_version_that_was_looked_at() {
     let commit = agent.memory().view().commit().commit;
     assert_eq!(commit.op.as_str(), "promote");
     let reason = agent.memory().text(&commit.reason.unwrap()).unwrap();
-    assert_eq!(reason, "I checked (a person said so with --yes)");
+    assert_eq!(reason, "I checked (a person confirmed it with --yes)");
     let again = agent.promote(&id("a"), now.digest(), PersonSays::ByOption, &Writer::user());
     assert!(!again.unwrap().committed.changed, "it is trusted as much already");
 }

@@ -43,7 +43,7 @@ fn a_promotion_that_was_taken_back_does_not_return_by_a_forged_original() {
     }
 }
 
-/// INVARIANT STN-2.
+/// INVARIANT STN-2: no untrusted writer erases, or deletes snapshots or evidence.
 #[test]
 fn nobody_untrusted_erases_or_deletes_snapshots_or_evidence() {
     let agent = agent();

@@ -47,7 +47,7 @@ pub(crate) struct Audit {
 
 impl Verb for Audit {
     const NAME: &'static str = "audit";
-    const ANSWERS: &'static [Form] = &[form::<AuditLine>("a line each")];
+    const ANSWERS: &'static [Form] = &[form::<AuditLine>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
         let agent = context.agent_to_read()?;

@@ -15,8 +15,8 @@ use crate::cli::human::counted;
 pub(in crate::cli) fn export(context: &mut Context, verb: &Export) -> Done {
     let Some(path) = verb.named_path() else {
         return Err(Failure::usage(
-            "the folder is not named",
-            "treering export --format blocks DIR",
+            "--format blocks needs a folder",
+            "write treering export --format blocks DIR",
         ));
     };
     let agent = context.agent_to_read()?;
@@ -41,7 +41,7 @@ pub(in crate::cli) fn export(context: &mut Context, verb: &Export) -> Done {
                     && !blocks::is_unedited(agent.memory(), &view, &place, &file.path, &bytes)? =>
             {
                 Some(format!(
-                    "{} was edited: import it first, or write over it with --force",
+                    "{} was edited: import it first, or overwrite it with --force",
                     file.path
                 ))
             }

@@ -24,7 +24,7 @@ pub(super) fn reply(
     let failed = |what: String| {
         Error::invalid(format!("'{program}' {what}"))
             .with_code(ErrorCode::CommandFailed)
-            .with_hint("nothing was written; give its reply with --reply")
+            .with_hint("nothing was written; run the command yourself, and pass its reply with --reply")
     };
     let mut command = Command::new(program);
     let ran = run(command.args(arguments), prompt, time_limit, bytes_max);

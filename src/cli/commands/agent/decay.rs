@@ -62,7 +62,7 @@ impl Verb for Decay {
     }
 }
 
-/// A line about each item, and the command that reverses the pass.
+/// Prints a line about each item, and the command that reverses the pass.
 fn show_decay_pass(answer: &DecayPass, context: &mut Context) -> Result<(), Failure> {
     let moves = &answer.pass.moves;
     let mut table = Table::default();

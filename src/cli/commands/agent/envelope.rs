@@ -83,7 +83,7 @@ impl Verb for Envelope {
             request.boundary = Some(Boundary::new(word).ok_or_else(|| {
                 Failure::usage(
                     "--boundary is not 16 to 64 letters and digits",
-                    "draw it at random for the session",
+                    "choose it at random for each session",
                 )
             })?);
         }
@@ -103,7 +103,7 @@ fn show_envelope_answer(answer: &EnvelopeAnswer, context: &mut Context) -> Resul
     let left_out = counted(answer.left_out.total() as u64, "item");
     context
         .output
-        .note("envelope", format!("{tokens}, {left_out} left out"));
+        .note("envelope", format!("{tokens}; {left_out} omitted"));
     Ok(())
 }
 
@@ -120,7 +120,7 @@ fn scrub(context: &mut Context, file: &Path) -> Done {
     context.answer(&answer, show_scrubbed_text)?;
     if scrubbed.envelopes > 0 {
         let what = counted(scrubbed.envelopes as u64, "envelope");
-        let text = format!("took {what} out, {removed_bytes} bytes in all");
+        let text = format!("removed {what}, {removed_bytes} bytes in all");
         context.output.note("scrubbed", text);
     }
     if scrubbed.unclosed > 0 {

@@ -1,7 +1,7 @@
 //! A folder of blocks: reads and writes files below it, and nowhere else.
 //!
-//! Every step starts from the open folder above, and no link is followed. A link, a pipe or a device is reported, and nothing
-//! is read or written through it.
+//! Each folder is opened from its open parent, and no symlink is followed. A symlink, a pipe or a device is reported,
+//! and nothing is read or written through it.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -21,9 +21,9 @@ use crate::agent::blocks::FoundFile;
 use crate::cli::context::shown;
 use crate::error::{Error, ErrorCode, Result};
 
-/// The most files that are read.
+/// The largest number of files that are read.
 const FILES_MAX: usize = 100_000;
-/// The largest file in bytes: the longest content of an object, and room for the front matter.
+/// The largest file in bytes: the longest content of an object, plus the front matter.
 const FILE_BYTES_MAX: u64 = 4 << 20;
 /// The largest sum of file sizes in bytes. All files are in memory together, because one commit takes them all.
 const ALL_BYTES_MAX: u64 = 256 << 20;
@@ -38,7 +38,7 @@ pub(super) struct Folder {
     name: String,
 }
 
-/// The content of a path.
+/// The entry at a path.
 pub(super) enum There {
     /// Nothing is at the path.
     Nothing,
@@ -70,7 +70,7 @@ impl Folder {
         })
     }
 
-    /// Returns the folder of the last part of a path, with that part.
+    /// Opens the parent folder of a path, and returns it with the last part of the path.
     fn below<'a>(&self, path: &'a str, make: bool) -> io::Result<(OwnedFd, &'a str)> {
         let mut parts = path.split('/').peekable();
         let mut folder = self.top.try_clone()?;
@@ -177,13 +177,13 @@ impl Folder {
     fn too_much(&self, what: impl std::fmt::Display) -> Error {
         Error::invalid(format!("{} contains more than {what}", self.name))
             .with_code(ErrorCode::OverLimit)
-            .with_hint("name the folder of the blocks, or a folder in it")
+            .with_hint("name the folder of the blocks, or a subfolder")
     }
 
     fn sort_in(&self, path: String, kind: FileType, found: &mut Vec<FoundFile>, waiting: &mut Vec<String>) {
         match kind {
             FileType::Directory => waiting.push(format!("{path}/")),
-            FileType::Symlink => found.push(bad(&path, "it is a symlink, and symlinks are not followed")),
+            FileType::Symlink => found.push(bad(&path, "the path is a symlink, which is not followed")),
             _ if !path.ends_with(ENDING) => {}
             _ => {
                 let bytes = match self.look(&path) {
@@ -229,13 +229,13 @@ impl Folder {
 fn read(file: &File) -> std::result::Result<Vec<u8>, String> {
     let metadata = file.metadata().map_err(|error| reason(&error))?;
     if !metadata.is_file() {
-        return Err("it is not a file".to_owned());
+        return Err("the path is not a file".to_owned());
     }
     let mut bytes = Vec::new();
     let read = file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
     read.map_err(|error| reason(&error))?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(format!("it has more than {} MiB", FILE_BYTES_MAX >> 20));
+        return Err(format!("the file has more than {} MiB", FILE_BYTES_MAX >> 20));
     }
     Ok(bytes)
 }
@@ -249,9 +249,9 @@ fn bad(path: &str, why: impl Into<String>) -> FoundFile {
 
 fn reason(error: &io::Error) -> String {
     match error.raw_os_error().map(Errno::from_raw_os_error) {
-        Some(Errno::LOOP) => "it is a symlink, and symlinks are not followed".to_owned(),
-        Some(Errno::NOTDIR) => "a part of its path is a file or a symlink".to_owned(),
-        Some(Errno::ISDIR) => "it is a folder".to_owned(),
+        Some(Errno::LOOP) => "the path is a symlink, which is not followed".to_owned(),
+        Some(Errno::NOTDIR) => "a folder in the path is a file or a symlink".to_owned(),
+        Some(Errno::ISDIR) => "the path is a folder".to_owned(),
         _ => error.to_string(),
     }
 }

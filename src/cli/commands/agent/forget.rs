@@ -61,7 +61,7 @@ pub(crate) struct Forget {
 
 impl Verb for Forget {
     const NAME: &'static str = "forget";
-    const ANSWERS: &'static [Form] = &[form::<ItemsForgotten>("commit is null where nothing went")];
+    const ANSWERS: &'static [Form] = &[form::<ItemsForgotten>("commit is null if nothing was forgotten")];
 
     fn run(self, context: &mut Context) -> Done {
         let agent = context.agent_to_change(self.dry_run)?;
@@ -77,7 +77,8 @@ impl Verb for Forget {
             kind: self.kind.as_deref().map(Kind::new).transpose()?,
             reach: None,
         };
-        // An id names an item in any scope. A place of work alone does not say what to forget.
+        // An id finds an item in any scope. The usual scopes only limit other conditions: without any, they are no
+        // reason to forget everything in them.
         let is_limited = !self.scopes.scopes.is_empty() || (!what.is_empty() && what.ids.is_empty());
         if is_limited && !self.scopes.all_scopes {
             what.reach = Some(context.reach(&self.scopes)?);
@@ -91,7 +92,7 @@ impl Verb for Forget {
         };
         context.answer(&answer, show_items_forgotten)?;
         note_left(context, &answer.pinned, "pinned: forget it by its id");
-        note_left(context, &answer.others, "it does not match the other conditions");
+        note_left(context, &answer.others, "the other conditions exclude it");
         context.note_dry_run(self.dry_run);
         Ok(DONE)
     }
@@ -124,7 +125,7 @@ pub(crate) struct Unforget {
 
 impl Verb for Unforget {
     const NAME: &'static str = "unforget";
-    const ANSWERS: &'static [Form] = &[form::<ItemsRestored>("commit is null where nothing came back")];
+    const ANSWERS: &'static [Form] = &[form::<ItemsRestored>("commit is null if nothing was restored")];
 
     fn run(self, context: &mut Context) -> Done {
         let agent = context.agent_to_change(self.dry_run)?;
@@ -139,7 +140,7 @@ impl Verb for Unforget {
             outcome: outcome(&agent, self.dry_run, back.commit.as_ref()),
         };
         context.answer(&answer, show_items_restored)?;
-        note_left(context, &answer.unchanged, "it already exists in full");
+        note_left(context, &answer.unchanged, "its full text is already present");
         context.note_dry_run(self.dry_run);
         Ok(DONE)
     }
@@ -166,7 +167,7 @@ pub(crate) struct Forgotten {
 
 impl Verb for Forgotten {
     const NAME: &'static str = "forgotten";
-    const ANSWERS: &'static [Form] = &[form::<ForgottenLine>("a line each")];
+    const ANSWERS: &'static [Form] = &[form::<ForgottenLine>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
         let agent = context.agent_to_read()?;
@@ -231,7 +232,7 @@ impl Verb for Expire {
     }
 }
 
-/// The state after the change.
+/// Returns the commit of the change, and the root after it.
 fn outcome(agent: &Agent, dry_run: bool, commit: Option<&CommitInfo>) -> Outcome {
     Outcome {
         dry_run,
@@ -253,7 +254,7 @@ fn show_items_forgotten(answer: &ItemsForgotten, context: &mut Context) -> Resul
         &answer.outcome,
     )?;
     if answer.outcome.commit.is_some() {
-        // Whatever their scopes are: an option may have named the place of work.
+        // The hint covers all scopes, because an option may have changed the usual ones.
         let text = "restore it with: treering unforget --last --all-scopes";
         context.output.note("undo", text);
     }
@@ -261,11 +262,11 @@ fn show_items_forgotten(answer: &ItemsForgotten, context: &mut Context) -> Resul
 }
 
 fn show_items_restored(answer: &ItemsRestored, context: &mut Context) -> Result<(), Failure> {
-    let verbs = ["would restore", "brought back"];
+    let verbs = ["would restore", "restored"];
     show_moved(context, verbs, &answer.restored, &answer.outcome)
 }
 
-/// Lists the items, and the head where it moved.
+/// Prints the items, and the new head if there is one.
 fn show_moved(
     context: &mut Context,
     [would, did]: [&str; 2],
@@ -302,8 +303,8 @@ fn columns_of_forgotten_line(row: &ForgottenLine, context: &Context) -> Columns 
 
 fn show_expires(answer: &Expires, context: &mut Context) -> Result<(), Failure> {
     let until = match answer.expires {
-        Some(at) => format!("is shown until {at}"),
-        None => "stays".to_owned(),
+        Some(at) => format!("expires at {at}"),
+        None => "never expires".to_owned(),
     };
     let was = if answer.changed { "" } else { " as before" };
     context.line(format_args!("{} {until}{was}", answer.id))

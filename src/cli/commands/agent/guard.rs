@@ -48,12 +48,12 @@ impl Verb for Guard {
     const NAME: &'static str = "guard";
     const ANSWERS: &'static [Form] = &[
         form::<StagedChange>("stage"),
-        form::<GuardReport>("check; exit code 4 where passed is false"),
-        form::<GuardCommit>("commit; exit code 4 where passed is false, and then there is no commit"),
+        form::<GuardReport>("check; exit code 4 if passed is false"),
+        form::<GuardCommit>("commit; if passed is false, exit code 4 and no commit"),
         form::<GuardDropped>("drop"),
-        form::<StagedObject>("show, a line each; a version is as export writes it"),
-        form::<RecallChange>("recall, a line each"),
-        form::<StagedLine>("list, a line each"),
+        form::<StagedObject>("show, one per line; versions as export writes them"),
+        form::<RecallChange>("recall, one per line"),
+        form::<StagedLine>("list, one per line"),
     ];
 
     fn run(self, context: &mut Context) -> Done {
@@ -219,7 +219,7 @@ fn show_staged_change(answer: &StagedChange, context: &mut Context) -> Result<()
         counts.changed,
         counts.removed
     ))?;
-    let next = format!("check it with: treering guard check {name}");
+    let next = format!("check the change with: treering guard check {name}");
     context.output.note("next", next);
     Ok(())
 }
@@ -262,7 +262,7 @@ fn show_guard_commit(answer: &GuardCommit, context: &mut Context) -> Result<(), 
     if let Some(commit) = &answer.commit {
         return context.show_commit(&format!("committed {name}"), commit, true);
     }
-    let next = format!("it stays staged; drop it with: treering guard drop {name}");
+    let next = format!("the change stays staged; drop it with: treering guard drop {name}");
     context.output.note("next", next);
     Ok(())
 }
@@ -363,14 +363,14 @@ fn show_recall_change(answer: &RecallChange, context: &mut Context) -> Result<()
 fn policy(context: &Context, verb: &GuardWith) -> Result<Policy> {
     let policy = read_policy(context, verb.policy.as_deref())?;
     if let Some(command) = policy.commands.first().filter(|_| verb.policy.is_none()) {
-        // A folder from somebody else must not run programs when its store is opened.
+        // A store in a folder from another person must not bring commands that run unasked.
         let text = format!(
-            "{POLICY_FILE} beside the store would run the command '{}'",
+            "{POLICY_FILE} was not named with --policy, so its command '{}' may not run",
             command.name
         );
         return Err(Error::new(ErrorKind::Denied, text)
             .with_code(ErrorCode::CommandNotAllowed)
-            .with_hint("read the file, then name it with --policy FILE"));
+            .with_hint("read the file, then allow its commands with --policy FILE"));
     }
     Ok(policy)
 }
@@ -393,10 +393,11 @@ fn read(file: &Path) -> Result<Policy> {
         .map_err(|error| input_error(file, error))?
         .len();
     if length > POLICY_BYTES_MAX {
-        return Err(
-            Error::invalid(format!("{} is too long for a policy", file.display()))
-                .with_code(ErrorCode::OverLimit),
-        );
+        return Err(Error::invalid(format!(
+            "the policy file {} has more than {POLICY_BYTES_MAX} bytes",
+            file.display()
+        ))
+        .with_code(ErrorCode::OverLimit));
     }
     let text = fs::read_to_string(file).map_err(|error| input_error(file, error))?;
     Policy::parse(&text).map_err(|error| error.context(file.display()))

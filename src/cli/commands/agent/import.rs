@@ -104,7 +104,7 @@ impl Verb for Import {
                 let about = about.ok_or_else(|| {
                     Failure::usage(
                         "the subject of the facts is unknown",
-                        "say it: --about user or --about env",
+                        "name it with --about user or --about env",
                     )
                 })?;
                 ForeignFormat::Odek(about)
@@ -158,7 +158,7 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
             verb.path.display()
         ))
         .with_code(ErrorCode::NothingToImport)
-        .with_hint("name the folder that `export --format blocks` wrote, or say --force")
+        .with_hint("name the folder that `export --format blocks` wrote, or add --force")
         .into());
     }
     let agent = context.agent_to_write()?;
@@ -171,7 +171,7 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
     if answer.conflicts > 0 {
         context.output.note(
             "conflict",
-            "the memory changed as well: export to another folder, merge both, and import with --force",
+            "a block changed both in the memory and in its file: export to another folder, merge the two, and import with --force",
         );
     }
     if !answer.missing.is_empty() {
@@ -216,7 +216,7 @@ fn show_blocks_imported(answer: &Imported<TakenBlocks>, context: &mut Context) -
     context.line(text)
 }
 
-/// Writes the time of the new versions into the imported files. It leaves files alone that changed in the meantime.
+/// Writes the time of the new versions into the imported files. Files that changed in the meantime stay unchanged.
 fn refresh(context: &mut Context, folder: &Folder, files: &[FoundFile], taken: &[TakenFile]) {
     let read: HashMap<&str, &FoundFile> = files.iter().map(|file| (file.path.as_str(), file)).collect();
     let mut failed = Vec::new();

@@ -28,8 +28,8 @@ impl Verb for Note {
     const NAME: &'static str = "note";
     const ANSWERS: &'static [Form] = &[
         form::<NoteWritten>("write"),
-        form::<NoteLine>("read, and a line each of list"),
-        form::<NoteHit>("search, a line each"),
+        form::<NoteLine>("read; list, one per line"),
+        form::<NoteHit>("search, one per line"),
         form::<NoteDeleted>("delete"),
     ];
 
@@ -161,7 +161,8 @@ fn show_note_written(answer: &NoteWritten, context: &mut Context) -> Result<(), 
 fn read(context: &mut Context, verb: &OneNote) -> Done {
     let scope = context.scope(verb.scope.as_deref())?;
     let id = Id::new(&verb.id)?;
-    // Only a handle that may write records the reading. Without one the note is shown all the same.
+    // Recording the time of reading needs a store that is open for writing. Without one, the note is shown all the
+    // same.
     let agent = match context.at() {
         None => context.agent_to_write().or_else(|_| context.agent_to_read())?,
         Some(_) => context.agent_to_read()?,
@@ -221,7 +222,7 @@ fn show_note_deleted(answer: &NoteDeleted, context: &mut Context) -> Result<(), 
     let done = if answer.deleted {
         "deleted"
     } else {
-        "there was no note"
+        "there is no note"
     };
     context.line(format_args!("{done} {}", answer.id))
 }

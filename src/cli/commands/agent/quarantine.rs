@@ -50,7 +50,7 @@ pub(crate) struct Quarantine {
 impl Verb for Quarantine {
     const NAME: &'static str = "quarantine";
     const ANSWERS: &'static [Form] = &[
-        form::<Quarantined>("a line each"),
+        form::<Quarantined>("one per line"),
         form::<HeldReleased>("with --release"),
         form::<HeldDiscarded>("with --discard"),
     ];
@@ -110,7 +110,8 @@ fn show_held_released(answer: &HeldReleased, context: &mut Context) -> Result<()
     context.show_commit(&what, &answer.commit, answer.changed)
 }
 
-/// The question to a person: everything that would be written, as far as it fits, and the count of the rest.
+/// Returns the question to a person. It shows everything that would be written, as far as it fits, and the count of the
+/// rest.
 fn question(name: &str, objects: &[HeldObject]) -> String {
     let mut text = format!("{name}: {}\n", counted(objects.len() as u64, "object"));
     for one in objects.iter().take(ASKED_MAX) {
@@ -128,7 +129,7 @@ fn question(name: &str, objects: &[HeldObject]) -> String {
         let more = counted(more as u64, "object");
         let _infallible = writeln!(text, "and {more} that are not shown here");
     }
-    text.push_str("release all of it?");
+    text.push_str("release the whole change?");
     text
 }
 

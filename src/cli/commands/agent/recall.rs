@@ -37,10 +37,7 @@ const BATCH_LIMIT: usize = 100;
 /// treering recall --when 2026-03-01
 /// treering recall --queries questions.jsonl --limit 20
 /// ```
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a condition or a wish of its own"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each flag is an independent option")]
 #[derive(Args, Debug)]
 #[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Recall {
@@ -115,7 +112,7 @@ impl Verb for Recall {
     const NAME: &'static str = "recall";
     const ANSWERS: &'static [Form] = &[
         form::<Found>(""),
-        form::<FoundForLine>("a line each, with --queries"),
+        form::<FoundForLine>("with --queries, one per line"),
     ];
 
     fn run(self, context: &mut Context) -> Done {
@@ -160,7 +157,7 @@ fn query_of(context: &Context, verb: &Recall, now: Time) -> Result<RecallQuery, 
     if !(0.0..=1.0).contains(&recency) {
         return Err(Failure::usage(
             format!("--recency {recency} is not from 0 to 1"),
-            "0 leaves it out, 0.3 is usual",
+            "0 ignores recency, and 0.3 is the default",
         ));
     }
     Ok(RecallQuery {
@@ -292,13 +289,13 @@ fn show_table(context: &mut Context, found: &Found) -> Result<(), Failure> {
     table.finish(&mut context.output)
 }
 
-/// Notes the hits that are left out, and where nothing was found.
+/// Prints notes about the omitted hits, and about the searched scopes if nothing was found.
 fn note_left_out(context: &mut Context, found: &Found) {
     let recalled = &found.recalled;
     if recalled.skipped > 0 {
         let what = counted(recalled.skipped as u64, "hit");
         let tokens = recalled.tokens;
-        let note = format!("{what} did not fit into the budget, {tokens} tokens are used");
+        let note = format!("{what} did not fit into the budget; the others use {tokens} tokens");
         context.output.note("skipped", note);
     }
     if recalled.left_out > 0 {
@@ -313,7 +310,7 @@ fn note_left_out(context: &mut Context, found: &Found) {
     }
 }
 
-/// Notes the scopes that were searched, unless they were all.
+/// Prints a note that names the searched scopes, unless all were searched.
 fn note_reach(context: &mut Context, scopes: Option<String>, what: &str) {
     if let Some(scopes) = scopes {
         let note = format!("{what}searched {scopes}; --all-scopes searches all");
@@ -376,7 +373,7 @@ fn recall_lines(context: &mut Context, agent: &Agent, view: &View, query: &Recal
 fn read_line(line: &str) -> Result<Line> {
     let json = parse(line)?;
     if !json.is_object() {
-        return Err(Error::invalid("it is not a JSON object"));
+        return Err(Error::invalid("the line is not a JSON object"));
     }
     let field = |name: &str| json.get(name).filter(|value| !value.is_null());
     let text = field("query").and_then(Value::as_str);

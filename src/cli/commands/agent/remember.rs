@@ -19,7 +19,7 @@ use crate::cli::output::printable;
 use crate::digest::ObjectDigest;
 use crate::recall::MERGE;
 
-/// Characters of another item for people.
+/// The number of characters of another item that people see.
 const SHOWN_CHARS: usize = 300;
 
 /// Remember a text, or many
@@ -249,7 +249,7 @@ fn expected(memory: &Memory, verb: &Remember) -> Result<Option<ObjectDigest>> {
         .ok_or_else(|| {
             Error::conflict(format!("'{id}' does not have the version {typed}"))
                 .with_ids(vec![id.clone()])
-                .with_hint("read it again and repeat the change")
+                .with_hint("read the item again, and repeat the change")
         })
 }
 
@@ -260,8 +260,8 @@ fn show_item_remembered(answer: &ItemRemembered, context: &mut Context) -> Resul
     let line = match answer.status {
         Status::Created => format!("remembered {id} in {scope}; {head}"),
         Status::Updated => format!("updated {id} in {scope}; {head}"),
-        Status::Unchanged => format!("unchanged: {id} says this already"),
-        Status::Duplicate => format!("not stored: {id} says this already"),
+        Status::Unchanged => format!("unchanged: {id} already says this"),
+        Status::Duplicate => format!("not stored: {id} already says this"),
         Status::Merged => format!("merged into {id} in {scope}; {head}"),
         Status::Superseded => format!("remembered {id} in {scope}, superseding others; {head}"),
         Status::Quarantined => "not stored".to_owned(),
@@ -293,12 +293,12 @@ fn show_item_remembered(answer: &ItemRemembered, context: &mut Context) -> Resul
         Status::Created | Status::Updated | Status::Merged | Status::Superseded
     );
     if is_written {
-        context.note_way_back("take it back with");
+        context.note_way_back("reverse it with");
     }
     Ok(())
 }
 
-/// Another item on a line: its id and the beginning of its text, safe for a terminal.
+/// Describes another item in one line: its id and the beginning of its text, safe for a terminal.
 fn shown(one: &Alike) -> String {
     let words = one.text.split_whitespace();
     let text = words.take(SHOWN_CHARS).collect::<Vec<_>>().join(" ");
@@ -359,7 +359,7 @@ fn show_items_remembered(answer: &ItemsRemembered, context: &mut Context) -> Res
     ))?;
     if !answer.unknown.is_empty() {
         let names = answer.unknown.join(", ");
-        let text = format!("items have no field {names}; stored as attributes");
+        let text = format!("stored as attributes, because items have no such fields: {names}");
         context.output.note("unknown_fields", text);
     }
     for one in answer.refused.iter().take(REFUSED_SHOWN) {
@@ -369,7 +369,7 @@ fn show_items_remembered(answer: &ItemsRemembered, context: &mut Context) -> Res
     let more = refused.saturating_sub(REFUSED_SHOWN as u64);
     if more > 0 {
         let more = counted(more, "line");
-        context.line(format_args!("and {more} more; --json has them all"))?;
+        context.line(format_args!("and {more} more; --json lists all of them"))?;
     }
     Ok(())
 }

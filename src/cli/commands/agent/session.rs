@@ -52,10 +52,10 @@ impl Verb for Session {
         form::<EntriesAppended>("append"),
         form::<EndPrompt>("end, without a reply"),
         form::<Ended>("end"),
-        form::<SummaryLine>("summaries, a line each"),
-        form::<DueSummary>("summaries --due, a line each"),
+        form::<SummaryLine>("summaries, one per line"),
+        form::<DueSummary>("summaries --due, one per line"),
         form::<Summarised>("summarise"),
-        form::<SessionLine>("list, a line each"),
+        form::<SessionLine>("list, one per line"),
     ];
 
     fn run(self, context: &mut Context) -> Done {
@@ -310,13 +310,13 @@ fn why(one: &NotStored) -> String {
 fn entry_of(json: &Json) -> Result<NewEntry> {
     let fields = json
         .as_object()
-        .ok_or_else(|| Error::invalid("it is not a JSON object"))?;
+        .ok_or_else(|| Error::invalid("the line is not a JSON object"))?;
     let mut entry = NewEntry::default();
     let mut has_text = false;
     for (name, value) in fields {
         let text = || {
             let text = value.as_str().map(str::to_owned);
-            text.ok_or_else(|| Error::invalid(format!("`{name}` is not text")))
+            text.ok_or_else(|| Error::invalid(format!("the field `{name}` is not text")))
         };
         match name.as_str() {
             "text" | "speaker" | "time" | "order" | "origin" if value.is_null() => {}
@@ -334,17 +334,17 @@ fn entry_of(json: &Json) -> Result<NewEntry> {
                 let origin = Origin::from_name(&text()?);
                 let names = Origin::ALL.map(Origin::name).join(", ");
                 let refused =
-                    || Error::invalid("`origin` is not an origin").with_hint(format!("one of {names}"));
+                    || Error::invalid("`origin` is not a known origin").with_hint(format!("one of {names}"));
                 entry.origin = Some(origin.ok_or_else(refused)?);
             }
             other => {
-                return Err(Error::invalid(format!("an entry has no field `{other}`"))
+                return Err(Error::invalid(format!("the field `{other}` is unknown"))
                     .with_hint("an entry has text, speaker, time, order and origin"));
             }
         }
     }
     if !has_text {
-        return Err(Error::invalid("it has no `text`"));
+        return Err(Error::invalid("the field `text` is missing"));
     }
     Ok(entry)
 }
@@ -360,7 +360,7 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
         (None, [program, arguments @ ..]) => {
             // The command does not run for facts that a gate would refuse.
             match &prompt.gate {
-                // Nothing replaces the earlier episode either.
+                // The earlier episode stays unchanged.
                 Some(gate) if prompt.has_episode => {
                     let head = agent.memory().view().commit();
                     return context.answer(
@@ -398,7 +398,7 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
 fn show_end_prompt(answer: &EndPrompt, context: &mut Context) -> Result<(), Failure> {
     context.output.text(&answer.prompt)?;
     if let Some(gate) = &answer.gate {
-        let text = format!("nothing would be learned: {gate}");
+        let text = format!("a reply would store no facts: {gate}");
         context.output.note("gate", text);
     }
     Ok(())
@@ -426,7 +426,7 @@ fn read_reply(context: &Context, file: &Path) -> Result<String, Failure> {
         .take(REPLY_BYTES_MAX as u64)
         .read_to_end(&mut bytes);
     read.map_err(|error| input_error(file, error))?;
-    // The reader of replies refuses bytes that are not text.
+    // Bytes that are not UTF-8 become replacement characters.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -508,7 +508,7 @@ fn show_summarised(answer: &Summarised, context: &mut Context) -> Result<(), Fai
 fn text_of_bucket(json: &Json) -> Result<(String, String)> {
     let field = |name: &str| {
         let text = json.get(name).and_then(Json::as_str).map(str::to_owned);
-        text.ok_or_else(|| Error::invalid(format!("it has no text in `{name}`")))
+        text.ok_or_else(|| Error::invalid(format!("the field `{name}` is missing or not text")))
     };
     Ok((field("bucket")?, field("text")?))
 }

@@ -25,7 +25,7 @@ pub(super) struct Files {}
 pub(super) struct File {
     /// Its path in the folder of the store.
     file: String,
-    /// Its length; null where the manifest lists a file that is missing.
+    /// Its length; null if the file is missing although the manifest lists it.
     bytes: Option<u64>,
     /// The state of a segment in the manifest, or whether opening reads a checkpoint.
     state: Option<String>,

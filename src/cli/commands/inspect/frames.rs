@@ -139,7 +139,7 @@ fn holding(context: &mut Context, inspection: &Inspection, wanted: &str) -> Resu
     let object = match id.map(|id| view.get(&id)).transpose()?.flatten() {
         Some(object) => object,
         None => version_of(&memory, &view, wanted)
-            .map_err(|error| error.with_hint("history ID lists the versions of an object that is gone"))?,
+            .map_err(|error| error.with_hint("treering history ID lists the versions of a removed object"))?,
     };
     let inspection = inspection.clone();
     let places = memory.places(&object)?.into_iter();

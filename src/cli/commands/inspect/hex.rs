@@ -132,7 +132,7 @@ fn frame_at(inspection: &Inspection, segment: u64, offset: u64) -> Result<Frame>
         }
         _ => {
             let error = Error::not_found(format!("no frame begins at {segment}:{offset}"));
-            Err(error.with_hint("inspect frames lists them; they begin at multiples of 16"))
+            Err(error.with_hint("inspect frames lists the frames; each begins at a multiple of 16"))
         }
     }
 }

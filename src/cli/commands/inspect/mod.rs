@@ -47,13 +47,13 @@ enum What {
 impl Verb for Inspect {
     const NAME: &'static str = "inspect";
     const ANSWERS: &'static [Form] = &[
-        form::<files::File>("files: a line each"),
-        form::<frames::FrameRow>("frames: a line each"),
+        form::<files::File>("files, one per line"),
+        form::<frames::FrameRow>("frames, one per line"),
         form::<hex::FileBytes>("hex, of a file"),
         form::<hex::FrameBytes>("hex, of a frame"),
         form::<trie::NodeBytes>("trie"),
-        form::<trie::Step>("trie --path: a line each"),
-        form::<digest::DigestRow>("digest: a line each"),
+        form::<trie::Step>("trie --path, one per line"),
+        form::<digest::DigestRow>("digest, one per line"),
         form::<recovery::Plan>("recovery"),
     ];
 

@@ -57,7 +57,7 @@ impl Plan {
         match next {
             Ok(NextWriter::GoOn { segment, offset }) => plan(
                 "go_on",
-                format!("the next writer goes on in segment {segment} at {offset}: nothing to recover"),
+                format!("the next writer continues in segment {segment} at {offset}: nothing to recover"),
             ),
             Ok(NextWriter::Recover {
                 segment,
@@ -67,8 +67,7 @@ impl Plan {
             }) => {
                 let batches = counted(again.len() as u64, "whole batch");
                 let sentence = format!(
-                    "the next writer seals segment {segment} at {sealed_at}, writes {batches} from behind that again into a \
-                     new segment, and leaves {torn_bytes} torn bytes where they are"
+                    "the next writer seals segment {segment} at {sealed_at}, copies {batches} after that offset into a new segment, and leaves {torn_bytes} torn bytes in place"
                 );
                 Self {
                     sealed_at: Some(sealed_at),
@@ -80,7 +79,7 @@ impl Plan {
             Err(error) => plan(
                 "refuse",
                 format!(
-                    "the next writer refuses to write, unless a checkpoint spares it from reading there: {error}"
+                    "the next writer refuses to write, unless a checkpoint lets it skip the damage: {error}"
                 ),
             ),
         }
@@ -93,7 +92,7 @@ fn show_plan(answer: &Plan, context: &mut Context) -> Result<(), Failure> {
         output.line(line)?;
     }
     match answer.served_seq {
-        Some(seq) => output.line(format_args!("readers see the state of seq:{seq}")),
+        Some(seq) => output.line(format_args!("readers see the state at seq:{seq}")),
         None => output.line("readers see no state"),
     }
 }

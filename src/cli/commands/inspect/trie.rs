@@ -82,8 +82,8 @@ impl Trie {
         }
         let digits = nibbles(&self.node.0);
         let node = view.trie_node(&self.node.0)?.ok_or_else(|| {
-            Error::not_found(format!("no node of the trie is at '{digits}'"))
-                .with_hint("inspect trie --path ID shows the way to an id")
+            Error::not_found(format!("the trie has no node at '{digits}'"))
+                .with_hint("inspect trie --path ID shows the path to an id")
         })?;
         let leaf = match &node.kind {
             NodeKind::Leaf(entry) => memory.version(ObjectDigest::from_bytes(entry.digest))?,
@@ -118,8 +118,8 @@ fn way_to(view: &View, id: &Id) -> Result<(Vec<Step>, String)> {
             NodeKind::Leaf(_) => None,
         };
         end = match &node.kind {
-            NodeKind::Branch(_) => "a branch without a child there",
-            NodeKind::Leaf(entry) if entry.key.to_hex() == nibbles(&digits) => "its own leaf",
+            NodeKind::Branch(_) => "a branch without a child for the next digit",
+            NodeKind::Leaf(entry) if entry.key.to_hex() == nibbles(&digits) => "the leaf of the id",
             NodeKind::Leaf(_) => "the leaf of another id",
         };
         let next = digits.get(level..=level).filter(|_| children.is_some());
@@ -181,7 +181,7 @@ fn show_node_bytes(answer: &NodeBytes, context: &mut Context) -> Result<(), Fail
     };
     let level = answer.digits.len();
     output.line(format_args!("{sort} at level {level}, digest {}", answer.digest))?;
-    output.line(format_args!("leaves at and below it: {}", answer.leaves))?;
+    output.line(format_args!("leaves in its subtree: {}", answer.leaves))?;
     if let Some(id) = &answer.id {
         output.line(format_args!("id {}", one_line(id)))?;
     }

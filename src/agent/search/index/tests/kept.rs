@@ -105,7 +105,7 @@ fn what_was_erased_is_not_kept() {
     assert!(!holds());
 }
 
-/// Counts the texts that it has to embed.
+/// An embedder that counts the texts it embeds.
 #[derive(Default)]
 struct Counting(AtomicUsize);
 

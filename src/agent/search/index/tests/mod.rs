@@ -75,7 +75,7 @@ fn tags_and_subjects_are_words_and_sessions_are_no_memories() {
     }
 }
 
-/// INVARIANT RIX-1.
+/// INVARIANT RIX-1: the index of a view holds exactly the texts of its state.
 #[test]
 fn an_index_that_followed_any_history_is_as_one_built_anew() {
     let mut random = SplitMix64::new(7);
