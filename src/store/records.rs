@@ -271,7 +271,7 @@ impl Records {
         if digest != row.digest {
             let (seq, wanted) = (row.seq, row.digest);
             return Err(Error::corrupt(format!(
-                "commit {seq} should be {wanted} but is {digest}"
+                "commit {seq} has the digest {digest} instead of {wanted}"
             )));
         }
         Ok(CommitEntry {

@@ -127,7 +127,9 @@ impl Inner {
             reserved: BTreeMap::new(),
         };
         if commit.time <= tip.time {
-            return Err(Error::invalid("a commit cannot be later than the last time"));
+            return Err(Error::invalid(
+                "the newest commit already has the last possible time",
+            ));
         }
         let bytes = commit.encode()?;
         batch.add(RecordKind::Commit, 0, &bytes);
@@ -436,7 +438,7 @@ impl Memory {
         }
         drop(writing);
         let answer = answer.lock().take();
-        answer.unwrap_or_else(|| Err(Error::internal("a commit ended without an answer")))
+        answer.unwrap_or_else(|| Err(Error::internal("a draft got no answer from its group commit")))
     }
 
     /// Returns the draft after the policy's review.

@@ -96,7 +96,7 @@ fn repeats(text: &str, found: &[Finding]) -> Option<Vec<Place>> {
     let automaton = AhoCorasick::builder()
         .match_kind(MatchKind::LeftmostLongest)
         .build(distinct.iter().map(|(secret, _)| secret))
-        .expect("secrets of bounded size fit an automaton");
+        .expect("secrets of limited size fit into an automaton");
     let mut places = Vec::new();
     for part in marker::between(text) {
         places.extend(automaton.find_iter(&text[part.clone()]).map(|hit| {

@@ -25,7 +25,7 @@ pub(super) struct Target {
     pub(super) text: String,
     pub(super) is_id: bool,
     pub(super) digests: BTreeSet<Digest>,
-    /// The commit that erased the target before: the version of a digest, or some version of an id.
+    /// The commit that already erased the version with this digest, or a version of this id.
     pub(super) erased_by: Option<CommitDigest>,
 }
 
