@@ -93,7 +93,8 @@ impl Completion {
         found
     }
 
-    /// Returns the values of an argument, by its possible values or the name of its value.
+    /// Returns candidates for the value of an argument: its possible values, else those that the name of the value
+    /// implies, such as ids for `ID`.
     fn values(&self, argument: &Arg, start: &str) -> Vec<String> {
         let possible = argument.get_possible_values();
         if !possible.is_empty() {

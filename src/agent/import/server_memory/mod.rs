@@ -268,7 +268,8 @@ impl Graph {
         });
     }
 
-    /// Adds findings for relations to missing entities, which may come after their relations.
+    /// Adds a finding for each relation to a missing entity. It runs at the end of the file, because an entity may come
+    /// after its relations.
     fn find_missing_entities(&mut self) {
         for Relation { parts, line, .. } in &self.relations {
             for name in [&parts[0], &parts[2]] {
