@@ -17,7 +17,7 @@
 //!
 //! # Invariants
 //! - SCR-1: a scrubbed text holds no envelope, even where the pieces around a removed block meet.
-//! SCR-2: the time is linear in the text: a byte is read at most as many times as a tag has bytes.
+//! - SCR-2: the time is linear in the text: a byte is read at most as many times as a tag has bytes.
 
 use std::borrow::Cow;
 use std::ops::Range;
