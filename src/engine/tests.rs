@@ -4,6 +4,7 @@ mod chain;
 mod commit_path;
 mod covering;
 mod damage;
+#[cfg(feature = "agent")]
 mod derived;
 #[cfg(feature = "agent")]
 mod derived_value;

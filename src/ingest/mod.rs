@@ -40,8 +40,10 @@ pub(crate) use self::path::document_path;
 pub use self::plan::{Change, IngestOptions, Write};
 #[cfg(test)]
 use self::plan::{Existing, plan};
+#[cfg(any(feature = "agent", feature = "cli"))]
+pub(crate) use self::text::not_utf8;
 #[cfg(feature = "agent")]
-pub(crate) use self::text::{not_utf8, shown};
+pub(crate) use self::text::shown;
 pub(crate) use self::write::documents;
 pub use self::write::ingest;
 

@@ -1,56 +1,24 @@
-//! Writes derived files, and removes them at an erasure.
+//! Writes derived files.
 //!
 //! # Layer
 //! Layer 5.
 
 use std::time::Duration;
 
-use crate::disk::if_there;
 use crate::error::{Error, Result};
 use crate::log::CompactionLock;
-use crate::store::Store;
-use crate::trie::Trie;
 
-use super::derived_files::{FOLDER, check_name, was_erased_since, write_derived};
-use super::last_access::{USES, USES_NEW};
-use crate::engine::inner::Inner;
+use super::derived_files::{check_name, was_erased_since, write_derived};
 use crate::engine::memory::Memory;
-#[cfg(feature = "agent")]
 use crate::engine::read::derived::{Derived, Keep};
 use crate::engine::read::view::View;
 
 /// The minimal number of objects changed since the last write that justifies another write. A reader applies fewer
 /// changes faster.
-#[cfg(feature = "agent")]
 const CHANGES_MIN: u64 = 500;
 /// The value is written only if at least one in this many contributions changed.
-#[cfg(feature = "agent")]
 const SHARE: u64 = 8;
 
-impl Inner {
-    /// Removes every derived file except the last-access times. These are rewritten as one file, without the objects
-    /// that are absent from `left`.
-    pub(crate) fn forget_derived(&self, left: &Trie, store: &Store) -> Result<()> {
-        let removing = |error| Error::io(format!("cannot remove a file in {FOLDER}"), error);
-        let names = if_there(self.disk().list(FOLDER))
-            .map_err(removing)?
-            .unwrap_or_default();
-        let stamps = self.source.stamps.lock().merged(self.opened(), left, store)?;
-        for name in names.iter().filter(|name| *name != USES) {
-            let path = format!("{FOLDER}/{name}");
-            self.disk().remove(&path).map_err(removing)?;
-        }
-        if !names.is_empty() {
-            self.disk().sync_dir(FOLDER).map_err(removing)?;
-        }
-        if names.iter().any(|name| name == USES || name == USES_NEW) {
-            write_derived(self.opened(), USES, &stamps)?;
-        }
-        self.source.stamps.lock().retain(left, store)
-    }
-}
-
-#[cfg(feature = "agent")]
 impl Memory {
     /// Writes `bytes` as the derived file `name`. They must derive from the state `of`, or from it and later states.
     /// Returns false, without writing, if something was erased since that state or another process rewrites the log.
