@@ -112,7 +112,7 @@ fn guarded(agent: &Agent, change: impl FnOnce(&mut Draft) -> Result<()>, checks:
 }
 
 fn staged(agent: &Agent, name: &str, line: &str, writer: &Writer) -> Result<()> {
-    let lines = [StagedLine::parse(line).map(|line| (1, line))];
+    let lines = [StagedLine::parse(agent, line.as_bytes()).map(|line| (1, line))];
     let rules = TrustRules::default();
     agent.stage(name, lines, &rules, writer).map(drop)
 }

@@ -25,6 +25,7 @@ use super::object::{apply, block_of, say_the_same, scope_of, trust_of};
 use super::reader::{BlockFile, read_block};
 use super::writer::with_updated;
 use crate::agent::Agent;
+use crate::agent::change::names::refuse_secret;
 use crate::agent::change::{Change, Fate, Rule, change};
 use crate::agent::item::{MADE_BY_VERBS, item_of, known_kind};
 use crate::agent::scope::{Place, Reach};
@@ -166,6 +167,14 @@ impl Agent {
         })?;
         let (mut taken, missing, pruned) = done.value;
         refresh(self.memory(), files, &mut taken)?;
+        // An answer names rules, never the matching text (RMB-1).
+        for file in &mut taken {
+            file.id
+                .take_if(|id| refuse_secret(self.scanner(), "the id", id).is_err());
+            for remark in &mut file.said {
+                *remark = self.scanner().redact(remark).into_owned();
+            }
+        }
         let count = |what: Taken| taken.iter().filter(|file| file.taken == what).count();
         Ok(TakenBlocks {
             created: count(Taken::Created),

@@ -60,6 +60,28 @@ pub(in crate::agent) fn refuse_secret(scanner: &Scanner, what: &str, name: &str)
     .with_hint("nothing was stored; the log keeps names unchanged, so choose another name"))
 }
 
+/// Replaces the secrets in the message of an error by markers: an answer names rules, never the matching text (RMB-1).
+pub(in crate::agent) fn redact_error(scanner: &Scanner, error: Error) -> Error {
+    let clean = scanner.redact(error.message()).into_owned();
+    if clean == error.message() {
+        error
+    } else {
+        error.reworded(clean)
+    }
+}
+
+/// Reads a line. A refusal is the one of the redacted line, because a message may quote only the start of a secret.
+pub(in crate::agent) fn read_line<T>(
+    scanner: &Scanner,
+    line: &[u8],
+    read: impl Fn(&[u8]) -> Result<T>,
+) -> Result<T> {
+    read(line).map_err(|error| match scanner.redact(&String::from_utf8_lossy(line)) {
+        Cow::Borrowed(_) => error,
+        Cow::Owned(clean) => read(clean.as_bytes()).err().unwrap_or(error),
+    })
+}
+
 /// Refuses an object that is staged without a review, if the review would refuse one of its names.
 ///
 /// # Errors

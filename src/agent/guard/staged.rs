@@ -15,8 +15,7 @@ use super::report::Report;
 use super::turn::{ChangedObject, Turn};
 use super::{Checks, Guarded};
 use crate::agent::Agent;
-use crate::agent::change::names::redact_object;
-use crate::agent::change::names::{check_names, refuse_secret};
+use crate::agent::change::names::{check_names, read_line, redact_error, redact_object, refuse_secret};
 use crate::agent::change::{Rule, drafts, retry_on_conflict};
 use crate::agent::remember::unless_erased;
 use crate::engine::{Draft, ReferenceInfo, Writer, check_trusted};
@@ -42,7 +41,12 @@ impl StagedLine {
     ///
     /// # Errors
     /// `InvalidInput`: the input has neither form.
-    pub(crate) fn parse(text: &str) -> Result<Self> {
+    pub(crate) fn parse(agent: &Agent, line: &[u8]) -> Result<Self> {
+        read_line(agent.scanner(), line, Self::read)
+    }
+
+    fn read(line: &[u8]) -> Result<Self> {
+        let text = std::str::from_utf8(line).map_err(|_| Error::invalid("it is not UTF-8"))?;
         let line = json::parse(text)?;
         let Some(id) = line.get("remove") else {
             return Ok(Self::Put(Box::new(json::object_from_json(&line)?)));
@@ -86,9 +90,11 @@ impl Agent {
         refuse_secret(self.scanner(), "the name of the change", name)?;
         let mut draft = drafts::begin(self, writer)?;
         for line in lines {
-            let (number, line) = line?;
-            stage_line(self, &mut draft, line)
-                .map_err(|error| error.context(format_args!("line {number}")))?;
+            let staged = line.and_then(|(number, line)| {
+                stage_line(self, &mut draft, line)
+                    .map_err(|error| error.context(format_args!("line {number}")))
+            });
+            staged.map_err(|error| redact_error(self.scanner(), error))?;
         }
         let mut report = Report::of(draft.counts());
         if rules.keep_higher {

@@ -387,10 +387,10 @@ fn a_policy_names_what_it_does_not_know() {
     assert_eq!(Policy::parse("").unwrap(), Policy::default());
 }
 
-fn lines(text: &str) -> Vec<Result<(u64, StagedLine)>> {
+fn lines(agent: &Agent, text: &str) -> Vec<Result<(u64, StagedLine)>> {
     (1..)
         .zip(text.lines())
-        .map(|(number, line)| StagedLine::parse(line).map(|line| (number, line)))
+        .map(|(number, line)| StagedLine::parse(agent, line.as_bytes()).map(|line| (number, line)))
         .collect()
 }
 
@@ -401,13 +401,23 @@ fn a_change_in_steps_is_staged_checked_and_committed_or_dropped() {
     let before = agent.memory().view().root();
     let text = "{\"id\":\"new\",\"kind\":\"fact\",\"content\":\"milk\"}\n{\"remove\":\"old\"}\n";
     let staged = agent
-        .stage("turn", lines(text), &TrustRules::default(), &Writer::user())
+        .stage(
+            "turn",
+            lines(&agent, text),
+            &TrustRules::default(),
+            &Writer::user(),
+        )
         .unwrap();
     assert_eq!((staged.counts.added, staged.counts.removed), (1, 1));
     assert_eq!(agent.memory().view().root(), before);
     assert_eq!(
         agent
-            .stage("turn", lines(text), &TrustRules::default(), &Writer::user())
+            .stage(
+                "turn",
+                lines(&agent, text),
+                &TrustRules::default(),
+                &Writer::user()
+            )
             .unwrap_err()
             .code(),
         "name_taken"
@@ -442,13 +452,13 @@ fn a_change_in_steps_is_staged_checked_and_committed_or_dropped() {
     let wrong = agent
         .stage(
             "other",
-            lines("{\"remove\":\"nobody\"}"),
+            lines(&agent, "{\"remove\":\"nobody\"}"),
             &TrustRules::default(),
             &Writer::user(),
         )
         .unwrap_err();
     assert!(wrong.to_string().starts_with("line 1: "), "{wrong}");
-    assert!(StagedLine::parse("{\"remove\":\"a\",\"id\":\"b\"}").is_err());
+    assert!(StagedLine::parse(&agent, b"{\"remove\":\"a\",\"id\":\"b\"}").is_err());
 }
 
 #[test]
@@ -458,7 +468,12 @@ fn a_staged_change_is_not_committed_over_another_one() {
     let text = "{\"id\":\"a\",\"kind\":\"fact\",\"content\":\"milk\"}";
     drop(
         agent
-            .stage("turn", lines(text), &TrustRules::default(), &Writer::user())
+            .stage(
+                "turn",
+                lines(&agent, text),
+                &TrustRules::default(),
+                &Writer::user(),
+            )
             .unwrap(),
     );
     put(&agent, object("a", "fact", "coffee"));
@@ -476,7 +491,7 @@ fn who_stages_is_who_is_trusted() {
     let outside = Writer::of(Origin::ToolExternal);
     drop(
         agent
-            .stage("turn", lines(text), &TrustRules::default(), &outside)
+            .stage("turn", lines(&agent, text), &TrustRules::default(), &outside)
             .unwrap(),
     );
     drop(
@@ -488,7 +503,7 @@ fn who_stages_is_who_is_trusted() {
     assert_eq!(stored.origin(), Origin::ToolExternal);
     put(&agent, object("rule", "rule", "be kind"));
     let free = TrustRules { keep_higher: false };
-    let remove = || lines("{\"remove\":\"rule\"}");
+    let remove = || lines(&agent, "{\"remove\":\"rule\"}");
     let refused = agent
         .stage("other", remove(), &TrustRules::default(), &outside)
         .unwrap_err();
@@ -567,11 +582,21 @@ fn no_secret_of_a_guarded_change_reaches_the_disk() {
     let line = format!("{{\"id\":\"f\",\"kind\":\"fact\",\"content\":\"{key}\"}}");
     drop(
         agent
-            .stage("turn", lines(&line), &TrustRules::default(), &Writer::user())
+            .stage(
+                "turn",
+                lines(&agent, &line),
+                &TrustRules::default(),
+                &Writer::user(),
+            )
             .unwrap(),
     );
     let line = format!("{{\"id\":\"g\",\"kind\":\"fact\",\"content\":\"x\",\"position\":\"{key}\"}}");
-    let refused = agent.stage("place", lines(&line), &TrustRules::default(), &Writer::user());
+    let refused = agent.stage(
+        "place",
+        lines(&agent, &line),
+        &TrustRules::default(),
+        &Writer::user(),
+    );
     assert_eq!(refused.unwrap_err().code(), "refused");
     agent.memory().sync().unwrap();
     assert_eq!(agent.quarantined(&Reach::All).unwrap().len(), 3);
@@ -582,6 +607,53 @@ fn no_secret_of_a_guarded_change_reaches_the_disk() {
                 .any(|window| window == secret.as_bytes());
             assert!(!is_there, "{name} has {secret}");
         }
+    }
+}
+
+/// INVARIANT RMB-1.
+#[test]
+fn no_refusal_of_a_line_has_a_secret_of_the_line() {
+    let agent = agent();
+    for key in [
+        format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"),
+        format!(
+            "github_pat_{}_{}",
+            "a1B2c3D4e5F6g7H8i9J0k1",
+            "m3N4o5P6q7R8".repeat(5)
+        ),
+    ] {
+        for field in [
+            "id",
+            "kind",
+            "origin",
+            "parent",
+            "event_time",
+            "expires",
+            "new field",
+            "past",
+        ] {
+            let field = if field == "new field" { &key } else { field };
+            let mut line = serde_json::json!({"id": "a", "kind": "fact", "content": "tea"});
+            line[field] = serde_json::json!(key);
+            let staged = agent.stage(
+                "turn",
+                lines(&agent, &line.to_string()),
+                &TrustRules::default(),
+                &Writer::user(),
+            );
+            let text = format!("{:?}", staged.unwrap_err());
+            assert!(!text.contains(&key[..20]), "{field}: {text}");
+        }
+        let line = format!("{{\"remove\":\"{key}\"}}");
+        let staged = agent.stage(
+            "turn",
+            lines(&agent, &line),
+            &TrustRules::default(),
+            &Writer::user(),
+        );
+        let error = staged.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+        assert!(!format!("{error:?}").contains(&key[..20]), "{error:?}");
     }
 }
 

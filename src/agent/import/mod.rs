@@ -250,6 +250,11 @@ impl Agent {
                     Err(error) => return Err(error),
                 }
             }
+            // An answer names rules, never the matching text (RMB-1).
+            for ForeignFinding { at, what } in &mut mapped.findings {
+                *at = self.scanner().redact(at).into_owned();
+                *what = self.scanner().redact(what).into_owned();
+            }
             taken.findings = mapped.findings;
             Ok(taken)
         })?;

@@ -228,6 +228,28 @@ fn what_comes_in_goes_through_the_scan() {
     assert_eq!((taken.created, taken.quarantined + taken.refused), (0, 1));
 }
 
+/// INVARIANT RMB-1.
+#[test]
+fn no_answer_about_a_foreign_file_has_a_secret_of_the_file() {
+    let test = TestMemory::new(Settings::default());
+    let agent = &test.agent;
+    let key = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    let relation = format!(r#"{{"type":"relation","from":"{key}","to":"b","relationType":"is"}}"#);
+    let twice = format!(r#"{{"type":"entity","{key}":1,"{key}":2}}"#);
+    let own = format!(r#"{{"type":"entity","name":"{key}","entityType":"x","observations":["tea"]}}"#);
+    let graph = [relation, twice, own].join("\n");
+    let snap = SNAP.replace("\"lost\"", &format!("\"{key}\""));
+    for (format, file) in [
+        (ForeignFormat::ServerMemory, graph.as_str()),
+        (ForeignFormat::Snap, &snap),
+    ] {
+        let taken = import(agent, format, file.as_bytes());
+        assert!(!taken.findings.is_empty());
+        let text = serde_json::to_string(&taken).unwrap();
+        assert!(!text.contains(&key), "{text}");
+    }
+}
+
 #[test]
 fn what_stands_for_a_text_in_an_id_confirms_a_guess_in_its_own_store_only() {
     let ids = || {

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::intake::Intake;
 use super::{OnDuplicate, RememberOptions, Status, line, stage_item};
 use crate::agent::agent::Agent;
-use crate::agent::change::names::refuse_secret;
+use crate::agent::change::names::{read_line, redact_error, refuse_secret};
 use crate::agent::change::review::Reviewed;
 use crate::agent::change::{Change, Rule, change_followed};
 use crate::agent::item::known_kind;
@@ -215,7 +215,8 @@ fn look_at(
 }
 
 fn look(agent: &Agent, (line, bytes): &Line, options: &LinesOptions, writer: &Writer) -> Looked {
-    let (item, unknown) = match line::item_of(bytes, options) {
+    let scanner = agent.scanner();
+    let (item, unknown) = match read_line(scanner, bytes, |bytes| line::item_of(bytes, options)) {
         Ok((item, unknown)) => (Ok(item), unknown),
         Err(error) => (Err(error), Vec::new()),
     };
@@ -224,21 +225,12 @@ fn look(agent: &Agent, (line, bytes): &Line, options: &LinesOptions, writer: &Wr
         Err(_) => line::id_of(bytes),
     };
     let reviewed = item.and_then(|item| super::reviewed(agent, item, writer));
-    // An answer names rules, never the matching text (RMB-1).
-    let clean = |text: String| agent.scanner().redact(&text).into_owned();
-    let reviewed = reviewed.map_err(|error| {
-        let message = clean(error.message().to_owned());
-        if message == error.message() {
-            error
-        } else {
-            error.reworded(message)
-        }
-    });
+    let clean = |text: String| scanner.redact(&text).into_owned();
     Looked {
         line: *line,
-        id: id.filter(|id| refuse_secret(agent.scanner(), "the id", id).is_ok()),
+        id: id.filter(|id| refuse_secret(scanner, "the id", id).is_ok()),
         unknown: unknown.into_iter().map(clean).collect(),
-        reviewed,
+        reviewed: reviewed.map_err(|error| redact_error(scanner, error)),
     }
 }
 

@@ -204,6 +204,30 @@ fn a_secret_is_stored_as_its_marker() {
     assert_eq!(stored.text, text);
 }
 
+/// INVARIANT RMB-1. A message quotes only the start of the first key.
+#[test]
+fn no_refusal_of_a_line_has_a_secret_of_the_line() {
+    let agent = agent();
+    for key in [
+        format!(
+            "github_pat_{}_{}",
+            "a1B2c3D4e5F6g7H8i9J0k1",
+            "m3N4o5P6q7R8".repeat(5)
+        ),
+        format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"),
+    ] {
+        for field in ["id", "kind", "time", "expires", "sensitivity", "scope", "order"] {
+            let line = format!(r#"{{"text":"tea","{field}":"{key}"}}"#);
+            let lines = [Ok((1, line.into_bytes()))].into_iter();
+            let done = agent
+                .remember_lines(lines, &LinesOptions::default(), &user())
+                .unwrap();
+            assert_eq!(done.refused.len(), 1, "{field}: {done:?}");
+            assert!(!format!("{done:?}").contains(&key[..20]), "{field}: {done:?}");
+        }
+    }
+}
+
 #[test]
 fn a_key_makes_a_retry_harmless() {
     let agent = agent();

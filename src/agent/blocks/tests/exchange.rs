@@ -340,6 +340,37 @@ fn an_edit_goes_through_the_scan() {
     assert!(!format!("{:?} {:?}", after.content(), after.attributes()).contains(&key));
 }
 
+/// INVARIANT RMB-1.
+#[test]
+fn no_answer_about_a_file_has_a_secret_of_the_file() {
+    let test = TestMemory::new(Settings::default());
+    let agent = &test.agent;
+    put(agent, "tea", "green");
+    let file = &files(agent)[0];
+    // The second one is an id of a block, too.
+    for key in [
+        format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"),
+        format!("glpat-{}", "a1b2c3d4e5f6g7h8i9j0"),
+    ] {
+        for (from, to) in [
+            ("id: tea", format!("id: {key}")),
+            ("id: tea", format!("id: A {key}")),
+            ("updated: ", format!("updated: {key} ")),
+            ("updated: ", format!("scope: {key}\nupdated: ")),
+            ("said: \"42\"", format!("{key}: 1\n{key}: 2")),
+        ] {
+            let answer = agent.take_blocks(&[edited(file, from, &to)], &take(), &Writer::user());
+            let answer = answer.unwrap();
+            let [file] = answer.files.as_slice() else {
+                panic!("{answer:?}")
+            };
+            let text = serde_json::to_string(&answer).unwrap();
+            assert!(!text.contains(&key), "{to}: {text}");
+            assert!(!file.said.is_empty(), "{to}");
+        }
+    }
+}
+
 #[test]
 fn an_edit_keeps_the_trust_of_its_block_if_a_person_says_it_is_theirs() {
     let test = TestMemory::new(Settings::default());

@@ -5,7 +5,7 @@ use super::*;
 fn stage(agent: &Agent, name: &str, text: &str, writer: &Writer) {
     drop(
         agent
-            .stage(name, lines(text), &TrustRules::default(), writer)
+            .stage(name, lines(agent, text), &TrustRules::default(), writer)
             .unwrap(),
     );
 }

@@ -202,7 +202,7 @@ fn stage(context: &mut Context, name: &str, jsonl: &Path, policy: Option<&Path>)
     let lines = iter::from_fn(|| {
         let line = reader.next_line().transpose()?;
         Some(line.and_then(|(number, text)| {
-            let line = Line::parse(text).map_err(|error| at_line(number, error))?;
+            let line = Line::parse(&agent, text.as_bytes()).map_err(|error| at_line(number, error))?;
             Ok((number, line))
         }))
     });
