@@ -30,34 +30,20 @@ pub(super) const ACTOR: Rule = Rule::new("an actor", 256);
 pub(super) const SESSION: Rule = Rule::new("a session", 256);
 
 pub(super) mod tag {
-    pub(super) const PARENTS: u16 = 0x0001;
-    pub(super) const ROOT: u16 = 0x0002;
-    pub(super) const SEQ: u16 = 0x0003;
-    pub(super) const HISTORY_ROOT: u16 = 0x0004;
-    pub(super) const TIME: u16 = 0x0005;
-    pub(super) const OP: u16 = 0x0006;
-    pub(super) const TARGET: u16 = 0x0007;
-    pub(super) const ACTOR: u16 = 0x0008;
-    pub(super) const SESSION: u16 = 0x0009;
-    pub(super) const SOURCE: u16 = 0x000a;
-    pub(super) const TRUST: u16 = 0x000b;
-    pub(super) const REASON: u16 = 0x000c;
-
-    /// The names of the tags, from tag 1 on.
-    pub(in super::super) const NAMES: [&str; 12] = [
-        "parents",
-        "root",
-        "seq",
-        "history root",
-        "time",
-        "op",
-        "target",
-        "actor",
-        "session",
-        "source",
-        "trust",
-        "reason",
-    ];
+    tags! {
+        PARENTS = 0x0001, "parents";
+        ROOT = 0x0002, "root";
+        SEQ = 0x0003, "seq";
+        HISTORY_ROOT = 0x0004, "history root";
+        TIME = 0x0005, "time";
+        OP = 0x0006, "op";
+        TARGET = 0x0007, "target";
+        ACTOR = 0x0008, "actor";
+        SESSION = 0x0009, "session";
+        SOURCE = 0x000a, "source";
+        TRUST = 0x000b, "trust";
+        REASON = 0x000c, "reason";
+    }
 }
 
 /// The operation of a commit, such as `put` or `rollback`: 1 to 32 of the letters `a` to `z` and `_`.

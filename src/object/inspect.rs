@@ -42,14 +42,13 @@ const FIELD_HEADER_BYTES: usize = 6;
 /// The reason why the bytes are not a sequence of fields.
 pub fn encoded_fields(encoding: Encoding, bytes: &[u8]) -> Result<Vec<EncodedField<'_>>, DecodeError> {
     let (version, names) = match encoding {
-        Encoding::Object => (object::VERSION, &object::tag::NAMES[..]),
-        Encoding::Commit => (commit::VERSION, &commit::tag::NAMES[..]),
-        Encoding::Reference => (reference::VERSION, &reference::tag::NAMES[..]),
+        Encoding::Object => (object::VERSION, object::tag::NAMES),
+        Encoding::Commit => (commit::VERSION, commit::tag::NAMES),
+        Encoding::Reference => (reference::VERSION, reference::tag::NAMES),
     };
     let name = |tag: u16| {
-        let reserved = || reserved::NAMES.iter().find(|(known, _)| *known == tag);
-        let own = names.get(usize::from(tag).checked_sub(1)?).copied();
-        own.or_else(|| reserved().map(|(_, name)| *name))
+        let mut known = names.iter().chain(&reserved::NAMES);
+        known.find(|(known, _)| *known == tag).map(|(_, name)| *name)
     };
     let mut fields = Fields::new(bytes, version)?;
     let mut named = Vec::new();
@@ -72,6 +71,35 @@ mod tests {
     use super::*;
     use crate::digest::{HashAlgorithm, HashSuite};
     use crate::object::{Id, Kind, NewObject, Origin};
+
+    /// Returns the tags and fields in the table below the heading `## {title}` of docs/format.md.
+    fn table(title: &str) -> Vec<(u16, String)> {
+        let page = include_str!("../../docs/format.md");
+        let (_, section) = page.split_once(&format!("\n## {title}\n")).unwrap();
+        let rows = section.lines().take_while(|line| !line.starts_with("## "));
+        let rows = rows.filter_map(|line| {
+            let mut cells = line.strip_prefix("| 0x")?.split(" | ");
+            let tag = u16::from_str_radix(cells.next()?, 16).unwrap();
+            Some((tag, cells.next()?.replace('_', " ")))
+        });
+        rows.collect()
+    }
+
+    #[test]
+    fn the_page_of_the_format_gives_each_tag_its_name() {
+        // Format 1 refuses the reserved tag 0x0009 of an object.
+        let kept = |(tag, name): &(u16, String)| (*tag, name.as_str()) != (9, "content chunks");
+        for (title, names, reserved) in [
+            ("Object", object::tag::NAMES, &reserved::NAMES[..]),
+            ("Commit", commit::tag::NAMES, &[]),
+            ("Reference", reference::tag::NAMES, &[]),
+        ] {
+            let names = names.iter().chain(reserved);
+            let names: Vec<_> = names.map(|(tag, name)| (*tag, (*name).to_owned())).collect();
+            let table: Vec<_> = table(title).into_iter().filter(kept).collect();
+            assert_eq!(names, table, "{title}");
+        }
+    }
 
     #[test]
     fn fields_are_named_where_they_stand() {

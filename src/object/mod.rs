@@ -17,6 +17,15 @@
 //! # Format
 //! docs/format.md, "Object", "Commit" and "Reference".
 
+/// Declares the tags of an encoding, with the names that `inspect` prints.
+macro_rules! tags {
+    ($($constant:ident = $tag:literal, $name:literal;)*) => {
+        $(pub(in crate::object) const $constant: u16 = $tag;)*
+
+        pub(in crate::object) const NAMES: &[(u16, &str)] = &[$(($tag, $name)),*];
+    };
+}
+
 mod attributes;
 mod commit;
 mod content;

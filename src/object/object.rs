@@ -31,36 +31,21 @@ pub(super) const VERSION: u8 = 1;
 
 /// The tags of an object's fields.
 pub(super) mod tag {
-    pub(in super::super) const ID: u16 = 0x0001;
-    pub(in super::super) const KIND: u16 = 0x0002;
-    pub(in super::super) const SCOPE: u16 = 0x0003;
-    pub(in super::super) const PARENT: u16 = 0x0004;
-    pub(in super::super) const POSITION: u16 = 0x0005;
-    pub(in super::super) const ATTRIBUTES: u16 = 0x0006;
-    pub(in super::super) const CONTENT: u16 = 0x0007;
-    pub(in super::super) const CONTENT_DIGEST: u16 = 0x0008;
-    // 0x0009 is reserved for `content_chunks`. Format 1 refuses it like any unknown tag.
-    pub(in super::super) const ORIGIN: u16 = 0x000a;
-    pub(in super::super) const DERIVED_FROM: u16 = 0x000b;
-    pub(in super::super) const EVENT_TIME: u16 = 0x000c;
-    pub(in super::super) const EXPIRES: u16 = 0x000d;
-
-    /// The names of the tags, from tag 1 on. 0x0009 is reserved.
-    pub(in super::super) const NAMES: [&str; 13] = [
-        "id",
-        "kind",
-        "scope",
-        "parent",
-        "position",
-        "attributes",
-        "content",
-        "content digest",
-        "not known",
-        "origin",
-        "derived from",
-        "event time",
-        "expires",
-    ];
+    tags! {
+        ID = 0x0001, "id";
+        KIND = 0x0002, "kind";
+        SCOPE = 0x0003, "scope";
+        PARENT = 0x0004, "parent";
+        POSITION = 0x0005, "position";
+        ATTRIBUTES = 0x0006, "attributes";
+        CONTENT = 0x0007, "content";
+        CONTENT_DIGEST = 0x0008, "content digest";
+        // 0x0009 is reserved for `content_chunks`. Format 1 refuses it like any unknown tag.
+        ORIGIN = 0x000a, "origin";
+        DERIVED_FROM = 0x000b, "derived from";
+        EVENT_TIME = 0x000c, "event time";
+        EXPIRES = 0x000d, "expires";
+    }
 }
 
 /// One version of an object, owned and cheap to clone.

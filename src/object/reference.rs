@@ -34,20 +34,17 @@ const CHANGE_LEN: usize = 2 * DIGEST_LEN;
 const UNLINK: [u8; DIGEST_LEN] = [0; DIGEST_LEN];
 
 pub(super) mod tag {
-    pub(super) const NAME: u16 = 0x0001;
-    pub(super) const COMMIT: u16 = 0x0002;
-    pub(super) const TIME: u16 = 0x0003;
-    pub(super) const ACTOR: u16 = 0x0004;
-    pub(super) const SESSION: u16 = 0x0005;
-    pub(super) const REASON: u16 = 0x0006;
-    pub(super) const ROOT: u16 = 0x0007;
-    pub(super) const CHANGES: u16 = 0x0008;
-    pub(super) const LANE: u16 = 0x0009;
-
-    /// The names of the tags, from tag 1 on.
-    pub(in super::super) const NAMES: [&str; 9] = [
-        "name", "commit", "time", "actor", "session", "reason", "root", "changes", "lane",
-    ];
+    tags! {
+        NAME = 0x0001, "name";
+        COMMIT = 0x0002, "commit";
+        TIME = 0x0003, "time";
+        ACTOR = 0x0004, "actor";
+        SESSION = 0x0005, "session";
+        REASON = 0x0006, "reason";
+        ROOT = 0x0007, "root";
+        CHANGES = 0x0008, "changes";
+        LANE = 0x0009, "lane";
+    }
 }
 
 named! {
