@@ -29,21 +29,19 @@ pub(super) const VERSION: u8 = 1;
 pub(super) const ACTOR: Rule = Rule::new("an actor", 256);
 pub(super) const SESSION: Rule = Rule::new("a session", 256);
 
-pub(super) mod tag {
-    tags! {
-        PARENTS = 0x0001, "parents";
-        ROOT = 0x0002, "root";
-        SEQ = 0x0003, "seq";
-        HISTORY_ROOT = 0x0004, "history root";
-        TIME = 0x0005, "time";
-        OP = 0x0006, "op";
-        TARGET = 0x0007, "target";
-        ACTOR = 0x0008, "actor";
-        SESSION = 0x0009, "session";
-        SOURCE = 0x000a, "source";
-        TRUST = 0x000b, "trust";
-        REASON = 0x000c, "reason";
-    }
+tags! {
+    PARENTS = 0x0001, "parents";
+    ROOT = 0x0002, "root";
+    SEQ = 0x0003, "seq";
+    HISTORY_ROOT = 0x0004, "history root";
+    TIME = 0x0005, "time";
+    OP = 0x0006, "op";
+    TARGET = 0x0007, "target";
+    ACTOR = 0x0008, "actor";
+    SESSION = 0x0009, "session";
+    SOURCE = 0x000a, "source";
+    TRUST = 0x000b, "trust";
+    REASON = 0x000c, "reason";
 }
 
 /// The operation of a commit, such as `put` or `rollback`: 1 to 32 of the letters `a` to `z` and `_`.

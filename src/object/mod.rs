@@ -20,9 +20,10 @@
 /// Declares the tags of an encoding, with the names that `inspect` prints.
 macro_rules! tags {
     ($($constant:ident = $tag:literal, $name:literal;)*) => {
-        $(pub(in crate::object) const $constant: u16 = $tag;)*
-
-        pub(in crate::object) const NAMES: &[(u16, &str)] = &[$(($tag, $name)),*];
+        pub(in crate::object) mod tag {
+            $(pub(in crate::object) const $constant: u16 = $tag;)*
+            pub(in crate::object) const NAMES: &[(u16, &str)] = &[$(($tag, $name)),*];
+        }
     };
 }
 

@@ -29,23 +29,21 @@ use crate::error::{Error, Result};
 /// The version byte of an object.
 pub(super) const VERSION: u8 = 1;
 
-/// The tags of an object's fields.
-pub(super) mod tag {
-    tags! {
-        ID = 0x0001, "id";
-        KIND = 0x0002, "kind";
-        SCOPE = 0x0003, "scope";
-        PARENT = 0x0004, "parent";
-        POSITION = 0x0005, "position";
-        ATTRIBUTES = 0x0006, "attributes";
-        CONTENT = 0x0007, "content";
-        CONTENT_DIGEST = 0x0008, "content digest";
-        // 0x0009 is reserved for `content_chunks`. Format 1 refuses it like any unknown tag.
-        ORIGIN = 0x000a, "origin";
-        DERIVED_FROM = 0x000b, "derived from";
-        EVENT_TIME = 0x000c, "event time";
-        EXPIRES = 0x000d, "expires";
-    }
+// The tags of an object's fields.
+tags! {
+    ID = 0x0001, "id";
+    KIND = 0x0002, "kind";
+    SCOPE = 0x0003, "scope";
+    PARENT = 0x0004, "parent";
+    POSITION = 0x0005, "position";
+    ATTRIBUTES = 0x0006, "attributes";
+    CONTENT = 0x0007, "content";
+    CONTENT_DIGEST = 0x0008, "content digest";
+    // 0x0009 is reserved for `content_chunks`. Format 1 refuses it like any unknown tag.
+    ORIGIN = 0x000a, "origin";
+    DERIVED_FROM = 0x000b, "derived from";
+    EVENT_TIME = 0x000c, "event time";
+    EXPIRES = 0x000d, "expires";
 }
 
 /// One version of an object, owned and cheap to clone.

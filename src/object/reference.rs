@@ -33,18 +33,16 @@ const CHANGE_LEN: usize = 2 * DIGEST_LEN;
 /// The digest that means that the id is removed.
 const UNLINK: [u8; DIGEST_LEN] = [0; DIGEST_LEN];
 
-pub(super) mod tag {
-    tags! {
-        NAME = 0x0001, "name";
-        COMMIT = 0x0002, "commit";
-        TIME = 0x0003, "time";
-        ACTOR = 0x0004, "actor";
-        SESSION = 0x0005, "session";
-        REASON = 0x0006, "reason";
-        ROOT = 0x0007, "root";
-        CHANGES = 0x0008, "changes";
-        LANE = 0x0009, "lane";
-    }
+tags! {
+    NAME = 0x0001, "name";
+    COMMIT = 0x0002, "commit";
+    TIME = 0x0003, "time";
+    ACTOR = 0x0004, "actor";
+    SESSION = 0x0005, "session";
+    REASON = 0x0006, "reason";
+    ROOT = 0x0007, "root";
+    CHANGES = 0x0008, "changes";
+    LANE = 0x0009, "lane";
 }
 
 named! {

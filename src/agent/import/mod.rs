@@ -72,10 +72,7 @@ pub(crate) struct Foreign<'a> {
 impl Foreign<'_> {
     /// Returns the scope of objects that name no scope.
     fn usual_scope(&self) -> Result<Scope> {
-        match &self.scope {
-            Some(scope) => Ok(scope.clone()),
-            None => self.place.usual_scope(),
-        }
+        self.scope.clone().map_or_else(|| self.place.usual_scope(), Ok)
     }
 }
 
@@ -321,17 +318,12 @@ fn take_object(change: &mut Change<'_>, object: NewObject) -> Result<(Fate, Opti
     let id = object.id.clone();
     if let Some(present) = change.get(&id)? {
         // IMP-1: an import replaces no trusted object.
-        let refusal = if present.scope() != object.scope.as_str() {
-            Some(format!("the id '{id}' belongs to the scope {}", present.scope()))
-        } else if present.origin().is_trusted() || present.kind() != object.kind.as_str() {
-            Some(format!(
-                "the id '{id}' belongs to an object that was not imported"
-            ))
-        } else {
-            None
-        };
-        if refusal.is_some() {
-            return Ok((Fate::Refused, refusal));
+        let refused = |what: String| Ok((Fate::Refused, Some(format!("the id '{id}' belongs to {what}"))));
+        if present.scope() != object.scope.as_str() {
+            return refused(format!("the scope {}", present.scope()));
+        }
+        if present.origin().is_trusted() || present.kind() != object.kind.as_str() {
+            return refused("an object that was not imported".to_owned());
         }
     }
     let (parent, position) = (object.parent.clone(), object.position.clone());

@@ -28,6 +28,26 @@ const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// The deepest nesting of JSON on a line.
 const DEPTH_MAX: usize = 64;
 
+named! {
+    /// A fault of a line, and its sentence with `{}` for the part of the line.
+    enum Fault {
+        NotUtf8 => "the line is not UTF-8 and is ignored",
+        TooLong => "the line is too long and is ignored",
+        TooDeep => "the value is nested too deep and is ignored",
+        KeyTwice => "the key `{}` occurs twice; the line is ignored",
+        SeveralValues => "the line holds {} values",
+        Incomplete => "the value is incomplete JSON and is ignored",
+        NotAnObject => "the value is not an object and is ignored",
+        OtherType => "the type is neither `entity` nor `relation`; the value is ignored",
+        NoText => "the field `{}` is missing or not text",
+        EntityTwice => "the entity occurs twice; its observations are merged",
+        EntityTypes => "the entity occurs twice with different types; the first type counts",
+        NoObservation => "observation {} is not text and is ignored",
+        RelationTwice => "the relation occurs twice",
+        NoEntity => "the relation names `{}`, which is not in the file",
+    }
+}
+
 /// An entity.
 #[derive(PartialEq, Debug)]
 struct Entity {
@@ -61,8 +81,8 @@ struct Graph {
     entities: Vec<Entity>,
     /// The relations, each once, in their order.
     relations: Vec<Relation>,
-    /// Faults of the file, with their lines.
-    findings: Vec<(usize, String)>,
+    /// Faults of the file, with their lines and the parts for their sentences.
+    findings: Vec<(usize, Fault, String)>,
     /// The line that is read, from 1.
     line: usize,
     /// The place of each entity by its name.
@@ -77,8 +97,8 @@ pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
     let scope = foreign.usual_scope()?;
     let graph = read_graph(foreign.bytes);
     let mut mapped = Mapped::default();
-    for (line, finding) in graph.findings {
-        mapped.say(format!("line {line}"), finding);
+    for (line, fault, part) in graph.findings {
+        mapped.say(format!("line {line}"), fault.name().replace("{}", &part));
     }
     for entity in graph.entities {
         let at = format!("line {}", entity.line);
@@ -122,7 +142,7 @@ fn read_graph(bytes: &[u8]) -> Graph {
         graph.line = number;
         match std::str::from_utf8(line) {
             Ok(line) => graph.take_line(line.trim()),
-            Err(_) => graph.say("the line is not UTF-8 and is ignored"),
+            Err(_) => graph.say(Fault::NotUtf8, ""),
         }
     }
     graph.find_missing_entities();
@@ -130,8 +150,9 @@ fn read_graph(bytes: &[u8]) -> Graph {
 }
 
 impl Graph {
-    fn say(&mut self, finding: impl Into<String>) {
-        self.findings.push((self.line, finding.into()));
+    /// Adds a fault of `part` of the line.
+    fn say(&mut self, fault: Fault, part: impl Into<String>) {
+        self.findings.push((self.line, fault, part.into()));
     }
 
     /// SMJ-1: adds the content of a line, or a finding.
@@ -140,15 +161,13 @@ impl Graph {
             return;
         }
         if line.len() > LINE_BYTES_MAX {
-            self.say("the line is too long and is ignored");
+            self.say(Fault::TooLong, "");
             return;
         }
         match parse_within(line, DEPTH_MAX) {
             Ok(json) => self.take(json),
-            Err(JsonError::TooDeep { .. }) => self.say("the value is nested too deep and is ignored"),
-            Err(JsonError::KeyTwice(key)) => {
-                self.say(format!("the key `{key}` occurs twice; the line is ignored"));
-            }
+            Err(JsonError::TooDeep { .. }) => self.say(Fault::TooDeep, ""),
+            Err(JsonError::KeyTwice(key)) => self.say(Fault::KeyTwice, key),
             Err(JsonError::NotJson) => self.take_several(line),
         }
     }
@@ -164,25 +183,25 @@ impl Graph {
             rest = rest[length..].trim_start();
         }
         if values.len() > 1 {
-            self.say(format!("the line holds {} values", values.len()));
+            self.say(Fault::SeveralValues, values.len().to_string());
         }
         for json in values {
             self.take(json);
         }
         if !rest.is_empty() {
-            self.say("the value is incomplete JSON and is ignored");
+            self.say(Fault::Incomplete, "");
         }
     }
 
     fn take(&mut self, json: Json) {
         let Json::Object(mut map) = json else {
-            self.say("the value is not an object and is ignored");
+            self.say(Fault::NotAnObject, "");
             return;
         };
         match map.shift_remove("type").as_ref().and_then(Json::as_str) {
             Some("entity") => self.take_entity(map),
             Some("relation") => self.take_relation(map),
-            _ => self.say("the type is neither `entity` nor `relation`; the value is ignored"),
+            _ => self.say(Fault::OtherType, ""),
         }
     }
 
@@ -191,7 +210,7 @@ impl Graph {
         match map.shift_remove(field) {
             Some(Json::String(text)) if !text.is_empty() => Some(text),
             _ => {
-                self.say(format!("the field `{field}` is missing or not text"));
+                self.say(Fault::NoText, field);
                 None
             }
         }
@@ -205,7 +224,7 @@ impl Graph {
         let observations = self.observations(map.shift_remove("observations"));
         let place = match self.places.get(&name) {
             Some(&place) => {
-                self.say("the entity occurs twice; its observations are merged");
+                self.say(Fault::EntityTwice, "");
                 let held = &mut self.entities[place];
                 for (key, value) in map {
                     held.other.entry(key).or_insert(value);
@@ -213,7 +232,7 @@ impl Graph {
                 if held.class.is_none() {
                     held.class = class;
                 } else if class.is_some() && held.class != class {
-                    self.say("the entity occurs twice with different types; the first type counts");
+                    self.say(Fault::EntityTypes, "");
                 }
                 place
             }
@@ -238,14 +257,14 @@ impl Graph {
 
     fn observations(&mut self, json: Option<Json>) -> Vec<String> {
         let Some(Json::Array(items)) = json else {
-            self.say("the field `observations` is missing or not text");
+            self.say(Fault::NoText, "observations");
             return Vec::new();
         };
         let mut texts = Vec::new();
         for (place, item) in items.into_iter().enumerate() {
             match item {
                 Json::String(text) => texts.push(text),
-                _ => self.say(format!("observation {place} is not text and is ignored")),
+                _ => self.say(Fault::NoObservation, place.to_string()),
             }
         }
         texts
@@ -258,7 +277,7 @@ impl Graph {
         };
         let parts = [from, class, to];
         if !self.related.insert(parts.clone()) {
-            self.say("the relation occurs twice");
+            self.say(Fault::RelationTwice, "");
             return;
         }
         self.relations.push(Relation {
@@ -274,12 +293,11 @@ impl Graph {
         for Relation { parts, line, .. } in &self.relations {
             for name in [&parts[0], &parts[2]] {
                 if !self.places.contains_key(name) {
-                    let finding = format!("the relation names `{name}`, which is not in the file");
-                    self.findings.push((*line, finding));
+                    self.findings.push((*line, Fault::NoEntity, name.clone()));
                 }
             }
         }
-        self.findings.sort_by_key(|(line, _)| *line);
+        self.findings.sort_by_key(|(line, ..)| *line);
     }
 }
 

@@ -4,9 +4,12 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Returns the lines of the findings.
-fn findings(graph: &Graph) -> Vec<usize> {
-    graph.findings.iter().map(|(line, _)| *line).collect()
+/// Returns the lines of the findings, their causes, and the named parts of the lines.
+fn findings(graph: &Graph) -> Vec<(usize, Fault, &str)> {
+    let findings = graph.findings.iter();
+    findings
+        .map(|(line, fault, part)| (*line, *fault, part.as_str()))
+        .collect()
 }
 
 fn entities(graph: &Graph) -> Vec<(&str, Option<&str>, Vec<&str>)> {
@@ -51,7 +54,19 @@ fn what_can_be_read_of_a_damaged_file_is_taken() {
         ]
     );
     assert_eq!(graph.relations.len(), 1);
-    assert_eq!(findings(&graph), [2, 3, 5, 6, 7, 8, 9, 10]);
+    assert_eq!(
+        findings(&graph),
+        [
+            (2, Fault::NoObservation, "2"),
+            (3, Fault::NoText, "entityType"),
+            (5, Fault::NoText, "relationType"),
+            (6, Fault::Incomplete, ""),
+            (7, Fault::SeveralValues, "2"),
+            (8, Fault::NotAnObject, ""),
+            (9, Fault::NotAnObject, ""),
+            (10, Fault::OtherType, ""),
+        ]
+    );
     // The same file with the line ends and byte order mark of another editor.
     assert_eq!(
         read_graph(format!("\u{FEFF}{}", SEED.replace('\n', "\r\n")).as_bytes()),
@@ -90,7 +105,19 @@ fn doubles_are_put_together() {
         graph.entities[0].other.keys().collect::<Vec<_>>(),
         ["extra", "more"]
     );
-    assert_eq!(findings(&graph), [1, 3, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(
+        findings(&graph),
+        [
+            (1, Fault::NoEntity, "Z"),
+            (3, Fault::EntityTwice, ""),
+            (3, Fault::EntityTypes, ""),
+            (4, Fault::RelationTwice, ""),
+            (5, Fault::NoText, "observations"),
+            (6, Fault::NoText, "name"),
+            (7, Fault::KeyTwice, "name"),
+            (8, Fault::Incomplete, ""),
+        ]
+    );
 }
 
 #[test]
@@ -101,7 +128,14 @@ fn deep_and_long_lines_are_left_out() {
         "x".repeat(17 * 1024 * 1024)
     );
     let graph = read_graph(format!("{deep}\n{long}\n{{}}").as_bytes());
-    assert_eq!(findings(&graph), [1, 2, 3]);
+    assert_eq!(
+        findings(&graph),
+        [
+            (1, Fault::TooDeep, ""),
+            (2, Fault::TooLong, ""),
+            (3, Fault::OtherType, "")
+        ]
+    );
 }
 
 proptest! {
@@ -115,7 +149,7 @@ proptest! {
         for (line, number) in text.split('\n').zip(1..) {
             let is_known = graph.entities.iter().any(|entity| entity.line == number)
                 || graph.relations.iter().any(|relation| relation.line == number)
-                || findings(&graph).contains(&number);
+                || findings(&graph).iter().any(|(line, ..)| *line == number);
             prop_assert!(is_known || line.trim().is_empty() || line == "\u{FEFF}", "{line}");
         }
         let names: HashSet<&str> = graph.entities.iter().map(|entity| &*entity.name).collect();
@@ -152,5 +186,5 @@ fn a_line_that_is_no_text_costs_only_itself() {
     let (whole, marked) = (read_graph(SEED.as_bytes()), read_graph(&bytes));
     assert_eq!(marked.entities.len(), whole.entities.len());
     assert_eq!(marked.relations.len(), whole.relations.len());
-    assert_eq!(findings(&marked)[0], 1);
+    assert_eq!(findings(&marked)[0], (1, Fault::NotUtf8, ""));
 }

@@ -152,10 +152,7 @@ fn tables(value: Lisp, mapped: &mut Mapped) -> Option<Snap> {
     let (memory, history) = (take(MEMORY)?, take(HISTORY));
     Some(Snap {
         objects: table(MEMORY, memory, mapped)?,
-        history: match history {
-            Some(history) => table(HISTORY, history, mapped)?,
-            None => Vec::new(),
-        },
+        history: history.map_or_else(|| Some(Vec::new()), |history| table(HISTORY, history, mapped))?,
     })
 }
 

@@ -382,10 +382,8 @@ fn read_policy(context: &Context, named: Option<&Path>) -> Result<Policy> {
     }
     let store = context.store()?;
     let found = store.parent().map(|folder| folder.join(POLICY_FILE));
-    match found.filter(|file| file.is_file()) {
-        Some(file) => read(&file),
-        None => Ok(Policy::default()),
-    }
+    let found = found.filter(|file| file.is_file());
+    found.map_or_else(|| Ok(Policy::default()), |file| read(&file))
 }
 
 fn read(file: &Path) -> Result<Policy> {

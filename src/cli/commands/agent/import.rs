@@ -136,15 +136,10 @@ fn check(verb: &Import) -> Result<(), Failure> {
 fn blocks(context: &mut Context, verb: &Import) -> Done {
     let place = context.place();
     let named = verb.scope.as_deref().map(|word| place.scope(word)).transpose()?;
+    let reach = named.clone().map(|scope| Reach::Scopes(vec![scope]));
     let take = TakeBlocks {
-        reach: match &named {
-            Some(scope) => Reach::Scopes(vec![scope.clone()]),
-            None => place.usual_reach()?,
-        },
-        usual_scope: match named {
-            Some(scope) => scope,
-            None => place.usual_scope()?,
-        },
+        reach: reach.map_or_else(|| place.usual_reach(), Ok)?,
+        usual_scope: named.map_or_else(|| place.usual_scope(), Ok)?,
         place,
         prune: verb.prune,
         force: verb.force,
