@@ -57,7 +57,7 @@ fn verbs(criterion: &mut Criterion) {
         fill(&memory, 0..size, 0);
         memory.snapshot(Some("before"), &Writer::user()).unwrap();
         fill(&memory, (0..size).step_by(100), 1);
-        let before = memory.view_at(&Revision::Name("before".to_owned()), "").unwrap();
+        let before = memory.at(Revision::Name("before".to_owned())).unwrap();
         let step = 7_919; // A prime: visits every object in an order that no cache foresees.
         let mut next = 0;
         let mut number = move || {

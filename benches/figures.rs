@@ -97,7 +97,7 @@ fn snapshot_and_rollback(what: &str, small: &Memory, large: &Memory, sizes: (usi
                 drop(memory.rollback(&good).by(&Writer::user()).unwrap());
             }));
             memory
-                .rollback(&Revision::Ancestor(1))
+                .rollback(Revision::Ancestor(1))
                 .by(&Writer::user())
                 .unwrap();
         }
@@ -121,7 +121,7 @@ fn get(memory: &Memory, size: usize) {
         .objects()
         .map(|object| {
             let object = object.unwrap();
-            (object.id().to_owned(), Arc::new(object))
+            (object.id().to_string(), Arc::new(object))
         })
         .collect();
     let mut random = Random(7);

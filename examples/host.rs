@@ -50,8 +50,7 @@ fn main() -> Result<()> {
     agent.attempt(&model, honest, &checks)?.into_result()?;
 
     // Reverts everything since the snapshot, as a new commit that can be undone.
-    let before = "before-turn".parse()?;
-    agent.memory().rollback(&before).by(&model)?;
+    agent.memory().rollback("before-turn").by(&model)?;
     let now = agent.memory().view();
     println!("the plan is gone: {}", !now.contains(&Id::new("plan")?)?);
 

@@ -47,6 +47,7 @@ pub enum ErrorKind {
 }
 
 /// An error of any layer, with a message for people.
+#[derive(Clone)]
 pub struct Error(Box<Inner>);
 
 #[derive(Clone)]
@@ -207,12 +208,6 @@ impl Error {
         self
     }
 
-    /// Copies the error for another caller that waits for the same work.
-    #[must_use]
-    pub(crate) fn again(&self) -> Self {
-        Self(self.0.clone())
-    }
-
     /// Returns the kind, which tells the caller the next action.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
@@ -285,6 +280,12 @@ impl fmt::Debug for Error {
             write!(f, " [hint: {hint}]")?;
         }
         Ok(())
+    }
+}
+
+impl From<std::convert::Infallible> for Error {
+    fn from(never: std::convert::Infallible) -> Self {
+        match never {}
     }
 }
 

@@ -26,10 +26,7 @@
 //! // Read. A view is one state and never changes.
 //! let view = memory.view();
 //! assert!(view.get(&id)?.is_none());
-//! let plans = Query {
-//!     kind: Some(Kind::new("plan")?),
-//!     ..Query::default()
-//! };
+//! let plans = Query::default().kind(Kind::new("plan")?);
 //! assert_eq!(view.query(&plans)?.count(), 1);
 //!
 //! // Go back. It is a new commit, so it can be undone too.
@@ -43,7 +40,7 @@
 //! | to | use |
 //! |---|---|
 //! | open or create a store | [`Memory::open`], [`Memory::create`], [`Options`] |
-//! | read a state | [`Memory::view`], [`Memory::view_at`], [`View`], [`Query`] |
+//! | read a state | [`Memory::view`], [`Memory::at`], [`View`], [`Query`] |
 //! | change it | [`Memory::put`], [`Draft`], [`Memory::commit`], [`Memory::attempt`] |
 //! | say who writes, and what they may touch | [`Writer`], [`Authorisation`] |
 //! | go back | [`Memory::undo`], [`Memory::rollback`], [`Draft::restore`], [`Memory::snapshot`] |

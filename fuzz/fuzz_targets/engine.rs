@@ -35,7 +35,7 @@ fn check(view: &treering::View, state: &State) {
     let mut found = State::new();
     for object in view.objects() {
         let object = object.expect("a memory in memory can be read");
-        let number: u8 = object.id()["o/".len()..]
+        let number: u8 = object.id().as_str()["o/".len()..]
             .parse()
             .expect("only such ids were written");
         let length = object.content().expect("every object has a content").len();
@@ -95,7 +95,7 @@ fuzz_target!(|operations: Vec<Operation>| {
                 let revision = format!("seq:{seq}").parse().expect("the revision is valid");
                 check(
                     &memory
-                        .view_at(&revision, "default")
+                        .at(&revision)
                         .expect("every commit is kept"),
                     &states[seq],
                 );

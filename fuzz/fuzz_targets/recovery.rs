@@ -37,7 +37,7 @@ fn build() -> Result<(SimDisk, Vec<Root>)> {
             memory.snapshot(Some("middle"), &Writer::user())?;
         }
     }
-    memory.rollback(&"middle".parse()?).across_lanes().by(&Writer::user())?;
+    memory.rollback("middle").across_lanes().by(&Writer::user())?;
     memory.close()?;
     Ok((disk, roots))
 }
@@ -116,14 +116,14 @@ fuzz_target!(|damages: Vec<Damage>| {
         for object in view.objects() {
             // A read may find damage here. What it returns must be what was written.
             let Ok(object) = object else { break };
-            let number: usize = object.id()["note/".len()..]
+            let number: usize = object.id().as_str()["note/".len()..]
                 .parse()
                 .expect("only notes were written");
             if let Some(content) = object.content() {
                 let times = if number % 3 == 2 { 1_000 } else { number };
                 assert_eq!(content, "text ".repeat(times));
             }
-            seen.insert(object.id().to_owned(), object.digest());
+            seen.insert(object.id().to_string(), object.digest());
         }
         assert!(seen.len() as u64 <= view.len());
         // A write is refused or succeeds. If it succeeds, the store must open again.

@@ -26,7 +26,7 @@
 //! guarded.into_result()?;
 //!
 //! // Go back. It is a new commit, so it can be undone too.
-//! agent.memory().rollback(&"before".parse()?).by(&model)?;
+//! agent.memory().rollback("before").by(&model)?;
 //! assert!(!agent.memory().view().contains(&plan)?);
 //! # Ok::<(), treering::Error>(())
 //! ```

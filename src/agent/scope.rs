@@ -129,7 +129,7 @@ impl Default for Reach {
 
 impl Reach {
     /// Returns whether an answer may come from this scope.
-    pub fn has(&self, scope: &str) -> bool {
+    pub(crate) fn has(&self, scope: &str) -> bool {
         match self {
             Self::All => true,
             Self::Scopes(scopes) => scopes.iter().any(|one| one.as_str() == scope),

@@ -46,7 +46,7 @@ fn leads_to(view: &View, from: &Object, to: &Object) -> Result<bool> {
     let mut seen = BTreeSet::new();
     while let Some(new) = waiting.pop() {
         for id in Item::from(new.clone()).supersedes() {
-            if id == to.id() && may_supersede(view, &new, to) {
+            if id == to.id().as_str() && may_supersede(view, &new, to) {
                 return Ok(true);
             }
             if seen.len() >= STEPS_MAX || !seen.insert(id.clone()) {
@@ -67,7 +67,7 @@ fn leads_to(view: &View, from: &Object, to: &Object) -> Result<bool> {
 /// Returns the time of the last write, where decay does not count, and the id, which orders items of one commit.
 fn written(view: &View, object: &Object) -> Result<(Time, String)> {
     let item = Item::from(object.clone());
-    Ok((decay::written(view, &item)?, object.id().to_owned()))
+    Ok((decay::written(view, &item)?, object.id().to_string()))
 }
 
 #[cfg(test)]

@@ -45,13 +45,13 @@ pub(crate) struct Listed {
 impl Listed {
     /// Returns the answer for an object of a state.
     pub(crate) fn of(view: &View, object: Object) -> Result<Self> {
-        let stamps = view.stamps(&Id::new(object.id())?)?;
+        let stamps = view.stamps(object.id())?;
         let attributes = object.attributes();
         let attributes = attributes
             .iter()
             .map(|(name, value)| (name.clone(), value_to_json(value)));
         Ok(Self {
-            id: object.id().to_owned(),
+            id: object.id().to_string(),
             kind: object.kind().to_owned(),
             scope: object.scope().to_owned(),
             parent: object.parent().map(str::to_owned),
@@ -128,7 +128,7 @@ impl Whole {
 
     /// Returns the answer for an object of a state.
     pub(crate) fn of(view: &View, object: Object) -> Result<Self> {
-        let id = Id::new(object.id())?;
+        let id = object.id().clone();
         let children = view.children(&id, Some(CHILDREN_LISTED))?;
         Ok(Self {
             children: children.iter().map(Id::to_string).collect(),

@@ -22,7 +22,6 @@ use super::errors::system_kind;
 use super::human::{counted, short_in};
 use super::open_store::OpenStore;
 use super::output::{Meaning, Mode, Output, interrupted};
-use super::revision;
 use super::verb::Groups;
 use crate::digest::{HashAlgorithm, Root, to_hex};
 use crate::engine::{CommitInfo, Memory, Options, Revision, View, Writer};
@@ -300,18 +299,18 @@ impl Context {
     pub(crate) fn view(&self, memory: &Memory) -> Result<View> {
         match self.at() {
             None => Ok(memory.view()),
-            Some(at) => memory.view_at(&revision::parse(at)?, &self.lane()),
+            Some(at) => memory.view_at(&at.parse()?, &self.lane()),
         }
     }
 
     /// Returns the commit of a typed revision.
     pub(crate) fn resolve(&self, memory: &Memory, text: &str) -> Result<CommitInfo> {
-        memory.resolve(&revision::parse(text)?, &self.lane())
+        memory.resolve(&text.parse()?, &self.lane())
     }
 
     /// Returns the state of a typed revision.
     pub(crate) fn view_of(&self, memory: &Memory, text: &str) -> Result<View> {
-        match revision::parse(text)? {
+        match text.parse()? {
             Revision::Head => Ok(memory.view()),
             revision => memory.view_at(&revision, &self.lane()),
         }

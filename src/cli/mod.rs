@@ -22,7 +22,6 @@ mod output;
 mod overview;
 mod paint;
 mod parse;
-mod revision;
 mod time;
 mod tour;
 mod verb;

@@ -44,7 +44,7 @@ impl OpenStore {
     /// # Errors
     /// The reason why no state can be read.
     pub(crate) fn memory(&self) -> Result<&Memory> {
-        self.memory.as_ref().map_err(Error::again)
+        self.memory.as_ref().map_err(Error::clone)
     }
 
     /// Returns the open store, for a command that writes (DBG-1).

@@ -17,6 +17,7 @@ use super::upkeep::retention::Retention;
 use super::write::policy::WritePolicy;
 
 /// Options for opening or creating a store; start from [`Options::new`].
+#[must_use]
 #[derive(Clone, Default)]
 pub struct Options {
     pub(crate) settings: Settings,
@@ -39,70 +40,60 @@ impl Options {
     }
 
     /// Sets the hash of a new store; an existing store keeps its own.
-    #[must_use]
     pub fn hash(mut self, hash: HashAlgorithm) -> Self {
         self.settings.hash = hash;
         self
     }
 
     /// Makes the handle read-only: it takes no lock and writes no file, so it works on a read-only mount.
-    #[must_use]
     pub fn read_only(mut self, read_only: bool) -> Self {
         self.settings.read_only = read_only;
         self
     }
 
     /// Reads a damaged store at its last good commit. Implies read-only.
-    #[must_use]
     pub fn degraded(mut self, degraded: bool) -> Self {
         self.settings.degraded = degraded;
         self
     }
 
     /// Sets how long a writer waits for another process's lock.
-    #[must_use]
     pub fn wait(mut self, wait: Duration) -> Self {
         self.settings.wait = wait;
         self
     }
 
     /// Keeps the lock from the first write until the handle is dropped, so that no other process writes.
-    #[must_use]
     pub fn exclusive(mut self, exclusive: bool) -> Self {
         self.settings.exclusive = exclusive;
         self
     }
 
     /// Sets whether sealed segments are mapped (the default) or read into memory.
-    #[must_use]
     pub fn map(mut self, map: bool) -> Self {
         self.settings.map = map;
         self
     }
 
     /// Defines when a commit is acknowledged.
-    #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
         self.settings.durability = durability;
         self
     }
 
     /// Sets the rules that every commit of this handle must pass.
-    #[must_use]
     pub fn policy(mut self, policy: Arc<dyn WritePolicy>) -> Self {
         self.policy = Some(policy);
         self
     }
 
     /// Sets the limits on the objects that this handle writes.
-    #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.settings.limits = limits;
         self
     }
 
     /// Sets another clock, for tests and replays.
-    #[must_use]
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.settings.clock = clock;
         self
@@ -110,21 +101,18 @@ impl Options {
 
     /// Sets whether queries build and keep indexes (the default) or scan, which is better for a process that runs one
     /// query.
-    #[must_use]
     pub(crate) fn indexes(mut self, indexes: bool) -> Self {
         self.settings.indexes = indexes;
         self
     }
 
     /// Sets the listener for the progress of long work.
-    #[must_use]
     pub(crate) fn progress(mut self, progress: ProgressListener) -> Self {
         self.settings.progress = Some(progress);
         self
     }
 
     /// Ends long reads with an `Io` error of code `interrupted` once `stop` is set.
-    #[must_use]
     pub(crate) fn stop(mut self, stop: Arc<AtomicBool>) -> Self {
         self.settings.stop = Some(stop);
         self
@@ -132,7 +120,6 @@ impl Options {
 
     /// Sets whether the handle uses and writes checkpoints (the default). With a checkpoint, opening the store need not
     /// read the whole log. Without one, opening only takes longer.
-    #[must_use]
     pub fn checkpoints(mut self, checkpoints: bool) -> Self {
         self.settings.checkpoints = checkpoints;
         self
@@ -141,14 +128,12 @@ impl Options {
     /// Sets the retention of automatic garbage collection; the default is [`Retention::automatic`], and `None` never
     /// collects. [`Memory::close`] runs a collection once for each doubling of the log, if it would free more than
     /// half. A long-running process can call it on a clone of its handle when idle; the other handles stay open.
-    #[must_use]
     pub fn automatic_gc(mut self, retention: Option<Retention>) -> Self {
         self.settings.automatic_gc = retention;
         self
     }
 
     /// Sets the maximal size of a segment of the log in bytes, between 64 KiB and 1 GiB. Default: 64 MiB.
-    #[must_use]
     pub fn segment_bytes_max(mut self, bytes: u32) -> Self {
         self.settings.segment_bytes_max = bytes.clamp(64 << 10, 1 << 30);
         self
@@ -157,7 +142,6 @@ impl Options {
     /// Sets when a handle with large states writes a checkpoint: after this many bytes of records, and this many
     /// versions, since the newest one.
     #[cfg(test)]
-    #[must_use]
     pub(crate) fn checkpoint_heavy(mut self, bytes: u64, versions: usize) -> Self {
         self.settings.checkpoint_heavy_bytes = bytes;
         self.settings.checkpoint_heavy_versions = versions;

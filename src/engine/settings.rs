@@ -30,6 +30,14 @@ pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Time {
+        Time::now()
+    }
+}
+
+impl Time {
+    /// Returns the present time of the operating system's clock. A store may have another [`Clock`]; [`View::now`](crate::View::now)
+    /// follows it.
+    pub fn now() -> Self {
         SystemTime::now().into()
     }
 }

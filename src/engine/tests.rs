@@ -106,7 +106,7 @@ fn rollback_undo_redo() -> Result<()> {
     let snapshot = memory.snapshot(Some("good"), &Writer::user())?;
     put(&memory, "a", "two");
     put(&memory, "b", "three");
-    let back = memory.rollback(&Revision::parse("good")?).by(&Writer::user())?;
+    let back = memory.rollback("good").by(&Writer::user())?;
     assert_eq!(memory.view().root(), snapshot.root);
     let counts = memory.commit_counts(&back.commit)?;
     assert_eq!((counts.added, counts.changed, counts.removed), (0, 1, 1));
@@ -131,12 +131,12 @@ fn undo_refuses_what_others_changed_since() -> Result<()> {
     assert_eq!(error.kind(), ErrorKind::Conflict);
     assert_eq!(error.ids(), ["a"]);
     assert_eq!(content(&memory.view(), "a").as_deref(), Some("theirs"));
-    let error = memory.rollback(&Revision::Seq(0)).by(&by("one")).unwrap_err();
+    let error = memory.rollback(Revision::Seq(0)).by(&by("one")).unwrap_err();
     assert_eq!(
         (error.kind(), error.code()),
         (ErrorKind::Conflict, crate::error::ErrorCode::OtherLanes)
     );
-    memory.rollback(&Revision::Seq(0)).across_lanes().by(&by("one"))?;
+    memory.rollback(Revision::Seq(0)).across_lanes().by(&by("one"))?;
     assert!(memory.view().is_empty());
     Ok(())
 }
@@ -265,7 +265,7 @@ fn queries_by_index_and_by_scan_agree() -> Result<()> {
     let ids = |view: &View| -> Vec<String> {
         view.query(&query)
             .unwrap()
-            .map(|found| found.unwrap().id().to_owned())
+            .map(|found| found.unwrap().id().to_string())
             .collect()
     };
     assert!(past.query(&query)?.scanned());
@@ -281,7 +281,7 @@ fn queries_by_index_and_by_scan_agree() -> Result<()> {
     let found: Vec<_> = memory
         .view()
         .query(&prefix)?
-        .map(|found| found.unwrap().id().to_owned())
+        .map(|found| found.unwrap().id().to_string())
         .collect();
     assert_eq!(found, ["n/010", "n/011", "n/012", "n/013"]);
     Ok(())
@@ -427,7 +427,7 @@ fn created_and_updated_are_the_first_times() -> Result<()> {
     memory.remove(&id("a"), &Writer::user())?;
     put(&memory, "a", "one");
     assert_eq!(memory.view().stamps(&id("a"))?, Some((first, first)));
-    memory.rollback(&Revision::Seq(0)).by(&Writer::user())?;
+    memory.rollback(Revision::Seq(0)).by(&Writer::user())?;
     put(&memory, "a", "two");
     assert_eq!(memory.view().stamps(&id("a"))?, Some((first, second)));
     Ok(())

@@ -47,12 +47,10 @@ impl Existing for InView<'_> {
 /// # Errors
 /// The errors of [`View::query`].
 pub(crate) fn documents(view: &View) -> Result<Vec<Id>> {
-    let query = Query {
-        kind: Some(Kind::new(DOCUMENT_KIND)?),
-        include_expired: true,
-        ..Query::default()
-    };
-    view.query(&query)?.map(|object| Id::new(object?.id())).collect()
+    let query = Query::default().kind(Kind::new(DOCUMENT_KIND)?).with_expired();
+    view.query(&query)?
+        .map(|object| Ok(object?.id().clone()))
+        .collect()
 }
 
 /// Writes documents in one durable commit, with an automatic snapshot of the state before. The result counts only the

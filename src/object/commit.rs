@@ -158,7 +158,7 @@ impl Commit {
     pub(crate) const DEFAULT_LANE: &'static str = "default";
 
     /// Returns the lane of the commit: its session, else its actor, else `default`.
-    pub fn lane(&self) -> &str {
+    pub(crate) fn lane(&self) -> &str {
         self.session
             .as_deref()
             .or(self.actor.as_deref())
@@ -170,6 +170,7 @@ impl Commit {
     /// # Errors
     /// `InvalidInput` if the actor or session breaks its rule, or a reserved tag is not ignorable;
     /// `Internal` if `seq` and `parents` contradict each other (COM-1).
+    #[doc(hidden)]
     #[doc(hidden)]
     pub fn encode(&self) -> Result<Vec<u8>> {
         if (self.seq == 0) != self.parents.is_empty() {
@@ -212,6 +213,7 @@ impl Commit {
     ///
     /// # Errors
     /// The first rule that the bytes break.
+    #[doc(hidden)]
     #[doc(hidden)]
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         // The loop below replaces every field that a commit must have.
@@ -284,11 +286,13 @@ impl Commit {
     ///
     /// # Errors
     /// The errors of [`Self::encode`].
+    #[doc(hidden)]
     pub fn digest(&self, suite: HashSuite) -> Result<CommitDigest> {
         Ok(Self::hash(&self.encode()?, suite))
     }
 
     /// Returns the digest of canonical commit bytes.
+    #[doc(hidden)]
     #[doc(hidden)]
     pub fn hash(bytes: &[u8], suite: HashSuite) -> CommitDigest {
         CommitDigest::from_bytes(suite.hash_bytes(Domain::Commit, bytes))

@@ -14,3 +14,10 @@ name_type! {
     /// An id may contain any other character, because the store never uses it as a path.
     Id, Rule::new("an id", 256).in_nfc()
 }
+
+impl Id {
+    /// Keeps a text that was checked before.
+    pub(super) fn from_verified(text: &str) -> Self {
+        Self(std::sync::Arc::from(text))
+    }
+}

@@ -179,6 +179,18 @@ macro_rules! name_type {
             }
         }
 
+        impl PartialEq<str> for $name {
+            fn eq(&self, text: &str) -> bool {
+                &*self.0 == text
+            }
+        }
+
+        impl PartialEq<&str> for $name {
+            fn eq(&self, text: &&str) -> bool {
+                *self == **text
+            }
+        }
+
         impl std::str::FromStr for $name {
             type Err = $crate::error::Error;
 

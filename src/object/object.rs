@@ -53,6 +53,7 @@ tags! {
 #[derive(Clone)]
 pub struct Object {
     bytes: Bytes,
+    id: Id,
     digest: ObjectDigest,
     content: Option<Bytes>,
     /// The commit that erased this version or its content.
@@ -73,7 +74,9 @@ impl Object {
 
     /// Wraps bytes that were checked before, with their digest.
     pub(crate) fn from_verified(bytes: Bytes, digest: ObjectDigest) -> Self {
+        let id = field_in(&bytes, tag::ID).and_then(|id| as_text(id).ok());
         Self {
+            id: Id::from_verified(id.unwrap_or_default()),
             bytes,
             digest,
             content: None,
@@ -132,8 +135,8 @@ impl Object {
     }
 
     /// Returns the permanent name of the object.
-    pub fn id(&self) -> &str {
-        self.text(tag::ID).unwrap_or_default()
+    pub fn id(&self) -> &Id {
+        &self.id
     }
 
     /// Returns the kind.
@@ -177,6 +180,7 @@ impl Object {
     }
 
     /// Returns the digest and the length in bytes of the content, if it is a separate record.
+    #[doc(hidden)]
     pub fn content_digest(&self) -> Option<(ContentDigest, u64)> {
         Self::content_digest_in(&self.bytes)
     }
@@ -256,10 +260,7 @@ impl Object {
             ));
         }
         let named = |error: Error| Error::corrupt(error.message().to_owned());
-        let mut new = NewObject::new(
-            Id::new(self.id()).map_err(named)?,
-            Kind::new(self.kind()).map_err(named)?,
-        );
+        let mut new = NewObject::new(self.id.clone(), Kind::new(self.kind()).map_err(named)?);
         new.scope = Scope::new(self.scope()).map_err(named)?;
         new.parent = self.parent().map(Id::new).transpose().map_err(named)?;
         new.position = self.position().map(Position::new).transpose().map_err(named)?;
@@ -312,7 +313,7 @@ impl Eq for Object {}
 
 impl fmt::Debug for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Object({:?}, {:?})", self.id(), self.digest)
+        write!(f, "Object({:?}, {:?})", self.id.as_str(), self.digest)
     }
 }
 

@@ -241,7 +241,7 @@ fn decode_objects(
     let decode = |record: &Record| {
         let object =
             Object::decode(record.body.clone(), suite).map_err(|error| unreadable(record, &error))?;
-        Ok((suite.key_path(object.id()), object.digest()))
+        Ok((suite.key_path(object.id().as_str()), object.digest()))
     };
     objects.map(decode).collect()
 }

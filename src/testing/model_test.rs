@@ -368,7 +368,7 @@ impl Engine {
             let object = object.unwrap();
             let parent = object.parent().map(str::to_owned);
             (
-                object.id().to_owned(),
+                object.id().to_string(),
                 ModelObject {
                     parent,
                     content: object.content().unwrap().to_owned(),

@@ -86,7 +86,7 @@ fn the_object_is_what_its_comments_say() {
     let bytes = example("object");
     let object = Object::decode(bytes.clone().into(), SUITE).unwrap();
     assert_eq!(
-        (object.id(), object.kind(), object.scope()),
+        (object.id().as_str(), object.kind(), object.scope()),
         ("demo/fact-1", "fact", "global")
     );
     assert_eq!((object.parent(), object.position()), (Some("demo"), Some("a5")));

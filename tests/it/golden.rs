@@ -59,7 +59,7 @@ fn old_stores_are_read_as_they_were_written_and_not_touched() -> treering::Resul
         let memory = Options::new().read_only(true).open(&folder)?;
         assert_eq!(memory.view().commit().digest.to_string(), head, "{name}");
         for (seq, root) in [0, 2, 5, 8].into_iter().zip(roots) {
-            let view = memory.view_at(&Revision::Seq(seq), "default")?;
+            let view = memory.at(Revision::Seq(seq))?;
             assert_eq!(view.root().to_string(), root, "{name} at {seq}");
         }
         let report = memory.verify(VerifyDepth::Full)?;

@@ -129,7 +129,7 @@ fn a_lock_file_that_is_replaced_lets_no_second_holder_write() {
     let ids: Vec<_> = memory
         .view()
         .objects()
-        .map(|object| object.unwrap().id().to_owned())
+        .map(|object| object.unwrap().id().to_string())
         .collect();
     assert_eq!(ids.len(), 2, "{ids:?}");
     assert!(memory.verify(VerifyDepth::Full).unwrap().ok);

@@ -154,7 +154,7 @@ fn follow(store: &Path) {
         assert_eq!(view.len(), seq, "a state that no commit made");
         if let Some(object) = view.objects().next() {
             let object = object.unwrap();
-            assert_eq!(object.content(), Some(content_of(object.id()).as_str()));
+            assert_eq!(object.content(), Some(content_of(object.id().as_str()).as_str()));
         }
         seen = seq;
     }
@@ -359,11 +359,15 @@ fn check_acks(store: &Path, what: &str, whole: bool) -> u64 {
     for object in view.objects() {
         let object = object.unwrap();
         assert!(
-            sent.contains(object.id()),
+            sent.contains(object.id().as_str()),
             "{what}: {} was never sent",
             object.id()
         );
-        assert_eq!(object.content(), Some(content_of(object.id()).as_str()), "{what}");
+        assert_eq!(
+            object.content(),
+            Some(content_of(object.id().as_str()).as_str()),
+            "{what}"
+        );
     }
     let commits: BTreeMap<_, _> = memory
         .commits()

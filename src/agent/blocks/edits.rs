@@ -205,10 +205,10 @@ fn prune(
     for object in blocks_in(view, &take.reach)? {
         let object = object?;
         // A block that cannot be written as a file never has one.
-        if kept.contains(object.id()) || text_of(view, &take.place, &object)?.is_err() {
+        if kept.contains(object.id().as_str()) || text_of(view, &take.place, &object)?.is_err() {
             continue;
         }
-        let id = Id::new(object.id())?;
+        let id = object.id().clone();
         if take.prune && view.child_count(&id)? == 0 {
             change.remove(&id)?;
             pruned.push(id);

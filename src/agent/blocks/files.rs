@@ -47,7 +47,7 @@ pub(crate) fn texts(view: &View, place: &Place, reach: &Reach) -> Result<BlockTe
         let object = object?;
         match text_of(view, place, &object)? {
             Ok(text) => texts.files.push(text),
-            Err(why) => texts.left_out.push((object.id().to_owned(), why.to_string())),
+            Err(why) => texts.left_out.push((object.id().to_string(), why.to_string())),
         }
     }
     texts.files.sort_by(|one, other| one.path.cmp(&other.path));
@@ -104,11 +104,7 @@ pub(super) fn as_written(memory: &Memory, place: &Place, block: &Block) -> Resul
 
 /// Iterates the blocks of some scopes, by id, including expired ones, because their files remain valid.
 pub(super) fn blocks_in(view: &View, reach: &Reach) -> Result<impl Iterator<Item = Result<Object>>> {
-    let found = view.query(&Query {
-        kind: Some(known_kind(kind::BLOCK)),
-        include_expired: true,
-        ..Query::default()
-    })?;
+    let found = view.query(&Query::default().kind(known_kind(kind::BLOCK)).with_expired())?;
     Ok(found.filter(move |object| object.as_ref().map_or(true, |object| reach.has(object.scope()))))
 }
 
@@ -117,7 +113,7 @@ pub(super) fn text_of(
     place: &Place,
     object: &Object,
 ) -> Result<std::result::Result<BlockText, Unfit>> {
-    let id = match BlockId::new(object.id()) {
+    let id = match BlockId::new(object.id().as_str()) {
         Ok(id) => id,
         Err(error) => return Ok(Err(Unfit::ObjectNoId(error))),
     };

@@ -19,7 +19,7 @@ use crate::agent::vocabulary::attribute;
 use crate::engine::View;
 use crate::error::{Error, ErrorCode, Result};
 use crate::ingest::json::{parse_within, value_from_json, value_to_json};
-use crate::object::{Id, NewObject, Object, Origin, Scope, Time, Value};
+use crate::object::{NewObject, Object, Origin, Scope, Time, Value};
 
 /// The line for the trust of an untrusted block. A store that does not know the block, or has forgotten it, reads the
 /// trust only from this line.
@@ -31,7 +31,7 @@ const PROJECT: &str = "project";
 
 /// Returns the block of an object, given its id.
 pub(super) fn block_of(view: &View, place: &Place, object: &Object, id: BlockId) -> Result<Block> {
-    let stamps = view.stamps(&Id::new(object.id())?)?;
+    let stamps = view.stamps(object.id())?;
     let (created, updated) = stamps.unzip();
     let own = stated_attributes(object);
     let item = Item::from(object.clone());

@@ -25,7 +25,7 @@ use crate::agent::item::counts_in_quota;
 use crate::agent::remember::unless_erased;
 use crate::engine::Draft;
 use crate::error::{Error, ErrorCode, Result};
-use crate::object::{Id, NewObject, Object, Origin, Scope, Time};
+use crate::object::{NewObject, Object, Origin, Scope, Time};
 
 /// The quotas of the scopes of one draft. A scope is counted only when it may be full.
 pub(super) struct Quota {
@@ -140,7 +140,7 @@ impl Quota {
                 let Some(old) = unless_erased(view.object_at(&key))? else {
                     continue;
                 };
-                let id = Id::new(old.id())?;
+                let id = old.id().clone();
                 // An item that this draft writes again is live. An item with children stays.
                 let is_old = id != object.id && draft.digest(&id)? == Some(old.digest());
                 if is_old && draft.children(&id)?.is_empty() {

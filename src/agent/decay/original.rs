@@ -7,7 +7,7 @@ use crate::agent::item::{Item, integer_of};
 use crate::agent::vocabulary::attribute;
 use crate::engine::{Memory, View};
 use crate::error::Result;
-use crate::object::{Id, Object, Time};
+use crate::object::{Object, Time};
 
 /// Returns the version with the full text, if the item was shortened and history has that version. The attribute may
 /// name any version. So the version must have the id and scope of the item, and be one of its sources. Both must be
@@ -33,6 +33,6 @@ pub(in crate::agent) fn written(view: &View, item: &Item) -> Result<Time> {
     if let Some(micros) = noted.filter(|_| item.level().is_some()) {
         return Ok(Time::from_micros(micros));
     }
-    let stamps = view.stamps(&Id::new(item.object().id())?)?;
+    let stamps = view.stamps(item.object().id())?;
     Ok(stamps.map_or(view.commit().commit.time, |(_, updated)| updated))
 }

@@ -199,7 +199,8 @@ impl Agent {
     ///
     /// # Errors
     /// The errors of [`Self::decay`].
-    pub fn tick(&self, now: Option<Time>) -> Result<Decayed> {
+    #[cfg(test)]
+    pub(crate) fn tick(&self, now: Option<Time>) -> Result<Decayed> {
         let pass = Pass {
             now,
             ..Pass::default()
@@ -237,7 +238,7 @@ impl Run<'_> {
         if age(stored, now) < after || age(last_used(view, &item, stored, now)?, now) < after {
             return Ok(None);
         }
-        let id = Id::new(item.object().id())?;
+        let id = item.object().id().clone();
         if view.child_count(&id)? > 0 {
             return Ok(None);
         }
@@ -367,7 +368,7 @@ fn shortened(item: &Item, shorter: Shorter, moved: &Move, stored: Time) -> Resul
 /// Returns the last time when an item was stored or shown. A time more than a day in the future comes from a wrong
 /// clock and does not count.
 fn last_used(view: &View, item: &Item, stored: Time, now: Time) -> Result<Time> {
-    let used = view.last_used(&Id::new(item.object().id())?)?;
+    let used = view.last_used(item.object().id())?;
     let used = used.filter(|used| used.as_micros() <= now.as_micros().saturating_add(JUMP_MICROS));
     Ok(used.map_or(stored, |used| used.max(stored)))
 }

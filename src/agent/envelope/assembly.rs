@@ -220,7 +220,7 @@ impl Candidate {
             place,
             kind: item.object().kind().to_owned(),
             trust: item.object().origin(),
-            id: clean(item.object().id()),
+            id: clean(item.object().id().as_str()),
             text: clean(&text),
             source: clean(&item.source().unwrap_or_default()),
             flags: rules.join(", "),
@@ -266,12 +266,9 @@ fn each_item(view: &View, reach: &Reach, visit: &mut dyn FnMut(Object) -> Result
         Reach::Scopes(scopes) => scopes.iter().cloned().map(Some).collect(),
     };
     for scope in scopes {
-        let query = Query {
-            scope,
-            not_kinds: vec![Kind::new(kind::ENTRY)?, Kind::new(kind::SESSION)?],
-            include_expired: true,
-            ..Query::default()
-        };
+        let mut query = Query::default().with_expired();
+        query.scope = scope;
+        query.not_kinds = vec![Kind::new(kind::ENTRY)?, Kind::new(kind::SESSION)?];
         for object in view.query(&query)? {
             visit(object?)?;
         }
@@ -305,7 +302,7 @@ impl Candidates {
         }
         let item = Item::from(object);
         let others = item.supersedes().into_iter();
-        for old in others.filter(|old| old != item.object().id()) {
+        for old in others.filter(|old| old != item.object().id().as_str()) {
             self.superseded
                 .entry(old)
                 .or_default()
@@ -315,7 +312,7 @@ impl Candidates {
             self.omitted.sensitive += 1;
             return Ok(());
         }
-        let place = hits.and_then(|hits| hits.get(item.object().id()).copied());
+        let place = hits.and_then(|hits| hits.get(item.object().id().as_str()).copied());
         let rank = match (item.is_pinned(), hits, place) {
             (true, ..) => 0,
             (_, None, _) => 1,
@@ -327,7 +324,7 @@ impl Candidates {
                 return Ok(());
             }
         };
-        let stamps = view.stamps(&Id::new(item.object().id())?)?;
+        let stamps = view.stamps(item.object().id())?;
         let unknown = item.object().event_time().unwrap_or(Time::from_micros(0));
         let (created, changed) = stamps.unwrap_or((unknown, unknown));
         let made = item.time(created);
@@ -335,7 +332,7 @@ impl Candidates {
         self.sections.entry(section).or_default().push(Waiting {
             rank,
             newest: Reverse(made.max(changed)),
-            id: item.object().id().to_owned(),
+            id: item.object().id().to_string(),
             made,
             changed,
         });

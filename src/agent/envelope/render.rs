@@ -37,7 +37,7 @@ impl Boundary {
     }
 
     /// Returns the word.
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 }

@@ -91,7 +91,7 @@ impl Section {
     }
 
     /// The name of the section's element.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         self.layout().tag
     }
 

@@ -23,7 +23,7 @@ use super::scope::Reach;
 use super::vocabulary::attribute;
 use crate::engine::{CommitInfo, Query, View, Writer};
 use crate::error::{Error, ErrorCode, Result};
-use crate::object::{Id, Kind, Time, Value};
+use crate::object::{Id, Kind, Time};
 
 /// The items to forget: those that meet every given condition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -74,19 +74,13 @@ impl Forgetting {
 
     /// Returns the query for candidates, if no ids are given.
     fn query(&self) -> Query {
-        let mut query = Query {
-            kind: self.kind.clone(),
-            include_expired: true,
-            ..Query::default()
-        };
-        for (name, value) in [
-            (attribute::SESSION, &self.session),
-            (attribute::SOURCE, &self.source),
-        ] {
-            let value = value.as_deref().map(Value::from);
-            query
-                .attributes
-                .extend(value.map(|value| (name.to_owned(), value)));
+        let mut query = Query::default().with_expired();
+        query.kind.clone_from(&self.kind);
+        if let Some(session) = &self.session {
+            query = query.attribute(attribute::SESSION, session.as_str());
+        }
+        if let Some(source) = &self.source {
+            query = query.attribute(attribute::SOURCE, source.as_str());
         }
         if let Some(Reach::Scopes(scopes)) = &self.reach
             && let [scope] = scopes.as_slice()
@@ -132,7 +126,7 @@ impl Agent {
                 named(&view, what)?
             };
             for item in &forgot.items {
-                change.remove(&Id::new(item.object().id())?)?;
+                change.remove(item.object().id())?;
             }
             if dry_run {
                 change.rehearse();
@@ -172,7 +166,7 @@ fn found(view: &View, what: &Forgetting) -> Result<Forgot> {
         }
         // INVARIANT FGT-1: a pinned item is forgotten only by its id.
         if item.is_pinned() {
-            forgot.pinned.push(Id::new(item.object().id())?);
+            forgot.pinned.push(item.object().id().clone());
         } else {
             forgot.items.push(item);
         }

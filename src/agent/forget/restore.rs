@@ -199,7 +199,7 @@ fn bring_back(
     let mut back = done.value;
     if done.committed.changed {
         back.commit = Some(done.committed.commit);
-        let ids = back.items.iter().map(|item| Id::new(item.object().id()));
+        let ids = back.items.iter().map(|item| Id::new(item.object().id().as_str()));
         // The restored version keeps its age. This use prevents the next pass of decay from forgetting it again.
         let ids = ids.collect::<Result<Vec<_>>>()?;
         agent.memory().touch(&ids, agent.memory().view().now());

@@ -75,7 +75,11 @@ pub(crate) fn all_forgotten(agent: &Agent, reach: &Reach, limit: usize) -> Resul
 }
 
 fn names(forgot: &Forgot) -> Vec<&str> {
-    forgot.items.iter().map(|item| item.object().id()).collect()
+    forgot
+        .items
+        .iter()
+        .map(|item| item.object().id().as_str())
+        .collect()
 }
 
 fn of_ids(ids: &[&str]) -> Forgetting {
@@ -373,7 +377,7 @@ fn what_a_quota_a_folder_or_a_guard_took_is_forgotten_and_comes_back() {
         let forgotten = agent.forgotten(&agent.memory().view(), &Reach::All, 10).unwrap();
         let told: Vec<_> = forgotten
             .iter()
-            .map(|one| (one.item.object().id(), one.commit.commit.op.as_str()))
+            .map(|one| (one.item.object().id().as_str(), one.commit.commit.op.as_str()))
             .collect();
         assert_eq!(told, [(op, op)]);
         drop(agent.unforget(&[name], &Writer::user(), false).unwrap());

@@ -16,7 +16,7 @@ use crate::agent::vocabulary::attribute;
 use crate::agent::{Agent, Item};
 use crate::engine::Query;
 use crate::error::Result;
-use crate::object::{Id, NewObject, Object, Origin, Scope, Value};
+use crate::object::{Id, NewObject, Object, Origin, Scope};
 use crate::recall;
 use crate::scan::Verdict;
 
@@ -92,7 +92,7 @@ pub(super) fn scan(agent: &Agent, turn: &Turn<'_>, worst: Verdict) -> Result<Opt
     let (mut ids, mut seen) = (Vec::new(), Vec::new());
     for (changed, object) in turn.written() {
         let mut new = object.to_new()?;
-        let mut fields = vec![("id".to_owned(), object.id().to_owned())];
+        let mut fields = vec![("id".to_owned(), object.id().to_string())];
         fields.extend(keys_of(&new.attributes).map(|key| (String::new(), key.to_owned())));
         each_text(&mut new, |name, text| {
             fields.push((name.to_owned(), text.clone()));
@@ -183,10 +183,7 @@ pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits) -> Res
         if more <= fewer || turn.draft.base().len() + (more - fewer) as u64 <= items_max as u64 {
             continue;
         }
-        let query = Query {
-            scope: Some(Scope::new(scope)?),
-            ..Query::default()
-        };
+        let query = Query::default().scope(Scope::new(scope)?);
         let mut held = 0;
         for object in turn.draft.base().query(&query)? {
             let object = object?;
@@ -204,17 +201,14 @@ pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits) -> Res
 
 /// Returns the pinned items before the change. An untrusted pin does not bind a trusted writer.
 pub(super) fn pinned(turn: &Turn<'_>) -> Result<BTreeMap<String, Item>> {
-    let query = Query {
-        attributes: vec![(attribute::PINNED.to_owned(), Value::Bool(true))],
-        ..Query::default()
-    };
+    let query = Query::default().attribute(attribute::PINNED, true);
     let mut found = BTreeMap::new();
     for object in turn.draft.base().query(&query)? {
         let object = object?;
         if turn.class().is_trusted() && !object.origin().is_trusted() {
             continue;
         }
-        found.insert(object.id().to_owned(), Item::from(object));
+        found.insert(object.id().to_string(), Item::from(object));
     }
     Ok(found)
 }
@@ -280,7 +274,7 @@ pub(super) fn contradictions(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -
     let mut seen = HashSet::new();
     for (changed, object) in turn.written() {
         let text = object.content().unwrap_or_default();
-        if index.is_empty() || text.is_empty() || pinned.contains_key(object.id()) {
+        if index.is_empty() || text.is_empty() || pinned.contains_key(object.id().as_str()) {
             continue;
         }
         let scopes = [object.scope(), Scope::GLOBAL];

@@ -687,13 +687,7 @@ fn what_questions_recall_is_compared_between_states() {
         (changes[1].kept.as_slice(), changes[1].is_same()),
         (&["car".to_owned()][..], true)
     );
-    drop(
-        agent
-            .memory()
-            .rollback(&"snap:0".parse().unwrap())
-            .by(&Writer::user())
-            .unwrap(),
-    );
+    drop(agent.memory().rollback("snap:0").by(&Writer::user()).unwrap());
     let back = agent
         .compare_recall(&before, &agent.memory().view(), &queries)
         .unwrap();

@@ -260,7 +260,7 @@ fn what_stands_for_a_text_in_an_id_confirms_a_guess_in_its_own_store_only() {
         let view = test.agent.memory().view();
         let facts = view.objects().filter_map(Result::ok);
         let facts = facts.filter(|object| object.kind() == "fact");
-        facts.map(|object| object.id().to_owned()).collect::<Vec<_>>()
+        facts.map(|object| object.id().to_string()).collect::<Vec<_>>()
     };
     let (one, other) = (ids(), ids());
     assert_eq!((one.len(), other.len()), (2, 2));

@@ -33,7 +33,7 @@ use crate::agent::vocabulary::{attribute, kind};
 use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Query, Staged, View, Writer};
 use crate::error::{Error, ErrorCode, Result};
-use crate::object::{Id, Object, Scope, Time, Value};
+use crate::object::{Id, Object, Scope, Time};
 use crate::scan::Verdict;
 
 /// Whether an object is a note of this scope.
@@ -47,16 +47,12 @@ fn note_objects(
     scope: &Scope,
     owner: Option<&str>,
 ) -> Result<impl Iterator<Item = Result<Object>> + use<>> {
-    view.query(&Query {
-        kind: Some(known_kind(kind::NOTE)),
-        scope: Some(scope.clone()),
-        attributes: owner
-            .map(|owner| (attribute::OWNER.to_owned(), Value::from(owner)))
-            .into_iter()
-            .collect(),
-        include_expired: true,
-        ..Query::default()
-    })
+    let notes = Query::default().kind(known_kind(kind::NOTE)).scope(scope.clone());
+    let mut notes = notes.with_expired();
+    if let Some(owner) = owner {
+        notes = notes.attribute(attribute::OWNER, owner);
+    }
+    view.query(&notes)
 }
 
 /// A note as it is read.
@@ -144,7 +140,7 @@ impl Agent {
         let own = root_session(view, session)?;
         let notes = self.notes(view, scope, None)?;
         let ranked = notes.iter().map(|note| Note {
-            id: note.item.object().id(),
+            id: note.item.object().id().as_str(),
             text: note.item.text(),
             is_own: note.owner.as_deref() == Some(&own),
             updated_micros: note.updated.map(Time::as_micros),
@@ -199,7 +195,7 @@ impl Agent {
 }
 
 fn note_read(view: &View, object: Object) -> Result<NoteRead> {
-    let id = Id::new(object.id())?;
+    let id = object.id().clone();
     let (created, updated) = view.stamps(&id)?.unzip();
     let item = Item::from(object);
     Ok(NoteRead {
@@ -290,7 +286,7 @@ fn stage_note(change: &mut Change<'_>, note: &NewNote, writer: &Writer) -> Resul
         }
         Some(Replace::Own) => {
             for found in note_objects(change.base(), &note.scope, Some(&owner))? {
-                change.remove(&Id::new(found?.id())?)?;
+                change.remove(found?.id())?;
                 cleared += 1;
             }
         }

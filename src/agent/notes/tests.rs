@@ -215,7 +215,7 @@ fn reading_lifts_a_note_and_writes_no_version() {
             .search_notes(&view, "deploy plan", &tea(), "s1", 10)
             .unwrap();
         hits.into_iter()
-            .map(|hit| hit.note.item.object().id().to_owned())
+            .map(|hit| hit.note.item.object().id().to_string())
             .collect::<Vec<_>>()
     };
     assert_eq!(found(agent), [second.as_str(), first.as_str()]);
@@ -249,7 +249,7 @@ fn search_sees_one_project_and_prefers_ones_own() {
         .unwrap();
     let ids: Vec<_> = hits
         .iter()
-        .map(|hit| (hit.note.item.object().id(), hit.is_own))
+        .map(|hit| (hit.note.item.object().id().as_str(), hit.is_own))
         .collect();
     assert_eq!(ids, [(own.as_str(), true), (theirs.as_str(), false)]);
 }

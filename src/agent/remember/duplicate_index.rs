@@ -269,8 +269,8 @@ fn superseded_by(version: &Version<'_>, object: &Object) -> impl Iterator<Item =
     } else {
         Item::from(object.clone()).supersedes()
     };
-    let (suite, own) = (version.suite(), object.id().to_owned());
-    let named = ids.into_iter().filter(move |id| *id != own);
+    let (suite, own) = (version.suite(), object.id().clone());
+    let named = ids.into_iter().filter(move |id| own != **id);
     named.map(move |id| key_at(&suite.key_path(&id)))
 }
 

@@ -139,7 +139,7 @@ impl<'c, 'a> Intake<'c, 'a> {
             object.origin()
         );
         Err(Error::denied(ErrorCode::LessTrusted, error)
-            .with_ids(vec![object.id().to_owned()])
+            .with_ids(vec![object.id().to_string()])
             .with_hint("store the item under a new id"))
     }
 
@@ -210,7 +210,7 @@ impl<'c, 'a> Intake<'c, 'a> {
 
     /// Whether an object is the current version of its id, and at least as trusted as the writer.
     fn stands_for_writer(&self, object: &Object) -> bool {
-        let staged = Id::new(object.id()).and_then(|id| self.change.digest(&id));
+        let staged = self.change.digest(object.id());
         self.is_trusted_enough(object) && staged.is_ok_and(|digest| digest == Some(object.digest()))
     }
 

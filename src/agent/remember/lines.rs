@@ -366,6 +366,6 @@ fn verdict_of(error: &Error) -> Result<&'static str> {
     match error.kind() {
         ErrorKind::InvalidInput | ErrorKind::NotFound | ErrorKind::Conflict => Ok("invalid"),
         ErrorKind::Denied => Ok("denied"),
-        _ => Err(error.again()),
+        _ => Err(error.clone()),
     }
 }

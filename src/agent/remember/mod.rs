@@ -265,7 +265,7 @@ fn stage_item(
         return Ok(answer);
     }
     if !is_named && let Some(said) = intake.said_by(&item)? {
-        answer.id = Id::new(said.id())?;
+        answer.id = said.id().clone();
         answer.duplicates.push(Alike {
             id: answer.id.clone(),
             similarity: 1.0,
@@ -287,7 +287,7 @@ fn stage_item(
     if let Some(other) = near.surest {
         match options.on_duplicate {
             OnDuplicate::Skip if !is_named && intake.is_trusted_enough(&other) => {
-                answer.id = Id::new(other.id())?;
+                answer.id = other.id().clone();
                 return Ok(answer.at_rest(Status::Duplicate, other.digest()));
             }
             OnDuplicate::Merge if !is_named && intake.is_as_trusted(&other) => {
@@ -299,7 +299,7 @@ fn stage_item(
                 }
             }
             OnDuplicate::Supersede if intake.is_replaceable(&other) && other.id() != id.as_str() => {
-                item.supersedes.push(Id::new(other.id())?);
+                item.supersedes.push(other.id().clone());
             }
             _ => {}
         }

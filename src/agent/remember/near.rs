@@ -69,13 +69,16 @@ pub(super) fn near(agent: &Agent, intake: &Intake<'_, '_>, id: &Id, item: &NewIt
         let Some(object) = objects.remove(&one.key) else {
             continue;
         };
-        if item.supersedes.iter().any(|old| old.as_str() == object.id())
+        if item
+            .supersedes
+            .iter()
+            .any(|old| old.as_str() == object.id().as_str())
             || agent.with_duplicate_index(view, |known| known.is_superseded(&one.key.0))?
         {
             continue;
         }
         let alike = Alike {
-            id: Id::new(object.id())?,
+            id: object.id().clone(),
             similarity: one.similarity.likeness,
             text: object.content().unwrap_or_default().to_owned(),
         };

@@ -124,11 +124,7 @@ fn known_texts_follow_forgetting_rollback_and_supersession() {
     memory.remove(&first.id, &user()).unwrap();
     let second = say(&agent, "The office is in Oslo");
     assert_eq!(second.status, Status::Created, "what was forgotten is new again");
-    memory
-        .rollback(&"oslo".parse().unwrap())
-        .across_lanes()
-        .by(&user())
-        .unwrap();
+    memory.rollback("oslo").across_lanes().by(&user()).unwrap();
     assert_eq!(say(&agent, "The office is in Oslo").id, first.id);
     let mut moved = NewItem::new("The office moved to Bergen");
     moved.supersedes = vec![first.id.clone()];

@@ -8,7 +8,7 @@ use crate::agent::decay::original_of;
 use crate::agent::item::Item;
 use crate::engine::{Memory, View};
 use crate::error::Result;
-use crate::object::{Id, Object, Time};
+use crate::object::{Object, Time};
 use crate::recall::{snippet, tokens};
 
 /// The mark of a cut in a snippet.
@@ -46,7 +46,7 @@ impl<'a> Found<'a> {
         let object = item.object();
         let text = self.query.full.then(|| self.full_text(item)).transpose()?;
         Ok(RecallHit {
-            id: Id::new(object.id())?,
+            id: object.id().clone(),
             kind: object.kind().to_owned(),
             scope: object.scope().to_owned(),
             score: 1.0,
@@ -100,7 +100,7 @@ pub(super) fn time_of(view: &View, object: &Object) -> Result<Time> {
     if let Some(time) = object.event_time() {
         return Ok(time);
     }
-    let stamps = view.stamps(&Id::new(object.id())?)?;
+    let stamps = view.stamps(object.id())?;
     // A damaged store may not know the time. Then the object is as old as the state.
     Ok(stamps.map_or_else(|| view.commit().commit.time, |(created, _)| created))
 }

@@ -207,7 +207,7 @@ impl Search<'_> {
     }
 
     /// The ids in reach that supersede an item.
-    fn successors(&self, key: &Key) -> Result<Vec<String>> {
+    fn successors(&self, key: &Key) -> Result<Vec<Id>> {
         let mut ids = Vec::new();
         for successor in self.content.index.superseded_by(key) {
             if !self.supersedes(&successor, key)? {
@@ -215,7 +215,7 @@ impl Search<'_> {
             }
             let object = object_at(self.view, &successor)?;
             if let Some(object) = object.filter(|object| self.query.reach.has(object.scope())) {
-                ids.push(object.id().to_owned());
+                ids.push(object.id().clone());
             }
         }
         Ok(ids)

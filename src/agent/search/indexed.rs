@@ -156,7 +156,7 @@ fn key_at(path: &KeyPath) -> Key {
 fn order_of(item: &Item) -> u32 {
     match item.order() {
         Some(order) => u32::try_from(order.max(0)).unwrap_or(u32::MAX),
-        None => order_in_id(item.object().id()),
+        None => order_in_id(item.object().id().as_str()),
     }
 }
 

@@ -25,6 +25,7 @@ pub(super) const RECENCY: f32 = 0.3;
 
 /// A question, and the conditions of its hits. A hit meets all of them.
 #[expect(clippy::struct_excessive_bools, reason = "each flag is an independent option")]
+#[must_use]
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RecallQuery {
@@ -99,42 +100,36 @@ impl RecallQuery {
     }
 
     /// Limits the number of hits.
-    #[must_use]
     pub fn limit(mut self, hits: usize) -> Self {
         self.limit = hits;
         self
     }
 
     /// Limits the texts of the hits together, in tokens.
-    #[must_use]
     pub fn budget(mut self, tokens: usize) -> Self {
         self.budget = Some(tokens);
         self
     }
 
     /// Finds items of this kind, and of the other kinds that are named.
-    #[must_use]
     pub fn kind(mut self, kind: Kind) -> Self {
         self.kinds.push(kind);
         self
     }
 
     /// Finds items with this tag, and with the other tags that are named.
-    #[must_use]
     pub fn tag(mut self, tag: impl Into<String>) -> Self {
         self.tags.push(tag.into());
         self
     }
 
     /// Finds untrusted items too.
-    #[must_use]
     pub fn with_untrusted(mut self) -> Self {
         self.with_untrusted = true;
         self
     }
 
     /// Counts no hit as used.
-    #[must_use]
     pub fn without_touch(mut self) -> Self {
         self.touch = false;
         self
@@ -213,7 +208,7 @@ pub struct RecallHit {
     /// The reasons in words, the most important first.
     pub why: Vec<&'static str>,
     /// The ids in reach that supersede it.
-    pub superseded_by: Vec<String>,
+    pub superseded_by: Vec<Id>,
     /// Its speaker.
     pub speaker: Option<String>,
     /// Its session.

@@ -34,13 +34,10 @@ pub(super) fn reflect(memory: &Memory, view: &View, query: &RecallQuery) -> Resu
 }
 
 fn summaries_of(view: &View, query: &RecallQuery) -> Result<Vec<(Granularity, Time, Item)>> {
-    let matches = view.query(&Query {
-        kind: Some(known_kind(kind::SUMMARY)),
-        include_expired: query.include_expired,
-        ..Query::default()
-    })?;
+    let mut kept = Query::default().kind(known_kind(kind::SUMMARY));
+    kept.include_expired = query.include_expired;
     let mut summaries = Vec::new();
-    for object in matches {
+    for object in view.query(&kept)? {
         let object = object?;
         let time = time_of(view, &object)?;
         if query.accepts(&object, time) {

@@ -78,23 +78,18 @@ pub(super) fn read_tree(
         entries: Vec::new(),
         summaries: Vec::new(),
     };
-    let mut waiting = vec![Id::new(object.id())?];
+    let mut waiting = vec![object.id().clone()];
     while let Some(parent) = waiting.pop() {
-        let children = view.query(&Query {
-            parent: Some(parent),
-            not_kinds: if with_entries {
-                Vec::new()
-            } else {
-                vec![Kind::new(kind::ENTRY)?]
-            },
-            ..Query::default()
-        })?;
-        for child in children {
+        let mut children = Query::default().parent(parent);
+        if !with_entries {
+            children.not_kinds.push(Kind::new(kind::ENTRY)?);
+        }
+        for child in view.query(&children)? {
             let child = child?;
             if !reach.has(child.scope()) {
                 continue;
             }
-            let id = Id::new(child.id())?;
+            let id = child.id().clone();
             match child.kind() {
                 kind::SESSION => waiting.push(id),
                 kind::ENTRY => tree.entries.push(entry_part(view, id, child)?),

@@ -31,7 +31,7 @@ use crate::agent::vocabulary::{attribute, kind};
 use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Query, View, Writer};
 use crate::error::{ErrorCode, Result};
-use crate::object::{Id, Origin, Scope, Value};
+use crate::object::{Id, Origin, Scope};
 use crate::scan::Verdict;
 
 /// The most characters of an episode.
@@ -389,12 +389,10 @@ fn scope_of(about: FactScope, session: &Scope) -> Scope {
 
 /// Returns the trusted stored facts about the person or the environment.
 fn present_facts(view: &View, about: FactScope, session: &Scope) -> Result<Vec<Item>> {
-    let found = view.query(&Query {
-        kind: Some(known_kind(kind::FACT)),
-        scope: Some(scope_of(about, session)),
-        attributes: vec![(attribute::SUBJECT.to_owned(), Value::from(about.name()))],
-        ..Query::default()
-    })?;
+    let facts = Query::default()
+        .kind(known_kind(kind::FACT))
+        .scope(scope_of(about, session));
+    let found = view.query(&facts.attribute(attribute::SUBJECT, about.name()))?;
     let trusted = found.filter(|object| {
         object
             .as_ref()

@@ -221,11 +221,11 @@ impl Agent {
         session: &str,
     ) -> Result<impl Iterator<Item = Result<Item>> + use<>> {
         check_reach(view, reach, session)?;
-        let found = view.query(&Query {
-            kind: Some(known_kind(kind::ENTRY)),
-            parent: Some(session_id(session)?),
-            ..Query::default()
-        })?;
+        let found = view.query(
+            &Query::default()
+                .kind(known_kind(kind::ENTRY))
+                .parent(session_id(session)?),
+        )?;
         Ok(found.map(|object| object.map(Item::from)))
     }
 }

@@ -47,7 +47,7 @@ pub(crate) fn session_of(object: &Object) -> Option<&str> {
     if object.kind() != kind::SESSION {
         return None;
     }
-    object.id().strip_prefix(SESSION_PREFIX)
+    object.id().as_str().strip_prefix(SESSION_PREFIX)
 }
 
 /// Returns the root of a session: the session itself if it has no parent or is unknown.

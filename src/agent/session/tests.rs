@@ -79,7 +79,7 @@ fn entries_keep_their_order_whatever_the_clock_says() {
     append(agent, "s1", None, vec![said("user", "undone")]);
     agent
         .memory()
-        .rollback(&before.to_hex().parse().unwrap())
+        .rollback(before)
         .across_lanes()
         .by(&Writer::user())
         .unwrap();

@@ -15,7 +15,7 @@ use crate::agent::vocabulary::kind;
 use crate::digest::ObjectDigest;
 use crate::engine::{Query, View};
 use crate::error::Result;
-use crate::object::{Id, Object, Origin, Scope};
+use crate::object::{Object, Origin, Scope};
 
 /// The most entries that are read: the newest of a session.
 const TURNS_MAX: usize = 20_000;
@@ -56,17 +56,14 @@ pub(super) fn read_transcript(view: &View, reach: &Reach, session: &str) -> Resu
     let mut waiting = vec![id.clone()];
     while let Some(parent) = waiting.pop() {
         let is_own = parent == id;
-        let children = view.query(&Query {
-            parent: Some(parent),
-            ..Query::default()
-        })?;
+        let children = view.query(&Query::default().parent(parent))?;
         for child in children {
             let child = child?;
             match child.kind() {
                 kind::SESSION => {
                     transcript.state.is_trusted &= withheld(&child) == 0;
                     transcript.class = Origin::least(transcript.class, class_seen(&child));
-                    waiting.push(Id::new(child.id())?);
+                    waiting.push(child.id().clone());
                 }
                 kind::ENTRY => {
                     transcript.class = Origin::least(transcript.class, child.origin());

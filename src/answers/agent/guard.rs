@@ -77,7 +77,7 @@ impl StagedObject {
     /// # Errors
     /// Fails if a content was not loaded.
     pub(crate) fn of(changed: ChangedObject) -> Result<Self> {
-        let line = |object: &Option<Object>| {
+        let line = |object: &Option<Object>| -> Result<Option<StoredLine>> {
             let line = object.as_ref().map(|object| stored_object_to_json(object, false));
             Ok(line.transpose()?.map(StoredLine))
         };

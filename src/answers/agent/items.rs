@@ -135,7 +135,7 @@ impl From<&Item> for ItemLine {
     fn from(item: &Item) -> Self {
         let object = item.object();
         Self {
-            id: object.id().to_owned(),
+            id: object.id().to_string(),
             kind: object.kind().to_owned(),
             scope: object.scope().to_owned(),
             digest: object.digest(),

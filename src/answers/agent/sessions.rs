@@ -40,7 +40,7 @@ pub(crate) struct AboutNote {
 impl From<NoteRead> for NoteLine {
     fn from(note: NoteRead) -> Self {
         Self {
-            id: note.item.object().id().to_owned(),
+            id: note.item.object().id().to_string(),
             text: note.item.text().to_owned(),
             about: note.into(),
         }
@@ -78,7 +78,7 @@ pub(crate) struct NoteHit {
 impl From<NoteFound> for NoteHit {
     fn from(found: NoteFound) -> Self {
         Self {
-            id: found.note.item.object().id().to_owned(),
+            id: found.note.item.object().id().to_string(),
             about: found.note.into(),
             score: found.score,
             snippet: found.snippet,
@@ -170,7 +170,7 @@ impl From<SummaryRead> for SummaryLine {
     fn from(summary: SummaryRead) -> Self {
         let object = summary.item.object();
         Self {
-            id: object.id().to_owned(),
+            id: object.id().to_string(),
             bucket: summary.bucket(),
             granularity: summary.granularity,
             text: summary.item.text().to_owned(),

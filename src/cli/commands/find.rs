@@ -99,7 +99,7 @@ fn search_state<'a>(
                 let found = |(place, text): (String, String)| Some((place, excerpt(&text, wanted)?));
                 let (place, found) = fields_of(&object).find_map(found)?;
                 Some(Ok(Holder {
-                    id: object.id().to_owned(),
+                    id: object.id().to_string(),
                     kind: object.kind().to_owned(),
                     r#where: place,
                     found,
@@ -177,7 +177,7 @@ impl Searched {
             TextRecord::Version(object) => Self {
                 is_a: "version",
                 digest: Some(object.digest().to_hex()),
-                of: object.id().to_owned(),
+                of: object.id().to_string(),
                 fields: fields_of(&object).collect(),
                 names: vec![(
                     object.content_digest().map(|(digest, _)| digest.to_hex()),
@@ -220,7 +220,7 @@ impl Searched {
 /// the value.
 fn fields_of(object: &Object) -> impl Iterator<Item = (String, String)> + use<> {
     let fields = [
-        ("id", Some(object.id())),
+        ("id", Some(object.id().as_str())),
         ("kind", Some(object.kind())),
         ("scope", Some(object.scope())),
         ("parent", object.parent()),

@@ -114,7 +114,7 @@ pub(super) fn note_flags_since(context: &mut Context, memory: &Memory, before: &
             continue;
         }
         if let Some(object) = after.get(&change.id)? {
-            flags.look_at(object.id(), object.content(), &object.attributes());
+            flags.look_at(object.id().as_str(), object.content(), &object.attributes());
         }
     }
     flags.note(context);

@@ -129,10 +129,10 @@ impl Ancestors {
 
 impl Relative {
     fn of(view: &View, relation: String, object: &Object) -> Result<Self> {
-        let held = view.get(&Id::new(object.id())?)?;
+        let held = view.get(object.id())?;
         Ok(Self {
             relation,
-            id: Some(object.id().to_owned()),
+            id: Some(object.id().to_string()),
             version: object.digest(),
             origin: Some(object.origin()),
             in_this_state: match held {

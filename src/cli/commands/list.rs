@@ -161,12 +161,11 @@ fn newest(rows: impl Iterator<Item = Result<Listed>>, limit: usize) -> Result<Ne
 
 /// Whether any object is hidden only because it has expired.
 fn has_expired(view: &View, query: Query) -> Result<bool> {
-    let query = Query {
-        include_expired: true,
-        limit: Some(1),
-        ..query
-    };
-    Ok(view.query(&query)?.next().transpose()?.is_some())
+    Ok(view
+        .query(&query.with_expired().limit(1))?
+        .next()
+        .transpose()?
+        .is_some())
 }
 
 /// The range of write times that `list` filters by.
@@ -180,7 +179,7 @@ impl Written {
         if self.since.is_none() && self.until.is_none() {
             return Ok(true);
         }
-        let Some((_, updated)) = view.stamps(&Id::new(object.id())?)? else {
+        let Some((_, updated)) = view.stamps(object.id())? else {
             return Ok(false);
         };
         Ok(

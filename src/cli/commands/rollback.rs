@@ -5,7 +5,6 @@
 
 use super::prelude::*;
 use crate::answers::commits::{Moved, RollbackPreview};
-use crate::cli::revision;
 use crate::engine::{self, Revision};
 
 /// Restore an earlier state
@@ -37,7 +36,7 @@ impl Verb for Rollback {
     const ANSWERS: &'static [Form] = &[form::<Moved>(""), form::<RollbackPreview>("with --dry-run")];
 
     fn run(self, context: &mut Context) -> Done {
-        let target = revision::parse(&self.revision)?;
+        let target = self.revision.parse()?;
         if self.dry_run {
             let preview = preview(context, &target, self.all)?;
             return context.answer(&preview, show_rollback_preview);
@@ -48,7 +47,7 @@ impl Verb for Rollback {
     }
 }
 
-fn rollback<'a>(memory: &'a Memory, target: &'a Revision, all: bool) -> engine::Rollback<'a> {
+fn rollback<'a>(memory: &'a Memory, target: &Revision, all: bool) -> engine::Rollback<'a> {
     let rollback = memory.rollback(target);
     if all { rollback.across_lanes() } else { rollback }
 }

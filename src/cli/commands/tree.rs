@@ -107,7 +107,7 @@ fn without_parent(view: &View, limit: usize) -> Result<Vec<Id>> {
     for object in view.objects() {
         let object = object?;
         if object.parent().is_none() && !object.is_placeholder() {
-            found.push(Id::new(object.id())?);
+            found.push(object.id().clone());
             if found.len() > limit.saturating_add(1) {
                 found.pop();
             }

@@ -113,10 +113,7 @@ fn what_is_not_drawn_is_said() {
 #[test]
 fn the_history_shows_snapshots_and_ways_back() {
     let memory = store();
-    memory
-        .rollback(&"good".parse().unwrap())
-        .by(&Writer::user())
-        .unwrap();
+    memory.rollback("good").by(&Writer::user()).unwrap();
     let diagram = history(&memory, &memory.view(), 100).unwrap();
     assert_eq!(diagram.rows[0].mark, Mark::Back);
     assert_eq!(diagram.rows.len(), 45);

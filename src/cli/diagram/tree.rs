@@ -60,7 +60,7 @@ fn tops(view: &View) -> Result<Vec<Id>> {
         let object = object?;
         if object.parent().is_none() && !object.is_placeholder() {
             let position = object.position().map(str::to_owned);
-            tops.push((position.is_none(), position, Id::new(object.id())?));
+            tops.push((position.is_none(), position, object.id().clone()));
         }
     }
     tops.sort_unstable();
@@ -68,7 +68,7 @@ fn tops(view: &View) -> Result<Vec<Id>> {
 }
 
 fn row(parent: Option<usize>, object: &Object) -> Row {
-    let mut row = Row::new(parent, mark(object.kind()), object.id(), &gist(object));
+    let mut row = Row::new(parent, mark(object.kind()), object.id().as_str(), &gist(object));
     row.detail("kind", object.kind());
     row.detail("scope", object.scope());
     row.detail("origin", object.origin().name());

@@ -162,7 +162,7 @@ fn row(memory: &Memory, next: &Waiting, old: Option<&Node>, new: Option<&Node>) 
     let (name, text) = match &node.kind {
         NodeKind::Leaf(entry) => {
             let object = memory.version(ObjectDigest::from_bytes(entry.digest))?;
-            let id = object.as_ref().map_or("(erased)", |object| object.id());
+            let id = object.as_ref().map_or("(erased)", |object| object.id().as_str());
             let text = object.as_ref().map(gist).unwrap_or_default();
             (format!("{path}: {id}"), text)
         }

@@ -44,19 +44,19 @@ const STAMPS_PATIENCE: Duration = Duration::from_secs(1);
 /// memory.remove(&id, &Writer::user())?;
 /// assert!(memory.view().get(&id)?.is_none());
 ///
-/// memory.rollback(&"good".parse()?).by(&Writer::user())?;
+/// memory.rollback("good").by(&Writer::user())?;
 /// assert_eq!(memory.view().root(), snapshot.root);
 /// # Ok::<(), treering::Error>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Memory {
     pub(crate) inner: Arc<Inner>,
 }
 
-impl std::fmt::Debug for Memory {
+impl std::fmt::Debug for Inner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Memory")
-            .field("path", &self.inner.path)
+        f.debug_struct("Inner")
+            .field("path", &self.path)
             .finish_non_exhaustive()
     }
 }
@@ -76,8 +76,8 @@ impl Memory {
         self.inner.refresh()
     }
 
-    /// Returns the hash of the store.
-    pub(crate) fn hash(&self) -> HashAlgorithm {
+    /// Returns the hash of the store, as [`Proof::verify`](crate::proof::Proof::verify) takes it.
+    pub fn hash(&self) -> HashAlgorithm {
         self.suite().algorithm()
     }
 
@@ -87,6 +87,7 @@ impl Memory {
     }
 
     /// Returns the functions that compute the digests of the store.
+    #[doc(hidden)]
     pub fn suite(&self) -> HashSuite {
         self.inner.store().suite
     }

@@ -24,11 +24,21 @@ use crate::store::ChangeCounts;
 use crate::trie::Entry;
 
 impl Memory {
-    /// Returns the state that `revision` names for a writer in `lane`.
+    /// Returns the state that `revision` names, for example `memory.at("before")?`. `snap:0` is the newest automatic
+    /// snapshot of the lane `default`; [`Self::snapshots`] lists those of every lane.
     ///
     /// # Errors
-    /// `NotFound` if there is no such commit; `InvalidInput` if a prefix matches several.
-    pub fn view_at(&self, revision: &Revision, lane: &str) -> Result<View> {
+    /// `NotFound` if there is no such commit; `InvalidInput` if the text is not a revision, or a prefix matches several.
+    pub fn at(&self, revision: impl TryInto<Revision, Error: Into<Error>>) -> Result<View> {
+        let revision = revision.try_into().map_err(Into::into)?;
+        self.view_at(&revision, crate::store::lane_of(None, None))
+    }
+
+    /// As [`Self::at`], for a writer in `lane`.
+    ///
+    /// # Errors
+    /// As [`Self::at`].
+    pub(crate) fn view_at(&self, revision: &Revision, lane: &str) -> Result<View> {
         let store = self.inner.store();
         let entry = revision::resolve(&store, revision, lane)?;
         View::new(Arc::clone(&self.inner.source), store, entry)
@@ -37,7 +47,7 @@ impl Memory {
     /// Returns the commit that `revision` names for a writer in `lane`.
     ///
     /// # Errors
-    /// The errors of [`Self::view_at`].
+    /// The errors of [`Self::at`].
     pub(crate) fn resolve(&self, revision: &Revision, lane: &str) -> Result<CommitInfo> {
         Ok(self.view_at(revision, lane)?.commit())
     }
@@ -172,7 +182,7 @@ impl Memory {
             if let Some(entry) = change.old.as_ref().filter(|_| object.is_placeholder()) {
                 object = older.load(entry)?;
             }
-            let (id, erased) = (Id::new(object.id())?, object.is_placeholder());
+            let (id, erased) = (object.id().clone(), object.is_placeholder());
             let digest = |entry: Option<Entry>| entry.map(|e| ObjectDigest::from_bytes(e.digest));
             let visited = visit(Change {
                 id,

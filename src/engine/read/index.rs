@@ -96,7 +96,7 @@ pub(crate) fn keys_of(family: Family, object: &Object) -> Result<Vec<Key>> {
     if object.is_placeholder() {
         return Ok(Vec::new());
     }
-    let id = object.id();
+    let id = object.id().as_str();
     Ok(match family {
         Family::Children => {
             let parent = object

@@ -109,7 +109,7 @@ impl Inner {
                     let object = newer.load(&entry)?;
                     found.push(match object.erased_by().filter(|_| object.is_placeholder()) {
                         Some(by) => erased(entry.digest, by),
-                        None => Meaning::Version(object.digest(), Id::new(object.id())?, newer.commit()),
+                        None => Meaning::Version(object.digest(), object.id().clone(), newer.commit()),
                     });
                 }
             }
@@ -261,7 +261,7 @@ impl Memory {
         }
         let entries = view.entries_below(&digits, limit)?;
         for entry in entries {
-            let id = Id::new(view.load(&entry)?.id())?;
+            let id = view.load(&entry)?.id().clone();
             found.push(Meaning::KeyPath(entry.key, id));
         }
         view.nodes_named(&digits, &mut Vec::new(), limit, &mut found)?;

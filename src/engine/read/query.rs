@@ -11,7 +11,24 @@ use super::index::{Family, Index, attribute_group};
 use super::view::View;
 
 /// The conditions of a search. An object must meet every condition that is set.
+///
+/// ```
+/// use treering::{Id, Kind, Memory, NewObject, Query, Writer};
+///
+/// let memory = Memory::in_memory()?;
+/// let mut task = NewObject::new(Id::new("tasks/tea")?, Kind::new("task")?);
+/// task.attributes.insert("state", "open".into())?;
+/// memory.put(task, &Writer::user())?;
+///
+/// let open = Query::default().kind(Kind::new("task")?).attribute("state", "open").limit(10);
+/// for object in memory.view().query(&open)? {
+///     assert_eq!(object?.id(), "tasks/tea");
+/// }
+/// # Ok::<(), treering::Error>(())
+/// ```
+#[must_use]
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Query {
     /// The kind of the objects.
     pub kind: Option<Kind>,
@@ -32,6 +49,42 @@ pub struct Query {
 }
 
 impl Query {
+    /// Finds objects of this kind.
+    pub fn kind(mut self, kind: Kind) -> Self {
+        self.kind = Some(kind);
+        self
+    }
+
+    /// Finds objects of this scope.
+    pub fn scope(mut self, scope: Scope) -> Self {
+        self.scope = Some(scope);
+        self
+    }
+
+    /// Finds children of this object, in sibling order.
+    pub fn parent(mut self, parent: Id) -> Self {
+        self.parent = Some(parent);
+        self
+    }
+
+    /// Finds objects with this attribute, and with the other attributes that are named.
+    pub fn attribute(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.attributes.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// Finds expired objects too.
+    pub fn with_expired(mut self) -> Self {
+        self.include_expired = true;
+        self
+    }
+
+    /// Limits the matches.
+    pub fn limit(mut self, matches: usize) -> Self {
+        self.limit = Some(matches);
+        self
+    }
+
     fn accepts(&self, object: &Object, now: crate::object::Time) -> bool {
         if object.is_placeholder() {
             return false;
@@ -50,7 +103,7 @@ impl Query {
             && self
                 .prefix
                 .as_ref()
-                .is_none_or(|prefix| object.id().starts_with(prefix.as_str()))
+                .is_none_or(|prefix| object.id().as_str().starts_with(prefix.as_str()))
             && self
                 .parent
                 .as_ref()
@@ -230,8 +283,8 @@ impl Window {
                 continue;
             };
             erased += u64::from(object.is_placeholder());
-            if after.is_none_or(|after| object.id() > after.as_str()) && query.accepts(&object, now) {
-                found.push((Id::new(object.id())?, entry));
+            if after.is_none_or(|after| object.id() > after) && query.accepts(&object, now) {
+                found.push((object.id().clone(), entry));
             }
             if found.len() >= most.saturating_mul(2) {
                 found.select_nth_unstable_by(most - 1, by_id);

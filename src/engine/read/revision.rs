@@ -12,6 +12,21 @@ use crate::object::{ReferenceClass, ReferenceName, Time};
 use crate::store::{CommitEntry, Store};
 
 /// A point in history as a person or program names it.
+///
+/// Calls that take a revision also take its text, the digest of a commit, or a root.
+///
+/// ```
+/// use treering::{Id, Kind, Memory, NewObject, Writer};
+///
+/// let memory = Memory::in_memory()?;
+/// let before = memory.snapshot(Some("before"), &Writer::user())?;
+/// memory.put(NewObject::new(Id::new("plan")?, Kind::new("note")?), &Writer::user())?;
+///
+/// assert!(memory.at("before")?.is_empty());
+/// assert!(memory.at("@-1")?.is_empty());
+/// assert!(memory.at(before.commit)?.is_empty());
+/// # Ok::<(), treering::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Revision {
@@ -31,12 +46,14 @@ pub enum Revision {
     Time(Time),
 }
 
-impl Revision {
+impl std::str::FromStr for Revision {
+    type Err = Error;
+
     /// Parses a revision as a person writes it.
     ///
     /// # Errors
     /// `InvalidInput` if the text starts like one of the forms but is not valid in it.
-    pub fn parse(text: &str) -> Result<Self> {
+    fn from_str(text: &str) -> Result<Self> {
         let bad = |what: &str| {
             Error::invalid(format!("`{text}` is not a revision: {what}")).with_hint(
                 "use @, @-3, snap:0, a snapshot's name, seq:7, 8 or more digits of a commit or root, or an RFC 3339 time",
@@ -88,11 +105,29 @@ impl fmt::Display for Revision {
     }
 }
 
-impl std::str::FromStr for Revision {
-    type Err = Error;
+impl TryFrom<&str> for Revision {
+    type Error = Error;
 
-    fn from_str(text: &str) -> Result<Self> {
-        Self::parse(text)
+    fn try_from(text: &str) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<&Self> for Revision {
+    fn from(revision: &Self) -> Self {
+        revision.clone()
+    }
+}
+
+impl From<CommitDigest> for Revision {
+    fn from(commit: CommitDigest) -> Self {
+        Self::Prefix(commit.to_hex())
+    }
+}
+
+impl From<Root> for Revision {
+    fn from(root: Root) -> Self {
+        Self::Prefix(root.to_hex())
     }
 }
 
@@ -237,17 +272,17 @@ mod tests {
             "0123abcd",
             "2026-11-21T22:20:00.000000Z",
         ] {
-            assert_eq!(Revision::parse(text).unwrap().to_string(), text);
+            assert_eq!(text.parse::<Revision>().unwrap().to_string(), text);
         }
         assert_eq!(
-            Revision::parse("0123ABCD").unwrap(),
+            "0123ABCD".parse::<Revision>().unwrap(),
             Revision::Prefix("0123abcd".to_owned())
         );
         for text in ["", "@x", "@-", "snap:", "snap:x", "seq:-1"] {
-            assert!(Revision::parse(text).is_err(), "{text}");
+            assert!(text.parse::<Revision>().is_err(), "{text}");
         }
         assert_eq!(
-            Revision::parse("0123abc").unwrap(),
+            "0123abc".parse::<Revision>().unwrap(),
             Revision::Name("0123abc".to_owned())
         );
     }

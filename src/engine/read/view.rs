@@ -73,7 +73,7 @@ impl CommitInfo {
 
     /// Returns the lane of the commit: its session, else its actor, else `default`.
     pub fn lane(&self) -> &str {
-        crate::store::lane_of(self.commit.session.as_deref(), self.commit.actor.as_deref())
+        self.commit.lane()
     }
 }
 
@@ -302,6 +302,7 @@ impl View {
     ///
     /// # Errors
     /// The errors of [`Self::get`].
+    #[doc(hidden)]
     pub fn subtree_digest(&self, id: &Id) -> Result<Option<SubtreeDigest>> {
         let Some(top) = self.entry_at(&self.key(id))? else {
             return Ok(None);
@@ -351,7 +352,7 @@ impl View {
     ///
     /// # Errors
     /// `Io` if the last-access times cannot be read.
-    pub fn last_used(&self, id: &Id) -> Result<Option<Time>> {
+    pub(crate) fn last_used(&self, id: &Id) -> Result<Option<Time>> {
         self.source.last_used(id)
     }
 

@@ -180,7 +180,7 @@ fn tree(memory: &Memory) -> Vec<String> {
     let mut told: Vec<_> = view
         .objects()
         .map(|object| {
-            let id = id(object.unwrap().id());
+            let id = id(object.unwrap().id().as_str());
             let children = view.children(&id, None).unwrap();
             assert_eq!(view.child_count(&id).unwrap(), children.len() as u64);
             format!("{id} {children:?} {:?}", view.subtree_digest(&id).unwrap())

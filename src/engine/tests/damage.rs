@@ -39,7 +39,7 @@ fn store() -> (SimDisk, Vec<Root>) {
     let mut long = NewObject::new(Id::new("long").unwrap(), Kind::new("note").unwrap());
     long.content = Some("long text ".repeat(600));
     memory.put(long, &Writer::user()).unwrap();
-    memory.rollback(&Revision::Seq(6)).by(&Writer::user()).unwrap();
+    memory.rollback(Revision::Seq(6)).by(&Writer::user()).unwrap();
     let mut roots: Vec<_> = memory
         .commits()
         .map(|commit| commit.unwrap().commit.root)
@@ -338,7 +338,7 @@ fn an_object_is_served_degraded_also_where_the_commit_is_lost_that_wrote_it() {
     assert!(count > 5 && count < 55, "{count}");
     let view = memory.view();
     for object in view.objects() {
-        let id = super::id(object.unwrap().id());
+        let id = super::id(object.unwrap().id().as_str());
         assert_eq!(
             view.stamps(&id).unwrap().is_some(),
             id.as_str() == "later",

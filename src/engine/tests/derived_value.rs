@@ -17,7 +17,7 @@ impl Derive for Texts {
     fn add(&mut self, new: &Version<'_>) -> Result<()> {
         if let Some(object) = new.object()?.filter(|object| !object.is_placeholder()) {
             let text = object.content().unwrap_or_default().to_owned();
-            self.texts.insert(object.id().to_owned(), text);
+            self.texts.insert(object.id().to_string(), text);
         }
         Ok(())
     }
@@ -26,7 +26,7 @@ impl Derive for Texts {
         let Some(object) = old.object()?.filter(|object| !object.is_placeholder()) else {
             return Ok(false);
         };
-        Ok(self.texts.remove(object.id()).is_some())
+        Ok(self.texts.remove(object.id().as_str()).is_some())
     }
 }
 
@@ -58,7 +58,7 @@ fn a_value_that_follows_is_the_value_that_is_built() -> Result<()> {
         }
         views.push(memory.view());
     }
-    memory.rollback(&Revision::Seq(3)).by(&Writer::user())?;
+    memory.rollback(Revision::Seq(3)).by(&Writer::user())?;
     views.push(memory.view());
     let mut value = Derived::build(views[0].opened(), views[0].state(), Texts::default())?;
     for at in [0, 3, 1, 8, 9, 2, 9] {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use super::{id, note, put};
 use crate::digest::{CommitDigest, Root};
 use crate::disk::Disk;
-use crate::engine::{Clock, Containment, Memory, Options, Retention, VerifyDepth, View, Writer};
+use crate::engine::{Clock, Containment, Memory, Options, Retention, Revision, VerifyDepth, View, Writer};
 use crate::object::Time;
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::SimDisk;
@@ -48,12 +48,12 @@ pub(super) fn told(view: &View) -> Told {
     let objects = view.objects().map(|object| object.unwrap());
     objects
         .map(|object| {
-            let stamps = view.stamps(&id(object.id())).unwrap();
+            let stamps = view.stamps(&id(object.id().as_str())).unwrap();
             let content = object
                 .content()
                 .map(|text| text.chars().take(20).collect::<String>());
             (
-                object.id().to_owned(),
+                object.id().to_string(),
                 (object.digest().to_hex(), content, stamps),
             )
         })
@@ -85,7 +85,7 @@ pub(super) fn live(memory: &Memory, random: &mut SplitMix64, steps: u64) {
         let outcome = match random.below(12) {
             0 => memory.remove(&id(&name), &writer).map(drop),
             1 => memory
-                .rollback(&format!("@-{}", random.below(4)).parse().unwrap())
+                .rollback(Revision::Ancestor(random.below(4) as u64))
                 .across_lanes()
                 .by(&writer)
                 .map(drop),
@@ -229,10 +229,7 @@ fn gc_1_what_was_committed_meanwhile_keeps_what_it_needs() -> Result<()> {
     let choose = |store: &crate::store::Store, count: usize| {
         let kept = tight().choose(store, count, memory.view().now())?;
         if !went_back.swap(true, Ordering::Relaxed) {
-            memory
-                .rollback(&"seq:1".parse()?)
-                .across_lanes()
-                .by(&Writer::user())?;
+            memory.rollback("seq:1").across_lanes().by(&Writer::user())?;
         }
         Ok(kept)
     };
@@ -409,11 +406,7 @@ fn what_a_thinned_commit_did_is_told_of_nobody_else() {
     memory.remove(&id("first"), &by("crawler")).unwrap();
     memory.put(note("tea", "green"), &by("vera")).unwrap();
     // Before the collection, the check knows that another lane made the commits.
-    let refused = memory
-        .rollback(&"one".parse().unwrap())
-        .by(&by("vera"))
-        .err()
-        .unwrap();
+    let refused = memory.rollback("one").by(&by("vera")).err().unwrap();
     assert_eq!(
         (refused.code(), refused.ids()),
         (crate::error::ErrorCode::OtherLanes, &["crawler".to_owned()][..])
@@ -437,16 +430,12 @@ fn what_a_thinned_commit_did_is_told_of_nobody_else() {
     assert_eq!(newest("tea").maker().unwrap().lane(), "vera");
     // The authors of the changes that a rollback would revert are no longer known, so the rollback needs a
     // confirmation.
-    let refused = memory
-        .rollback(&"one".parse().unwrap())
-        .by(&by("vera"))
-        .err()
-        .unwrap();
+    let refused = memory.rollback("one").by(&by("vera")).err().unwrap();
     assert_eq!(refused.code(), "other_lanes");
     assert!(refused.to_string().contains("2 commits"), "{refused}");
     assert!(
         memory
-            .rollback(&"one".parse().unwrap())
+            .rollback("one")
             .across_lanes()
             .by(&by("vera"))
             .unwrap()

@@ -68,10 +68,7 @@ fn gc_1_an_undo_or_redo_beside_it_to_the_state_of_a_thinned_commit() -> Result<(
         let kept = collect_beside(&disk, &memory, &[1], |other| {
             match step {
                 "undo" => other.undo(&Writer::user())?,
-                _ => other
-                    .rollback(&"seq:1".parse()?)
-                    .across_lanes()
-                    .by(&Writer::user())?,
+                _ => other.rollback("seq:1").across_lanes().by(&Writer::user())?,
             };
             Ok(())
         })?;

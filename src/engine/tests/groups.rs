@@ -32,7 +32,7 @@ fn draft<T>(memory: &Memory, change: impl FnOnce(&mut Draft) -> Result<T>) -> Dr
 fn readable(view: &View) {
     for object in view.objects() {
         let object = object.unwrap();
-        assert!(view.stamps(&id(object.id())).unwrap().is_some());
+        assert!(view.stamps(&id(object.id().as_str())).unwrap().is_some());
     }
 }
 
@@ -177,7 +177,7 @@ fn an_index_lists_ids_in_their_order_however_long_they_are() -> Result<()> {
     }
     let found = memory.view().query(&crate::Query::default())?;
     assert!(!found.scanned());
-    let found: Vec<_> = found.map(|object| object.unwrap().id().to_owned()).collect();
+    let found: Vec<_> = found.map(|object| object.unwrap().id().to_string()).collect();
     let mut sorted = found.clone();
     sorted.sort_unstable();
     assert_eq!(found, sorted);

@@ -42,7 +42,7 @@ fn rollback_twice() -> Result<()> {
     for round in 0..2 {
         put(&memory, "a", &format!("bad {round}"));
         put(&memory, "extra", "bad");
-        memory.rollback(&rev("good")).by(&Writer::user())?;
+        memory.rollback(rev("good")).by(&Writer::user())?;
         assert_eq!(memory.view().root(), snapshot.root, "round {round}");
         assert_eq!(content(&memory.view(), "a").as_deref(), Some("good"));
     }
@@ -161,7 +161,7 @@ fn unsaved_snapshots() -> Result<()> {
     let memory = Memory::open(&store)?;
     assert_eq!(memory.view_at(&rev("good"), "")?.root(), named.root);
     assert_eq!(memory.view_at(&rev("snap:0"), "default")?.root(), ring.root);
-    memory.rollback(&rev("good")).by(&Writer::user())?;
+    memory.rollback(rev("good")).by(&Writer::user())?;
     assert_eq!(content(&memory.view(), "a").as_deref(), Some("good"));
     Ok(())
 }
@@ -215,12 +215,12 @@ fn rollback_without_a_way_back() -> Result<()> {
     memory.snapshot(Some("one"), &Writer::user())?;
     put(&memory, "a", "two");
     let two = memory.view();
-    memory.rollback(&rev("one")).by(&Writer::user())?;
+    memory.rollback(rev("one")).by(&Writer::user())?;
     // The state before the rollback is still available by undo, by seq, and by root.
     memory.undo(&Writer::user())?;
     assert_eq!(memory.view().root(), two.root());
     memory.redo(&Writer::user())?;
-    memory.rollback(&rev("seq:2")).by(&Writer::user())?;
+    memory.rollback(rev("seq:2")).by(&Writer::user())?;
     assert_eq!(memory.view().root(), two.root());
     assert_eq!(
         memory

@@ -56,7 +56,7 @@ fn store_of(seed: u64) -> SimDisk {
         );
         if number == 20 {
             memory
-                .rollback(&"old-33".parse().unwrap())
+                .rollback("old-33")
                 .across_lanes()
                 .by(&Writer::user())
                 .unwrap();
@@ -105,7 +105,7 @@ pub(super) fn truth(memory: &Memory) -> Truth {
         let mut state = BTreeMap::new();
         for object in view.objects() {
             let object = object.unwrap();
-            state.insert(object.id().to_owned(), object.digest());
+            state.insert(object.id().to_string(), object.digest());
             if !object.is_placeholder() {
                 truth.versions.insert(object.digest());
             }
@@ -359,10 +359,7 @@ fn an_id_whose_newest_version_is_lost_has_that_of_the_newest_kept_commit() {
     let memory = on_disk(&disk, options(HOUR), false).unwrap();
     put(&memory, "again", "the first");
     put(&memory, "again", "taken back");
-    memory
-        .rollback(&"@-1".parse().unwrap())
-        .by(&Writer::user())
-        .unwrap();
+    memory.rollback("@-1").by(&Writer::user()).unwrap();
     let segments = |disk: &SimDisk| {
         disk.files()
             .into_keys()
@@ -478,7 +475,7 @@ fn with_a_checkpoint_no_object_is_saved_in_an_older_version_than_without() {
             let ((covered, report), (plain, _)) = (rescue(&covered).unwrap(), rescue(&plain).unwrap());
             saved_older += report.older_ids.len();
             for object in plain.view().objects().map(Result::unwrap) {
-                let found = covered.view().get(&id(object.id())).unwrap();
+                let found = covered.view().get(&id(object.id().as_str())).unwrap();
                 let found = found.unwrap_or_else(|| panic!("{what}: {} is lost", object.id()));
                 assert!(
                     newest.get(&found.digest()) >= newest.get(&object.digest()),
@@ -763,7 +760,7 @@ fn what_was_erased_from_the_present_state_is_not_lost() {
     };
     memory.erase(&erasing, &Writer::user()).unwrap();
     memory
-        .rollback(&"seq:2".parse().unwrap())
+        .rollback("seq:2")
         .across_lanes()
         .by(&Writer::user())
         .unwrap();

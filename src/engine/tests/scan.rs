@@ -20,7 +20,7 @@ fn memory(window: usize) -> Memory {
 fn ids(memory: &Memory, query: &Query) -> Vec<String> {
     let found = memory.view().query(query).unwrap();
     assert!(found.scanned());
-    found.map(|object| object.unwrap().id().to_owned()).collect()
+    found.map(|object| object.unwrap().id().to_string()).collect()
 }
 
 #[test]

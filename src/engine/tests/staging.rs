@@ -40,9 +40,9 @@ fn an_id_that_a_rollback_took_away_keeps_its_first_time() -> Result<()> {
     let memory = Memory::create(&store)?;
     put(&memory, "before", "");
     let first = put(&memory, "a", "one").commit.commit.time;
-    memory.rollback(&Revision::Seq(1)).by(&Writer::user())?;
+    memory.rollback(Revision::Seq(1)).by(&Writer::user())?;
     put(&memory, "other", "");
-    memory.rollback(&Revision::Seq(1)).by(&Writer::user())?;
+    memory.rollback(Revision::Seq(1)).by(&Writer::user())?;
     put(&memory, "a", "again");
     let created = |memory: &Memory| {
         Ok::<Option<Time>, crate::Error>(memory.view().stamps(&id("a"))?.map(|stamps| stamps.0))
@@ -161,7 +161,7 @@ fn commits_follow_in_time_though_the_clock_goes_backwards() -> Result<()> {
     for number in 0..5 {
         put(&memory, "a", &number.to_string());
     }
-    memory.rollback(&Revision::Seq(2)).by(&Writer::user())?;
+    memory.rollback(Revision::Seq(2)).by(&Writer::user())?;
     let times: Vec<_> = memory
         .commits()
         .map(|commit| commit.unwrap().commit.time)

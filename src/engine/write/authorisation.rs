@@ -104,7 +104,7 @@ pub(crate) fn check_return(class: Origin, now: Option<&Object>, then: Option<&Ob
     }
     let mut versions = [now, then].into_iter().flatten();
     match versions.find(|version| version.origin().is_above(class)) {
-        Some(version) => Err(less_trusted(class, vec![version.id().to_owned()])),
+        Some(version) => Err(less_trusted(class, vec![version.id().to_string()])),
         None => Ok(()),
     }
 }

@@ -241,7 +241,7 @@ impl Inner {
                     .and_then(|last| published.get(last))
                     .unwrap_or(&head)),
                 Err(_) if after == 0 => Ok(&head),
-                Err(error) => Err(error.again()),
+                Err(error) => Err(error.clone()),
             };
             let answer = entry.and_then(|entry| {
                 let commit = CommitInfo::of(entry);
@@ -396,7 +396,7 @@ fn answer_all(requests: &[Request], error: &Error) {
     for request in requests {
         let mut answer = request.answer.lock();
         if answer.is_none() {
-            *answer = Some(Err(error.again()));
+            *answer = Some(Err(error.clone()));
         }
     }
 }

@@ -451,7 +451,7 @@ impl Draft {
 
     /// Stages a version that history keeps, unchanged.
     pub(crate) fn stage_version(&mut self, key: KeyPath, object: Object) -> Result<()> {
-        let id = Id::new(object.id())?;
+        let id = object.id().clone();
         let old = self.base_version(&id, &key)?;
         if old.as_ref().is_some_and(|old| old.digest() == object.digest()) {
             // INVARIANT DRA-1: a staged version differs from the base state.
@@ -515,7 +515,7 @@ impl Draft {
         if object.id() == id.as_str() || object.is_placeholder() {
             Ok(Some(object))
         } else {
-            Err(taken(object.id()))
+            Err(taken(object.id().as_str()))
         }
     }
 

@@ -20,7 +20,7 @@ use crate::calendar::DAY_MICROS;
 use crate::digest::Root;
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind};
-use crate::object::{Id, Reference, ReferenceClass, ReferenceName, StagedChange, Time};
+use crate::object::{Reference, ReferenceClass, ReferenceName, StagedChange, Time};
 use crate::store::Store;
 use crate::trie::Shape;
 
@@ -194,7 +194,7 @@ impl Inner {
                         draft.left_out.push(object.digest());
                         return Ok(());
                     }
-                    draft.remove(&Id::new(object.id())?).map(drop)
+                    draft.remove(object.id()).map(drop)
                 }
                 None => Ok(()),
             },

@@ -239,12 +239,12 @@ impl Inner {
                 Some(entry) => {
                     let object = head.load(entry)?;
                     let parent = object.parent().map(Id::new).transpose()?;
-                    (Id::new(object.id())?, Placement::Under { parent, moved: true })
+                    (object.id().clone(), Placement::Under { parent, moved: true })
                 }
                 None => {
                     let gone = reversal.now.as_ref().map(|entry| head.load(entry));
                     let Some(gone) = gone.transpose()? else { continue };
-                    (Id::new(gone.id())?, Placement::Gone)
+                    (gone.id().clone(), Placement::Gone)
                 }
             };
             placed.insert(*key, placement);
@@ -276,34 +276,24 @@ impl Inner {
 /// memory.put(NewObject::new(Id::new("plan")?, Kind::new("note")?), &agent)?;
 ///
 /// // The agent has a lane of its own, so its work goes only on request.
-/// let good = "good".parse()?;
-/// let rollback = memory.rollback(&good);
-/// assert!(rollback.by(&vera).is_err());
-/// let (_, counts) = rollback.across_lanes().preview(&vera)?;
+/// assert!(memory.rollback("good").by(&vera).is_err());
+/// let rollback = memory.rollback("good").across_lanes();
+/// let (_, counts) = rollback.preview(&vera)?;
 /// assert_eq!(counts.removed, 1);
-/// rollback.across_lanes().by(&vera)?;
+/// rollback.by(&vera)?;
 /// assert!(memory.view().is_empty());
 /// # Ok::<(), treering::Error>(())
 /// ```
-#[derive(Clone, Copy)]
+#[derive(Clone, Debug)]
 #[must_use = "`by` does it"]
 pub struct Rollback<'a> {
     inner: &'a Inner,
-    revision: &'a Revision,
+    revision: Result<Revision>,
     across_lanes: bool,
 }
 
-impl std::fmt::Debug for Rollback<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Rollback")
-            .field("revision", self.revision)
-            .field("across_lanes", &self.across_lanes)
-            .finish_non_exhaustive()
-    }
-}
-
 impl<'a> Rollback<'a> {
-    pub(crate) fn new(inner: &'a Inner, revision: &'a Revision) -> Self {
+    pub(crate) fn new(inner: &'a Inner, revision: Result<Revision>) -> Self {
         Self {
             inner,
             revision,
@@ -320,7 +310,8 @@ impl<'a> Rollback<'a> {
     /// Commits the rollback. Costs one sync, whatever the size of the state.
     ///
     /// # Errors
-    /// `NotFound` if there is no such commit. `Conflict`, without [`Self::across_lanes`], if other lanes committed
+    /// `InvalidInput` if the text is not a revision. `NotFound` if there is no such commit. `Conflict`, without
+    /// [`Self::across_lanes`], if other lanes committed
     /// since, listing those commits, or if commits since were thinned, so their lanes are unknown. `Conflict` if the
     /// head moved during the call. `Denied` (code `less_trusted`) if an untrusted writer would replace or restore a
     /// more trusted object. Else as [`Memory::commit`](crate::Memory::commit).
@@ -332,7 +323,7 @@ impl<'a> Rollback<'a> {
         inner.opened().check_writable()?;
         writer.check()?;
         let expected = inner.view().commit().digest;
-        let target = revision::resolve(&inner.store(), self.revision, writer.lane())?;
+        let target = revision::resolve(&inner.store(), &self.revision.clone()?, writer.lane())?;
         inner.write(|writing| inner.rollback_to(writing, &target, expected, self.across_lanes, writer))
     }
 
@@ -342,7 +333,7 @@ impl<'a> Rollback<'a> {
     /// The errors of [`Self::by`].
     pub fn preview(&self, writer: &Writer) -> Result<(CommitInfo, ChangeCounts)> {
         let store = self.inner.store();
-        let target = revision::resolve(&store, self.revision, writer.lane())?;
+        let target = revision::resolve(&store, &self.revision.clone()?, writer.lane())?;
         self.inner.check_lanes(&target, self.across_lanes, writer)?;
         let counts = store.count(&*store.head()?, &target)?;
         Ok((CommitInfo::of(&target), counts))
@@ -387,7 +378,7 @@ impl Obstacles {
         for entry in versions.iter().flatten() {
             let object = head.load(entry)?;
             if !object.is_placeholder() {
-                self.changed.push(object.id().to_owned());
+                self.changed.push(object.id().to_string());
                 return Ok(());
             }
             self.erased.get_or_insert(object);
@@ -517,8 +508,8 @@ impl Memory {
     }
 
     /// Plans a rollback to the whole state of the commit that `revision` names; [`Rollback::by`] commits it.
-    pub fn rollback<'a>(&'a self, revision: &'a Revision) -> Rollback<'a> {
-        Rollback::new(&self.inner, revision)
+    pub fn rollback(&self, revision: impl TryInto<Revision, Error: Into<Error>>) -> Rollback<'_> {
+        Rollback::new(&self.inner, revision.try_into().map_err(Into::into))
     }
 
     /// Returns the preview of an undo or a redo.
@@ -533,7 +524,7 @@ impl Memory {
             if let Some(entry) = reversal.now.as_ref().or(reversal.then.as_ref()) {
                 let object = plan.to.load(entry)?;
                 changes.push(Change {
-                    id: Id::new(object.id())?,
+                    id: object.id().clone(),
                     erased: object.is_placeholder(),
                     old: reversal.now.as_ref().map(digest),
                     new: reversal.then.as_ref().map(digest),

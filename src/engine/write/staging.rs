@@ -55,7 +55,12 @@ pub(crate) fn add_changes<'a>(
     for (digest, staged) in past {
         if store.records.find_place(*digest)?.is_none() {
             add_content(batch, staged)?;
-            add(batch, store.suite.key_path(staged.object.id()), staged, UNLINKED)?;
+            add(
+                batch,
+                store.suite.key_path(staged.object.id().as_str()),
+                staged,
+                UNLINKED,
+            )?;
         }
     }
     for (key, change) in changes {

@@ -21,6 +21,7 @@ use crate::store::lane_of;
 /// let page = Writer::tool("browser").source("https://example.org/");
 /// assert!(!page.trust.is_trusted());
 /// ```
+#[must_use]
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Writer {
@@ -79,28 +80,24 @@ impl Writer {
     }
 
     /// Sets the actor.
-    #[must_use]
     pub fn actor(mut self, actor: impl Into<String>) -> Self {
         self.actor = Some(actor.into());
         self
     }
 
     /// Sets the session.
-    #[must_use]
     pub fn session(mut self, session: impl Into<String>) -> Self {
         self.session = Some(session.into());
         self
     }
 
     /// Sets the reason.
-    #[must_use]
     pub fn reason(mut self, reason: impl Into<String>) -> Self {
         self.reason = Some(reason.into());
         self
     }
 
     /// Sets the source of the written information, such as a URL or a file.
-    #[must_use]
     pub fn source(mut self, source: impl Into<String>) -> Self {
         self.source = Some(source.into());
         self

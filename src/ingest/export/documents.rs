@@ -56,8 +56,8 @@ pub(crate) fn for_each_piece<E: From<Error>>(
 ) -> Result<Vec<Id>, E> {
     let mut paths = BTreeSet::new();
     let (mut roots, readable) = roots(view, |object| {
-        if !all_in_list && is_document(object, format) && is_plain_path(object.id()) {
-            paths.insert(object.id().to_owned());
+        if !all_in_list && is_document(object, format) && is_plain_path(object.id().as_str()) {
+            paths.insert(object.id().to_string());
         }
     })?;
     roots.sort_unstable();
@@ -116,7 +116,7 @@ fn syntax_of(format: Format) -> Result<&'static dyn Syntax> {
 fn is_own_file(root: &Object, paths: &BTreeSet<String>) -> bool {
     let folder = format!("{}/", root.id());
     let next = paths.range(folder.clone()..).next();
-    paths.contains(root.id()) && !next.is_some_and(|next| next.starts_with(&folder))
+    paths.contains(root.id().as_str()) && !next.is_some_and(|next| next.starts_with(&folder))
 }
 
 /// Returns whether a path does not lead out of its folder and is not a hidden file, which `ingest` would not find.
@@ -145,7 +145,7 @@ impl Lowered {
         for source in sources {
             let kept = memory.version(*source)?;
             let current = match &kept {
-                Some(object) => view.get(&Id::new(object.id())?)?,
+                Some(object) => view.get(object.id())?,
                 None => None,
             };
             if current.is_none_or(|current| current.digest() != *source) {

@@ -83,7 +83,7 @@ pub(super) fn roots(view: &View, mut visit: impl FnMut(&Object)) -> Result<(Vec<
         readable += 1;
         visit(&object);
         if object.parent().is_none() {
-            roots.push(Id::new(object.id())?);
+            roots.push(object.id().clone());
         }
     }
     Ok((roots, readable))
@@ -184,7 +184,7 @@ impl<E: From<Error>> Out<'_, E> {
             states.insert(object.digest(), state);
         }
         self.objects += u64::from(!past);
-        let is_orphan = !past && self.orphans.contains(object.id());
+        let is_orphan = !past && self.orphans.contains(object.id().as_str());
         (self.write)(Version {
             object,
             past,
@@ -243,7 +243,7 @@ impl<E: From<Error>> Out<'_, E> {
 
     /// Writes a version before its position in the order. Its sources are already written.
     fn put_ahead(&mut self, source: Object) -> Result<(), E> {
-        let current = self.view.get(&Id::new(source.id())?)?;
+        let current = self.view.get(source.id())?;
         let is_current = current.is_some_and(|current| current.digest() == source.digest());
         if !is_current {
             return self.put(source, true);

@@ -512,6 +512,6 @@ fn statement_of(fields: Map<String, Json>) -> Option<String> {
 pub(super) fn is_document(root: &Object, format: Format) -> bool {
     root.kind() == DOCUMENT_KIND
         && root.parent().is_none()
-        && Format::from_path(root.id()) == Some(format)
+        && Format::from_path(root.id().as_str()) == Some(format)
         && root.attribute("format").as_ref().and_then(Value::as_text) == Some(format.name())
 }

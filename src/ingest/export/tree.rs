@@ -62,7 +62,7 @@ impl Tree {
                 let above: &mut Node = &mut nodes[parent];
                 above.children.push(place);
             }
-            for child in view.children(&Id::new(object.id())?, None)?.into_iter().rev() {
+            for child in view.children(object.id(), None)?.into_iter().rev() {
                 if let Some(child) = view.get(&child)? {
                     waiting.push((child, Some(place)));
                 }

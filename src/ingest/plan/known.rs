@@ -69,7 +69,7 @@ impl Known {
 
     /// Adds an object and the headings and entries below it.
     fn walk(&mut self, root: Object, existing: &dyn Existing) -> Result<()> {
-        let Some(first) = self.add(root)? else {
+        let Some(first) = self.add(root) else {
             return Ok(());
         };
         let mut open = vec![first];
@@ -81,7 +81,7 @@ impl Known {
                     continue;
                 }
                 let known = self.by_id.get(child.id()).copied();
-                let added = if known.is_some() { None } else { self.add(child)? };
+                let added = if known.is_some() { None } else { self.add(child) };
                 open.extend(added);
                 children.extend(known.or(added));
             }
@@ -90,11 +90,11 @@ impl Known {
         Ok(())
     }
 
-    fn add(&mut self, object: Object) -> Result<Option<usize>> {
-        let id = Id::new(object.id())?;
+    fn add(&mut self, object: Object) -> Option<usize> {
+        let id = object.id().clone();
         let place = self.objects.len();
         if self.by_id.contains_key(&id) {
-            return Ok(None);
+            return None;
         }
         self.by_id.insert(id.clone(), place);
         self.objects.push(KnownObject {
@@ -102,7 +102,7 @@ impl Known {
             object,
             children: Vec::new(),
         });
-        Ok(Some(place))
+        Some(place)
     }
 }
 
@@ -125,5 +125,5 @@ fn taken(place: &str, object: &Object, wanted: &str) -> Error {
         object.kind()
     ))
     .with_hint("give it another id, or remove that object first")
-    .with_ids(vec![object.id().to_owned()])
+    .with_ids(vec![object.id().to_string()])
 }

@@ -61,7 +61,7 @@ impl Owners<'_> {
         let mut above = Some(object);
         while let Some(object) = above {
             if object.kind() == DOCUMENT_KIND {
-                let owner = Id::new(object.id())?;
+                let owner = object.id().clone();
                 return Ok((!self.seen.contains(&owner)).then_some(owner));
             }
             above = match object.parent() {

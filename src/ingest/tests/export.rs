@@ -62,9 +62,12 @@ fn comes_back(store: &Store, format: Format, all_in_list: bool) -> usize {
     assert_eq!(copy.view().len(), store.view().len());
     for object in store.view().objects() {
         let object = object.unwrap();
-        let held = copy.view().get(&id(object.id())).unwrap().unwrap();
+        let held = copy.view().get(&id(object.id().as_str())).unwrap().unwrap();
         assert_eq!(held.to_new().unwrap().content, object.to_new().unwrap().content);
-        if !lowered.iter().any(|lowered| lowered.as_str() == object.id()) {
+        if !lowered
+            .iter()
+            .any(|lowered| lowered.as_str() == object.id().as_str())
+        {
             assert!(held.digest() == object.digest(), "{held:?}");
         }
     }

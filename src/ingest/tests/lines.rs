@@ -32,7 +32,7 @@ pub(super) fn random_store(seed: u64, steps: usize) -> Store {
         if make.random.one_in(8) {
             let seq = make.random.next_u64() % (store.view().commit().commit.seq + 1);
             store
-                .rollback(&Revision::Seq(seq))
+                .rollback(Revision::Seq(seq))
                 .across_lanes()
                 .by(&Writer::user())
                 .unwrap();
@@ -157,7 +157,7 @@ proptest! {
         ingest(&copy, &[document], &IngestOptions::default(), &Writer::user()).unwrap();
         for object in store.view().objects() {
             let object = object.unwrap();
-            let held = copy.view().get(&id(object.id())).unwrap().unwrap();
+            let held = copy.view().get(&id(object.id().as_str())).unwrap().unwrap();
             // The top objects get the document as their parent. So they differ, and so may the objects derived from
             // them.
             let may_differ = object.derived_from().len() > 0 && object.origin().is_trusted();

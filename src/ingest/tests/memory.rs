@@ -34,7 +34,7 @@ impl Existing for Memory {
             (
                 child.position().is_none(),
                 child.position().map(str::to_owned),
-                child.id().to_owned(),
+                child.id().to_string(),
             )
         });
         Ok(children)
@@ -45,7 +45,7 @@ impl Existing for Memory {
             .objects
             .values()
             .filter(|object| object.kind() == DOCUMENT_KIND);
-        documents.map(|object| Id::new(object.id())).collect()
+        documents.map(|object| Ok(object.id().clone())).collect()
     }
 }
 
@@ -148,7 +148,7 @@ impl Memory {
 
     pub(super) fn children_of(&self, id: &str) -> Vec<String> {
         let children = self.children(&super::id(id)).unwrap();
-        children.iter().map(|child| child.id().to_owned()).collect()
+        children.iter().map(|child| child.id().to_string()).collect()
     }
 
     /// Returns the whole content. It is equal for two memories exactly if their roots are equal.

@@ -12,7 +12,7 @@ use crate::testing::random::SplitMix64;
 fn encoded_from_accessors(object: &Object) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut writer = FieldWriter::new(&mut bytes, 1);
-    writer.put(1, object.id().as_bytes());
+    writer.put(1, object.id().as_str().as_bytes());
     writer.put(2, object.kind().as_bytes());
     writer.put(3, object.scope().as_bytes());
     writer.put_some(4, object.parent().map(str::as_bytes));
@@ -173,7 +173,7 @@ fn without_content(bytes: &[u8]) -> Vec<(u16, &[u8])> {
 
 /// Calls every accessor, none of which may panic.
 fn read_everything(object: &Object) -> usize {
-    let texts = [object.id(), object.kind(), object.scope()];
+    let texts = [object.id().as_str(), object.kind(), object.scope()];
     let parts = [object.parent(), object.position(), object.content()];
     let times = [object.event_time(), object.expires()];
     let whole = object.to_new().is_ok();
@@ -210,7 +210,10 @@ fn obj_4_accessors_answer_on_garbage_without_panicking() {
     }
     let nothing = Object::from_verified(Bytes::from(Vec::new()), ObjectDigest::from_bytes([0; 32]));
     assert_eq!(read_everything(&nothing), 0);
-    assert_eq!((nothing.id(), nothing.kind(), nothing.scope()), ("", "", ""));
+    assert_eq!(
+        (nothing.id().as_str(), nothing.kind(), nothing.scope()),
+        ("", "", "")
+    );
     assert!(nothing.to_new().unwrap_err().is_corruption());
     assert!(!nothing.origin().is_trusted());
 }

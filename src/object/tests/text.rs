@@ -36,7 +36,10 @@ fn non_ascii() {
         new.content = Some(text.repeat(7));
         let object = decoded(&new, Origin::Host);
         assert_eq!(object.to_new().unwrap(), new);
-        assert_eq!((object.id(), object.kind(), object.scope()), (text, text, text));
+        assert_eq!(
+            (object.id().as_str(), object.kind(), object.scope()),
+            (text, text, text)
+        );
         assert_eq!(object.attribute(text), new.attributes.get(text).cloned());
 
         new.content = Some(text.repeat(5000));

@@ -25,7 +25,8 @@ impl Erasure {
         }
         let digest = digest_of(record, suite);
         let by = *self.digests.get(&digest)?;
-        let key = (record.kind == RecordKind::Object).then(|| suite.key_path(object_of(record, suite).id()));
+        let key = (record.kind == RecordKind::Object)
+            .then(|| suite.key_path(object_of(record, suite).id().as_str()));
         Some(Erased { key, digest, by })
     }
 }

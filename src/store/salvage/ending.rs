@@ -141,7 +141,7 @@ impl Salvager<'_> {
             let object = Object::from_verified(body, ObjectDigest::from_bytes(digest));
             let content = object.content_digest().map(|(content, _)| *content.as_bytes());
             if let Some(content) = content.filter(|content| self.output.lost.contains(content)) {
-                ids.insert(object.id().to_owned());
+                ids.insert(object.id().to_string());
                 contents.insert(content);
             }
         }
@@ -241,9 +241,9 @@ impl Salvager<'_> {
             for (digest, place) in &self.index.objects {
                 let body = self.damaged.read(place.locator)?.body;
                 let object = Object::from_verified(body, ObjectDigest::from_bytes(*digest));
-                let key = self.damaged.suite().key_path(object.id());
+                let key = self.damaged.suite().key_path(object.id().as_str());
                 if keys.contains(&key) {
-                    names.insert(key, object.id().to_owned());
+                    names.insert(key, object.id().to_string());
                 }
             }
         }

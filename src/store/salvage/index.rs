@@ -251,7 +251,8 @@ impl Changes {
         match record.kind {
             RecordKind::Object => {
                 let object = Object::decode(record.body.clone(), suite)?;
-                self.links.push((suite.key_path(object.id()), object.digest()));
+                self.links
+                    .push((suite.key_path(object.id().as_str()), object.digest()));
             }
             RecordKind::Erased => {
                 let erased = Erased::decode(&record.body)?;

@@ -193,6 +193,6 @@ impl<'a> Output<'a> {
     }
 
     fn key_of(&self, object: &Object) -> KeyPath {
-        self.damaged.suite().key_path(object.id())
+        self.damaged.suite().key_path(object.id().as_str())
     }
 }

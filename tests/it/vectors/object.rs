@@ -161,7 +161,7 @@ fn object_json(object: &Object) -> Json {
     let new = object.to_new().unwrap();
     let mut fields = serde_json::Map::new();
     let mut put = |name: &str, value: Json| drop(fields.insert(name.to_owned(), value));
-    put("id", object.id().into());
+    put("id", object.id().as_str().into());
     put("kind", object.kind().into());
     put("scope", object.scope().into());
     put("parent", object.parent().into());

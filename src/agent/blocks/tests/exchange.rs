@@ -483,7 +483,7 @@ fn an_erased_block_costs_no_other_file() {
     drop(memory.erase(&request, &Writer::user()).unwrap());
     drop(
         memory
-            .rollback(&crate::engine::Revision::Seq(seq))
+            .rollback(crate::engine::Revision::Seq(seq))
             .across_lanes()
             .by(&Writer::user())
             .unwrap(),

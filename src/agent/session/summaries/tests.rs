@@ -145,7 +145,9 @@ fn summary(
 }
 
 fn ids(hits: &[SummaryRead]) -> Vec<String> {
-    hits.iter().map(|hit| hit.item.object().id().to_owned()).collect()
+    hits.iter()
+        .map(|hit| hit.item.object().id().to_string())
+        .collect()
 }
 
 #[test]

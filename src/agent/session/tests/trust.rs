@@ -149,7 +149,7 @@ fn what_a_session_has_seen_is_not_forgotten_with_its_child() {
     evil.origin = Some(Origin::DirectUser);
     let gone = |name: &str| {
         for item in entries(agent, name) {
-            let id = Id::new(item.object().id()).unwrap();
+            let id = item.object().id().clone();
             drop(agent.memory().remove(&id, &Writer::user()).unwrap());
         }
         let id = session_id(name).unwrap();

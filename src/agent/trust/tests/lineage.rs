@@ -208,7 +208,7 @@ impl World {
         let mut lines = Vec::new();
         let written: Result<(), Error> =
             for_each_version(&source, &source.view(), &mut |version: Version| {
-                let is_own = version.object.id().starts_with(&prefix);
+                let is_own = version.object.id().as_str().starts_with(&prefix);
                 if is_own && (with_past || !version.past) {
                     lines.push(json::stored_object_to_json(&version.object, version.past)?.to_string());
                 }
@@ -250,7 +250,7 @@ impl World {
         let head = memory.view().commit().commit.seq;
         let to = head.saturating_sub(1 + self.random.below(6) as u64);
         let mut what = "rollback";
-        if let Err(error) = memory.rollback(&Revision::Seq(to)).across_lanes().by(writer) {
+        if let Err(error) = memory.rollback(Revision::Seq(to)).across_lanes().by(writer) {
             assert!(
                 error.code() == ErrorCode::LessTrusted && !writer.trust.is_trusted(),
                 "{error}"
@@ -277,7 +277,7 @@ impl World {
     fn forget(&mut self, place: usize, writer: &Writer) -> &'static str {
         if let Some(object) = self.current(place) {
             let what = Forgetting {
-                ids: vec![id(object.id())],
+                ids: vec![id(object.id().as_str())],
                 ..Forgetting::default()
             };
             let done = self.places[place].agent.forget(&what, writer, false);
@@ -293,10 +293,15 @@ impl World {
             let agent = &self.places[place].agent;
             self.texts += 1;
             let at = Time::from_micros(i64::MAX - i64::try_from(self.texts).unwrap());
-            let done = agent.expire(&id(object.id()), Some(at), writer);
+            let done = agent.expire(&id(object.id().as_str()), Some(at), writer);
             let is_refused = is_above(object.origin(), writer.trust);
             assert_eq!(done.is_err(), is_refused, "{done:?}");
-            let now = agent.memory().view().get(&id(object.id())).unwrap().unwrap();
+            let now = agent
+                .memory()
+                .view()
+                .get(&id(object.id().as_str()))
+                .unwrap()
+                .unwrap();
             assert_eq!(now.origin(), object.origin(), "an end says nothing of the text");
         }
         "expire"
@@ -381,7 +386,7 @@ impl World {
 
     fn promote(&mut self, place: usize) -> &'static str {
         if let Some(object) = self.current(place) {
-            let (name, class) = (id(object.id()), object.origin());
+            let (name, class) = (id(object.id().as_str()), object.origin());
             let agent = &self.places[place].agent;
             let promoted = agent
                 .promote(&name, object.digest(), PersonSays::InHost, &Writer::user())

@@ -517,16 +517,13 @@ fn list(context: &mut Context, scopes: &ScopeOptions) -> Done {
     let agent = context.agent_to_read()?;
     let view = context.view(agent.memory())?;
     let reach = context.reach(scopes)?;
-    let sessions = view.query(&Query {
-        kind: Some(Kind::new(kind::SESSION)?),
-        ..Query::default()
-    })?;
+    let sessions = view.query(&Query::default().kind(Kind::new(kind::SESSION)?))?;
     let line = |object: Result<Object>| -> Result<Option<SessionLine>> {
         let object = object?;
         let Some(session) = session_of(&object).filter(|_| reach.has(object.scope())) else {
             return Ok(None);
         };
-        let id = Id::new(object.id())?;
+        let id = object.id().clone();
         let (created, updated) = view.stamps(&id)?.unzip();
         Ok(Some(SessionLine {
             session: session.to_owned(),

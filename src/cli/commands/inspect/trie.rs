@@ -165,7 +165,7 @@ impl NodeBytes {
             digits,
             digest: to_hex(&node.digest),
             leaves: node.count,
-            id: leaf.map(|leaf| leaf.id().to_owned()),
+            id: leaf.map(|leaf| leaf.id().to_string()),
             children: children.map(Iterator::collect),
             preimage: to_hex(&node.preimage),
         }

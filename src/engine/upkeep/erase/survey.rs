@@ -63,7 +63,7 @@ impl Version {
         let object = object_of(record, store.suite);
         Self {
             digest: *object.digest().as_bytes(),
-            id: object.id().to_owned(),
+            id: object.id().to_string(),
             parent: object.parent().map(str::to_owned),
             content: object.content_digest().map(|(content, _)| *content.as_bytes()),
             sources: object.derived_from().map(|source| *source.as_bytes()).collect(),
