@@ -17,6 +17,26 @@ use super::upkeep::retention::Retention;
 use super::write::policy::WritePolicy;
 
 /// Options for opening or creating a store; start from [`Options::new`].
+///
+/// # Example
+/// ```
+/// use std::time::Duration;
+///
+/// use treering::{Id, Kind, Memory, NewObject, Options, Writer};
+///
+/// # let folder = std::env::temp_dir().join(format!("treering-options-{}", std::process::id()));
+/// # drop(std::fs::remove_dir_all(&folder));
+/// let (memory, is_new) = Options::new().wait(Duration::from_secs(5)).open_or_create(&folder)?;
+/// assert!(is_new);
+/// memory.put(NewObject::new(Id::new("tea")?, Kind::new("fact")?), &Writer::user())?;
+///
+/// // A read-only handle takes no lock, so it opens beside the writer.
+/// let reader = Options::new().read_only(true).open(&folder)?;
+/// assert!(reader.view().contains(&Id::new("tea")?)?);
+/// # drop((reader, memory));
+/// # std::fs::remove_dir_all(&folder).unwrap();
+/// # Ok::<(), treering::Error>(())
+/// ```
 #[must_use]
 #[derive(Clone, Default)]
 pub struct Options {

@@ -59,6 +59,25 @@ pub(crate) fn documents(view: &View) -> Result<Vec<Id>> {
 /// # Errors
 /// `Denied` (code `less_trusted`) if an untrusted writer overwrites or removes a more trusted object. `InvalidInput` if
 /// two documents claim one id. Also the errors of [`Memory::commit`].
+///
+/// # Example
+/// ```
+/// use treering::ingest::{Document, IngestOptions, ingest};
+/// use treering::{Memory, Writer};
+///
+/// let memory = Memory::in_memory()?;
+/// let text = "# Tea\n\nGreen tea in the morning.\n";
+/// let document = Document::read("notes/tea.md", text.as_bytes(), None)?;
+/// let options = IngestOptions::default();
+/// let (change, _) = ingest(&memory, &[document.clone()], &options, &Writer::person("vera"))?;
+/// assert!(change.created > 0);
+///
+/// // The same file again changes nothing.
+/// let root = memory.view().root();
+/// ingest(&memory, &[document], &options, &Writer::person("vera"))?;
+/// assert_eq!(memory.view().root(), root);
+/// # Ok::<(), treering::Error>(())
+/// ```
 pub fn ingest(
     memory: &Memory,
     documents: &[Document],

@@ -166,6 +166,29 @@ impl Agent {
     ///
     /// # Errors
     /// The errors of [`Memory::commit`](crate::Memory::commit); earlier commits of the pass stay.
+    ///
+    /// # Example
+    /// ```
+    /// use treering::agent::{Agent, Level, NewItem, Pass, RememberOptions, Settings};
+    /// use treering::{Memory, Time, Writer};
+    ///
+    /// let agent = Agent::new(Memory::in_memory()?, Settings::default());
+    /// let story = "The kettle was bought in Porto in 2011. It is made of copper and it leaks. Nobody remembers why. \
+    ///              There was a market on that day, and rain. The receipt must be somewhere in the cellar.";
+    /// let vera = Writer::person("vera");
+    /// agent.remember(NewItem::new(story), &RememberOptions::default(), &vera)?;
+    ///
+    /// // Reports what a pass would do in two days.
+    /// let in_two_days = Time::from_micros(Time::now().as_micros() + 48 * 3_600_000_000);
+    /// let pass = Pass {
+    ///     now: Some(in_two_days),
+    ///     dry_run: true,
+    ///     ..Pass::default()
+    /// };
+    /// let decayed = agent.decay(&pass, &vera)?;
+    /// assert_eq!((decayed.moves[0].from, decayed.moves[0].to), (Level::Full, Level::Summary));
+    /// # Ok::<(), treering::Error>(())
+    /// ```
     pub fn decay(&self, pass: &Pass<'_>, writer: &Writer) -> Result<Decayed> {
         let view = self.memory().refresh()?;
         let now = pass.now.unwrap_or_else(|| view.now());

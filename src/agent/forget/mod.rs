@@ -112,6 +112,33 @@ impl Agent {
     /// `InvalidInput`: no condition is given (code `no_criteria`), or a child of a forgotten item would stay.
     /// `NotFound`: a given id has no item. `Denied` (code `less_trusted`): an item is more trusted than the writer.
     /// Otherwise the errors of [`Memory::commit`](crate::Memory::commit). After an error nothing is forgotten.
+    ///
+    /// # Example
+    /// ```
+    /// use treering::agent::{Agent, Forgetting, NewItem, RememberOptions, Settings};
+    /// use treering::{Memory, Writer};
+    ///
+    /// let agent = Agent::new(Memory::in_memory()?, Settings::default());
+    /// let vera = Writer::person("vera");
+    /// let item = NewItem {
+    ///     tags: vec!["tea".to_owned()],
+    ///     ..NewItem::new("Vera drinks green tea.")
+    /// };
+    /// agent.remember(item, &RememberOptions::default(), &vera)?;
+    ///
+    /// let about_tea = Forgetting {
+    ///     all_tags: vec!["tea".to_owned()],
+    ///     ..Forgetting::default()
+    /// };
+    /// let forgot = agent.forget(&about_tea, &vera, false)?;
+    /// let id = forgot.items[0].object().id().clone();
+    /// assert!(!agent.memory().view().contains(&id)?);
+    ///
+    /// // History keeps the item.
+    /// agent.unforget(&[id.clone()], &vera, false)?;
+    /// assert!(agent.memory().view().contains(&id)?);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
     pub fn forget(&self, what: &Forgetting, writer: &Writer, dry_run: bool) -> Result<Forgot> {
         if what.is_empty() {
             return Err(Error::invalid("no condition selects items to forget")

@@ -169,6 +169,29 @@ impl Agent {
     /// than the writer (`less_trusted`), or the scan refuses the text (`refused`). `InvalidInput`: the text is empty
     /// and there is no note to replace, or the id belongs to another kind of object (`id_taken`). Also the errors of a
     /// commit.
+    ///
+    /// # Example
+    /// ```
+    /// use treering::agent::{Agent, NewNote, Settings};
+    /// use treering::{Memory, Scope, Writer};
+    ///
+    /// let agent = Agent::new(Memory::in_memory()?, Settings::default());
+    /// let (garden, model) = (Scope::new("garden")?, Writer::model("agent").session("monday"));
+    /// let note = NewNote {
+    ///     text: "Ask about the greenhouse.".to_owned(),
+    ///     scope: garden.clone(),
+    ///     session: "monday".to_owned(),
+    ///     replace: None,
+    /// };
+    /// let id = agent.write_note(&note, &model)?.id.unwrap();
+    ///
+    /// // Every session of the project finds it.
+    /// let found = agent.search_notes(&agent.memory().view(), "greenhouse", &garden, "tuesday", 5)?;
+    /// assert_eq!(found[0].note.item.object().id(), &id);
+    /// assert!(!found[0].is_own);
+    /// agent.delete_note(&id, &garden, &model)?;
+    /// # Ok::<(), treering::Error>(())
+    /// ```
     pub fn write_note(&self, note: &NewNote, writer: &Writer) -> Result<NoteWritten> {
         if note.text.trim().is_empty() && note.replace.is_none() {
             return Err(Error::invalid("the note is empty").with_hint("give the note a text"));

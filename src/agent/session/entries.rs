@@ -106,6 +106,30 @@ impl Agent {
     /// `other_parent`, `cycle`, `over_limit`). `Denied` (code `less_trusted`): a writer who is neither the person nor
     /// the host names the person, or gives a parent to a session that one of them created; (code `refused`): a name
     /// fails the review. Also the errors of a commit.
+    ///
+    /// # Example
+    /// ```
+    /// use treering::agent::{Agent, Append, NewEntry, Reach, Settings};
+    /// use treering::{Memory, Writer};
+    ///
+    /// let agent = Agent::new(Memory::in_memory()?, Settings::default());
+    /// let said = |speaker: &str, text: &str| NewEntry {
+    ///     text: text.to_owned(),
+    ///     speaker: Some(speaker.to_owned()),
+    ///     ..NewEntry::default()
+    /// };
+    /// let append = Append {
+    ///     session: "monday".to_owned(),
+    ///     entries: vec![said("user", "Which tea is left?"), said("assistant", "Only green tea.")],
+    ///     ..Append::default()
+    /// };
+    /// assert_eq!(agent.append(&append, &Writer::model("agent"))?.ids.len(), 2);
+    ///
+    /// let view = agent.memory().view();
+    /// let entries: Vec<_> = agent.entries(&view, &Reach::All, "monday")?.collect::<treering::Result<_>>()?;
+    /// assert_eq!(entries[1].text(), "Only green tea.");
+    /// # Ok::<(), treering::Error>(())
+    /// ```
     pub fn append(&self, append: &Append, writer: &Writer) -> Result<Appended> {
         self.follow_append(append, writer, |_| ())
     }

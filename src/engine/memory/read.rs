@@ -132,6 +132,23 @@ impl Memory {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a state cannot be read.
+    ///
+    /// # Example
+    /// ```
+    /// use treering::{Id, Kind, Memory, NewObject, Writer};
+    ///
+    /// let memory = Memory::in_memory()?;
+    /// let id = Id::new("facts/tea")?;
+    /// memory.put(NewObject::new(id.clone(), Kind::new("fact")?), &Writer::user())?;
+    /// memory.remove(&id, &Writer::user().reason("out of date"))?;
+    ///
+    /// let history = memory.history(&id)?;
+    /// assert_eq!(history.len(), 2);
+    /// assert_eq!(history[0].digest, None, "the newest change removed it");
+    /// let reason = history[0].commit.commit.reason.unwrap();
+    /// assert_eq!(memory.text(&reason)?, "out of date");
+    /// # Ok::<(), treering::Error>(())
+    /// ```
     pub fn history(&self, id: &Id) -> Result<Vec<HistoryEntry>> {
         self.changes_of(id).collect()
     }

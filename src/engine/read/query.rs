@@ -17,12 +17,12 @@ use super::view::View;
 ///
 /// let memory = Memory::in_memory()?;
 /// let mut task = NewObject::new(Id::new("tasks/tea")?, Kind::new("task")?);
-/// task.attributes.insert("state", "open".into())?;
+/// task.attributes.insert("state", "open");
 /// memory.put(task, &Writer::user())?;
 ///
 /// let open = Query::default().kind(Kind::new("task")?).attribute("state", "open").limit(10);
 /// for object in memory.view().query(&open)? {
-///     assert_eq!(object?.id(), "tasks/tea");
+///     assert_eq!(object?.id().as_str(), "tasks/tea");
 /// }
 /// # Ok::<(), treering::Error>(())
 /// ```

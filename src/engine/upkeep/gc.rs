@@ -325,6 +325,26 @@ impl Memory {
     ///
     /// # Durability
     /// After a crash, the log is whole: the old one or the new one.
+    ///
+    /// # Example
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use treering::{Id, Kind, Memory, NewObject, Retention, Writer};
+    ///
+    /// let memory = Memory::in_memory()?;
+    /// for name in ["one", "two", "three"] {
+    ///     memory.put(NewObject::new(Id::new(name)?, Kind::new("fact")?), &Writer::user())?;
+    /// }
+    /// // Retains the default ages, but no commit only because it is young.
+    /// let mut retention = Retention::default();
+    /// retention.all = Duration::ZERO;
+    /// let foreseen = memory.gc_preview(&retention, None)?;
+    /// let report = memory.gc(&retention, None)?;
+    /// assert_eq!(report.kept, foreseen.kept);
+    /// assert!(memory.view().contains(&Id::new("one")?)?, "the newest state is whole");
+    /// # Ok::<(), treering::Error>(())
+    /// ```
     pub fn gc(&self, retention: &Retention, now: Option<Time>) -> Result<GcReport> {
         self.inner.opened().check_writable()?;
         self.inner.refresh()?;

@@ -304,6 +304,19 @@ impl Memory {
     ///
     /// # Errors
     /// `Io` if the store cannot be read at all; damage is in the report.
+    ///
+    /// # Example
+    /// ```
+    /// use treering::upkeep::VerifyDepth;
+    /// use treering::{Id, Kind, Memory, NewObject, Writer};
+    ///
+    /// let memory = Memory::in_memory()?;
+    /// memory.put(NewObject::new(Id::new("tea")?, Kind::new("fact")?), &Writer::user())?;
+    /// let report = memory.verify(VerifyDepth::Full)?;
+    /// assert!(report.ok && report.damage.is_empty());
+    /// assert_eq!(report.versions, 1);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
     pub fn verify(&self, depth: VerifyDepth) -> Result<VerifyReport> {
         // The log on disk must contain at least the head that this handle knows.
         let head = self.inner.store().head()?;

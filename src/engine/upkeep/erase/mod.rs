@@ -219,6 +219,25 @@ impl Memory {
     ///
     /// # Durability
     /// After a crash, the erasure is done completely or not at all.
+    ///
+    /// # Example
+    /// ```
+    /// use treering::upkeep::Erasing;
+    /// use treering::{Id, Kind, Memory, NewObject, Writer};
+    ///
+    /// let memory = Memory::in_memory()?;
+    /// let id = Id::new("people/ada")?;
+    /// let mut person = NewObject::new(id.clone(), Kind::new("fact")?);
+    /// person.content = Some("Ada lives in Porto.".to_owned());
+    /// memory.put(person, &Writer::user())?;
+    ///
+    /// let mut erasing = Erasing::default();
+    /// erasing.targets.push(id.to_string());
+    /// memory.erase(&erasing, &Writer::person("vera").reason("Ada asked for it"))?;
+    /// assert!(!memory.view().contains(&id)?);
+    /// assert!(memory.history(&id)?.iter().any(|change| change.erased), "the history names the erased version");
+    /// # Ok::<(), treering::Error>(())
+    /// ```
     pub fn erase(&self, erasing: &Erasing, writer: &Writer) -> Result<ErasedReport> {
         self.inner.opened().check_writable()?;
         writer.check()?;
