@@ -1,7 +1,7 @@
 //! The handle whose methods are the verbs of an agent.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 //! Each line is a commit whose digest the next commit names, so no second file can disagree.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Limits
 //! `audit`, `guard` and `decay` work on the whole store, not only on the current project.

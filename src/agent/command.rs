@@ -1,7 +1,7 @@
 //! Runs another program without a shell, with a time limit, and keeps a bounded part of its output.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Invariants
 //! - CMD-1: a run ends at its time limit, or a moment after the program ends, even if a child process holds the output open.

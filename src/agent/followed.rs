@@ -1,7 +1,7 @@
 //! A derived value, and the view that it was derived from.
 //!
 //! # Layer
-//! L7, inside `agent`. Derived: dropping it costs time only.
+//! Layer 7, inside `agent`. Derived: dropping it costs time only.
 
 use crate::engine::{Derived, Keep, Memory, View};
 use crate::error::Result;

@@ -1,7 +1,7 @@
 //! The Markdown syntax that matters for cutting texts: indents, code fences and list items.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure.
+//! Layer 7, inside `agent`. Pure.
 
 /// The indent of a code line, in columns.
 pub(crate) const INDENT: usize = 4;

@@ -4,7 +4,7 @@
 //! `agent:NAME`, and accept any other text unchanged. The project is found from a folder, and every answer names it.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Invariants
 //! - ASC-1: a reading verb sees only the scopes of its [`Reach`].

@@ -3,7 +3,7 @@
 //! The attribute `supersedes` is a claim of its writer. This rule decides whether the claim counts.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Limits
 //! In a circle of items that supersede each other, an item becomes the newest when a writer sets its expiry, pins it or

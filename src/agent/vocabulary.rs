@@ -3,7 +3,7 @@
 //! `get`, JSON Lines and commits show these terms; docs/agent.md lists them.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure.
+//! Layer 7, inside `agent`. Pure.
 
 /// Kinds of items. Any other kind may be remembered too.
 pub(crate) mod kind {

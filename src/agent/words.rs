@@ -3,7 +3,7 @@
 //! A word is a run of letters, digits and their marks. In scripts without spaces a run is cut into pairs of characters.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure.
+//! Layer 7, inside `agent`. Pure.
 //!
 //! # Invariants
 //! - WRD-1: runs are slices of the text in rising order, and every letter and digit is in exactly one run.

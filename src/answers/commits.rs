@@ -1,7 +1,7 @@
 //! The answers of verbs that commit.
 //!
 //! # Layer
-//! L8, part of answers.
+//! Layer 8, part of answers.
 
 use schemars::JsonSchema;
 use serde::Serialize;

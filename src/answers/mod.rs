@@ -3,7 +3,7 @@
 //! Programs read the fields. A field that JSON omits (`serde(skip)`) is for people only.
 //!
 //! # Layer
-//! L8. Knows the engine and the verbs of an agent. Does not know the terminal.
+//! Layer 8. Knows the engine and the verbs of an agent. Does not know the terminal.
 
 #[cfg(feature = "agent")]
 pub(crate) mod agent;

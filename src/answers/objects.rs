@@ -1,7 +1,7 @@
 //! The answers of `get` and `list`: objects.
 //!
 //! # Layer
-//! L8, part of answers.
+//! Layer 8, part of answers.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
 //! Answers about the program itself, and about the files that it writes.
 //!
 //! # Layer
-//! L8, part of answers.
+//! Layer 8, part of answers.
 
 use schemars::JsonSchema;
 use serde::Serialize;

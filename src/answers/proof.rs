@@ -4,7 +4,7 @@
 //! contain an unchecked claim.
 //!
 //! # Layer
-//! L8, part of answers. Pure, except for [`ProofDocument::of`].
+//! Layer 8, part of answers. Pure, except for [`ProofDocument::of`].
 //!
 //! # Invariants
 //! - CLI-6: a document that `check-proof` accepts contains nothing unchecked.

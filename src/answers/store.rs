@@ -1,7 +1,7 @@
 //! Answers about the store as a whole.
 //!
 //! # Layer
-//! L8, part of answers.
+//! Layer 8, part of answers.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! The agent of a verb: its settings, its place, and the scopes that it reads.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use clap::Args;
 use std::env;

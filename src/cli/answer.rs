@@ -1,7 +1,7 @@
 //! Output of answers: as JSON from their fields, or as text for people.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::fmt::Display;
 

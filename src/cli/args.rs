@@ -5,7 +5,7 @@
 //! [`writes`] or [`waits`].
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -5,7 +5,7 @@
 //! error and not an empty memory.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 //!
 //! # Invariants
 //! - CLI-4: a folder with any other content never becomes a store.

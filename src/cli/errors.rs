@@ -1,7 +1,7 @@
 //! The outcomes of a verb, and the exit code of each.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 //!
 //! # Invariants
 //! - CLI-1: an exit code depends only on the kind of the error, so a script can act on the code.

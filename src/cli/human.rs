@@ -1,7 +1,7 @@
 //! Output for people: aligned tables, short digests, and excerpts of changes.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 mod diff;
 mod style;

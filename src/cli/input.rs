@@ -1,7 +1,7 @@
 //! Input of verbs: files and standard input, whole or by lines, with size limits.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};

@@ -4,7 +4,7 @@
 //! its result. A command reads and writes through the engine only, and prints through `output.rs`.
 //!
 //! # Layer
-//! L10. Depends on all lower layers; no other module depends on it.
+//! Layer 10. Depends on all lower layers; no other module depends on it.
 
 #[cfg(feature = "agent")]
 mod agent_context;

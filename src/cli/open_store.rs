@@ -1,7 +1,7 @@
 //! The store that the debug shell keeps open, and the defaults of its commands.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 //!
 //! # Invariants
 //! - DBG-1: without `--write` the store is opened read-only, and no command may open it for writing.

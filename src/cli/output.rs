@@ -4,7 +4,7 @@
 //! note is a line of its own; after a failure, the error document contains them. Standard error never mixes the two.
 //!
 //! # Layer
-//! L10, part of cli. The only file of the crate that writes to standard output or standard error.
+//! Layer 10, part of cli. The only file of the crate that writes to standard output or standard error.
 //!
 //! # Invariants
 //! - CLI-2: with `--json` every line on standard output is one JSON document.

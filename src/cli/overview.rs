@@ -1,7 +1,7 @@
 //! The page of `treering --help`, laid out for the width of the terminal.
 //!
 //! # Layer
-//! L10, part of cli. Pure.
+//! Layer 10, part of cli. Pure.
 
 use clap::Command;
 

@@ -1,7 +1,7 @@
 //! Colours by meaning, and escapes for characters that could control a terminal.
 //!
 //! # Layer
-//! L10, part of cli. Pure.
+//! Layer 10, part of cli. Pure.
 
 use std::fmt::{Display, Write as _};
 

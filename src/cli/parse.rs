@@ -3,7 +3,7 @@
 //! An option that a verb does not take causes an error that names it.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::ffi::OsString;
 

@@ -1,7 +1,7 @@
 //! Durations as typed, and ages for people. [`Time`] itself reads and writes times.
 //!
 //! # Layer
-//! L10, part of cli. Converts only: the engine supplies the current time.
+//! Layer 10, part of cli. Converts only: the engine supplies the current time.
 
 use std::time::Duration;
 

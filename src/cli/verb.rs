@@ -1,7 +1,7 @@
 //! A verb: its arguments, the forms of its answer, and its code, in one type.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use clap::builder::{Resettable, StyledStr};
 use clap::{ArgMatches, Args, Command};

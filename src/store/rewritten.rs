@@ -277,4 +277,12 @@ mod tests {
             assert!(gap_digests(wrong).is_err(), "{} bytes", wrong.len());
         }
     }
+
+    #[test]
+    fn a_map_record_has_a_first_key_or_no_entry() {
+        assert_eq!(MapRecord::first_key(&[]).unwrap(), None);
+        let key = MapRecord::first_key(&[7; MAP_ENTRY_BYTES]).unwrap();
+        assert_eq!(key, Some(KeyPath::from_bytes([7; DIGEST_LEN])));
+        assert!(MapRecord::first_key(&[7; DIGEST_LEN - 1]).is_err());
+    }
 }

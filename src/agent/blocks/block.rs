@@ -1,7 +1,7 @@
 //! A memory block: the content of its Markdown file.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure.
+//! Layer 7, inside `agent`. Pure.
 
 use std::fmt;
 

@@ -5,7 +5,7 @@
 //! edits their own. If the block changed too, or the edited version is unknown, the file is a conflict unless the caller forces it.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Invariants
 //! - BEX-1: a file changes only the block of its id, and only if that block is in reach.

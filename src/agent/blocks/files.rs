@@ -1,7 +1,7 @@
 //! Blocks as files.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 
 use super::block::{Block, Unfit};
 use super::id::BlockId;

@@ -5,7 +5,7 @@
 //! of a second id.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure.
+//! Layer 7, inside `agent`. Pure.
 //!
 //! # Invariants
 //! - BID-1: an id has 1 to 256 ASCII characters, and no joint is first, last or next to another joint.

@@ -5,7 +5,7 @@
 //! a finding. The line `whitespace: kept` keeps white space at the ends of the content; otherwise the reader trims it.
 //!
 //! # Layer
-//! L7, inside `agent`. Paths are texts with `/`, relative to the folder of blocks; nothing here touches a file.
+//! Layer 7, inside `agent`. Paths are texts with `/`, relative to the folder of blocks; nothing here touches a file.
 //!
 //! # Limits
 //! - `import DIR` reads 256 MiB of files at once. An edited file is a document until a person imports it `--as-me`

@@ -4,7 +4,7 @@
 //! if it is not plain text. Files omit attributes that only verbs set (levels of decay, flags, promotions).
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Invariants
 //! - BOB-1: an unedited block changes no attribute of its object, whatever its type.

@@ -1,7 +1,7 @@
 //! Reader of block files.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure.
+//! Layer 7, inside `agent`. Pure.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! Writer of block files.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure.
+//! Layer 7, inside `agent`. Pure.
 
 use std::collections::HashSet;
 

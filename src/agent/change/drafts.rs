@@ -1,7 +1,7 @@
 //! Saved drafts: staged changes of the guard, and quarantined changes.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 
 use super::names::admitted;
 use super::rule::Rule;

@@ -5,7 +5,7 @@
 //! idempotency key (RFC 9562). The same key gives the same id.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Invariants
 //! - GID-1: the ids of one generator in a scope and kind sort in the order of their creation.

@@ -5,7 +5,7 @@
 //! docs/agent/write-path.md lists the verbs with their rules.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Invariants
 //! - STA-1: a change reviews every text before it stages it, and commits no text that the review stopped.

@@ -4,7 +4,7 @@
 //! refused.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

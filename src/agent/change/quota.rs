@@ -5,7 +5,7 @@
 //! items.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Limits
 //! - A write into a full scope with expired or superseded items reads every superseded item of the store.

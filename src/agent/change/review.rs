@@ -1,7 +1,7 @@
 //! Reviews every text before it reaches the log: the scan, the redaction of secrets, the quotas.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Invariants
 //! - REV-1: a reviewed item has no secret that the scan knows, in any field.

@@ -1,7 +1,7 @@
 //! The rules for the commits of verbs, which docs/agent/write-path.md lists.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 
 use crate::agent::vocabulary::op;
 use crate::engine::Authorisation;

@@ -1,7 +1,7 @@
 //! Decay: unused items become shorter, and history keeps the originals.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 
 pub(crate) mod extract;
 mod original;

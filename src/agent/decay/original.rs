@@ -1,7 +1,7 @@
 //! Finds the original of a shortened item, and the time when its text was stored.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 
 use crate::agent::item::{Item, integer_of};
 use crate::agent::vocabulary::attribute;

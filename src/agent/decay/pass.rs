@@ -2,7 +2,7 @@
 //! then to keywords, then out of the state.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Invariants
 //! - DEC-1: an item moves at most one level in a pass, whatever the clock shows.

@@ -1,7 +1,7 @@
 //! Decay in a thread of its own. The host starts it; it ends with its handle.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Limits
 //! - The ticker cannot detect a clock that was wrong before it started.

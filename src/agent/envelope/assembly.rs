@@ -5,7 +5,7 @@
 //! since the text was written.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Invariants
 //! - MKE-1: a secret that the scan knows is never shown, however it came into memory.

@@ -8,7 +8,7 @@
 //! must look the same wherever it is cut.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure.
+//! Layer 7, inside `agent`. Pure.
 //!
 //! # Invariants
 //! - VIS-1: no escaped character decides whether another one stays, so showing a text twice equals showing it once.

@@ -31,7 +31,7 @@
 //! counts change with every commit, so they are in the last line but one.
 //!
 //! # Layer
-//! L7, inside `agent`. Every file but `assembly` is pure.
+//! Layer 7, inside `agent`. Every file but `assembly` is pure.
 //!
 //! # Limits
 //! - An envelope reads every object of its scopes except transcripts; a process without an index reads those too.

@@ -1,7 +1,7 @@
 //! Forgetting: items leave the state in one commit. History keeps them until they are erased or collected.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Invariants
 //! - FGT-1: a pinned item is forgotten only by its id.

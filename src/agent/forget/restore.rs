@@ -1,7 +1,7 @@
 //! Forgotten items, and their restoration.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! Checks of single objects: the rules of their kind, their trust, and the scan of their texts.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};

@@ -1,7 +1,7 @@
 //! A check by another program, which gets the change as JSON and answers with its exit code.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 
 use std::process::{Command, Stdio};
 

@@ -6,7 +6,7 @@
 //! checks.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Invariants
 //! - GRD-1: a refused change leaves the state, its root and its history unchanged.

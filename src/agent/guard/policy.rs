@@ -14,7 +14,7 @@
 //! ```
 //!
 //! # Layer
-//! L7, inside `agent`. Pure.
+//! Layer 7, inside `agent`. Pure.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Compares the answers to fixed questions in two states, to show the effect of a turn or rollback on recall.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 
 use std::collections::HashSet;
 

@@ -1,7 +1,7 @@
 //! The report of the guard on a change, for people and models.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure.
+//! Layer 7, inside `agent`. Pure.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -3,7 +3,7 @@
 //! Refused and staged changes are saved drafts, so they reach the log before the last check.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Invariants
 //! - GRD-4: no guarded change writes a secret that the scan knows into the log. Texts get markers; names with a secret are

@@ -4,7 +4,7 @@
 //! the newest head, and conflicts if another writer changed the same objects.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -610,7 +610,7 @@ fn no_secret_of_a_guarded_change_reaches_the_disk() {
     }
 }
 
-/// INVARIANT RMB-1.
+/// INVARIANT RMB-1: no state and no answer has a text that the review stopped.
 #[test]
 fn no_refusal_of_a_line_has_a_secret_of_the_line() {
     let agent = agent();

@@ -1,7 +1,7 @@
 //! The objects of a change, each with both versions.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Limits
 //! - A turn is checked on the state at its beginning, not on later commits of other writers. A staged change is checked on the

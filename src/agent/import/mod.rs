@@ -5,7 +5,7 @@
 //! changed file updates the objects of its last import.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Invariants
 //! - IMP-1: an import is never trusted, and never replaces a trusted object.

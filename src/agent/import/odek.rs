@@ -3,7 +3,7 @@
 //! `user.md` holds facts about the person, `env.md` facts about the environment.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Invariants
 //! - ODK-1: a fact begins on its line number, and has no separator line.

@@ -228,7 +228,7 @@ fn what_comes_in_goes_through_the_scan() {
     assert_eq!((taken.created, taken.quarantined + taken.refused), (0, 1));
 }
 
-/// INVARIANT RMB-1.
+/// INVARIANT RMB-1: no state and no answer has a text that the review stopped.
 #[test]
 fn no_answer_about_a_foreign_file_has_a_secret_of_the_file() {
     let test = TestMemory::new(Settings::default());

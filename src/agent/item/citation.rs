@@ -1,7 +1,7 @@
 //! Citations: as typed text, as an attribute, and in a file.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure.
+//! Layer 7, inside `agent`. Pure.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Converts an object back to the item from which it was made, to change and review it again.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure.
+//! Layer 7, inside `agent`. Pure.
 //!
 //! # Invariants
 //! - FRO-1: the item of an object becomes the same object again, apart from its place in the tree.

@@ -4,7 +4,7 @@
 //! vocabulary stay unchanged.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure.
+//! Layer 7, inside `agent`. Pure.
 //!
 //! # Invariants
 //! - ITM-1: a new item that is stored and read back has the same fields.

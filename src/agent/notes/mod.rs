@@ -4,7 +4,7 @@
 //! attribute `owner`. Notes never expire.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! A note belongs to the root of the session that wrote it. Only that session replaces it. Any session of the project may
 //! delete it, because a deletion can be undone and is in the log.

@@ -4,7 +4,7 @@
 //! rollback costs as much as it changes. A file saves the index for the next process.
 //!
 //! # Layer
-//! L7, inside `agent`. Derived: dropping it costs time only.
+//! Layer 7, inside `agent`. Derived: dropping it costs time only.
 //!
 //! # Invariants
 //! - KNT-1: a found object is in the requested state, scope and kind, and has the same text.

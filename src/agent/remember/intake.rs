@@ -1,7 +1,7 @@
 //! The intake of items into one change: ids, duplicates, authorisation, superseding.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

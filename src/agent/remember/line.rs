@@ -1,7 +1,7 @@
 //! Reads an item from a line of JSON.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure.
+//! Layer 7, inside `agent`. Pure.
 
 use serde_json::{Map, Value as Json};
 

@@ -4,7 +4,7 @@
 //! lines at a time. Only one batch is in memory.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 
 use std::collections::BTreeSet;
 

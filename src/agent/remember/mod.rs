@@ -5,7 +5,7 @@
 //! answer lists similar items.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Invariants
 //! - RMB-1: no state and no answer has a text that the review stopped.

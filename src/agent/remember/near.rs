@@ -1,7 +1,7 @@
 //! Items similar to a new one: duplicates, and contradictions.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Limits
 //! - A merged item does not record which session each sentence came from; the log does.

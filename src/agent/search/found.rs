@@ -1,7 +1,7 @@
 //! The hits of an answer, within its budget.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 
 use super::query::{RecallHit, RecallQuery, Recalled, SNIPPET_CHARS};
 use crate::agent::decay::original_of;

@@ -1,7 +1,7 @@
 //! `recall`: one ranked list over kinds and scopes, at any state.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Invariants
 //! - ASK-1: a hit belongs to a scope of the reach and meets every condition of the query.

@@ -6,7 +6,7 @@
 //! because an embedder may itself recall.
 //!
 //! # Layer
-//! L7, inside `agent`. Derived: dropping it costs time only.
+//! Layer 7, inside `agent`. Derived: dropping it costs time only.
 //!
 //! # Invariants
 //! - RIX-1: the index of a view holds exactly the texts of its state.

@@ -6,7 +6,7 @@
 //! else the time in an id that is a `UUIDv7`, else the number at the end of the id.
 //!
 //! # Layer
-//! L7, inside `agent`. Derived: dropping it costs time only.
+//! Layer 7, inside `agent`. Derived: dropping it costs time only.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Search of memory: one ranked list over kinds and scopes, at any past state.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Limits
 //! - Untrusted items count when `recall` computes how rare a word is. If the searched scopes hold untrusted items,

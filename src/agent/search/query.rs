@@ -1,7 +1,7 @@
 //! A question to recall, and its answer.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure.
+//! Layer 7, inside `agent`. Pure.
 
 use std::ops::Range;
 

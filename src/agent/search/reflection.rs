@@ -1,7 +1,7 @@
 //! Recall without a question: the summaries in order of time.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 
 use super::found::{Found, time_of};
 use super::query::{RecallQuery, Recalled};

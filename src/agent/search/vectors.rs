@@ -5,7 +5,7 @@
 //! An embedder may itself recall. That recall uses words alone.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};

@@ -1,7 +1,7 @@
 //! The due summaries of a session: past time spans with an entry that no summary covers.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Invariants
 //! - SMW-2: a summary is at most as trusted as its least trusted entry.

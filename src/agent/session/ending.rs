@@ -5,7 +5,7 @@
 //! with the reason. An unreadable reply changes nothing.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Invariants
 //! - SND-1: a text of a reply is trusted at most as a model, and at most as the least trusted entry of the session.

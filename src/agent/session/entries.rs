@@ -5,7 +5,7 @@
 //! entries. Two processes that append at once get the same id, and one of them retries.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Invariants
 //! - SAE-1: entries are read in the order of their commits, and within a commit in the given order.

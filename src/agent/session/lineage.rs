@@ -4,7 +4,7 @@
 //! refuses cycles under concurrent writes.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Invariants
 //! - SLN-1: a session has one root, reached in at most `DEPTH_MAX` steps. An unknown session is its own root.

@@ -1,7 +1,7 @@
 //! Sessions: entries, summaries, and facts at their end.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Limits
 //! The names of sessions are global. If one project uses a name, other projects cannot use it, and the error names the

@@ -4,7 +4,7 @@
 //! their days. The host may give the text; else it is made of sentences of the entries.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Limits
 //! - An entry that is appended while its time span is summarised can get an older place. Then no summary covers it

@@ -1,7 +1,7 @@
 //! The transcript of a session at its end: its entries, the turns of the person, and the trust of the whole session.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 
 use std::collections::VecDeque;
 

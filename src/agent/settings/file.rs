@@ -1,7 +1,7 @@
 //! Settings as a TOML file. A missing key has its default, or that of the profile.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure.
+//! Layer 7, inside `agent`. Pure.
 //!
 //! # Limits
 //! A `treering.toml` in a folder may enable the extraction of facts and change limits and times. A person who can write

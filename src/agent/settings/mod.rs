@@ -1,7 +1,7 @@
 //! Settings: every limit and threshold of the layer.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure.
+//! Layer 7, inside `agent`. Pure.
 
 mod file;
 

@@ -4,7 +4,7 @@
 //! only a person releases a quarantined change.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Limits
 //! A promotion is part of the state, so any trusted writer can bring it into force again by `redo`, `restore` or

@@ -4,7 +4,7 @@
 //! one out, the reason of a newer one names it.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Limits
 //! - The 200 newest rejected changes are kept. A writer with many names can push older ones out before their 7 days.

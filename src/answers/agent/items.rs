@@ -1,7 +1,7 @@
 //! The answers of verbs that store, forget, shorten and promote items, and of `audit`.
 //!
 //! # Layer
-//! L8, part of answers.
+//! Layer 8, part of answers.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! The answers of an agent's verbs whose fields differ from the agent's own values.
 //!
 //! # Layer
-//! L8, part of answers.
+//! Layer 8, part of answers.
 
 pub(crate) mod guard;
 pub(crate) mod items;

@@ -1,7 +1,7 @@
 //! The answers of `recall`, and of `envelope --scrub`.
 //!
 //! # Layer
-//! L8, part of answers.
+//! Layer 8, part of answers.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! The answers of `note` and `session`.
 //!
 //! # Layer
-//! L8, part of answers.
+//! Layer 8, part of answers.
 
 use schemars::JsonSchema;
 use serde::Serialize;

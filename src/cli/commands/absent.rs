@@ -1,7 +1,7 @@
 //! Errors for missing objects and commits.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use crate::engine::{HistoryEntry, Memory, View};
 use crate::error::{Error, ErrorKind};

@@ -1,7 +1,7 @@
 //! Attributes as typed: `name=text` or `name:=JSON`.
 //!
 //! # Layer
-//! L10, part of cli. Pure.
+//! Layer 10, part of cli. Pure.
 
 use crate::cli::errors::Failure;
 use crate::cli::human;

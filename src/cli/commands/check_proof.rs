@@ -1,7 +1,7 @@
 //! `check-proof`: checks a proof without the store.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use super::prelude::*;
 use crate::answers::proof::{self, ProofFails, ProofHolds};

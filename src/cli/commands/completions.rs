@@ -1,7 +1,7 @@
 //! `completions`: the completion script for a shell.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use super::prelude::*;
 use crate::answers::program::Script;

@@ -1,7 +1,7 @@
 //! `contains`: whether a store keeps a commit or root.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use super::absent::cannot_be_said;
 use super::prelude::*;

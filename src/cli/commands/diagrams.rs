@@ -1,7 +1,7 @@
 //! `export --format dot|svg|html`: writes diagrams of the store.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use super::export::{DiagramOf, Export, ExportFormat, write_file};
 use crate::answers::program::Drawn;

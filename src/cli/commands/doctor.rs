@@ -1,7 +1,7 @@
 //! `doctor`: each problem of the store, with the command that fixes it.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::os::unix::fs::MetadataExt as _;
 

@@ -1,7 +1,7 @@
 //! `erase`: removes objects, versions and texts from every file, permanently.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use super::prelude::*;
 use crate::answers::commits::{ErasePreview, Erased, ErasedParts, ErasedRecord};

@@ -1,7 +1,7 @@
 //! `export`: every object, as lines that `put --jsonl` reads or as files that `ingest` reads.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 //!
 //! # Invariants
 //! - CLI-7: nothing is written outside the given path. Org and Markdown exports overwrite no file without `--force`.

@@ -1,7 +1,7 @@
 //! `find`: searches for a text in the objects of a state, or in everything that the log keeps.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::collections::{HashMap, HashSet};
 

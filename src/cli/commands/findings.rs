@@ -1,7 +1,7 @@
 //! A location in a file, as text for people.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use crate::cli::errors::Failure;
 use crate::cli::human::one_line;

@@ -3,7 +3,7 @@
 //! `remember` redacts, quarantines and refuses; the verbs of the engine store every text unchanged.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! `log --follow`: prints new commits as other processes make them.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::thread::sleep;
 use std::time::Duration;

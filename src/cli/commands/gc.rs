@@ -1,7 +1,7 @@
 //! `gc`: thins history by a policy.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! `get`: one object with all its fields.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use super::absent::no_object;
 use super::prelude::*;

@@ -1,7 +1,7 @@
 //! `head`: the root that names the whole state.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use super::prelude::*;
 use crate::answers::store::{Head as HeadAnswer, absolute};

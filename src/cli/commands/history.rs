@@ -1,7 +1,7 @@
 //! `history`: lists the changes of one object.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use super::absent::no_object;
 use super::prelude::*;

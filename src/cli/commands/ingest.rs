@@ -4,7 +4,7 @@
 //! holds half of the input without a warning. The error names each unreadable file.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use super::prelude::*;
 use crate::answers::commits::{Ingested, SkippedFile, Tally};

@@ -1,7 +1,7 @@
 //! `init`: creates a store.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use super::prelude::*;
 use crate::answers::store::{Created, FORMAT, absolute};

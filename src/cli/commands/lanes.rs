@@ -1,7 +1,7 @@
 //! `lanes`: the lanes of the store, one for each session or actor that commits.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

@@ -1,7 +1,7 @@
 //! `lineage`: the sources of an object, and the objects derived from it.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::collections::HashSet;
 

@@ -1,7 +1,7 @@
 //! `list`: lists the objects that match the filters.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

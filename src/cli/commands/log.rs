@@ -1,7 +1,7 @@
 //! `log`: lists the commits, or the references.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::collections::HashMap;
 

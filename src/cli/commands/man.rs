@@ -1,7 +1,7 @@
 //! `man`: prints the man page, or writes all man pages.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use clap_mangen::Man as Page;
 

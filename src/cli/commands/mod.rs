@@ -33,7 +33,7 @@
 //! output is JSON.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 mod absent;
 #[cfg(feature = "agent")]

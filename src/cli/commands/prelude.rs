@@ -1,7 +1,7 @@
 //! The imports of almost every verb's file.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 pub(super) use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! Progress of lines that are committed in batches: it knows which lines are stored when a batch fails.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 //!
 //! # Invariants
 //! - CLI-8: after a failed batch, the message names the lines to send again. Sending them stores all of the input

@@ -1,7 +1,7 @@
 //! `prove`: prints a proof about one object.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use super::prelude::*;
 use crate::answers::proof::ProofDocument;

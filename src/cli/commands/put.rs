@@ -4,7 +4,7 @@
 //! batches before a bad line stay committed.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 //!
 //! # Invariants
 //! - CLI-5: nothing is kept of the batch that holds a refused line; the message names the line.

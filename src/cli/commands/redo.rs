@@ -1,7 +1,7 @@
 //! `redo`: applies again the change that undo reversed.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use super::prelude::*;
 use super::reversal::{Preview, show_preview};

@@ -1,7 +1,7 @@
 //! `remove`: removes an object from the state.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use super::prelude::*;
 use crate::answers::commits::{Removed, counts};

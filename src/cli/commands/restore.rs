@@ -1,7 +1,7 @@
 //! `restore`: restores single objects from an earlier state.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use super::prelude::*;
 use super::rollback::show_moved;

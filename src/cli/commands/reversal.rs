@@ -1,7 +1,7 @@
 //! `undo --dry-run` and `redo --dry-run`: a preview of the change.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use super::diff::show_changes;
 use super::prelude::*;

@@ -1,7 +1,7 @@
 //! `rollback`: restores an earlier state, as a new commit.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use super::prelude::*;
 use crate::answers::commits::{Moved, RollbackPreview};

@@ -1,7 +1,7 @@
 //! `salvage`: writes a new store with everything that still verifies.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use super::doctor::not_opened;
 use super::findings::show_finding;

@@ -1,7 +1,7 @@
 //! `schema`: the JSON Schema of a verb's answers, generated from the printed types.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};

@@ -1,7 +1,7 @@
 //! `show`: one commit, and its changes.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use super::diff::show_changes;
 use super::prelude::*;

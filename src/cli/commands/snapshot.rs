@@ -1,7 +1,7 @@
 //! `snapshot`: names the current state.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use super::prelude::*;
 use crate::answers::history::SnapshotTaken;

@@ -1,7 +1,7 @@
 //! `snapshots`: the named states.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use super::prelude::*;
 use crate::answers::history::SnapshotLine;

@@ -1,7 +1,7 @@
 //! `stats`: prints counts and sizes.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use super::prelude::*;
 use super::tally::{Tally, tally};

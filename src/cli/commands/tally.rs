@@ -1,7 +1,7 @@
 //! `stats --by`: objects and bytes, counted by a field.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! `tree`: the objects as an indented tree.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::collections::BinaryHeap;
 

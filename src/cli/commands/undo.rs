@@ -1,7 +1,7 @@
 //! `undo`: reverses the newest change of a lane.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use super::prelude::*;
 use super::reversal::{Preview, show_preview};

@@ -1,7 +1,7 @@
 //! `verify`: checks every byte, digest and commit of the store.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use super::findings::show_finding;
 use super::prelude::*;

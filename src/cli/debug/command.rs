@@ -1,7 +1,7 @@
 //! A parsed line of the shell: a verb of the program, or a command of the shell itself.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::ffi::OsString;
 

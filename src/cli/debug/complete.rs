@@ -1,8 +1,8 @@
 //! Completion and hints at the prompt, from the program's commands, and from ids, revisions and digests.
 //!
 //! # Layer
-//! L10, part of cli. A key press reads no object and does not block: a background thread indexes ids, and completion
-//! offers them once they are indexed.
+//! Layer 10, part of cli. A key press reads no object and does not block: a background thread indexes ids, and
+//! completion offers them once they are indexed.
 
 use std::borrow::Cow;
 use std::sync::Arc;

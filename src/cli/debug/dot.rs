@@ -1,7 +1,7 @@
 //! The commands of the shell itself. They begin with a dot and change the defaults of the verbs.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use clap::{CommandFactory as _, Parser};
 use serde_json::json;

@@ -5,7 +5,7 @@
 //! verbs.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 mod command;
 mod complete;

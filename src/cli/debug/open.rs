@@ -1,7 +1,7 @@
 //! Opens the store for a shell: for writing, for reading, or degraded if it is damaged.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! The pager of `$PAGER`, as a destination of answers.
 //!
 //! # Layer
-//! L10, part of cli. Starts a process only at a terminal.
+//! Layer 10, part of cli. Starts a process only at a terminal.
 
 use std::env;
 use std::io::{self, Write};

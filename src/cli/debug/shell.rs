@@ -1,7 +1,7 @@
 //! The shell: its settings, and the execution of one line.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::time::Instant;
 

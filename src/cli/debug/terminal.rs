@@ -1,7 +1,7 @@
 //! The shell at a terminal: prompt, line editing, history, pager, and Ctrl-C that stops the command only.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::fs;
 use std::io;

@@ -4,7 +4,7 @@
 //! literal.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use crate::cli::errors::Failure;
 

@@ -1,7 +1,7 @@
 //! A diagram in the Graphviz language.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::fmt::Write as _;
 

@@ -1,7 +1,7 @@
 //! The commits as a diagram, with their snapshots, and an arc for each rollback.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::collections::BTreeMap;
 

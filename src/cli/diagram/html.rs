@@ -5,7 +5,7 @@
 //! (PIC-1).
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

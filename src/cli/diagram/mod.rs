@@ -4,7 +4,7 @@
 //! Graphviz DOT, as SVG, or as an interactive HTML page with all three diagrams.
 //!
 //! # Layer
-//! L10, part of cli. Reads views; writes nothing but the diagram.
+//! Layer 10, part of cli. Reads views; writes nothing but the diagram.
 //!
 //! # Invariants
 //! - PIC-1: no content of a memory can run in a diagram; all of it is escaped as text.

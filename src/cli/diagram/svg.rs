@@ -1,7 +1,7 @@
 //! A diagram as SVG: rows of text, each under its parent, with arcs in the left margin.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::fmt::Write as _;
 

@@ -1,7 +1,7 @@
 //! The tree of objects as a diagram.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use super::{Diagram, Mark, Row};
 use crate::cli::human::{counted, gist, short, value};

@@ -4,7 +4,7 @@
 //! row. Shared nodes are the reason why a snapshot takes little space.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use super::{Diagram, Mark, Row};
 use crate::cli::human::{counted, gist, nibbles, short};

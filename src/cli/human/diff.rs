@@ -3,7 +3,7 @@
 //! A header names the object. One line shows each changed field, and a unified diff shows the contents.
 //!
 //! # Layer
-//! L10, part of cli. Pure.
+//! Layer 10, part of cli. Pure.
 
 use std::time::Duration;
 

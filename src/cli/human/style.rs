@@ -1,7 +1,7 @@
 //! The style of lines for people: colours, and the width.
 //!
 //! # Layer
-//! L10, part of cli. Pure.
+//! Layer 10, part of cli. Pure.
 
 use std::fmt::Display;
 

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! # Layer
-//! L10, part of cli. Pure.
+//! Layer 10, part of cli. Pure.
 
 /// The number of lanes with a line; the others share the last line.
 const LANES_DRAWN: usize = 4;

@@ -1,7 +1,7 @@
 //! `crash-test`: kills a second process while it writes, and counts its commits that the store kept.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;

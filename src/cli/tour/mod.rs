@@ -5,7 +5,7 @@
 //! its purpose, its commands, their answers and its duration.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 mod crash;
 

@@ -316,6 +316,13 @@ fn degraded_reading_serves_what_is_before_the_damage_and_tells() {
     );
     let refused = Log::open(shared(&disk), Mode::ReadWrite, options).err().unwrap();
     assert_eq!(refused.kind(), ErrorKind::InvalidInput);
+    // The check and the search for a position never pass over damage, even for a handle that does.
+    let checked = Checked::of(shared(&disk), options, None).unwrap();
+    assert_eq!(checked.findings, findings(&disk));
+    assert!(has(&checked.findings, Severity::Damage, "log/00000002.seg"));
+    let mut log = Log::open(shared(&disk), Mode::ReadOnly, options).unwrap();
+    log.catch_up(&mut |_| Ok(())).unwrap();
+    assert!(!log.holds(&log.position()).unwrap());
 }
 
 #[test]
@@ -454,6 +461,28 @@ fn a_folder_without_a_store_is_not_found_and_an_unfinished_creation_is_finished(
         (ErrorKind::InvalidInput, ErrorCode::StoreExists)
     );
     assert_eq!(read(&cut).unwrap(), expected(1));
+}
+
+#[test]
+fn creation_refuses_a_log_file_without_a_marker() {
+    for (name, code) in [
+        ("log/00000007.seg", ErrorCode::Corrupt),
+        ("log/00000001.seg.tmp", ErrorCode::Exists),
+        ("log/00000007.seg.tmp", ErrorCode::Exists),
+    ] {
+        let disk = SimDisk::new(1);
+        disk.put_file(name, b"no header".to_vec());
+        let before = disk.files();
+        let made = Log::create(
+            shared(&disk),
+            HashAlgorithm::Blake3,
+            batch("batch 1"),
+            mark(1),
+            SMALL,
+        );
+        assert_eq!(made.err().unwrap().code(), code, "CRE-2: {name}");
+        assert!(disk.files() == before, "CRE-2: {name}");
+    }
 }
 
 #[test]

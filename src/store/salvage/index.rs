@@ -276,3 +276,21 @@ impl Changes {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_orphaned_place_is_older_than_all_others() {
+        let place = Place {
+            locator: Locator::from_u64(4096),
+            written: (3, 9),
+            chain: 1,
+        };
+        assert!(place.is_numbered());
+        let orphaned = place.of_orphaned();
+        assert_eq!(orphaned.written, (0, 9), "SVR-2");
+        assert!(!orphaned.is_numbered());
+    }
+}

@@ -340,7 +340,7 @@ fn an_edit_goes_through_the_scan() {
     assert!(!format!("{:?} {:?}", after.content(), after.attributes()).contains(&key));
 }
 
-/// INVARIANT RMB-1.
+/// INVARIANT RMB-1: no state and no answer has a text that the review stopped.
 #[test]
 fn no_answer_about_a_file_has_a_secret_of_the_file() {
     let test = TestMemory::new(Settings::default());

@@ -1,7 +1,7 @@
 //! The keywords of a text, each once, in the order of the text.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure.
+//! Layer 7, inside `agent`. Pure.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

@@ -4,7 +4,7 @@
 //! case. It uses no model and no randomness. `pieces` defines a piece; code, tables and list items are never cut.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure.
+//! Layer 7, inside `agent`. Pure.
 //!
 //! # Invariants
 //! - EXT-1: an extract is never longer than its text, in characters and in bytes, and never empty if the text is not.

@@ -4,7 +4,7 @@
 //! them.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure.
+//! Layer 7, inside `agent`. Pure.
 //!
 //! # Invariants
 //! - PCE-1: pieces are slices in rising order without overlap; only white space is between them.

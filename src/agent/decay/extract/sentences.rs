@@ -5,7 +5,7 @@
 //! the script separates phrases. A paragraph without a stop is cut at its lines.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure.
+//! Layer 7, inside `agent`. Pure.
 //!
 //! # Invariants
 //! - SEN-1: sentences are trimmed, nonempty slices in rising order without overlap; only white space is between them.

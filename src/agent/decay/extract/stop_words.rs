@@ -4,7 +4,7 @@
 //! no shorter word is a keyword.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure.
+//! Layer 7, inside `agent`. Pure.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;

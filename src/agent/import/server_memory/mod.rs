@@ -4,7 +4,7 @@
 //! finding with its line.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 //!
 //! # Invariants
 //! - SMJ-1: the content of every nonempty line is in the graph or in a finding.

@@ -4,7 +4,7 @@
 //! reader macro that could run code or build a cycle, and reports its byte offset.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure.
+//! Layer 7, inside `agent`. Pure.
 //!
 //! # Invariants
 //! - SNP-1: the reader evaluates nothing, and builds only data that the file spells out.

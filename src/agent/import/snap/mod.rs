@@ -4,7 +4,7 @@
 //! does not affect the others.
 //!
 //! # Layer
-//! L7, inside `agent`.
+//! Layer 7, inside `agent`.
 
 mod lisp;
 

@@ -5,7 +5,7 @@
 //! in any script.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure: times come from the caller.
+//! Layer 7, inside `agent`. Pure: times come from the caller.
 //!
 //! # Invariants
 //! - NRK-1: relevance and score are in 0..=1, whatever the texts and times.

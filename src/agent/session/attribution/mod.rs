@@ -5,7 +5,7 @@
 //! later, but stored foreign words may already have been read. Text that was pasted without any mark is not recognised.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure.
+//! Layer 7, inside `agent`. Pure.
 //!
 //! # Invariants
 //! - ATB-1: spans cover the text without gaps or overlaps, and neighbours differ in kind.

@@ -1,7 +1,7 @@
 //! The gates: whether a session may store facts, and which ones.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure.
+//! Layer 7, inside `agent`. Pure.
 
 use std::collections::HashSet;
 use std::fmt;

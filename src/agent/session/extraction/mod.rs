@@ -4,7 +4,7 @@
 //! decide: the caller stores, quarantines or drops.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure.
+//! Layer 7, inside `agent`. Pure.
 //!
 //! # Invariants
 //! FCT-1: the reader of a reply never panics, bounds its recursion, and passes over the reply a few times at most.

@@ -1,7 +1,7 @@
 //! Reads facts from a model's reply.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure.
+//! Layer 7, inside `agent`. Pure.
 
 use std::collections::HashSet;
 use std::fmt;

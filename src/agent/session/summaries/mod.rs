@@ -5,7 +5,7 @@
 //! entry makes its bucket due again, and a clock jump loses nothing.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure: "now" comes from the caller.
+//! Layer 7, inside `agent`. Pure: "now" comes from the caller.
 //!
 //! # Invariants
 //! - SMB-1: every time is in exactly one bucket of each granularity.

@@ -1,7 +1,7 @@
 //! `audit`: lists the commits as a log of actors, actions and reasons.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use crate::agent::{AuditLine, AuditRequest};
 use crate::cli::commands::prelude::*;

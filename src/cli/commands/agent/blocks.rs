@@ -1,7 +1,7 @@
 //! `export --format blocks`: one Markdown file for each block, in a folder that people edit.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use super::folder::{Folder, There};
 use crate::agent::{Reach, blocks};

@@ -1,7 +1,7 @@
 //! Runs a command that answers a prompt: without a shell, with the prompt on standard input, for a limited time.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::process::Command;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! `decay`: a pass that shortens unused items.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use crate::agent::decay::Pass;
 use crate::answers::agent::items::DecayPass;

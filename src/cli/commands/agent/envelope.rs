@@ -1,7 +1,7 @@
 //! `envelope`: the context for a prompt, as one text.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use crate::agent::Sensitivity;
 use crate::agent::envelope::{Boundary, EnvelopeAnswer, EnvelopeRequest, scrubbed};

@@ -4,7 +4,7 @@
 //! and nothing is read or written through it.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 //!
 //! # Invariants
 //! - BFD-1: below the named folder, no symlink is followed.

@@ -1,7 +1,7 @@
 //! `forget`, `unforget`, `forgotten`, `expire`: verbs that remove items from the memory and restore them.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! `guard`: stages a change, checks it, and commits or drops it.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::fs;
 use std::iter;

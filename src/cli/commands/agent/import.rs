@@ -1,7 +1,7 @@
 //! `import`: edited blocks, and memories of other systems.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::collections::HashMap;
 

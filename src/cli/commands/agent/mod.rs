@@ -1,7 +1,7 @@
 //! The verbs of an agent, each as a function.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 mod audit;
 pub(super) mod blocks;

@@ -1,7 +1,7 @@
 //! `note`: notes that outlive their session.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use crate::agent::Agent;
 use crate::agent::notes::{NewNote, NoteWritten, Replace, find_note};

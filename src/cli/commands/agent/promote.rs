@@ -1,7 +1,7 @@
 //! `promote`: a person marks an item as trusted.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::io;
 

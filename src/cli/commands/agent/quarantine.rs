@@ -1,7 +1,7 @@
 //! `quarantine`: lists quarantined texts, for a person to release or discard.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::fmt::Write as _;
 

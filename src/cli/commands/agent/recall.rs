@@ -1,7 +1,7 @@
 //! `recall`: the items that match a question, best first.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::time::Instant;
 

@@ -1,7 +1,7 @@
 //! `remember`: stores a text that `recall` finds again, or many texts from JSON Lines.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::cell::RefCell;
 use std::time::Duration;

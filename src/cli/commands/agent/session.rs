@@ -1,7 +1,7 @@
 //! `session`: transcripts, their summaries, and the facts learned at the end.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::collections::HashMap;
 use std::io::Read as _;

@@ -1,7 +1,7 @@
 //! `inspect digest`: every meaning of a full or abbreviated digest.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use crate::cli::commands::prelude::*;
 use crate::cli::human::heading;

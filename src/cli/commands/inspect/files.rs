@@ -1,7 +1,7 @@
 //! `inspect files`: the files of a store, with details of segments and checkpoints.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! `inspect frames`: lists the frames of the log, and the gaps between them.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use crate::bytes::Bytes;
 use crate::cli::commands::get::version_of;

@@ -1,7 +1,7 @@
 //! `inspect hex`: a file of the store or a frame of the log, byte by byte, with the name of each field.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use super::parts::{Part, SHOWN_BYTES};
 use crate::cli::commands::prelude::*;

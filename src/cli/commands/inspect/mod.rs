@@ -1,7 +1,7 @@
 //! `inspect`: the files, bytes and nodes of a store, even if it is damaged.
 //!
 //! # Layer
-//! L10, part of cli. Takes the names of bytes from the tables of `log`, `object` and `trie`.
+//! Layer 10, part of cli. Takes the names of bytes from the tables of `log`, `object` and `trie`.
 
 mod digest;
 mod files;

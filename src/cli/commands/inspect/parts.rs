@@ -1,7 +1,7 @@
 //! Named bytes: their offset, their hex form, and their meaning.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! `inspect recovery`: the plan of the next writer before it appends.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use crate::cli::commands::prelude::*;
 use crate::cli::human::wrapped;

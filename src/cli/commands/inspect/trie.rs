@@ -1,7 +1,7 @@
 //! `inspect trie`: the nodes of the state trie, and the path to an id.
 //!
 //! # Layer
-//! L10, part of cli.
+//! Layer 10, part of cli.
 
 use super::parts::Part;
 use crate::cli::commands::prelude::*;
