@@ -83,8 +83,7 @@ fuzz_target!(|operations: Vec<Operation>| {
                 named.entry(*name).or_insert_with(|| next.clone());
             }
             Operation::Rollback { name } => {
-                let revision = format!("s{name}").parse().expect("the name is valid");
-                let back = memory.rollback(&revision).by(&writer);
+                let back = memory.rollback(format!("s{name}").as_str()).by(&writer);
                 assert_eq!(back.is_ok(), named.contains_key(name));
                 if let Some(state) = named.get(name) {
                     next.clone_from(state);
@@ -92,13 +91,8 @@ fuzz_target!(|operations: Vec<Operation>| {
             }
             Operation::Past { back } => {
                 let seq = usize::from(*back) % states.len();
-                let revision = format!("seq:{seq}").parse().expect("the revision is valid");
-                check(
-                    &memory
-                        .at(&revision)
-                        .expect("every commit is kept"),
-                    &states[seq],
-                );
+                let past = memory.at(format!("seq:{seq}").as_str()).expect("every commit is kept");
+                check(&past, &states[seq]);
             }
         }
         // A rollback to the present state may or may not make a commit; the seq shows which.
