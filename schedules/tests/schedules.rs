@@ -121,8 +121,7 @@ impl Witness {
             assert_eq!(view.len(), names.len() as u64);
             assert!(names.iter().all(|name| has(&view, name)));
             for (seq, digest) in self.seen.lock().unwrap().iter() {
-                let revision = digest.to_string().parse().unwrap();
-                let found = memory.view_at(&revision, "").unwrap().commit();
+                let found = memory.at(*digest).unwrap().commit();
                 assert_eq!(
                     found.commit.seq, *seq,
                     "a commit was seen that is not of this history"

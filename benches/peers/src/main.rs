@@ -85,8 +85,8 @@ impl Store for Treering {
     }
 
     fn roll_back(&mut self) {
-        let name = format!("turn-{}", self.snapshots).parse().unwrap();
-        self.memory().rollback(&name).by(&Writer::user()).unwrap();
+        let name = format!("turn-{}", self.snapshots);
+        self.memory().rollback(name.as_str()).by(&Writer::user()).unwrap();
     }
 
     fn reopen(&mut self, id: &Id) -> Duration {

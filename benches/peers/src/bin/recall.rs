@@ -115,7 +115,8 @@ fn index_of(memories: &[Line]) -> Outcome<Index> {
             order: number as u32,
             text: &line.text,
             supersedes: &[],
-        })?;
+        })
+        .map_err(|full| format!("the index takes no more documents: {full:?}"))?;
     }
     Ok(index)
 }
@@ -243,7 +244,8 @@ fn measure(memories: &[Line], questions: &[Question], figures: &mut Vec<Figure>)
     let agent = agent_of(memories)?;
     let view = agent.memory().view();
     let start = Instant::now();
-    agent.with_index(&view, |_, _| Ok(()))?;
+    let first = RecallQuery::new("the first question", Reach::All).limit(1).without_touch();
+    drop(agent.recall(&view, &first)?);
     println!("  follow    {:>9.0} memories a second from the store into the index", rate(start.elapsed().as_secs_f64() * 1e3));
     let stop = stop_words();
     let mut find = database.prepare(&format!("select rowid from f where f match ? order by bm25(f) limit {BEST}"))?;
