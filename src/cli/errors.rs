@@ -161,6 +161,7 @@ pub(crate) fn input_error(file: &Path, error: io::Error) -> Error {
         io::ErrorKind::NotFound => {
             Error::not_found(format!("the file {file} does not exist")).with_code(ErrorCode::NoFile)
         }
+        io::ErrorKind::IsADirectory => Error::invalid(format!("{file} is a folder, not a file")),
         _ => Error::io(format_args!("reading {file}"), error),
     }
 }

@@ -32,6 +32,9 @@ pub(crate) fn open_input(context: &Context, file: &Path) -> Result<Box<dyn BufRe
         check_input(context)?;
         return Ok(Box::new(BufReader::new(io::stdin())));
     }
+    if file.is_dir() {
+        return Err(input_error(file, io::ErrorKind::IsADirectory.into()).into());
+    }
     let opened = File::open(file).map_err(|error| input_error(file, error))?;
     Ok(Box::new(BufReader::with_capacity(1 << 16, opened)))
 }

@@ -32,6 +32,27 @@ const TAKEN_BY_SOME: [(&str, &str); 6] = [
     ("wait", "only verbs that write accept it"),
 ];
 
+/// Words of other programs, with the verb that does it here.
+const OTHER_WORDS: [(&[&str], &str); 7] = [
+    (&["add", "commit"], "put"),
+    (&["cat"], "get"),
+    (&["ls"], "list"),
+    (
+        &["search", "query"],
+        if cfg!(feature = "agent") { "recall" } else { "find" },
+    ),
+    (&["checkout", "reset", "revert"], "rollback"),
+    (
+        &["rm", "delete"],
+        if cfg!(feature = "agent") {
+            "forget"
+        } else {
+            "remove"
+        },
+    ),
+    (&["fsck", "status"], "doctor"),
+];
+
 /// Returns the definition of the command line.
 pub(crate) fn definition(verbs: Groups) -> Command {
     let options = SharedOptions::augment_args(Command::new("treering"));
@@ -167,7 +188,8 @@ impl Parsed {
 
 /// Returns this program's own error for a command line that clap refused, if there is one.
 pub(crate) fn in_our_words(verbs: Groups, error: &clap::Error, arguments: &[OsString]) -> Option<Failure> {
-    if let Some(failure) = dashed(error).or_else(|| shortened(error)) {
+    let own = dashed(error).or_else(|| shortened(error));
+    if let Some(failure) = own.or_else(|| other_word(error)) {
         return Some(failure);
     }
     if error.kind() == ErrorKind::MissingSubcommand {
@@ -230,6 +252,20 @@ fn shortened(error: &clap::Error) -> Option<Failure> {
     };
     let message = message.replace(&format!("'{}'", strip_str(word)), &format!("'{shown}'"));
     Some(Failure::usage(message, "see treering --help"))
+}
+
+/// Returns the error for a verb of another program, with the verb here that does it.
+fn other_word(error: &clap::Error) -> Option<Failure> {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    let (_, verb) = OTHER_WORDS
+        .iter()
+        .find(|(words, _)| words.contains(&word.as_str()))?;
+    Some(Failure::usage(
+        format!("treering has no verb '{word}'"),
+        format!("see treering {verb} --help"),
+    ))
 }
 
 #[cfg(test)]

@@ -31,9 +31,11 @@ impl SourceMap {
         copy.wrapping_add(distance)
     }
 
-    /// Removes all pairs.
-    pub(in crate::scan) fn clear(&mut self) {
+    /// Removes all pairs, and makes room for a copy of `bytes`.
+    pub(in crate::scan) fn reset(&mut self, bytes: usize) {
         self.steps.clear();
+        // Threads that scan at once would contend for the allocator if the list grew step by step.
+        self.steps.reserve(bytes / 4);
         self.distance = 0;
     }
 }

@@ -121,10 +121,9 @@ pub(super) fn review_names(
     others: &BTreeMap<String, Value>,
     report: &mut Report,
 ) -> Option<&'static str> {
-    let mut names = vec![
-        ("the scope", item.scope.as_str()),
-        ("the kind", item.kind.as_str()),
-    ];
+    let mut names = Vec::with_capacity(8);
+    names.push(("the scope", item.scope.as_str()));
+    names.push(("the kind", item.kind.as_str()));
     names.extend(item.id.iter().map(|id| ("the id", id.as_str())));
     let superseded = item.supersedes.iter();
     names.extend(superseded.map(|id| ("the id of a superseded item", id.as_str())));

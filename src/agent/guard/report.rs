@@ -121,12 +121,12 @@ impl fmt::Display for Report {
             changed,
             removed,
         } = self.counts;
-        let verdict = if failed == 0 { "passed" } else { "refused" };
         let all = self.checks.len();
-        write!(
-            f,
-            "{verdict}: {failed} of {all} checks failed for {added} added, {changed} changed, {removed} removed"
-        )?;
+        match failed {
+            0 => write!(f, "passed all {all} checks")?,
+            _ => write!(f, "refused by {failed} of {all} checks")?,
+        }
+        write!(f, ": {added} added, {changed} changed, {removed} removed")?;
         for checked in &self.checks {
             if checked.is_passed {
                 write!(f, "\n  ok      {}", checked.check)?;

@@ -13,7 +13,7 @@ use crate::engine::{Problem, ProblemSeverity, Remedy};
 use crate::error::ErrorKind;
 
 /// The remedy if nothing in the store can be read.
-const NOTHING_LEFT: &str = "a backup of the store, or an export that treering put --jsonl reads";
+const NOTHING_LEFT: &str = "restore a backup of the store, or read an export with treering put --jsonl";
 
 /// List problems and their remedies
 ///
@@ -64,7 +64,7 @@ fn show_examined(answer: &Examined, context: &mut Context) -> Result<(), Failure
         let text = format!("{place}: {}", one_line(&problem.what));
         output.labelled(meaning, problem.severity.name(), &text)?;
         if problem.remedy == Remedy::Backup {
-            output.line(format_args!("repair it with: {NOTHING_LEFT}"))?;
+            output.line(format_args!("no command repairs this: {NOTHING_LEFT}"))?;
         }
         // A command that fixes several consecutive problems is printed once, after the last of them.
         let next = answer.problems.get(number + 1);

@@ -8,7 +8,7 @@ use clap_mangen::Man as Page;
 use super::prelude::*;
 use crate::answers::program::{ManPage, ManPages};
 use crate::cli::parse::definition_shown;
-use crate::cli::verb::Groups;
+use crate::cli::verb::{self, Groups};
 
 /// Print the man page
 ///
@@ -33,6 +33,12 @@ impl Verb for Man {
 
     fn run(self, context: &mut Context) -> Done {
         if let Some(folder) = &self.folder {
+            // Who writes `man put` wants to read a page, not to make a folder of that name.
+            let named = folder.to_str().and_then(|name| verb::find(context.verbs, name));
+            if let Some(verb) = named.filter(|_| !folder.exists()) {
+                let help = format!("see treering {0} --help, or name the folder ./{0}", verb.name);
+                return Err(Failure::usage("man takes a folder, not a verb", help));
+            }
             let pages = write_pages(context.verbs, folder)?;
             let answer = ManPages {
                 pages,

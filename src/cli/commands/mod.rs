@@ -86,6 +86,7 @@ mod verify;
 
 use inspect::Inspect;
 
+use super::args::LaneOptions;
 use super::context::Context;
 use super::debug;
 use super::errors::Failure;
@@ -165,7 +166,7 @@ pub(super) const GROUPS: Groups = &[
 impl Context {
     /// Prints a note with the command that reverses the last change.
     fn note_way_back(&mut self, what: &str) {
-        let command = self.way_back("undo");
+        let command = way_back("undo", self.lane_options());
         self.output.note("undo", format!("{what}: {command}"));
     }
 
@@ -184,18 +185,6 @@ impl Context {
         self.state_line(head.commit.seq, head.commit.root)
     }
 
-    /// Returns `undo` or `redo` with the options of this lane.
-    fn way_back(&self, verb: &str) -> String {
-        let lane = self.lane_options();
-        let mut command = format!("treering {verb}");
-        for (option, value) in [("--session", lane.session), ("--actor", lane.actor)] {
-            if let Some(value) = value {
-                command = format!("{command} {option} '{}'", value.replace('\'', r"'\''"));
-            }
-        }
-        command
-    }
-
     /// Formats the counts, for example `3 added, 1 changed, 0 removed`.
     fn counts_line(&self, counts: ChangeCounts) -> String {
         let output = &self.output;
@@ -206,4 +195,15 @@ impl Context {
             output.paint(Meaning::Bad, format_args!("{} removed", counts.removed)),
         )
     }
+}
+
+/// Returns `undo` or `redo` with the options of a lane.
+fn way_back(verb: &str, lane: LaneOptions) -> String {
+    let mut command = format!("treering {verb}");
+    for (option, value) in [("--session", lane.session), ("--actor", lane.actor)] {
+        if let Some(value) = value {
+            command = format!("{command} {option} '{}'", value.replace('\'', r"'\''"));
+        }
+    }
+    command
 }

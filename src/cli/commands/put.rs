@@ -27,7 +27,7 @@ const PAST_LINES_MAX: usize = 10_000;
 
 /// Store one object, or many
 ///
-/// It replaces an existing object as a whole.
+/// It replaces an existing object as a whole: what you leave out is removed.
 ///
 /// # Examples
 /// ```text

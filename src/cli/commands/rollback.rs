@@ -4,6 +4,7 @@
 //! Layer 10, part of cli.
 
 use super::prelude::*;
+use super::way_back;
 use crate::answers::commits::{Moved, RollbackPreview};
 use crate::engine::{self, Revision};
 
@@ -110,7 +111,7 @@ pub(super) fn show_moved(answer: &Moved, context: &mut Context) -> Result<(), Fa
         .transpose()?;
     let of = meant.map_or_else(String::new, |meant| format!(" {}", human::heading(&meant)));
     context.line(format_args!("{what}{of}: {counts}; {head}"))?;
-    let command = context.way_back(back);
+    let command = way_back(back, context.lane_options());
     context.output.note("undo", format!("reverse it with: {command}"));
     Ok(())
 }

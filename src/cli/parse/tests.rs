@@ -144,6 +144,18 @@ fn a_typo_is_met_with_a_suggestion() {
 }
 
 #[test]
+fn a_word_of_another_program_is_met_with_the_verb_that_does_it() {
+    for (words, verb) in OTHER_WORDS {
+        assert!(verb::find(GROUPS, verb).is_some(), "{verb}");
+        for word in words {
+            let refused = in_our_words(GROUPS, &refused(word), &[]).map(|failure| failure.refused());
+            let hint = refused.and_then(|refused| refused.hint);
+            assert_eq!(hint, Some(format!("see treering {verb} --help")), "{word}");
+        }
+    }
+}
+
+#[test]
 fn the_help_names_every_verb_and_fits_a_screen() {
     let help = crate::cli::overview::overview(GROUPS, 100);
     let mut definition = definition(GROUPS).override_help(help);

@@ -24,7 +24,7 @@ impl TextCopy {
     fn reset(&mut self, length: usize) {
         self.bytes.clear();
         self.bytes.reserve(length + 8);
-        self.sources.clear();
+        self.sources.reset(length);
     }
 
     #[inline]

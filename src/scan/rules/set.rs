@@ -100,7 +100,8 @@ impl RuleSet {
         // A short text activates few rules, so the table needs only two bytes for each rule, and a state for each
         // active one.
         let mut slots = vec![u16::MAX; self.rules.len()];
-        let mut all: Vec<(usize, Progress)> = Vec::new();
+        // Threads that scan at once would contend for the allocator if the table grew step by step.
+        let mut all: Vec<(usize, Progress)> = Vec::with_capacity(16);
         for hit in self.keywords.find_overlapping_iter(text) {
             for &(rule, group) in &self.owners[hit.pattern().as_usize()] {
                 let rule = usize::from(rule);

@@ -77,10 +77,9 @@ fn show_decay_pass(answer: &DecayPass, context: &mut Context) -> Result<(), Fail
         table.row(&mut context.output, columns)?;
     }
     table.end(&mut context.output)?;
-    let count = counted(moves.len() as u64, "item");
-    let verb = if answer.dry_run { "would go" } else { "went" };
-    let items = answer.pass.items;
-    context.line(format_args!("{count} of {items} {verb} a level down"))?;
+    let items = counted(answer.pass.items, "item");
+    let verb = if answer.dry_run { "would move" } else { "moved" };
+    context.line(format_args!("{verb} {} of {items} one level down", moves.len()))?;
     if !answer.pass.commits.is_empty() {
         let text = "restore the items of the last commit with: treering unforget --last --all-scopes";
         context.output.note("undo", text);

@@ -10,7 +10,9 @@ use crate::agent::RecallQuery;
 use crate::agent::guard::{Checks, Guarded, Policy, RecallChange, StagedChange, StagedLine as Line};
 use crate::answers::agent::guard::{GuardCommit, GuardDropped, GuardReport, StagedLine, StagedObject};
 use crate::cli::agent_context::ScopeOptions;
+use crate::cli::args::LaneOptions;
 use crate::cli::commands::prelude::*;
+use crate::cli::commands::way_back;
 use crate::cli::errors::{exit_code, input_error};
 use crate::cli::human::change_lines;
 use crate::cli::input::{Lines, at_line, open_input};
@@ -260,7 +262,15 @@ fn show_guard_commit(answer: &GuardCommit, context: &mut Context) -> Result<(), 
     show_guard_report(&answer.report, context)?;
     let name = &answer.report.name;
     if let Some(commit) = &answer.commit {
-        return context.show_commit(&format!("committed {name}"), commit, true);
+        context.show_commit(&format!("committed {name}"), commit, false)?;
+        // The commit may be in the lane of the writer who staged the change.
+        let lane = LaneOptions {
+            session: commit.commit.session.clone(),
+            actor: commit.commit.actor.clone(),
+        };
+        let command = way_back("undo", lane);
+        context.output.note("undo", format!("reverse it with: {command}"));
+        return Ok(());
     }
     let next = format!("the change stays staged; drop it with: treering guard drop {name}");
     context.output.note("next", next);

@@ -134,6 +134,11 @@ fn check(verb: &Import) -> Result<(), Failure> {
 }
 
 fn blocks(context: &mut Context, verb: &Import) -> Done {
+    if verb.path.is_file() {
+        let text = format!("{} is a file, not a folder of blocks", shown(&verb.path));
+        let hint = "name the format of the file with --format; see treering import --help";
+        return Err(Error::invalid(text).with_hint(hint).into());
+    }
     let place = context.place();
     let named = verb.scope.as_deref().map(|word| place.scope(word)).transpose()?;
     let reach = named.clone().map(|scope| Reach::Scopes(vec![scope]));
