@@ -58,6 +58,19 @@ pub(crate) struct LaneOptions {
     pub(crate) session: Option<String>,
 }
 
+impl LaneOptions {
+    /// Returns `undo` or `redo` with the options of the lane.
+    pub(crate) fn way_back(&self, verb: &str) -> String {
+        let mut command = format!("treering {verb}");
+        for (option, value) in [("--session", &self.session), ("--actor", &self.actor)] {
+            if let Some(value) = value {
+                command = format!("{command} {option} '{}'", value.replace('\'', r"'\''"));
+            }
+        }
+        command
+    }
+}
+
 /// The options that a commit records.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct CommitOptions {

@@ -305,7 +305,7 @@ fn every_check_runs_and_the_report_says_what_to_do() {
     assert_eq!(report.ids(), ["rule", "x"]);
     let told = report.to_string();
     for part in [
-        "refused: 3 of",
+        "refused by 3 of",
         "1 added, 0 changed, 1 removed",
         "it tastes wrong",
         "(rule)",

@@ -86,7 +86,6 @@ mod verify;
 
 use inspect::Inspect;
 
-use super::args::LaneOptions;
 use super::context::Context;
 use super::debug;
 use super::errors::Failure;
@@ -166,7 +165,7 @@ pub(super) const GROUPS: Groups = &[
 impl Context {
     /// Prints a note with the command that reverses the last change.
     fn note_way_back(&mut self, what: &str) {
-        let command = way_back("undo", self.lane_options());
+        let command = self.lane_options().way_back("undo");
         self.output.note("undo", format!("{what}: {command}"));
     }
 
@@ -195,15 +194,4 @@ impl Context {
             output.paint(Meaning::Bad, format_args!("{} removed", counts.removed)),
         )
     }
-}
-
-/// Returns `undo` or `redo` with the options of a lane.
-fn way_back(verb: &str, lane: LaneOptions) -> String {
-    let mut command = format!("treering {verb}");
-    for (option, value) in [("--session", lane.session), ("--actor", lane.actor)] {
-        if let Some(value) = value {
-            command = format!("{command} {option} '{}'", value.replace('\'', r"'\''"));
-        }
-    }
-    command
 }

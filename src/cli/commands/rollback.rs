@@ -4,7 +4,6 @@
 //! Layer 10, part of cli.
 
 use super::prelude::*;
-use super::way_back;
 use crate::answers::commits::{Moved, RollbackPreview};
 use crate::engine::{self, Revision};
 
@@ -111,7 +110,7 @@ pub(super) fn show_moved(answer: &Moved, context: &mut Context) -> Result<(), Fa
         .transpose()?;
     let of = meant.map_or_else(String::new, |meant| format!(" {}", human::heading(&meant)));
     context.line(format_args!("{what}{of}: {counts}; {head}"))?;
-    let command = way_back(back, context.lane_options());
+    let command = context.lane_options().way_back(back);
     context.output.note("undo", format!("reverse it with: {command}"));
     Ok(())
 }

@@ -12,7 +12,6 @@ use crate::answers::agent::guard::{GuardCommit, GuardDropped, GuardReport, Stage
 use crate::cli::agent_context::ScopeOptions;
 use crate::cli::args::LaneOptions;
 use crate::cli::commands::prelude::*;
-use crate::cli::commands::way_back;
 use crate::cli::errors::{exit_code, input_error};
 use crate::cli::human::change_lines;
 use crate::cli::input::{Lines, at_line, open_input};
@@ -268,7 +267,7 @@ fn show_guard_commit(answer: &GuardCommit, context: &mut Context) -> Result<(), 
             session: commit.commit.session.clone(),
             actor: commit.commit.actor.clone(),
         };
-        let command = way_back("undo", lane);
+        let command = lane.way_back("undo");
         context.output.note("undo", format!("reverse it with: {command}"));
         return Ok(());
     }
