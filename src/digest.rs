@@ -23,58 +23,41 @@ use sha2::Digest as _;
 /// The number of bytes in a digest.
 pub const DIGEST_LEN: usize = 32;
 
-/// The kind of data that a digest covers. Each domain has its own context string.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(usize)]
-#[non_exhaustive]
-pub enum Domain {
-    /// An id; the digest is its key path.
-    Key,
-    /// The canonical bytes of an object.
-    Object,
-    /// The text of an object, if it is a separate record.
-    Content,
-    /// A reason or source text of a commit.
-    Text,
-    /// A leaf of the state trie.
-    Leaf,
-    /// A branch of the state trie.
-    Branch,
-    /// An object together with all objects below it.
-    Subtree,
-    /// A leaf of the trie over children that a subtree digest covers.
-    SubtreeLeaf,
-    /// A branch of the trie over children that a subtree digest covers.
-    SubtreeBranch,
-    /// A leaf of the history tree.
-    HistoryLeaf,
-    /// An inner node of the history tree.
-    HistoryNode,
-    /// The canonical bytes of a commit.
-    Commit,
-    /// The canonical bytes of a reference.
-    Reference,
-    /// A batch of the log with its seal.
-    Batch,
+named! {
+    /// The kind of data that a digest covers. Each domain has its own context string, which is shorter than 64 bytes.
+    #[repr(usize)]
+    #[non_exhaustive]
+    pub enum Domain {
+        /// An id; the digest is its key path.
+        Key => "treering v1 key",
+        /// The canonical bytes of an object.
+        Object => "treering v1 object",
+        /// The text of an object, if it is a separate record.
+        Content => "treering v1 content",
+        /// A reason or source text of a commit.
+        Text => "treering v1 text",
+        /// A leaf of the state trie.
+        Leaf => "treering v1 leaf",
+        /// A branch of the state trie.
+        Branch => "treering v1 branch",
+        /// An object together with all objects below it.
+        Subtree => "treering v1 subtree",
+        /// A leaf of the trie over children that a subtree digest covers.
+        SubtreeLeaf => "treering v1 subtree leaf",
+        /// A branch of the trie over children that a subtree digest covers.
+        SubtreeBranch => "treering v1 subtree branch",
+        /// A leaf of the history tree.
+        HistoryLeaf => "treering v1 history leaf",
+        /// An inner node of the history tree.
+        HistoryNode => "treering v1 history node",
+        /// The canonical bytes of a commit.
+        Commit => "treering v1 commit",
+        /// The canonical bytes of a reference.
+        Reference => "treering v1 reference",
+        /// A batch of the log with its seal.
+        Batch => "treering v1 batch",
+    }
 }
-
-/// The context strings, in the order of [`Domain`]. Each is shorter than 64 bytes.
-const CONTEXTS: [&str; 14] = [
-    "treering v1 key",
-    "treering v1 object",
-    "treering v1 content",
-    "treering v1 text",
-    "treering v1 leaf",
-    "treering v1 branch",
-    "treering v1 subtree",
-    "treering v1 subtree leaf",
-    "treering v1 subtree branch",
-    "treering v1 history leaf",
-    "treering v1 history node",
-    "treering v1 commit",
-    "treering v1 reference",
-    "treering v1 batch",
-];
 
 /// Returns the SHA-256 of the bytes, without domain or padding, as other standards require. No digest of a store uses
 /// it.
@@ -82,9 +65,9 @@ pub fn sha256(bytes: &[u8]) -> [u8; DIGEST_LEN] {
     sha2::Sha256::digest(bytes).into()
 }
 
-/// The derived keys of [`CONTEXTS`], computed once.
-static CONTEXT_KEYS: LazyLock<[blake3::hazmat::ContextKey; 14]> =
-    LazyLock::new(|| CONTEXTS.map(blake3::hazmat::hash_derive_key_context));
+/// The derived keys of the contexts, in the order of [`Domain`], computed once.
+static CONTEXT_KEYS: LazyLock<[blake3::hazmat::ContextKey; Domain::ALL.len()]> =
+    LazyLock::new(|| Domain::ALL.map(|domain| blake3::hazmat::hash_derive_key_context(domain.name())));
 
 const BLOCK: usize = 64;
 const ZEROS: [u8; BLOCK] = [0; BLOCK];
@@ -92,7 +75,7 @@ const ZEROS: [u8; BLOCK] = [0; BLOCK];
 impl Domain {
     /// Returns the context string of this domain.
     pub fn context(self) -> &'static str {
-        CONTEXTS[self as usize]
+        self.name()
     }
 }
 

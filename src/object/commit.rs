@@ -153,16 +153,15 @@ pub struct Commit {
     pub reserved: BTreeMap<u16, Vec<u8>>,
 }
 
-impl Commit {
-    /// The lane of a commit that names neither a session nor an actor.
-    pub(crate) const DEFAULT_LANE: &'static str = "default";
+/// Returns the lane of a commit or reference: its session, else its actor, else `default`.
+pub(crate) fn lane_of<'a>(session: Option<&'a str>, actor: Option<&'a str>) -> &'a str {
+    session.or(actor).unwrap_or("default")
+}
 
-    /// Returns the lane of the commit: its session, else its actor, else `default`.
+impl Commit {
+    /// Returns the lane of the commit.
     pub(crate) fn lane(&self) -> &str {
-        self.session
-            .as_deref()
-            .or(self.actor.as_deref())
-            .unwrap_or(Self::DEFAULT_LANE)
+        lane_of(self.session.as_deref(), self.actor.as_deref())
     }
 
     /// Returns the canonical bytes.

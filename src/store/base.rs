@@ -1,8 +1,8 @@
-//! The log up to the position of a checkpoint. It is read from the checkpoint, or from the log itself if the checkpoint
-//! is damaged.
+//! The log up to the position of a checkpoint. It is read from the checkpoint, or from a copy made from the log if the
+//! checkpoint is damaged.
 //!
-//! Each block of a checkpoint is checked at its first read. If a block is damaged, the log is read from its start into
-//! a separate store, which gives every answer from then on. So the damage only costs time.
+//! Each block of a checkpoint is checked at its first read. If a block is damaged, the log is read from its start, and a
+//! checkpoint in memory is made of it, which gives every answer from then on. So the damage only costs time.
 //!
 //! # Layer
 //! Layer 4.
@@ -14,124 +14,92 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use crate::digest::{CommitDigest, DIGEST_LEN, KeyPath, Root};
+use crate::codec::DecodeError;
+use crate::digest::{CommitDigest, DIGEST_LEN, Root};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{Locator, Position};
-use crate::object::{HistoryTree, Reference};
+use crate::object::Reference;
 use crate::threads::Mutex;
-use crate::trie::{NodeSource, Saver, StoredNode, Trie, stored_digest};
+use crate::trie::{NodeSource, StoredNode};
 
 use super::Store;
-use super::checkpoint::{Checkpoint, ChildRow, CommitRow, DigestRow, Rows, StateRow, bisect};
-use super::commits::{ChangeCounts, CommitEntry, Gap};
-
-/// The lowest place of a node that was read from the log. No checkpoint file is long enough to contain such a place.
-const FROM_LOG: u64 = 1 << 63;
+use super::checkpoint::{Checkpoint, CommitRow, StateRow, bisect};
+use super::commits::CommitEntry;
 
 /// Reads the log from its start up to the batch with this number, and uses no checkpoint.
 pub(crate) type Reread = Box<dyn Fn(u64) -> Result<Store> + Send + Sync>;
 
 /// A checkpoint, and the log that can replace it.
 pub(super) struct Base {
-    checkpoint: Checkpoint,
+    file: Checkpoint,
     reread: Reread,
-    from_log: OnceLock<FromLog>,
-    reading: Mutex<()>,
+    rebuilt: OnceLock<Rebuilt>,
+    rebuilding: Mutex<()>,
 }
 
-/// The store read from the log, which replaces a damaged checkpoint.
-struct FromLog {
-    store: Store,
-    /// The nodes of all states.
-    nodes: Vec<Vec<u8>>,
-    by_digest: HashMap<[u8; DIGEST_LEN], usize>,
+/// The checkpoint made from the log, which replaces a damaged one.
+struct Rebuilt {
+    /// A checkpoint with the states of all commits, so it has every node of the damaged one.
+    checkpoint: Checkpoint,
+    /// The offset of each node, by digest. A trie loaded before the damage was found has places of the damaged file.
+    nodes: HashMap<[u8; DIGEST_LEN], u64>,
 }
 
 impl Base {
-    pub(super) fn new(checkpoint: Checkpoint, reread: Reread) -> Self {
+    pub(super) fn new(file: Checkpoint, reread: Reread) -> Self {
         Self {
-            checkpoint,
+            file,
             reread,
-            from_log: OnceLock::new(),
-            reading: Mutex::new(()),
+            rebuilt: OnceLock::new(),
+            rebuilding: Mutex::new(()),
         }
     }
 
     pub(super) fn position(&self) -> Position {
-        self.checkpoint.position()
+        self.file.position()
     }
 
-    /// Returns the answer of the checkpoint, or that of the log if the checkpoint is damaged.
-    fn ask<T>(
-        &self,
-        ask: impl Fn(&Checkpoint) -> Result<T>,
-        instead: impl FnOnce(&FromLog) -> Result<T>,
-    ) -> Result<T> {
-        if let Some(from_log) = self.from_log.get() {
-            return instead(from_log);
-        }
-        match ask(&self.checkpoint) {
-            Err(error) if error.code() == ErrorCode::CheckpointDamaged => instead(self.read_log()?),
+    /// Returns the checkpoint that gives the answers at present.
+    pub(super) fn checkpoint(&self) -> &Checkpoint {
+        let rebuilt = self.rebuilt.get();
+        rebuilt.map_or(&self.file, |rebuilt| &rebuilt.checkpoint)
+    }
+
+    /// Returns the answer of the checkpoint. If it is damaged, returns the answer of the one made from the log.
+    pub(super) fn ask<T>(&self, ask: impl Fn(&Checkpoint) -> Result<T>) -> Result<T> {
+        match ask(self.checkpoint()) {
+            Err(error) if error.code() == ErrorCode::CheckpointDamaged => ask(self.rebuild()?),
             answer => answer,
         }
     }
 
-    fn read_log(&self) -> Result<&FromLog> {
-        let _reading = self.reading.lock();
-        if let Some(known) = self.from_log.get() {
-            return Ok(known);
+    /// Returns the checkpoint made from the log; the first call makes it.
+    pub(super) fn rebuild(&self) -> Result<&Checkpoint> {
+        let _rebuilding = self.rebuilding.lock();
+        if self.rebuilt.get().is_none() {
+            let store = (self.reread)(self.position().batch)?;
+            let checkpoint = store.checkpoint_in_memory(self.file.log(), self.position())?;
+            let nodes = checkpoint.nodes()?;
+            self.rebuilt.get_or_init(|| Rebuilt { checkpoint, nodes });
         }
-        let read = FromLog::new((self.reread)(self.position().batch)?)?;
-        Ok(self.from_log.get_or_init(|| read))
-    }
-
-    /// Returns the number of versions of objects, and the number of erased ones.
-    pub(super) fn versions(&self) -> (u64, u64) {
-        (self.checkpoint.versions(), self.checkpoint.erased())
-    }
-
-    pub(super) fn history(&self) -> Result<HistoryTree> {
-        self.ask(Checkpoint::history, |log| Ok(log.store.history()))
+        Ok(self.checkpoint())
     }
 
     /// Returns the places where an object record with this digest may be, or a content or text record.
     pub(super) fn places(&self, of_objects: bool, digest: &[u8; DIGEST_LEN]) -> Result<Vec<Locator>> {
-        let rows = |checkpoint: &Checkpoint| {
-            let rows = if of_objects {
-                checkpoint.objects()
-            } else {
-                checkpoint.texts()
-            };
-            rows.find(digest)?
-                .map(|place| place.map(Locator::from_u64))
-                .collect()
-        };
-        self.ask(rows, |log| Ok(log.store.records.candidates(of_objects, digest)))
-    }
-
-    /// Returns all rows of one of the digest tables, for the next checkpoint.
-    pub(super) fn digest_rows(&self, of_objects: bool) -> Box<dyn Iterator<Item = Result<DigestRow>> + '_> {
-        match self.from_log.get() {
-            Some(log) => Box::new(log.store.records.rows(of_objects).into_iter().map(Ok)),
-            None if of_objects => Box::new(self.checkpoint.objects().iter()),
-            None => Box::new(self.checkpoint.texts().iter()),
-        }
+        self.ask(|checkpoint| {
+            let rows = checkpoint.digests(of_objects).between(digest, digest)?;
+            rows.map(|row| Ok(Locator::from_u64(row?.value))).collect()
+        })
     }
 
     /// Returns the number of commits.
     pub(super) fn len(&self) -> usize {
-        self.checkpoint.commits().len() as usize
+        self.file.commits().len() as usize
     }
 
     pub(super) fn row(&self, index: usize) -> Result<CommitRow> {
-        let missing = || Error::internal(format!("row {index} of the commits does not exist"));
-        self.ask(
-            |checkpoint| checkpoint.commits().get(index as u64)?.ok_or_else(missing),
-            |log| {
-                let entry = log.store.commit_at(index)?.ok_or_else(missing)?;
-                Ok(row_of(&entry))
-            },
-        )
+        self.ask(|checkpoint| checkpoint.commits().row(index as u64))
     }
 
     /// Returns the first row for which `holds` is true. If `holds` is true for a row, it must be true for all later
@@ -143,170 +111,87 @@ impl Base {
         Ok(first as usize)
     }
 
-    /// Returns the rows whose commit digest, or root, is between `low` and `high`, in rising order. Several rows may
-    /// have the same root.
+    /// Returns the indexes of the rows whose commit digest, or root, is between `low` and `high`, in rising order, with
+    /// that digest. Several rows may have the same root.
     pub(super) fn rows_between(
         &self,
         by_root: bool,
         low: &[u8; DIGEST_LEN],
         high: &[u8; DIGEST_LEN],
-    ) -> Result<Vec<usize>> {
-        let between = |checkpoint: &Checkpoint| {
-            let rows: Rows<'_, DigestRow> = if by_root {
-                checkpoint.commits_by_root()
-            } else {
-                checkpoint.commits_by_digest()
-            };
-            let rows = rows.between(low, high)?;
-            rows.map(|row| row.map(|row| row.value as usize))
-                .collect::<Result<Vec<_>>>()
-        };
-        let candidates = self.ask(between, |_| Ok((0..self.len()).collect()))?;
-        let mut found = Vec::new();
-        for index in candidates {
-            let row = self.row(index)?;
-            let digest = if by_root {
-                row.root.as_bytes()
-            } else {
-                row.digest.as_bytes()
-            };
-            if (low..=high).contains(&digest) {
-                found.push(index);
+    ) -> Result<Vec<(usize, [u8; DIGEST_LEN])>> {
+        self.ask(|checkpoint| {
+            let mut found = Vec::new();
+            for row in checkpoint.commit_index(by_root).between(low, high)? {
+                let index = row?.value;
+                let row = checkpoint.commits().row(index)?;
+                let digest = row.indexed(by_root);
+                if (low..=high).contains(&digest) {
+                    found.push((index as usize, *digest));
+                }
             }
-        }
-        Ok(found)
+            Ok(found)
+        })
     }
 
     pub(super) fn by_digest(&self, digest: CommitDigest) -> Result<Option<usize>> {
         let found = self.rows_between(false, digest.as_bytes(), digest.as_bytes())?;
-        Ok(found.first().copied())
+        Ok(found.first().map(|(index, _)| *index))
     }
 
     /// Returns the newest commit before row `before` whose root is `root`.
     pub(super) fn by_root(&self, root: Root, before: usize) -> Result<Option<usize>> {
         let found = self.rows_between(true, root.as_bytes(), root.as_bytes())?;
-        Ok(found.into_iter().filter(|index| *index < before).max())
-    }
-
-    pub(super) fn first_written(&self, key: &KeyPath) -> Result<Option<i64>> {
-        self.ask(
-            |checkpoint| checkpoint.first_written(key),
-            |log| log.store.first_written(key),
-        )
-    }
-
-    pub(super) fn first_written_rows(&self) -> Result<Vec<(KeyPath, i64)>> {
-        self.ask(
-            |checkpoint| {
-                let rows = checkpoint.first_written_rows().iter();
-                rows.map(|row| row.map(|row| (row.key, row.created))).collect()
-            },
-            |log| Ok(log.store.first_written_overlay()),
-        )
-    }
-
-    pub(super) fn gaps(&self) -> Result<Vec<Gap>> {
-        self.ask(
-            |checkpoint| checkpoint.gaps().iter().collect(),
-            |log| Ok(log.store.gaps()),
-        )
+        let found = found.into_iter().map(|(index, _)| index);
+        Ok(found.filter(|index| *index < before).max())
     }
 
     /// Returns the references written up to the position, in the order of the log.
     pub(super) fn references(&self) -> Result<Vec<(u64, Reference)>> {
-        let bad = |error: crate::codec::DecodeError| {
-            Error::corrupt(format!("{}: a reference: {error}", self.checkpoint.name()))
+        let bad = |error: DecodeError| {
+            Error::corrupt(format!("{}: a reference: {error}", self.file.name()))
                 .with_code(ErrorCode::CheckpointDamaged)
         };
-        self.ask(
-            |checkpoint| {
-                let rows = checkpoint.references();
-                rows.map(|row| {
-                    let (batch, bytes) = row?;
-                    Ok((batch, Reference::decode(&bytes).map_err(bad)?))
-                })
-                .collect()
-            },
-            |log| {
-                let references = log.store.references();
-                let entries = references.iter();
-                let mut found: Vec<_> = entries
-                    .map(|entry| (entry.batch, entry.reference.clone()))
-                    .collect();
-                found.sort_by_key(|(batch, _)| *batch);
-                Ok(found)
-            },
-        )
+        self.ask(|checkpoint| {
+            let rows = checkpoint.references();
+            rows.map(|row| {
+                let (batch, bytes) = row?;
+                Ok((batch, Reference::decode(&bytes).map_err(bad)?))
+            })
+            .collect()
+        })
     }
 
     /// Returns the newest stored state up to commit `seq`, and the batch of the next stored state. If there is no next
     /// one, returns the last covered batch.
     pub(super) fn state_upto(&self, seq: u64) -> Result<(Option<StateRow>, u64)> {
-        let mut found = None;
-        for row in self.states()? {
-            if row.seq > seq {
-                return Ok((found, row.position.batch));
+        self.ask(|checkpoint| {
+            let mut found = None;
+            for row in checkpoint.states().iter() {
+                let row = row?;
+                if row.seq > seq {
+                    return Ok((found, row.position.batch));
+                }
+                found = Some(row);
             }
-            found = Some(row);
-        }
-        Ok((found, self.position().batch))
-    }
-
-    /// Returns the objects that may have this parent in the checkpoint's state. Returns `None` if they are unknown.
-    pub(super) fn children(&self, parent: &KeyPath) -> Result<Option<Vec<KeyPath>>> {
-        if self.from_log.get().is_some() {
-            return Ok(None);
-        }
-        match self.checkpoint.children(parent) {
-            Err(error) if error.code() == ErrorCode::CheckpointDamaged => Ok(None),
-            other => other.map(Some),
-        }
-    }
-
-    /// Switches from the checkpoint to the log. Returns whether this call made the switch.
-    pub(super) fn turn_to_log(&self) -> Result<bool> {
-        let is_new = self.from_log.get().is_none();
-        self.read_log()?;
-        Ok(is_new)
-    }
-
-    /// Returns the parents of the objects in the checkpoint's state, for the next checkpoint. Returns `None` if they
-    /// are unknown.
-    pub(super) fn child_rows(&self) -> Option<impl Iterator<Item = Result<ChildRow>> + '_> {
-        let is_whole = self.from_log.get().is_none();
-        is_whole.then(|| self.checkpoint.child_rows().iter())
-    }
-
-    /// Returns all stored states, for the next checkpoint.
-    pub(super) fn states(&self) -> Result<Vec<StateRow>> {
-        self.ask(
-            |checkpoint| checkpoint.states().iter().collect(),
-            |_| Ok(Vec::new()),
-        )
-    }
-
-    /// Returns the state of a commit if the log was read, because all states are in memory then.
-    pub(super) fn state_from_log(&self, seq: u64) -> Result<Option<Trie>> {
-        let Some(log) = self.from_log.get() else {
-            return Ok(None);
-        };
-        let entry = log.store.by_seq(seq)?;
-        entry.map(|entry| log.store.state(&entry)).transpose()
+            Ok((found, self.position().batch))
+        })
     }
 
     /// Returns whether the node is in this checkpoint.
     pub(super) fn has_node(&self, stored: &StoredNode) -> bool {
-        stored.place & FROM_LOG != 0 || self.checkpoint.has_node(stored)
+        self.file.has_node(stored)
     }
 
     pub(super) fn load(&self, stored: &StoredNode) -> Result<Vec<u8>> {
-        if stored.place & FROM_LOG != 0 {
-            return self.read_log()?.node(&stored.digest);
-        }
-        self.ask(
-            |checkpoint| checkpoint.load(stored),
-            |log| log.node(&stored.digest),
-        )
+        self.ask(|checkpoint| match self.rebuilt.get() {
+            None => checkpoint.load(stored),
+            Some(rebuilt) => {
+                let node = rebuilt.nodes.get(&stored.digest).ok_or_else(|| {
+                    Error::corrupt("a node of a damaged checkpoint is missing from every state of the log")
+                })?;
+                rebuilt.checkpoint.node(*node)
+            }
+        })
     }
 }
 
@@ -319,8 +204,8 @@ pub(super) fn row_of(entry: &CommitEntry) -> CommitRow {
         digest: entry.digest,
         root: entry.commit.root,
         place: entry.place.to_u64(),
-        lane: lane_number(entry.lane()),
-        counts: entry.counts.get().copied() as Option<ChangeCounts>,
+        lane: lane_number(entry.commit.lane()),
+        counts: entry.counts.get().copied(),
         delta: entry.map_record.map_or(0, Locator::to_u64),
     }
 }
@@ -329,41 +214,4 @@ pub(super) fn row_of(entry: &CommitEntry) -> CommitRow {
 pub(super) fn lane_number(lane: &str) -> u64 {
     let hash = crc32c::crc32c(lane.as_bytes());
     (lane.len() as u64) << 32 | u64::from(hash)
-}
-
-impl FromLog {
-    fn new(store: Store) -> Result<Self> {
-        let mut nodes: Vec<Vec<u8>> = Vec::new();
-        let mut write = |node: &[u8]| {
-            nodes.push(node.to_vec());
-            Ok(FROM_LOG | nodes.len() as u64)
-        };
-        let tries: Vec<Trie> = (0..store.kept())
-            .filter_map(|index| store.commit_at(index).transpose())
-            .map(|entry| store.state(&*entry?))
-            .collect::<Result<_>>()?;
-        let mut saver = Saver::new(&store, &mut write);
-        for trie in &tries {
-            saver.save(trie)?;
-        }
-        let suite = store.suite;
-        let by_digest = nodes.iter().enumerate();
-        let by_digest = by_digest.filter_map(|(index, node)| Some((stored_digest(node, suite)?, index)));
-        let by_digest = by_digest.collect();
-        Ok(Self {
-            store,
-            nodes,
-            by_digest,
-        })
-    }
-
-    fn node(&self, digest: &[u8; DIGEST_LEN]) -> Result<Vec<u8>> {
-        let node = self
-            .by_digest
-            .get(digest)
-            .and_then(|index| self.nodes.get(*index));
-        node.cloned().ok_or_else(|| {
-            Error::corrupt("a node of a damaged checkpoint is missing from every state of the log")
-        })
-    }
 }

@@ -9,12 +9,12 @@ use crate::digest::ObjectDigest;
 use crate::disk::Disk;
 use crate::error::{ErrorCode, Result};
 use crate::log::{Locator, Position, RecordKind};
-use crate::object::{HistoryTree, Object};
+use crate::object::Object;
 use crate::trie::{Entry, Trie};
 
 use super::Store;
-use super::base::{Base, row_of};
-use super::checkpoint::{self, ChildRow, Contents, FirstWritten, LogId, Source, State};
+use super::base::row_of;
+use super::checkpoint::{self, Checkpoint, ChildRow, Contents, FirstWritten, LogId, Source, State};
 
 /// The maximal number of past states in a checkpoint, besides the head's. A commit without a stored state is near one
 /// that has it.
@@ -40,38 +40,49 @@ impl Store {
         position: Position,
         progress: &mut checkpoint::Progress<'_>,
     ) -> Result<()> {
-        let written = self.write_checkpoint_once(disk, log, position, progress);
-        match (&written, &self.base) {
+        let mut write = || {
+            // A stored state costs bytes in proportion to its size. It saves reading the commits since the previous
+            // stored state.
+            let entries = self.state(&*self.head()?)?.len();
+            let apart = (entries / ENTRIES_A_COMMIT).max(self.kept() as u64 / PAST_STATES);
+            let contents = self.contents(log, position, apart)?;
+            checkpoint::write(disk, contents, self, progress).map(drop)
+        };
+        match (write(), &self.base) {
             // A damaged checkpoint must not prevent the writing of the next one.
-            (Err(error), Some(base))
-                if error.code() == ErrorCode::CheckpointDamaged && base.turn_to_log()? =>
-            {
-                self.write_checkpoint_once(disk, log, position, progress)
+            (Err(error), Some(base)) if error.code() == ErrorCode::CheckpointDamaged => {
+                base.rebuild()?;
+                write()
             }
-            _ => written,
+            (written, _) => written,
         }
     }
 
-    fn write_checkpoint_once(
-        &self,
-        disk: &dyn Disk,
-        log: LogId,
-        position: Position,
-        progress: &mut checkpoint::Progress<'_>,
-    ) -> Result<()> {
+    /// Makes a checkpoint of the log up to `position` with the states of all commits, in memory.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a record cannot be read.
+    pub(super) fn checkpoint_in_memory(&self, log: LogId, position: Position) -> Result<Checkpoint> {
+        checkpoint::make(self.contents(log, position, 0)?, self)
+    }
+
+    /// Returns the content of a checkpoint. Past states are stored when their seqs are at least `apart` seqs apart.
+    fn contents(&self, log: LogId, position: Position, apart: u64) -> Result<Contents<'_>> {
         self.flush()?;
-        let states = self.past_states(position)?;
-        let gaps = self.gaps();
-        let history: HistoryTree = self.history();
-        let (covered, newer) = {
+        let states = self.past_states(position, apart)?;
+        let base = self.base.as_ref().map(|base| base.checkpoint());
+        let (newer, unlinked): (Vec<_>, Vec<_>) = {
             let catalog = self.catalog.read_recursive();
-            let newer: Vec<_> = catalog.line.iter().map(|entry| row_of(entry)).collect();
-            (self.base_len(), newer)
+            let unlinked = catalog.unlinked.iter();
+            (
+                catalog.line.iter().map(|entry| Ok(row_of(entry))).collect(),
+                unlinked
+                    .map(|(&key, &created)| Ok(FirstWritten { key, created }))
+                    .collect(),
+            )
         };
-        let base = self.base.as_deref();
-        let covered = (0..covered).filter_map(|index| base.map(|base| base.row(index)));
-        let mut first_written = base.map_or(Ok(Vec::new()), Base::first_written_rows)?;
-        first_written.extend(self.first_written_overlay());
+        let commits = base.into_iter().flat_map(|base| base.commits().iter());
+        let first_written = base.into_iter().flat_map(|base| base.first_written_rows().iter());
         let mut references: Vec<_> = self
             .references()
             .iter()
@@ -79,31 +90,26 @@ impl Store {
             .collect::<Result<_>>()?;
         references.sort_by_key(|(batch, _)| *batch);
         let digests = |of_objects: bool| -> Source<'_, _> {
-            let covered = base.map(|base| base.digest_rows(of_objects));
-            let newer = self.records.rows(of_objects).into_iter().map(Ok);
-            Box::new(covered.into_iter().flatten().chain(newer))
+            let covered = base
+                .into_iter()
+                .flat_map(move |base| base.digests(of_objects).iter());
+            Box::new(covered.chain(self.records.rows(of_objects).into_iter().map(Ok)))
         };
-        let children = self.children_rows()?;
-        let contents = Contents {
+        Ok(Contents {
             log,
             position,
             versions: self.records.versions(),
             erased: self.records.erased(),
-            states: &states,
+            states,
             objects: digests(true),
             texts: digests(false),
-            commits: Box::new(covered.chain(newer.into_iter().map(Ok))),
-            first_written: Box::new(
-                first_written
-                    .into_iter()
-                    .map(|(key, created)| Ok(FirstWritten { key, created })),
-            ),
-            children,
-            gaps: &gaps,
-            references: Box::new(references.into_iter().map(Ok)),
-            history: &history,
-        };
-        checkpoint::write(disk, contents, self, progress).map(drop)
+            commits: Box::new(commits.chain(newer)),
+            first_written: Box::new(first_written.chain(unlinked)),
+            children: self.children_rows()?,
+            gaps: self.gaps(),
+            references,
+            history: self.history(),
+        })
     }
 
     /// Returns whether the batches since the checkpoint take much memory. They do if they have at least `many`
@@ -121,15 +127,11 @@ impl Store {
 
     /// Returns the parents of objects in the newest state, from the previous checkpoint and the changes since.
     fn children_rows(&self) -> Result<Source<'_, ChildRow>> {
-        let known = self.base.as_ref().and_then(|base| base.child_rows());
-        let before = if known.is_some() {
-            self.covered_head()?
-        } else {
-            None
-        };
+        let known = self.base.as_ref().map(|base| base.checkpoint().child_rows());
+        let before = self.covered_head()?.unwrap_or_default();
         let now = self.state(&*self.head()?)?;
         let (mut changed, mut entries) = (HashSet::new(), Vec::new());
-        for change in before.unwrap_or_default().diff(&now, self) {
+        for change in before.diff(&now, self) {
             let change = change?;
             if change.old.is_some() {
                 changed.insert(change.key);
@@ -152,20 +154,16 @@ impl Store {
                 });
             }
         }
-        let known = known.into_iter().flatten();
+        let known = known.into_iter().flat_map(|rows| rows.iter());
         let known = known.filter(move |row| row.as_ref().map_or(true, |row| !changed.contains(&row.child)));
         Ok(Box::new(known.chain(newer.into_iter().map(Ok))))
     }
 
     /// Returns the states to store, by the seq of their commit: the head's, those of named commits, and some in
-    /// between.
-    fn past_states(&self, position: Position) -> Result<Vec<State>> {
+    /// between, whose seqs are at least `apart` seqs apart.
+    fn past_states(&self, position: Position, apart: u64) -> Result<Vec<State>> {
         let head = self.head()?;
         let named = self.named_commits()?;
-        let state = self.state(&head)?;
-        // A stored state costs bytes in proportion to its size. It saves reading the commits since the previous stored
-        // state.
-        let apart = (state.len() / ENTRIES_A_COMMIT).max(self.kept() as u64 / PAST_STATES);
         let mut past = Vec::new();
         let mut next = apart;
         let mut wanted = |seq: u64| {
@@ -176,12 +174,15 @@ impl Store {
             is_next || named.contains(&seq)
         };
         if let Some(base) = &self.base {
-            for row in base.states()?.into_iter().filter(|row| wanted(row.seq)) {
-                past.push(State {
-                    seq: row.seq,
-                    trie: Trie::from_stored(row.top(), self)?,
-                    position: row.position,
-                });
+            for row in base.checkpoint().states().iter() {
+                let row = row?;
+                if wanted(row.seq) {
+                    past.push(State {
+                        seq: row.seq,
+                        trie: Trie::from_stored(row.top(), self)?,
+                        position: row.position,
+                    });
+                }
             }
         }
         let newer: Vec<_> = self.catalog.read_recursive().line.iter().cloned().collect();
@@ -196,7 +197,7 @@ impl Store {
         past.retain(|state| state.seq != head.seq());
         past.push(State {
             seq: head.seq(),
-            trie: state,
+            trie: self.state(&head)?,
             position,
         });
         Ok(past)

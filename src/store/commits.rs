@@ -15,9 +15,6 @@ use crate::log::{HeadMark, Locator};
 use crate::object::Commit;
 use crate::trie::Trie;
 
-/// The lane of commits that have neither a session nor an actor.
-const DEFAULT_LANE: &str = "default";
-
 /// The number of ids that differ between two states, by the kind of difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
@@ -72,16 +69,7 @@ pub(crate) struct CommitEntry {
     pub(super) trie: OnceLock<Trie>,
 }
 
-/// Returns the lane of a commit or reference: its session, else its actor, else `default`.
-pub(crate) fn lane_of<'a>(session: Option<&'a str>, actor: Option<&'a str>) -> &'a str {
-    session.or(actor).unwrap_or(DEFAULT_LANE)
-}
-
 impl CommitEntry {
-    pub(crate) fn lane(&self) -> &str {
-        lane_of(self.commit.session.as_deref(), self.commit.actor.as_deref())
-    }
-
     pub(crate) fn seq(&self) -> u64 {
         self.commit.seq
     }

@@ -26,7 +26,7 @@ impl Store {
         });
         entries.filter(move |entry| {
             entry.as_ref().map_or(true, |entry| {
-                entry.lane() == lane && entry.commit.op.as_str() != Op::INIT
+                entry.commit.lane() == lane && entry.commit.op.as_str() != Op::INIT
             })
         })
     }

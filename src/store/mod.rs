@@ -46,7 +46,7 @@ pub(crate) use checkpoint::{
     remove_outdated as remove_outdated_checkpoints,
 };
 pub use commits::ChangeCounts;
-pub(crate) use commits::{CommitEntry, Gap, lane_of};
+pub(crate) use commits::{CommitEntry, Gap};
 pub(crate) use records::{Records, erased_error, object_of};
 pub(crate) use references::{RING, ReferenceEntry, References};
 pub(crate) use replay::StagedState;
@@ -99,8 +99,8 @@ impl Store {
     ) -> Result<Self> {
         let base = Arc::new(Base::new(checkpoint, reread));
         let mut catalog = Catalog::new(suite);
-        catalog.history = base.history()?;
-        for gap in base.gaps()? {
+        catalog.history = base.ask(Checkpoint::history)?;
+        for gap in base.ask(|checkpoint| checkpoint.gaps().iter().collect::<Result<Vec<_>>>())? {
             catalog.line.push_gap(gap);
         }
         for (batch, reference) in base.references()? {
@@ -282,13 +282,15 @@ impl Store {
     /// # Errors
     /// The errors of [`Self::commit_at`].
     pub(crate) fn commits_between(&self, low: CommitDigest, high: CommitDigest) -> Result<Vec<usize>> {
-        let mut found = match &self.base {
+        let covered = match &self.base {
             Some(base) => base.rows_between(false, low.as_bytes(), high.as_bytes())?,
             None => Vec::new(),
         };
+        let covered = covered.into_iter().map(|(index, _)| index);
         let newer = self.catalog.read_recursive().line.commits_between(low, high);
-        found.extend(newer.into_iter().map(|index| self.base_len() + index));
-        Ok(found)
+        Ok(covered
+            .chain(newer.into_iter().map(|index| self.base_len() + index))
+            .collect())
     }
 
     /// Returns the index in the line of the newest commit of each root between `low` and `high`.
@@ -298,8 +300,8 @@ impl Store {
     pub(crate) fn roots_between(&self, low: Root, high: Root) -> Result<Vec<usize>> {
         let mut newest = BTreeMap::new();
         if let Some(base) = &self.base {
-            for index in base.rows_between(true, low.as_bytes(), high.as_bytes())? {
-                newest.insert(base.row(index)?.root, index);
+            for (index, root) in base.rows_between(true, low.as_bytes(), high.as_bytes())? {
+                newest.insert(Root::from_bytes(root), index);
             }
         }
         let newer = self.catalog.read_recursive().line.roots_between(low, high);
@@ -317,16 +319,9 @@ impl Store {
         if let Some(created) = self.catalog.read_recursive().unlinked.get(key).copied() {
             return Ok(Some(created));
         }
-        self.base
-            .as_ref()
-            .map_or(Ok(None), |base| base.first_written(key))
-    }
-
-    /// Returns the times at which removed ids were first written, without the times in the checkpoint.
-    fn first_written_overlay(&self) -> Vec<(KeyPath, i64)> {
-        let catalog = self.catalog.read_recursive();
-        let unlinked = catalog.unlinked.iter();
-        unlinked.map(|(key, created)| (*key, *created)).collect()
+        self.base.as_ref().map_or(Ok(None), |base| {
+            base.ask(|checkpoint| checkpoint.first_written(key))
+        })
     }
 
     /// Returns the runs of thinned commits, oldest first.

@@ -23,7 +23,7 @@ use crate::threads::{Mutex, RwLock};
 use super::base::Base;
 use super::checkpoint::{CommitRow, DigestRow};
 use super::commits::CommitEntry;
-use super::rewritten::{Erased, MapEntry, MapRecord, gap_digests, unreadable};
+use super::rewritten::{Erased, MapEntry, MapRecord, decode_gap, unreadable};
 use super::versions::DigestIndex;
 
 /// All records of history, found by digest.
@@ -49,12 +49,6 @@ type MapParts = Vec<(KeyPath, Locator)>;
 /// The maximal number of cached [`MapParts`].
 const MAPS_KEPT: usize = 1_024;
 
-/// A record found by its digest.
-struct Found {
-    place: Locator,
-    body: Bytes,
-}
-
 impl Records {
     pub(super) fn new(suite: HashSuite, reader: LogReader, base: Option<Arc<Base>>) -> Self {
         Self {
@@ -76,7 +70,7 @@ impl Records {
 
     /// Returns the number of kept versions of objects.
     pub(crate) fn versions(&self) -> u64 {
-        let base = self.base.as_ref().map_or(0, |base| base.versions().0);
+        let base = self.base.as_ref().map_or(0, |base| base.checkpoint().versions());
         let newer = self.objects.read().len() as u64;
         base + newer.saturating_sub(self.erased.load(Ordering::Relaxed))
     }
@@ -88,7 +82,7 @@ impl Records {
 
     /// Returns the number of erased versions of objects.
     pub(crate) fn erased(&self) -> u64 {
-        let base = self.base.as_ref().map_or(0, |base| base.versions().1);
+        let base = self.base.as_ref().map_or(0, |base| base.checkpoint().erased());
         base + self.erased.load(Ordering::Relaxed)
     }
 
@@ -109,32 +103,24 @@ impl Records {
 
     /// Returns the rows that are not in the checkpoint, for the next one.
     pub(super) fn rows(&self, of_objects: bool) -> Vec<DigestRow> {
-        let table = self.table(of_objects).read();
-        let row = |(prefix, place): (u64, Locator)| DigestRow {
-            prefix,
-            value: place.to_u64(),
-        };
-        table.iter().map(row).collect()
+        self.table(of_objects).read().iter().collect()
     }
 
-    /// Passes each place where a record with this digest may be to `accept`. Returns its first result.
+    /// Passes each record that may have this digest to `accept`. Returns its first result.
     fn search<T>(
         &self,
         of_objects: bool,
         digest: &[u8; DIGEST_LEN],
         accept: impl Fn(Record) -> Result<Option<T>>,
-    ) -> Result<Option<(Locator, T)>> {
-        let mut places = self.candidates(of_objects, digest);
-        for _ in 0..2 {
-            for place in places {
+    ) -> Result<Option<T>> {
+        let newer = std::iter::once_with(|| Ok(self.candidates(of_objects, digest)));
+        let covered = self.base.iter().map(|base| base.places(of_objects, digest));
+        for places in newer.chain(covered) {
+            for place in places? {
                 if let Some(found) = accept(self.reader.read(place)?)? {
-                    return Ok(Some((place, found)));
+                    return Ok(Some(found));
                 }
             }
-            places = match &self.base {
-                Some(base) => base.places(of_objects, digest)?,
-                None => break,
-            };
         }
         Ok(None)
     }
@@ -175,14 +161,16 @@ impl Records {
         }
     }
 
-    /// Returns the record that has this kind and digest.
-    fn find(&self, kind: RecordKind, digest: &[u8; DIGEST_LEN]) -> Result<Option<Found>> {
-        let found = self.search(kind == RecordKind::Object, digest, |record| {
+    /// Returns the object, content or text record that has this kind and digest.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a record cannot be read.
+    pub(crate) fn find(&self, kind: RecordKind, digest: &[u8; DIGEST_LEN]) -> Result<Option<Record>> {
+        self.search(kind == RecordKind::Object, digest, |record| {
             // RCS-1: the index contains only parts of digests, so the record is hashed to confirm the match.
             let matches = record.kind == kind && digest_of(&record, self.suite) == *digest;
-            Ok(matches.then_some(record.body))
-        })?;
-        Ok(found.map(|(place, body)| Found { place, body }))
+            Ok(matches.then_some(record))
+        })
     }
 
     /// Returns the commit that erased the record with this digest, unless the record was written again.
@@ -200,7 +188,7 @@ impl Records {
                     return Ok(None);
                 }
                 let erased = Erased::decode(&record.body).map_err(|error| unreadable(&record, &error))?;
-                Ok(Some(erased).filter(|erased| erased.digest == *digest))
+                Ok((erased.digest == *digest).then_some((record.locator, erased)))
             })?;
             if found.is_some() {
                 return Ok(found);
@@ -218,7 +206,7 @@ impl Records {
             return Ok(None);
         };
         let object = self.with_content(Object::from_verified(found.body, digest))?;
-        Ok(Some((found.place, object)))
+        Ok(Some((found.locator, object)))
     }
 
     /// Returns the place of the version with this digest.
@@ -227,7 +215,7 @@ impl Records {
     /// The errors of [`Self::object_at`].
     pub(crate) fn find_place(&self, digest: ObjectDigest) -> Result<Option<Locator>> {
         let found = self.find(RecordKind::Object, digest.as_bytes())?;
-        Ok(found.map(|found| found.place))
+        Ok(found.map(|found| found.locator))
     }
 
     /// Returns the place of the version with this digest, or of the marker of its erasure.
@@ -239,24 +227,6 @@ impl Records {
             Some(place) => Ok(Some(place)),
             None => Ok(self.find_erased(digest.as_bytes())?.map(|(place, _)| place)),
         }
-    }
-
-    /// Returns the place of the content record with this digest.
-    ///
-    /// # Errors
-    /// The errors of [`Self::find_content`].
-    pub(crate) fn find_content_place(&self, digest: ContentDigest) -> Result<Option<Locator>> {
-        let found = self.find(RecordKind::Content, digest.as_bytes())?;
-        Ok(found.map(|found| found.place))
-    }
-
-    /// Returns the place of the reason or source text with this digest.
-    ///
-    /// # Errors
-    /// The errors of [`Self::find_text`].
-    pub(crate) fn find_text_place(&self, digest: TextDigest) -> Result<Option<Locator>> {
-        let found = self.find(RecordKind::Text, digest.as_bytes())?;
-        Ok(found.map(|found| found.place))
     }
 
     /// Returns the commit of a row of a checkpoint, without its state.
@@ -373,39 +343,42 @@ impl Records {
     /// `Corrupt` or `Io` if the record cannot be read.
     pub(crate) fn gap(&self, place: Locator) -> Result<Vec<CommitDigest>> {
         let record = self.reader.read(place)?;
-        let (_, digests) = gap_digests(&record.body).map_err(|error| unreadable(&record, &error))?;
-        Ok(digests.iter().copied().map(CommitDigest::from_bytes).collect())
+        let gap = decode_gap(&record.body).map_err(|error| unreadable(&record, &error))?;
+        Ok(gap.1)
     }
 
-    /// Adds an object record to the index by its digest, unless the index has that digest.
-    pub(super) fn add_object(&self, digest: ObjectDigest, place: Locator) -> Result<()> {
-        if self.find_place(digest)?.is_none() {
-            self.objects.write().insert(digest.as_bytes(), place);
-        }
-        Ok(())
-    }
-
-    /// Adds the record of a content or text to the index by its digest, unless the index has that digest.
-    pub(super) fn add_text(&self, record: &Record) -> Result<()> {
-        let digest = digest_of(record, self.suite);
+    /// Adds an object, content or text record, or the marker of an erased one, to the index, unless the index has its
+    /// digest. `object` is the digest of an object record.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a record cannot be read.
+    pub(super) fn add(&self, record: &Record, object: Option<ObjectDigest>) -> Result<()> {
+        let digest = match record.kind {
+            RecordKind::Object => object.map(|object| *object.as_bytes()),
+            RecordKind::Content | RecordKind::Text => None,
+            RecordKind::Erased => return self.add_erased(record),
+            _ => return Ok(()),
+        };
+        let digest = digest.unwrap_or_else(|| digest_of(record, self.suite));
         if self.find(record.kind, &digest)?.is_none() {
-            self.texts.write().insert(&digest, record.locator);
+            let table = self.table(record.kind == RecordKind::Object);
+            table.write().insert(&digest, record.locator);
         }
         Ok(())
     }
 
-    pub(super) fn add_erased(&self, erased: &Erased, place: Locator) -> Result<()> {
+    fn add_erased(&self, record: &Record) -> Result<()> {
+        let erased = Erased::decode(&record.body).map_err(|error| unreadable(record, &error))?;
         if self.find_erased(&erased.digest)?.is_some() {
             return Ok(());
         }
-        if erased.key.is_some() {
-            self.objects.write().insert(&erased.digest, place);
-            self.erased.fetch_add(1, Ordering::Relaxed);
-            self.lost
-                .fetch_add(u64::from(erased.is_lost()), Ordering::Relaxed);
-        } else {
-            self.texts.write().insert(&erased.digest, place);
-        }
+        let of_object = erased.key.is_some();
+        self.table(of_object)
+            .write()
+            .insert(&erased.digest, record.locator);
+        let lost = of_object && erased.is_lost();
+        self.erased.fetch_add(u64::from(of_object), Ordering::Relaxed);
+        self.lost.fetch_add(u64::from(lost), Ordering::Relaxed);
         Ok(())
     }
 }

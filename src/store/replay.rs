@@ -6,11 +6,10 @@
 //! # Format
 //! docs/format.md, "Batch and seal".
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use crate::codec;
+use crate::codec::{self, DecodeError};
 use crate::digest::{CommitDigest, HashSuite, KeyPath, ObjectDigest, Root};
 use crate::error::{Error, Result};
 use crate::log::{Batch, LINK_BYTES, Locator, Position, Record, RecordKind, UNLINK_BYTES, UNLINKED};
@@ -42,30 +41,94 @@ struct CommitRecord {
 
 /// The decoded records of a batch.
 #[derive(Default)]
-struct Contents {
+pub(super) struct Decoded {
     /// The object records that make their version current, including erased ones.
     links_of_objects: Vec<(KeyPath, ObjectDigest, Locator)>,
-    links: Vec<(KeyPath, ObjectDigest)>,
+    pub(super) links: Vec<(KeyPath, ObjectDigest)>,
     unlinks: Vec<KeyPath>,
     /// The map, or the changes to it, if the log was rewritten.
-    map_record: Option<MapRecord>,
-    gaps: Vec<(Gap, Vec<CommitDigest>)>,
+    pub(super) map_record: Option<MapRecord>,
+    pub(super) gaps: Vec<(Gap, Vec<CommitDigest>)>,
     commit: Option<CommitRecord>,
-    references: Vec<Reference>,
+    pub(super) references: Vec<Reference>,
 }
 
-impl Contents {
-    fn changes_state(&self) -> bool {
+impl Decoded {
+    /// Adds a record. `object` is the key path and digest of an object record, if they are known.
+    pub(super) fn add(
+        &mut self,
+        record: &Record,
+        suite: HashSuite,
+        object: Option<(KeyPath, ObjectDigest)>,
+    ) -> Result<(), DecodeError> {
+        let links = record.flags & UNLINKED == 0;
+        match record.kind {
+            RecordKind::Object if links => {
+                let (key, digest) = object.map_or_else(|| key_and_digest(record, suite), Ok)?;
+                self.links_of_objects.push((key, digest, record.locator));
+            }
+            RecordKind::Erased => {
+                let erased = Erased::decode(&record.body)?;
+                if let Some(key) = erased.key.filter(|_| links) {
+                    let digest = ObjectDigest::from_bytes(erased.digest);
+                    self.links_of_objects.push((key, digest, record.locator));
+                }
+            }
+            RecordKind::Text => drop(codec::as_text(&record.body)?),
+            RecordKind::Link => {
+                for pair in codec::as_arrays::<LINK_BYTES>(&record.body)? {
+                    let (key, digest) = pair.split_first_chunk::<32>().expect("a link has 64 bytes");
+                    let digest = ObjectDigest::from_bytes(codec::as_array(digest)?);
+                    self.links.push((KeyPath::from_bytes(*key), digest));
+                }
+            }
+            RecordKind::Unlink => {
+                let keys = codec::as_arrays::<UNLINK_BYTES>(&record.body)?;
+                self.unlinks.extend(keys.into_iter().map(KeyPath::from_bytes));
+            }
+            RecordKind::Base | RecordKind::Delta => MapRecord::add(&mut self.map_record, record)?,
+            RecordKind::Gap => {
+                let (first, digests) = decode_gap(&record.body)?;
+                let gap = Gap {
+                    first,
+                    count: digests.len() as u64,
+                    place: record.locator,
+                };
+                self.gaps.push((gap, digests));
+            }
+            RecordKind::Commit => {
+                let found = CommitRecord {
+                    commit: Commit::decode(&record.body)?,
+                    digest: Commit::hash(&record.body, suite),
+                    place: record.locator,
+                };
+                if self.commit.replace(found).is_some() {
+                    return Err(DecodeError::Invalid("a batch contains two commits"));
+                }
+            }
+            RecordKind::Reference => self.references.push(Reference::decode(&record.body)?),
+            // The log has already checked the seal.
+            RecordKind::Object | RecordKind::Content | RecordKind::Seal | RecordKind::Ignorable(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Returns whether the records change the state, by links or by a map.
+    pub(super) fn changes_state(&self) -> bool {
+        self.changes_ids() || self.map_record.is_some()
+    }
+
+    fn changes_ids(&self) -> bool {
         !(self.links_of_objects.is_empty() && self.links.is_empty() && self.unlinks.is_empty())
     }
 
     /// Checks the rules that do not depend on the state before the batch.
     fn check(&self) -> Result<()> {
-        let rule = if self.commit.is_none() && (self.changes_state() || self.map_record.is_some()) {
+        let rule = if self.commit.is_none() && self.changes_state() {
             "a batch without a commit changes the state"
         } else if self.commit.is_none() && !self.gaps.is_empty() {
             "a gap is not followed by a commit"
-        } else if self.map_record.is_some() && self.changes_state() {
+        } else if self.map_record.is_some() && self.changes_ids() {
             "a batch contains both a map record and changes of ids"
         } else {
             return Ok(());
@@ -83,12 +146,10 @@ pub(super) fn apply(
         Some(staged) => (staged.trie, Some(staged.objects)),
         None => (None, None),
     };
-    let mut contents = decode(store, batch, known.as_deref(), true)?;
+    let mut contents = decode(store, batch, known, true)?;
     contents.check()?;
     let head = store.head.load_full();
-    let mut history = None;
-    let mut next = NextState::default();
-    let mut entry = None;
+    let mut applied = None;
     if let Some(record) = contents.commit.take() {
         if record.digest != batch.commit {
             let (named, found) = (batch.commit, record.digest);
@@ -96,48 +157,44 @@ pub(super) fn apply(
                 "the seal names commit {named}, but the batch contains commit {found}"
             )));
         }
-        let mut tree = check_chain(store, head.as_deref(), &contents, &record.commit)?;
-        let before = Before {
-            trie: head
-                .as_ref()
-                .map_or_else(|| Ok(Trie::new()), |head| store.state(head))?,
-            of_root: &|root| store.by_root(root)?.map(|entry| store.state(&entry)).transpose(),
-        };
-        if contents.changes_state() || contents.map_record.is_some() {
+        let mut history = check_chain(store, head.as_deref(), &contents, &record.commit)?;
+        let before = head.as_ref().map(|head| store.state(head)).transpose()?;
+        let of_root = |root| store.by_root(root)?.map(|entry| store.state(&entry)).transpose();
+        if contents.changes_state() {
             store.flush()?;
         }
-        next = state_after(store, &before, &contents, &record.commit, state)?;
-        tree.append(&record.digest);
-        history = Some(tree);
-        entry = Some(Arc::new(CommitEntry {
+        let before = before.unwrap_or_default();
+        let (trie, unlinked) = state_after(store, &before, &of_root, &contents, &record.commit, state)?;
+        history.append(&record.digest);
+        let entry = Arc::new(CommitEntry {
             digest: record.digest,
             commit: record.commit,
             batch: batch.number,
             place: record.place,
             map_record: contents.map_record.as_ref().map(|map_record| map_record.place),
-            takes_state: next.is_kept_one,
+            takes_state: !contents.changes_state(),
             counts: OnceLock::new(),
-            trie: OnceLock::from(next.trie),
-        }));
+            trie: OnceLock::from(trie),
+        });
+        applied = Some((entry, history, unlinked));
     }
 
     // All checks have passed and no later step can fail, so memory applies the whole batch.
     let mut catalog = store.catalog.write();
-    for (key, created) in next.unlinked {
-        catalog.note_unlinked(key, created);
-    }
     for (gap, _) in contents.gaps {
         catalog.line.push_gap(gap);
     }
-    if let Some(entry) = &entry {
-        if let Some(left) = head.filter(|head| next.is_kept_one && head.commit.root != entry.commit.root) {
-            catalog.left.push((left, Arc::clone(entry)));
+    let entry = applied.map(|(entry, history, unlinked)| {
+        for (key, created) in unlinked {
+            catalog.note_unlinked(key, created);
         }
-        catalog.line.push(Arc::clone(entry));
-    }
-    if let Some(history) = history {
+        if let Some(left) = head.filter(|head| entry.takes_state && head.commit.root != entry.commit.root) {
+            catalog.left.push((left, Arc::clone(&entry)));
+        }
+        catalog.line.push(Arc::clone(&entry));
         catalog.history = history;
-    }
+        entry
+    });
     for reference in contents.references {
         catalog.references.push(reference, batch.number);
     }
@@ -148,77 +205,29 @@ pub(super) fn apply(
 fn decode(
     store: &Store,
     batch: &Batch,
-    known: Option<&[(KeyPath, ObjectDigest)]>,
+    known: Option<Vec<(KeyPath, ObjectDigest)>>,
     register: bool,
-) -> Result<Contents> {
-    let mut contents = Contents::default();
-    let decoded = match known {
-        Some(known) => Cow::Borrowed(known),
-        None => Cow::Owned(decode_objects(&batch.records, store.suite, processors())?),
+) -> Result<Decoded> {
+    let mut decoded = Decoded::default();
+    let objects = match known {
+        Some(known) => known,
+        None => decode_objects(&batch.records, store.suite, processors())?,
     };
-    let mut objects = decoded.iter();
+    let mut objects = objects.into_iter();
     for record in &batch.records {
-        let bad = |error: codec::DecodeError| unreadable(record, &error);
-        let links = record.flags & UNLINKED == 0;
-        match record.kind {
-            RecordKind::Object => {
-                let next = objects.next().copied();
-                let (key, digest) =
-                    next.ok_or_else(|| Error::internal("a batch has more objects than the staged ones"))?;
-                if register {
-                    store.records.add_object(digest, record.locator)?;
-                }
-                if links {
-                    contents.links_of_objects.push((key, digest, record.locator));
-                }
-            }
-            RecordKind::Erased => {
-                let erased = Erased::decode(&record.body).map_err(bad)?;
-                if register {
-                    store.records.add_erased(&erased, record.locator)?;
-                }
-                if let Some(key) = erased.key.filter(|_| links) {
-                    let digest = ObjectDigest::from_bytes(erased.digest);
-                    contents.links_of_objects.push((key, digest, record.locator));
-                }
-            }
-            RecordKind::Content | RecordKind::Text => {
-                if register {
-                    if record.kind == RecordKind::Text {
-                        codec::as_text(&record.body).map_err(bad)?;
-                    }
-                    store.records.add_text(record)?;
-                }
-            }
-            RecordKind::Link | RecordKind::Unlink => {
-                add_links(record, &mut contents.links, &mut contents.unlinks).map_err(bad)?;
-            }
-            RecordKind::Base | RecordKind::Delta => {
-                MapRecord::add(&mut contents.map_record, record).map_err(bad)?;
-            }
-            RecordKind::Gap => contents.gaps.push(decode_gap(record).map_err(bad)?),
-            RecordKind::Commit => {
-                let commit = Commit::decode(&record.body).map_err(bad)?;
-                let digest = Commit::hash(&record.body, store.suite);
-                let place = record.locator;
-                let found = CommitRecord {
-                    commit,
-                    digest,
-                    place,
-                };
-                if contents.commit.replace(found).is_some() {
-                    return Err(Error::corrupt("a batch contains two commits"));
-                }
-            }
-            RecordKind::Reference => {
-                let reference = Reference::decode(&record.body).map_err(bad)?;
-                contents.references.push(reference);
-            }
-            // The log has already checked the seal.
-            RecordKind::Seal | RecordKind::Ignorable(_) => {}
+        let mut next = || {
+            let object = objects.next();
+            object.ok_or_else(|| Error::internal("a batch has more objects than the staged ones"))
+        };
+        let object = (record.kind == RecordKind::Object).then(&mut next).transpose()?;
+        decoded
+            .add(record, store.suite, object)
+            .map_err(|error| unreadable(record, &error))?;
+        if register {
+            store.records.add(record, object.map(|(_, digest)| digest))?;
         }
     }
-    Ok(contents)
+    Ok(decoded)
 }
 
 /// Returns the key path and digest of each object record, in order. Several threads decode a large batch.
@@ -238,49 +247,14 @@ fn decode_objects(
         return Ok(objects);
     }
     let objects = records.iter().filter(|record| record.kind == RecordKind::Object);
-    let decode = |record: &Record| {
-        let object =
-            Object::decode(record.body.clone(), suite).map_err(|error| unreadable(record, &error))?;
-        Ok((suite.key_path(object.id().as_str()), object.digest()))
-    };
+    let decode = |record| key_and_digest(record, suite).map_err(|error| unreadable(record, &error));
     objects.map(decode).collect()
 }
 
-/// Decodes a record of links or unlinks.
-pub(super) fn add_links(
-    record: &Record,
-    links: &mut Vec<(KeyPath, ObjectDigest)>,
-    unlinks: &mut Vec<KeyPath>,
-) -> Result<(), codec::DecodeError> {
-    if record.kind == RecordKind::Unlink {
-        let keys = codec::as_arrays::<UNLINK_BYTES>(&record.body)?;
-        unlinks.extend(keys.into_iter().map(KeyPath::from_bytes));
-        return Ok(());
-    }
-    for pair in codec::as_arrays::<LINK_BYTES>(&record.body)? {
-        let (key, digest) = pair.split_first_chunk::<32>().expect("a link has 64 bytes");
-        let digest = ObjectDigest::from_bytes(codec::as_array(digest)?);
-        links.push((KeyPath::from_bytes(*key), digest));
-    }
-    Ok(())
-}
-
-/// The state before a commit, and access to the states of older commits.
-struct Before<'a> {
-    /// The state of the kept commit before.
-    trie: Trie,
-    /// Returns the state of the newest older commit that has a given root.
-    of_root: &'a dyn Fn(Root) -> Result<Option<Trie>>,
-}
-
-/// The state after a commit, and the ids that the catalog must note.
-#[derive(Default)]
-struct NextState {
-    trie: Trie,
-    /// The ids that left the state, each with the time of its first write.
-    unlinked: Vec<(KeyPath, i64)>,
-    /// Whether this is the state of an older commit, as after a rollback.
-    is_kept_one: bool,
+/// Decodes the object in a record. Returns its key path and its digest.
+fn key_and_digest(record: &Record, suite: HashSuite) -> Result<(KeyPath, ObjectDigest), DecodeError> {
+    let object = Object::decode(record.body.clone(), suite)?;
+    Ok((suite.key_path(object.id().as_str()), object.digest()))
 }
 
 /// Returns the states of the commits in a run of batches that follow the state `trie`, each with the commit's seq.
@@ -302,14 +276,11 @@ pub(super) fn states_behind(
         let Some(record) = contents.commit.take() else {
             return Ok(());
         };
-        let before = Before {
-            trie: trie.clone(),
-            of_root: &|root| match by_root.get(&root) {
-                Some(found) => Ok(Some(found.clone())),
-                None => older(root, record.commit.seq),
-            },
+        let of_root = |root| match by_root.get(&root) {
+            Some(found) => Ok(Some(found.clone())),
+            None => older(root, record.commit.seq),
         };
-        trie = state_after(store, &before, &contents, &record.commit, None)?.trie;
+        (trie, _) = state_after(store, &trie, &of_root, &contents, &record.commit, None)?;
         by_root.insert(record.commit.root, trie.clone());
         states.insert(record.commit.seq, trie.clone());
         Ok(())
@@ -321,7 +292,7 @@ pub(super) fn states_behind(
 fn check_chain(
     store: &Store,
     head: Option<&CommitEntry>,
-    contents: &Contents,
+    contents: &Decoded,
     commit: &Commit,
 ) -> Result<HistoryTree> {
     let mut history = store.history();
@@ -349,47 +320,50 @@ fn check_chain(
     )))
 }
 
-/// Returns the state after the batch, and checks that its root is the root in the commit.
+/// The ids that left a state, each with the time of its first write.
+type Unlinked = Vec<(KeyPath, i64)>;
+
+/// Returns the state after the batch, and the ids that left the state `before`. Checks that its root is the root in the
+/// commit. The batch of a rollback contains no changes, so its state is that of the newest kept commit with the same
+/// root, which `of_root` returns. `staged` is the state that the writer computed for this batch.
 fn state_after(
     store: &Store,
-    before: &Before<'_>,
-    contents: &Contents,
+    before: &Trie,
+    of_root: &dyn Fn(Root) -> Result<Option<Trie>>,
+    contents: &Decoded,
     commit: &Commit,
     staged: Option<Trie>,
-) -> Result<NextState> {
-    let state = match &contents.map_record {
-        Some(map_record) => state_of_map(store, before, map_record)?,
-        None if contents.changes_state() => link_all(store, before, contents, commit, staged)?,
-        None => state_of_root(before, commit)?,
+) -> Result<(Trie, Unlinked)> {
+    let seq = commit.seq;
+    let place = |digest| place_of(store, digest);
+    let (trie, unlinked) = if let Some(map_record) = &contents.map_record {
+        apply_map(before, map_record, store, &place)?
+    } else if contents.changes_ids() {
+        let mut trie = staged.unwrap_or_else(|| before.clone());
+        let created = |key: &KeyPath| {
+            let written = store.first_written(key)?;
+            Ok(written.unwrap_or_else(|| commit.time.as_micros()))
+        };
+        let unlinked = apply_links(&mut trie, before, contents, store, &created, &place)?;
+        (trie, unlinked)
+    } else {
+        let first = (seq == 0).then(Trie::new);
+        let trie = of_root(commit.root)?.or(first).ok_or_else(|| {
+            let root = commit.root;
+            Error::corrupt(format!(
+                "commit {seq} reuses the root {root}, which no earlier commit has"
+            ))
+        })?;
+        (trie, Vec::new())
     };
-    let root = state.trie.root(store.suite, Shape::State, store)?;
+    let root = trie.root(store.suite, Shape::State, store)?;
     if root != commit.root {
-        let (seq, named) = (commit.seq, commit.root);
+        let named = commit.root;
         return Err(Error::corrupt(format!(
             "commit {seq} names root {named}, but its changes give {root}"
         )));
     }
-    Ok(state)
-}
-
-/// Returns the state of the newest kept commit with the same root as this commit. The batch of a rollback contains no
-/// changes, only its target.
-fn state_of_root(before: &Before<'_>, commit: &Commit) -> Result<NextState> {
-    let trie = match (before.of_root)(commit.root)? {
-        Some(trie) => trie,
-        None if commit.seq == 0 => Trie::new(),
-        None => {
-            let (seq, root) = (commit.seq, commit.root);
-            return Err(Error::corrupt(format!(
-                "commit {seq} reuses the root {root}, which no earlier commit has"
-            )));
-        }
-    };
-    Ok(NextState {
-        trie,
-        unlinked: Vec::new(),
-        is_kept_one: true,
-    })
+    Ok((trie, unlinked))
 }
 
 fn place_of(store: &Store, digest: ObjectDigest) -> Result<u64> {
@@ -398,59 +372,37 @@ fn place_of(store: &Store, digest: ObjectDigest) -> Result<u64> {
     Ok(place.to_u64())
 }
 
-/// Applies the links and unlinks of the batch to the parent's state, or returns the state that the writer computed for
-/// this batch.
-fn link_all(
-    store: &Store,
-    before: &Before<'_>,
-    contents: &Contents,
-    commit: &Commit,
-    staged: Option<Trie>,
-) -> Result<NextState> {
-    let parent = &before.trie;
-    let mut state = NextState {
-        trie: staged.unwrap_or_else(|| parent.clone()),
-        ..NextState::default()
-    };
-    let mut link = |key: KeyPath, digest: ObjectDigest, place: u64| {
-        let created = match parent.get(&key, store)? {
-            Some(old) => old.created,
-            None => store
-                .first_written(&key)?
-                .unwrap_or_else(|| commit.time.as_micros()),
-        };
+/// Applies links and unlinks to `trie`, which becomes the state after `parent`. `created` returns the time of the first
+/// write of an id that the parent lacks. Returns the ids that left the state, each with the time of its first write.
+pub(super) fn apply_links(
+    trie: &mut Trie,
+    parent: &Trie,
+    contents: &Decoded,
+    source: &dyn NodeSource,
+    created: &dyn Fn(&KeyPath) -> Result<i64>,
+    place: &dyn Fn(ObjectDigest) -> Result<u64>,
+) -> Result<Unlinked> {
+    let objects = contents.links_of_objects.iter();
+    let objects = objects.map(|&(key, digest, place)| (key, digest, Some(place.to_u64())));
+    let links = contents.links.iter().map(|&(key, digest)| (key, digest, None));
+    for (key, digest, known) in objects.chain(links) {
         let entry = Entry {
             key,
             digest: *digest.as_bytes(),
-            place,
-            created,
+            place: known.map_or_else(|| place(digest), Ok)?,
+            created: match parent.get(&key, source)? {
+                Some(old) => old.created,
+                None => created(&key)?,
+            },
         };
-        state.trie.insert(entry, store).map(drop)
-    };
-    for &(key, digest, place) in &contents.links_of_objects {
-        link(key, digest, place.to_u64())?;
+        trie.insert(entry, source)?;
     }
-    for &(key, digest) in &contents.links {
-        link(key, digest, place_of(store, digest)?)?;
-    }
+    let mut unlinked = Vec::new();
     for key in &contents.unlinks {
-        state.trie.remove(key, store)?;
-        if let Some(old) = parent.get(key, store)? {
-            state.unlinked.push((*key, old.created));
-        }
+        trie.remove(key, source)?;
+        unlinked.extend(parent.get(key, source)?.map(|old| (*key, old.created)));
     }
-    Ok(state)
-}
-
-/// Returns the state of a commit from its map record.
-fn state_of_map(store: &Store, before: &Before<'_>, map_record: &MapRecord) -> Result<NextState> {
-    let place = |digest| place_of(store, digest);
-    let (trie, unlinked) = apply_map(&before.trie, map_record, store, &place)?;
-    Ok(NextState {
-        trie,
-        unlinked,
-        is_kept_one: false,
-    })
+    Ok(unlinked)
 }
 
 /// Returns the state from a map record, which is a whole map or the changes since the state `before`. Also returns the
@@ -460,7 +412,7 @@ pub(super) fn apply_map(
     map_record: &MapRecord,
     source: &dyn NodeSource,
     place: &dyn Fn(ObjectDigest) -> Result<u64>,
-) -> Result<(Trie, Vec<(KeyPath, i64)>)> {
+) -> Result<(Trie, Unlinked)> {
     let (mut entries, mut unlinked) = (Vec::new(), Vec::new());
     let mut trie = before.clone();
     for change in &map_record.entries {

@@ -13,8 +13,6 @@ use crate::log::{BODY_BYTES_MAX, BatchBuilder, Locator, Record, RecordKind, segm
 use crate::object::Time;
 use crate::trie::{Entry, NodeSource, Trie};
 
-use super::commits::Gap;
-
 /// The length in bytes of an entry of a base or delta record.
 pub(crate) const MAP_ENTRY_BYTES: usize = 80;
 /// The maximal length of the entries in a record, in bytes. It is small, because reading one entry checks its whole
@@ -152,9 +150,8 @@ impl MapRecord {
     /// Decodes the first key of a record from its first bytes. Returns `None` if the record has no entry.
     pub(super) fn first_key(start: &[u8]) -> Result<Option<KeyPath>, DecodeError> {
         match start.first_chunk::<DIGEST_LEN>() {
-            Some(key) => Ok(Some(KeyPath::from_bytes(*key))),
-            None if start.is_empty() => Ok(None),
-            None => Err(DecodeError::Invalid(CUT_OFF)),
+            None if !start.is_empty() => Err(DecodeError::Invalid(CUT_OFF)),
+            key => Ok(key.copied().map(KeyPath::from_bytes)),
         }
     }
 
@@ -225,8 +222,8 @@ fn encode_gap(first: u64, digests: &[CommitDigest]) -> Vec<u8> {
     body
 }
 
-/// Decodes the commits that a gap record names.
-pub(super) fn gap_digests(body: &[u8]) -> Result<(u64, &[[u8; DIGEST_LEN]]), DecodeError> {
+/// Decodes the body of a gap record. Returns the seq of the first commit, and the digests of all.
+pub(super) fn decode_gap(body: &[u8]) -> Result<(u64, Vec<CommitDigest>), DecodeError> {
     let mut reader = Reader::new(body);
     let first = reader.u64()?;
     let (digests, rest) = reader.bytes(reader.left())?.as_chunks::<DIGEST_LEN>();
@@ -234,20 +231,8 @@ pub(super) fn gap_digests(body: &[u8]) -> Result<(u64, &[[u8; DIGEST_LEN]]), Dec
     if digests.is_empty() || !rest.is_empty() || !is_counted {
         return Err(DecodeError::Invalid("a gap is not a list of digests"));
     }
-    Ok((first, digests))
-}
-
-pub(super) fn decode_gap(record: &Record) -> Result<(Gap, Vec<CommitDigest>), DecodeError> {
-    let (first, digests) = gap_digests(&record.body)?;
-    let gap = Gap {
-        first,
-        count: digests.len() as u64,
-        place: record.locator,
-    };
-    Ok((
-        gap,
-        digests.iter().copied().map(CommitDigest::from_bytes).collect(),
-    ))
+    let digests = digests.iter().copied().map(CommitDigest::from_bytes);
+    Ok((first, digests.collect()))
 }
 
 /// Returns the error for a record that does not decode.
@@ -264,8 +249,7 @@ mod tests {
     fn a_gap_is_a_run_of_whole_digests_with_numbers_that_can_be_counted() {
         let digest = CommitDigest::from_bytes([7; DIGEST_LEN]);
         let body = encode_gap(5, &[digest, digest]);
-        let (first, digests) = gap_digests(&body).unwrap();
-        assert_eq!((first, digests), (5, &[[7; DIGEST_LEN]; 2][..]));
+        assert_eq!(decode_gap(&body).unwrap(), (5, vec![digest, digest]));
         for wrong in [
             &[][..],
             &body[..7],
@@ -274,7 +258,7 @@ mod tests {
             &[&body[..], &[0]].concat(),
             &encode_gap(u64::MAX - 1, &[digest, digest]),
         ] {
-            assert!(gap_digests(wrong).is_err(), "{} bytes", wrong.len());
+            assert!(decode_gap(wrong).is_err(), "{} bytes", wrong.len());
         }
     }
 

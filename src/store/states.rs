@@ -72,9 +72,6 @@ impl Store {
 
     /// Returns the state of a commit that the checkpoint covers.
     fn covered_state(&self, base: &Base, seq: u64) -> Result<Trie> {
-        if let Some(trie) = base.state_from_log(seq)? {
-            return Ok(trie);
-        }
         let known = |run: &HashMap<u64, Trie>| run.get(&seq).cloned();
         if let Some(trie) = self.loaded.lock().runs.iter().find_map(known) {
             return Ok(trie);
@@ -119,13 +116,14 @@ impl Store {
         newest.map(|newest| self.state(&newest)).transpose()
     }
 
-    /// Returns the objects that may be children of this parent in the checkpoint's state. Returns `None` if they are
-    /// unknown.
+    /// Returns the objects that may be children of this parent in the checkpoint's state; `None` without a checkpoint.
     ///
     /// # Errors
-    /// `Io` if the checkpoint cannot be read.
+    /// `Corrupt` or `Io` if the checkpoint cannot be read.
     pub(crate) fn covered_children(&self, parent: &KeyPath) -> Result<Option<Vec<KeyPath>>> {
-        self.base.as_ref().map_or(Ok(None), |base| base.children(parent))
+        let base = self.base.as_ref();
+        base.map(|base| base.ask(|checkpoint| checkpoint.children(parent)))
+            .transpose()
     }
 
     /// Counts the differences between the states of two commits.

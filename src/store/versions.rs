@@ -12,18 +12,12 @@ use hashbrown::HashTable;
 use crate::digest::DIGEST_LEN;
 use crate::log::Locator;
 
-use super::checkpoint::prefix_of;
+use super::checkpoint::{DigestRow, prefix_of};
 
-#[derive(Clone, Copy)]
-struct Slot {
-    prefix: u64,
-    place: Locator,
-}
-
-/// Finds records by digest.
+/// Finds records by digest. The value of a row is a place.
 #[derive(Default)]
 pub(super) struct DigestIndex {
-    table: HashTable<Slot>,
+    table: HashTable<DigestRow>,
 }
 
 impl DigestIndex {
@@ -35,22 +29,22 @@ impl DigestIndex {
     /// Adds the record of a digest that the index does not have.
     pub(super) fn insert(&mut self, digest: &[u8; DIGEST_LEN], place: Locator) {
         let prefix = prefix_of(digest);
+        let value = place.to_u64();
         self.table
-            .insert_unique(prefix, Slot { prefix, place }, |slot| slot.prefix);
+            .insert_unique(prefix.0, DigestRow { prefix, value }, |row| row.prefix.0);
     }
 
-    /// Iterates the entries: the start of the digest, from [`prefix_of`], and the place.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, Locator)> + '_ {
-        self.table.iter().map(|slot| (slot.prefix, slot.place))
+    /// Iterates the rows, in any order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = DigestRow> + '_ {
+        self.table.iter().copied()
     }
 
     /// Returns the places where the digest's record may be, nearly always at most one.
     pub(super) fn candidates(&self, digest: &[u8; DIGEST_LEN]) -> impl Iterator<Item = Locator> + '_ {
         let prefix = prefix_of(digest);
-        self.table
-            .iter_hash(prefix)
-            .filter(move |slot| slot.prefix == prefix)
-            .map(|slot| slot.place)
+        let rows = self.table.iter_hash(prefix.0);
+        rows.filter(move |row| row.prefix == prefix)
+            .map(|row| Locator::from_u64(row.value))
     }
 }
 

@@ -10,7 +10,7 @@ use super::prelude::*;
 use crate::answers::history::LogLine;
 use crate::cli::open_store::StoreFolder;
 use crate::engine::Revision;
-use crate::object::Commit;
+use crate::object::lane_of;
 
 /// The time between two reads of the log.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -52,7 +52,7 @@ fn show_log_line(answer: &LogLine, context: &mut Context) -> Result<(), Failure>
         answer.time,
         answer.seq,
         answer.op,
-        one_line(lane.unwrap_or(Commit::DEFAULT_LANE)),
+        one_line(lane_of(lane, None)),
         answer.counts.added,
         answer.counts.changed,
         answer.counts.removed,

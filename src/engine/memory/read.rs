@@ -31,7 +31,7 @@ impl Memory {
     /// `NotFound` if there is no such commit; `InvalidInput` if the text is not a revision, or a prefix matches several.
     pub fn at(&self, revision: impl TryInto<Revision, Error: Into<Error>>) -> Result<View> {
         let revision = revision.try_into().map_err(Into::into)?;
-        self.view_at(&revision, crate::store::lane_of(None, None))
+        self.view_at(&revision, crate::object::lane_of(None, None))
     }
 
     /// As [`Self::at`], for a writer in `lane`.

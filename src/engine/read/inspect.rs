@@ -230,10 +230,10 @@ impl Memory {
         let own =
             own.ok_or_else(|| Error::not_found(format!("the version {} is not kept", object.digest())))?;
         let content = match object.content_digest() {
-            Some((digest, _)) => records.find_content_place(digest)?,
+            Some((digest, _)) => records.find(RecordKind::Content, digest.as_bytes())?,
             None => None,
         };
-        [Some(own), content]
+        [Some(own), content.map(|record| record.locator)]
             .into_iter()
             .flatten()
             .map(|place| self.inner.place(place))

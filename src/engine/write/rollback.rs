@@ -77,8 +77,8 @@ impl Inner {
         let mut lanes: BTreeMap<String, u64> = BTreeMap::new();
         for index in first..store.kept() {
             let commit = store.commit_at(index)?;
-            if let Some(commit) = commit.filter(|commit| commit.lane() != writer.lane()) {
-                *lanes.entry(commit.lane().to_owned()).or_default() += 1;
+            if let Some(commit) = commit.filter(|commit| commit.commit.lane() != writer.lane()) {
+                *lanes.entry(commit.commit.lane().to_owned()).or_default() += 1;
             }
         }
         // Counts the thinned commits of a gap that are newer than the target; their lanes are unknown.

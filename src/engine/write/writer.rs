@@ -5,7 +5,7 @@
 
 use crate::error::{Error, Result};
 use crate::object::Origin;
-use crate::store::lane_of;
+use crate::object::lane_of;
 
 /// The writer of a change: its class of trust, actor, session, source and reason.
 ///

@@ -10,8 +10,6 @@
 //! # Format
 //! docs/format.md, "Checkpoint".
 
-use std::borrow::Cow;
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -28,23 +26,21 @@ pub(super) const SUM_BYTES: usize = 4;
 /// The number of bytes collected before a write, and read at a time during a full check.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// Reads ranges of a file whose blocks have checksums.
+/// Gives ranges of a file whose blocks have checksums.
 pub(super) struct Blocks {
     name: String,
     file: Arc<dyn DiskFile>,
-    /// The map of the whole file, if it could be mapped.
-    map: Option<Arc<dyn Buffer>>,
+    /// The whole file, mapped or read.
+    content: Arc<dyn Buffer>,
     /// The number of blocks after the header.
     count: u64,
-    /// The checksum of each block, if the file is not mapped.
-    table: Vec<u8>,
-    /// One bit for each mapped block: whether it was already checked.
+    /// One bit for each block: whether it was already checked.
     checked: Vec<AtomicU64>,
 }
 
 impl Blocks {
-    /// Opens the `count` blocks of `file` after the header. Reads the table of checksums after the blocks; its own
-    /// checksum must be `table_sum`.
+    /// Opens the `count` blocks of `file` after the header, and the table of checksums after the blocks. The table's own
+    /// checksum must be `table_sum`. Without `map`, or if the file cannot be mapped, reads the whole file.
     ///
     /// # Errors
     /// `Corrupt` if the table is damaged; `Io`.
@@ -55,157 +51,108 @@ impl Blocks {
         table_sum: u32,
         map: bool,
     ) -> Result<Self> {
-        let at = (count + 1) * BLOCK;
-        // If the file cannot be mapped, blocks are read from it.
-        let map = if map {
-            file.map(at + count * SUM_BYTES as u64).unwrap_or_default()
+        let table_at = (count + 1) * BLOCK;
+        let length = table_at + count * SUM_BYTES as u64;
+        let mapped = if map {
+            file.map(length).unwrap_or_default()
         } else {
             None
         };
-        let mut table = Vec::new();
-        if map.is_none() {
-            table = read_bytes(&*file, at, count as usize * SUM_BYTES)
-                .map_err(|error| Error::io(format!("cannot read {name}"), error))?;
+        let content = match mapped {
+            Some(content) => content,
+            None => Arc::new(
+                read_bytes(&*file, 0, length as usize)
+                    .map_err(|error| Error::io(format!("cannot read {name}"), error))?,
+            ),
+        };
+        let table = content.bytes().get(table_at as usize..);
+        if table.map(crc32c::crc32c) != Some(table_sum) {
+            return Err(damaged(name, table_at, Cause::TableChecksum));
         }
-        let words = if map.is_some() { count.div_ceil(64) } else { 0 };
-        let blocks = Self {
+        Ok(Self {
             name: name.to_owned(),
             file,
-            map,
+            content,
             count,
-            table,
-            checked: (0..words).map(|_| AtomicU64::new(0)).collect(),
-        };
-        if crc32c::crc32c(blocks.table()) != table_sum {
-            return Err(damaged(name, at, Cause::TableChecksum));
-        }
-        Ok(blocks)
-    }
-
-    fn table(&self) -> &[u8] {
-        match &self.map {
-            Some(map) => &map.bytes()[((self.count + 1) * BLOCK) as usize..],
-            None => &self.table,
-        }
+            checked: (0..count.div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
+        })
     }
 
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the number of mapped blocks that were checked.
+    /// Returns the number of blocks that were checked.
     #[cfg(test)]
     pub(super) fn checked_count(&self) -> u32 {
         let words = self.checked.iter();
         words.map(|word| word.load(Ordering::Relaxed).count_ones()).sum()
     }
 
-    /// Returns `length` bytes from `offset` on.
+    /// Returns `length` bytes from `offset` on. Checks their blocks at the first access.
     ///
     /// # Errors
-    /// `Corrupt` if one of their blocks is damaged, or the range ends after the file; `Io`.
-    pub(super) fn bytes(&self, offset: u64, length: usize) -> Result<Cow<'_, [u8]>> {
+    /// `Corrupt` if one of their blocks is damaged, or the range ends after the file.
+    pub(super) fn bytes(&self, offset: u64, length: usize) -> Result<&[u8]> {
         if length == 0 {
-            return Ok(Cow::Borrowed(&[]));
+            return Ok(&[]);
         }
         let end = offset.saturating_add(length as u64);
         if offset < BLOCK || end > (self.count + 1) * BLOCK {
             return Err(damaged(&self.name, offset, Cause::OutsideBlocks));
         }
         // CKB-1: the range was checked against the file, so each of its blocks has a checksum.
-        let blocks = offset / BLOCK..=(end - 1) / BLOCK;
-        let within = (offset % BLOCK) as usize..(offset % BLOCK) as usize + length;
-        let Some(map) = &self.map else {
-            let mut bytes = self.read(blocks)?;
-            bytes.truncate(within.end);
-            bytes.drain(..within.start);
-            return Ok(Cow::Owned(bytes));
-        };
-        let bytes = &map.bytes()[(blocks.start() * BLOCK) as usize..];
-        for (block, content) in blocks.zip(bytes.chunks(BLOCK_BYTES)) {
-            self.check_once(block, content)?;
+        let content = self.content.bytes();
+        for block in offset / BLOCK..=(end - 1) / BLOCK {
+            let index = (block - 1) as usize;
+            let (word, bit) = (&self.checked[index / 64], 1_u64 << (index % 64));
+            // The bit protects no other data, so relaxed order is enough: at worst, two threads check the same block.
+            if word.load(Ordering::Relaxed) & bit == 0 {
+                let at = (block * BLOCK) as usize;
+                if !self.matches(block, &content[at..at + BLOCK_BYTES]) {
+                    return Err(damaged(&self.name, block * BLOCK, Cause::BlockChecksum));
+                }
+                word.fetch_or(bit, Ordering::Relaxed);
+            }
         }
-        Ok(Cow::Borrowed(&bytes[within]))
+        Ok(&content[offset as usize..end as usize])
     }
 
-    /// Checks a mapped block at the first access.
-    fn check_once(&self, block: u64, content: &[u8]) -> Result<()> {
-        let index = (block - 1) as usize;
-        let (word, bit) = (&self.checked[index / 64], 1_u64 << (index % 64));
-        // The bit protects no other data, so relaxed order is enough: at worst, two threads check the same block.
-        if word.load(Ordering::Relaxed) & bit == 0 {
-            self.check(block, content)?;
-            word.fetch_or(bit, Ordering::Relaxed);
-        }
-        Ok(())
+    /// Returns whether the content of a block matches its checksum in the table.
+    fn matches(&self, block: u64, content: &[u8]) -> bool {
+        let at = (self.count + 1) * BLOCK + (block - 1) * SUM_BYTES as u64;
+        let sum = self.content.bytes()[at as usize..].first_chunk::<SUM_BYTES>();
+        sum == Some(&crc32c::crc32c(content).to_le_bytes())
     }
 
-    fn check(&self, block: u64, content: &[u8]) -> Result<()> {
-        let at = (block - 1) as usize * SUM_BYTES;
-        let sum = crc32c::crc32c(content).to_le_bytes();
-        if self.table().get(at..at + SUM_BYTES) == Some(&sum[..]) {
-            return Ok(());
-        }
-        Err(damaged(&self.name, block * BLOCK, Cause::BlockChecksum))
-    }
-
-    /// Reads whole blocks from the file.
-    fn read(&self, blocks: RangeInclusive<u64>) -> Result<Vec<u8>> {
-        let bytes = self.read_unchecked(blocks.clone())?;
-        for (block, content) in blocks.zip(bytes.chunks(BLOCK_BYTES)) {
-            self.check(block, content)?;
-        }
-        Ok(bytes)
-    }
-
-    fn read_unchecked(&self, blocks: RangeInclusive<u64>) -> Result<Vec<u8>> {
-        let (first, last) = blocks.into_inner();
-        let offset = first * BLOCK;
-        let length = ((last - first + 1) * BLOCK) as usize;
-        let bytes = read_bytes(&*self.file, offset, length)
-            .map_err(|error| Error::io(format!("cannot read {}", self.name), error))?;
-        if bytes.len() < length {
-            let end = offset + bytes.len() as u64;
-            return Err(damaged(&self.name, end, Cause::CutOff));
-        }
-        Ok(bytes)
-    }
-
-    /// Reads all blocks from the file, never from the map. Passes the offset and the length of each run of unreadable
-    /// or damaged blocks to `visit`. Passes the number of bytes of each piece read to `progress`.
+    /// Reads all blocks from the file, never from the map. Passes the number of bytes of each piece read to `progress`.
+    /// Returns the offset of the first block that is unreadable or damaged, and the number of bytes in all such blocks.
     ///
     /// # Errors
     /// The errors of `progress`.
     pub(super) fn check_all(
         &self,
-        visit: &mut dyn FnMut(u64, u64),
         progress: &mut dyn FnMut(u64) -> Result<()>,
-    ) -> Result<()> {
-        let count = self.count;
+    ) -> Result<Option<(u64, u64)>> {
         let step = (CHUNK_BYTES / BLOCK_BYTES) as u64;
-        let (mut start, mut bytes) = (0, 0);
-        for first in (1..=count).step_by(step as usize) {
-            let blocks = first..=(first + step - 1).min(count);
-            let piece = self.read_unchecked(blocks.clone()).unwrap_or_default();
+        let (mut first_bad, mut bad) = (None, 0);
+        for first in (1..=self.count).step_by(step as usize) {
+            let blocks = first..(first + step).min(self.count + 1);
+            let bytes = (blocks.end - first) * BLOCK;
+            let piece = read_bytes(&*self.file, first * BLOCK, bytes as usize).unwrap_or_default();
             let mut contents = piece.chunks(BLOCK_BYTES);
-            for block in blocks.clone() {
-                let content = contents.next();
-                if content.is_some_and(|content| self.check(block, content).is_ok()) {
-                    if bytes > 0 {
-                        visit(start, bytes);
-                    }
-                    (start, bytes) = (0, 0);
-                } else {
-                    start = if bytes == 0 { block * BLOCK } else { start };
-                    bytes += BLOCK;
+            for block in blocks {
+                if !contents
+                    .next()
+                    .is_some_and(|content| self.matches(block, content))
+                {
+                    first_bad.get_or_insert(block * BLOCK);
+                    bad += BLOCK;
                 }
             }
-            progress(blocks.count() as u64 * BLOCK)?;
+            progress(bytes)?;
         }
-        if bytes > 0 {
-            visit(start, bytes);
-        }
-        Ok(())
+        Ok(first_bad.map(|first| (first, bad)))
     }
 }
 

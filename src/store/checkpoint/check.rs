@@ -6,11 +6,10 @@
 use super::files::{damaged, list, of_error};
 use super::header::{Header, LogId, Section};
 use super::reader::{Checkpoint, REFERENCE_HEAD_BYTES};
-use super::rows::{CommitRow, DigestRow, prefix_of};
+use super::rows::{Row, Rows, prefix_of};
 use super::writer::Progress;
-use crate::digest::DIGEST_LEN;
 use crate::disk::Disk;
-use crate::error::{Cause, Damage, Error, ErrorKind, Finding, Result, Severity};
+use crate::error::{Cause, Damage, ErrorKind, Finding, Result, Severity};
 use crate::threads::processors;
 use crate::trie::check_stored;
 
@@ -28,7 +27,7 @@ pub(crate) fn check(disk: &dyn Disk, log: LogId, progress: &mut Progress<'_>) ->
         match Checkpoint::open(disk, &file.name, true) {
             Ok(checkpoint) => {
                 findings.extend(other_log(&checkpoint, log));
-                check_content(&checkpoint, &mut findings, progress)?;
+                findings.extend(check_content(&checkpoint, progress)?);
             }
             // Another process has written newer checkpoints and removed this one.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -67,93 +66,50 @@ pub(super) fn verify_file(
     if checkpoint.header() != header {
         return Err(damaged(name, 0, Cause::OtherHeader));
     }
-    let mut findings = Vec::new();
-    check_content(&checkpoint, &mut findings, progress)?;
-    match findings.first() {
+    match check_content(&checkpoint, progress)?.into_iter().next() {
         None => Ok(()),
         Some(found) => {
-            let Damage { offset, cause, .. } = found.damage.clone();
+            let Damage { offset, cause, .. } = found.damage;
             Err(damaged(name, offset.unwrap_or_default(), cause))
         }
     }
 }
 
 /// Checks all blocks of the file. If they are undamaged, checks their content.
-fn check_content(
-    checkpoint: &Checkpoint,
-    findings: &mut Vec<Finding>,
-    progress: &mut Progress<'_>,
-) -> Result<()> {
-    let mut is_whole = true;
-    let mut visit = |offset: u64, bytes: u64| {
-        is_whole = false;
+fn check_content(one: &Checkpoint, progress: &mut Progress<'_>) -> Result<Vec<Finding>> {
+    if let Some((offset, bytes)) = one.blocks().check_all(progress)? {
         let cause = Cause::BlockChecksums { bytes };
-        findings.push(Finding::new(Severity::Derived, checkpoint.name(), offset, cause));
-    };
-    checkpoint.blocks().check_all(&mut visit, progress)?;
-    if !is_whole {
-        return Ok(());
+        return Ok(vec![Finding::new(Severity::Derived, one.name(), offset, cause)]);
     }
-    for (section, check) in CHECKS {
-        if let Err(error) = check(checkpoint, section) {
-            let offset = checkpoint.header().extent(section).offset;
-            findings.push(of_error(checkpoint.name(), offset, &error));
-        }
-    }
-    Ok(())
-}
-
-/// The check of a section whose blocks are undamaged.
-type Check = fn(&Checkpoint, Section) -> Result<()>;
-
-const CHECKS: [(Section, Check); 10] = [
-    (Section::Nodes, check_states),
-    (Section::Objects, |one, section| {
-        rising(one, section, one.objects().iter())
-    }),
-    (Section::Texts, |one, section| {
-        rising(one, section, one.texts().iter())
-    }),
-    (Section::Commits, check_commits),
-    (Section::CommitsByDigest, |one, section| {
-        check_index(one, section, |row| row.digest.as_bytes())
-    }),
-    (Section::CommitsByRoot, |one, section| {
-        check_index(one, section, |row| row.root.as_bytes())
-    }),
-    (Section::FirstWritten, |one, section| {
-        rising(
-            one,
-            section,
-            one.first_written_rows().iter().map(|row| Ok(row?.key)),
-        )
-    }),
-    (Section::Children, |one, section| {
-        rising(one, section, one.child_rows().iter())
-    }),
-    (Section::Gaps, |one, section| {
-        rising(one, section, one.gaps().iter().map(|gap| Ok(gap?.first)))
-    }),
-    (Section::References, check_references),
-];
-
-/// Returns the error for a section whose blocks are undamaged but whose rows break a rule.
-fn contradiction(checkpoint: &Checkpoint, section: Section, cause: Cause) -> Error {
-    let offset = checkpoint.header().extent(section).offset;
-    damaged(checkpoint.name(), offset, cause)
+    let checked = [
+        (Section::Nodes, check_states(one)),
+        (Section::Objects, rising(one.digests(true), |row| *row)),
+        (Section::Texts, rising(one.digests(false), |row| *row)),
+        (Section::Commits, check_commits(one)),
+        (Section::CommitsByDigest, check_index(one, false)),
+        (Section::CommitsByRoot, check_index(one, true)),
+        (
+            Section::FirstWritten,
+            rising(one.first_written_rows(), |row| row.key),
+        ),
+        (Section::Children, rising(one.child_rows(), |row| *row)),
+        (Section::Gaps, rising(one.gaps(), |gap| gap.first)),
+        (Section::References, check_references(one)),
+    ];
+    let findings = checked.into_iter().filter_map(|(section, checked)| {
+        let offset = one.header().extent(section).offset;
+        Some(of_error(one.name(), offset, &checked.err()?))
+    });
+    Ok(findings.collect())
 }
 
 /// CKR-1: keys rise strictly, so no key occurs twice.
-fn rising<K: Ord>(
-    checkpoint: &Checkpoint,
-    section: Section,
-    keys: impl Iterator<Item = Result<K>>,
-) -> Result<()> {
+fn rising<R: Row, K: PartialOrd>(rows: Rows<'_, R>, key: impl Fn(&R) -> K) -> Result<()> {
     let mut last = None;
-    for key in keys {
-        let key = Some(key?);
+    for row in rows.iter() {
+        let key = Some(key(&row?));
         if last.is_some() && last >= key {
-            return Err(contradiction(checkpoint, section, Cause::RowOrder));
+            return Err(rows.damaged(Cause::RowOrder));
         }
         last = key;
     }
@@ -161,63 +117,55 @@ fn rising<K: Ord>(
 }
 
 /// Checks that seqs, batches and times of commits rise, and that the history tree is valid.
-fn check_commits(checkpoint: &Checkpoint, section: Section) -> Result<()> {
-    let rows = || checkpoint.commits().iter();
-    rising(checkpoint, section, rows().map(|row| Ok(row?.seq)))?;
-    rising(checkpoint, section, rows().map(|row| Ok(row?.batch)))?;
-    rising(checkpoint, section, rows().map(|row| Ok(row?.time)))?;
-    checkpoint.history().map(drop)
+fn check_commits(one: &Checkpoint) -> Result<()> {
+    rising(one.commits(), |row| row.seq)?;
+    rising(one.commits(), |row| row.batch)?;
+    rising(one.commits(), |row| row.time)?;
+    one.history().map(drop)
 }
 
 /// Checks that the index contains exactly the commits, by digest or by root.
-fn check_index(
-    checkpoint: &Checkpoint,
-    section: Section,
-    digest: fn(&CommitRow) -> &[u8; DIGEST_LEN],
-) -> Result<()> {
-    let (index, commits) = (checkpoint.rows::<DigestRow>(section), checkpoint.commits());
-    rising(checkpoint, section, index.iter())?;
+fn check_index(one: &Checkpoint, by_root: bool) -> Result<()> {
+    let (index, commits) = (one.commit_index(by_root), one.commits());
+    rising(index, |row| *row)?;
     // The index has as many rows as there are commits. If all rows are different and correct, every commit has one.
     let mut is_right = index.len() == commits.len();
     for row in index.iter() {
         let row = row?;
-        let commit = commits.get(row.value)?;
-        is_right &= commit.is_some_and(|commit| prefix_of(digest(&commit)) == row.prefix);
+        let prefix = commits
+            .get(row.value)?
+            .map(|commit| prefix_of(commit.indexed(by_root)));
+        is_right &= prefix == Some(row.prefix);
     }
     if is_right {
         return Ok(());
     }
-    Err(contradiction(checkpoint, section, Cause::IndexMismatch))
+    Err(index.damaged(Cause::IndexMismatch))
 }
 
 /// Checks that the references fill their section exactly.
-fn check_references(checkpoint: &Checkpoint, section: Section) -> Result<()> {
+fn check_references(one: &Checkpoint) -> Result<()> {
+    let extent = one.header().extent(Section::References);
     let mut bytes = 0;
-    for reference in checkpoint.references() {
+    for reference in one.references() {
         bytes += (REFERENCE_HEAD_BYTES + reference?.1.len()) as u64;
     }
-    if bytes == checkpoint.header().extent(section).length {
+    if bytes == extent.length {
         return Ok(());
     }
-    Err(contradiction(checkpoint, section, Cause::ReferenceSection))
+    Err(damaged(one.name(), extent.offset, Cause::ReferenceSection))
 }
 
 /// Checks that every state has the root in its commit, and every node the digest in its parent.
-fn check_states(checkpoint: &Checkpoint, section: Section) -> Result<()> {
-    rising(
-        checkpoint,
-        section,
-        checkpoint.states().iter().map(|state| Ok(state?.seq)),
-    )?;
+fn check_states(one: &Checkpoint) -> Result<()> {
+    rising(one.states(), |state| state.seq)?;
     let mut tops = Vec::new();
-    for state in checkpoint.states().iter() {
+    for state in one.states().iter() {
         let state = state?;
-        let commit = checkpoint.commit(state.seq)?;
-        if commit.map(|commit| commit.root) != Some(state.root) {
-            let cause = Cause::StateMismatch { seq: state.seq };
-            return Err(contradiction(checkpoint, section, cause));
+        if one.commit(state.seq)?.map(|commit| commit.root) != Some(state.root) {
+            return Err(one.states().damaged(Cause::StateMismatch { seq: state.seq }));
         }
         tops.push(state.top());
     }
-    check_stored(&tops, checkpoint, processors())
+    check_stored(&tops, one, processors())
 }

@@ -12,9 +12,9 @@
 //! docs/format.md, "Checkpoint".
 
 use super::blocks::{BLOCK_BYTES, SUM_BYTES};
-use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Row, StateRow, put_numbers};
+use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Row, StateRow};
 use crate::codec::{DecodeError, Reader};
-use crate::digest::{CommitDigest, HashAlgorithm};
+use crate::digest::HashAlgorithm;
 use crate::log::{Log, Position};
 use crate::store::commits::Gap;
 
@@ -43,26 +43,6 @@ impl LogId {
     }
 }
 
-impl Row for Position {
-    const BYTES: usize = 88;
-
-    fn put(&self, out: &mut Vec<u8>) {
-        put_numbers(out, &[self.segment, self.offset, self.batch]);
-        out.extend_from_slice(&self.digest);
-        out.extend_from_slice(self.commit.as_bytes());
-    }
-
-    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Self {
-            segment: reader.u64()?,
-            offset: reader.u64()?,
-            batch: reader.u64()?,
-            digest: reader.array()?,
-            commit: CommitDigest::from_bytes(reader.array()?),
-        })
-    }
-}
-
 /// The sections of the file, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Section {
@@ -80,40 +60,24 @@ pub(super) enum Section {
     History,
 }
 
-impl Section {
-    pub(super) const ALL: [Self; 12] = [
-        Self::Nodes,
-        Self::States,
-        Self::Objects,
-        Self::Texts,
-        Self::Commits,
-        Self::CommitsByDigest,
-        Self::CommitsByRoot,
-        Self::FirstWritten,
-        Self::Children,
-        Self::Gaps,
-        Self::References,
-        Self::History,
-    ];
-
-    /// Returns the number of bytes of a row, if all rows have the same size.
-    pub(super) fn row_bytes(self) -> Option<usize> {
-        match self {
-            Self::States => Some(StateRow::BYTES),
-            Self::Objects | Self::Texts | Self::CommitsByDigest | Self::CommitsByRoot => {
-                Some(DigestRow::BYTES)
-            }
-            Self::Commits => Some(CommitRow::BYTES),
-            Self::FirstWritten => Some(FirstWritten::BYTES),
-            Self::Children => Some(ChildRow::BYTES),
-            Self::Gaps => Some(Gap::BYTES),
-            Self::Nodes | Self::References | Self::History => None,
-        }
-    }
-}
+/// All sections, each with the number of bytes of a row, if all its rows have the same size.
+pub(super) const SECTIONS: [(Section, Option<usize>); 12] = [
+    (Section::Nodes, None),
+    (Section::States, Some(StateRow::BYTES)),
+    (Section::Objects, Some(DigestRow::BYTES)),
+    (Section::Texts, Some(DigestRow::BYTES)),
+    (Section::Commits, Some(CommitRow::BYTES)),
+    (Section::CommitsByDigest, Some(DigestRow::BYTES)),
+    (Section::CommitsByRoot, Some(DigestRow::BYTES)),
+    (Section::FirstWritten, Some(FirstWritten::BYTES)),
+    (Section::Children, Some(ChildRow::BYTES)),
+    (Section::Gaps, Some(Gap::BYTES)),
+    (Section::References, None),
+    (Section::History, None),
+];
 
 /// The extent of a section in the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) offset: u64,
     pub(super) length: u64,
@@ -139,7 +103,7 @@ pub(super) struct Header {
     pub(super) erased: u64,
     /// The number of the file. The place of each of its nodes contains this number.
     pub(super) number: u64,
-    pub(super) sections: [Extent; Section::ALL.len()],
+    pub(super) sections: [Extent; SECTIONS.len()],
     /// The checksum of the table of checksums.
     pub(super) table_sum: u32,
 }
@@ -197,13 +161,12 @@ impl Header {
         bytes.extend_from_slice(&VERSION.to_le_bytes());
         bytes.extend_from_slice(&[self.log.hash.tag(), 0, 0, 0]);
         bytes.extend_from_slice(&self.log.instance);
-        put_numbers(
-            &mut bytes,
-            &[self.log.epoch, self.versions, self.erased, self.number],
-        );
+        for number in [self.log.epoch, self.versions, self.erased, self.number] {
+            number.put(&mut bytes);
+        }
         self.position.put(&mut bytes);
         for extent in &self.sections {
-            put_numbers(&mut bytes, &[extent.offset, extent.length, extent.rows]);
+            extent.put(&mut bytes);
         }
         bytes.extend_from_slice(&self.table_sum.to_le_bytes());
         bytes.resize(BLOCK_BYTES - CRC_BYTES, 0);
@@ -255,20 +218,12 @@ impl Header {
 }
 
 /// Decodes the extents of the sections (CKH-1). No extent ends after `length`, so their sums cannot overflow.
-fn take_sections(reader: &mut Reader<'_>, length: u64) -> Result<[Extent; Section::ALL.len()], DecodeError> {
+fn take_sections(reader: &mut Reader<'_>, length: u64) -> Result<[Extent; SECTIONS.len()], DecodeError> {
     let mut next = BLOCK_BYTES as u64;
-    let mut extents = [Extent {
-        offset: 0,
-        length: 0,
-        rows: 0,
-    }; Section::ALL.len()];
-    for section in Section::ALL {
-        let extent = Extent {
-            offset: reader.u64()?,
-            length: reader.u64()?,
-            rows: reader.u64()?,
-        };
-        let rows_fit = match section.row_bytes() {
+    let mut extents = [Extent::default(); SECTIONS.len()];
+    for (section, row_bytes) in SECTIONS {
+        let extent = Extent::take(reader)?;
+        let rows_fit = match row_bytes {
             Some(bytes) => extent.rows.checked_mul(bytes as u64) == Some(extent.length),
             None => extent.rows <= extent.length,
         };

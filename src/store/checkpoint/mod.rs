@@ -35,8 +35,8 @@ use files::{CheckpointFile, list, of_error, remove_files};
 pub(crate) use check::check;
 pub(crate) use header::LogId;
 pub(crate) use reader::Checkpoint;
-pub(crate) use rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Rows, StateRow, bisect, prefix_of};
-pub(crate) use writer::{Contents, Progress, Source, State, write};
+pub(crate) use rows::{ChildRow, CommitRow, DigestRow, FirstWritten, StateRow, bisect, prefix_of};
+pub(crate) use writer::{Contents, Progress, Source, State, make, write};
 
 /// A checkpoint, as described by its header.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub(crate) fn infos(disk: &dyn Disk, log: Option<LogId>) -> Result<Vec<Checkpoin
             info.unusable = Some(Cause::Unfinished);
             return info;
         }
-        match Checkpoint::open(disk, &info.file, false) {
+        match Checkpoint::open(disk, &info.file, true) {
             Ok(found) => {
                 let other = log.and_then(|log| check::other_log(&found, log));
                 info.unusable = other.map(|finding| finding.damage.cause);

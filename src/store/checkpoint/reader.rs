@@ -3,20 +3,21 @@
 //! # Layer
 //! Layer 4. Part of checkpoint/.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::blocks::{BLOCK_BYTES, Blocks};
 use super::files::damaged;
 use super::header::{Header, LogId, Section};
 use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Row, Rows, StateRow, prefix_of};
-use crate::codec::Reader;
+use crate::codec::{DecodeError, Reader};
 use crate::digest::{DIGEST_LEN, HashSuite, KeyPath};
 use crate::disk::{Access, Disk, DiskFile, read_bytes};
 use crate::error::{Cause, Error, Result};
 use crate::log::{Position, undecodable};
 use crate::object::HistoryTree;
 use crate::store::commits::Gap;
-use crate::trie::{NodeSource, StoredNode, Trie};
+use crate::trie::{NodeSource, StoredNode, Trie, stored_digest};
 
 /// The number of bytes of the length that precedes a node.
 pub(super) const NODE_LENGTH_BYTES: usize = 2;
@@ -89,24 +90,23 @@ impl Checkpoint {
         Trie::from_stored(state.top(), self)
     }
 
-    /// Returns the places of object records, by the digest of the object.
-    pub(crate) fn objects(&self) -> Rows<'_, DigestRow> {
-        self.rows(Section::Objects)
+    /// Returns the places of object records, or of content and text records, by digest.
+    pub(crate) fn digests(&self, of_objects: bool) -> Rows<'_, DigestRow> {
+        self.rows(if of_objects {
+            Section::Objects
+        } else {
+            Section::Texts
+        })
     }
 
-    /// Returns the places of content and text records, by digest.
-    pub(crate) fn texts(&self) -> Rows<'_, DigestRow> {
-        self.rows(Section::Texts)
-    }
-
-    /// Returns the indexes in [`Self::commits`], by the digest of the commit.
-    pub(crate) fn commits_by_digest(&self) -> Rows<'_, DigestRow> {
-        self.rows(Section::CommitsByDigest)
-    }
-
-    /// Returns the indexes in [`Self::commits`], by root. Indexes of the same root rise.
-    pub(crate) fn commits_by_root(&self) -> Rows<'_, DigestRow> {
-        self.rows(Section::CommitsByRoot)
+    /// Returns the indexes in [`Self::commits`], by the digest of the commit or by its root. Indexes of the same root
+    /// rise.
+    pub(crate) fn commit_index(&self, by_root: bool) -> Rows<'_, DigestRow> {
+        self.rows(if by_root {
+            Section::CommitsByRoot
+        } else {
+            Section::CommitsByDigest
+        })
     }
 
     /// Returns the kept commits, by rising `seq`.
@@ -119,27 +119,9 @@ impl Checkpoint {
     /// # Errors
     /// `Corrupt` or `Io` if its row cannot be read.
     pub(crate) fn commit(&self, seq: u64) -> Result<Option<CommitRow>> {
-        // Seqs rise by one except at gaps, so the row with this index is usually the right one.
-        if let Some(row) = self.commits().get(seq)?.filter(|row| row.seq == seq) {
-            return Ok(Some(row));
-        }
-        let newest = self.commit_at_or_before(seq)?;
-        Ok(newest.filter(|row| row.seq == seq))
-    }
-
-    /// Returns the newest commit whose seq is `seq` or less.
-    ///
-    /// # Errors
-    /// The errors of [`Self::commit`].
-    pub(crate) fn commit_at_or_before(&self, seq: u64) -> Result<Option<CommitRow>> {
-        self.last_commit(|row| row.seq <= seq)
-    }
-
-    fn last_commit(&self, holds: impl Fn(&CommitRow) -> bool) -> Result<Option<CommitRow>> {
-        match self.commits().count_before(holds)? {
-            0 => Ok(None),
-            count => self.commits().get(count - 1),
-        }
+        let rows = self.commits();
+        let found = rows.get(rows.count_before(|row| row.seq < seq)?)?;
+        Ok(found.filter(|row| row.seq == seq))
     }
 
     /// Returns the times at which ids that the newest state lacks were first written, by key.
@@ -168,14 +150,10 @@ impl Checkpoint {
     /// `Corrupt` or `Io` if a row cannot be read.
     pub(crate) fn children(&self, parent: &KeyPath) -> Result<Vec<KeyPath>> {
         let (rows, prefix) = (self.child_rows(), prefix_of(parent.as_bytes()));
-        let mut found = Vec::new();
-        for index in rows.count_before(|row| row.parent < prefix)?..rows.len() {
-            match rows.get(index)? {
-                Some(row) if row.parent == prefix => found.push(row.child),
-                _ => break,
-            }
-        }
-        Ok(found)
+        let first = rows.count_before(|row| row.parent < prefix)?;
+        let is_of = |row: &Result<ChildRow>| row.as_ref().map_or(true, |row| row.parent == prefix);
+        let found = rows.iter_from(first).take_while(is_of);
+        found.map(|row| Ok(row?.child)).collect()
     }
 
     /// Returns the runs of thinned commits, in rising order.
@@ -201,17 +179,15 @@ impl Checkpoint {
     fn reference(&self, at: u64, end: u64) -> Result<(u64, Vec<u8>)> {
         let bad = |cause| damaged(self.name(), at, cause);
         let head = self.blocks.bytes(at, REFERENCE_HEAD_BYTES)?;
-        let mut reader = Reader::new(&head);
-        let parts = reader
-            .u64()
-            .and_then(|batch| Ok((batch, reader.u32()?)))
-            .map_err(|error| bad(undecodable(&error)))?;
+        let mut reader = Reader::new(head);
+        let mut head = || Ok((reader.u64()?, reader.u32()?));
+        let (batch, length) = head().map_err(|error: DecodeError| bad(undecodable(&error)))?;
         let start = at + REFERENCE_HEAD_BYTES as u64;
-        if u64::from(parts.1) > end.saturating_sub(start) {
+        if u64::from(length) > end.saturating_sub(start) {
             return Err(bad(Cause::BeyondSection));
         }
-        let bytes = self.blocks.bytes(start, parts.1 as usize)?;
-        Ok((parts.0, bytes.into_owned()))
+        let bytes = self.blocks.bytes(start, length as usize)?;
+        Ok((batch, bytes.to_vec()))
     }
 
     /// Returns the history tree over all commits up to the position, kept or not.
@@ -222,7 +198,7 @@ impl Checkpoint {
         let extent = self.header.extent(Section::History);
         let bad = || damaged(self.name(), extent.offset, Cause::NoHistory);
         let size = self.blocks.bytes(extent.offset, 8)?;
-        let size = Reader::new(&size).u64().map_err(|_| bad())?;
+        let size = Reader::new(size).u64().map_err(|_| bad())?;
         // A tree has at most 64 peaks, so a larger section is refused before it is read.
         let peaks = u64::from(size.count_ones());
         if extent.rows != peaks || extent.length != 8 + peaks * DIGEST_LEN as u64 {
@@ -233,6 +209,39 @@ impl Checkpoint {
             .bytes(extent.offset + 8, peaks as usize * DIGEST_LEN)?;
         let (peaks, _) = bytes.as_chunks::<DIGEST_LEN>();
         HistoryTree::from_peaks(self.suite(), size, peaks.to_vec()).ok_or_else(bad)
+    }
+
+    /// Returns the bytes of the node at an offset in the file.
+    ///
+    /// # Errors
+    /// `Corrupt` if no node can be at the offset, or its block is damaged.
+    pub(crate) fn node(&self, at: u64) -> Result<Vec<u8>> {
+        let nodes = self.header.extent(Section::Nodes);
+        let start = at.saturating_add(NODE_LENGTH_BYTES as u64);
+        if at < nodes.offset || start > nodes.end() {
+            return Err(damaged(self.name(), nodes.offset, Cause::NodeOutside));
+        }
+        let length = self.blocks.bytes(at, NODE_LENGTH_BYTES)?;
+        let length = Reader::new(length).u16().unwrap_or_default();
+        if u64::from(length) > nodes.end() - start {
+            return Err(damaged(self.name(), at, Cause::BeyondSection));
+        }
+        Ok(self.blocks.bytes(start, usize::from(length))?.to_vec())
+    }
+
+    /// Returns the offset of every node in the file, by the digest of the node.
+    ///
+    /// # Errors
+    /// The errors of [`Self::node`].
+    pub(crate) fn nodes(&self) -> Result<HashMap<[u8; DIGEST_LEN], u64>> {
+        let extent = self.header.extent(Section::Nodes);
+        let (mut nodes, mut at) = (HashMap::new(), extent.offset);
+        for _ in 0..extent.rows {
+            let node = self.node(at)?;
+            nodes.extend(stored_digest(&node, self.suite()).map(|digest| (digest, at)));
+            at += (NODE_LENGTH_BYTES + node.len()) as u64;
+        }
+        Ok(nodes)
     }
 
     pub(super) fn header(&self) -> &Header {
@@ -248,7 +257,7 @@ impl Checkpoint {
     }
 }
 
-/// Reads and checks the header of the file.
+/// Opens a file. Reads and checks its header.
 fn open_head(disk: &dyn Disk, name: &str) -> Result<(Arc<dyn DiskFile>, Header)> {
     let file = disk.open(name, Access::Read).map_err(|error| {
         if error.kind() == std::io::ErrorKind::NotFound {
@@ -256,7 +265,11 @@ fn open_head(disk: &dyn Disk, name: &str) -> Result<(Arc<dyn DiskFile>, Header)>
         }
         Error::io(format!("cannot open {name}"), error)
     })?;
-    let header = read_head(&*file, name)?;
+    let reading = |error| Error::io(format!("cannot read {name}"), error);
+    let length = file.length().map_err(reading)?;
+    let bytes = read_bytes(&*file, 0, BLOCK_BYTES).map_err(reading)?;
+    // The header's lengths are compared with the length of the file, so the table cannot be larger than the file.
+    let header = Header::decode(&bytes, length).map_err(|error| damaged(name, 0, undecodable(&error)))?;
     Ok((file, header))
 }
 
@@ -269,29 +282,10 @@ pub(super) fn end_of(disk: &dyn Disk, name: &str) -> Result<(LogId, Position)> {
     Ok((header.log, header.position))
 }
 
-fn read_head(file: &dyn DiskFile, name: &str) -> Result<Header> {
-    let reading = |error| Error::io(format!("cannot read {name}"), error);
-    let length = file.length().map_err(reading)?;
-    let bytes = read_bytes(file, 0, BLOCK_BYTES).map_err(reading)?;
-    // The header's lengths are compared with the length of the file, so the table cannot be larger than the file.
-    Header::decode(&bytes, length).map_err(|error| damaged(name, 0, undecodable(&error)))
-}
-
 impl NodeSource for Checkpoint {
     fn load(&self, stored: &StoredNode) -> Result<Vec<u8>> {
-        let nodes = self.header.extent(Section::Nodes);
         // No node is at offset 0.
-        let place = self.header.node_offset(stored.place).unwrap_or_default();
-        let start = place.saturating_add(NODE_LENGTH_BYTES as u64);
-        if place < nodes.offset || start > nodes.end() {
-            return Err(damaged(self.name(), nodes.offset, Cause::NodeOutside));
-        }
-        let length = self.blocks.bytes(place, NODE_LENGTH_BYTES)?;
-        let length = Reader::new(&length).u16().unwrap_or_default();
-        if u64::from(length) > nodes.end() - start {
-            return Err(damaged(self.name(), place, Cause::BeyondSection));
-        }
-        Ok(self.blocks.bytes(start, usize::from(length))?.into_owned())
+        self.node(self.header.node_offset(stored.place).unwrap_or_default())
     }
 
     fn suite(&self) -> HashSuite {

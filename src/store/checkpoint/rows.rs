@@ -17,14 +17,13 @@ use super::files::damaged;
 use super::header::Extent;
 use crate::codec::{DecodeError, Reader};
 use crate::digest::{CommitDigest, DIGEST_LEN, KeyPath, Root};
-use crate::error::{Cause, Result};
-use crate::log::Locator;
-use crate::log::{Position, undecodable};
+use crate::error::{Cause, Error, Result};
+use crate::log::{Locator, Position, undecodable};
 use crate::store::ChangeCounts;
 use crate::store::commits::Gap;
 use crate::trie::StoredNode;
 
-/// A row with a fixed number of bytes.
+/// A row with a fixed number of bytes, or a field of one.
 pub(crate) trait Row: Copy + 'static {
     /// The number of bytes in a row.
     const BYTES: usize;
@@ -32,6 +31,67 @@ pub(crate) trait Row: Copy + 'static {
     fn put(&self, out: &mut Vec<u8>);
 
     fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
+}
+
+/// Implements [`Row`] for types that are made from an array of bytes, and converted to one.
+macro_rules! fields {
+    ($($type:ty: $bytes:expr, $from:expr, $to:expr;)*) => { $(
+        impl Row for $type {
+            const BYTES: usize = $bytes;
+
+            fn put(&self, out: &mut Vec<u8>) {
+                let to: fn(Self) -> [u8; $bytes] = $to;
+                out.extend_from_slice(&to(*self));
+            }
+
+            fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+                let from: fn([u8; $bytes]) -> Self = $from;
+                reader.array().map(from)
+            }
+        }
+    )* };
+}
+
+fields! {
+    u64: 8, u64::from_le_bytes, u64::to_le_bytes;
+    i64: 8, i64::from_le_bytes, i64::to_le_bytes;
+    Prefix: 8, |bytes| Self(u64::from_be_bytes(bytes)), |prefix| prefix.0.to_be_bytes();
+    Locator: 8, |bytes| Self::from_u64(u64::from_le_bytes(bytes)), |place| place.to_u64().to_le_bytes();
+    [u8; DIGEST_LEN]: DIGEST_LEN, |bytes| bytes, |bytes| bytes;
+    KeyPath: DIGEST_LEN, Self::from_bytes, |key| *key.as_bytes();
+    CommitDigest: DIGEST_LEN, Self::from_bytes, |digest| *digest.as_bytes();
+    Root: DIGEST_LEN, Self::from_bytes, |root| *root.as_bytes();
+}
+
+/// Implements [`Row`] for structs. Their bytes are those of their fields, in the order given here.
+macro_rules! rows {
+    ($($row:ident { $($field:ident: $type:ty),* })*) => { $(
+        impl Row for $row {
+            const BYTES: usize = 0 $(+ <$type>::BYTES)*;
+
+            fn put(&self, out: &mut Vec<u8>) {
+                $(self.$field.put(out);)*
+            }
+
+            fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+                Ok(Self { $($field: Row::take(reader)?),* })
+            }
+        }
+    )* };
+}
+
+rows! {
+    Position { segment: u64, offset: u64, batch: u64, digest: [u8; DIGEST_LEN], commit: CommitDigest }
+    CommitRow {
+        seq: u64, batch: u64, time: i64, digest: CommitDigest, root: Root, place: u64, lane: u64,
+        counts: Option<ChangeCounts>, delta: u64
+    }
+    StateRow { seq: u64, root: Root, count: u64, place: u64, position: Position }
+    FirstWritten { key: KeyPath, created: i64 }
+    ChildRow { parent: Prefix, child: KeyPath }
+    Gap { first: u64, count: u64, place: Locator }
+    DigestRow { prefix: Prefix, value: u64 }
+    Extent { offset: u64, length: u64, rows: u64 }
 }
 
 /// The row of a commit.
@@ -54,55 +114,40 @@ pub(crate) struct CommitRow {
     pub(crate) delta: u64,
 }
 
-/// The value that means that a count is unknown.
-const NOT_COUNTED: u32 = u32::MAX;
-
-impl Row for CommitRow {
-    const BYTES: usize = 124;
-
-    fn put(&self, out: &mut Vec<u8>) {
-        put_numbers(out, &[self.seq, self.batch]);
-        out.extend_from_slice(&self.time.to_le_bytes());
-        out.extend_from_slice(self.digest.as_bytes());
-        out.extend_from_slice(self.root.as_bytes());
-        put_numbers(out, &[self.place, self.lane]);
-        let counts = self
-            .counts
-            .map(|counts| [counts.added, counts.changed, counts.removed])
-            .and_then(|counts| {
-                // A count that is too large is stored as unknown.
-                let fits = counts.iter().all(|count| *count < u64::from(NOT_COUNTED));
-                fits.then(|| counts.map(|count| count as u32))
-            });
-        for count in counts.unwrap_or([NOT_COUNTED; 3]) {
-            out.extend_from_slice(&count.to_le_bytes());
+impl CommitRow {
+    /// Returns the digest under which an index has the commit: its root, or its own digest.
+    pub(crate) fn indexed(&self, by_root: bool) -> &[u8; DIGEST_LEN] {
+        if by_root {
+            self.root.as_bytes()
+        } else {
+            self.digest.as_bytes()
         }
-        put_numbers(out, &[self.delta]);
-    }
-
-    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Self {
-            seq: reader.u64()?,
-            batch: reader.u64()?,
-            time: reader.i64()?,
-            digest: CommitDigest::from_bytes(reader.array()?),
-            root: Root::from_bytes(reader.array()?),
-            place: reader.u64()?,
-            lane: reader.u64()?,
-            counts: take_counts(reader)?,
-            delta: reader.u64()?,
-        })
     }
 }
 
-fn take_counts(reader: &mut Reader<'_>) -> Result<Option<ChangeCounts>, DecodeError> {
-    let counts = [reader.u32()?, reader.u32()?, reader.u32()?];
-    let [added, changed, removed] = counts.map(u64::from);
-    Ok((!counts.contains(&NOT_COUNTED)).then_some(ChangeCounts {
-        added,
-        changed,
-        removed,
-    }))
+/// The value that means that a count is unknown.
+const NOT_COUNTED: u32 = u32::MAX;
+
+impl Row for Option<ChangeCounts> {
+    const BYTES: usize = 12;
+
+    fn put(&self, out: &mut Vec<u8>) {
+        let counts = self.map(|counts| [counts.added, counts.changed, counts.removed]);
+        // A count that is too large is stored as unknown.
+        let counts = counts.filter(|counts| counts.iter().all(|count| *count < u64::from(NOT_COUNTED)));
+        let counts = counts.map_or([NOT_COUNTED; 3], |counts| counts.map(|count| count as u32));
+        out.extend_from_slice(counts.map(u32::to_le_bytes).as_flattened());
+    }
+
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let counts = [reader.u32()?, reader.u32()?, reader.u32()?];
+        let [added, changed, removed] = counts.map(u64::from);
+        Ok((!counts.contains(&NOT_COUNTED)).then_some(ChangeCounts {
+            added,
+            changed,
+            removed,
+        }))
+    }
 }
 
 /// A state whose nodes are in the file.
@@ -130,27 +175,6 @@ impl StateRow {
     }
 }
 
-impl Row for StateRow {
-    const BYTES: usize = 56 + Position::BYTES;
-
-    fn put(&self, out: &mut Vec<u8>) {
-        put_numbers(out, &[self.seq]);
-        out.extend_from_slice(self.root.as_bytes());
-        put_numbers(out, &[self.count, self.place]);
-        self.position.put(out);
-    }
-
-    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Self {
-            seq: reader.u64()?,
-            root: Root::from_bytes(reader.array()?),
-            count: reader.u64()?,
-            place: reader.u64()?,
-            position: Position::take(reader)?,
-        })
-    }
-}
-
 /// The time at which an id that the newest state lacks was first written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FirstWritten {
@@ -159,60 +183,12 @@ pub(crate) struct FirstWritten {
     pub(crate) created: i64,
 }
 
-impl Row for FirstWritten {
-    const BYTES: usize = 40;
-
-    fn put(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(self.key.as_bytes());
-        out.extend_from_slice(&self.created.to_le_bytes());
-    }
-
-    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Self {
-            key: KeyPath::from_bytes(reader.array()?),
-            created: reader.i64()?,
-        })
-    }
-}
-
 /// The parent of an object in the newest state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ChildRow {
-    /// The start of the key path of the parent, from [`prefix_of`].
-    pub(crate) parent: u64,
+    /// The start of the key path of the parent.
+    pub(crate) parent: Prefix,
     pub(crate) child: KeyPath,
-}
-
-impl Row for ChildRow {
-    const BYTES: usize = 40;
-
-    fn put(&self, out: &mut Vec<u8>) {
-        put_numbers(out, &[self.parent.swap_bytes()]);
-        out.extend_from_slice(self.child.as_bytes());
-    }
-
-    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Self {
-            parent: reader.u64()?.swap_bytes(),
-            child: KeyPath::from_bytes(reader.array()?),
-        })
-    }
-}
-
-impl Row for Gap {
-    const BYTES: usize = 24;
-
-    fn put(&self, out: &mut Vec<u8>) {
-        put_numbers(out, &[self.first, self.count, self.place.to_u64()]);
-    }
-
-    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Self {
-            first: reader.u64()?,
-            count: reader.u64()?,
-            place: Locator::from_u64(reader.u64()?),
-        })
-    }
 }
 
 /// The start of a digest with a value, which is a place or the index of a row.
@@ -220,37 +196,17 @@ impl Row for Gap {
 /// Several digests may have the same start, so the caller must confirm each match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct DigestRow {
-    /// The first eight bytes of the digest, from [`prefix_of`].
-    pub(crate) prefix: u64,
+    pub(crate) prefix: Prefix,
     pub(crate) value: u64,
 }
 
-/// Returns the first eight bytes of a digest as a number. The numbers sort as the digests do.
-pub(crate) fn prefix_of(digest: &[u8; DIGEST_LEN]) -> u64 {
+/// The first eight bytes of a digest, as a number. The numbers sort as the digests do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Prefix(pub(crate) u64);
+
+pub(crate) fn prefix_of(digest: &[u8; DIGEST_LEN]) -> Prefix {
     let (head, _) = digest.split_first_chunk::<8>().expect("a digest has 32 bytes");
-    u64::from_le_bytes(*head).swap_bytes()
-}
-
-impl Row for DigestRow {
-    const BYTES: usize = 16;
-
-    fn put(&self, out: &mut Vec<u8>) {
-        put_numbers(out, &[self.prefix.swap_bytes(), self.value]);
-    }
-
-    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Self {
-            prefix: reader.u64()?.swap_bytes(),
-            value: reader.u64()?,
-        })
-    }
-}
-
-/// Appends the bytes of several numbers.
-pub(super) fn put_numbers(out: &mut Vec<u8>, numbers: &[u64]) {
-    for number in numbers {
-        out.extend_from_slice(&number.to_le_bytes());
-    }
+    Prefix(u64::from_be_bytes(*head))
 }
 
 /// The rows of one section.
@@ -280,25 +236,37 @@ impl<'a, R: Row> Rows<'a, R> {
     /// # Errors
     /// `Corrupt` if the row's block is damaged; `Io`.
     pub(crate) fn get(&self, index: u64) -> Result<Option<R>> {
+        let exists = index < self.extent.rows;
+        exists.then(|| self.row(index)).transpose()
+    }
+
+    /// Returns the row with this index.
+    ///
+    /// # Errors
+    /// `Corrupt` if there are fewer rows, or the row's block is damaged; `Io`.
+    pub(crate) fn row(&self, index: u64) -> Result<R> {
         if index >= self.extent.rows {
-            return Ok(None);
+            return Err(self.damaged(Cause::RowMissing));
         }
         let offset = self.extent.offset + index * R::BYTES as u64;
         let bytes = self.blocks.bytes(offset, R::BYTES)?;
-        R::take(&mut Reader::new(&bytes))
-            .map(Some)
+        R::take(&mut Reader::new(bytes))
             .map_err(|error| damaged(self.blocks.name(), offset, undecodable(&error)))
     }
 
-    /// Reads the row with this index, which must be below the number of rows.
-    fn row(&self, index: u64) -> Result<R> {
-        self.get(index)?
-            .ok_or_else(|| damaged(self.blocks.name(), self.extent.offset, Cause::RowMissing))
+    /// Returns the error for damage in this section.
+    pub(super) fn damaged(&self, cause: Cause) -> Error {
+        damaged(self.blocks.name(), self.extent.offset, cause)
     }
 
     /// Iterates all rows in their order.
     pub(crate) fn iter(self) -> impl Iterator<Item = Result<R>> + 'a {
-        (0..self.extent.rows).map(move |index| self.row(index))
+        self.iter_from(0)
+    }
+
+    /// Iterates the rows from the one with this index on.
+    pub(super) fn iter_from(self, first: u64) -> impl Iterator<Item = Result<R>> + 'a {
+        (first..self.extent.rows).map(move |index| self.row(index))
     }
 
     /// Returns the number of leading rows for which `before` is true. The keys rise (CKR-1), so a bisection finds it.
@@ -335,16 +303,8 @@ pub(crate) fn bisect(range: Range<u64>, before: impl Fn(u64) -> Result<bool>) ->
 const NEAR_ROWS: u64 = 64;
 
 impl<'a> Rows<'a, DigestRow> {
-    /// Returns the values of all digests that start as `digest` does. The caller must confirm each match.
-    ///
-    /// # Errors
-    /// The errors of [`Self::get`].
-    pub(crate) fn find(self, digest: &[u8; DIGEST_LEN]) -> Result<impl Iterator<Item = Result<u64>> + 'a> {
-        let rows = self.between(digest, digest)?;
-        Ok(rows.map(|row| row.map(|row| row.value)))
-    }
-
-    /// Returns the rows whose digest may be between `low` and `high`, sorted by the start of the digest.
+    /// Returns the rows whose digest may be between `low` and `high`, sorted by the start of the digest. The caller must
+    /// confirm each match.
     ///
     /// # Errors
     /// The errors of [`Self::get`].
@@ -355,7 +315,7 @@ impl<'a> Rows<'a, DigestRow> {
     ) -> Result<impl Iterator<Item = Result<DigestRow>> + 'a> {
         let first = self.first_from(prefix_of(low))?;
         let last = prefix_of(high);
-        let rows = (first..self.extent.rows).map(move |index| self.row(index));
+        let rows = self.iter_from(first);
         Ok(rows.take_while(move |row| row.as_ref().map_or(true, |row| row.prefix <= last)))
     }
 
@@ -363,10 +323,10 @@ impl<'a> Rows<'a, DigestRow> {
     ///
     /// Digests are spread nearly evenly. So the search starts where the row would be if they were spread exactly
     /// evenly, and reads few blocks. If the row is not near, the search doubles its steps until it can bisect.
-    fn first_from(&self, prefix: u64) -> Result<u64> {
+    fn first_from(&self, prefix: Prefix) -> Result<u64> {
         let rows = self.extent.rows;
         let before = |row: &DigestRow| row.prefix < prefix;
-        let guess = ((u128::from(prefix) * u128::from(rows)) >> 64) as u64;
+        let guess = ((u128::from(prefix.0) * u128::from(rows)) >> 64) as u64;
         let (mut low, mut high, mut step) = (guess, guess, NEAR_ROWS);
         while low > 0 && !before(&self.row(low - 1)?) {
             high = low - 1;

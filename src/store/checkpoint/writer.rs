@@ -13,16 +13,16 @@ use super::blocks::{BlockWriter, write_error};
 use super::check::verify_file;
 use super::files::{CheckpointFile, FOLDER, file_name, list, next_number, remove_old};
 use super::header::{Extent, Header, LogId, Section, node_place};
-use super::reader::NODE_LENGTH_BYTES;
+use super::reader::Checkpoint;
 use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Row, StateRow, prefix_of};
 use crate::codec;
-use crate::digest::HashSuite;
-use crate::disk::{Disk, DiskFile, unfinished_name};
+use crate::digest::Root;
+use crate::disk::{Disk, DiskFile, MemDisk, unfinished_name};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::Position;
 use crate::object::HistoryTree;
 use crate::store::commits::Gap;
-use crate::trie::{NodeSource, Saver, Shape, Trie};
+use crate::trie::{NodeSource, Saver, Trie};
 
 /// Rows for a checkpoint. Some may have to be read from an older one, so each may be an error.
 pub(crate) type Source<'a, R> = Box<dyn Iterator<Item = Result<R>> + 'a>;
@@ -47,7 +47,7 @@ pub(crate) struct Contents<'a> {
     /// The number of erased versions.
     pub(crate) erased: u64,
     /// The states, by rising `seq`; the head's is last.
-    pub(crate) states: &'a [State],
+    pub(crate) states: Vec<State>,
     /// The places of object records. These rows, `texts` and `first_written` may be in any order.
     pub(crate) objects: Source<'a, DigestRow>,
     pub(crate) texts: Source<'a, DigestRow>,
@@ -58,11 +58,11 @@ pub(crate) struct Contents<'a> {
     /// The parents of objects, in any order.
     pub(crate) children: Source<'a, ChildRow>,
     /// The gaps, in rising order.
-    pub(crate) gaps: &'a [Gap],
+    pub(crate) gaps: Vec<Gap>,
     /// The references, in the order of the log: batch number and canonical bytes.
-    pub(crate) references: Source<'a, (u64, Vec<u8>)>,
+    pub(crate) references: Vec<(u64, Vec<u8>)>,
     /// The history tree over all commits up to the position.
-    pub(crate) history: &'a HistoryTree,
+    pub(crate) history: HistoryTree,
 }
 
 /// Gets the number of bytes done. If it returns an error, the work ends with that error.
@@ -117,6 +117,18 @@ pub(crate) fn write(
     })
 }
 
+/// Makes a checkpoint in memory. `source` must have the stored nodes of the states.
+///
+/// # Errors
+/// `Corrupt` or `Io` if the source cannot be read.
+pub(crate) fn make(contents: Contents<'_>, source: &dyn NodeSource) -> Result<Checkpoint> {
+    const NAME: &str = "a checkpoint in memory";
+    let disk = MemDisk::new();
+    let file = disk.create(NAME).map_err(write_error)?;
+    write_file(&*file, 0, contents, source, &mut |_| Ok(()))?;
+    Checkpoint::open(&disk, NAME, true)
+}
+
 fn make_folder(disk: &dyn Disk) -> Result<()> {
     match disk.list(FOLDER) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
@@ -135,31 +147,21 @@ fn write_file(
     source: &dyn NodeSource,
     progress: &mut Progress<'_>,
 ) -> Result<Header> {
-    let Contents {
-        log,
-        position,
-        versions,
-        erased,
-        ..
-    } = contents;
+    let mut header = Header {
+        log: contents.log,
+        position: contents.position,
+        versions: contents.versions,
+        erased: contents.erased,
+        number,
+        sections: Default::default(),
+        table_sum: 0,
+    };
     let mut sections = Sections {
         out: BlockWriter::new(file, progress),
-        done: Vec::new(),
+        extents: &mut header.sections,
     };
     put_sections(&mut sections, number, contents, source)?;
-    let done = sections.done;
-    let table = sections.out.finish()?;
-    let header = Header {
-        log,
-        position,
-        versions,
-        erased,
-        number,
-        sections: done
-            .try_into()
-            .map_err(|_| Error::internal("the number of sections in a checkpoint is wrong"))?,
-        table_sum: crc32c::crc32c(&table),
-    };
+    header.table_sum = crc32c::crc32c(&sections.out.finish()?);
     file.write_at(0, &header.encode()).map_err(write_error)?;
     file.sync().map_err(write_error)?;
     Ok(header)
@@ -168,7 +170,7 @@ fn write_file(
 /// Writes the sections in order.
 struct Sections<'a> {
     out: BlockWriter<'a>,
-    done: Vec<Extent>,
+    extents: &'a mut [Extent],
 }
 
 impl Sections<'_> {
@@ -178,16 +180,15 @@ impl Sections<'_> {
         section: Section,
         put: impl FnOnce(&mut BlockWriter<'_>) -> Result<u64>,
     ) -> Result<()> {
-        debug_assert_eq!(section as usize, self.done.len(), "CKH-1");
         let offset = self.out.offset();
         let rows = put(&mut self.out)?;
         let length = self.out.offset() - offset;
-        self.done.push(Extent { offset, length, rows });
+        self.extents[section as usize] = Extent { offset, length, rows };
         Ok(())
     }
 
     /// Writes rows in the given order.
-    fn rows<R: Row>(&mut self, section: Section, rows: impl Iterator<Item = Result<R>>) -> Result<()> {
+    fn rows<R: Row>(&mut self, section: Section, rows: impl IntoIterator<Item = Result<R>>) -> Result<()> {
         self.section(section, |out| {
             let mut count = 0;
             let mut bytes = Vec::with_capacity(R::BYTES);
@@ -200,6 +201,19 @@ impl Sections<'_> {
             Ok(count)
         })
     }
+
+    /// Writes rows sorted by their key (CKR-1). If a key occurs twice, keeps the first row.
+    fn sorted<R: Row + Ord, K: PartialEq>(
+        &mut self,
+        section: Section,
+        rows: impl IntoIterator<Item = Result<R>>,
+        key: fn(&R) -> K,
+    ) -> Result<()> {
+        let mut rows: Vec<R> = rows.into_iter().collect::<Result<_>>()?;
+        rows.sort_unstable();
+        rows.dedup_by_key(|row| key(row));
+        self.rows(section, rows.into_iter().map(Ok))
+    }
 }
 
 fn put_sections(
@@ -208,119 +222,61 @@ fn put_sections(
     contents: Contents<'_>,
     source: &dyn NodeSource,
 ) -> Result<()> {
-    let suite = HashSuite::new(contents.log.hash);
     let mut states = Vec::new();
     sections.section(Section::Nodes, |out| {
-        put_nodes(
-            out,
-            contents.log,
-            number,
-            contents.states,
-            suite,
-            source,
-            &mut states,
-        )
+        let mut count = 0;
+        let mut write = |node: &[u8]| {
+            let place = node_place(contents.log, number, out.offset())
+                .map_err(|error| Error::invalid(error.to_string()))?;
+            let length = u16::try_from(node.len()).map_err(|_| Error::internal("a node is too long"))?;
+            out.put(&length.to_le_bytes())?;
+            out.put(node)?;
+            count += 1;
+            Ok(place)
+        };
+        let mut saver = Saver::new(source, &mut write);
+        for state in &contents.states {
+            let top = saver.save(&state.trie)?;
+            states.push(Ok(StateRow {
+                seq: state.seq,
+                root: Root::from_bytes(top.digest),
+                count: top.count,
+                place: top.place,
+                position: state.position,
+            }));
+        }
+        Ok(count)
     })?;
-    sections.rows(Section::States, states.into_iter().map(Ok))?;
-    sections.rows(Section::Objects, sorted(contents.objects, |row| *row)?)?;
-    sections.rows(Section::Texts, sorted(contents.texts, |row| *row)?)?;
-    let (mut by_digest, mut by_root) = (Vec::new(), Vec::new());
+    sections.rows(Section::States, states)?;
+    sections.sorted(Section::Objects, contents.objects, |row| *row)?;
+    sections.sorted(Section::Texts, contents.texts, |row| *row)?;
+    let mut indexes = [Vec::new(), Vec::new()];
     let commits = contents.commits.zip(0..).map(|(row, value)| {
         let row = row?;
-        for (index, digest) in [
-            (&mut by_digest, row.digest.as_bytes()),
-            (&mut by_root, row.root.as_bytes()),
-        ] {
-            let prefix = prefix_of(digest);
-            index.push(DigestRow { prefix, value });
+        for (index, by_root) in indexes.iter_mut().zip([false, true]) {
+            let prefix = prefix_of(row.indexed(by_root));
+            index.push(Ok(DigestRow { prefix, value }));
         }
         Ok(row)
     });
     sections.rows(Section::Commits, commits)?;
-    sections.rows(
-        Section::CommitsByDigest,
-        sorted(by_digest.into_iter().map(Ok), |row| *row)?,
-    )?;
-    sections.rows(
-        Section::CommitsByRoot,
-        sorted(by_root.into_iter().map(Ok), |row| *row)?,
-    )?;
-    let first_written = sorted(contents.first_written, |row| row.key)?;
-    sections.rows(Section::FirstWritten, first_written)?;
-    sections.rows(Section::Children, sorted(contents.children, |row| *row)?)?;
-    sections.rows(Section::Gaps, contents.gaps.iter().copied().map(Ok))?;
+    let [by_digest, by_root] = indexes;
+    sections.sorted(Section::CommitsByDigest, by_digest, |row| *row)?;
+    sections.sorted(Section::CommitsByRoot, by_root, |row| *row)?;
+    sections.sorted(Section::FirstWritten, contents.first_written, |row| row.key)?;
+    sections.sorted(Section::Children, contents.children, |row| *row)?;
+    sections.rows(Section::Gaps, contents.gaps.into_iter().map(Ok))?;
     sections.section(Section::References, |out| {
-        put_references(out, contents.references)
+        for (batch, bytes) in &contents.references {
+            let mut row = batch.to_le_bytes().to_vec();
+            codec::put_sized(&mut row, bytes);
+            out.put(&row)?;
+        }
+        Ok(contents.references.len() as u64)
     })?;
-    sections.section(Section::History, |out| put_history(out, contents.history))
-}
-
-fn put_nodes(
-    out: &mut BlockWriter<'_>,
-    log: LogId,
-    number: u64,
-    states: &[State],
-    suite: HashSuite,
-    source: &dyn NodeSource,
-    rows: &mut Vec<StateRow>,
-) -> Result<u64> {
-    if !states.is_empty() && source.suite().algorithm() != suite.algorithm() {
-        return Err(Error::invalid(
-            "the hash of the states differs from that of the log",
-        ));
-    }
-    let mut count = 0;
-    let mut write = |node: &[u8]| {
-        let place =
-            node_place(log, number, out.offset()).map_err(|error| Error::invalid(error.to_string()))?;
-        let length = u16::try_from(node.len()).map_err(|_| Error::internal("a node is too long"))?;
-        debug_assert_eq!(length.to_le_bytes().len(), NODE_LENGTH_BYTES);
-        out.put(&length.to_le_bytes())?;
-        out.put(node)?;
-        count += 1;
-        Ok(place)
-    };
-    let mut saver = Saver::new(source, &mut write);
-    for state in states {
-        let top = saver.save(&state.trie)?;
-        rows.push(StateRow {
-            seq: state.seq,
-            root: state.trie.root(suite, Shape::State, source)?,
-            count: top.count,
-            place: top.place,
-            position: state.position,
-        });
-    }
-    Ok(count)
-}
-
-fn put_references(out: &mut BlockWriter<'_>, references: Source<'_, (u64, Vec<u8>)>) -> Result<u64> {
-    let mut count = 0;
-    let mut row = Vec::new();
-    for reference in references {
-        let (batch, bytes) = reference?;
-        row.clear();
-        row.extend_from_slice(&batch.to_le_bytes());
-        codec::put_sized(&mut row, &bytes);
-        out.put(&row)?;
-        count += 1;
-    }
-    Ok(count)
-}
-
-fn put_history(out: &mut BlockWriter<'_>, history: &HistoryTree) -> Result<u64> {
-    out.put(&history.size().to_le_bytes())?;
-    out.put(history.peaks().as_flattened())?;
-    Ok(history.peaks().len() as u64)
-}
-
-/// Sorts the rows by their key (CKR-1). If a key occurs twice, keeps the first row.
-fn sorted<R: Ord, K: PartialEq>(
-    rows: impl IntoIterator<Item = Result<R>>,
-    key: fn(&R) -> K,
-) -> Result<impl Iterator<Item = Result<R>>> {
-    let mut rows: Vec<R> = rows.into_iter().collect::<Result<_>>()?;
-    rows.sort_unstable();
-    rows.dedup_by_key(|row| key(row));
-    Ok(rows.into_iter().map(Ok))
+    sections.section(Section::History, |out| {
+        out.put(&contents.history.size().to_le_bytes())?;
+        out.put(contents.history.peaks().as_flattened())?;
+        Ok(contents.history.peaks().len() as u64)
+    })
 }

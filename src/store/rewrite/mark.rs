@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::digest::ObjectDigest;
+use crate::digest::{ObjectDigest, Root, TextDigest};
 use crate::error::Result;
 use crate::log::{Locator, RecordKind};
 use crate::object::{Object, Reference};
@@ -98,22 +98,18 @@ impl Store {
     /// # Errors
     /// The errors of [`Self::mark`].
     pub(crate) fn finds_states(&self, kept: &[usize], count: usize) -> Result<bool> {
-        let behind = (count..self.kept()).map(|index| self.commit_at(index));
-        let behind: Vec<_> = behind.filter_map(Result::transpose).collect::<Result<_>>()?;
+        let entries = |indexes: Vec<usize>| -> Result<Vec<Arc<CommitEntry>>> {
+            let entries = indexes.into_iter().map(|index| self.commit_at(index));
+            entries.filter_map(Result::transpose).collect()
+        };
+        let behind = entries((count..self.kept()).collect())?;
         if !behind.iter().any(|entry| entry.takes_state) {
             return Ok(true);
         }
-        let kept = kept.iter().map(|&index| self.commit_at(index));
-        let mut roots = HashSet::new();
-        for entry in kept.filter_map(Result::transpose) {
-            roots.insert(entry?.commit.root);
-        }
-        let finds = |entry: &Arc<CommitEntry>| {
-            let found = roots.contains(&entry.commit.root);
-            roots.insert(entry.commit.root);
-            found || !entry.takes_state
-        };
-        Ok(behind.iter().all(finds))
+        let kept = entries(kept.to_vec())?;
+        let mut roots: HashSet<Root> = kept.iter().map(|entry| entry.commit.root).collect();
+        let mut lacks_state = |entry: &Arc<CommitEntry>| roots.insert(entry.commit.root) && entry.takes_state;
+        Ok(!behind.iter().any(|entry| lacks_state(entry)))
     }
 
     fn mark_states(
@@ -127,7 +123,8 @@ impl Store {
             let Some(entry) = self.commit_at(index)? else {
                 continue;
             };
-            self.mark_commit(live, &entry, need)?;
+            let texts = [entry.commit.reason, entry.commit.source];
+            self.mark_texts(live, texts.into_iter().flatten(), need)?;
             let trie = self.state(&entry)?;
             for change in before.diff(&trie, self) {
                 if let Some(new) = change?.new {
@@ -147,30 +144,37 @@ impl Store {
             .map(|entry| entry.reference.clone())
             .collect();
         for reference in references {
-            if let Some(text) = reference.reason
-                && let Some(place) = self.records.find_text_place(text)?
-            {
-                mark_place(live, place, NO_COMMIT);
-            }
+            self.mark_texts(live, reference.reason, NO_COMMIT)?;
             for digest in reference.changes.iter().filter_map(|change| change.digest) {
-                self.mark_version(live, digest)?;
+                self.mark_version(live, digest, NO_COMMIT, true)?;
             }
         }
         Ok(())
     }
 
-    fn mark_commit(&self, live: &mut Live, entry: &CommitEntry, need: u32) -> Result<()> {
-        for text in [entry.commit.reason, entry.commit.source].into_iter().flatten() {
-            if let Some(place) = self.records.find_text_place(text)? {
-                mark_place(live, place, need);
+    fn mark_texts(
+        &self,
+        live: &mut Live,
+        texts: impl IntoIterator<Item = TextDigest>,
+        need: u32,
+    ) -> Result<()> {
+        for text in texts {
+            if let Some(record) = self.records.find(RecordKind::Text, text.as_bytes())? {
+                mark_place(live, record.locator, need);
             }
         }
         Ok(())
     }
 
-    fn mark_version(&self, live: &mut Live, digest: ObjectDigest) -> Result<()> {
+    fn mark_version(
+        &self,
+        live: &mut Live,
+        digest: ObjectDigest,
+        need: u32,
+        with_sources: bool,
+    ) -> Result<()> {
         match self.records.find_place(digest)? {
-            Some(place) => self.mark_object(live, place, NO_COMMIT, true),
+            Some(place) => self.mark_object(live, place, need, with_sources),
             None => Ok(()),
         }
     }
@@ -193,16 +197,14 @@ impl Store {
         if known.is_none() {
             live.versions += 1;
             if let Some((content, _)) = object.content_digest()
-                && let Some(place) = self.records.find_content_place(content)?
+                && let Some(record) = self.records.find(RecordKind::Content, content.as_bytes())?
             {
-                mark_place(live, place, need);
+                mark_place(live, record.locator, need);
             }
         }
         if with_sources {
             for source in object.derived_from() {
-                if let Some(place) = self.records.find_place(source)? {
-                    self.mark_object(live, place, need, false)?;
-                }
+                self.mark_version(live, source, need, false)?;
             }
         }
         Ok(())

@@ -15,7 +15,6 @@
 //! # Format
 //! docs/format.md, "Rewritten logs".
 
-mod erasure;
 mod mark;
 
 use std::collections::{HashMap, HashSet};
@@ -31,11 +30,14 @@ use crate::trie::Entry;
 use super::Store;
 use super::commits::CommitEntry;
 
-use super::rewritten::{MapEntry, gap_digests, put_gap, put_state, unreadable};
+use super::records::{digest_of, object_of};
+use super::rewritten::{Erased, MapEntry, decode_gap, put_gap, put_state, unreadable};
 
-pub(crate) use erasure::Erasure;
 pub(crate) use mark::Live;
 use mark::NO_COMMIT;
+
+/// The digests of the versions, contents and texts to erase, each with the commit that erases it.
+pub(crate) type Erasure = HashMap<[u8; DIGEST_LEN], CommitDigest>;
 
 /// The number of bytes of moved records after which they get a separate batch, if a batch number is free.
 const MOVED_BYTES: u64 = 4 << 20;
@@ -108,59 +110,45 @@ struct Rewriter<'a> {
     roots: HashSet<Root>,
 }
 
-/// The records of one batch, as sorted for the new log.
-#[derive(Default)]
-struct Sorted {
-    builder: BatchBuilder,
-    commit: Option<(u64, CommitDigest, Bytes)>,
-}
-
 impl Rewriter<'_> {
     fn take(&mut self, batch: &Batch) -> Result<()> {
+        let mut records = batch.records.iter();
+        let commit = records.find(|record| record.kind == RecordKind::Commit);
         let kept = self.kept_commit(batch)?;
         let fate = match &kept {
             Some((index, entry)) if self.stands_alone(*index, entry, batch)? => Fate::AsItWas,
             Some(_) => Fate::StatedAnew,
-            None if batch
-                .records
-                .iter()
-                .any(|record| record.kind == RecordKind::Commit) =>
-            {
-                Fate::Thinned
-            }
+            None if commit.is_some() => Fate::Thinned,
             None => Fate::WithoutCommit,
         };
-        let mut sorted = Sorted::default();
+        let mut builder = BatchBuilder::new();
         for record in &batch.records {
-            self.sort(batch, record, fate, &mut sorted)?;
+            self.sort(batch, record, fate, &mut builder)?;
         }
-        match (kept, sorted.commit) {
-            (Some((_, entry)), Some((_, digest, bytes))) => {
-                self.put_moved(batch.number, &mut sorted.builder)?;
-                put_gap(&mut sorted.builder, self.gap_first, &self.gap);
-                self.gap.clear();
-                if fate == Fate::StatedAnew {
-                    self.state(&entry, &mut sorted.builder)?;
-                }
-                sorted.builder.add(RecordKind::Commit, 0, &bytes);
-                self.head = digest;
-                self.roots.insert(entry.commit.root);
-                self.before = Some(entry);
-                self.next_kept += 1;
-                self.put(sorted.builder)
+        if let (Some((_, entry)), Some(record)) = (kept, commit) {
+            self.put_moved(batch.number, &mut builder)?;
+            put_gap(&mut builder, self.gap_first, &self.gap);
+            self.gap.clear();
+            if fate == Fate::StatedAnew {
+                self.state(&entry, &mut builder)?;
             }
-            (_, commit) => {
-                if let Some((seq, digest, _)) = commit {
-                    self.note_thinned(seq, digest);
-                }
-                self.waiting = std::mem::take(&mut self.waiting).followed_by(sorted.builder);
-                // A reference stays between the same two commits, unless a thinned commit is between them.
-                if self.gap.is_empty() {
-                    return self.put(BatchBuilder::new());
-                }
-                Ok(())
-            }
+            builder.add(RecordKind::Commit, 0, &record.body);
+            self.head = entry.digest;
+            self.roots.insert(entry.commit.root);
+            self.before = Some(entry);
+            self.next_kept += 1;
+            return self.put(builder);
         }
+        if let Some(record) = commit {
+            let commit = Commit::decode(&record.body).map_err(|error| unreadable(record, &error))?;
+            self.note_thinned(commit.seq, Commit::hash(&record.body, self.store.suite));
+        }
+        self.waiting = std::mem::take(&mut self.waiting).followed_by(builder);
+        // A reference stays between the same two commits, unless a thinned commit is between them.
+        if self.gap.is_empty() {
+            return self.put(BatchBuilder::new());
+        }
+        Ok(())
     }
 
     /// Returns the commit of the batch, if it is kept.
@@ -216,8 +204,7 @@ impl Rewriter<'_> {
     }
 
     /// Adds one record to the batch, moves it to a later batch, or drops it.
-    fn sort(&mut self, batch: &Batch, record: &Record, fate: Fate, sorted: &mut Sorted) -> Result<()> {
-        let builder = &mut sorted.builder;
+    fn sort(&mut self, batch: &Batch, record: &Record, fate: Fate, builder: &mut BatchBuilder) -> Result<()> {
         match record.kind {
             RecordKind::Object | RecordKind::Content | RecordKind::Text => {
                 if let Some(record) = self.without_erased(record) {
@@ -232,15 +219,10 @@ impl Rewriter<'_> {
             }
             RecordKind::Gap => {
                 let (first, digests) =
-                    gap_digests(&record.body).map_err(|error| unreadable(record, &error))?;
+                    decode_gap(&record.body).map_err(|error| unreadable(record, &error))?;
                 for (seq, digest) in (first..).zip(digests) {
-                    self.note_thinned(seq, CommitDigest::from_bytes(*digest));
+                    self.note_thinned(seq, digest);
                 }
-            }
-            RecordKind::Commit => {
-                let commit = Commit::decode(&record.body).map_err(|error| unreadable(record, &error))?;
-                let digest = Commit::hash(&record.body, self.store.suite);
-                sorted.commit = Some((commit.seq, digest, record.body.clone()));
             }
             RecordKind::Reference => {
                 let reference =
@@ -250,21 +232,27 @@ impl Rewriter<'_> {
                 }
             }
             RecordKind::Ignorable(_) => builder.add(record.kind, record.flags, &record.body),
-            RecordKind::Seal => {}
+            RecordKind::Commit | RecordKind::Seal => {}
         }
         Ok(())
     }
 
     /// Returns the record if a commit needs it. Returns its marker if it is to be erased (REW-3).
     fn without_erased(&self, record: &Record) -> Option<Record> {
-        match self.plan.erasure.of(self.store.suite, record) {
-            Some(erased) => Some(Record {
-                kind: RecordKind::Erased,
-                body: Bytes::from(erased.encode()),
-                ..record.clone()
-            }),
-            None => self.plan.live.first_need(record.locator).map(|_| record.clone()),
-        }
+        let Plan { live, erasure, .. } = self.plan;
+        let suite = self.store.suite;
+        // Most rewrites erase nothing; then no record is hashed.
+        let digest = (!erasure.is_empty()).then(|| digest_of(record, suite));
+        let Some((digest, by)) = digest.and_then(|digest| Some((digest, *erasure.get(&digest)?))) else {
+            return live.first_need(record.locator).map(|_| record.clone());
+        };
+        let of_object = record.kind == RecordKind::Object;
+        let key = of_object.then(|| suite.key_path(object_of(record, suite).id().as_str()));
+        Some(Record {
+            kind: RecordKind::Erased,
+            body: Bytes::from(Erased { key, digest, by }.encode()),
+            ..record.clone()
+        })
     }
 
     /// Adds a record to its batch, or keeps it for the batch of the first commit that needs it.

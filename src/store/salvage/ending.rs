@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::digest::{Domain, KeyPath, ObjectDigest, Root, TextDigest};
+use crate::digest::{Domain, KeyPath, Root, TextDigest};
 use crate::error::{Finding, Result, Severity};
 use crate::log::{BatchBuilder, RecordKind};
-use crate::object::{Commit, Object, Op, Origin, ReferenceName, Time};
+use crate::object::{Commit, Op, Origin, ReferenceName, Time};
 use crate::trie::{NoSource, Trie};
 
 use super::Salvager;
@@ -71,7 +71,7 @@ impl Salvager<'_> {
         self.follow_stored(u64::MAX)?;
         let told = self.states.root(self.guess.state())?;
         let head = self.head.as_ref();
-        let is_proven = head.is_some_and(|head| newest == Some(head.seq) && head.root == told);
+        let is_proven = head.is_some_and(|head| newest == Some(head.mark.seq) && head.mark.root == told);
         let Left {
             state: target,
             lost: lost_keys,
@@ -79,11 +79,8 @@ impl Salvager<'_> {
         } = self.guess.without_lost(self.damaged, is_proven)?;
         let kept = self.kept.len() as u64;
         let root = self.states.root(&target)?;
-        let is_newest = self
-            .head
-            .as_ref()
-            .is_some_and(|head| head.root == root && newest == Some(head.seq));
-        if self.head.is_none() && target.is_empty() && self.output.versions == 0 {
+        let is_newest = head.is_some_and(|head| head.mark.root == root && newest == Some(head.mark.seq));
+        if head.is_none() && target.is_empty() && self.output.versions == 0 {
             return Err(self
                 .damaged
                 .nothing("no commit and no object of the store is complete"));
@@ -133,14 +130,10 @@ impl Salvager<'_> {
             return Ok((Vec::new(), 0));
         }
         for entry in state.iter(NoSource) {
-            let digest = entry?.digest;
-            let Some(place) = self.index.objects.get(&digest) else {
-                continue;
-            };
-            let body = self.damaged.read(place.locator)?.body;
-            let object = Object::from_verified(body, ObjectDigest::from_bytes(digest));
-            let content = object.content_digest().map(|(content, _)| *content.as_bytes());
-            if let Some(content) = content.filter(|content| self.output.lost.contains(content)) {
+            if let Some(object) = self.index.object(self.damaged, entry?.digest)?
+                && let Some((content, _)) = object.content_digest()
+                && self.output.lost.contains(content.as_bytes())
+            {
                 ids.insert(object.id().to_string());
                 contents.insert(content);
             }
@@ -151,42 +144,29 @@ impl Salvager<'_> {
     /// Writes a separate commit for the newest state.
     fn put_last(&mut self, trie: Trie, root: Root, newest: Option<u64>, now: Time) -> Result<()> {
         let seq = newest.map(|newest| newest + 1);
-        let (seq, missed) = match seq.and_then(|seq| Some((seq, self.digests(seq)?))) {
-            Some((seq, missed)) => (seq, missed),
-            None => (self.history.size(), Vec::new()),
-        };
+        let known = seq.and_then(|seq| Some((seq, self.digests(seq)?)));
+        let (seq, missed) = known.unwrap_or_else(|| (self.history.size(), Vec::new()));
         let parent = missed
             .last()
             .copied()
-            .or_else(|| self.head.as_ref().map(|head| head.digest));
-        let times = self
-            .index
-            .commits
-            .values()
-            .map(|commit| commit.time.as_micros().saturating_add(1));
-        let after = times
-            .chain(
-                self.head
-                    .as_ref()
-                    .map(|head| head.time.as_micros().saturating_add(1)),
-            )
-            .max();
-        let time = now.max(Time::from_micros(after.unwrap_or_default()));
+            .or_else(|| self.head.as_ref().map(|head| head.mark.commit));
+        let times = self.index.commits.values().map(|commit| commit.time.as_micros());
+        let after = times.max().map_or(0, |newest| newest.saturating_add(1));
+        let time = now.max(Time::from_micros(after));
         let reason =
             "salvage of everything in a damaged store that still verified; unreadable records are omitted";
         let digest = self.damaged.suite().hash_bytes(Domain::Text, reason.as_bytes());
         let mut batch = BatchBuilder::new();
         batch.add(RecordKind::Text, 0, reason.as_bytes());
-        self.add_gap(seq, &mut batch);
-        self.state(&trie, time, &mut batch)?;
+        let mut history = self.history.clone();
         for digest in &missed {
-            self.history.append(digest);
+            history.append(digest);
         }
         let commit = Commit {
             parents: parent.into_iter().collect(),
             root,
             seq,
-            history_root: self.history.root(),
+            history_root: history.root(),
             time,
             op: Op::constant(Op::SALVAGE),
             target: None,
@@ -197,9 +177,8 @@ impl Salvager<'_> {
             reason: Some(TextDigest::from_bytes(digest)),
             reserved: BTreeMap::new(),
         };
-        let bytes = commit.encode()?;
-        batch.add(RecordKind::Commit, 0, &bytes);
-        self.put_commit(Commit::hash(&bytes, self.damaged.suite()), &commit, trie, batch)
+        let digest = commit.digest(self.damaged.suite())?;
+        self.put_commit(digest, &commit, trie, &missed, batch)
     }
 
     /// Writes the references whose commit and versions are kept; returns the names of the others.
@@ -238,11 +217,12 @@ impl Salvager<'_> {
     fn names(&self, keys: BTreeSet<KeyPath>) -> Result<(Vec<String>, Vec<KeyPath>)> {
         let mut names: HashMap<KeyPath, String> = HashMap::new();
         if !keys.is_empty() {
-            for (digest, place) in &self.index.objects {
-                let body = self.damaged.read(place.locator)?.body;
-                let object = Object::from_verified(body, ObjectDigest::from_bytes(*digest));
-                let key = self.damaged.suite().key_path(object.id().as_str());
-                if keys.contains(&key) {
+            for digest in self.index.objects.keys() {
+                let object = self.index.object(self.damaged, *digest)?;
+                if let Some(object) = object
+                    && let key = self.damaged.suite().key_path(object.id().as_str())
+                    && keys.contains(&key)
+                {
                     names.insert(key, object.id().to_string());
                 }
             }

@@ -10,10 +10,9 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::digest::{KeyPath, ObjectDigest};
+use crate::digest::KeyPath;
 use crate::error::Result;
 use crate::log::DamagedLog;
-use crate::object::Object;
 use crate::trie::{Entry, NoSource, Trie};
 
 use super::index::Index;
@@ -129,16 +128,11 @@ impl<'a> Guess<'a> {
                     break;
                 }
                 let entry = left.state.get(&key, &NoSource)?;
-                let place = entry.and_then(|entry| Some((entry, self.index.objects.get(&entry.digest)?)));
-                way.push((key, place.map(|(_, place)| place.written)));
-                next = match place {
-                    Some((entry, place)) => {
-                        let body = damaged.read(place.locator)?.body;
-                        let object = Object::from_verified(body, ObjectDigest::from_bytes(entry.digest));
-                        object.parent().map(|parent| damaged.suite().key_path(parent))
-                    }
-                    None => None,
-                };
+                let place = entry.and_then(|entry| self.index.objects.get(&entry.digest));
+                way.push((key, place.map(|place| place.written)));
+                let object = entry.map(|entry| self.index.object(damaged, entry.digest));
+                let object = object.transpose()?.flatten();
+                next = object.and_then(|object| Some(damaged.suite().key_path(object.parent()?)));
             }
             ending.extend(way.into_iter().map(|(key, _)| key));
         }

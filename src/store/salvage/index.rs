@@ -10,13 +10,12 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::codec::DecodeError;
-use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath, ObjectDigest};
+use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, ObjectDigest};
 use crate::error::{Finding, Result};
-use crate::log::{DamagedLog, Locator, Piece, Position, Record, RecordKind, UNLINKED};
+use crate::log::{DamagedLog, Locator, Piece, Position, Record, RecordKind};
 use crate::object::{Commit, Object, Reference};
 use crate::store::records::digest_of;
-use crate::store::replay::add_links;
-use crate::store::rewritten::{Erased, MapRecord, gap_digests};
+use crate::store::rewritten::{Erased, decode_gap};
 
 /// The largest accepted seq (SVI-2).
 pub(super) const SEQ_MAX: u64 = u64::MAX / 2;
@@ -166,11 +165,10 @@ impl Index {
                 *commit = Some(digest);
             }
             RecordKind::Gap => {
-                let (first, digests) = gap_digests(&record.body)?;
+                let (first, digests) = decode_gap(&record.body)?;
                 if first > SEQ_MAX {
                     return Err(DecodeError::Invalid("the seq of a commit is out of range"));
                 }
-                let digests = digests.iter().copied().map(CommitDigest::from_bytes);
                 self.thinned.extend((first..).zip(digests));
             }
             RecordKind::Erased => {
@@ -201,6 +199,16 @@ impl Index {
         }
     }
 
+    /// Returns the object with this digest, without its content.
+    ///
+    /// # Errors
+    /// `Io` if its record cannot be read.
+    pub(super) fn object(&self, damaged: &DamagedLog, digest: [u8; DIGEST_LEN]) -> Result<Option<Object>> {
+        let place = self.objects.get(&digest);
+        let record = place.map(|place| damaged.read(place.locator)).transpose()?;
+        Ok(record.map(|record| Object::from_verified(record.body, ObjectDigest::from_bytes(digest))))
+    }
+
     /// Returns the commit that erased the digest, if it was erased.
     pub(super) fn erased_by(&self, digest: &[u8; DIGEST_LEN]) -> Option<CommitDigest> {
         self.erased.get(digest)?.last().map(|(by, _)| *by)
@@ -213,67 +221,6 @@ impl Index {
         let index = self.pieces.partition_point(|piece| piece.number < batch);
         let piece = self.pieces.get(index).filter(|piece| piece.number == batch)?;
         Some(self.commits.get(&piece.commit?)?.time.as_micros())
-    }
-}
-
-/// The changes that the batch of a piece makes to the state.
-#[derive(Default)]
-pub(super) struct Changes {
-    pub(super) links: Vec<(KeyPath, ObjectDigest)>,
-    pub(super) unlinks: Vec<KeyPath>,
-    pub(super) map_record: Option<MapRecord>,
-    /// The number of thinned commits before it.
-    pub(super) thinned: u64,
-}
-
-impl Changes {
-    pub(super) fn is_empty(&self) -> bool {
-        self.links.is_empty() && self.unlinks.is_empty() && self.map_record.is_none()
-    }
-
-    /// Decodes the records of a piece, objects first, as replay does. Leaves out records that do not decode.
-    pub(super) fn of(records: &[Record], suite: HashSuite) -> Self {
-        let mut changes = Self::default();
-        for record in records {
-            // An error can be ignored, because the root of a commit later confirms what was built from the records.
-            drop(changes.add_object(record, suite));
-        }
-        for record in records {
-            drop(changes.add(record));
-        }
-        changes
-    }
-
-    fn add_object(&mut self, record: &Record, suite: HashSuite) -> std::result::Result<(), DecodeError> {
-        if record.flags & UNLINKED != 0 {
-            return Ok(());
-        }
-        match record.kind {
-            RecordKind::Object => {
-                let object = Object::decode(record.body.clone(), suite)?;
-                self.links
-                    .push((suite.key_path(object.id().as_str()), object.digest()));
-            }
-            RecordKind::Erased => {
-                let erased = Erased::decode(&record.body)?;
-                let digest = ObjectDigest::from_bytes(erased.digest);
-                self.links.extend(erased.key.map(|key| (key, digest)));
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn add(&mut self, record: &Record) -> std::result::Result<(), DecodeError> {
-        match record.kind {
-            RecordKind::Link | RecordKind::Unlink => {
-                add_links(record, &mut self.links, &mut self.unlinks)?;
-            }
-            RecordKind::Base | RecordKind::Delta => MapRecord::add(&mut self.map_record, record)?,
-            RecordKind::Gap => self.thinned += gap_digests(&record.body)?.1.len() as u64,
-            _ => {}
-        }
-        Ok(())
     }
 }
 

@@ -23,27 +23,26 @@ mod state;
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::digest::{CommitDigest, ObjectDigest, Root};
+use crate::digest::{CommitDigest, ObjectDigest};
 use crate::error::Result;
 use crate::log::{BatchBuilder, DamagedLog, HeadMark, Record, RecordKind};
-use crate::object::{Commit, HistoryTree, Reference, Time};
+use crate::object::{Commit, HistoryTree, Time};
 use crate::trie::{Entry, NoSource, Trie};
 
 use super::References;
 use super::checkpoint::{self, Checkpoint};
+use super::replay::Decoded;
 use super::rewritten::{MapEntry, put_gap, put_state};
 pub use ending::SalvageReport;
 use guess::Guess;
-use index::{Changes, Index, SEQ_MAX};
+use index::{Index, SEQ_MAX};
 use output::Output;
 pub(crate) use output::Sink;
 use state::States;
 
 /// The newest commit written so far.
 struct Head {
-    digest: CommitDigest,
-    seq: u64,
-    root: Root,
+    mark: HeadMark,
     time: Time,
     trie: Trie,
 }
@@ -122,28 +121,13 @@ fn line(damaged: &DamagedLog, index: &Index, checkpoints: &[Checkpoint]) -> BTre
         line.insert(seq, digest);
     }
     line.extend(index.thinned.iter().map(|(seq, digest)| (*seq, *digest)));
-    let mut newest: Option<(CommitDigest, &Commit)> = None;
-    for (digest, commit) in &index.commits {
-        line.insert(commit.seq, *digest);
-        if newest.is_none_or(|(_, newest)| newest.seq < commit.seq) {
-            newest = Some((*digest, commit));
-        }
-    }
-    // Only the newest commit and its ancestors belong to the line.
-    while let Some((digest, commit)) = newest {
-        line.insert(commit.seq, digest);
-        newest = commit.parents.first().and_then(|parent| {
-            line.insert(commit.seq.saturating_sub(1), *parent);
-            Some((*parent, index.commits.get(parent)?))
-        });
-    }
-    for commit in index.commits.values() {
-        let (Some(parent), Some(before)) = (commit.parents.first(), commit.seq.checked_sub(1)) else {
-            continue;
-        };
-        if line
-            .get(&commit.seq)
-            .is_some_and(|digest| index.commits.get(digest) == Some(commit))
+    let mut commits: Vec<_> = index.commits.iter().collect();
+    commits.sort_by_key(|(digest, commit)| (commit.seq, **digest));
+    line.extend(commits.iter().map(|(digest, commit)| (commit.seq, **digest)));
+    // From the newest down, each commit of the line decides which commit is before it.
+    for (digest, commit) in commits.into_iter().rev() {
+        if let (Some(parent), Some(before)) = (commit.parents.first(), commit.seq.checked_sub(1))
+            && line.get(&commit.seq) == Some(digest)
         {
             line.insert(before, *parent);
         }
@@ -154,21 +138,20 @@ fn line(damaged: &DamagedLog, index: &Index, checkpoints: &[Checkpoint]) -> BTre
 impl Salvager<'_> {
     /// Processes the intact records of one batch.
     fn take(&mut self, number: u64, commit: Option<CommitDigest>, records: &[Record]) -> Result<()> {
-        for record in records
-            .iter()
-            .filter(|record| record.kind == RecordKind::Reference)
-        {
-            if let Ok(reference) = Reference::decode(&record.body) {
-                self.references.push(reference, number);
-            }
+        let mut changes = Decoded::default();
+        for record in records {
+            // An error can be ignored, because the root of a commit later confirms what was built from the records.
+            drop(changes.add(record, self.damaged.suite(), None));
+        }
+        for reference in std::mem::take(&mut changes.references) {
+            self.references.push(reference, number);
         }
         let index = self.index;
         let known = commit.and_then(|digest| Some((digest, index.commits.get(&digest)?)));
         // A commit counts only if it is on the line. An abandoned commit may have the same seq.
         let known = known.filter(|(digest, commit)| self.line.get(&commit.seq) == Some(digest));
-        let changes = Changes::of(records, self.damaged.suite());
         let Some((digest, commit)) = known.filter(|(_, commit)| commit.seq >= self.history.size()) else {
-            if commit.is_none() && !changes.is_empty() {
+            if commit.is_none() && changes.changes_state() {
                 let state = self.states.changed(self.guess.state(), &changes, None)?;
                 self.guess.follow(state)?;
             }
@@ -177,27 +160,32 @@ impl Salvager<'_> {
         self.follow_stored(commit.seq)?;
         self.guess.seq = Some(commit.seq);
         let chain = self.chain(commit);
-        let thinned = commit.seq.saturating_sub(self.history.size());
-        if chain.is_some() && thinned == changes.thinned {
-            let before = self
-                .head
-                .as_ref()
-                .map_or_else(Trie::new, |head| head.trie.clone());
-            let trie = self.states.changed(&before, &changes, Some(commit))?;
-            if self.states.root(&trie)? == commit.root {
-                return self.keep(digest, commit, trie, records, Some(&changes));
+        let thinned: u64 = changes.gaps.iter().map(|(gap, _)| gap.count).sum();
+        // The changes of a commit start from the last kept one if every commit between them was thinned.
+        let follows = chain
+            .as_ref()
+            .is_some_and(|missed| missed.len() as u64 == thinned);
+        let head = self.head.as_ref().filter(|_| follows);
+        let mut starts: Vec<Trie> = head.map(|head| head.trie.clone()).into_iter().collect();
+        starts.push(self.guess.state().clone());
+        let (mut state, mut is_proven) = (Trie::new(), false);
+        for start in starts {
+            state = self.states.changed(&start, &changes, Some(commit))?;
+            is_proven = self.states.root(&state)? == commit.root;
+            if is_proven {
+                break;
             }
         }
-        let mut trie = self.states.changed(self.guess.state(), &changes, Some(commit))?;
-        let mut is_proven = self.states.root(&trie)? == commit.root;
         if !is_proven && let Some(known) = self.states.known(commit) {
-            (trie, is_proven) = (known, true);
+            (state, is_proven) = (known, true);
         }
-        if is_proven && chain.is_some() {
-            return self.keep(digest, commit, trie, records, None);
-        }
-        self.guess.follow(trie)?;
-        self.output.add_contents(records)
+        self.output.add_contents(records)?;
+        let Some(missed) = chain.filter(|_| is_proven) else {
+            return self.guess.follow(state);
+        };
+        let texts = commit.reason.into_iter().chain(commit.source);
+        self.output.need_texts(texts)?;
+        self.put_commit(digest, commit, state, &missed, BatchBuilder::new())
     }
 
     /// Takes the states that checkpoints store for commits between the last one and `seq`.
@@ -219,7 +207,7 @@ impl Salvager<'_> {
         let last = missed
             .last()
             .copied()
-            .or_else(|| self.head.as_ref().map(|head| head.digest));
+            .or_else(|| self.head.as_ref().map(|head| head.mark.commit));
         let fits = commit.parents.first().copied() == last
             && commit.history_root == tree.root()
             && self.head.as_ref().is_none_or(|head| head.time < commit.time);
@@ -237,84 +225,36 @@ impl Salvager<'_> {
         (known.len() as u64 == seq.checked_sub(first)?).then_some(known)
     }
 
-    /// Writes a commit. If its own `changes` make its state, its records stay unchanged; otherwise its state is written
-    /// as a map.
-    fn keep(
-        &mut self,
-        digest: CommitDigest,
-        commit: &Commit,
-        trie: Trie,
-        records: &[Record],
-        as_it_was: Option<&Changes>,
-    ) -> Result<()> {
-        self.output
-            .need_texts(commit.reason.into_iter().chain(commit.source))?;
-        let mut batch = BatchBuilder::new();
-        if as_it_was.is_none() {
-            self.add_gap(commit.seq, &mut batch);
-        }
-        match as_it_was {
-            Some(changes) => self.add_as_it_was(changes, records, &mut batch)?,
-            None => {
-                self.output.add_contents(records)?;
-                self.state(&trie, commit.time, &mut batch)?;
-                batch.add(RecordKind::Commit, 0, &commit.encode()?);
-            }
-        }
-        for missed in self.digests(commit.seq).unwrap_or_default() {
-            self.history.append(&missed);
-        }
-        self.put_commit(digest, commit, trie, batch)
-    }
-
+    /// Writes a commit and its state at the end of `batch`, after a gap with the digests of the commits that are not
+    /// kept.
     fn put_commit(
         &mut self,
         digest: CommitDigest,
         commit: &Commit,
         trie: Trie,
-        batch: BatchBuilder,
+        missed: &[CommitDigest],
+        mut batch: BatchBuilder,
     ) -> Result<()> {
-        self.history.append(&digest);
+        put_gap(&mut batch, self.history.size(), missed);
+        self.state(&trie, commit.time, &mut batch)?;
+        batch.add(RecordKind::Commit, 0, &commit.encode()?);
+        for digest in missed.iter().chain([&digest]) {
+            self.history.append(digest);
+        }
         self.states.keep(commit.root, &trie);
         self.guess.follow(trie.clone())?;
         self.kept.insert(digest);
-        self.head = Some(Head {
-            digest,
-            seq: commit.seq,
-            root: commit.root,
-            time: commit.time,
-            trie,
-        });
         let mark = HeadMark {
             commit: digest,
             root: commit.root,
             seq: commit.seq,
         };
+        self.head = Some(Head {
+            mark,
+            time: commit.time,
+            trie,
+        });
         self.output.put(batch, Some(mark))
-    }
-
-    fn add_as_it_was(
-        &mut self,
-        changes: &Changes,
-        records: &[Record],
-        batch: &mut BatchBuilder,
-    ) -> Result<()> {
-        let map_record = changes
-            .map_record
-            .iter()
-            .flat_map(|map_record| &map_record.entries);
-        let map_record = map_record.filter_map(|entry| Some((entry.key, entry.digest?)));
-        self.output.add_own(records, batch)?;
-        for (key, digest) in changes.links.iter().copied().chain(map_record) {
-            self.output.need_version(key, digest)?;
-        }
-        Ok(())
-    }
-
-    /// Adds the digests of the commits between the newest kept one and `seq`.
-    fn add_gap(&self, seq: u64, batch: &mut BatchBuilder) {
-        let digests = self.digests(seq).unwrap_or_default();
-        put_gap(batch, self.history.size(), &digests);
     }
 
     /// Writes a state: as a whole map for the first kept commit, and as the changes since the previous kept one for the

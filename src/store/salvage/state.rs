@@ -12,10 +12,8 @@ use crate::digest::{HashSuite, KeyPath, Root};
 use crate::error::Result;
 use crate::object::Commit;
 use crate::store::checkpoint::{Checkpoint, StateRow};
-use crate::store::replay::apply_map;
+use crate::store::replay::{Decoded, apply_links, apply_map};
 use crate::trie::{Entry, NoSource, Shape, Trie};
-
-use super::index::Changes;
 
 /// The known states, and the data to compute the next one.
 pub(super) struct States<'a> {
@@ -72,45 +70,25 @@ impl<'a> States<'a> {
     pub(super) fn changed(
         &mut self,
         before: &Trie,
-        changes: &Changes,
+        changes: &Decoded,
         commit: Option<&Commit>,
     ) -> Result<Trie> {
-        let Some(map_record) = &changes.map_record else {
-            if changes.is_empty() {
-                let known = commit.and_then(|commit| self.by_root.get(&commit.root));
-                let first = commit.is_some_and(|commit| commit.seq == 0);
-                return Ok(known
-                    .cloned()
-                    .unwrap_or_else(|| if first { Trie::new() } else { before.clone() }));
-            }
-            return self.linked(before, changes, commit);
+        if !changes.changes_state() {
+            let known = commit.and_then(|commit| self.by_root.get(&commit.root));
+            let is_first = commit.is_some_and(|commit| commit.seq == 0);
+            let unchanged = || if is_first { Trie::new() } else { before.clone() };
+            return Ok(known.cloned().unwrap_or_else(unchanged));
+        }
+        let (trie, unlinked) = if let Some(map_record) = &changes.map_record {
+            apply_map(before, map_record, &NoSource, &|_| Ok(0))?
+        } else {
+            let time = commit.map_or(0, |commit| commit.time.as_micros());
+            let created = |key: &KeyPath| Ok(self.first_written.get(key).copied().unwrap_or(time));
+            let mut trie = before.clone();
+            let unlinked = apply_links(&mut trie, before, changes, &NoSource, &created, &|_| Ok(0))?;
+            (trie, unlinked)
         };
-        let (trie, unlinked) = apply_map(before, map_record, &NoSource, &|_| Ok(0))?;
         self.first_written.extend(unlinked);
-        Ok(trie)
-    }
-
-    fn linked(&mut self, before: &Trie, changes: &Changes, commit: Option<&Commit>) -> Result<Trie> {
-        let mut trie = before.clone();
-        let time = commit.map_or(0, |commit| commit.time.as_micros());
-        for (key, digest) in &changes.links {
-            let old = before.get(key, &NoSource)?.map(|old| old.created);
-            let created = old
-                .or_else(|| self.first_written.get(key).copied())
-                .unwrap_or(time);
-            let entry = Entry {
-                key: *key,
-                digest: *digest.as_bytes(),
-                place: 0,
-                created,
-            };
-            trie.insert(entry, &NoSource)?;
-        }
-        for key in &changes.unlinks {
-            if let Some(old) = trie.remove(key, &NoSource)? {
-                self.first_written.insert(*key, old.created);
-            }
-        }
         Ok(trie)
     }
 

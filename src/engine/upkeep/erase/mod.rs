@@ -174,9 +174,7 @@ impl Inner {
 impl Gone {
     /// Converts the records to erase for the rewrite of the log.
     fn erasure(&self, by: CommitDigest) -> Erasure {
-        Erasure {
-            digests: self.records().map(|record| (record.digest, by)).collect(),
-        }
+        self.records().map(|record| (record.digest, by)).collect()
     }
 
     fn into_report(self, commit: Option<CommitInfo>) -> ErasedReport {

@@ -354,9 +354,7 @@ impl Survey<'_> {
     fn take_records(&mut self) -> Result<()> {
         let store = &self.cut.store;
         for content in &self.contents {
-            let digest = crate::digest::ContentDigest::from_bytes(*content);
-            if let Some(place) = store.records.find_content_place(digest)? {
-                let record = store.records.record(place)?;
+            if let Some(record) = store.records.find(RecordKind::Content, content)? {
                 self.gone.records.insert(*content, erased_text(&record, *content));
             }
         }

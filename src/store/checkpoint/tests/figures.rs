@@ -63,11 +63,11 @@ fn checkpoint_figures() {
             microseconds.push(milliseconds(start) * 1_000.0 / wanted.len() as f64);
             let start = Instant::now();
             for row in fixture.objects.iter().step_by(size / 1_000) {
-                let digest = [row.prefix.swap_bytes().to_le_bytes(); 4]
+                let digest = [row.prefix.0.swap_bytes().to_le_bytes(); 4]
                     .concat()
                     .try_into()
                     .unwrap();
-                assert!(checkpoint.objects().find(&digest).unwrap().next().is_some());
+                assert!(find(checkpoint.digests(true), &digest).unwrap().next().is_some());
             }
             microseconds.push(milliseconds(start) * 1_000.0 / 1_000.0);
         }
@@ -77,7 +77,7 @@ fn checkpoint_figures() {
             .collect();
         let states = states_of(&stored);
         let start = Instant::now();
-        write(&disk, fixture.contents(&states), &checkpoint, &mut |_| Ok(())).unwrap();
+        write(&disk, fixture.contents(states), &checkpoint, &mut |_| Ok(())).unwrap();
         let copied = milliseconds(start);
         let bytes = content(&disk, &file.name).len();
         println!(

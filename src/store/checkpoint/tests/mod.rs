@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::files::FOLDER;
-use super::rows::Row;
+use super::rows::{Prefix, Row, Rows};
 use super::*;
 use crate::digest::{CommitDigest, HashAlgorithm, HashSuite, KeyPath, Root};
 use crate::error::{Error, ErrorCode, Severity};
@@ -74,7 +74,7 @@ fn root(trie: &Trie) -> Root {
 
 fn rows_of_digests(random: &mut SplitMix64, count: usize) -> Vec<DigestRow> {
     let row = |_| DigestRow {
-        prefix: random.next_u64(),
+        prefix: Prefix(random.next_u64()),
         value: random.next_u64(),
     };
     (0..count).map(row).collect()
@@ -139,7 +139,7 @@ impl Fixture {
             let key = KeyPath::from_bytes(random.digest());
             fixture.first_written.insert(key, created);
             // One object in five has the same parent, so some parents have several children.
-            let parent = u64::from(created.unsigned_abs().is_multiple_of(5)) << 63;
+            let parent = Prefix(u64::from(created.unsigned_abs().is_multiple_of(5)) << 63);
             fixture.children.push(ChildRow { parent, child: key });
         }
         for number in 0..commits as u64 / 2 {
@@ -174,7 +174,7 @@ impl Fixture {
         states_of(&self.states)
     }
 
-    fn contents<'a>(&'a self, states: &'a [State]) -> Contents<'a> {
+    fn contents(&self, states: Vec<State>) -> Contents<'_> {
         let first_written = self.first_written.iter();
         Contents {
             log: self.log,
@@ -187,9 +187,9 @@ impl Fixture {
             commits: given(&self.commits),
             first_written: Box::new(first_written.map(|(&key, &created)| Ok(FirstWritten { key, created }))),
             children: given(&self.children),
-            gaps: &self.gaps,
-            references: Box::new(self.references.iter().cloned().map(Ok)),
-            history: &self.history,
+            gaps: self.gaps.clone(),
+            references: self.references.clone(),
+            history: self.history.clone(),
         }
     }
 
@@ -203,7 +203,7 @@ impl Fixture {
         source: &dyn NodeSource,
         progress: &mut Progress<'_>,
     ) -> Result<CheckpointFile> {
-        write(disk, self.contents(&self.states()), source, progress)
+        write(disk, self.contents(self.states()), source, progress)
     }
 
     /// Returns the right answers to [`questions`].
@@ -230,6 +230,12 @@ fn given<R: Copy>(rows: &[R]) -> Source<'_, R> {
     Box::new(rows.iter().copied().map(Ok))
 }
 
+/// Returns the values of all digests that may be `digest`.
+fn find(rows: Rows<'_, DigestRow>, digest: &[u8; 32]) -> Result<std::vec::IntoIter<Result<u64>>> {
+    let found = rows.between(digest, digest)?;
+    Ok(found.map(|row| Ok(row?.value)).collect::<Vec<_>>().into_iter())
+}
+
 fn all_of<R: Row + std::fmt::Debug>(rows: Rows<'_, R>) -> Result<String> {
     all(rows.iter())
 }
@@ -246,11 +252,11 @@ fn ask_all(checkpoint: &Checkpoint) -> Vec<Result<String>> {
             checkpoint.position(),
             checkpoint.versions(),
         ))),
-        all_of(checkpoint.objects()),
-        all_of(checkpoint.texts()),
+        all_of(checkpoint.digests(true)),
+        all_of(checkpoint.digests(false)),
         all_of(checkpoint.commits()),
-        all_of(checkpoint.commits_by_digest()),
-        all_of(checkpoint.commits_by_root()),
+        all_of(checkpoint.commit_index(false)),
+        all_of(checkpoint.commit_index(true)),
         all_of(checkpoint.first_written_rows()),
         all_of(checkpoint.child_rows()),
         all_of(checkpoint.gaps()),
@@ -274,8 +280,8 @@ fn ask_all(checkpoint: &Checkpoint) -> Vec<Result<String>> {
         answers.push(shown(checkpoint.commit(seq)));
     }
     let middle = [0x80; 32];
-    answers.push(checkpoint.objects().between(&[0; 32], &middle).and_then(all));
-    answers.push(checkpoint.texts().find(&middle).and_then(all));
+    answers.push(checkpoint.digests(true).between(&[0; 32], &middle).and_then(all));
+    answers.push(find(checkpoint.digests(false), &middle).and_then(all));
     answers.push(shown(checkpoint.first_written(&KeyPath::from_bytes(middle))));
     let mut parent = [0; 32];
     parent[0] = 0x80;
