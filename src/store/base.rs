@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use crate::codec::DecodeError;
-use crate::digest::{CommitDigest, DIGEST_LEN, Root};
+use crate::digest::DIGEST_LEN;
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{Locator, Position};
 use crate::object::Reference;
@@ -111,14 +111,14 @@ impl Base {
         Ok(first as usize)
     }
 
-    /// Returns the indexes of the rows whose commit digest, or root, is between `low` and `high`, in rising order, with
-    /// that digest. Several rows may have the same root.
+    /// Returns the commit digests, or the roots, between `low` and `high` in rising order, each with the index of its
+    /// row. The indexes of equal roots rise.
     pub(super) fn rows_between(
         &self,
         by_root: bool,
         low: &[u8; DIGEST_LEN],
         high: &[u8; DIGEST_LEN],
-    ) -> Result<Vec<(usize, [u8; DIGEST_LEN])>> {
+    ) -> Result<Vec<([u8; DIGEST_LEN], usize)>> {
         self.ask(|checkpoint| {
             let mut found = Vec::new();
             for row in checkpoint.commit_index(by_root).between(low, high)? {
@@ -126,23 +126,25 @@ impl Base {
                 let row = checkpoint.commits().row(index)?;
                 let digest = row.indexed(by_root);
                 if (low..=high).contains(&digest) {
-                    found.push((index as usize, *digest));
+                    found.push((*digest, index as usize));
                 }
             }
             Ok(found)
         })
     }
 
-    pub(super) fn by_digest(&self, digest: CommitDigest) -> Result<Option<usize>> {
-        let found = self.rows_between(false, digest.as_bytes(), digest.as_bytes())?;
-        Ok(found.first().map(|(index, _)| *index))
-    }
-
-    /// Returns the newest commit before row `before` whose root is `root`.
-    pub(super) fn by_root(&self, root: Root, before: usize) -> Result<Option<usize>> {
-        let found = self.rows_between(true, root.as_bytes(), root.as_bytes())?;
-        let found = found.into_iter().map(|(index, _)| index);
-        Ok(found.filter(|index| *index < before).max())
+    /// Returns the newest commit before row `before` with this digest, or with this root.
+    pub(super) fn newest(
+        &self,
+        by_root: bool,
+        digest: &[u8; DIGEST_LEN],
+        before: usize,
+    ) -> Result<Option<usize>> {
+        let found = self.rows_between(by_root, digest, digest)?.into_iter();
+        Ok(found
+            .map(|(_, index)| index)
+            .filter(|index| *index < before)
+            .max())
     }
 
     /// Returns the references written up to the position, in the order of the log.

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use crate::digest::{CommitDigest, Root};
+use crate::digest::{CommitDigest, DIGEST_LEN};
 use crate::log::{HeadMark, Locator};
 use crate::object::Commit;
 use crate::trie::Trie;
@@ -99,9 +99,8 @@ pub(crate) struct Gap {
 #[derive(Default)]
 pub(super) struct Line {
     kept: Vec<Arc<CommitEntry>>,
-    by_digest: BTreeMap<CommitDigest, usize>,
-    /// The newest commit of each root.
-    by_root: BTreeMap<Root, usize>,
+    /// The index of each commit by its digest, and of the newest commit of each root by the root.
+    indexes: [BTreeMap<[u8; DIGEST_LEN], usize>; 2],
     gaps: Vec<Gap>,
 }
 
@@ -119,26 +118,21 @@ impl Line {
         self.kept.binary_search_by_key(&seq, |entry| entry.seq())
     }
 
-    pub(super) fn by_digest(&self, digest: CommitDigest) -> Option<usize> {
-        self.by_digest.get(&digest).copied()
+    /// Returns the index of the commit with this digest, or of the newest one with this root.
+    pub(super) fn find(&self, by_root: bool, digest: &[u8; DIGEST_LEN]) -> Option<usize> {
+        self.indexes[usize::from(by_root)].get(digest).copied()
     }
 
-    pub(super) fn by_root(&self, root: Root) -> Option<usize> {
-        self.by_root.get(&root).copied()
-    }
-
-    /// Returns the indexes of the commits whose digest is between `low` and `high`.
-    pub(super) fn commits_between(&self, low: CommitDigest, high: CommitDigest) -> Vec<usize> {
-        self.by_digest
-            .range(low..=high)
-            .map(|(_, &index)| index)
-            .collect()
-    }
-
-    /// Returns the newest commit for each root between `low` and `high`.
-    pub(super) fn roots_between(&self, low: Root, high: Root) -> Vec<(Root, usize)> {
-        let range = self.by_root.range(low..=high);
-        range.map(|(&root, &index)| (root, index)).collect()
+    /// Iterates the digests of commits between `low` and `high`, or their roots, each with the index that
+    /// [`Self::find`] returns.
+    pub(super) fn between(
+        &self,
+        by_root: bool,
+        low: [u8; DIGEST_LEN],
+        high: [u8; DIGEST_LEN],
+    ) -> impl Iterator<Item = ([u8; DIGEST_LEN], usize)> {
+        let range = self.indexes[usize::from(by_root)].range(low..=high);
+        range.map(|(&digest, &index)| (digest, index))
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<CommitEntry>> {
@@ -159,8 +153,10 @@ impl Line {
             self.kept.last().is_none_or(|last| last.seq() < entry.seq()),
             "CTL-1"
         );
-        self.by_digest.insert(entry.digest, index);
-        self.by_root.insert(entry.commit.root, index);
+        let digests = [entry.digest.as_bytes(), entry.commit.root.as_bytes()];
+        for (known, digest) in self.indexes.iter_mut().zip(digests) {
+            known.insert(*digest, index);
+        }
         self.kept.push(entry);
     }
 }

@@ -28,7 +28,7 @@ mod versions;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::digest::{CommitDigest, HashSuite, KeyPath, Root};
+use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath, Root};
 use crate::error::{Error, Result};
 use crate::log::{Batch, LogReader};
 use crate::object::{HistoryTree, Time};
@@ -189,8 +189,7 @@ impl Store {
     /// # Errors
     /// The errors of [`Self::commit_at`].
     pub(crate) fn by_digest(&self, digest: CommitDigest) -> Result<Option<Arc<CommitEntry>>> {
-        let newer = self.catalog.read_recursive().line.by_digest(digest);
-        self.newer_or_covered(newer, |base| base.by_digest(digest))
+        self.newest(false, digest.as_bytes())
     }
 
     /// Returns the newest kept commit with this root.
@@ -198,20 +197,15 @@ impl Store {
     /// # Errors
     /// The errors of [`Self::commit_at`].
     pub(crate) fn by_root(&self, root: Root) -> Result<Option<Arc<CommitEntry>>> {
-        let newer = self.catalog.read_recursive().line.by_root(root);
-        self.newer_or_covered(newer, |base| base.by_root(root, base.len()))
+        self.newest(true, root.as_bytes())
     }
 
-    /// Returns a commit that is newer than the checkpoint by its index, else the commit in the checkpoint whose index
-    /// `covered` finds.
-    fn newer_or_covered(
-        &self,
-        newer: Option<usize>,
-        covered: impl FnOnce(&Base) -> Result<Option<usize>>,
-    ) -> Result<Option<Arc<CommitEntry>>> {
+    /// Returns the newest commit with this digest, or with this root.
+    fn newest(&self, by_root: bool, digest: &[u8; DIGEST_LEN]) -> Result<Option<Arc<CommitEntry>>> {
+        let newer = self.catalog.read_recursive().line.find(by_root, digest);
         let index = match (newer, &self.base) {
             (Some(index), _) => Some(self.base_len() + index),
-            (None, Some(base)) => covered(base)?,
+            (None, Some(base)) => base.newest(by_root, digest, base.len())?,
             (None, None) => None,
         };
         index.map_or(Ok(None), |index| self.commit_at(index))
@@ -277,37 +271,24 @@ impl Store {
         })))
     }
 
-    /// Returns the indexes in the line of the kept commits whose digest is between `low` and `high`.
+    /// Returns the index in the line of each kept commit whose digest is between `low` and `high`, or of the newest
+    /// commit of each such root, in the order of these digests.
     ///
     /// # Errors
     /// The errors of [`Self::commit_at`].
-    pub(crate) fn commits_between(&self, low: CommitDigest, high: CommitDigest) -> Result<Vec<usize>> {
-        let covered = match &self.base {
-            Some(base) => base.rows_between(false, low.as_bytes(), high.as_bytes())?,
-            None => Vec::new(),
-        };
-        let covered = covered.into_iter().map(|(index, _)| index);
-        let newer = self.catalog.read_recursive().line.commits_between(low, high);
-        Ok(covered
-            .chain(newer.into_iter().map(|index| self.base_len() + index))
-            .collect())
-    }
-
-    /// Returns the index in the line of the newest commit of each root between `low` and `high`.
-    ///
-    /// # Errors
-    /// The errors of [`Self::commit_at`].
-    pub(crate) fn roots_between(&self, low: Root, high: Root) -> Result<Vec<usize>> {
+    pub(crate) fn commits_between(
+        &self,
+        by_root: bool,
+        low: [u8; DIGEST_LEN],
+        high: [u8; DIGEST_LEN],
+    ) -> Result<Vec<usize>> {
         let mut newest = BTreeMap::new();
         if let Some(base) = &self.base {
-            for (index, root) in base.rows_between(true, low.as_bytes(), high.as_bytes())? {
-                newest.insert(Root::from_bytes(root), index);
-            }
+            newest.extend(base.rows_between(by_root, &low, &high)?);
         }
-        let newer = self.catalog.read_recursive().line.roots_between(low, high);
-        for (root, index) in newer {
-            newest.insert(root, self.base_len() + index);
-        }
+        let catalog = self.catalog.read_recursive();
+        let newer = catalog.line.between(by_root, low, high);
+        newest.extend(newer.map(|(digest, index)| (digest, self.base_len() + index)));
         Ok(newest.into_values().collect())
     }
 

@@ -135,18 +135,6 @@ impl MapRecord {
         Ok(())
     }
 
-    /// Adds encoded entries, which are sorted by key path, to a batch as one or more records.
-    fn put(builder: &mut BatchBuilder, kind: RecordKind, entries: &[u8]) {
-        for part in entries.chunks(PART_BYTES) {
-            builder.add(kind, 0, part);
-        }
-        if entries.is_empty() {
-            // Without changes, an empty record is written. If it were missing, a reader would look up the state by its
-            // root.
-            builder.add(kind, 0, &[]);
-        }
-    }
-
     /// Decodes the first key of a record from its first bytes. Returns `None` if the record has no entry.
     pub(super) fn first_key(start: &[u8]) -> Result<Option<KeyPath>, DecodeError> {
         match start.first_chunk::<DIGEST_LEN>() {
@@ -179,15 +167,12 @@ pub(super) fn put_state(
     time: Time,
     mut entry_of: impl FnMut(&Entry) -> Result<MapEntry>,
 ) -> Result<()> {
-    let mut bytes = Vec::new();
-    let Some(before) = before else {
-        for entry in now.iter(nodes) {
-            entry_of(&entry?)?.encode(&mut bytes);
-        }
-        MapRecord::put(builder, RecordKind::Base, &bytes);
-        return Ok(());
+    let kind = match before {
+        Some(_) => RecordKind::Delta,
+        None => RecordKind::Base,
     };
-    for change in before.diff(now, nodes) {
+    let mut bytes = Vec::new();
+    for change in before.unwrap_or(&Trie::new()).diff(now, nodes) {
         let change = change?;
         let entry = match (change.new, change.old) {
             (Some(new), _) => entry_of(&new)?,
@@ -201,7 +186,11 @@ pub(super) fn put_state(
         };
         entry.encode(&mut bytes);
     }
-    MapRecord::put(builder, RecordKind::Delta, &bytes);
+    // Without changes, an empty record is written. If it were missing, a reader would look up the state by its root.
+    let nothing = bytes.is_empty().then_some(&[][..]);
+    for part in bytes.chunks(PART_BYTES).chain(nothing) {
+        builder.add(kind, 0, part);
+    }
     Ok(())
 }
 

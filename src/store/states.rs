@@ -99,7 +99,7 @@ impl Store {
     /// Returns the state of the newest commit with this root whose seq is below `before`.
     fn older_state(&self, base: &Base, root: Root, before: u64) -> Result<Option<Trie>> {
         let below = base.first_where(|row| row.seq >= before)?;
-        let Some(index) = base.by_root(root, below)? else {
+        let Some(index) = base.newest(true, root.as_bytes(), below)? else {
             return Ok(None);
         };
         let row = base.row(index)?;

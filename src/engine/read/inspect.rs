@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::digest::{CommitDigest, KeyPath, ObjectDigest, Root, to_hex};
+use crate::digest::{CommitDigest, KeyPath, ObjectDigest, to_hex};
 use crate::disk::{Disk, FileDisk};
 use crate::error::{Error, Result};
 use crate::log::{Inspection, Locator, Log, LogOptions, Mode, RecordKind};
@@ -72,8 +72,8 @@ impl Inner {
 
     fn commits_and_roots(&self, low: [u8; 32], high: [u8; 32], limit: usize) -> Result<Vec<Meaning>> {
         let store = self.store();
-        let commits = store.commits_between(CommitDigest::from_bytes(low), CommitDigest::from_bytes(high))?;
-        let roots = store.roots_between(Root::from_bytes(low), Root::from_bytes(high))?;
+        let commits = store.commits_between(false, low, high)?;
+        let roots = store.commits_between(true, low, high)?;
         let mut found = Vec::new();
         for (indexes, meaning) in [
             (commits, Meaning::Commit as fn(CommitInfo) -> Meaning),

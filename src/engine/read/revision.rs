@@ -147,9 +147,9 @@ pub(crate) fn by_prefix(store: &Store, prefix: &str) -> Result<Vec<usize>> {
     let Some((low, high)) = digest_range(prefix) else {
         return Ok(Vec::new());
     };
-    let commits = store.commits_between(CommitDigest::from_bytes(low), CommitDigest::from_bytes(high))?;
+    let commits = store.commits_between(false, low, high)?;
     if commits.is_empty() {
-        store.roots_between(Root::from_bytes(low), Root::from_bytes(high))
+        store.commits_between(true, low, high)
     } else {
         Ok(commits)
     }

@@ -6,7 +6,7 @@
 use super::files::{damaged, list, of_error};
 use super::header::{Header, LogId, Section};
 use super::reader::{Checkpoint, REFERENCE_HEAD_BYTES};
-use super::rows::{Row, Rows, prefix_of};
+use super::rows::{DigestRow, Row, Rows, prefix_of};
 use super::writer::Progress;
 use crate::disk::Disk;
 use crate::error::{Cause, Damage, ErrorKind, Finding, Result, Severity};
@@ -126,18 +126,14 @@ fn check_commits(one: &Checkpoint) -> Result<()> {
 
 /// Checks that the index contains exactly the commits, by digest or by root.
 fn check_index(one: &Checkpoint, by_root: bool) -> Result<()> {
-    let (index, commits) = (one.commit_index(by_root), one.commits());
-    rising(index, |row| *row)?;
-    // The index has as many rows as there are commits. If all rows are different and correct, every commit has one.
-    let mut is_right = index.len() == commits.len();
-    for row in index.iter() {
-        let row = row?;
-        let prefix = commits
-            .get(row.value)?
-            .map(|commit| prefix_of(commit.indexed(by_root)));
-        is_right &= prefix == Some(row.prefix);
+    let index = one.commit_index(by_root);
+    let mut expected = Vec::new();
+    for (row, value) in one.commits().iter().zip(0..) {
+        let prefix = prefix_of(row?.indexed(by_root));
+        expected.push(DigestRow { prefix, value });
     }
-    if is_right {
+    expected.sort_unstable();
+    if index.iter().collect::<Result<Vec<_>>>()? == expected {
         return Ok(());
     }
     Err(index.damaged(Cause::IndexMismatch))

@@ -99,14 +99,9 @@ pub(super) fn remove_files(disk: &dyn Disk, files: &[CheckpointFile]) -> Result<
 /// removed is left to the next call.
 pub(super) fn remove_old(disk: &dyn Disk, newest: u64) {
     let files = list(disk).unwrap_or_default();
-    let finished = files.iter().filter(|file| file.is_finished).count();
-    let old = files
-        .iter()
-        .filter(|file| file.is_finished)
-        .take(finished.saturating_sub(KEPT));
-    let left = files
-        .iter()
-        .filter(|file| !file.is_finished && file.number < newest);
+    let (finished, unfinished): (Vec<_>, Vec<_>) = files.iter().partition(|file| file.is_finished);
+    let old = finished.into_iter().rev().skip(KEPT);
+    let left = unfinished.into_iter().filter(|file| file.number < newest);
     for file in old.chain(left) {
         drop(disk.remove(&file.name));
     }

@@ -21,41 +21,25 @@ use crate::object::Op;
 
 use super::index::{Index, PieceEntry, Place};
 
-/// How salvage treats a rewrite.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
-    /// As published: the manifest is older than the rewrite.
-    Counted,
-    CutOff,
-    /// As interrupted, because it ends with an erasure and this choice loses nothing.
-    Unsure,
-}
-
-impl Fate {
-    fn finding(self) -> (Severity, Cause) {
-        match self {
-            Self::Counted => (Severity::Derived, Cause::RewriteCounted),
-            Self::CutOff => (Severity::Derived, Cause::RewriteCutOff),
-            Self::Unsure => (Severity::Unsure, Cause::ErasureUnsure),
-        }
-    }
-}
-
 impl Index {
     /// Adds the orphaned pieces, and sorts all pieces.
     pub(super) fn sort_with_orphaned(&mut self, orphaned: Self, damaged: &DamagedLog, places: &[Position]) {
         let known = self.commits.values().map(|commit| commit.seq);
         let newest = known.chain(damaged.noted_head().map(|(_, seq)| seq)).max();
-        let fate = self.fate(&orphaned, newest, damaged, places);
-        let (severity, cause) = fate.finding();
+        let cause = self.treatment(&orphaned, newest, damaged, places);
+        let counts = cause == Cause::RewriteCounted;
+        let severity = match cause {
+            Cause::ErasureUnsure => Severity::Unsure,
+            _ => Severity::Derived,
+        };
         for (_, name) in damaged.orphaned_segments() {
-            if fate != Fate::Counted {
+            if !counts {
                 // Damage in the files of an unused rewrite loses nothing.
                 self.findings.retain(|found| found.damage.file != name);
             }
             self.findings.push(Finding::new(severity, name, 0, cause.clone()));
         }
-        if fate == Fate::Counted {
+        if counts {
             self.absorb(orphaned);
             self.sort();
         } else {
@@ -64,23 +48,29 @@ impl Index {
         }
     }
 
-    /// Decides how to treat a rewrite; `newest` is the seq of the newest known commit of the log.
-    fn fate(&self, orphaned: &Self, newest: Option<u64>, damaged: &DamagedLog, places: &[Position]) -> Fate {
+    /// Decides whether a rewrite counts as published or as interrupted. Returns the cause for the findings about it;
+    /// `newest` is the seq of the newest known commit of the log.
+    fn treatment(
+        &self,
+        orphaned: &Self,
+        newest: Option<u64>,
+        damaged: &DamagedLog,
+        places: &[Position],
+    ) -> Cause {
         let is_placed = |id| places.iter().any(|place| place.segment == id);
         let batches = [self.newest_batch(), damaged.newest_sealed()];
         if damaged.orphaned_segments().any(|(id, _)| is_placed(id))
             || orphaned.newest_batch() > batches.into_iter().max().flatten()
         {
-            return Fate::Counted;
+            return Cause::RewriteCounted;
         }
-        let mut ahead = orphaned
-            .commits
-            .values()
-            .filter(|commit| Some(commit.seq) > newest);
+        let ahead = orphaned.commits.values();
+        let mut ahead = ahead.filter(|commit| Some(commit.seq) > newest);
         match (ahead.next(), ahead.next()) {
-            (None, _) => Fate::CutOff,
-            (Some(commit), None) if commit.op.as_str() == Op::ERASE => Fate::Unsure,
-            _ => Fate::Counted,
+            (None, _) => Cause::RewriteCutOff,
+            // Treating the rewrite as interrupted loses nothing.
+            (Some(commit), None) if commit.op.as_str() == Op::ERASE => Cause::ErasureUnsure,
+            _ => Cause::RewriteCounted,
         }
     }
 
