@@ -35,7 +35,6 @@ pub(crate) struct Diff {
 }
 
 impl Verb for Diff {
-    const NAME: &'static str = "diff";
     const ANSWERS: &'static [Form] = &[form::<ChangeLine>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
@@ -54,11 +53,8 @@ impl Verb for Diff {
         let changes = memory.diff(&older, &newer)?;
         let limit = self.limit.unwrap_or(usize::MAX);
         show_changes(&mut context.output, &older, &newer, &changes, limit)?;
-        Ok(if self.exit_code && !changes.is_empty() {
-            NO
-        } else {
-            DONE
-        })
+        let differs = self.exit_code && !changes.is_empty();
+        Ok(if differs { NO } else { DONE })
     }
 }
 
@@ -71,22 +67,19 @@ pub(in crate::cli) fn show_changes(
     limit: usize,
 ) -> Result<(), Failure> {
     for change in changes.iter().take(limit) {
-        if !output.json(&ChangeLine::from(change))? {
-            show_change(output, older, newer, change)?;
+        if output.json(&ChangeLine::from(change))? {
+            continue;
         }
+        if change.erased {
+            output.line(erased_line(output.style(), change))?;
+            continue;
+        }
+        let (old, new) = (older.get(&change.id)?, newer.get(&change.id)?);
+        let lines = change_lines(output.style(), change.id.as_str(), old.as_ref(), new.as_ref());
+        lines.into_iter().try_for_each(|line| output.line(line))?;
     }
     summary(output, changes);
     Ok(())
-}
-
-/// Prints one change for people.
-fn show_change(output: &mut Output, older: &View, newer: &View, change: &Change) -> Result<(), Failure> {
-    if change.erased {
-        return output.line(erased_line(output.style(), change));
-    }
-    let (old, new) = (older.get(&change.id)?, newer.get(&change.id)?);
-    let lines = change_lines(output.style(), change.id.as_str(), old.as_ref(), new.as_ref());
-    lines.into_iter().try_for_each(|line| output.line(line))
 }
 
 fn summary(output: &mut Output, changes: &[Change]) {
@@ -97,8 +90,6 @@ fn summary(output: &mut Output, changes: &[Change]) {
     let count = |kind| changes.iter().filter(|change| change.kind() == kind).count();
     let (added, changed) = (count(ChangeKind::Added), count(ChangeKind::Changed));
     let removed = count(ChangeKind::Removed);
-    output.note_for_people(
-        "summary",
-        format!("{added} added, {changed} changed, {removed} removed"),
-    );
+    let summary = format!("{added} added, {changed} changed, {removed} removed");
+    output.note_for_people("summary", summary);
 }

@@ -95,7 +95,6 @@ pub(crate) struct Export {
 }
 
 impl Verb for Export {
-    const NAME: &'static str = "export";
     const ANSWERS: &'static [Form] = &[
         form::<StoredLine>("one per line, as put --jsonl reads them"),
         form::<Exported>("into a file"),
@@ -164,27 +163,17 @@ impl Export {
 /// Prints notes about the objects and contents that the export omits because they were erased or lost.
 fn note_left_out(context: &mut Context, view: &View) -> Result<()> {
     let left_out = ingest::omitted(view)?;
-    if left_out.objects > 0 {
-        let text = format!(
-            "omitted, because they were erased or lost: {}",
-            counted(left_out.objects, "object")
-        );
-        context.output.note("erased", text);
-    }
-    if left_out.contents > 0 {
-        let text = format!(
-            "written without their content, which was erased or lost: {}",
-            counted(left_out.contents, "object")
-        );
-        context.output.note("erased", text);
-    }
-    if left_out.parents > 0 {
-        let text = format!(
-            "missing, so their children are written without a parent: {}",
-            counted(left_out.parents, "parent")
-        );
-        context.output.note("orphans", text);
-    }
+    let mut note = |code, count, what, how| {
+        if count > 0 {
+            context.note(code, format!("{how}: {}", counted(count, what)));
+        }
+    };
+    let objects = "omitted, because they were erased or lost";
+    note("erased", left_out.objects, "object", objects);
+    let contents = "written without their content, which was erased or lost";
+    note("erased", left_out.contents, "object", contents);
+    let parents = "missing, so their children are written without a parent";
+    note("orphans", left_out.parents, "parent", parents);
     Ok(())
 }
 
@@ -197,43 +186,30 @@ fn check_options(verb: &Export) -> Result<(), Failure> {
     let blocks = verb.format == ExportFormat::Blocks;
     #[cfg(not(feature = "agent"))]
     let blocks = false;
-    for (option, given, used, hint) in [
-        (
-            "--picture",
-            verb.diagram.is_some(),
-            diagram && !is_page,
-            "use it with --format dot or svg; html shows all three",
-        ),
-        (
-            "--scope",
-            verb.scope.is_some(),
-            blocks,
-            "use it with --format blocks; the other formats write all scopes",
-        ),
-        (
-            "--rows",
-            verb.rows.is_some(),
-            diagram,
-            "use it with --format dot, svg or html",
-        ),
-        (
-            "--under",
-            verb.under.is_some(),
-            drawn(DiagramOf::Tree),
-            "use it with a diagram of the tree: --format html, svg or dot",
-        ),
-        (
-            "--from",
-            verb.from.is_some(),
-            drawn(DiagramOf::Trie),
-            "use it with --format html or --picture trie",
-        ),
-    ] {
-        if given && !used {
-            return Err(Failure::usage(format!("{option} has no effect here"), hint));
-        }
+    refuse_unused(
+        "export",
+        &[
+            ("--picture", verb.diagram.is_some(), diagram && !is_page),
+            ("--scope", verb.scope.is_some(), blocks),
+            ("--rows", verb.rows.is_some(), diagram),
+            ("--under", verb.under.is_some(), drawn(DiagramOf::Tree)),
+            ("--from", verb.from.is_some(), drawn(DiagramOf::Trie)),
+        ],
+    )
+}
+
+/// Refuses options that are given and not used: the name of each, whether it is given, and whether it is used.
+pub(super) fn refuse_unused(verb: &str, options: &[(&str, bool, bool)]) -> Result<(), Failure> {
+    match options
+        .iter()
+        .find(|(_, is_given, is_used)| *is_given && !is_used)
+    {
+        None => Ok(()),
+        Some((option, ..)) => Err(Failure::usage(
+            format!("{option} has no effect with these options"),
+            format!("see treering {verb} --help"),
+        )),
     }
-    Ok(())
 }
 
 /// Returns the line of a version. It omits a missing parent, because no import would accept the line.
@@ -291,32 +267,22 @@ fn export_folder(
 }
 
 fn print(context: &mut Context, view: &View, path: &Path, files: usize) -> Done {
-    let answer = Exported {
-        objects: view.len(),
-        path: shown(path),
-        files,
+    let (objects, path) = (view.len(), shown(path));
+    let into = match files {
+        1 => String::new(),
+        _ => format!(" in {}", counted(files as u64, "file")),
     };
-    context.answer(&answer, show_exported)
-}
-
-fn show_exported(answer: &Exported, context: &mut Context) -> Result<(), Failure> {
-    let what = counted(answer.objects, "object");
-    let into = if answer.files == 1 {
-        String::new()
-    } else {
-        format!(" in {}", counted(answer.files as u64, "file"))
-    };
-    context.line(format_args!("wrote {what}{into} to {}", answer.path))
+    let text = format!("wrote {}{into} to {path}", counted(objects, "object"));
+    context.say(&Exported { objects, path, files }, text)
 }
 
 /// Prints a note about the objects that will have lower trust after an import of this export.
 fn note_lowered(context: &mut Context, lowered: &[Id]) {
     if let [first, ..] = lowered {
         let what = counted(lowered.len() as u64, "object");
-        let note = format!(
+        context.note("origins", format!(
             "{what}, such as {first}, came from versions outside this state. Reading this export lowers their origin to import; an export as JSON Lines keeps it"
-        );
-        context.output.note("origins", note);
+        ));
     }
 }
 

@@ -64,7 +64,6 @@ pub(crate) struct RecordHolder {
 }
 
 impl Verb for Find {
-    const NAME: &'static str = "find";
     const ANSWERS: &'static [Form] = &[
         form::<Holder>("one per line"),
         form::<RecordHolder>("with --history, one per line"),
@@ -76,13 +75,12 @@ impl Verb for Find {
         let memory = context.open_to_read()?;
         if self.history {
             let found = search_log(&memory, &wanted)?;
-            context.rows(found.into_iter().take(most).map(Ok), columns_of_record_holder)?;
-        } else {
-            let view = context.view(&memory)?;
-            let found = search_state(context, &view, &wanted);
-            context.rows(found.take(most), columns_of_holder)?;
+            let fields = ["is_a", "digest", "of", "where", "found"];
+            return context.table(found.into_iter().take(most).map(Ok), &fields);
         }
-        Ok(DONE)
+        let view = context.view(&memory)?;
+        let found = search_state(context, &view, &wanted);
+        context.table(found.take(most), &["id", "kind", "where", "found"])
     }
 }
 
@@ -93,20 +91,18 @@ fn search_state<'a>(
     wanted: &'a str,
 ) -> impl Iterator<Item = Result<Holder>> + use<'a> {
     let check_stop = context.stopper();
-    view.objects()
-        .filter_map(move |object| match check_stop().and(object) {
-            Ok(object) => {
-                let found = |(place, text): (String, String)| Some((place, excerpt(&text, wanted)?));
-                let (place, found) = fields_of(&object).find_map(found)?;
-                Some(Ok(Holder {
-                    id: object.id().to_string(),
-                    kind: object.kind().to_owned(),
-                    r#where: place,
-                    found,
-                }))
-            }
-            Err(error) => Some(Err(error)),
+    let holder = |object: Object| {
+        let found = |(place, text): (String, String)| Some((place, excerpt(&text, wanted)?));
+        let (r#where, found) = fields_of(&object).into_iter().find_map(found)?;
+        Some(Holder {
+            id: object.id().to_string(),
+            kind: object.kind().to_owned(),
+            r#where,
+            found,
         })
+    };
+    let objects = view.objects().map(move |object| check_stop().and(object));
+    objects.filter_map(move |object| object.map(holder).transpose())
 }
 
 /// Searches the fields of all records in the log.
@@ -117,20 +113,23 @@ fn search_log(memory: &Memory, wanted: &str) -> Result<Vec<RecordHolder>> {
     // A content or text record may precede the record that refers to it.
     let mut owners: HashMap<String, (String, &str)> = HashMap::new();
     memory.text_records(&mut |record| {
-        let record = Searched::of(record);
-        let named = record
-            .names
-            .into_iter()
-            .filter_map(|(digest, place)| Some((digest?, place)));
-        owners.extend(named.map(|(digest, place)| (digest, (record.of.clone(), place))));
-        for (place, text) in record.fields {
+        let Searched {
+            is_a,
+            digest,
+            of,
+            fields,
+            names,
+        } = Searched::of(record);
+        let names = names.into_iter();
+        owners.extend(names.filter_map(|(place, digest)| Some((digest?, (of.clone(), place)))));
+        for (place, text) in fields {
             if let Some(excerpt) = excerpt(&text, wanted)
-                && seen.insert((record.digest.clone(), record.of.clone(), place.clone()))
+                && seen.insert((digest.clone(), of.clone(), place.clone()))
             {
                 found.push(RecordHolder {
-                    is_a: record.is_a,
-                    digest: record.digest.clone(),
-                    of: record.of.clone(),
+                    is_a,
+                    digest: digest.clone(),
+                    of: of.clone(),
                     r#where: place,
                     found: excerpt,
                 });
@@ -148,96 +147,95 @@ fn search_log(memory: &Memory, wanted: &str) -> Result<Vec<RecordHolder>> {
 }
 
 /// A record of the log with its texts.
-#[derive(Default)]
 struct Searched {
     is_a: &'static str,
     digest: Option<String>,
     /// The object, commit or reference that it belongs to.
     of: String,
     fields: Vec<(String, String)>,
-    /// The digests of the content or text records that it refers to, and their fields.
-    names: Vec<(Option<String>, &'static str)>,
+    /// The fields whose texts are in records of their own, and the digests of those.
+    names: Vec<(&'static str, Option<String>)>,
 }
 
 impl Searched {
     fn of(record: TextRecord) -> Self {
-        let text = |is_a, digest, text| Self {
+        let new = |is_a, digest: Option<String>, of: &str, fields: &[(&str, Option<&str>)], names| Self {
             is_a,
-            digest: Some(digest),
-            fields: vec![(String::new(), text)],
-            ..Self::default()
+            digest,
+            of: of.to_owned(),
+            fields: texts(fields),
+            names,
         };
-        let named = |fields: &[(&str, Option<&str>)]| {
-            let fields = fields.iter();
-            let fields = fields.filter_map(|(place, text)| Some(((*place).to_owned(), (*text)?.to_owned())));
-            fields.collect()
-        };
+        let text = |is_a, digest, text: String| new(is_a, Some(digest), "", &[("", Some(&text))], Vec::new());
         let hex = |text: Option<TextDigest>| text.map(TextDigest::to_hex);
         match record {
-            TextRecord::Version(object) => Self {
-                is_a: "version",
-                digest: Some(object.digest().to_hex()),
-                of: object.id().to_string(),
-                fields: fields_of(&object).collect(),
-                names: vec![(
-                    object.content_digest().map(|(digest, _)| digest.to_hex()),
-                    "content",
-                )],
-            },
-            TextRecord::Content(digest, content) => text("content", digest.to_hex(), content),
-            TextRecord::Text(digest, reason) => text("text", digest.to_hex(), reason),
-            TextRecord::Commit(info) => {
-                let commit = &info.commit;
+            TextRecord::Version(object) => {
+                let content = object.content_digest().map(|(digest, _)| digest.to_hex());
                 Self {
-                    is_a: "commit",
-                    digest: Some(info.digest.to_hex()),
-                    of: format!("seq:{}", commit.seq),
-                    fields: named(&[
-                        ("actor", commit.actor.as_deref()),
-                        ("session", commit.session.as_deref()),
-                        ("op", Some(commit.op.as_str())),
-                    ]),
-                    names: vec![(hex(commit.reason), "reason"), (hex(commit.source), "source")],
+                    fields: fields_of(&object),
+                    ..new(
+                        "version",
+                        Some(object.digest().to_hex()),
+                        object.id().as_str(),
+                        &[],
+                        vec![("content", content)],
+                    )
                 }
             }
-            TextRecord::Reference(reference) => Self {
-                is_a: "reference",
-                digest: None,
-                of: reference.name.as_str().to_owned(),
-                fields: named(&[
+            TextRecord::Content(digest, content) => text("content", digest.to_hex(), content),
+            TextRecord::Text(digest, reason) => text("text", digest.to_hex(), reason),
+            TextRecord::Commit(CommitInfo { digest, commit }) => new(
+                "commit",
+                Some(digest.to_hex()),
+                &format!("seq:{}", commit.seq),
+                &[
+                    ("actor", commit.actor.as_deref()),
+                    ("session", commit.session.as_deref()),
+                    ("op", Some(commit.op.as_str())),
+                ],
+                vec![("reason", hex(commit.reason)), ("source", hex(commit.source))],
+            ),
+            TextRecord::Reference(reference) => new(
+                "reference",
+                None,
+                reference.name.as_str(),
+                &[
                     ("name", Some(reference.name.as_str())),
                     ("actor", reference.actor.as_deref()),
                     ("session", reference.session.as_deref()),
                     ("lane", reference.lane.as_deref()),
-                ]),
-                names: vec![(hex(reference.reason), "reason")],
-            },
+                ],
+                vec![("reason", hex(reference.reason))],
+            ),
         }
     }
 }
 
-/// Returns the fields of an object with their texts. For an attribute: the name, the value as printed, and the texts in
+/// Returns the fields that have a text.
+fn texts(fields: &[(&str, Option<&str>)]) -> Vec<(String, String)> {
+    let texts = fields.iter();
+    let texts = texts.filter_map(|(place, text)| Some(((*place).to_owned(), (*text)?.to_owned())));
+    texts.collect()
+}
+
+/// Returns the fields of an object with their texts. For an attribute: the value as printed, the name, and the texts in
 /// the value.
-fn fields_of(object: &Object) -> impl Iterator<Item = (String, String)> + use<> {
-    let fields = [
+fn fields_of(object: &Object) -> Vec<(String, String)> {
+    let mut texts = texts(&[
         ("id", Some(object.id().as_str())),
         ("kind", Some(object.kind())),
         ("scope", Some(object.scope())),
         ("parent", object.parent()),
         ("position", object.position()),
         ("content", object.content()),
-    ];
-    let fields = fields.into_iter();
-    let mut texts: Vec<(String, String)> = fields
-        .filter_map(|(name, text)| Some((name.to_owned(), text?.to_owned())))
-        .collect();
+    ]);
     for (name, value) in &object.attributes() {
         // JSON writes quotes and line breaks in another form, so the texts themselves are searched too.
         let mut found = vec![human::value(value), name.clone()];
         add_texts(value, &mut found);
         texts.extend(found.into_iter().map(|text| (name.clone(), text)));
     }
-    texts.into_iter()
+    texts
 }
 
 fn add_texts(value: &Value, texts: &mut Vec<String>) {
@@ -264,29 +262,6 @@ fn excerpt(text: &str, wanted: &str) -> Option<String> {
     let start = if from > 0 { "..." } else { "" };
     let rest: String = text.chars().skip(from).take(most + 1).collect();
     Some(format!("{start}{}", cut(&one_line(&rest), most)))
-}
-
-fn columns_of_holder(row: &Holder, _: &Context) -> Columns {
-    vec![
-        ("id", coloured(Meaning::Name, &row.id)),
-        ("kind", plain(&row.kind)),
-        ("where", plain(&row.r#where)),
-        ("found", plain(&row.found)),
-    ]
-}
-
-fn columns_of_record_holder(row: &RecordHolder, _: &Context) -> Columns {
-    let digest = row.digest.as_deref().unwrap_or_default();
-    vec![
-        ("is a", plain(row.is_a)),
-        (
-            "digest",
-            coloured(Meaning::Name, digest.get(..12).unwrap_or_default()),
-        ),
-        ("of", plain(&row.of)),
-        ("where", plain(&row.r#where)),
-        ("found", plain(&row.found)),
-    ]
 }
 
 #[cfg(test)]

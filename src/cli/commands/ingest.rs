@@ -30,16 +30,6 @@ const LEAVE_OUT: &str = "correct these files, or skip them with --skip-bad";
 /// The message about a file without a known ending.
 const SUPPORTED: &str = ".org, .md and .jsonl are supported; give the format of another file with --format";
 
-/// The format of a document; `auto` uses the file extension.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DocumentFormat {
-    #[default]
-    Auto,
-    Org,
-    Markdown,
-    Jsonl,
-}
-
 /// Turn documents into objects
 ///
 /// It reads Org, Markdown and JSON Lines.
@@ -62,8 +52,8 @@ pub(crate) struct Ingest {
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// The format of the documents
-    #[arg(long, value_name = "FORMAT", default_value = "auto")]
-    pub(crate) format: DocumentFormat,
+    #[arg(long, default_value = "auto", value_parser = ["auto", "org", "markdown", "jsonl"])]
+    pub(crate) format: String,
     /// Skip and report unreadable files; without it, one such file refuses all
     #[arg(long)]
     pub(crate) skip_bad: bool,
@@ -76,7 +66,6 @@ pub(crate) struct Ingest {
 }
 
 impl Verb for Ingest {
-    const NAME: &'static str = "ingest";
     const ANSWERS: &'static [Form] = &[form::<Ingested>("")];
 
     fn run(self, context: &mut Context) -> Done {
@@ -85,12 +74,8 @@ impl Verb for Ingest {
 }
 
 fn ingest(context: &mut Context, verb: &Ingest) -> Done {
-    let format = match verb.format {
-        DocumentFormat::Auto => None,
-        DocumentFormat::Org => Some(Format::Org),
-        DocumentFormat::Markdown => Some(Format::Markdown),
-        DocumentFormat::Jsonl => Some(Format::JsonLines),
-    };
+    // `auto` names no format: the extension of each file decides.
+    let format = Format::from_name(&verb.format);
     let mut read = read_documents(context, verb, format)?;
     let unreadable = read.skipped.len();
     let writer = context.writer();
@@ -111,7 +96,7 @@ fn ingest(context: &mut Context, verb: &Ingest) -> Done {
     let before = memory.view();
     let (change, committed) = write(&memory, &mut read, &pruned)?;
     for bad in &read.skipped[unreadable..] {
-        context.output.note("bad_document", bad.why.message());
+        context.note("bad_document", bad.why.message());
     }
     let text = |ids: &[Id]| ids.iter().map(Id::to_string).collect();
     let answer = Ingested {
@@ -128,9 +113,14 @@ fn ingest(context: &mut Context, verb: &Ingest) -> Done {
         missing: text(&missing),
         pruned: text(&pruned),
         skipped: read.skipped.iter().map(Skipped::file).collect(),
-        changed: committed.changed,
     };
-    context.answer(&answer, show_ingested)?;
+    context.answer(&answer, |answer, context| {
+        show_ingested(answer, context)?;
+        if committed.changed {
+            context.note_way_back("reverse it with");
+        }
+        Ok(())
+    })?;
     #[cfg(feature = "agent")]
     super::flags::note_flags_since(context, &memory, &before)?;
     Ok(DONE)
@@ -149,17 +139,14 @@ fn show_ingested(answer: &Ingested, context: &mut Context) -> Result<(), Failure
             "the files of {} are missing; they may belong to another folder that uses this memory. --prune PATH removes the objects of a missing document, or of all missing documents below a folder",
             looked_for(&answer.missing)?
         );
-        context.output.note("missing", note);
+        context.note("missing", note);
     }
     if !answer.pruned.is_empty() {
-        let note = format!(
-            "removed, because their files are missing: {}",
-            looked_for(&answer.pruned)?
+        let pruned = looked_for(&answer.pruned)?;
+        context.note(
+            "pruned",
+            format!("removed, because their files are missing: {pruned}"),
         );
-        context.output.note("pruned", note);
-    }
-    if answer.changed {
-        context.note_way_back("reverse it with");
     }
     Ok(())
 }
@@ -246,13 +233,8 @@ fn missing(memory: &Memory, input: &Read) -> Result<Vec<Id>> {
         return Ok(Vec::new());
     }
     let read: HashSet<&Id> = input.documents.iter().map(Document::id).collect();
-    let is_gone = |id: &str| match fs::symlink_metadata(id) {
-        Ok(_) => false,
-        Err(error) => matches!(
-            error.kind(),
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-        ),
-    };
+    let absent = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
+    let is_gone = |id: &str| fs::symlink_metadata(id).is_err_and(|error| absent.contains(&error.kind()));
     let mut documents = ingest::documents(&memory.view())?;
     documents.retain(|id| {
         let path = id.as_str();
@@ -302,11 +284,8 @@ fn read_documents(context: &mut Context, verb: &Ingest, format: Option<Format>) 
             });
         }
         match read_document(file, format) {
-            Ok(document) => {
-                if seen.insert(document.id().clone()) {
-                    read.documents.push(document);
-                }
-            }
+            Ok(document) if seen.insert(document.id().clone()) => read.documents.push(document),
+            Ok(_) => {}
             Err(why) => read.skipped.push(Skipped {
                 path: shown(file),
                 why,
@@ -318,7 +297,7 @@ fn read_documents(context: &mut Context, verb: &Ingest, format: Option<Format>) 
         return Err(if files.len() == 1 { why } else { or_left_out(why) });
     }
     for bad in &read.skipped {
-        context.output.note("bad_document", bad.why.message());
+        context.note("bad_document", bad.why.message());
     }
     if read.skipped.is_empty() || verb.skip_bad {
         return Ok(read);
@@ -326,10 +305,8 @@ fn read_documents(context: &mut Context, verb: &Ingest, format: Option<Format>) 
     let (bad, all) = (read.skipped.len(), counted(files.len() as u64, "document"));
     let paths = read.skipped.into_iter().map(|bad| bad.path).collect();
     let refused = Error::invalid(format!("{bad} of {all} cannot be read; nothing was written"));
-    Err(refused
-        .with_code(ErrorCode::BadDocuments)
-        .with_ids(paths)
-        .with_hint(LEAVE_OUT))
+    let refused = refused.with_code(ErrorCode::BadDocuments).with_ids(paths);
+    Err(refused.with_hint(LEAVE_OUT))
 }
 
 /// Returns the files for the given paths.
@@ -350,7 +327,7 @@ fn files_of(
             read.found.extend(known);
             below.retain(|file| format.is_none_or(|wanted| form_of(file) == Some(wanted)));
             if below.is_empty() {
-                context.output.note(
+                context.note(
                     "nothing_found",
                     format!("nothing to ingest in {}: {SUPPORTED}", shown(path)),
                 );
@@ -362,9 +339,8 @@ fn files_of(
             // A name that is not UTF-8 also has no known format, but the error must name the encoding as the cause.
             known_path(path)?;
             let refused = Error::invalid(format!("{} has an unknown format", shown(path)));
-            return Err(refused
-                .with_code(ErrorCode::UnsupportedDocument)
-                .with_hint(SUPPORTED));
+            let refused = refused.with_code(ErrorCode::UnsupportedDocument);
+            return Err(refused.with_hint(SUPPORTED));
         }
     }
     Ok(files)
@@ -404,16 +380,12 @@ fn add_folder(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
 fn read_document(file: &Path, format: Option<Format>) -> Result<Document> {
     let name = known_path(file)?;
     let mut bytes = Vec::new();
-    let opened = File::open(file).map_err(|error| input_error(file, error))?;
-    opened
-        .take(FILE_BYTES_MAX + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| input_error(file, error))?;
+    let read = File::open(file).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes));
+    read.map_err(|error| input_error(file, error))?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
         let refused = Error::invalid(format!("{name} has more than {} MiB", FILE_BYTES_MAX >> 20));
-        return Err(refused
-            .with_code(ErrorCode::OverLimit)
-            .with_hint("split the file, or use put --jsonl"));
+        let refused = refused.with_code(ErrorCode::OverLimit);
+        return Err(refused.with_hint("split the file, or use put --jsonl"));
     }
     Document::read(&name, &bytes, format)
 }

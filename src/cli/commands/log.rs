@@ -9,6 +9,7 @@ use super::follow::follow;
 use super::prelude::*;
 use crate::answers::history::{LogGraph, LogLine, RecordedText, SnapshotLine};
 use crate::cli::human::{Mark, ROWS_ALIGNED, Timeline, drawing};
+use crate::digest::CommitDigest;
 use crate::engine::{ReferenceInfo, Revision};
 use crate::object::Commit;
 
@@ -48,7 +49,6 @@ pub(crate) struct Log {
 }
 
 impl Verb for Log {
-    const NAME: &'static str = "log";
     const ANSWERS: &'static [Form] = &[
         form::<LogLine>("one per line"),
         form::<ReferenceInfo>("with --refs, one per line"),
@@ -90,7 +90,7 @@ impl Verb for Log {
         for line in lines {
             let line = line?;
             if !context.output.json(&line)? {
-                let commit = columns(&line, context);
+                let commit = cells_of(&line, context);
                 let thinned = thinned_columns(&commit, line.shown.thinned_below);
                 table.row(&mut context.output, commit)?;
                 if line.shown.thinned_below > 0 {
@@ -114,7 +114,9 @@ impl Graph {
     /// Returns the line of a commit. It counts the thinned commits below it, down to the number `older`.
     fn line(&mut self, memory: &Memory, info: &CommitInfo, older: Option<u64>) -> Result<LogLine> {
         let seq = info.commit.seq;
-        let target = target_of(memory, &info.commit)?;
+        let found = |target: CommitDigest| memory.resolve(&Revision::Prefix(target.to_hex()), "");
+        let target = info.commit.target.map(found).transpose()?;
+        let target = target.map(|target| target.commit.seq);
         let snapshots = self.snapshots.get(&seq).map(|names| names.join(", "));
         let mut line = LogLine::of(memory, info)?;
         let is_rollback = line.op == "rollback";
@@ -139,32 +141,21 @@ impl Graph {
     }
 }
 
-fn columns(row: &LogLine, context: &Context) -> Columns {
-    vec![
+fn cells_of(row: &LogLine, context: &Context) -> Columns {
+    let mut cells = vec![
         ("", drawing(&row.shown.graph)),
         ("seq", number(row.seq)),
-        (
-            "commit",
-            minor(coloured(Meaning::Name, context.short(row.commit.as_bytes()))),
-        ),
+        ("commit", minor(named(context.short(row.commit.as_bytes())))),
         ("op", plain(&row.shown.op)),
-        (
-            "+",
-            minor(coloured(Meaning::Good, format!("+{}", row.counts.added))),
-        ),
-        (
-            "~",
-            minor(coloured(Meaning::Changed, format!("~{}", row.counts.changed))),
-        ),
-        (
-            "-",
-            minor(coloured(Meaning::Bad, format!("-{}", row.counts.removed))),
-        ),
+    ];
+    cells.extend(count_columns(row.counts));
+    cells.extend([
         ("lane", minor(plain(&row.shown.lane))),
         ("when", context.when(row.time)),
-        ("snapshots", coloured(Meaning::Name, &row.shown.snapshots)),
-        ("reason", plain(row.shown.reason.as_deref().unwrap_or_default())),
-    ]
+        ("snapshots", named(&row.shown.snapshots)),
+        ("reason", optional(row.shown.reason.as_deref())),
+    ]);
+    cells
 }
 
 /// The row of thinned commits, below the row of a commit.
@@ -175,15 +166,6 @@ fn thinned_columns(above: &Columns, thinned: u64) -> Columns {
         _ => minor(plain("")),
     };
     above.iter().map(|(name, _)| (*name, cell(name))).collect()
-}
-
-/// Returns the seq of the commit that a rollback, undo or redo refers to.
-fn target_of(memory: &Memory, commit: &Commit) -> Result<Option<u64>> {
-    let Some(target) = commit.target else {
-        return Ok(None);
-    };
-    let found = memory.resolve(&Revision::Prefix(target.to_hex()), "")?;
-    Ok(Some(found.commit.seq))
 }
 
 /// Returns the snapshots of each commit, as the user types them in this lane. The names of other rings include their
@@ -213,13 +195,12 @@ struct Wanted {
 
 impl Wanted {
     fn new(context: &Context, verb: &Log, now: Time) -> Result<Self> {
-        let moment = |text: &Option<String>| text.as_deref().map(|text| time::moment(text, now)).transpose();
         Ok(Self {
             actor: context.options.lane.actor.clone(),
             session: context.options.lane.session.clone(),
             op: verb.op.clone(),
-            since: moment(&verb.since)?,
-            until: moment(&verb.until)?,
+            since: time::given(verb.since.as_deref(), now)?,
+            until: time::given(verb.until.as_deref(), now)?,
         })
     }
 
@@ -247,18 +228,16 @@ fn references(context: &mut Context, memory: &Memory, wanted: &Wanted, limit: Op
         .filter(|info| !of_the_past || info.time <= until)
         .filter(|info| wanted.has(info.actor.as_deref(), info.session.as_deref(), info.time));
     let found = found.take(limit.unwrap_or(usize::MAX));
-    context.rows(found.map(Ok), columns_of_reference)
-}
-
-fn columns_of_reference(info: &ReferenceInfo, context: &Context) -> Columns {
-    let commit = match info.commit {
-        Some(commit) => context.short(commit.as_bytes()),
-        None => "deleted".to_owned(),
-    };
-    vec![
-        ("reference", coloured(Meaning::Name, &info.name)),
-        ("commit", plain(commit)),
-        ("made", context.when(info.time)),
-        ("reason", plain(info.reason.as_deref().unwrap_or_default())),
-    ]
+    context.rows(found.map(Ok), |info, context| {
+        let short = |commit: CommitDigest| context.short(commit.as_bytes());
+        vec![
+            ("reference", named(&info.name)),
+            (
+                "commit",
+                plain(info.commit.map_or_else(|| "deleted".to_owned(), short)),
+            ),
+            ("made", context.when(info.time)),
+            ("reason", optional(info.reason.as_deref())),
+        ]
+    })
 }

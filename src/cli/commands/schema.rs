@@ -47,7 +47,6 @@ pub(crate) struct Schema {
 }
 
 impl Verb for Schema {
-    const NAME: &'static str = "schema";
     const ANSWERS: &'static [Form] = &[form::<Map<String, Value>>("a JSON Schema")];
 
     fn run(self, context: &mut Context) -> Done {
@@ -58,10 +57,7 @@ impl Verb for Schema {
                 .collect(),
             Some(verb) => of(context.verbs, verb).ok_or_else(|| no_schema(context.verbs, verb))?,
         };
-        if !context.output.json(&document)? {
-            context.line(format_args!("{document:#}"))?;
-        }
-        Ok(DONE)
+        context.say(&document, format_args!("{document:#}"))
     }
 }
 

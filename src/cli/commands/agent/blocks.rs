@@ -14,10 +14,8 @@ use crate::cli::human::counted;
 /// Writes the blocks. Without `--force`, it does not overwrite a file that was edited or that is not a block.
 pub(in crate::cli) fn export(context: &mut Context, verb: &Export) -> Done {
     let Some(path) = verb.named_path() else {
-        return Err(Failure::usage(
-            "--format blocks needs a folder",
-            "write treering export --format blocks DIR",
-        ));
+        let hint = "write treering export --format blocks DIR";
+        return Err(Failure::usage("--format blocks needs a folder", hint));
     };
     let agent = context.agent_to_read()?;
     let view = context.view(agent.memory())?;
@@ -60,16 +58,11 @@ pub(in crate::cli) fn export(context: &mut Context, verb: &Export) -> Done {
         left_out: left_out.collect(),
         path: shown(path),
     };
-    context.answer(&answer, show_blocks_written)
-}
-
-fn show_blocks_written(answer: &BlocksWritten, context: &mut Context) -> Result<(), Failure> {
-    for BlockLeftOut { id, why } in &answer.left_out {
-        context.line(format_args!("not written: {id}: {why}"))?;
-    }
-    let what = counted(answer.written, "file");
-    context.line(format_args!(
-        "wrote {what} to {}, {} unchanged",
-        answer.path, answer.unchanged
-    ))
+    context.answer(&answer, |answer, context| {
+        for BlockLeftOut { id, why } in &answer.left_out {
+            context.line(format_args!("not written: {id}: {why}"))?;
+        }
+        let (what, path) = (counted(written, "file"), &answer.path);
+        context.line(format_args!("wrote {what} to {path}, {unchanged} unchanged"))
+    })
 }

@@ -57,7 +57,6 @@ pub(crate) struct Envelope {
 }
 
 impl Verb for Envelope {
-    const NAME: &'static str = "envelope";
     const ANSWERS: &'static [Form] = &[form::<EnvelopeAnswer>(""), form::<ScrubbedText>("with --scrub")];
 
     fn run(self, context: &mut Context) -> Done {
@@ -81,10 +80,8 @@ impl Verb for Envelope {
         }
         if let Some(word) = &self.boundary {
             request.boundary = Some(Boundary::new(word).ok_or_else(|| {
-                Failure::usage(
-                    "--boundary is not 16 to 64 letters and digits",
-                    "choose it at random for each session",
-                )
+                let hint = "choose it at random for each session";
+                Failure::usage("--boundary is not 16 to 64 letters and digits", hint)
             })?);
         }
         let agent = context.agent_to_read()?;
@@ -101,9 +98,7 @@ fn show_envelope_answer(answer: &EnvelopeAnswer, context: &mut Context) -> Resul
     context.line(&answer.text)?;
     let tokens = counted(answer.tokens as u64, "token");
     let left_out = counted(answer.left_out.total() as u64, "item");
-    context
-        .output
-        .note("envelope", format!("{tokens}; {left_out} omitted"));
+    context.note("envelope", format!("{tokens}; {left_out} omitted"));
     Ok(())
 }
 
@@ -117,22 +112,21 @@ fn scrub(context: &mut Context, file: &Path) -> Done {
         removed_bytes,
         unclosed: scrubbed.unclosed,
     };
-    context.answer(&answer, show_scrubbed_text)?;
+    context.answer(&answer, |answer, context| context.output.text(&answer.text))?;
     if scrubbed.envelopes > 0 {
         let what = counted(scrubbed.envelopes as u64, "envelope");
-        let text = format!("removed {what}, {removed_bytes} bytes in all");
-        context.output.note("scrubbed", text);
+        context.note(
+            "scrubbed",
+            format!("removed {what}, {removed_bytes} bytes in all"),
+        );
     }
     if scrubbed.unclosed > 0 {
         let what = counted(scrubbed.unclosed as u64, "tag");
-        let text = format!(
-            "{what} of an envelope had no closing tag: the text after them was kept and may contain memory"
+        let rest = "the text after them was kept and may contain memory";
+        context.note(
+            "unclosed",
+            format!("{what} of an envelope had no closing tag: {rest}"),
         );
-        context.output.note("unclosed", text);
     }
     Ok(DONE)
-}
-
-fn show_scrubbed_text(answer: &ScrubbedText, context: &mut Context) -> Result<(), Failure> {
-    context.output.text(&answer.text)
 }

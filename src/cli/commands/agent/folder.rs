@@ -27,8 +27,6 @@ const FILES_MAX: usize = 100_000;
 const FILE_BYTES_MAX: u64 = 4 << 20;
 /// The largest sum of file sizes in bytes. All files are in memory together, because one commit takes them all.
 const ALL_BYTES_MAX: u64 = 256 << 20;
-/// The deepest nesting of folders.
-const DEPTH_MAX: usize = 128;
 /// The file name extension of a block.
 const ENDING: &str = ".md";
 
@@ -85,11 +83,7 @@ impl Folder {
                 return Ok((folder, part));
             }
             if make {
-                match rustix::fs::mkdirat(
-                    &folder,
-                    part,
-                    Mode::RWXU | Mode::RGRP | Mode::XGRP | Mode::ROTH | Mode::XOTH,
-                ) {
+                match rustix::fs::mkdirat(&folder, part, Mode::from_raw_mode(0o755)) {
                     Ok(()) | Err(Errno::EXIST) => {}
                     Err(error) => return Err(error.into()),
                 }
@@ -124,14 +118,11 @@ impl Folder {
     fn try_write(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
         let (folder, name) = self.below(path, true)?;
         // A hidden name, which readers of blocks ignore; the id of a block never begins with a dot.
-        let unfinished = format!(
-            ".{}.unfinished-{}",
-            &name[..name.len().min(200)],
-            std::process::id()
-        );
+        let (start, process) = (&name[..name.len().min(200)], std::process::id());
+        let unfinished = format!(".{start}.unfinished-{process}");
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
-        let mut file = File::from(rustix::fs::openat(&folder, &unfinished, flags, mode)?);
+        let file = rustix::fs::openat(&folder, &unfinished, flags, Mode::from_raw_mode(0o644))?;
+        let mut file = File::from(file);
         let written = file.write_all(bytes).and_then(|()| file.sync_all());
         let moved = written.and_then(|()| Ok(rustix::fs::renameat(&folder, &unfinished, &folder, name)?));
         if moved.is_err() {
@@ -148,10 +139,6 @@ impl Folder {
         let mut bytes = 0;
         let mut waiting = vec![String::new()];
         while let Some(prefix) = waiting.pop() {
-            if prefix.matches('/').count() > DEPTH_MAX {
-                found.push(bad(&prefix, "the folder is nested too deep and is skipped"));
-                continue;
-            }
             match self.list(&prefix) {
                 Ok(names) => {
                     for (name, kind) in names {

@@ -8,7 +8,6 @@ use std::io;
 use crate::agent::trust::PersonSays;
 use crate::answers::agent::items::ItemPromoted;
 use crate::cli::commands::prelude::*;
-use crate::digest::ObjectDigest;
 
 /// Trust an item, as a person
 ///
@@ -37,18 +36,15 @@ pub(crate) struct Promote {
 }
 
 impl Verb for Promote {
-    const NAME: &'static str = "promote";
     const ANSWERS: &'static [Form] = &[form::<ItemPromoted>("")];
 
     fn run(self, context: &mut Context) -> Done {
         let id = Id::new(&self.id)?;
         let agent = context.agent_to_write()?;
         let seen = match &self.digest {
-            Some(text) => text.parse::<ObjectDigest>().map_err(|_| {
-                Failure::usage(
-                    "--digest is not 64 hexadecimal digits",
-                    "get shows the digest of an item",
-                )
+            Some(text) => text.parse().map_err(|_| {
+                let hint = "get shows the digest of an item";
+                Failure::usage("--digest is not 64 hexadecimal digits", hint)
             })?,
             None => {
                 let found = agent.memory().view().get(&id)?;
@@ -65,18 +61,17 @@ impl Verb for Promote {
         };
         let says = person(context, self.yes, &question, "promoted")?;
         let promoted = agent.promote(&id, seen, says, &context.writer())?;
-        context.answer(&ItemPromoted::new(id, seen, promoted), show_item_promoted)
+        let (name, is_new) = (
+            context.output.paint(Meaning::Name, &id),
+            promoted.committed.changed,
+        );
+        let what = match is_new {
+            true => format!("{name}: from {} to {}", promoted.from, promoted.to),
+            false => format!("{name} already is {}", promoted.from),
+        };
+        let answer = ItemPromoted::new(id, seen, promoted);
+        context.say_commit(&answer, &what, &answer.commit, is_new)
     }
-}
-
-fn show_item_promoted(answer: &ItemPromoted, context: &mut Context) -> Result<(), Failure> {
-    let name = context.output.paint(Meaning::Name, &answer.id);
-    let what = if answer.changed {
-        format!("{name}: from {} to {}", answer.from, answer.to)
-    } else {
-        format!("{name} already is {}", answer.from)
-    };
-    context.show_commit(&what, &answer.commit, answer.changed)
 }
 
 /// Establishes that a person asks: by `--yes`, or by an answer at a terminal.
