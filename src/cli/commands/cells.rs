@@ -84,6 +84,16 @@ pub(super) fn optional(text: Option<&str>) -> Cell {
     plain(text.unwrap_or_default())
 }
 
+/// Returns the reason or source of a commit on one line, or why it is missing.
+pub(super) fn recorded(text: Option<&str>, is_erased: bool, is_lost: bool) -> Option<String> {
+    match text {
+        Some(text) => Some(human::one_line(text)),
+        None if is_erased => Some("(erased)".to_owned()),
+        None if is_lost => Some("(lost)".to_owned()),
+        None => None,
+    }
+}
+
 /// Returns the columns of added, changed and removed objects.
 pub(super) fn count_columns(counts: ChangeCounts) -> Columns {
     let cell =

@@ -28,7 +28,7 @@ pub(crate) struct CheckProof {
     file: PathBuf,
     /// The expected root of the proof, all 64 digits
     #[arg(long, value_name = "ROOT")]
-    root: Option<String>,
+    root: Option<Root>,
 }
 
 impl Verb for CheckProof {
@@ -38,16 +38,17 @@ impl Verb for CheckProof {
     ];
 
     fn run(self, context: &mut Context) -> Done {
-        let wanted = self.root.as_deref().map(root_option).transpose()?;
         let bytes = read_input(context, &self.file, DOCUMENT_BYTES_MAX)?;
         let checked = String::from_utf8(bytes)
             .map_err(|_| "the document is not UTF-8 text".to_owned())
             .and_then(|text| proof::check(&text))
-            .and_then(|checked| match &wanted {
-                Some(wanted) if *wanted != checked.root => Err(format!(
-                    "the document is for the root {}, not for the requested one",
-                    checked.root
-                )),
+            .and_then(|checked| match self.root {
+                Some(root) if root.to_hex() != checked.root => {
+                    let root = checked.root;
+                    Err(format!(
+                        "the document is for the root {root}, not for the requested one"
+                    ))
+                }
                 _ => Ok(checked),
             });
         match checked {
@@ -59,7 +60,7 @@ impl Verb for CheckProof {
                 };
                 context.line(format_args!("{holds}: '{}' {what}", one_line(&answer.id)))?;
                 context.line(format_args!("root {}", answer.root))?;
-                if wanted.is_none() {
+                if self.root.is_none() {
                     let note = "compare that root with the one you trust, or name it with --root";
                     context.note("root", note);
                 }
@@ -73,14 +74,4 @@ impl Verb for CheckProof {
             }
         }
     }
-}
-
-fn root_option(text: &str) -> Result<String, Failure> {
-    let root: Root = text.parse().map_err(|_| {
-        Failure::usage(
-            "--root needs all 64 digits of a root",
-            "a prefix is easy to forge, and no store completes it here",
-        )
-    })?;
-    Ok(root.to_hex())
 }

@@ -14,8 +14,7 @@ use crate::error::Result;
 use crate::object::Id;
 
 pub(super) fn export(context: &mut Context, verb: &Export) -> Done {
-    let memory = context.open_to_read()?;
-    let view = context.view(&memory)?;
+    let (memory, view) = context.open_view()?;
     let (text, rows) = match verb.format {
         ExportFormat::Html => {
             let all = [DiagramOf::Tree, DiagramOf::History, DiagramOf::Trie];

@@ -39,10 +39,8 @@ impl Verb for Diff {
 
     fn run(self, context: &mut Context) -> Done {
         if self.to.is_some() && context.options.at.is_some() {
-            return Err(Failure::usage(
-                "--at cannot be combined with a second revision",
-                "write treering diff REV REV2",
-            ));
+            let text = "--at cannot be combined with a second revision";
+            return Err(Failure::usage(text, "write treering diff REV REV2"));
         }
         let memory = context.open_to_read()?;
         let older = context.view_of(&memory, &self.from)?;

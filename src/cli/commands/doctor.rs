@@ -5,6 +5,7 @@
 
 use std::os::unix::fs::MetadataExt as _;
 
+use super::export::numbered;
 use super::findings::place;
 use super::prelude::*;
 use crate::answers::store::{Diagnosis, Examined};
@@ -111,13 +112,7 @@ fn command(problem: &Problem, path: &Path) -> Option<String> {
 
 /// Returns the first free name beside the store that ends with `suffix`.
 fn free_name(path: &Path, suffix: &str) -> PathBuf {
-    let named = |suffix: String| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        PathBuf::from(name)
-    };
-    let numbered = (2..).map(|number| format!("{suffix}-{number}"));
-    let mut names = std::iter::once(suffix.to_owned()).chain(numbered).map(named);
+    let mut names = numbered(path, suffix);
     let free = names.find(|name| name.symlink_metadata().is_err());
     free.unwrap_or_else(|| path.to_owned())
 }

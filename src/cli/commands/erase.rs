@@ -68,10 +68,8 @@ impl Verb for Erase {
             context.note("dry_run", "nothing was changed");
             return Ok(DONE);
         }
-        Err(Failure::usage(
-            format!("nothing was erased: {sum} would be lost for good"),
-            "add --yes to confirm",
-        ))
+        let text = format!("nothing was erased: {sum} would be lost for good");
+        Err(Failure::usage(text, "add --yes to confirm"))
     }
 }
 
@@ -113,10 +111,8 @@ fn erase(context: &mut Context, erasing: &Erasing) -> Done {
         let head = context.head_line(&answer.commit);
         context.line(head)
     })?;
-    context.note(
-        "gone",
-        "erased content cannot be restored; backups of this folder still have it",
-    );
+    let note = "erased content cannot be restored; backups of this folder still have it";
+    context.note("gone", note);
     Ok(DONE)
 }
 

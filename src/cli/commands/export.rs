@@ -111,8 +111,7 @@ impl Verb for Export {
         if self.format.is_diagram() {
             return diagrams::export(context, &self);
         }
-        let memory = context.open_to_read()?;
-        let view = context.view(&memory)?;
+        let (memory, view) = context.open_view()?;
         note_left_out(context, &view)?;
         let format = match self.format {
             ExportFormat::Org => Some(Format::Org),
@@ -125,9 +124,10 @@ impl Verb for Export {
                 put(&format!("{}\n", line_of(&version)?))
             }),
             Some(format) => {
-                lowered = ingest::for_each_piece::<Failure>(&memory, &view, format, true, &mut |piece| {
-                    put(text_of(&piece))
-                })?;
+                let mut put = |piece| match piece {
+                    Piece::Document { text, .. } | Piece::Objects(text) => put(&text),
+                };
+                lowered = ingest::for_each_piece::<Failure>(&memory, &view, format, true, &mut put)?;
                 Ok(())
             }
         };
@@ -163,17 +163,17 @@ impl Export {
 /// Prints notes about the objects and contents that the export omits because they were erased or lost.
 fn note_left_out(context: &mut Context, view: &View) -> Result<()> {
     let left_out = ingest::omitted(view)?;
-    let mut note = |code, count, what, how| {
+    let mut note = |count, what, code, how: &str| {
         if count > 0 {
             context.note(code, format!("{how}: {}", counted(count, what)));
         }
     };
     let objects = "omitted, because they were erased or lost";
-    note("erased", left_out.objects, "object", objects);
     let contents = "written without their content, which was erased or lost";
-    note("erased", left_out.contents, "object", contents);
     let parents = "missing, so their children are written without a parent";
-    note("orphans", left_out.parents, "parent", parents);
+    note(left_out.objects, "object", "erased", objects);
+    note(left_out.contents, "object", "erased", contents);
+    note(left_out.parents, "parent", "orphans", parents);
     Ok(())
 }
 
@@ -186,30 +186,25 @@ fn check_options(verb: &Export) -> Result<(), Failure> {
     let blocks = verb.format == ExportFormat::Blocks;
     #[cfg(not(feature = "agent"))]
     let blocks = false;
-    refuse_unused(
-        "export",
-        &[
-            ("--picture", verb.diagram.is_some(), diagram && !is_page),
-            ("--scope", verb.scope.is_some(), blocks),
-            ("--rows", verb.rows.is_some(), diagram),
-            ("--under", verb.under.is_some(), drawn(DiagramOf::Tree)),
-            ("--from", verb.from.is_some(), drawn(DiagramOf::Trie)),
-        ],
-    )
+    let options = [
+        ("--picture", verb.diagram.is_some(), diagram && !is_page),
+        ("--scope", verb.scope.is_some(), blocks),
+        ("--rows", verb.rows.is_some(), diagram),
+        ("--under", verb.under.is_some(), drawn(DiagramOf::Tree)),
+        ("--from", verb.from.is_some(), drawn(DiagramOf::Trie)),
+    ];
+    refuse_unused("export", &options)
 }
 
 /// Refuses options that are given and not used: the name of each, whether it is given, and whether it is used.
 pub(super) fn refuse_unused(verb: &str, options: &[(&str, bool, bool)]) -> Result<(), Failure> {
-    match options
-        .iter()
-        .find(|(_, is_given, is_used)| *is_given && !is_used)
-    {
-        None => Ok(()),
-        Some((option, ..)) => Err(Failure::usage(
-            format!("{option} has no effect with these options"),
-            format!("see treering {verb} --help"),
-        )),
-    }
+    let mut options = options.iter();
+    let unused = options.find(|(_, is_given, is_used)| *is_given && !is_used);
+    let Some((option, ..)) = unused else {
+        return Ok(());
+    };
+    let hint = format!("see treering {verb} --help");
+    Err(Failure::usage(format!("{option} has no effect here"), hint))
 }
 
 /// Returns the line of a version. It omits a missing parent, because no import would accept the line.
@@ -241,13 +236,11 @@ fn export_folder(
     })?;
     if !objects.is_empty() {
         let ending = if format == Format::Org { "org" } else { "md" };
-        let name = (1..).map(|number| match number {
-            1 => PathBuf::from(format!("objects.{ending}")),
-            _ => PathBuf::from(format!("objects-{number}.{ending}")),
-        });
-        let is_free = |name: &PathBuf| files.iter().all(|(path, _)| !path.starts_with(name));
-        let mut free = name.filter(is_free);
-        files.extend(free.next().map(|name| (name, objects)));
+        let numbered = (2..).map(|number| format!("objects-{number}.{ending}"));
+        let mut names = std::iter::once(format!("objects.{ending}")).chain(numbered);
+        let is_free = |name: &String| files.iter().all(|(path, _)| !path.starts_with(name));
+        let name = names.find(is_free).unwrap_or_default();
+        files.push((name.into(), objects));
     }
     // All paths are checked before anything is written.
     for (path, _) in &files {
@@ -280,15 +273,10 @@ fn print(context: &mut Context, view: &View, path: &Path, files: usize) -> Done 
 fn note_lowered(context: &mut Context, lowered: &[Id]) {
     if let [first, ..] = lowered {
         let what = counted(lowered.len() as u64, "object");
-        context.note("origins", format!(
+        let note = format!(
             "{what}, such as {first}, came from versions outside this state. Reading this export lowers their origin to import; an export as JSON Lines keeps it"
-        ));
-    }
-}
-
-fn text_of(piece: &Piece) -> &str {
-    match piece {
-        Piece::Document { text, .. } | Piece::Objects(text) => text,
+        );
+        context.note("origins", note);
     }
 }
 
@@ -304,15 +292,12 @@ fn refuse_existing(path: &Path, force: bool) -> Result<()> {
     if fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
         return Ok(());
     }
-    match fs::symlink_metadata(path) {
-        Ok(there) if there.is_dir() || !force => {
-            let refused = Error::invalid(format!("{} already exists; nothing was written", shown(path)));
-            Err(refused
-                .with_code(ErrorCode::FileExists)
-                .with_hint("choose another path, or overwrite it with --force"))
-        }
-        _ => Ok(()),
+    if fs::symlink_metadata(path).is_ok_and(|there| there.is_dir() || !force) {
+        let refused = Error::invalid(format!("{} already exists; nothing was written", shown(path)));
+        let hint = "choose another path, or overwrite it with --force";
+        return Err(refused.with_code(ErrorCode::FileExists).with_hint(hint));
     }
+    Ok(())
 }
 
 /// Refuses a path below the folder if a symlink leads it outside (CLI-7).
@@ -322,9 +307,8 @@ fn refuse_links(folder: &Path, path: &Path) -> Result<()> {
         below.push(part);
         if fs::symlink_metadata(&below).is_ok_and(|there| !there.is_dir()) {
             let refused = Error::invalid(format!("{} exists and is not a folder", shown(&below)));
-            return Err(refused
-                .with_code(ErrorCode::NotAFolder)
-                .with_hint("write to an empty folder"));
+            let refused = refused.with_code(ErrorCode::NotAFolder);
+            return Err(refused.with_hint("write to an empty folder"));
         }
     }
     Ok(())
@@ -343,12 +327,11 @@ pub(super) fn write_file(
     path: &Path,
     write: impl FnOnce(Put<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let failed = |error| not_written(path, error);
+    let failed = |error| Failure::from(not_written(path, error));
     let there = fs::metadata(path).ok();
     if there.as_ref().is_some_and(|there| !there.is_file()) {
         let file = File::options().write(true).open(path).map_err(failed)?;
-        write_all(path, file, write)?;
-        return Ok(());
+        return write_all(path, file, write).map(drop);
     }
     let target = match there {
         Some(_) => fs::canonicalize(path).map_err(failed)?,
@@ -359,9 +342,9 @@ pub(super) fn write_file(
         let file = write_all(path, file, write)?;
         let kept = there.map_or(Ok(()), |there| file.set_permissions(there.permissions()));
         let synced = kept.and_then(|()| file.sync_all());
-        Ok(synced
+        synced
             .and_then(|()| fs::rename(&unfinished, &target))
-            .map_err(failed)?)
+            .map_err(failed)
     };
     whole().inspect_err(|_| {
         // The caller reports the failure; a leftover file needs no second message.
@@ -384,16 +367,23 @@ fn write_all(
 /// Creates a file in the folder of a path, under a free name. It never overwrites an existing file, which may belong to
 /// another program.
 fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
-    let mut number = 1_u64;
-    loop {
+    for name in numbered(path, ".unfinished") {
+        match File::create_new(&name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            created => return Ok((name, created?)),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Returns a path with an ending, then the same with `-2`, `-3` and so on.
+pub(super) fn numbered(path: &Path, ending: &str) -> impl Iterator<Item = PathBuf> {
+    (1_u64..).map(move |number| {
         let mut name = path.as_os_str().to_owned();
-        name.push(".unfinished");
+        name.push(ending);
         if number > 1 {
             name.push(format!("-{number}"));
         }
-        match File::create_new(&name) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
-            created => return Ok((PathBuf::from(name), created?)),
-        }
-    }
+        name.into()
+    })
 }

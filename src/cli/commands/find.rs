@@ -51,7 +51,7 @@ pub(crate) struct Holder {
 }
 
 /// A record of the log that holds the text.
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Serialize, JsonSchema)]
 pub(crate) struct RecordHolder {
     /// The sort of record: `version`, `content`, `text`, `commit` or `reference`.
     is_a: &'static str,
@@ -113,25 +113,18 @@ fn search_log(memory: &Memory, wanted: &str) -> Result<Vec<RecordHolder>> {
     // A content or text record may precede the record that refers to it.
     let mut owners: HashMap<String, (String, &str)> = HashMap::new();
     memory.text_records(&mut |record| {
-        let Searched {
-            is_a,
-            digest,
-            of,
-            fields,
-            names,
-        } = Searched::of(record);
+        let (holder, texts, names) = parts_of(record);
         let names = names.into_iter();
-        owners.extend(names.filter_map(|(place, digest)| Some((digest?, (of.clone(), place)))));
-        for (place, text) in fields {
+        owners.extend(names.filter_map(|(place, digest)| Some((digest?, (holder.of.clone(), place)))));
+        for (place, text) in texts {
+            let key = (holder.digest.clone(), holder.of.clone(), place.clone());
             if let Some(excerpt) = excerpt(&text, wanted)
-                && seen.insert((digest.clone(), of.clone(), place.clone()))
+                && seen.insert(key)
             {
                 found.push(RecordHolder {
-                    is_a,
-                    digest: digest.clone(),
-                    of: of.clone(),
                     r#where: place,
                     found: excerpt,
+                    ..holder.clone()
                 });
             }
         }
@@ -146,73 +139,62 @@ fn search_log(memory: &Memory, wanted: &str) -> Result<Vec<RecordHolder>> {
     Ok(found)
 }
 
-/// A record of the log with its texts.
-struct Searched {
-    is_a: &'static str,
-    digest: Option<String>,
-    /// The object, commit or reference that it belongs to.
-    of: String,
-    fields: Vec<(String, String)>,
-    /// The fields whose texts are in records of their own, and the digests of those.
-    names: Vec<(&'static str, Option<String>)>,
-}
+/// The fields of a record and their texts.
+type Texts = Vec<(String, String)>;
+/// The fields of a record whose texts are records of their own, and the digests of those.
+type Names = Vec<(&'static str, Option<String>)>;
 
-impl Searched {
-    fn of(record: TextRecord) -> Self {
-        let new = |is_a, digest: Option<String>, of: &str, fields: &[(&str, Option<&str>)], names| Self {
-            is_a,
-            digest,
-            of: of.to_owned(),
-            fields: texts(fields),
-            names,
-        };
-        let text = |is_a, digest, text: String| new(is_a, Some(digest), "", &[("", Some(&text))], Vec::new());
-        let hex = |text: Option<TextDigest>| text.map(TextDigest::to_hex);
-        match record {
-            TextRecord::Version(object) => {
-                let content = object.content_digest().map(|(digest, _)| digest.to_hex());
-                Self {
-                    fields: fields_of(&object),
-                    ..new(
-                        "version",
-                        Some(object.digest().to_hex()),
-                        object.id().as_str(),
-                        &[],
-                        vec![("content", content)],
-                    )
-                }
-            }
-            TextRecord::Content(digest, content) => text("content", digest.to_hex(), content),
-            TextRecord::Text(digest, reason) => text("text", digest.to_hex(), reason),
-            TextRecord::Commit(CommitInfo { digest, commit }) => new(
-                "commit",
-                Some(digest.to_hex()),
-                &format!("seq:{}", commit.seq),
-                &[
-                    ("actor", commit.actor.as_deref()),
-                    ("session", commit.session.as_deref()),
-                    ("op", Some(commit.op.as_str())),
-                ],
-                vec![("reason", hex(commit.reason)), ("source", hex(commit.source))],
-            ),
-            TextRecord::Reference(reference) => new(
-                "reference",
-                None,
-                reference.name.as_str(),
-                &[
-                    ("name", Some(reference.name.as_str())),
-                    ("actor", reference.actor.as_deref()),
-                    ("session", reference.session.as_deref()),
-                    ("lane", reference.lane.as_deref()),
-                ],
-                vec![("reason", hex(reference.reason))],
-            ),
+/// Returns a record of the log as a holder without an excerpt, with its texts.
+fn parts_of(record: TextRecord) -> (RecordHolder, Texts, Names) {
+    let holder = |is_a, digest, of: &str| RecordHolder {
+        is_a,
+        digest,
+        of: of.to_owned(),
+        r#where: String::new(),
+        found: String::new(),
+    };
+    let text = |is_a, digest, text| {
+        (
+            holder(is_a, Some(digest), ""),
+            vec![(String::new(), text)],
+            Vec::new(),
+        )
+    };
+    let hex = |text: Option<TextDigest>| text.map(TextDigest::to_hex);
+    match record {
+        TextRecord::Version(object) => {
+            let content = object.content_digest().map(|(digest, _)| digest.to_hex());
+            let holder = holder("version", Some(object.digest().to_hex()), object.id().as_str());
+            (holder, fields_of(&object), vec![("content", content)])
+        }
+        TextRecord::Content(digest, content) => text("content", digest.to_hex(), content),
+        TextRecord::Text(digest, reason) => text("text", digest.to_hex(), reason),
+        TextRecord::Commit(CommitInfo { digest, commit }) => {
+            let holder = holder("commit", Some(digest.to_hex()), &format!("seq:{}", commit.seq));
+            let names = vec![("reason", hex(commit.reason)), ("source", hex(commit.source))];
+            let texts = texts(&[
+                ("actor", commit.actor.as_deref()),
+                ("session", commit.session.as_deref()),
+                ("op", Some(commit.op.as_str())),
+            ]);
+            (holder, texts, names)
+        }
+        TextRecord::Reference(reference) => {
+            let name = reference.name.as_str();
+            let texts = texts(&[
+                ("name", Some(name)),
+                ("actor", reference.actor.as_deref()),
+                ("session", reference.session.as_deref()),
+                ("lane", reference.lane.as_deref()),
+            ]);
+            let names = vec![("reason", hex(reference.reason))];
+            (holder("reference", None, name), texts, names)
         }
     }
 }
 
 /// Returns the fields that have a text.
-fn texts(fields: &[(&str, Option<&str>)]) -> Vec<(String, String)> {
+fn texts(fields: &[(&str, Option<&str>)]) -> Texts {
     let texts = fields.iter();
     let texts = texts.filter_map(|(place, text)| Some(((*place).to_owned(), (*text)?.to_owned())));
     texts.collect()

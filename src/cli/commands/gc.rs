@@ -72,10 +72,8 @@ impl Verb for Gc {
                 context.answer(&Collected { report, dry_run }, show_collected)?;
             }
             if is_refused {
-                return Err(Failure::usage(
-                    format!("nothing was thinned: the states of {lost} would be lost for good"),
-                    "add --yes to confirm",
-                ));
+                let text = format!("nothing was thinned: the states of {lost} would be lost for good");
+                return Err(Failure::usage(text, "add --yes to confirm"));
             }
         }
         if self.dry_run {
@@ -121,9 +119,10 @@ impl Gc {
 
 fn show_collected(answer: &Collected, context: &mut Context) -> Result<(), Failure> {
     let report = &answer.report;
-    let (kept, thinned) = match answer.dry_run {
-        true => ("would keep", "would be thinned"),
-        false => ("kept", "thinned"),
+    let (kept, thinned) = if answer.dry_run {
+        ("would keep", "would be thinned")
+    } else {
+        ("kept", "thinned")
     };
     let before = counted(report.kept + report.thinned, "commit");
     let commits = format!("{} of {before}: {} {thinned}", report.kept, report.thinned);

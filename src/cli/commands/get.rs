@@ -38,8 +38,7 @@ impl Verb for Get {
     const ANSWERS: &'static [Form] = &[form::<Whole>("")];
 
     fn run(self, context: &mut Context) -> Done {
-        let memory = context.open_to_read()?;
-        let view = context.view(&memory)?;
+        let (memory, view) = context.open_view()?;
         if let Some(digest) = &self.digest {
             let version = version_of(&memory, &view, digest)?;
             return context.answer(&Whole::of_version(&view, version)?, show_whole);

@@ -22,8 +22,7 @@ impl Verb for Head {
     const ANSWERS: &'static [Form] = &[form::<HeadAnswer>("")];
 
     fn run(self, context: &mut Context) -> Done {
-        let memory = context.open_to_read()?;
-        let view = context.view(&memory)?;
+        let (memory, view) = context.open_view()?;
         let info = view.commit();
         let answer = HeadAnswer {
             root: info.commit.root,
@@ -36,10 +35,15 @@ impl Verb for Head {
             store: memory.path().map(absolute),
         };
         context.answer(&answer, |answer, context| {
-            let digits = |digest: &[u8; 32]| match context.output.is_compact() {
-                true => context.short(digest),
-                false => context.output.paint(Meaning::Name, to_hex(digest)),
+            let is_compact = context.output.is_compact();
+            let digits = |digest: &[u8; 32]| {
+                if is_compact {
+                    context.short(digest)
+                } else {
+                    to_hex(digest)
+                }
             };
+            let digits = |digest| context.output.paint(Meaning::Name, digits(digest));
             let root = format!("{}  ({})", digits(answer.root.as_bytes()), answer.hash);
             let time = time::with_age(answer.time, context.now(), &context.output);
             let fields = [

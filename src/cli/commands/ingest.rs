@@ -15,6 +15,7 @@ use std::io::{self, Read as _};
 
 use unicode_normalization::UnicodeNormalization as _;
 
+use super::put::tally_text;
 use crate::cli::errors::input_error;
 use crate::engine::{Committed, Progress, Writer};
 use crate::error::ErrorKind;
@@ -83,21 +84,24 @@ fn ingest(context: &mut Context, verb: &Ingest) -> Done {
         scope: verb.scope.as_deref().map(Scope::new).transpose()?,
         gone: Vec::new(),
     };
-    let mut write = |memory: &Memory, read: &mut Read, gone: &[Id]| {
-        options.gone = gone.to_vec();
-        write(memory, read, &options, &writer, verb.skip_bad)
-    };
-    let memory = context.open_or_create(|empty| write(empty, &mut read, &[]).map(drop))?;
+    let rehearse = |empty: &Memory| write(empty, &mut read, &options, &writer, verb.skip_bad).map(drop);
+    let memory = context.open_or_create(rehearse)?;
     let meant = verb.prune.iter().map(|path| known_path(path));
     let meant = meant.collect::<Result<Vec<_>>>()?;
-    let is_meant = |id: &Id| meant.iter().any(|path| id.as_str() == path || is_below(id, path));
+    let is_meant = |id: &Id| meant.iter().any(|path| is_below(id, path));
     let (pruned, missing): (Vec<Id>, Vec<Id>) = missing(&memory, &read)?.into_iter().partition(is_meant);
     #[cfg(feature = "agent")]
     let before = memory.view();
-    let (change, committed) = write(&memory, &mut read, &pruned)?;
-    for bad in &read.skipped[unreadable..] {
-        context.note("bad_document", bad.why.message());
+    options.gone.clone_from(&pruned);
+    let (change, committed) = write(&memory, &mut read, &options, &writer, verb.skip_bad)?;
+    for (_, why) in &read.skipped[unreadable..] {
+        context.note("bad_document", why.message());
     }
+    let skipped = read.skipped.iter().map(|(path, why)| SkippedFile {
+        path: path.clone(),
+        code: why.code().as_str(),
+        message: why.message().to_owned(),
+    });
     let text = |ids: &[Id]| ids.iter().map(Id::to_string).collect();
     let answer = Ingested {
         tally: Tally {
@@ -112,7 +116,7 @@ fn ingest(context: &mut Context, verb: &Ingest) -> Done {
         documents: read.documents.len(),
         missing: text(&missing),
         pruned: text(&pruned),
-        skipped: read.skipped.iter().map(Skipped::file).collect(),
+        skipped: skipped.collect(),
     };
     context.answer(&answer, |answer, context| {
         show_ingested(answer, context)?;
@@ -130,9 +134,10 @@ fn show_ingested(answer: &Ingested, context: &mut Context) -> Result<(), Failure
     let tally = answer.tally;
     let head = context.head_line(&answer.commit);
     let documents = counted(answer.documents as u64, "document");
+    let counts = tally_text(&tally);
     context.line(format_args!(
-        "{documents}: {} created, {} updated, {} unchanged, {} removed; {head}",
-        tally.created, tally.updated, tally.unchanged, tally.removed
+        "{documents}: {counts}, {} removed; {head}",
+        tally.removed
     ))?;
     if !answer.missing.is_empty() {
         let note = format!(
@@ -143,10 +148,8 @@ fn show_ingested(answer: &Ingested, context: &mut Context) -> Result<(), Failure
     }
     if !answer.pruned.is_empty() {
         let pruned = looked_for(&answer.pruned)?;
-        context.note(
-            "pruned",
-            format!("removed, because their files are missing: {pruned}"),
-        );
+        let note = format!("removed, because their files are missing: {pruned}");
+        context.note("pruned", note);
     }
     Ok(())
 }
@@ -168,7 +171,7 @@ fn write(
         match read.documents.iter().position(is_named) {
             Some(bad) if skip_bad => {
                 let path = read.documents.remove(bad).id().to_string();
-                read.skipped.push(Skipped { path, why });
+                read.skipped.push((path, why));
             }
             Some(_) if read.documents.len() > 1 => return Err(or_left_out(why)),
             _ => return Err(why),
@@ -201,28 +204,12 @@ fn looked_for(ids: &[String]) -> Result<String> {
 #[derive(Default)]
 struct Read {
     documents: Vec<Document>,
-    /// The files that `--skip-bad` skipped.
-    skipped: Vec<Skipped>,
+    /// The paths of the files that `--skip-bad` skipped, with the reasons.
+    skipped: Vec<(String, Error)>,
     /// The given folders, in the form of document paths.
     folders: Vec<String>,
     /// Every document found in them, read or not.
     found: HashSet<String>,
-}
-
-/// A file that cannot be read in its format.
-struct Skipped {
-    path: String,
-    why: Error,
-}
-
-impl Skipped {
-    fn file(&self) -> SkippedFile {
-        SkippedFile {
-            path: self.path.clone(),
-            code: self.why.code().as_str(),
-            message: self.why.message().to_owned(),
-        }
-    }
 }
 
 /// Returns the stored documents whose files are missing from the given folders. Paths are relative to the current
@@ -232,28 +219,21 @@ fn missing(memory: &Memory, input: &Read) -> Result<Vec<Id>> {
     if input.folders.is_empty() {
         return Ok(Vec::new());
     }
-    let read: HashSet<&Id> = input.documents.iter().map(Document::id).collect();
     let absent = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
     let is_gone = |id: &str| fs::symlink_metadata(id).is_err_and(|error| absent.contains(&error.kind()));
     let mut documents = ingest::documents(&memory.view())?;
     documents.retain(|id| {
         let path = id.as_str();
         let is_below = input.folders.iter().any(|folder| is_below(id, folder));
-        is_below && !read.contains(id) && !input.found.contains(path) && is_gone(path)
+        is_below && !input.found.contains(path) && is_gone(path)
     });
     Ok(documents)
 }
 
-/// Whether a document is below a folder, by their document paths.
+/// Whether a document has a path, or is below it as a folder.
 fn is_below(id: &Id, folder: &str) -> bool {
-    let id = id.as_str();
-    match folder {
-        "" => !id.starts_with('/'),
-        "/" => id.starts_with('/'),
-        _ => id
-            .strip_prefix(folder)
-            .is_some_and(|below| below.starts_with('/')),
-    }
+    let (path, folder) = (Path::new(id.as_str()), Path::new(folder));
+    path.starts_with(folder) && path.is_absolute() == folder.is_absolute()
 }
 
 /// Returns the document path of a file or folder.
@@ -286,24 +266,21 @@ fn read_documents(context: &mut Context, verb: &Ingest, format: Option<Format>) 
         match read_document(file, format) {
             Ok(document) if seen.insert(document.id().clone()) => read.documents.push(document),
             Ok(_) => {}
-            Err(why) => read.skipped.push(Skipped {
-                path: shown(file),
-                why,
-            }),
+            Err(why) => read.skipped.push((shown(file), why)),
         }
     }
     if read.skipped.len() == 1 && !verb.skip_bad {
-        let Skipped { why, .. } = read.skipped.remove(0);
+        let (_, why) = read.skipped.remove(0);
         return Err(if files.len() == 1 { why } else { or_left_out(why) });
     }
-    for bad in &read.skipped {
-        context.note("bad_document", bad.why.message());
+    for (_, why) in &read.skipped {
+        context.note("bad_document", why.message());
     }
     if read.skipped.is_empty() || verb.skip_bad {
         return Ok(read);
     }
     let (bad, all) = (read.skipped.len(), counted(files.len() as u64, "document"));
-    let paths = read.skipped.into_iter().map(|bad| bad.path).collect();
+    let paths = read.skipped.into_iter().map(|(path, _)| path).collect();
     let refused = Error::invalid(format!("{bad} of {all} cannot be read; nothing was written"));
     let refused = refused.with_code(ErrorCode::BadDocuments).with_ids(paths);
     Err(refused.with_hint(LEAVE_OUT))
@@ -327,10 +304,8 @@ fn files_of(
             read.found.extend(known);
             below.retain(|file| format.is_none_or(|wanted| form_of(file) == Some(wanted)));
             if below.is_empty() {
-                context.note(
-                    "nothing_found",
-                    format!("nothing to ingest in {}: {SUPPORTED}", shown(path)),
-                );
+                let note = format!("nothing to ingest in {}: {SUPPORTED}", shown(path));
+                context.note("nothing_found", note);
             }
             files.extend(below);
         } else if format.is_some() || form_of(path).is_some() {

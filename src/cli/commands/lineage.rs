@@ -46,8 +46,7 @@ impl Verb for Lineage {
     const ANSWERS: &'static [Form] = &[form::<Relative>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
-        let memory = context.open_to_read()?;
-        let view = context.view(&memory)?;
+        let (memory, view) = context.open_view()?;
         let id = Id::new(&self.id)?;
         let newest = view.commit().commit.seq;
         let mut versions = Vec::new();
@@ -73,10 +72,8 @@ impl Verb for Lineage {
         let fields = ["relation", "id", "version", "origin", "in_this_state"];
         context.table(relatives.by_ref().take(self.limit), &fields)?;
         if relatives.next().transpose()?.is_some() {
-            context.note(
-                "more",
-                format!("only {} versions are shown: raise --limit", self.limit),
-            );
+            let note = format!("only {} versions are shown: raise --limit", self.limit);
+            context.note("more", note);
         }
         Ok(DONE)
     }

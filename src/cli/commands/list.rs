@@ -63,8 +63,7 @@ impl Verb for List {
 
     fn run(self, context: &mut Context) -> Done {
         let query = self.query()?;
-        let memory = context.open_to_read()?;
-        let view = context.view(&memory)?;
+        let (memory, view) = context.open_view()?;
         let since = moment(context, &memory, self.since.as_deref())?;
         let until = moment(context, &memory, self.until.as_deref())?;
         let is_wanted = |row: &Listed| {

@@ -93,7 +93,8 @@ use super::errors::{DONE, Done};
 use super::output::Meaning;
 use super::tour;
 use super::verb::{Groups, entry};
-use crate::engine::CommitInfo;
+use crate::engine::{CommitInfo, Memory, View};
+use crate::error::Result;
 use crate::store::ChangeCounts;
 
 /// The verbs in groups by purpose.
@@ -170,6 +171,13 @@ pub(super) const GROUPS: Groups = &[
 ];
 
 impl Context {
+    /// Opens the store for reading, and returns it with the state of `--at`, or the head.
+    fn open_view(&mut self) -> Result<(Memory, View)> {
+        let memory = self.open_to_read()?;
+        let view = self.view(&memory)?;
+        Ok((memory, view))
+    }
+
     /// Prints an answer: as JSON from its fields, or as one line for people.
     fn say(&mut self, answer: &impl Serialize, text: impl Display) -> Done {
         self.answer(answer, |_, context| context.line(text))

@@ -27,8 +27,7 @@ impl Verb for Prove {
 
     fn run(self, context: &mut Context) -> Done {
         let id = Id::new(&self.id)?;
-        let memory = context.open_to_read()?;
-        let view = context.view(&memory)?;
+        let (memory, view) = context.open_view()?;
         let answer = ProofDocument::of(&memory, &view, &id)?;
         // A proof is for another program, so it is JSON in every mode.
         context.output.document(&answer)?;

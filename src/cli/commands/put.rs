@@ -111,6 +111,12 @@ fn put_one(context: &mut Context, verb: Put) -> Done {
     context.say_commit(&answer, &format!("{what} {}", answer.id), &answer.commit, is_new)
 }
 
+/// Formats the counts, for example `3 created, 1 updated, 0 unchanged`.
+pub(super) fn tally_text(tally: &Tally) -> String {
+    let (created, updated, unchanged) = (tally.created, tally.updated, tally.unchanged);
+    format!("{created} created, {updated} updated, {unchanged} unchanged")
+}
+
 /// Returns the object that the command line describes.
 fn object_of(context: &Context, verb: Put) -> Result<NewObject, Failure> {
     let (id, kind) = (verb.id.unwrap_or_default(), verb.kind.unwrap_or_default());
@@ -125,10 +131,8 @@ fn object_of(context: &Context, verb: Put) -> Result<NewObject, Failure> {
         if value == Value::Null {
             object.attributes.remove(&name);
         } else if object.attributes.insert(name.clone(), value).is_some() {
-            return Err(Failure::usage(
-                format!("--attr names '{name}' twice"),
-                "give each attribute once",
-            ));
+            let text = format!("--attr names '{name}' twice");
+            return Err(Failure::usage(text, "give each attribute once"));
         }
     }
     object.content = match verb.content.as_deref() {
@@ -154,13 +158,10 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
     let writer = context.writer();
     // The first batch is read before the store is opened. If it is refused, no store is created for it.
     let first = Batch::read(&mut reader, size, Vec::new())?;
-    let rehearse = |empty: &Memory| {
-        first
-            .clone()
-            .write(empty, &writer, &mut Sums::default())
-            .map(drop)
-    };
-    let memory = context.open_or_create(rehearse)?;
+    let memory = context.open_or_create(|empty| {
+        first.clone().write(empty, &writer, &mut Sums::default())?;
+        Ok(())
+    })?;
     let mut sums = Sums {
         #[cfg(feature = "agent")]
         flags: Some(Flags::new(context)),
@@ -199,11 +200,7 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
         commit: view.commit(),
     };
     let (tally, head) = (answer.tally, context.head_line(&answer.commit));
-    let text = format!(
-        "{} created, {} updated, {} unchanged; {head}",
-        tally.created, tally.updated, tally.unchanged
-    );
-    context.say(&answer, text)?;
+    context.say(&answer, format_args!("{}; {head}", tally_text(&tally)))?;
     if tally.created + tally.updated > 0 {
         context.note_way_back("reverse the last batch with");
     }
@@ -228,19 +225,16 @@ impl Batch {
         let most = usize::try_from(size).unwrap_or(usize::MAX);
         let mut past = waiting.len();
         let (mut read, mut is_last) = (waiting, false);
-        while read.len() < most || read.last().is_some_and(|(_, line)| line.past) {
-            let Some((number, text)) = reader.next_line()? else {
+        let mut lines = reader.read(|text| lines::object_from_json(&lines::parse(text)?));
+        while read.len() < most || read.last().is_some_and(|(_, line): &Line| line.past) {
+            let Some((number, line)) = lines.next().transpose()? else {
                 is_last = true;
                 break;
             };
-            let line = lines::parse(text).and_then(|json| lines::object_from_json(&json));
-            let line = line.map_err(|error| at_line(number, error))?;
             past += usize::from(line.past);
             if past > most.max(PAST_LINES_MAX) {
-                let refused = Error::invalid(format!(
-                    "the line of their object is missing for {past} earlier versions"
-                ));
-                let refused = refused.with_code(ErrorCode::OverLimit);
+                let text = format!("the line of their object is missing for {past} earlier versions");
+                let refused = Error::invalid(text).with_code(ErrorCode::OverLimit);
                 return Err(at_line(number, refused.with_hint("use a larger --batch")));
             }
             read.push((number, line));

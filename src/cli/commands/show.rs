@@ -3,6 +3,7 @@
 //! # Layer
 //! Layer 10, part of cli.
 
+use super::cells::recorded;
 use super::diff::show_changes;
 use super::prelude::*;
 use crate::answers::history::{ChangeLine, LogLine};
@@ -89,14 +90,8 @@ impl Verb for Show {
 fn show_fields(answer: &Shown, lane: &str, context: &mut Context) -> Result<(), Failure> {
     let (commit, output) = (&answer.commit, &context.output);
     let time = time::with_age(commit.time, context.now(), output);
-    let text = |text: &Option<String>, is_erased, is_lost| match text {
-        Some(text) => Some(one_line(text)),
-        None if is_erased => Some("(erased)".to_owned()),
-        None if is_lost => Some("(lost)".to_owned()),
-        None => None,
-    };
-    let source = text(&commit.source, commit.source_erased, commit.source_lost);
-    let reason = text(&commit.reason, commit.reason_erased, commit.reason_lost);
+    let source = recorded(commit.source.as_deref(), commit.source_erased, commit.source_lost);
+    let reason = recorded(commit.reason.as_deref(), commit.reason_erased, commit.reason_lost);
     let fields = [
         ("commit", Some(output.paint(Meaning::Name, commit.commit))),
         ("seq", Some(commit.seq.to_string())),

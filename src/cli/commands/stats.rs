@@ -82,10 +82,8 @@ fn show_statistics(answer: &Statistics, context: &mut Context) -> Result<(), Fai
         ],
     )?;
     if !is_present {
-        context.note(
-            "past",
-            "sizes exist only for the whole store: leave --at out to see them",
-        );
+        let note = "sizes exist only for the whole store: leave --at out to see them";
+        context.note("past", note);
     }
     answer
         .space

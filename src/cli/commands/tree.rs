@@ -48,8 +48,7 @@ impl Verb for Tree {
     const ANSWERS: &'static [Form] = &[form::<Node>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
-        let memory = context.open_to_read()?;
-        let view = context.view(&memory)?;
+        let (memory, view) = context.open_view()?;
         let mut waiting = self.tops(&view)?;
         let nodes = std::iter::from_fn(|| {
             let (id, depth) = waiting.pop()?;
@@ -57,10 +56,8 @@ impl Verb for Tree {
         });
         context.rows(nodes.take(self.limit), cells_of)?;
         if !waiting.is_empty() {
-            context.note(
-                "more",
-                format!("only {} objects are shown: raise --limit", self.limit),
-            );
+            let note = format!("only {} objects are shown: raise --limit", self.limit);
+            context.note("more", note);
         }
         Ok(DONE)
     }

@@ -10,9 +10,6 @@ use crate::cli::context::explain;
 use crate::engine::{FindingKind, VerifyDepth, VerifyReport};
 use crate::error::ErrorKind;
 
-/// The files that even a degraded reader needs.
-const NEEDED_TO_READ: [&str; 2] = ["format", "manifest"];
-
 /// Check every byte of the store
 ///
 /// It also checks each digest and commit.
@@ -126,19 +123,7 @@ fn show_verified(answer: &Verified, context: &mut Context) -> Result<(), Failure
 
 fn damaged(path: &Path, report: &VerifyReport) -> Error {
     let places = counted(report.damage.len() as u64, "place");
-    let needed = report
-        .damage
-        .iter()
-        .find(|finding| NEEDED_TO_READ.contains(&finding.damage.file.as_str()));
-    let hint = match needed {
-        Some(finding) => format!(
-            "the store cannot be read without the file {}; treering salvage writes a new store without it",
-            finding.damage.file
-        ),
-        None => {
-            "treering doctor names the repair; --degraded reads the newest state before the damage".to_owned()
-        }
-    };
+    let hint = "treering doctor names the repair; --degraded reads the newest state before the damage";
     Error::corrupt(format!("the store in {} is damaged in {places}", shown(path)))
         .with_code(ErrorCode::Damaged)
         .with_hint(hint)

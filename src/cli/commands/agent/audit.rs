@@ -49,8 +49,7 @@ impl Verb for Audit {
     const ANSWERS: &'static [Form] = &[form::<AuditLine>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
-        let agent = context.agent_to_read()?;
-        let view = context.view(agent.memory())?;
+        let (agent, view) = context.agent_view()?;
         let now = agent.memory().view().now();
         let request = AuditRequest {
             actor: context.options.lane.actor.clone(),

@@ -84,8 +84,7 @@ impl Verb for Envelope {
                 Failure::usage("--boundary is not 16 to 64 letters and digits", hint)
             })?);
         }
-        let agent = context.agent_to_read()?;
-        let view = context.view(agent.memory())?;
+        let (agent, view) = context.agent_view()?;
         context.answer(&agent.envelope(&view, &request)?, show_envelope_answer)
     }
 }
@@ -115,18 +114,14 @@ fn scrub(context: &mut Context, file: &Path) -> Done {
     context.answer(&answer, |answer, context| context.output.text(&answer.text))?;
     if scrubbed.envelopes > 0 {
         let what = counted(scrubbed.envelopes as u64, "envelope");
-        context.note(
-            "scrubbed",
-            format!("removed {what}, {removed_bytes} bytes in all"),
-        );
+        let note = format!("removed {what}, {removed_bytes} bytes in all");
+        context.note("scrubbed", note);
     }
     if scrubbed.unclosed > 0 {
         let what = counted(scrubbed.unclosed as u64, "tag");
         let rest = "the text after them was kept and may contain memory";
-        context.note(
-            "unclosed",
-            format!("{what} of an envelope had no closing tag: {rest}"),
-        );
+        let note = format!("{what} of an envelope had no closing tag: {rest}");
+        context.note("unclosed", note);
     }
     Ok(DONE)
 }

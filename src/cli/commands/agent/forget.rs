@@ -177,8 +177,7 @@ impl Verb for Forgotten {
     const ANSWERS: &'static [Form] = &[form::<ForgottenLine>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
-        let agent = context.agent_to_read()?;
-        let view = context.view(agent.memory())?;
+        let (agent, view) = context.agent_view()?;
         let reach = context.reach(&self.scopes)?;
         let list = agent.forgotten(&view, &reach, self.limit.unwrap_or(usize::MAX))?;
         let lines = list.into_iter().map(|one| Ok(ForgottenLine::from(one)));

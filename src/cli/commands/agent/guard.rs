@@ -3,8 +3,6 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use std::iter;
-
 use crate::agent::RecallQuery;
 use crate::agent::guard::{Checks, Guarded, Policy, RecallChange, StagedChange, StagedLine as Line};
 use crate::answers::agent::guard::{GuardCommit, GuardDropped, GuardReport, StagedLine, StagedObject};
@@ -13,7 +11,7 @@ use crate::cli::args::LaneOptions;
 use crate::cli::commands::prelude::*;
 use crate::cli::errors::exit_code;
 use crate::cli::human::change_lines;
-use crate::cli::input::{Lines, at_line, open_input, read_input};
+use crate::cli::input::{Lines, open_input, read_input};
 use crate::error::ErrorKind;
 
 /// The name of the policy file, in the folder that holds the store.
@@ -198,13 +196,7 @@ fn stage(context: &mut Context, name: &str, jsonl: &Path, policy: Option<&Path>)
     let agent = context.agent_to_write()?;
     let mut input = open_input(context, jsonl)?;
     let mut reader = Lines::of(&mut *input);
-    let lines = iter::from_fn(|| {
-        let line = reader.next_line().transpose()?;
-        Some(line.and_then(|(number, text)| {
-            let line = Line::parse(&agent, text.as_bytes()).map_err(|error| at_line(number, error))?;
-            Ok((number, line))
-        }))
-    });
+    let lines = reader.read(|text| Line::parse(&agent, text.as_bytes()));
     let staged = agent.stage(name, lines, &rules, &context.writer())?;
     let (name, counts) = (
         context.output.paint(Meaning::Name, name),

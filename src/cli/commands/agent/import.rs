@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::folder::{Folder, There};
+use super::folder::Folder;
 use crate::agent::Reach;
 use crate::agent::blocks::{FoundFile, TakeBlocks, Taken, TakenBlocks, TakenFile};
 use crate::agent::import::{Foreign, ForeignFormat, ForeignTaken, odek::scope_of_file};
@@ -83,15 +83,13 @@ impl Verb for Import {
 
     fn run(self, context: &mut Context) -> Done {
         let is_blocks = self.format == ImportFormat::Blocks;
-        refuse_unused(
-            "import",
-            &[
-                ("--prune", self.prune, is_blocks),
-                ("--force", self.force, is_blocks),
-                ("--as-me", self.as_me, is_blocks),
-                ("--about", self.about.is_some(), self.format == ImportFormat::Odek),
-            ],
-        )?;
+        let options = [
+            ("--prune", self.prune, is_blocks),
+            ("--force", self.force, is_blocks),
+            ("--as-me", self.as_me, is_blocks),
+            ("--about", self.about.is_some(), self.format == ImportFormat::Odek),
+        ];
+        refuse_unused("import", &options)?;
         let format = match self.format {
             ImportFormat::Blocks => return blocks(context, &self),
             ImportFormat::ServerMemory => ForeignFormat::ServerMemory,
@@ -131,14 +129,10 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
     let files = folder.files()?;
     if verb.prune && !verb.force && files.is_empty() {
         let path = shown(&verb.path);
-        let refused = Error::invalid(format!(
-            "{path} contains no block, and --prune would remove every block"
-        ));
+        let text = format!("{path} contains no block, and --prune would remove every block");
+        let refused = Error::invalid(text).with_code(ErrorCode::NothingToImport);
         let hint = "name the folder that `export --format blocks` wrote, or add --force";
-        return Err(refused
-            .with_code(ErrorCode::NothingToImport)
-            .with_hint(hint)
-            .into());
+        return Err(refused.with_hint(hint).into());
     }
     let agent = context.agent_to_write()?;
     let answer = Imported {
@@ -153,10 +147,8 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
     }
     if !answer.missing.is_empty() {
         let what = counted(answer.missing.len() as u64, "block");
-        context.note(
-            "missing",
-            format!("{what} without a file here were kept; --prune removes them"),
-        );
+        let text = format!("{what} without a file here were kept; --prune removes them");
+        context.note("missing", text);
     }
     context.note_held(&agent, answer.held.as_deref());
     refresh(context, &folder, &files, &answer.files);
@@ -178,10 +170,8 @@ fn show_blocks_imported(answer: &Imported<TakenBlocks>, context: &mut Context) -
     for id in &taken.pruned {
         context.line(format_args!("removed {id}"))?;
     }
-    let mut text = format!(
-        "{} created, {} updated, {} unchanged",
-        taken.created, taken.updated, taken.unchanged
-    );
+    let (created, updated, unchanged) = (taken.created, taken.updated, taken.unchanged);
+    let mut text = format!("{created} created, {updated} updated, {unchanged} unchanged");
     for (count, outcome) in [
         (taken.stale, Taken::Stale),
         (taken.conflicts, Taken::Conflict),
@@ -201,7 +191,7 @@ fn refresh(context: &mut Context, folder: &Folder, files: &[FoundFile], taken: &
     let refresh = |file: &TakenFile| {
         let fresh = file.fresh.as_ref()?;
         let then = read.get(file.path.as_str())?.bytes.as_ref().ok();
-        let is_same = matches!(folder.look(&file.path), There::Text(now) if Some(&now) == then);
+        let is_same = matches!(folder.look(&file.path), Ok(Some(now)) if Some(&now) == then);
         let why = is_same.then(|| folder.write(&file.path, fresh).err())??;
         Some(format!("{}: {why}", file.path))
     };
@@ -246,10 +236,9 @@ fn show_file_imported(answer: &Imported<ForeignTaken>, context: &mut Context) ->
     if more > 0 {
         context.line(format_args!("and {more} more"))?;
     }
-    context.line(format_args!(
-        "{} created, {} updated, {} unchanged, {} refused",
-        taken.created, taken.updated, taken.unchanged, taken.refused
-    ))
+    let (created, updated, unchanged) = (taken.created, taken.updated, taken.unchanged);
+    let counts = format!("{created} created, {updated} updated, {unchanged} unchanged");
+    context.line(format_args!("{counts}, {} refused", taken.refused))
 }
 
 fn nothing_taken() -> Error {

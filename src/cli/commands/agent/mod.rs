@@ -19,7 +19,11 @@ mod recall;
 mod remember;
 mod session;
 
+use crate::agent::Agent;
+use crate::cli::context::Context;
 use crate::cli::verb::{Entry, entry};
+use crate::engine::View;
+use crate::error::Result;
 
 /// The table of the verbs. `remember` has a different answer if `TREERING_DISABLE` is set.
 pub(super) const VERBS: &[Entry] = &[
@@ -39,3 +43,12 @@ pub(super) const VERBS: &[Entry] = &[
     entry::<audit::Audit>("audit").switchable(),
     entry::<import::Import>("import").switchable(),
 ];
+
+impl Context {
+    /// Opens the store for reading, and returns its agent with the state of `--at`, or the head.
+    fn agent_view(&mut self) -> Result<(Agent, View)> {
+        let agent = self.agent_to_read()?;
+        let view = self.view(agent.memory())?;
+        Ok((agent, view))
+    }
+}

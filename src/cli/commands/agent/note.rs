@@ -3,7 +3,6 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use crate::agent::Agent;
 use crate::agent::notes::{NewNote, NoteWritten, Replace, find_note};
 use crate::answers::agent::sessions::{NoteDeleted, NoteHit, NoteLine};
 use crate::cli::commands::prelude::*;
@@ -178,7 +177,7 @@ fn read(context: &mut Context, verb: &OneNote) -> Done {
 }
 
 fn list(context: &mut Context, own: bool, scope: Option<&str>) -> Done {
-    let (agent, view) = open(context)?;
+    let (agent, view) = context.agent_view()?;
     let scope = context.scope(scope)?;
     let session = own.then(|| context.lane());
     let notes = agent.notes(&view, &scope, session.as_deref())?;
@@ -203,15 +202,9 @@ fn delete(context: &mut Context, verb: &OneNote) -> Done {
 }
 
 fn search(context: &mut Context, query: &str, limit: usize, scope: Option<&str>) -> Done {
-    let (agent, view) = open(context)?;
+    let (agent, view) = context.agent_view()?;
     let scope = context.scope(scope)?;
     let found = agent.search_notes(&view, query, &scope, &context.lane(), limit)?;
     let hits = found.into_iter().map(|hit| Ok(NoteHit::from(hit)));
     context.table(hits, &["score", "id", "origin", "snippet"])
-}
-
-fn open(context: &mut Context) -> Result<(Agent, View)> {
-    let agent = context.agent_to_read()?;
-    let view = context.view(agent.memory())?;
-    Ok((agent, view))
 }

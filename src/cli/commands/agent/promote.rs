@@ -8,6 +8,7 @@ use std::io;
 use crate::agent::trust::PersonSays;
 use crate::answers::agent::items::ItemPromoted;
 use crate::cli::commands::prelude::*;
+use crate::digest::ObjectDigest;
 
 /// Trust an item, as a person
 ///
@@ -29,7 +30,7 @@ pub(crate) struct Promote {
     pub(crate) id: String,
     /// The digest of the version that you read, all 64 digits; only this version is promoted [default: the current one]
     #[arg(long, value_name = "DIGEST")]
-    pub(crate) digest: Option<String>,
+    pub(crate) digest: Option<ObjectDigest>,
     /// Skip the question. Only a person may pass this, not a program on a person's behalf
     #[arg(long)]
     pub(crate) yes: bool,
@@ -41,11 +42,8 @@ impl Verb for Promote {
     fn run(self, context: &mut Context) -> Done {
         let id = Id::new(&self.id)?;
         let agent = context.agent_to_write()?;
-        let seen = match &self.digest {
-            Some(text) => text.parse().map_err(|_| {
-                let hint = "get shows the digest of an item";
-                Failure::usage("--digest is not 64 hexadecimal digits", hint)
-            })?,
+        let seen = match self.digest {
+            Some(digest) => digest,
             None => {
                 let found = agent.memory().view().get(&id)?;
                 let found = found.ok_or_else(|| Error::not_found(format!("there is no item '{id}'")))?;
@@ -65,9 +63,12 @@ impl Verb for Promote {
             context.output.paint(Meaning::Name, &id),
             promoted.committed.changed,
         );
-        let what = match is_new {
-            true => format!("{name}: from {} to {}", promoted.from, promoted.to),
-            false => format!("{name} already is {}", promoted.from),
+        let (from, to) = (promoted.from, promoted.to);
+        let moved = format!("{name}: from {from} to {to}");
+        let what = if is_new {
+            moved
+        } else {
+            format!("{name} already is {from}")
         };
         let answer = ItemPromoted::new(id, seen, promoted);
         context.say_commit(&answer, &what, &answer.commit, is_new)

@@ -13,7 +13,7 @@ use crate::answers::agent::recall::{Found, FoundForLine, LeftOut};
 use crate::cli::agent_context::ScopeOptions;
 use crate::cli::commands::attributes::attribute;
 use crate::cli::commands::prelude::*;
-use crate::cli::input::{Lines, at_line, open_input, time_of};
+use crate::cli::input::{Lines, open_input, time_of};
 use crate::cli::output::{Mode, Output};
 use crate::ingest::json::parse;
 use crate::object::Scope;
@@ -149,10 +149,8 @@ fn query_of(context: &Context, verb: &Recall, now: Time) -> Result<RecallQuery, 
     let recency = verb.recency.unwrap_or(query.recency);
     if !(0.0..=1.0).contains(&recency) {
         let hint = "0 ignores recency, and 0.3 is the default";
-        return Err(Failure::usage(
-            format!("--recency {recency} is not from 0 to 1"),
-            hint,
-        ));
+        let text = format!("--recency {recency} is not from 0 to 1");
+        return Err(Failure::usage(text, hint));
     }
     let kinds = verb.kinds.iter().map(|kind| Kind::new(kind));
     let attributes = verb.attributes.iter().map(|text| attribute(text));
@@ -283,10 +281,8 @@ fn show_table(context: &mut Context, recalled: &Recalled, now: Time) -> Result<(
 pub(super) fn note_reach(context: &mut Context, reach: &Reach, what: &str) {
     if let Some(scopes) = reach.names() {
         let scopes = scopes.join(", ");
-        context.note(
-            "scopes",
-            format!("{what}searched {scopes}; --all-scopes searches all"),
-        );
+        let note = format!("{what}searched {scopes}; --all-scopes searches all");
+        context.note("scopes", note);
     }
 }
 
@@ -304,9 +300,9 @@ fn recall_lines(context: &mut Context, agent: &Agent, view: &View, query: &Recal
     // Builds the index before the first query, so its time is not counted as part of that query.
     agent.with_index(view, |_, _| Ok(()))?;
     let mut without_hits: u64 = 0;
-    while let Some((number, line)) = lines.next_line()? {
+    for line in lines.read(read_line) {
         context.output.check_stop()?;
-        let read = read_line(line).map_err(|error| at_line(number, error))?;
+        let (_, read) = line?;
         let has_scope = read.scope.is_some();
         let reach = read.scope.map(|scope| Reach::Scopes(vec![scope]));
         let query = RecallQuery {

@@ -21,7 +21,7 @@ use crate::cli::agent_context::ScopeOptions;
 use crate::cli::commands::prelude::*;
 use crate::cli::commands::progress::BatchProgress;
 use crate::cli::errors::input_error;
-use crate::cli::input::{Lines, at_line, open_input, text_or_input, time_of};
+use crate::cli::input::{Lines, open_input, text_or_input, time_of};
 use crate::engine::Query;
 use crate::ingest::json::parse;
 use crate::object::Origin;
@@ -272,9 +272,12 @@ fn append_lines(
     let mut lines = Lines::of(&mut *input);
     let agent = context.agent_to_write()?;
     let (mut all, mut progress) = (None::<EntriesAppended>, BatchProgress::new());
+    let most = usize::try_from(size).unwrap_or(usize::MAX);
     loop {
-        let appended = batch(&mut lines, size, entry_of).and_then(|entries| {
-            progress.begin(entries.len(), lines.number(), (entries.len() as u64) < size);
+        let entries = lines.read(|line| entry_of(&parse(line)?)).take(most);
+        let entries: Result<Vec<_>> = entries.collect();
+        let appended = entries.and_then(|entries| {
+            progress.begin(entries.len(), lines.number(), entries.len() < most);
             let numbers: Vec<u64>;
             (numbers, request.entries) = entries.into_iter().unzip();
             agent.follow_append(&request, &writer, |staged| {
@@ -290,7 +293,7 @@ fn append_lines(
             Some(all) => all.add(appended),
             None => all = Some(EntriesAppended::new(request.session.clone(), appended)),
         }
-        if let Some(all) = all.take_if(|_| (request.entries.len() as u64) < size) {
+        if let Some(all) = all.take_if(|_| request.entries.len() < most) {
             return Ok((agent, all));
         }
     }
@@ -409,8 +412,7 @@ fn read_reply(context: &Context, file: &Path) -> Result<String, Failure> {
 
 fn summaries(context: &mut Context, verb: &SessionSummaries) -> Done {
     let session = named_session(context)?;
-    let agent = context.agent_to_read()?;
-    let view = context.view(agent.memory())?;
+    let (_, view) = context.agent_view()?;
     let reach = reach(context, verb.scope.as_deref())?;
     let mut is_empty = true;
     if verb.due {
@@ -445,8 +447,10 @@ fn summarise(context: &mut Context, file: Option<&Path>, scope: Option<&str>) ->
     let mut texts = HashMap::new();
     if let Some(file) = file {
         let mut input = open_input(context, file)?;
-        let read = batch(&mut Lines::of(&mut *input), u64::MAX, text_of_bucket)?;
-        texts.extend(read.into_iter().map(|(_, text)| text));
+        for line in Lines::of(&mut *input).read(|line| text_of_bucket(&parse(line)?)) {
+            let (_, (bucket, text)) = line?;
+            texts.insert(bucket, text);
+        }
     }
     let reach = reach(context, scope)?;
     let agent = context.agent_to_write()?;
@@ -458,10 +462,8 @@ fn summarise(context: &mut Context, file: Option<&Path>, scope: Option<&str>) ->
         texts.remove(&written.bucket.to_string());
     }
     for unknown in texts.keys() {
-        context.note(
-            "not_due",
-            format!("{unknown} is not due; its text was not stored"),
-        );
+        let note = format!("{unknown} is not due; its text was not stored");
+        context.note("not_due", note);
     }
     context.note_held(&agent, done.held.as_deref());
     Ok(DONE)
@@ -476,8 +478,7 @@ fn text_of_bucket(json: &Json) -> Result<(String, String)> {
 }
 
 fn list(context: &mut Context, scopes: &ScopeOptions) -> Done {
-    let agent = context.agent_to_read()?;
-    let view = context.view(agent.memory())?;
+    let (_, view) = context.agent_view()?;
     let reach = context.reach(scopes)?;
     let sessions = view.query(&Query::default().kind(Kind::new(kind::SESSION)?))?;
     let line = |object: Result<Object>| -> Result<Option<SessionLine>> {
@@ -499,17 +500,4 @@ fn list(context: &mut Context, scopes: &ScopeOptions) -> Done {
     };
     let lines = sessions.filter_map(|object| line(object).transpose());
     context.table(lines, &["session", "scope", "objects"])
-}
-
-/// Reads the next lines with their numbers, at most `size` of them. The error for a bad line names its number.
-fn batch<T>(lines: &mut Lines<'_>, size: u64, read: impl Fn(&Json) -> Result<T>) -> Result<Vec<(u64, T)>> {
-    let mut batch = Vec::new();
-    while (batch.len() as u64) < size {
-        let Some((number, line)) = lines.next_line()? else {
-            break;
-        };
-        let one = parse(line).and_then(|json| read(&json));
-        batch.push((number, one.map_err(|error| at_line(number, error))?));
-    }
-    Ok(batch)
 }
