@@ -36,12 +36,8 @@ impl Context {
     ) -> Result<(), Failure> {
         let fields = fields.into_iter();
         let fields: Vec<_> = fields.filter_map(|(name, value)| Some((name, value?))).collect();
-        let width = fields
-            .iter()
-            .map(|(name, _)| name.len())
-            .max()
-            .unwrap_or_default()
-            + 2;
+        let widths = fields.iter().map(|(name, _)| name.len() + 2);
+        let width = widths.max().unwrap_or_default();
         let mut fields = fields.into_iter();
         fields.try_for_each(|(name, value)| self.output.field(margin, width, name, value))
     }

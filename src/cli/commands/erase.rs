@@ -5,7 +5,6 @@
 
 use super::prelude::*;
 use crate::answers::commits::{ErasePreview, Erased, ErasedParts};
-use crate::cli::output::Output;
 use crate::engine::{ErasedKind, Erasing};
 
 /// The number of records that people see.
@@ -89,7 +88,7 @@ fn preview(context: &mut Context, mut erasing: Erasing) -> Result<String, Failur
         needs: refused.map(|refused| format!("this erasure needs --everywhere: {refused}")),
     };
     context.answer(&preview, |preview, context| {
-        preview.parts.show(&mut context.output, "would erase")
+        preview.parts.show(context, "would erase")
     })?;
     if let Some(needs) = &preview.needs {
         context.note("needs", needs);
@@ -107,7 +106,7 @@ fn erase(context: &mut Context, erasing: &Erasing) -> Done {
         commit: commit.clone(),
     };
     context.answer(&answer, |answer, context| {
-        answer.parts.show(&mut context.output, "erased")?;
+        answer.parts.show(context, "erased")?;
         let head = context.head_line(&answer.commit);
         context.line(head)
     })?;
@@ -128,7 +127,8 @@ impl ErasedParts {
         format!("{}, {}", counts.join(" and "), bytes(self.bytes))
     }
 
-    fn show(&self, output: &mut Output, what: &str) -> Result<(), Failure> {
+    fn show(&self, context: &mut Context, what: &str) -> Result<(), Failure> {
+        let output = &mut context.output;
         for record in self.records.iter().take(RECORDS_SHOWN) {
             let digest = output.paint(Meaning::Name, human::short_hex(&record.digest));
             let size = bytes(record.bytes);
@@ -139,8 +139,7 @@ impl ErasedParts {
             };
             output.line(format_args!("  {digest}  {subject}  {size}"))?;
         }
-        if self.records.len() > RECORDS_SHOWN {
-            let more = self.records.len() - RECORDS_SHOWN;
+        if let more @ 1.. = self.records.len().saturating_sub(RECORDS_SHOWN) {
             output.line(format_args!("  and {more} more"))?;
         }
         for (label, ids) in [

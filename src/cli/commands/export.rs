@@ -342,9 +342,8 @@ pub(super) fn write_file(
         let file = write_all(path, file, write)?;
         let kept = there.map_or(Ok(()), |there| file.set_permissions(there.permissions()));
         let synced = kept.and_then(|()| file.sync_all());
-        synced
-            .and_then(|()| fs::rename(&unfinished, &target))
-            .map_err(failed)
+        let renamed = synced.and_then(|()| fs::rename(&unfinished, &target));
+        renamed.map_err(failed)
     };
     whole().inspect_err(|_| {
         // The caller reports the failure; a leftover file needs no second message.

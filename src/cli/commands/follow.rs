@@ -49,9 +49,7 @@ fn say_line(context: &mut Context, row: &LogLine) -> Result<(), Failure> {
     let (time, seq, op, counts) = (row.time, row.seq, &row.op, row.counts);
     let counts = format!("+{} ~{} -{}", counts.added, counts.changed, counts.removed);
     let reason = one_line(row.reason.as_deref().unwrap_or_default());
-    context.say(
-        row,
-        format_args!("{time}  seq:{seq} {op} by {lane}  {counts}  {reason}"),
-    )?;
+    let line = format!("{time}  seq:{seq} {op} by {lane}  {counts}  {reason}");
+    context.say(row, line)?;
     Ok(())
 }

@@ -104,6 +104,7 @@ impl Verb for List {
 
 impl List {
     fn query(&self) -> Result<Query, Failure> {
+        let is_filtered = self.since.is_some() || self.until.is_some() || self.recent;
         let attributes = self.attributes.iter().map(|text| attribute(text));
         Ok(Query {
             not_kinds: Vec::new(),
@@ -114,9 +115,7 @@ impl List {
             attributes: attributes.collect::<Result<_, Failure>>()?,
             include_expired: self.include_expired,
             // With filters or another order, the limit applies to the final list instead of the query.
-            limit: self
-                .limit
-                .filter(|_| self.since.is_none() && self.until.is_none() && !self.recent),
+            limit: self.limit.filter(|_| !is_filtered),
         })
     }
 }
@@ -149,11 +148,8 @@ fn newest(rows: impl Iterator<Item = Result<Listed>>, limit: usize) -> Result<Ne
 
 /// Whether any object is hidden only because it has expired.
 fn has_expired(view: &View, query: Query) -> Result<bool> {
-    Ok(view
-        .query(&query.with_expired().limit(1))?
-        .next()
-        .transpose()?
-        .is_some())
+    let mut expired = view.query(&query.with_expired().limit(1))?;
+    Ok(expired.next().transpose()?.is_some())
 }
 
 /// Returns a typed time, or the time of the commit of a revision.

@@ -75,10 +75,10 @@ impl Verb for Log {
                 && wanted.has(commit.actor.as_deref(), commit.session.as_deref(), commit.time)
                 && self.op.as_ref().is_none_or(|op| commit.op.as_str() == op)
         };
-        let mut commits = memory
+        let commits = memory
             .commits()
-            .filter(|info| info.as_ref().map_or(true, is_wanted))
-            .take(self.limit.unwrap_or(usize::MAX));
+            .filter(|info| info.as_ref().map_or(true, is_wanted));
+        let mut commits = commits.take(self.limit.unwrap_or(usize::MAX));
         // The first rows set the number of lanes in the graph.
         let first = commits.by_ref().take(ROWS_ALIGNED).collect::<Result<Vec<_>>>()?;
         let mut graph = Graph {

@@ -143,9 +143,8 @@ impl BatchProgress {
         if self.from == 1 {
             return;
         }
-        let seq = self
-            .seq
-            .map_or_else(String::new, |seq| format!(", up to seq {seq}"));
+        let seq = self.seq.map(|seq| format!(", up to seq {seq}"));
+        let seq = seq.unwrap_or_default();
         let before = match self.kept.count {
             0 => self.before(),
             _ => format!("the earlier batches are stored: {}{seq}", self.lines("")),
@@ -159,9 +158,8 @@ impl BatchProgress {
         let refused = &self.kept.refused;
         let most = context.output.shown_of(refused.len(), REFUSED_SHOWN);
         for (line, why) in refused.iter().take(most) {
-            context
-                .output
-                .note("not_stored", format!("line {line} is not stored: {why}"));
+            let text = format!("line {line} is not stored: {why}");
+            context.output.note("not_stored", text);
         }
         if let Some((last, _)) = refused.get(most..).and_then(<[_]>::last) {
             let more = counted((refused.len() - most) as u64, "line");

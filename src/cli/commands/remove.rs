@@ -40,10 +40,8 @@ impl Verb for Remove {
             removed: counts(&memory, &committed)?.removed,
             commit: committed.commit,
         };
-        let (removed, head) = (
-            counted(answer.removed, "object"),
-            context.head_line(&answer.commit),
-        );
+        let head = context.head_line(&answer.commit);
+        let removed = counted(answer.removed, "object");
         context.say(&answer, format_args!("removed {removed}; {head}"))?;
         context.note_way_back("restore it with");
         Ok(DONE)

@@ -5,6 +5,7 @@
 
 use super::prelude::*;
 use crate::answers::commits::{Moved, RollbackPreview};
+use crate::digest::CommitDigest;
 use crate::engine::{Committed, Revision};
 
 /// Restore an earlier state
@@ -71,14 +72,11 @@ fn preview(context: &mut Context, target: &Revision, all: bool) -> Done {
         target: target.digest,
         dry_run: true,
         needs: refused.as_ref().map(|_| "--all"),
-        other_lanes: refused
-            .as_ref()
-            .map_or_else(Vec::new, |refused| refused.ids().to_vec()),
+        other_lanes: refused.iter().flat_map(Error::ids).cloned().collect(),
     };
     context.answer(&answer, |_, context| {
-        let root = context
-            .output
-            .paint(Meaning::Name, short(target.commit.root.as_bytes()));
+        let root = short(target.commit.root.as_bytes());
+        let root = context.output.paint(Meaning::Name, root);
         let (seq, counts) = (target.commit.seq, context.counts_line(counts));
         context.line(format_args!(
             "would roll back to seq {seq}, root {root}: {counts}"
@@ -104,14 +102,12 @@ pub(super) fn answer_moved(context: &mut Context, memory: &Memory, committed: &C
     let head = context.state_line(answer.seq, answer.root);
     let counts = context.counts_line(answer.counts);
     // An undo reverses the newest commit of a lane, which may differ from the one the caller expects.
-    let meant = answer
-        .target
-        .and_then(|target| context.resolve(memory, &target.to_hex()).ok());
+    let found = |target: CommitDigest| context.resolve(memory, &target.to_hex()).ok();
+    let meant = answer.target.and_then(found);
     let of = meant.map_or_else(String::new, |meant| format!(" {}", human::heading(&meant)));
     context.say(&answer, format_args!("{what}{of}: {counts}; {head}"))?;
     let command = context.lane_options().way_back(back);
-    context
-        .output
-        .note_for_people("undo", format!("reverse it with: {command}"));
+    let note = format!("reverse it with: {command}");
+    context.output.note_for_people("undo", note);
     Ok(DONE)
 }

@@ -50,10 +50,8 @@ impl Verb for Salvage {
 
 fn show_salvaged(answer: &Salvaged, context: &mut Context) -> Result<(), Failure> {
     let (report, output) = (&answer.report, &mut context.output);
-    let (objects, versions) = (
-        counted(report.objects, "object"),
-        counted(report.versions, "version"),
-    );
+    let objects = counted(report.objects, "object");
+    let versions = counted(report.versions, "version");
     let (commits, store) = (counted(report.commits, "commit"), &answer.store);
     output.line(format_args!(
         "saved {objects}, {versions}, {commits} into {store}"

@@ -55,10 +55,8 @@ impl Verb for Show {
         let info = newer.commit();
         let limit = self.limit.unwrap_or(usize::MAX);
         let older = memory.view_before(&info)?;
-        let changes = older
-            .as_ref()
-            .map(|older| memory.diff(older, &newer))
-            .transpose()?;
+        let changes = older.as_ref().map(|older| memory.diff(older, &newer));
+        let changes = changes.transpose()?;
         let erased = match info.commit.op.as_str() {
             Op::ERASE => memory.erased_in(info.digest)?,
             _ => Vec::new(),

@@ -52,10 +52,8 @@ impl Verb for Snapshot {
             let note = format!("the state stays in history: treering log --at seq:{seq} ({revision})");
             (format!("deleted the snapshot {revision}"), "kept", note)
         } else {
-            let (name, head) = (
-                context.output.paint(Meaning::Name, &revision),
-                context.state_line(seq, root),
-            );
+            let name = context.output.paint(Meaning::Name, &revision);
+            let head = context.state_line(seq, root);
             let note = format!("return to it with: treering rollback {revision}");
             (format!("{name}: {head}"), "next", note)
         };

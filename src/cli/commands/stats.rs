@@ -54,9 +54,8 @@ fn show_statistics(answer: &Statistics, context: &mut Context) -> Result<(), Fai
     let erased = answer.erased.filter(|erased| *erased > 0);
     let erased = erased.map(|erased| format!("{}, erased or lost", counted(erased, "version")));
     let segments = counted(answer.segments.unwrap_or_default(), "segment");
-    let log = answer
-        .log_bytes
-        .map(|log| format!("{} in {segments}", bytes(log)));
+    let log = answer.log_bytes.map(bytes);
+    let log = log.map(|log| format!("{log} in {segments}"));
     let is_present = answer.history.is_some();
     context.fields(
         0,

@@ -84,10 +84,8 @@ fn show_verified(answer: &Verified, context: &mut Context) -> Result<(), Failure
         (Meaning::Bad, "damaged")
     };
     let (verdict, size) = (output.paint(meaning, verdict), bytes(report.bytes));
-    let (commits, versions) = (
-        counted(report.commits, "commit"),
-        counted(report.versions, "version"),
-    );
+    let commits = counted(report.commits, "commit");
+    let versions = counted(report.versions, "version");
     output.line(format_args!(
         "{verdict}: {commits}, {versions}, {size} read in {path}"
     ))?;

@@ -70,10 +70,8 @@ impl Verb for Envelope {
         request.budget_tokens = self.budget.unwrap_or(request.budget_tokens);
         request.with_untrusted = self.with_untrusted;
         if self.compaction {
-            let session = place
-                .session
-                .ok_or_else(|| Failure::usage("--compaction needs a session", "name it with --session S"))?;
-            request.compaction = Some(session);
+            let missing = || Failure::usage("--compaction needs a session", "name it with --session S");
+            request.compaction = Some(place.session.ok_or_else(missing)?);
         }
         if let Some(level) = &self.sensitivity {
             request.sensitivity_max = Sensitivity::from_text(level)?;

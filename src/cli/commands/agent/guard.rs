@@ -198,10 +198,8 @@ fn stage(context: &mut Context, name: &str, jsonl: &Path, policy: Option<&Path>)
     let mut reader = Lines::of(&mut *input);
     let lines = reader.read(|text| Line::parse(&agent, text.as_bytes()));
     let staged = agent.stage(name, lines, &rules, &context.writer())?;
-    let (name, counts) = (
-        context.output.paint(Meaning::Name, name),
-        context.counts_line(staged.counts),
-    );
+    let name = context.output.paint(Meaning::Name, name);
+    let counts = context.counts_line(staged.counts);
     context.say(&staged, format_args!("staged {name}: {counts}"))?;
     let next = format!("check the change with: treering guard check {}", staged.name);
     context.output.note_for_people("next", next);
@@ -337,9 +335,8 @@ fn policy(context: &Context, verb: &GuardWith) -> Result<Policy, Failure> {
             command.name
         );
         let refused = Error::denied(ErrorCode::CommandNotAllowed, text);
-        return Err(refused
-            .with_hint("read the file, then allow its commands with --policy FILE")
-            .into());
+        let hint = "read the file, then allow its commands with --policy FILE";
+        return Err(refused.with_hint(hint).into());
     }
     Ok(policy)
 }

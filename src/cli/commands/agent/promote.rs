@@ -59,10 +59,8 @@ impl Verb for Promote {
         };
         let says = person(context, self.yes, &question, "promoted")?;
         let promoted = agent.promote(&id, seen, says, &context.writer())?;
-        let (name, is_new) = (
-            context.output.paint(Meaning::Name, &id),
-            promoted.committed.changed,
-        );
+        let name = context.output.paint(Meaning::Name, &id);
+        let is_new = promoted.committed.changed;
         let (from, to) = (promoted.from, promoted.to);
         let moved = format!("{name}: from {from} to {to}");
         let what = if is_new {

@@ -100,17 +100,9 @@ fn release(context: &mut Context, name: String, yes: bool) -> Done {
 fn question(name: &str, objects: &[HeldObject]) -> String {
     let mut lines = vec![format!("{name}: {}", counted(objects.len() as u64, "object"))];
     lines.extend(objects.iter().take(ASKED_MAX).map(|one| {
-        let preview = if one.is_removed {
-            "is removed"
-        } else {
-            &one.preview
-        };
-        printable(&format!(
-            "{} ({}): {}",
-            one.id,
-            one.scope,
-            cut(preview, ASKED_CHARS)
-        ))
+        let removed = one.is_removed.then_some("is removed");
+        let preview = cut(removed.unwrap_or(&one.preview), ASKED_CHARS);
+        printable(&format!("{} ({}): {preview}", one.id, one.scope))
     }));
     if let more @ 1.. = objects.len().saturating_sub(ASKED_MAX) {
         lines.push(format!(

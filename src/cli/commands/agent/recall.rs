@@ -199,11 +199,8 @@ fn recall_one(context: &mut Context, agent: &Agent, view: &View, query: &RecallQ
             context.note("skipped", note);
         }
         if recalled.left_out > 0 {
-            let least = if recalled.left_out == query.limit {
-                "at least "
-            } else {
-                ""
-            };
+            let is_cut = recalled.left_out == query.limit;
+            let least = if is_cut { "at least " } else { "" };
             let what = counted(recalled.left_out as u64, "match");
             let note = format!("{least}{what} omitted as untrusted: --with-untrusted shows them");
             context.note("untrusted", note);

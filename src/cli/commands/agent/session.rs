@@ -356,13 +356,8 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
         }
         (None, [program, arguments @ ..]) => {
             let (prompt, limit) = (prompt.prompt.clone(), verb.time_limit);
-            Some(command::reply(
-                program,
-                arguments,
-                prompt,
-                limit,
-                REPLY_BYTES_MAX,
-            )?)
+            let reply = command::reply(program, arguments, prompt, limit, REPLY_BYTES_MAX);
+            Some(reply?)
         }
     };
     let ended = agent.end_session(&reach, &session, reply.as_deref(), learn, &context.writer())?;
@@ -403,9 +398,8 @@ fn show_ended(answer: &Ended, context: &mut Context) -> Result<(), Failure> {
 fn read_reply(context: &Context, file: &Path) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let mut input = open_input(context, file)?.take(REPLY_BYTES_MAX as u64);
-    input
-        .read_to_end(&mut bytes)
-        .map_err(|error| input_error(file, error))?;
+    let read = input.read_to_end(&mut bytes);
+    read.map_err(|error| input_error(file, error))?;
     // Bytes that are not UTF-8 become replacement characters.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -418,21 +412,16 @@ fn summaries(context: &mut Context, verb: &SessionSummaries) -> Done {
     if verb.due {
         for due in due_summaries(&view, &reach, &session)? {
             is_empty = false;
-            context.say(
-                &due,
-                format_args!("{}: {}, {} new", due.bucket, due.entries, due.unseen),
-            )?;
+            let (bucket, entries, new) = (&due.bucket, due.entries, due.unseen);
+            context.say(&due, format_args!("{bucket}: {entries}, {new} new"))?;
         }
     } else {
         let when = time::given(verb.when.as_deref(), view.now())?;
         for found in session_summaries(&view, &reach, &session, &verb.query, when)? {
             is_empty = false;
             let row = SummaryLine::from(found);
-            let mark = if row.origin.is_trusted() {
-                ""
-            } else {
-                ", not trusted"
-            };
+            let is_trusted = row.origin.is_trusted();
+            let mark = if is_trusted { "" } else { ", not trusted" };
             context.say(&row, format_args!("{}{mark}\n{}\n", row.bucket, row.text))?;
         }
     }

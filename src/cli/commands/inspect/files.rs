@@ -54,9 +54,8 @@ impl Files {
             found.bytes = Some(bytes);
         }
         for segment in inspection.segments()? {
-            let file = files
-                .entry(segment.file.clone())
-                .or_insert_with(|| of(&segment.file));
+            let file = files.entry(segment.file.clone());
+            let file = file.or_insert_with(|| of(&segment.file));
             file.bytes = segment.file_bytes;
             file.state = Some(segment.state.name().to_owned());
             file.is_doubtful = segment.state == SegmentStanding::Unlisted;
@@ -67,9 +66,8 @@ impl Files {
         let mut usable = 0;
         // The newest comes first. Opening reads the first usable one.
         for checkpoint in Memory::checkpoints_in(context.store()?)? {
-            let file = files
-                .entry(checkpoint.file.clone())
-                .or_insert_with(|| of(&checkpoint.file));
+            let file = files.entry(checkpoint.file.clone());
+            let file = file.or_insert_with(|| of(&checkpoint.file));
             file.bytes = Some(checkpoint.bytes);
             file.last_batch = checkpoint.batch;
             file.commits = checkpoint.commits;

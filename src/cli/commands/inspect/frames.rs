@@ -80,9 +80,8 @@ impl Frames {
         })?;
         if let (Some(batch), 0) = (self.batch, count) {
             let error = Error::not_found(format!("no frame belongs to batch {batch}"));
-            return Err(error
-                .with_hint("inspect frames --kind seal lists the batches")
-                .into());
+            let hint = "inspect frames --kind seal lists the batches";
+            return Err(error.with_hint(hint).into());
         }
         if count == 0 {
             context.output.nothing_found();
