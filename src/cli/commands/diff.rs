@@ -8,6 +8,7 @@ use crate::answers::history::ChangeLine;
 use crate::cli::human::{change_lines, erased_line};
 use crate::cli::output::Output;
 use crate::engine::{Change, ChangeKind};
+use crate::store::ChangeCounts;
 
 /// Show how two states differ
 ///
@@ -85,9 +86,18 @@ fn summary(output: &mut Output, changes: &[Change]) {
         output.note_for_people("no_difference", "no difference");
         return;
     }
-    let count = |kind| changes.iter().filter(|change| change.kind() == kind).count();
-    let (added, changed) = (count(ChangeKind::Added), count(ChangeKind::Changed));
-    let removed = count(ChangeKind::Removed);
+    let counts = counts_of(changes);
+    let (added, changed, removed) = (counts.added, counts.changed, counts.removed);
     let summary = format!("{added} added, {changed} changed, {removed} removed");
     output.note_for_people("summary", summary);
+}
+
+/// Counts the changes by their kind.
+pub(super) fn counts_of(changes: &[Change]) -> ChangeCounts {
+    let count = |kind| changes.iter().filter(|change| change.kind() == kind).count() as u64;
+    ChangeCounts {
+        added: count(ChangeKind::Added),
+        changed: count(ChangeKind::Changed),
+        removed: count(ChangeKind::Removed),
+    }
 }

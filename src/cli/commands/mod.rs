@@ -213,11 +213,9 @@ impl Context {
     /// Formats the counts, for example `3 added, 1 changed, 0 removed`.
     fn counts_line(&self, counts: ChangeCounts) -> String {
         let output = &self.output;
-        format!(
-            "{}, {}, {}",
-            output.paint(Meaning::Good, format_args!("{} added", counts.added)),
-            output.paint(Meaning::Changed, format_args!("{} changed", counts.changed)),
-            output.paint(Meaning::Bad, format_args!("{} removed", counts.removed)),
-        )
+        let added = output.paint(Meaning::Good, format_args!("{} added", counts.added));
+        let changed = output.paint(Meaning::Changed, format_args!("{} changed", counts.changed));
+        let removed = output.paint(Meaning::Bad, format_args!("{} removed", counts.removed));
+        format!("{added}, {changed}, {removed}")
     }
 }

@@ -3,14 +3,14 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use super::diff::show_changes;
+use super::diff::{counts_of, show_changes};
 use super::prelude::*;
 use super::rollback::answer_moved;
 use crate::answers::commits::Moved;
 use crate::answers::history::ChangeLine;
 use crate::cli::human::heading;
 use crate::digest::CommitDigest;
-use crate::engine::{ChangeKind, Reversing};
+use crate::engine::Reversing;
 use crate::object::Op;
 use crate::store::ChangeCounts;
 
@@ -74,19 +74,13 @@ pub(super) fn reverse(context: &mut Context, op: &'static str, dry_run: bool) ->
         state,
         changes,
     } = preview(&memory, &writer)?;
-    let (head, count) = (memory.view(), |kind| {
-        changes.iter().filter(|one| one.kind() == kind).count() as u64
-    });
+    let head = memory.view();
     let answer = Preview {
         op,
         commit: head.commit().digest,
         seq: head.commit().commit.seq,
         target: target.digest,
-        counts: ChangeCounts {
-            added: count(ChangeKind::Added),
-            changed: count(ChangeKind::Changed),
-            removed: count(ChangeKind::Removed),
-        },
+        counts: counts_of(&changes),
         changes: changes.iter().map(ChangeLine::from).collect(),
         dry_run,
     };
