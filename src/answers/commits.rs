@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::digest::{CommitDigest, ObjectDigest, Root, to_hex};
-use crate::engine::{CommitInfo, Committed, ErasedKind, ErasedReport, GcReport, Memory, Staged};
+use crate::engine::{CommitInfo, Committed, ErasedKind, ErasedReport, GcReport, Memory};
 use crate::error::Result;
 use crate::object::Id;
 use crate::store::ChangeCounts;
@@ -30,11 +30,6 @@ pub(crate) struct Put {
     pub(crate) digest: Option<ObjectDigest>,
     #[serde(flatten)]
     pub(crate) commit: CommitInfo,
-    #[serde(skip)]
-    pub(crate) staged: Staged,
-    /// Whether there is a new commit.
-    #[serde(skip)]
-    pub(crate) changed: bool,
 }
 
 /// The answer of `put --jsonl`.
@@ -62,9 +57,6 @@ pub(crate) struct Ingested {
     pub(crate) pruned: Vec<String>,
     /// Files that `--skip-bad` skipped.
     pub(crate) skipped: Vec<SkippedFile>,
-    /// Whether there is a new commit.
-    #[serde(skip)]
-    pub(crate) changed: bool,
 }
 
 /// A file that `ingest --skip-bad` skipped.
@@ -139,12 +131,6 @@ pub(crate) struct RollbackPreview {
     pub(crate) needs: Option<&'static str>,
     /// The commits of other lanes that it would reverse.
     pub(crate) other_lanes: Vec<String>,
-    /// The seq of the target.
-    #[serde(skip)]
-    pub(crate) target_seq: u64,
-    /// The reason why it is refused without this option.
-    #[serde(skip)]
-    pub(crate) refusal: Option<String>,
 }
 
 /// The answer of `restore --dry-run`.
@@ -154,9 +140,6 @@ pub(crate) struct RestorePreview {
     pub(crate) counts: ChangeCounts,
     pub(crate) ids: Vec<String>,
     pub(crate) dry_run: bool,
-    /// The kind of change for each id, as a word.
-    #[serde(skip)]
-    pub(crate) kinds: Vec<&'static str>,
 }
 
 /// The answer of `gc`.

@@ -37,22 +37,6 @@ pub(crate) struct LogLine {
     pub(crate) reason_lost: bool,
     #[serde(flatten)]
     pub(crate) counts: ChangeCounts,
-    #[serde(skip)]
-    pub(crate) shown: LogGraph,
-}
-
-/// The fields of a log line for people.
-#[derive(Default)]
-pub(crate) struct LogGraph {
-    /// The row of the drawing that shows lanes and rollbacks.
-    pub(crate) graph: String,
-    pub(crate) lane: String,
-    pub(crate) op: String,
-    /// The snapshots of its state, as the user types them.
-    pub(crate) snapshots: String,
-    pub(crate) reason: Option<String>,
-    /// The number of thinned commits between it and the next older one in the list.
-    pub(crate) thinned_below: u64,
 }
 
 impl LogLine {
@@ -81,7 +65,6 @@ impl LogLine {
             reason_lost: reason == RecordedText::Lost,
             reason: reason.into_text(),
             counts: memory.commit_counts(info)?,
-            shown: LogGraph::default(),
         })
     }
 }
@@ -125,15 +108,6 @@ impl RecordedText {
         match self {
             Self::Kept(text) => Some(text),
             _ => None,
-        }
-    }
-
-    /// Returns the text for people, or the reason why it is missing.
-    pub(crate) fn into_shown(self) -> Option<String> {
-        match self {
-            Self::Erased => Some("(erased)".to_owned()),
-            Self::Lost => Some("(lost)".to_owned()),
-            other => other.into_text(),
         }
     }
 }

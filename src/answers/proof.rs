@@ -31,9 +31,6 @@ pub(crate) struct ProofHolds {
     /// The digest of the object; null if the proof shows that the object is absent.
     pub(crate) object: Option<String>,
     pub(crate) present: bool,
-    /// Whether the caller passed the root.
-    #[serde(skip)]
-    pub(crate) names_root: bool,
 }
 
 /// The answer of `check-proof` if the proof does not hold.
@@ -225,7 +222,6 @@ pub(crate) fn check(text: &str) -> Result<ProofHolds, String> {
         root: document.root,
         present: document.object.is_some(),
         object: document.object,
-        names_root: false,
     })
 }
 

@@ -10,6 +10,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Args, Command, ValueEnum};
 
 use super::time;
@@ -120,6 +121,19 @@ fn shared(names: &[&str]) -> Vec<Arg> {
         .get_arguments()
         .filter(|option| names.contains(&option.get_id().as_str()));
     taken.cloned().collect()
+}
+
+/// Returns the parser of an option that takes the name of one of these values.
+pub(crate) fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
+    all: [T; N],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    let names = PossibleValuesParser::new(all.map(name));
+    names.try_map(move |word| {
+        all.into_iter()
+            .find(|one| name(*one) == word)
+            .ok_or("the name is unknown")
+    })
 }
 
 impl SharedOptions {

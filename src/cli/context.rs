@@ -257,13 +257,6 @@ impl Context {
         format!("seq {seq}, root {root}")
     }
 
-    /// Returns the commit of a typed revision in the open memory.
-    pub(crate) fn resolve_opened(&self, text: &str) -> Result<CommitInfo> {
-        let opened = self.opened.as_ref();
-        let memory = opened.ok_or_else(|| Error::internal("no store is open for the revision"))?;
-        self.resolve(memory, text)
-    }
-
     /// Creates a store; fails if there is one.
     pub(crate) fn create(&mut self, path: &Path, hash: HashAlgorithm) -> Result<Memory> {
         if let Some(kept) = &self.kept {

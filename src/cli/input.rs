@@ -158,6 +158,21 @@ impl<'a> Lines<'a> {
         }
     }
 
+    /// Reads the lines as values, with their numbers. The error for a bad line names its number.
+    pub(crate) fn read<T>(
+        &mut self,
+        read: impl Fn(&str) -> Result<T>,
+    ) -> impl Iterator<Item = Result<(u64, T)>> {
+        std::iter::from_fn(move || {
+            let (number, line) = match self.next_line().transpose()? {
+                Ok(line) => line,
+                Err(error) => return Some(Err(error)),
+            };
+            let value = read(line).map_err(|error| at_line(number, error));
+            Some(value.map(|value| (number, value)))
+        })
+    }
+
     /// Reads the next line as bytes.
     pub(crate) fn next_bytes(&mut self) -> Result<Option<(u64, &[u8])>> {
         loop {

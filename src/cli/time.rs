@@ -66,6 +66,11 @@ pub(crate) fn moment(text: &str, now: Time) -> Result<Time> {
     Ok(Time::from_micros(now.as_micros().saturating_sub(before)))
 }
 
+/// Reads the time of an option, if it is given.
+pub(crate) fn given(text: Option<&str>, now: Time) -> Result<Option<Time>> {
+    text.map(|text| moment(text, now)).transpose()
+}
+
 /// Formats the age of a time in words.
 pub(crate) fn ago(time: Time, now: Time) -> String {
     let seconds = now.as_micros().saturating_sub(time.as_micros()) / 1_000_000;

@@ -12,8 +12,6 @@ use super::errors::{Done, Failure};
 
 /// A verb of the program. Its fields are its arguments.
 pub(crate) trait Verb: Args {
-    /// The name that the user types.
-    const NAME: &'static str;
     /// The forms of its JSON answer.
     const ANSWERS: &'static [Form] = &[];
 
@@ -59,10 +57,10 @@ pub(crate) fn find(groups: Groups, name: &str) -> Option<&'static Entry> {
     all(groups).find(|verb| verb.name == name)
 }
 
-/// Returns the entry of a verb.
-pub(crate) const fn entry<V: Verb>() -> Entry {
+/// Returns the entry of a verb with the name that the user types.
+pub(crate) const fn entry<V: Verb>(name: &'static str) -> Entry {
     Entry {
-        name: V::NAME,
+        name,
         answers: V::ANSWERS,
         is_switchable: false,
         define: V::augment_args,

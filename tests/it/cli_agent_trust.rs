@@ -318,11 +318,11 @@ fn a_refused_line_of_a_session_is_named_by_its_field_and_never_quoted() {
         ),
         (
             r#"{"text":"tea","order":"sk-live-41"}"#,
-            "`order` is not an integer",
+            "the field `order` is not an integer",
         ),
         (
             r#"{"text":"tea","origin":"sk-live-41"}"#,
-            "`origin` is not a known origin",
+            "the field `origin` is not a known origin",
         ),
         (r#"{"text":"tea","colour":null}"#, "the field `colour` is unknown"),
     ] {

@@ -10,7 +10,7 @@ use super::items::CommitIfAny;
 use crate::agent::guard::{ChangedObject, Checked, Report, StagedInfo};
 use crate::answers::objects::StoredLine;
 use crate::digest::CommitDigest;
-use crate::engine::{ChangeKind, CommitInfo};
+use crate::engine::ChangeKind;
 use crate::error::Result;
 use crate::ingest::json::stored_object_to_json;
 use crate::object::{Id, Object, Time};
@@ -49,8 +49,6 @@ pub(crate) struct GuardCommit {
     pub(crate) report: GuardReport,
     #[serde(flatten)]
     pub(crate) names: CommitIfAny,
-    #[serde(skip)]
-    pub(crate) commit: Option<CommitInfo>,
 }
 
 /// The answer of `guard drop`.
@@ -67,8 +65,6 @@ pub(crate) struct StagedObject {
     pub(crate) change: ChangeKind,
     pub(crate) old: Option<StoredLine>,
     pub(crate) new: Option<StoredLine>,
-    #[serde(skip)]
-    pub(crate) versions: [Option<Object>; 2],
 }
 
 impl StagedObject {
@@ -86,7 +82,6 @@ impl StagedObject {
             old: line(&changed.old)?,
             new: line(&changed.new)?,
             id: changed.id,
-            versions: [changed.old, changed.new],
         })
     }
 }

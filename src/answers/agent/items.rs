@@ -242,8 +242,6 @@ pub(crate) struct ItemPromoted {
     pub(crate) to: Origin,
     #[serde(flatten)]
     pub(crate) commit: CommitInfo,
-    #[serde(skip)]
-    pub(crate) changed: bool,
 }
 
 impl ItemPromoted {
@@ -255,7 +253,6 @@ impl ItemPromoted {
             promoted: seen,
             from: promoted.from,
             to: promoted.to,
-            changed: promoted.committed.changed,
             commit: promoted.committed.commit,
         }
     }
@@ -269,8 +266,6 @@ pub(crate) struct HeldReleased {
     pub(crate) ids: Vec<Id>,
     #[serde(flatten)]
     pub(crate) commit: CommitInfo,
-    #[serde(skip)]
-    pub(crate) changed: bool,
 }
 
 /// The answer of `quarantine --discard`.

@@ -8,7 +8,6 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use crate::agent::{Reached, RecallHit, Recalled};
-use crate::object::Time;
 
 /// The answer of `recall`.
 #[derive(Serialize, JsonSchema)]
@@ -19,12 +18,6 @@ pub(crate) struct Found {
     pub(crate) scopes: Option<Vec<String>>,
     /// The way in which the index reached the state; null for summaries, which need no index.
     pub(crate) index: Option<Reached>,
-    /// The time from which ages are counted.
-    #[serde(skip)]
-    pub(crate) now: Time,
-    /// The requested limit of hits.
-    #[serde(skip)]
-    pub(crate) limit: usize,
 }
 
 /// The answer to a line of `recall --queries`.

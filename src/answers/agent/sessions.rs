@@ -11,7 +11,7 @@ use crate::agent::session::summaries::{Bucket, Granularity};
 use crate::agent::session::{Appended, NotStored, SummaryRead};
 use crate::digest::ObjectDigest;
 use crate::engine::CommitInfo;
-use crate::object::{Id, Object, Origin, Scope, Time};
+use crate::object::{Id, Origin, Scope, Time};
 
 /// A note, as `note read` and a line of `note list` show it.
 #[derive(Serialize, JsonSchema)]
@@ -33,8 +33,6 @@ pub(crate) struct AboutNote {
     pub(crate) origin: Origin,
     pub(crate) digest: ObjectDigest,
     pub(crate) flags: Vec<String>,
-    #[serde(skip)]
-    pub(crate) object: Object,
 }
 
 impl From<NoteRead> for NoteLine {
@@ -59,7 +57,6 @@ impl From<NoteRead> for AboutNote {
             origin: object.origin(),
             digest: object.digest(),
             flags: note.item.flags(),
-            object: object.clone(),
         }
     }
 }

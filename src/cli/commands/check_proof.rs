@@ -28,75 +28,50 @@ pub(crate) struct CheckProof {
     file: PathBuf,
     /// The expected root of the proof, all 64 digits
     #[arg(long, value_name = "ROOT")]
-    root: Option<String>,
+    root: Option<Root>,
 }
 
 impl Verb for CheckProof {
-    const NAME: &'static str = "check-proof";
     const ANSWERS: &'static [Form] = &[
         form::<ProofHolds>("it holds"),
         form::<ProofFails>("the proof does not hold"),
     ];
 
     fn run(self, context: &mut Context) -> Done {
-        let wanted = self.root.as_deref().map(root_option).transpose()?;
         let bytes = read_input(context, &self.file, DOCUMENT_BYTES_MAX)?;
         let checked = String::from_utf8(bytes)
             .map_err(|_| "the document is not UTF-8 text".to_owned())
             .and_then(|text| proof::check(&text))
-            .and_then(|checked| match &wanted {
-                Some(wanted) if *wanted != checked.root => Err(format!(
-                    "the document is for the root {}, not for the requested one",
-                    checked.root
-                )),
+            .and_then(|checked| match self.root {
+                Some(root) if root.to_hex() != checked.root => {
+                    let root = checked.root;
+                    Err(format!(
+                        "the document is for the root {root}, not for the requested one"
+                    ))
+                }
                 _ => Ok(checked),
             });
         match checked {
-            Ok(checked) => context.answer(
-                &ProofHolds {
-                    names_root: wanted.is_some(),
-                    ..checked
-                },
-                show_proof_holds,
-            ),
+            Ok(answer) => context.answer(&answer, |answer, context| {
+                let holds = context.output.paint(Meaning::Good, "the proof holds");
+                let what = match &answer.object {
+                    Some(object) => format!("is in the state as {object}"),
+                    None => "is not in the state".to_owned(),
+                };
+                context.line(format_args!("{holds}: '{}' {what}", one_line(&answer.id)))?;
+                context.line(format_args!("root {}", answer.root))?;
+                if self.root.is_none() {
+                    let note = "compare that root with the one you trust, or name it with --root";
+                    context.note("root", note);
+                }
+                Ok(())
+            }),
             Err(reason) => {
                 let failed = Error::corrupt(format!("the proof does not hold: {}", one_line(&reason)));
-                context.answer(&ProofFails { ok: false, reason }, show_proof_fails)?;
+                // People read the reason in the error.
+                context.output.json(&ProofFails { ok: false, reason })?;
                 Err(failed.with_code(ErrorCode::ProofFailed).into())
             }
         }
     }
-}
-
-fn show_proof_holds(answer: &ProofHolds, context: &mut Context) -> Result<(), Failure> {
-    let holds = context.output.paint(Meaning::Good, "the proof holds");
-    let what = match &answer.object {
-        Some(object) => format!("is in the state as {object}"),
-        None => "is not in the state".to_owned(),
-    };
-    context.line(format_args!("{holds}: '{}' {what}", one_line(&answer.id)))?;
-    context.line(format_args!("root {}", answer.root))?;
-    if !answer.names_root {
-        context.output.note(
-            "root",
-            "compare that root with the one you trust, or name it with --root",
-        );
-    }
-    Ok(())
-}
-
-/// Prints nothing: people read the reason in the error.
-#[expect(clippy::unnecessary_wraps, reason = "all print functions have this type")]
-fn show_proof_fails(_: &ProofFails, _: &mut Context) -> Result<(), Failure> {
-    Ok(())
-}
-
-fn root_option(text: &str) -> Result<String, Failure> {
-    let root: Root = text.parse().map_err(|_| {
-        Failure::usage(
-            "--root needs all 64 digits of a root",
-            "a prefix is easy to forge, and no store completes it here",
-        )
-    })?;
-    Ok(root.to_hex())
 }

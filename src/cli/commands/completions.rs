@@ -23,7 +23,6 @@ pub(crate) struct Completions {
 }
 
 impl Verb for Completions {
-    const NAME: &'static str = "completions";
     const ANSWERS: &'static [Form] = &[form::<Script>("")];
 
     fn run(self, context: &mut Context) -> Done {
@@ -34,14 +33,8 @@ impl Verb for Completions {
             "treering",
             &mut script,
         );
-        let answer = Script {
-            script: String::from_utf8_lossy(&script).into_owned(),
-        };
-        context.answer(&answer, show_script)
+        let script = String::from_utf8_lossy(&script).into_owned();
+        let shown = script.trim_end().to_owned();
+        context.say(&Script { script }, shown)
     }
-}
-
-fn show_script(answer: &Script, context: &mut Context) -> Result<(), Failure> {
-    let mut lines = answer.script.lines();
-    lines.try_for_each(|line| context.line(line))
 }

@@ -28,7 +28,6 @@ pub(crate) struct Contains {
 }
 
 impl Verb for Contains {
-    const NAME: &'static str = "contains";
     const ANSWERS: &'static [Form] = &[form::<Contained>("")];
 
     fn run(self, context: &mut Context) -> Done {
@@ -45,15 +44,12 @@ impl Verb for Contains {
         if let (Containment::Absent, Some(damage)) = (state, memory.damage()) {
             return Err(cannot_be_said(&format!("{} is kept", self.digest), damage).into());
         }
-        context.answer(&Contained { state }, show_contained)?;
+        let word = match state {
+            Containment::Kept => "kept",
+            Containment::Thinned => "thinned",
+            Containment::Absent => "absent",
+        };
+        context.say(&Contained { state }, word)?;
         Ok(if state == Containment::Absent { NO } else { DONE })
     }
-}
-
-fn show_contained(answer: &Contained, context: &mut Context) -> Result<(), Failure> {
-    context.line(match answer.state {
-        Containment::Kept => "kept",
-        Containment::Thinned => "thinned",
-        Containment::Absent => "absent",
-    })
 }

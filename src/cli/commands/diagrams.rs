@@ -7,21 +7,21 @@ use super::export::{DiagramOf, Export, ExportFormat, write_file};
 use crate::answers::program::Drawn;
 use crate::cli::context::{Context, shown};
 use crate::cli::diagram::{self, Diagram, ROWS_DRAWN};
-use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::errors::{DONE, Done};
 use crate::cli::human::counted;
 use crate::engine::{Memory, View};
 use crate::error::Result;
 use crate::object::Id;
 
 pub(super) fn export(context: &mut Context, verb: &Export) -> Done {
-    let memory = context.open_to_read()?;
-    let view = context.view(&memory)?;
+    let (memory, view) = context.open_view()?;
     let (text, rows) = match verb.format {
         ExportFormat::Html => {
             let all = [DiagramOf::Tree, DiagramOf::History, DiagramOf::Trie];
             let diagrams = all.map(|what| draw(context, &memory, &view, verb, what));
             let diagrams = diagrams.into_iter().collect::<Result<Vec<_>>>()?;
-            let title = title(context, &view)?;
+            let (store, seq) = (shown(&context.store()?), view.commit().commit.seq);
+            let title = format!("{store} at seq {seq}, {}", counted(view.len(), "object"));
             let rows: usize = diagrams.iter().map(|diagram| diagram.rows.len()).sum();
             (diagram::html(&title, &diagrams), rows)
         }
@@ -41,27 +41,9 @@ pub(super) fn export(context: &mut Context, verb: &Export) -> Done {
         return Ok(DONE);
     };
     write_file(path, |put| put(&text))?;
-    let answer = Drawn {
-        rows,
-        bytes: text.len(),
-        path: shown(path),
-    };
-    context.answer(&answer, show_drawn)
-}
-
-fn show_drawn(answer: &Drawn, context: &mut Context) -> Result<(), Failure> {
-    let rows = counted(answer.rows as u64, "row");
-    context.line(format_args!("drew {rows} in {}", answer.path))
-}
-
-fn title(context: &Context, view: &View) -> Result<String> {
-    let store = shown(&context.store()?);
-    let commit = view.commit().commit;
-    Ok(format!(
-        "{store} at seq {}, {}",
-        commit.seq,
-        counted(view.len(), "object")
-    ))
+    let (bytes, path) = (text.len(), shown(path));
+    let text = format!("drew {} in {path}", counted(rows as u64, "row"));
+    context.say(&Drawn { rows, bytes, path }, text)
 }
 
 fn draw(context: &Context, memory: &Memory, view: &View, verb: &Export, what: DiagramOf) -> Result<Diagram> {

@@ -8,6 +8,7 @@ use crate::answers::history::ChangeLine;
 use crate::cli::human::{change_lines, erased_line};
 use crate::cli::output::Output;
 use crate::engine::{Change, ChangeKind};
+use crate::store::ChangeCounts;
 
 /// Show how two states differ
 ///
@@ -35,15 +36,12 @@ pub(crate) struct Diff {
 }
 
 impl Verb for Diff {
-    const NAME: &'static str = "diff";
     const ANSWERS: &'static [Form] = &[form::<ChangeLine>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
         if self.to.is_some() && context.options.at.is_some() {
-            return Err(Failure::usage(
-                "--at cannot be combined with a second revision",
-                "write treering diff REV REV2",
-            ));
+            let text = "--at cannot be combined with a second revision";
+            return Err(Failure::usage(text, "write treering diff REV REV2"));
         }
         let memory = context.open_to_read()?;
         let older = context.view_of(&memory, &self.from)?;
@@ -54,11 +52,8 @@ impl Verb for Diff {
         let changes = memory.diff(&older, &newer)?;
         let limit = self.limit.unwrap_or(usize::MAX);
         show_changes(&mut context.output, &older, &newer, &changes, limit)?;
-        Ok(if self.exit_code && !changes.is_empty() {
-            NO
-        } else {
-            DONE
-        })
+        let differs = self.exit_code && !changes.is_empty();
+        Ok(if differs { NO } else { DONE })
     }
 }
 
@@ -71,22 +66,19 @@ pub(in crate::cli) fn show_changes(
     limit: usize,
 ) -> Result<(), Failure> {
     for change in changes.iter().take(limit) {
-        if !output.json(&ChangeLine::from(change))? {
-            show_change(output, older, newer, change)?;
+        if output.json(&ChangeLine::from(change))? {
+            continue;
         }
+        if change.erased {
+            output.line(erased_line(output.style(), change))?;
+            continue;
+        }
+        let (old, new) = (older.get(&change.id)?, newer.get(&change.id)?);
+        let lines = change_lines(output.style(), change.id.as_str(), old.as_ref(), new.as_ref());
+        lines.into_iter().try_for_each(|line| output.line(line))?;
     }
     summary(output, changes);
     Ok(())
-}
-
-/// Prints one change for people.
-fn show_change(output: &mut Output, older: &View, newer: &View, change: &Change) -> Result<(), Failure> {
-    if change.erased {
-        return output.line(erased_line(output.style(), change));
-    }
-    let (old, new) = (older.get(&change.id)?, newer.get(&change.id)?);
-    let lines = change_lines(output.style(), change.id.as_str(), old.as_ref(), new.as_ref());
-    lines.into_iter().try_for_each(|line| output.line(line))
 }
 
 fn summary(output: &mut Output, changes: &[Change]) {
@@ -94,11 +86,18 @@ fn summary(output: &mut Output, changes: &[Change]) {
         output.note_for_people("no_difference", "no difference");
         return;
     }
-    let count = |kind| changes.iter().filter(|change| change.kind() == kind).count();
-    let (added, changed) = (count(ChangeKind::Added), count(ChangeKind::Changed));
-    let removed = count(ChangeKind::Removed);
-    output.note_for_people(
-        "summary",
-        format!("{added} added, {changed} changed, {removed} removed"),
-    );
+    let counts = counts_of(changes);
+    let (added, changed, removed) = (counts.added, counts.changed, counts.removed);
+    let summary = format!("{added} added, {changed} changed, {removed} removed");
+    output.note_for_people("summary", summary);
+}
+
+/// Counts the changes by their kind.
+pub(super) fn counts_of(changes: &[Change]) -> ChangeCounts {
+    let count = |kind| changes.iter().filter(|change| change.kind() == kind).count() as u64;
+    ChangeCounts {
+        added: count(ChangeKind::Added),
+        changed: count(ChangeKind::Changed),
+        removed: count(ChangeKind::Removed),
+    }
 }

@@ -5,6 +5,7 @@
 
 use std::os::unix::fs::MetadataExt as _;
 
+use super::export::numbered;
 use super::findings::place;
 use super::prelude::*;
 use crate::answers::store::{Diagnosis, Examined};
@@ -32,7 +33,6 @@ const NOTHING_LEFT: &str = "restore a backup of the store, or read an export wit
 pub(crate) struct Doctor {}
 
 impl Verb for Doctor {
-    const NAME: &'static str = "doctor";
     const ANSWERS: &'static [Form] = &[form::<Examined>("")];
 
     fn run(self, context: &mut Context) -> Done {
@@ -94,10 +94,10 @@ fn command(problem: &Problem, path: &Path) -> Option<String> {
     let file = |name: &str| quoted(&path.join(name));
     let name = problem.file.as_deref().unwrap_or(".");
     match problem.remedy {
-        Remedy::Salvage => Some(format!(
-            "treering salvage {store} {}",
-            quoted(&free_name(path, "-salvaged"))
-        )),
+        Remedy::Salvage => {
+            let saved = quoted(&free_name(path, "-salvaged"));
+            Some(format!("treering salvage {store} {saved}"))
+        }
         Remedy::Gc => Some(format!("treering gc --store {store}")),
         Remedy::Mode => Some(format!("chmod -R go= {store}")),
         Remedy::Owner => Some(format!("chown -R {} {store}", path.metadata().ok()?.uid())),
@@ -112,16 +112,9 @@ fn command(problem: &Problem, path: &Path) -> Option<String> {
 
 /// Returns the first free name beside the store that ends with `suffix`.
 fn free_name(path: &Path, suffix: &str) -> PathBuf {
-    let named = |number: u32| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        if number > 1 {
-            name.push(format!("-{number}"));
-        }
-        PathBuf::from(name)
-    };
-    let is_free = |path: &PathBuf| path.symlink_metadata().is_err();
-    (1..1_000).map(named).find(is_free).unwrap_or_else(|| named(1))
+    let mut names = numbered(path, suffix);
+    let free = names.find(|name| name.symlink_metadata().is_err());
+    free.unwrap_or_else(|| path.to_owned())
 }
 
 /// Returns the error of a store that does not open.

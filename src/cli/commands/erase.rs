@@ -4,8 +4,7 @@
 //! Layer 10, part of cli.
 
 use super::prelude::*;
-use crate::answers::commits::{ErasePreview, Erased, ErasedParts, ErasedRecord};
-use crate::cli::output::Output;
+use crate::answers::commits::{ErasePreview, Erased, ErasedParts};
 use crate::engine::{ErasedKind, Erasing};
 
 /// The number of records that people see.
@@ -49,7 +48,6 @@ pub(crate) struct Erase {
 }
 
 impl Verb for Erase {
-    const NAME: &'static str = "erase";
     const ANSWERS: &'static [Form] = &[
         form::<Erased>(""),
         form::<ErasePreview>("without --yes, or with --dry-run"),
@@ -66,13 +64,11 @@ impl Verb for Erase {
         }
         let sum = preview(context, erasing)?;
         if self.dry_run {
-            context.output.note("dry_run", "nothing was changed");
+            context.note("dry_run", "nothing was changed");
             return Ok(DONE);
         }
-        Err(Failure::usage(
-            format!("nothing was erased: {sum} would be lost for good"),
-            "add --yes to confirm",
-        ))
+        let text = format!("nothing was erased: {sum} would be lost for good");
+        Err(Failure::usage(text, "add --yes to confirm"))
     }
 }
 
@@ -91,9 +87,11 @@ fn preview(context: &mut Context, mut erasing: Erasing) -> Result<String, Failur
         dry_run: true,
         needs: refused.map(|refused| format!("this erasure needs --everywhere: {refused}")),
     };
-    context.answer(&preview, show_erase_preview)?;
+    context.answer(&preview, |preview, context| {
+        preview.parts.show(context, "would erase")
+    })?;
     if let Some(needs) = &preview.needs {
-        context.output.note("needs", needs);
+        context.note("needs", needs);
     }
     Ok(preview.parts.sum())
 }
@@ -107,20 +105,14 @@ fn erase(context: &mut Context, erasing: &Erasing) -> Done {
         parts: ErasedParts::from(&report),
         commit: commit.clone(),
     };
-    context.answer(&answer, show_erased)?;
+    context.answer(&answer, |answer, context| {
+        answer.parts.show(context, "erased")?;
+        let head = context.head_line(&answer.commit);
+        context.line(head)
+    })?;
     let note = "erased content cannot be restored; backups of this folder still have it";
-    context.output.note("gone", note);
+    context.note("gone", note);
     Ok(DONE)
-}
-
-fn show_erased(answer: &Erased, context: &mut Context) -> Result<(), Failure> {
-    answer.parts.show(&mut context.output, "erased")?;
-    let head = context.head_line(&answer.commit);
-    context.line(head)
-}
-
-fn show_erase_preview(answer: &ErasePreview, context: &mut Context) -> Result<(), Failure> {
-    answer.parts.show(&mut context.output, "would erase")
 }
 
 impl ErasedParts {
@@ -135,14 +127,19 @@ impl ErasedParts {
         format!("{}, {}", counts.join(" and "), bytes(self.bytes))
     }
 
-    fn show(&self, output: &mut Output, what: &str) -> Result<(), Failure> {
+    fn show(&self, context: &mut Context, what: &str) -> Result<(), Failure> {
+        let output = &mut context.output;
         for record in self.records.iter().take(RECORDS_SHOWN) {
             let digest = output.paint(Meaning::Name, human::short_hex(&record.digest));
             let size = bytes(record.bytes);
-            output.line(format_args!("  {digest}  {}  {size}", record.subject()))?;
+            let subject = match (record.kind, &record.id) {
+                (ErasedKind::Version, Some(id)) => one_line(id),
+                (ErasedKind::Content, _) => "a content".to_owned(),
+                _ => "a reason or source".to_owned(),
+            };
+            output.line(format_args!("  {digest}  {subject}  {size}"))?;
         }
-        if self.records.len() > RECORDS_SHOWN {
-            let more = self.records.len() - RECORDS_SHOWN;
+        if let more @ 1.. = self.records.len().saturating_sub(RECORDS_SHOWN) {
             output.line(format_args!("  and {more} more"))?;
         }
         for (label, ids) in [
@@ -155,16 +152,6 @@ impl ErasedParts {
         }
         let label = output.paint(Meaning::Bad, what);
         output.line(format_args!("{label}: {}", self.sum()))
-    }
-}
-
-impl ErasedRecord {
-    fn subject(&self) -> String {
-        match (self.kind, &self.id) {
-            (ErasedKind::Version, Some(id)) => one_line(id),
-            (ErasedKind::Content, _) => "a content".to_owned(),
-            _ => "a reason or source".to_owned(),
-        }
     }
 }
 

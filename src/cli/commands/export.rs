@@ -95,7 +95,6 @@ pub(crate) struct Export {
 }
 
 impl Verb for Export {
-    const NAME: &'static str = "export";
     const ANSWERS: &'static [Form] = &[
         form::<StoredLine>("one per line, as put --jsonl reads them"),
         form::<Exported>("into a file"),
@@ -112,8 +111,7 @@ impl Verb for Export {
         if self.format.is_diagram() {
             return diagrams::export(context, &self);
         }
-        let memory = context.open_to_read()?;
-        let view = context.view(&memory)?;
+        let (memory, view) = context.open_view()?;
         note_left_out(context, &view)?;
         let format = match self.format {
             ExportFormat::Org => Some(Format::Org),
@@ -126,9 +124,10 @@ impl Verb for Export {
                 put(&format!("{}\n", line_of(&version)?))
             }),
             Some(format) => {
-                lowered = ingest::for_each_piece::<Failure>(&memory, &view, format, true, &mut |piece| {
-                    put(text_of(&piece))
-                })?;
+                let mut put = |piece| match piece {
+                    Piece::Document { text, .. } | Piece::Objects(text) => put(&text),
+                };
+                lowered = ingest::for_each_piece::<Failure>(&memory, &view, format, true, &mut put)?;
                 Ok(())
             }
         };
@@ -164,27 +163,17 @@ impl Export {
 /// Prints notes about the objects and contents that the export omits because they were erased or lost.
 fn note_left_out(context: &mut Context, view: &View) -> Result<()> {
     let left_out = ingest::omitted(view)?;
-    if left_out.objects > 0 {
-        let text = format!(
-            "omitted, because they were erased or lost: {}",
-            counted(left_out.objects, "object")
-        );
-        context.output.note("erased", text);
-    }
-    if left_out.contents > 0 {
-        let text = format!(
-            "written without their content, which was erased or lost: {}",
-            counted(left_out.contents, "object")
-        );
-        context.output.note("erased", text);
-    }
-    if left_out.parents > 0 {
-        let text = format!(
-            "missing, so their children are written without a parent: {}",
-            counted(left_out.parents, "parent")
-        );
-        context.output.note("orphans", text);
-    }
+    let mut note = |count, what, code, how: &str| {
+        if count > 0 {
+            context.note(code, format!("{how}: {}", counted(count, what)));
+        }
+    };
+    let objects = "omitted, because they were erased or lost";
+    let contents = "written without their content, which was erased or lost";
+    let parents = "missing, so their children are written without a parent";
+    note(left_out.objects, "object", "erased", objects);
+    note(left_out.contents, "object", "erased", contents);
+    note(left_out.parents, "parent", "orphans", parents);
     Ok(())
 }
 
@@ -197,43 +186,25 @@ fn check_options(verb: &Export) -> Result<(), Failure> {
     let blocks = verb.format == ExportFormat::Blocks;
     #[cfg(not(feature = "agent"))]
     let blocks = false;
-    for (option, given, used, hint) in [
-        (
-            "--picture",
-            verb.diagram.is_some(),
-            diagram && !is_page,
-            "use it with --format dot or svg; html shows all three",
-        ),
-        (
-            "--scope",
-            verb.scope.is_some(),
-            blocks,
-            "use it with --format blocks; the other formats write all scopes",
-        ),
-        (
-            "--rows",
-            verb.rows.is_some(),
-            diagram,
-            "use it with --format dot, svg or html",
-        ),
-        (
-            "--under",
-            verb.under.is_some(),
-            drawn(DiagramOf::Tree),
-            "use it with a diagram of the tree: --format html, svg or dot",
-        ),
-        (
-            "--from",
-            verb.from.is_some(),
-            drawn(DiagramOf::Trie),
-            "use it with --format html or --picture trie",
-        ),
-    ] {
-        if given && !used {
-            return Err(Failure::usage(format!("{option} has no effect here"), hint));
-        }
-    }
-    Ok(())
+    let options = [
+        ("--picture", verb.diagram.is_some(), diagram && !is_page),
+        ("--scope", verb.scope.is_some(), blocks),
+        ("--rows", verb.rows.is_some(), diagram),
+        ("--under", verb.under.is_some(), drawn(DiagramOf::Tree)),
+        ("--from", verb.from.is_some(), drawn(DiagramOf::Trie)),
+    ];
+    refuse_unused("export", &options)
+}
+
+/// Refuses options that are given and not used: the name of each, whether it is given, and whether it is used.
+pub(super) fn refuse_unused(verb: &str, options: &[(&str, bool, bool)]) -> Result<(), Failure> {
+    let mut options = options.iter();
+    let unused = options.find(|(_, is_given, is_used)| *is_given && !is_used);
+    let Some((option, ..)) = unused else {
+        return Ok(());
+    };
+    let hint = format!("see treering {verb} --help");
+    Err(Failure::usage(format!("{option} has no effect here"), hint))
 }
 
 /// Returns the line of a version. It omits a missing parent, because no import would accept the line.
@@ -265,13 +236,11 @@ fn export_folder(
     })?;
     if !objects.is_empty() {
         let ending = if format == Format::Org { "org" } else { "md" };
-        let name = (1..).map(|number| match number {
-            1 => PathBuf::from(format!("objects.{ending}")),
-            _ => PathBuf::from(format!("objects-{number}.{ending}")),
-        });
-        let is_free = |name: &PathBuf| files.iter().all(|(path, _)| !path.starts_with(name));
-        let mut free = name.filter(is_free);
-        files.extend(free.next().map(|name| (name, objects)));
+        let numbered = (2..).map(|number| format!("objects-{number}.{ending}"));
+        let mut names = std::iter::once(format!("objects.{ending}")).chain(numbered);
+        let is_free = |name: &String| files.iter().all(|(path, _)| !path.starts_with(name));
+        let name = names.find(is_free).unwrap_or_default();
+        files.push((name.into(), objects));
     }
     // All paths are checked before anything is written.
     for (path, _) in &files {
@@ -291,22 +260,13 @@ fn export_folder(
 }
 
 fn print(context: &mut Context, view: &View, path: &Path, files: usize) -> Done {
-    let answer = Exported {
-        objects: view.len(),
-        path: shown(path),
-        files,
+    let (objects, path) = (view.len(), shown(path));
+    let into = match files {
+        1 => String::new(),
+        _ => format!(" in {}", counted(files as u64, "file")),
     };
-    context.answer(&answer, show_exported)
-}
-
-fn show_exported(answer: &Exported, context: &mut Context) -> Result<(), Failure> {
-    let what = counted(answer.objects, "object");
-    let into = if answer.files == 1 {
-        String::new()
-    } else {
-        format!(" in {}", counted(answer.files as u64, "file"))
-    };
-    context.line(format_args!("wrote {what}{into} to {}", answer.path))
+    let text = format!("wrote {}{into} to {path}", counted(objects, "object"));
+    context.say(&Exported { objects, path, files }, text)
 }
 
 /// Prints a note about the objects that will have lower trust after an import of this export.
@@ -316,13 +276,7 @@ fn note_lowered(context: &mut Context, lowered: &[Id]) {
         let note = format!(
             "{what}, such as {first}, came from versions outside this state. Reading this export lowers their origin to import; an export as JSON Lines keeps it"
         );
-        context.output.note("origins", note);
-    }
-}
-
-fn text_of(piece: &Piece) -> &str {
-    match piece {
-        Piece::Document { text, .. } | Piece::Objects(text) => text,
+        context.note("origins", note);
     }
 }
 
@@ -338,15 +292,12 @@ fn refuse_existing(path: &Path, force: bool) -> Result<()> {
     if fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
         return Ok(());
     }
-    match fs::symlink_metadata(path) {
-        Ok(there) if there.is_dir() || !force => {
-            let refused = Error::invalid(format!("{} already exists; nothing was written", shown(path)));
-            Err(refused
-                .with_code(ErrorCode::FileExists)
-                .with_hint("choose another path, or overwrite it with --force"))
-        }
-        _ => Ok(()),
+    if fs::symlink_metadata(path).is_ok_and(|there| there.is_dir() || !force) {
+        let refused = Error::invalid(format!("{} already exists; nothing was written", shown(path)));
+        let hint = "choose another path, or overwrite it with --force";
+        return Err(refused.with_code(ErrorCode::FileExists).with_hint(hint));
     }
+    Ok(())
 }
 
 /// Refuses a path below the folder if a symlink leads it outside (CLI-7).
@@ -356,9 +307,8 @@ fn refuse_links(folder: &Path, path: &Path) -> Result<()> {
         below.push(part);
         if fs::symlink_metadata(&below).is_ok_and(|there| !there.is_dir()) {
             let refused = Error::invalid(format!("{} exists and is not a folder", shown(&below)));
-            return Err(refused
-                .with_code(ErrorCode::NotAFolder)
-                .with_hint("write to an empty folder"));
+            let refused = refused.with_code(ErrorCode::NotAFolder);
+            return Err(refused.with_hint("write to an empty folder"));
         }
     }
     Ok(())
@@ -377,12 +327,11 @@ pub(super) fn write_file(
     path: &Path,
     write: impl FnOnce(Put<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let failed = |error| not_written(path, error);
+    let failed = |error| Failure::from(not_written(path, error));
     let there = fs::metadata(path).ok();
     if there.as_ref().is_some_and(|there| !there.is_file()) {
         let file = File::options().write(true).open(path).map_err(failed)?;
-        write_all(path, file, write)?;
-        return Ok(());
+        return write_all(path, file, write).map(drop);
     }
     let target = match there {
         Some(_) => fs::canonicalize(path).map_err(failed)?,
@@ -393,9 +342,8 @@ pub(super) fn write_file(
         let file = write_all(path, file, write)?;
         let kept = there.map_or(Ok(()), |there| file.set_permissions(there.permissions()));
         let synced = kept.and_then(|()| file.sync_all());
-        Ok(synced
-            .and_then(|()| fs::rename(&unfinished, &target))
-            .map_err(failed)?)
+        let renamed = synced.and_then(|()| fs::rename(&unfinished, &target));
+        renamed.map_err(failed)
     };
     whole().inspect_err(|_| {
         // The caller reports the failure; a leftover file needs no second message.
@@ -418,16 +366,23 @@ fn write_all(
 /// Creates a file in the folder of a path, under a free name. It never overwrites an existing file, which may belong to
 /// another program.
 fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
-    let mut number = 1_u64;
-    loop {
+    for name in numbered(path, ".unfinished") {
+        match File::create_new(&name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            created => return Ok((name, created?)),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Returns a path with an ending, then the same with `-2`, `-3` and so on.
+pub(super) fn numbered(path: &Path, ending: &str) -> impl Iterator<Item = PathBuf> {
+    (1_u64..).map(move |number| {
         let mut name = path.as_os_str().to_owned();
-        name.push(".unfinished");
+        name.push(ending);
         if number > 1 {
             name.push(format!("-{number}"));
         }
-        match File::create_new(&name) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
-            created => return Ok((PathBuf::from(name), created?)),
-        }
-    }
+        name.into()
+    })
 }

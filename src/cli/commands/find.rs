@@ -51,7 +51,7 @@ pub(crate) struct Holder {
 }
 
 /// A record of the log that holds the text.
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Serialize, JsonSchema)]
 pub(crate) struct RecordHolder {
     /// The sort of record: `version`, `content`, `text`, `commit` or `reference`.
     is_a: &'static str,
@@ -64,7 +64,6 @@ pub(crate) struct RecordHolder {
 }
 
 impl Verb for Find {
-    const NAME: &'static str = "find";
     const ANSWERS: &'static [Form] = &[
         form::<Holder>("one per line"),
         form::<RecordHolder>("with --history, one per line"),
@@ -76,13 +75,12 @@ impl Verb for Find {
         let memory = context.open_to_read()?;
         if self.history {
             let found = search_log(&memory, &wanted)?;
-            context.rows(found.into_iter().take(most).map(Ok), columns_of_record_holder)?;
-        } else {
-            let view = context.view(&memory)?;
-            let found = search_state(context, &view, &wanted);
-            context.rows(found.take(most), columns_of_holder)?;
+            let fields = ["is_a", "digest", "of", "where", "found"];
+            return context.table(found.into_iter().take(most).map(Ok), &fields);
         }
-        Ok(DONE)
+        let view = context.view(&memory)?;
+        let found = search_state(context, &view, &wanted);
+        context.table(found.take(most), &["id", "kind", "where", "found"])
     }
 }
 
@@ -93,20 +91,18 @@ fn search_state<'a>(
     wanted: &'a str,
 ) -> impl Iterator<Item = Result<Holder>> + use<'a> {
     let check_stop = context.stopper();
-    view.objects()
-        .filter_map(move |object| match check_stop().and(object) {
-            Ok(object) => {
-                let found = |(place, text): (String, String)| Some((place, excerpt(&text, wanted)?));
-                let (place, found) = fields_of(&object).find_map(found)?;
-                Some(Ok(Holder {
-                    id: object.id().to_string(),
-                    kind: object.kind().to_owned(),
-                    r#where: place,
-                    found,
-                }))
-            }
-            Err(error) => Some(Err(error)),
+    let holder = |object: Object| {
+        let found = |(place, text): (String, String)| Some((place, excerpt(&text, wanted)?));
+        let (r#where, found) = fields_of(&object).into_iter().find_map(found)?;
+        Some(Holder {
+            id: object.id().to_string(),
+            kind: object.kind().to_owned(),
+            r#where,
+            found,
         })
+    };
+    let objects = view.objects().map(move |object| check_stop().and(object));
+    objects.filter_map(move |object| object.map(holder).transpose())
 }
 
 /// Searches the fields of all records in the log.
@@ -117,22 +113,18 @@ fn search_log(memory: &Memory, wanted: &str) -> Result<Vec<RecordHolder>> {
     // A content or text record may precede the record that refers to it.
     let mut owners: HashMap<String, (String, &str)> = HashMap::new();
     memory.text_records(&mut |record| {
-        let record = Searched::of(record);
-        let named = record
-            .names
-            .into_iter()
-            .filter_map(|(digest, place)| Some((digest?, place)));
-        owners.extend(named.map(|(digest, place)| (digest, (record.of.clone(), place))));
-        for (place, text) in record.fields {
+        let (holder, texts, names) = parts_of(record);
+        let names = names.into_iter();
+        owners.extend(names.filter_map(|(place, digest)| Some((digest?, (holder.of.clone(), place)))));
+        for (place, text) in texts {
+            let key = (holder.digest.clone(), holder.of.clone(), place.clone());
             if let Some(excerpt) = excerpt(&text, wanted)
-                && seen.insert((record.digest.clone(), record.of.clone(), place.clone()))
+                && seen.insert(key)
             {
                 found.push(RecordHolder {
-                    is_a: record.is_a,
-                    digest: record.digest.clone(),
-                    of: record.of.clone(),
                     r#where: place,
                     found: excerpt,
+                    ..holder.clone()
                 });
             }
         }
@@ -147,97 +139,85 @@ fn search_log(memory: &Memory, wanted: &str) -> Result<Vec<RecordHolder>> {
     Ok(found)
 }
 
-/// A record of the log with its texts.
-#[derive(Default)]
-struct Searched {
-    is_a: &'static str,
-    digest: Option<String>,
-    /// The object, commit or reference that it belongs to.
-    of: String,
-    fields: Vec<(String, String)>,
-    /// The digests of the content or text records that it refers to, and their fields.
-    names: Vec<(Option<String>, &'static str)>,
-}
+/// The fields of a record and their texts.
+type Texts = Vec<(String, String)>;
+/// The fields of a record whose texts are records of their own, and the digests of those.
+type Names = Vec<(&'static str, Option<String>)>;
 
-impl Searched {
-    fn of(record: TextRecord) -> Self {
-        let text = |is_a, digest, text| Self {
-            is_a,
-            digest: Some(digest),
-            fields: vec![(String::new(), text)],
-            ..Self::default()
-        };
-        let named = |fields: &[(&str, Option<&str>)]| {
-            let fields = fields.iter();
-            let fields = fields.filter_map(|(place, text)| Some(((*place).to_owned(), (*text)?.to_owned())));
-            fields.collect()
-        };
-        let hex = |text: Option<TextDigest>| text.map(TextDigest::to_hex);
-        match record {
-            TextRecord::Version(object) => Self {
-                is_a: "version",
-                digest: Some(object.digest().to_hex()),
-                of: object.id().to_string(),
-                fields: fields_of(&object).collect(),
-                names: vec![(
-                    object.content_digest().map(|(digest, _)| digest.to_hex()),
-                    "content",
-                )],
-            },
-            TextRecord::Content(digest, content) => text("content", digest.to_hex(), content),
-            TextRecord::Text(digest, reason) => text("text", digest.to_hex(), reason),
-            TextRecord::Commit(info) => {
-                let commit = &info.commit;
-                Self {
-                    is_a: "commit",
-                    digest: Some(info.digest.to_hex()),
-                    of: format!("seq:{}", commit.seq),
-                    fields: named(&[
-                        ("actor", commit.actor.as_deref()),
-                        ("session", commit.session.as_deref()),
-                        ("op", Some(commit.op.as_str())),
-                    ]),
-                    names: vec![(hex(commit.reason), "reason"), (hex(commit.source), "source")],
-                }
-            }
-            TextRecord::Reference(reference) => Self {
-                is_a: "reference",
-                digest: None,
-                of: reference.name.as_str().to_owned(),
-                fields: named(&[
-                    ("name", Some(reference.name.as_str())),
-                    ("actor", reference.actor.as_deref()),
-                    ("session", reference.session.as_deref()),
-                    ("lane", reference.lane.as_deref()),
-                ]),
-                names: vec![(hex(reference.reason), "reason")],
-            },
+/// Returns a record of the log as a holder without an excerpt, with its texts.
+fn parts_of(record: TextRecord) -> (RecordHolder, Texts, Names) {
+    let holder = |is_a, digest, of: &str| RecordHolder {
+        is_a,
+        digest,
+        of: of.to_owned(),
+        r#where: String::new(),
+        found: String::new(),
+    };
+    let text = |is_a, digest, text| {
+        (
+            holder(is_a, Some(digest), ""),
+            vec![(String::new(), text)],
+            Vec::new(),
+        )
+    };
+    let hex = |text: Option<TextDigest>| text.map(TextDigest::to_hex);
+    match record {
+        TextRecord::Version(object) => {
+            let content = object.content_digest().map(|(digest, _)| digest.to_hex());
+            let holder = holder("version", Some(object.digest().to_hex()), object.id().as_str());
+            (holder, fields_of(&object), vec![("content", content)])
+        }
+        TextRecord::Content(digest, content) => text("content", digest.to_hex(), content),
+        TextRecord::Text(digest, reason) => text("text", digest.to_hex(), reason),
+        TextRecord::Commit(CommitInfo { digest, commit }) => {
+            let holder = holder("commit", Some(digest.to_hex()), &format!("seq:{}", commit.seq));
+            let names = vec![("reason", hex(commit.reason)), ("source", hex(commit.source))];
+            let texts = texts(&[
+                ("actor", commit.actor.as_deref()),
+                ("session", commit.session.as_deref()),
+                ("op", Some(commit.op.as_str())),
+            ]);
+            (holder, texts, names)
+        }
+        TextRecord::Reference(reference) => {
+            let name = reference.name.as_str();
+            let texts = texts(&[
+                ("name", Some(name)),
+                ("actor", reference.actor.as_deref()),
+                ("session", reference.session.as_deref()),
+                ("lane", reference.lane.as_deref()),
+            ]);
+            let names = vec![("reason", hex(reference.reason))];
+            (holder("reference", None, name), texts, names)
         }
     }
 }
 
-/// Returns the fields of an object with their texts. For an attribute: the name, the value as printed, and the texts in
+/// Returns the fields that have a text.
+fn texts(fields: &[(&str, Option<&str>)]) -> Texts {
+    let texts = fields.iter();
+    let texts = texts.filter_map(|(place, text)| Some(((*place).to_owned(), (*text)?.to_owned())));
+    texts.collect()
+}
+
+/// Returns the fields of an object with their texts. For an attribute: the value as printed, the name, and the texts in
 /// the value.
-fn fields_of(object: &Object) -> impl Iterator<Item = (String, String)> + use<> {
-    let fields = [
+fn fields_of(object: &Object) -> Vec<(String, String)> {
+    let mut texts = texts(&[
         ("id", Some(object.id().as_str())),
         ("kind", Some(object.kind())),
         ("scope", Some(object.scope())),
         ("parent", object.parent()),
         ("position", object.position()),
         ("content", object.content()),
-    ];
-    let fields = fields.into_iter();
-    let mut texts: Vec<(String, String)> = fields
-        .filter_map(|(name, text)| Some((name.to_owned(), text?.to_owned())))
-        .collect();
+    ]);
     for (name, value) in &object.attributes() {
         // JSON writes quotes and line breaks in another form, so the texts themselves are searched too.
         let mut found = vec![human::value(value), name.clone()];
         add_texts(value, &mut found);
         texts.extend(found.into_iter().map(|text| (name.clone(), text)));
     }
-    texts.into_iter()
+    texts
 }
 
 fn add_texts(value: &Value, texts: &mut Vec<String>) {
@@ -264,29 +244,6 @@ fn excerpt(text: &str, wanted: &str) -> Option<String> {
     let start = if from > 0 { "..." } else { "" };
     let rest: String = text.chars().skip(from).take(most + 1).collect();
     Some(format!("{start}{}", cut(&one_line(&rest), most)))
-}
-
-fn columns_of_holder(row: &Holder, _: &Context) -> Columns {
-    vec![
-        ("id", coloured(Meaning::Name, &row.id)),
-        ("kind", plain(&row.kind)),
-        ("where", plain(&row.r#where)),
-        ("found", plain(&row.found)),
-    ]
-}
-
-fn columns_of_record_holder(row: &RecordHolder, _: &Context) -> Columns {
-    let digest = row.digest.as_deref().unwrap_or_default();
-    vec![
-        ("is a", plain(row.is_a)),
-        (
-            "digest",
-            coloured(Meaning::Name, digest.get(..12).unwrap_or_default()),
-        ),
-        ("of", plain(&row.of)),
-        ("where", plain(&row.r#where)),
-        ("found", plain(&row.found)),
-    ]
 }
 
 #[cfg(test)]

@@ -74,23 +74,14 @@ impl Flags {
             return;
         }
         let rules: Vec<&str> = self.rules.into_iter().collect();
-        let more = if self.count > self.ids.len() as u64 {
-            " and others"
-        } else {
-            ""
-        };
-        let reach = if self.looked_at > OBJECTS_MAX {
-            format!(" (of the first {OBJECTS_MAX})")
-        } else {
-            String::new()
-        };
+        let has_others = self.count > self.ids.len() as u64;
+        let others = if has_others { " and others" } else { "" };
+        let reach = (self.looked_at > OBJECTS_MAX).then(|| format!(" (of the first {OBJECTS_MAX})"));
+        let reach = reach.unwrap_or_default();
+        let (rules, ids) = (rules.join(", "), self.ids.join(", "));
         let what = counted(self.count, "object");
-        let text = format!(
-            "the scan found {} in {what}{reach}: {}{more}; the objects are stored unchanged",
-            rules.join(", "),
-            self.ids.join(", ")
-        );
-        context.output.note("flagged", text);
+        let found = format!("the scan found {rules} in {what}{reach}: {ids}{others}");
+        context.note("flagged", format!("{found}; the objects are stored unchanged"));
     }
 }
 

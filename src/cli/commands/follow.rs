@@ -10,7 +10,7 @@ use super::prelude::*;
 use crate::answers::history::LogLine;
 use crate::cli::open_store::StoreFolder;
 use crate::engine::Revision;
-use crate::object::lane_of;
+use crate::object::Commit;
 
 /// The time between two reads of the log.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -32,9 +32,7 @@ pub(super) fn follow(context: &mut Context, memory: &Memory, limit: usize) -> Do
         while seen < newest && left > 0 {
             (seen, left) = (seen + 1, left - 1);
             match memory.resolve(&Revision::Seq(seen), "") {
-                Ok(info) => {
-                    context.answer(&LogLine::of(memory, &info)?, show_log_line)?;
-                }
+                Ok(info) => say_line(context, &LogLine::of(memory, &info)?)?,
                 // A strict gc may thin a commit before it is printed.
                 Err(error) if error.code() == ErrorCode::Thinned => {}
                 Err(error) => return Err(error.into()),
@@ -45,17 +43,13 @@ pub(super) fn follow(context: &mut Context, memory: &Memory, limit: usize) -> Do
     Ok(DONE)
 }
 
-fn show_log_line(answer: &LogLine, context: &mut Context) -> Result<(), Failure> {
-    let lane = answer.session.as_deref().or(answer.actor.as_deref());
-    context.line(format_args!(
-        "{}  seq:{} {} by {}  +{} ~{} -{}  {}",
-        answer.time,
-        answer.seq,
-        answer.op,
-        one_line(lane_of(lane, None)),
-        answer.counts.added,
-        answer.counts.changed,
-        answer.counts.removed,
-        one_line(answer.reason.as_deref().unwrap_or_default())
-    ))
+fn say_line(context: &mut Context, row: &LogLine) -> Result<(), Failure> {
+    let lane = row.session.as_deref().or(row.actor.as_deref());
+    let lane = one_line(lane.unwrap_or(Commit::DEFAULT_LANE));
+    let (time, seq, op, counts) = (row.time, row.seq, &row.op, row.counts);
+    let counts = format!("+{} ~{} -{}", counts.added, counts.changed, counts.removed);
+    let reason = one_line(row.reason.as_deref().unwrap_or_default());
+    let line = format!("{time}  seq:{seq} {op} by {lane}  {counts}  {reason}");
+    context.say(row, line)?;
+    Ok(())
 }

@@ -9,9 +9,6 @@ use super::prelude::*;
 use crate::answers::commits::Collected;
 use crate::engine::Retention;
 
-/// The width of the column of field names.
-const FIELD: usize = 11;
-
 /// Thin history, free space
 ///
 /// A policy decides which commits are kept.
@@ -60,7 +57,6 @@ pub(crate) struct Gc {
 }
 
 impl Verb for Gc {
-    const NAME: &'static str = "gc";
     const ANSWERS: &'static [Form] = &[form::<Collected>("")];
 
     fn run(self, context: &mut Context) -> Done {
@@ -69,34 +65,25 @@ impl Verb for Gc {
         if self.dry_run || needs_consent {
             let memory = context.open_to_read()?;
             let report = memory.gc_preview(&retention, self.now(&memory)?)?;
-            let thinned = report.thinned;
-            let is_refused = needs_consent && thinned > 0 && !self.dry_run;
+            let lost = counted(report.thinned, "commit");
+            let is_refused = needs_consent && report.thinned > 0 && !self.dry_run;
             if self.dry_run || is_refused {
-                let answer = Collected {
-                    report,
-                    dry_run: true,
-                };
-                context.answer(&answer, show_collected)?;
+                let dry_run = true;
+                context.answer(&Collected { report, dry_run }, show_collected)?;
             }
             if is_refused {
-                let commits = counted(thinned, "commit");
-                return Err(Failure::usage(
-                    format!("nothing was thinned: the states of {commits} would be lost for good"),
-                    "add --yes to confirm",
-                ));
+                let text = format!("nothing was thinned: the states of {lost} would be lost for good");
+                return Err(Failure::usage(text, "add --yes to confirm"));
             }
         }
         if self.dry_run {
-            context.output.note("dry_run", "nothing was changed");
+            context.note("dry_run", "nothing was changed");
             return Ok(DONE);
         }
         let memory = context.open_to_write()?;
         let report = memory.gc(&retention, self.now(&memory)?)?;
-        let answer = Collected {
-            report,
-            dry_run: false,
-        };
-        context.answer(&answer, show_collected)
+        let dry_run = false;
+        context.answer(&Collected { report, dry_run }, show_collected)
     }
 }
 
@@ -126,14 +113,12 @@ impl Gc {
 
     /// Returns the time from which ages are counted, if it was given.
     fn now(&self, memory: &Memory) -> Result<Option<Time>> {
-        let now = memory.view().now();
-        let given = self.now.as_deref();
-        given.map(|text| time::moment(text, now)).transpose()
+        time::given(self.now.as_deref(), memory.view().now())
     }
 }
 
 fn show_collected(answer: &Collected, context: &mut Context) -> Result<(), Failure> {
-    let (report, output) = (&answer.report, &mut context.output);
+    let report = &answer.report;
     let (kept, thinned) = if answer.dry_run {
         ("would keep", "would be thinned")
     } else {
@@ -141,21 +126,21 @@ fn show_collected(answer: &Collected, context: &mut Context) -> Result<(), Failu
     };
     let before = counted(report.kept + report.thinned, "commit");
     let commits = format!("{} of {before}: {} {thinned}", report.kept, report.thinned);
-    output.field(0, FIELD, kept, commits)?;
     let versions = format!("{} of {}", report.versions, report.versions_before);
-    output.field(0, FIELD, "versions", versions)?;
+    let (now, before) = (bytes(report.bytes), bytes(report.bytes_before));
     let freed = report.bytes_before.saturating_sub(report.bytes);
+    let percent = freed * 100 / report.bytes_before.max(1);
     // If a rewrite frees nothing, the log can grow a little, because the changes of a batch may be written again.
-    let log = if freed == 0 {
-        format!("{}, nothing freed", bytes(report.bytes))
-    } else {
-        let percent = freed * 100 / report.bytes_before.max(1);
-        format!(
-            "{} of {}: {} ({percent} %) freed",
-            bytes(report.bytes),
-            bytes(report.bytes_before),
-            bytes(freed)
-        )
+    let log = match freed {
+        0 => format!("{now}, nothing freed"),
+        freed => format!("{now} of {before}: {} ({percent} %) freed", bytes(freed)),
     };
-    output.field(0, FIELD, "log", log)
+    context.fields(
+        0,
+        [
+            (kept, Some(commits)),
+            ("versions", Some(versions)),
+            ("log", Some(log)),
+        ],
+    )
 }

@@ -8,12 +8,10 @@ use super::prelude::*;
 use crate::answers::objects::Whole;
 use crate::cli::output::printable;
 use crate::digest::ObjectDigest;
-use crate::engine::{self};
+use crate::engine;
 
 /// The number of children that people see.
 const CHILDREN_SHOWN: usize = 20;
-/// The width of the column of field names.
-const FIELD: usize = 11;
 /// The largest width of the column of attribute names.
 const ATTRIBUTE_MAX: usize = 24;
 
@@ -37,12 +35,10 @@ pub(crate) struct Get {
 }
 
 impl Verb for Get {
-    const NAME: &'static str = "get";
     const ANSWERS: &'static [Form] = &[form::<Whole>("")];
 
     fn run(self, context: &mut Context) -> Done {
-        let memory = context.open_to_read()?;
-        let view = context.view(&memory)?;
+        let (memory, view) = context.open_view()?;
         if let Some(digest) = &self.digest {
             let version = version_of(&memory, &view, digest)?;
             return context.answer(&Whole::of_version(&view, version)?, show_whole);
@@ -85,87 +81,66 @@ pub(super) fn version_of(memory: &Memory, view: &View, digits: &str) -> Result<O
 }
 
 fn show_whole(answer: &Whole, context: &mut Context) -> Result<(), Failure> {
-    let output = &mut context.output;
-    let listed = &answer.listed;
-    output.line(output.paint(Meaning::Heading, one_line(&listed.id)))?;
-    let optional = [
-        ("kind", Some(listed.kind.clone())),
-        ("scope", Some(listed.scope.clone())),
-        ("parent", listed.parent.clone()),
-        ("position", listed.position.clone()),
+    let (listed, output) = (&answer.listed, &context.output);
+    let is_compact = output.is_compact();
+    let heading = output.paint(Meaning::Heading, one_line(&listed.id));
+    let digest = listed.digest;
+    let digest = if is_compact {
+        short(digest.as_bytes())
+    } else {
+        digest.to_hex()
+    };
+    let updated = listed.updated.filter(|_| listed.updated != listed.created);
+    let age = |time: Option<Time>| time.map(|time| time::with_age(time, answer.now, output));
+    let fields = [
+        ("kind", Some(one_line(&listed.kind))),
+        ("scope", Some(one_line(&listed.scope))),
+        ("parent", listed.parent.as_deref().map(one_line)),
+        ("position", listed.position.as_deref().map(one_line)),
         ("event time", listed.event_time.map(|time| time.to_string())),
         ("expires", listed.expires.map(|time| time.to_string())),
         ("origin", Some(listed.origin.name().to_owned())),
+        ("digest", Some(digest)),
+        ("created", age(listed.created)),
+        ("updated", age(updated)),
     ];
-    for (name, value) in optional {
-        if let Some(value) = value {
-            output.field(2, FIELD, name, one_line(&value))?;
-        }
+    context.line(heading)?;
+    context.fields(2, fields)?;
+    let output = &mut context.output;
+    let attributes = listed.object.attributes();
+    let names = attributes.iter().map(|(name, _)| name.chars().count());
+    let most = if is_compact { 0 } else { ATTRIBUTE_MAX };
+    let width = names.max().unwrap_or_default().min(most);
+    for (name, value) in &attributes {
+        let name = output.paint(Meaning::Name, format_args!("{:<width$}", one_line(name)));
+        output.line(format_args!("  {name} = {}", human::value(value)))?;
     }
-    let digest = if output.is_compact() {
-        short(listed.digest.as_bytes())
-    } else {
-        listed.digest.to_hex()
-    };
-    output.field(2, FIELD, "digest", digest)?;
-    let updated = listed.updated.filter(|_| listed.updated != listed.created);
-    for (name, time) in [("created", listed.created), ("updated", updated)] {
-        if let Some(time) = time {
-            output.field(2, FIELD, name, time::with_age(time, answer.now, output))?;
-        }
+    if !answer.children.is_empty() {
+        output.line(format_args!(
+            "  {}",
+            counted(answer.children_total, "child object")
+        ))?;
     }
-    answer.show_attributes(context)?;
-    answer.show_children(context)?;
-    answer.show_content(context)
-}
-
-impl Whole {
-    fn show_attributes(&self, context: &mut Context) -> Result<(), Failure> {
-        let output = &mut context.output;
-        let attributes = self.listed.object.attributes();
-        let names = attributes.iter().map(|(name, _)| name.chars().count());
-        let most = if output.is_compact() { 0 } else { ATTRIBUTE_MAX };
-        let width = names.max().unwrap_or_default().min(most);
-        for (name, value) in &attributes {
-            let name = output.paint(Meaning::Name, format_args!("{:<width$}", one_line(name)));
-            output.line(format_args!("  {name} = {}", human::value(value)))?;
-        }
-        Ok(())
+    for child in answer.children.iter().take(CHILDREN_SHOWN) {
+        output.line(format_args!("    {}", one_line(child)))?;
     }
-
-    fn show_children(&self, context: &mut Context) -> Result<(), Failure> {
-        if self.children.is_empty() {
-            return Ok(());
-        }
-        let output = &mut context.output;
-        let total = counted(self.children_total, "child object");
-        output.line(format_args!("  {total}"))?;
-        for child in self.children.iter().take(CHILDREN_SHOWN) {
-            output.line(format_args!("    {}", one_line(child)))?;
-        }
-        let more = self.children_total.saturating_sub(CHILDREN_SHOWN as u64);
-        if more > 0 {
-            output.line(format_args!("    and {more} more: treering list --parent ID"))?;
-        }
-        Ok(())
+    let more = answer.children_total.saturating_sub(CHILDREN_SHOWN as u64);
+    if more > 0 {
+        output.line(format_args!("    and {more} more: treering list --parent ID"))?;
     }
-
-    fn show_content(&self, context: &mut Context) -> Result<(), Failure> {
-        let output = &mut context.output;
-        match self.content_erased_by {
-            Some(_) if self.listed.object.is_lost() => {
-                output.line("  the content was lost, and could not be salvaged")?;
-            }
-            Some(by) => {
-                let by = short(by.as_bytes());
-                output.line(format_args!("  the content was erased by commit {by}"))?;
-            }
-            None => {}
+    match answer.content_erased_by {
+        Some(_) if listed.object.is_lost() => {
+            output.line("  the content was lost, and could not be salvaged")?;
         }
-        if let Some(content) = &self.content {
-            output.line("")?;
-            output.line(printable(content.trim_end_matches('\n')))?;
+        Some(by) => {
+            let by = short(by.as_bytes());
+            output.line(format_args!("  the content was erased by commit {by}"))?;
         }
-        Ok(())
+        None => {}
     }
+    if let Some(content) = &answer.content {
+        output.line("")?;
+        output.line(printable(content.trim_end_matches('\n')))?;
+    }
+    Ok(())
 }

@@ -7,9 +7,6 @@ use super::prelude::*;
 use crate::answers::store::{Head as HeadAnswer, absolute};
 use crate::digest::to_hex;
 
-/// The width of the column of field names.
-const FIELD: usize = 9;
-
 /// Show the root of the state
 ///
 /// # Examples
@@ -22,12 +19,10 @@ const FIELD: usize = 9;
 pub(crate) struct Head {}
 
 impl Verb for Head {
-    const NAME: &'static str = "head";
     const ANSWERS: &'static [Form] = &[form::<HeadAnswer>("")];
 
     fn run(self, context: &mut Context) -> Done {
-        let memory = context.open_to_read()?;
-        let view = context.view(&memory)?;
+        let (memory, view) = context.open_view()?;
         let info = view.commit();
         let answer = HeadAnswer {
             root: info.commit.root,
@@ -39,32 +34,28 @@ impl Verb for Head {
             time: info.commit.time,
             store: memory.path().map(absolute),
         };
-        context.answer(&answer, show_head)
+        context.answer(&answer, |answer, context| {
+            let is_compact = context.output.is_compact();
+            let digits = |digest: &[u8; 32]| {
+                if is_compact {
+                    context.short(digest)
+                } else {
+                    to_hex(digest)
+                }
+            };
+            let digits = |digest| context.output.paint(Meaning::Name, digits(digest));
+            let root = format!("{}  ({})", digits(answer.root.as_bytes()), answer.hash);
+            let time = time::with_age(answer.time, context.now(), &context.output);
+            let fields = [
+                ("root", Some(root)),
+                ("commit", Some(digits(answer.commit.as_bytes()))),
+                ("seq", Some(answer.seq.to_string())),
+                ("time", Some(time)),
+                ("objects", Some(answer.objects.to_string())),
+                ("history", Some(counted(answer.history, "version"))),
+                ("store", answer.store.clone()),
+            ];
+            context.fields(0, fields)
+        })
     }
-}
-
-fn show_head(answer: &HeadAnswer, context: &mut Context) -> Result<(), Failure> {
-    let digits = |digest: &[u8; 32]| {
-        if context.output.is_compact() {
-            return context.short(digest);
-        }
-        context.output.paint(Meaning::Name, to_hex(digest))
-    };
-    let (root, commit) = (digits(answer.root.as_bytes()), digits(answer.commit.as_bytes()));
-    let fields = [
-        ("root", format!("{root}  ({})", answer.hash)),
-        ("commit", commit),
-        ("seq", answer.seq.to_string()),
-        (
-            "time",
-            time::with_age(answer.time, context.now(), &context.output),
-        ),
-        ("objects", answer.objects.to_string()),
-        ("history", counted(answer.history, "version")),
-    ];
-    let store = answer.store.iter().map(|store| ("store", store.clone()));
-    for (name, value) in fields.into_iter().chain(store) {
-        context.output.field(0, FIELD, name, value)?;
-    }
-    Ok(())
 }

@@ -33,7 +33,6 @@ pub(crate) struct History {
 }
 
 impl Verb for History {
-    const NAME: &'static str = "history";
     const ANSWERS: &'static [Form] = &[form::<HistoryLine>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
@@ -50,26 +49,25 @@ impl Verb for History {
         let entries = entries.take(self.limit.unwrap_or(usize::MAX));
         let lines = entries.map(|entry| HistoryLine::of(&memory, entry?));
         context.rows(lines, |line, context| {
-            let mut columns = columns(line, context);
+            let mut cells = cells_of(line, context);
             if self.long {
-                let text = |text: &Option<String>| plain(text.as_deref().unwrap_or_default());
-                columns.push(("trust", plain(line.trust.map(Origin::name).unwrap_or_default())));
-                columns.push(("source", minor(text(&line.source))));
-                columns.push(("reason", text(&line.reason)));
+                cells.push(("trust", optional(line.trust.map(Origin::name))));
+                cells.push(("source", minor(optional(line.source.as_deref()))));
+                cells.push(("reason", optional(line.reason.as_deref())));
             }
-            columns
+            cells
         })
     }
 }
 
-fn columns(row: &HistoryLine, context: &Context) -> Columns {
+fn cells_of(row: &HistoryLine, context: &Context) -> Columns {
     let [op, lane] = human::made_by(&row.entry);
     let version = match row.digest {
         Some(digest) if row.erased || row.lost => {
             let why = if row.lost { "lost" } else { "erased" };
             coloured(Meaning::Bad, format!("{} ({why})", short(digest.as_bytes())))
         }
-        Some(digest) => coloured(Meaning::Name, short(digest.as_bytes())),
+        Some(digest) => named(short(digest.as_bytes())),
         None => coloured(Meaning::Bad, "removed"),
     };
     vec![

@@ -15,6 +15,7 @@ use std::io::{self, Read as _};
 
 use unicode_normalization::UnicodeNormalization as _;
 
+use super::put::tally_text;
 use crate::cli::errors::input_error;
 use crate::engine::{Committed, Progress, Writer};
 use crate::error::ErrorKind;
@@ -29,16 +30,6 @@ const NAMED_MAX: usize = 20;
 const LEAVE_OUT: &str = "correct these files, or skip them with --skip-bad";
 /// The message about a file without a known ending.
 const SUPPORTED: &str = ".org, .md and .jsonl are supported; give the format of another file with --format";
-
-/// The format of a document; `auto` uses the file extension.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DocumentFormat {
-    #[default]
-    Auto,
-    Org,
-    Markdown,
-    Jsonl,
-}
 
 /// Turn documents into objects
 ///
@@ -62,8 +53,8 @@ pub(crate) struct Ingest {
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// The format of the documents
-    #[arg(long, value_name = "FORMAT", default_value = "auto")]
-    pub(crate) format: DocumentFormat,
+    #[arg(long, default_value = "auto", value_parser = ["auto", "org", "markdown", "jsonl"])]
+    pub(crate) format: String,
     /// Skip and report unreadable files; without it, one such file refuses all
     #[arg(long)]
     pub(crate) skip_bad: bool,
@@ -76,7 +67,6 @@ pub(crate) struct Ingest {
 }
 
 impl Verb for Ingest {
-    const NAME: &'static str = "ingest";
     const ANSWERS: &'static [Form] = &[form::<Ingested>("")];
 
     fn run(self, context: &mut Context) -> Done {
@@ -85,12 +75,8 @@ impl Verb for Ingest {
 }
 
 fn ingest(context: &mut Context, verb: &Ingest) -> Done {
-    let format = match verb.format {
-        DocumentFormat::Auto => None,
-        DocumentFormat::Org => Some(Format::Org),
-        DocumentFormat::Markdown => Some(Format::Markdown),
-        DocumentFormat::Jsonl => Some(Format::JsonLines),
-    };
+    // `auto` names no format: the extension of each file decides.
+    let format = Format::from_name(&verb.format);
     let mut read = read_documents(context, verb, format)?;
     let unreadable = read.skipped.len();
     let writer = context.writer();
@@ -98,21 +84,24 @@ fn ingest(context: &mut Context, verb: &Ingest) -> Done {
         scope: verb.scope.as_deref().map(Scope::new).transpose()?,
         gone: Vec::new(),
     };
-    let mut write = |memory: &Memory, read: &mut Read, gone: &[Id]| {
-        options.gone = gone.to_vec();
-        write(memory, read, &options, &writer, verb.skip_bad)
-    };
-    let memory = context.open_or_create(|empty| write(empty, &mut read, &[]).map(drop))?;
+    let rehearse = |empty: &Memory| write(empty, &mut read, &options, &writer, verb.skip_bad).map(drop);
+    let memory = context.open_or_create(rehearse)?;
     let meant = verb.prune.iter().map(|path| known_path(path));
     let meant = meant.collect::<Result<Vec<_>>>()?;
-    let is_meant = |id: &Id| meant.iter().any(|path| id.as_str() == path || is_below(id, path));
+    let is_meant = |id: &Id| meant.iter().any(|path| is_below(id, path));
     let (pruned, missing): (Vec<Id>, Vec<Id>) = missing(&memory, &read)?.into_iter().partition(is_meant);
     #[cfg(feature = "agent")]
     let before = memory.view();
-    let (change, committed) = write(&memory, &mut read, &pruned)?;
-    for bad in &read.skipped[unreadable..] {
-        context.output.note("bad_document", bad.why.message());
+    options.gone.clone_from(&pruned);
+    let (change, committed) = write(&memory, &mut read, &options, &writer, verb.skip_bad)?;
+    for (_, why) in &read.skipped[unreadable..] {
+        context.note("bad_document", why.message());
     }
+    let skipped = read.skipped.iter().map(|(path, why)| SkippedFile {
+        path: path.clone(),
+        code: why.code().as_str(),
+        message: why.message().to_owned(),
+    });
     let text = |ids: &[Id]| ids.iter().map(Id::to_string).collect();
     let answer = Ingested {
         tally: Tally {
@@ -127,10 +116,15 @@ fn ingest(context: &mut Context, verb: &Ingest) -> Done {
         documents: read.documents.len(),
         missing: text(&missing),
         pruned: text(&pruned),
-        skipped: read.skipped.iter().map(Skipped::file).collect(),
-        changed: committed.changed,
+        skipped: skipped.collect(),
     };
-    context.answer(&answer, show_ingested)?;
+    context.answer(&answer, |answer, context| {
+        show_ingested(answer, context)?;
+        if committed.changed {
+            context.note_way_back("reverse it with");
+        }
+        Ok(())
+    })?;
     #[cfg(feature = "agent")]
     super::flags::note_flags_since(context, &memory, &before)?;
     Ok(DONE)
@@ -140,26 +134,22 @@ fn show_ingested(answer: &Ingested, context: &mut Context) -> Result<(), Failure
     let tally = answer.tally;
     let head = context.head_line(&answer.commit);
     let documents = counted(answer.documents as u64, "document");
+    let counts = tally_text(&tally);
     context.line(format_args!(
-        "{documents}: {} created, {} updated, {} unchanged, {} removed; {head}",
-        tally.created, tally.updated, tally.unchanged, tally.removed
+        "{documents}: {counts}, {} removed; {head}",
+        tally.removed
     ))?;
     if !answer.missing.is_empty() {
         let note = format!(
             "the files of {} are missing; they may belong to another folder that uses this memory. --prune PATH removes the objects of a missing document, or of all missing documents below a folder",
             looked_for(&answer.missing)?
         );
-        context.output.note("missing", note);
+        context.note("missing", note);
     }
     if !answer.pruned.is_empty() {
-        let note = format!(
-            "removed, because their files are missing: {}",
-            looked_for(&answer.pruned)?
-        );
-        context.output.note("pruned", note);
-    }
-    if answer.changed {
-        context.note_way_back("reverse it with");
+        let pruned = looked_for(&answer.pruned)?;
+        let note = format!("removed, because their files are missing: {pruned}");
+        context.note("pruned", note);
     }
     Ok(())
 }
@@ -181,7 +171,7 @@ fn write(
         match read.documents.iter().position(is_named) {
             Some(bad) if skip_bad => {
                 let path = read.documents.remove(bad).id().to_string();
-                read.skipped.push(Skipped { path, why });
+                read.skipped.push((path, why));
             }
             Some(_) if read.documents.len() > 1 => return Err(or_left_out(why)),
             _ => return Err(why),
@@ -214,28 +204,12 @@ fn looked_for(ids: &[String]) -> Result<String> {
 #[derive(Default)]
 struct Read {
     documents: Vec<Document>,
-    /// The files that `--skip-bad` skipped.
-    skipped: Vec<Skipped>,
+    /// The paths of the files that `--skip-bad` skipped, with the reasons.
+    skipped: Vec<(String, Error)>,
     /// The given folders, in the form of document paths.
     folders: Vec<String>,
     /// Every document found in them, read or not.
     found: HashSet<String>,
-}
-
-/// A file that cannot be read in its format.
-struct Skipped {
-    path: String,
-    why: Error,
-}
-
-impl Skipped {
-    fn file(&self) -> SkippedFile {
-        SkippedFile {
-            path: self.path.clone(),
-            code: self.why.code().as_str(),
-            message: self.why.message().to_owned(),
-        }
-    }
 }
 
 /// Returns the stored documents whose files are missing from the given folders. Paths are relative to the current
@@ -245,33 +219,21 @@ fn missing(memory: &Memory, input: &Read) -> Result<Vec<Id>> {
     if input.folders.is_empty() {
         return Ok(Vec::new());
     }
-    let read: HashSet<&Id> = input.documents.iter().map(Document::id).collect();
-    let is_gone = |id: &str| match fs::symlink_metadata(id) {
-        Ok(_) => false,
-        Err(error) => matches!(
-            error.kind(),
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-        ),
-    };
+    let absent = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
+    let is_gone = |id: &str| fs::symlink_metadata(id).is_err_and(|error| absent.contains(&error.kind()));
     let mut documents = ingest::documents(&memory.view())?;
     documents.retain(|id| {
         let path = id.as_str();
         let is_below = input.folders.iter().any(|folder| is_below(id, folder));
-        is_below && !read.contains(id) && !input.found.contains(path) && is_gone(path)
+        is_below && !input.found.contains(path) && is_gone(path)
     });
     Ok(documents)
 }
 
-/// Whether a document is below a folder, by their document paths.
+/// Whether a document has a path, or is below it as a folder.
 fn is_below(id: &Id, folder: &str) -> bool {
-    let id = id.as_str();
-    match folder {
-        "" => !id.starts_with('/'),
-        "/" => id.starts_with('/'),
-        _ => id
-            .strip_prefix(folder)
-            .is_some_and(|below| below.starts_with('/')),
-    }
+    let (path, folder) = (Path::new(id.as_str()), Path::new(folder));
+    path.starts_with(folder) && path.is_absolute() == folder.is_absolute()
 }
 
 /// Returns the document path of a file or folder.
@@ -302,34 +264,26 @@ fn read_documents(context: &mut Context, verb: &Ingest, format: Option<Format>) 
             });
         }
         match read_document(file, format) {
-            Ok(document) => {
-                if seen.insert(document.id().clone()) {
-                    read.documents.push(document);
-                }
-            }
-            Err(why) => read.skipped.push(Skipped {
-                path: shown(file),
-                why,
-            }),
+            Ok(document) if seen.insert(document.id().clone()) => read.documents.push(document),
+            Ok(_) => {}
+            Err(why) => read.skipped.push((shown(file), why)),
         }
     }
     if read.skipped.len() == 1 && !verb.skip_bad {
-        let Skipped { why, .. } = read.skipped.remove(0);
+        let (_, why) = read.skipped.remove(0);
         return Err(if files.len() == 1 { why } else { or_left_out(why) });
     }
-    for bad in &read.skipped {
-        context.output.note("bad_document", bad.why.message());
+    for (_, why) in &read.skipped {
+        context.note("bad_document", why.message());
     }
     if read.skipped.is_empty() || verb.skip_bad {
         return Ok(read);
     }
     let (bad, all) = (read.skipped.len(), counted(files.len() as u64, "document"));
-    let paths = read.skipped.into_iter().map(|bad| bad.path).collect();
+    let paths = read.skipped.into_iter().map(|(path, _)| path).collect();
     let refused = Error::invalid(format!("{bad} of {all} cannot be read; nothing was written"));
-    Err(refused
-        .with_code(ErrorCode::BadDocuments)
-        .with_ids(paths)
-        .with_hint(LEAVE_OUT))
+    let refused = refused.with_code(ErrorCode::BadDocuments).with_ids(paths);
+    Err(refused.with_hint(LEAVE_OUT))
 }
 
 /// Returns the files for the given paths.
@@ -350,10 +304,8 @@ fn files_of(
             read.found.extend(known);
             below.retain(|file| format.is_none_or(|wanted| form_of(file) == Some(wanted)));
             if below.is_empty() {
-                context.output.note(
-                    "nothing_found",
-                    format!("nothing to ingest in {}: {SUPPORTED}", shown(path)),
-                );
+                let note = format!("nothing to ingest in {}: {SUPPORTED}", shown(path));
+                context.note("nothing_found", note);
             }
             files.extend(below);
         } else if format.is_some() || form_of(path).is_some() {
@@ -362,9 +314,8 @@ fn files_of(
             // A name that is not UTF-8 also has no known format, but the error must name the encoding as the cause.
             known_path(path)?;
             let refused = Error::invalid(format!("{} has an unknown format", shown(path)));
-            return Err(refused
-                .with_code(ErrorCode::UnsupportedDocument)
-                .with_hint(SUPPORTED));
+            let refused = refused.with_code(ErrorCode::UnsupportedDocument);
+            return Err(refused.with_hint(SUPPORTED));
         }
     }
     Ok(files)
@@ -404,16 +355,12 @@ fn add_folder(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
 fn read_document(file: &Path, format: Option<Format>) -> Result<Document> {
     let name = known_path(file)?;
     let mut bytes = Vec::new();
-    let opened = File::open(file).map_err(|error| input_error(file, error))?;
-    opened
-        .take(FILE_BYTES_MAX + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| input_error(file, error))?;
+    let read = File::open(file).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes));
+    read.map_err(|error| input_error(file, error))?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
         let refused = Error::invalid(format!("{name} has more than {} MiB", FILE_BYTES_MAX >> 20));
-        return Err(refused
-            .with_code(ErrorCode::OverLimit)
-            .with_hint("split the file, or use put --jsonl"));
+        let refused = refused.with_code(ErrorCode::OverLimit);
+        return Err(refused.with_hint("split the file, or use put --jsonl"));
     }
     Document::read(&name, &bytes, format)
 }

@@ -7,13 +7,6 @@ use super::prelude::*;
 use crate::answers::store::{Created, FORMAT, absolute};
 use crate::digest::HashAlgorithm;
 
-/// The hash algorithm of a new store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum HashName {
-    Blake3,
-    Sha256,
-}
-
 /// Create a store
 ///
 /// # Examples
@@ -25,38 +18,28 @@ enum HashName {
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Init {
     /// The hash algorithm for all digests of the store
-    #[arg(long, value_name = "HASH", default_value = "blake3")]
-    hash: HashName,
+    #[arg(long, default_value = "blake3", value_parser = args::one_of(HashAlgorithm::ALL, HashAlgorithm::name))]
+    hash: HashAlgorithm,
 }
 
 impl Verb for Init {
-    const NAME: &'static str = "init";
     const ANSWERS: &'static [Form] = &[form::<Created>("")];
 
     fn run(self, context: &mut Context) -> Done {
         let path = context.new_store();
-        let hash = match self.hash {
-            HashName::Blake3 => HashAlgorithm::Blake3,
-            HashName::Sha256 => HashAlgorithm::Sha256,
-        };
-        context.create(&path, hash)?.close()?;
+        context.create(&path, self.hash)?.close()?;
         let answer = Created {
             store: absolute(&path),
-            hash,
+            hash: self.hash,
             format: FORMAT,
         };
-        context.answer(&answer, show_created)
+        let text = format!(
+            "created a store in {} (hash {}, format {FORMAT})",
+            answer.store, self.hash
+        );
+        context.say(&answer, text)?;
+        let next = "next: treering put ID --kind KIND --content TEXT, or treering ingest PATH";
+        context.output.note_for_people("next", next);
+        Ok(DONE)
     }
-}
-
-fn show_created(answer: &Created, context: &mut Context) -> Result<(), Failure> {
-    context.line(format_args!(
-        "created a store in {} (hash {}, format {})",
-        answer.store, answer.hash, answer.format
-    ))?;
-    context.output.note(
-        "next",
-        "next: treering put ID --kind KIND --content TEXT, or treering ingest PATH",
-    );
-    Ok(())
 }

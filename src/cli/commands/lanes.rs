@@ -3,8 +3,8 @@
 //! # Layer
 //! Layer 10, part of cli.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 use super::prelude::*;
 use crate::digest::CommitDigest;
@@ -40,44 +40,32 @@ struct Lane {
 }
 
 impl Verb for Lanes {
-    const NAME: &'static str = "lanes";
     const ANSWERS: &'static [Form] = &[form::<Lane>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
         let memory = context.open_to_read()?;
         let newest = context.view(&memory)?.commit().commit.seq;
-        let mut places: HashMap<String, usize> = HashMap::new();
-        let mut lanes: Vec<Lane> = Vec::new();
+        let mut lanes: HashMap<String, Lane> = HashMap::new();
         for info in memory.commits() {
             let info = info?;
             if info.commit.seq > newest {
                 continue;
             }
-            match places.entry(info.lane().to_owned()) {
-                Entry::Occupied(place) => lanes[*place.get()].commits += 1,
-                Entry::Vacant(place) => {
-                    lanes.push(Lane {
-                        lane: place.key().clone(),
-                        head: info.digest,
-                        seq: info.commit.seq,
-                        commits: 1,
-                        last: info.commit.time,
-                    });
-                    place.insert(lanes.len() - 1);
-                }
-            }
+            let lane = lanes.entry(info.lane().to_owned()).or_insert_with(|| Lane {
+                lane: info.lane().to_owned(),
+                head: info.digest,
+                seq: info.commit.seq,
+                commits: 0,
+                last: info.commit.time,
+            });
+            lane.commits += 1;
         }
+        let mut lanes: Vec<Lane> = lanes.into_values().collect();
+        lanes.sort_unstable_by_key(|lane| Reverse(lane.seq));
         lanes.truncate(self.limit.unwrap_or(usize::MAX));
-        context.rows(lanes.into_iter().map(Ok), columns)
+        context.table(
+            lanes.into_iter().map(Ok),
+            &["lane", "commits", "seq", "head", "last"],
+        )
     }
-}
-
-fn columns(row: &Lane, context: &Context) -> Columns {
-    vec![
-        ("lane", coloured(Meaning::Name, &row.lane)),
-        ("commits", number(row.commits)),
-        ("seq", number(row.seq)),
-        ("head", plain(context.short(row.head.as_bytes()))),
-        ("last", context.when(row.last)),
-    ]
 }

@@ -3,7 +3,7 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 use super::absent::no_object;
 use super::prelude::*;
@@ -43,12 +43,10 @@ pub(crate) struct Relative {
 }
 
 impl Verb for Lineage {
-    const NAME: &'static str = "lineage";
     const ANSWERS: &'static [Form] = &[form::<Relative>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
-        let memory = context.open_to_read()?;
-        let view = context.view(&memory)?;
+        let (memory, view) = context.open_view()?;
         let id = Id::new(&self.id)?;
         let newest = view.commit().commit.seq;
         let mut versions = Vec::new();
@@ -62,26 +60,20 @@ impl Verb for Lineage {
         let versions: HashSet<ObjectDigest> = versions.into_iter().collect();
         let check_stop = context.stopper();
         let mut ancestors = Ancestors {
-            waiting: vec![newest],
-            above: Vec::new(),
+            waiting: VecDeque::from([(0, newest)]),
             seen: HashSet::from([newest]),
-            level: 0,
         };
         let up = std::iter::from_fn(|| ancestors.next(&memory, &view).transpose());
-        let down = view
-            .objects()
-            .filter_map(|object| match check_stop().and(object) {
-                Ok(object) if object.derived_from().any(|source| versions.contains(&source)) => {
-                    Some(Relative::of(&view, "into".to_owned(), &object))
-                }
-                Ok(_) => None,
-                Err(error) => Some(Err(error)),
-            });
+        let is_below = |object: &Object| object.derived_from().any(|source| versions.contains(&source));
+        let down = view.objects().map(|object| check_stop().and(object));
+        let down = down.filter(|object| object.as_ref().map_or(true, is_below));
+        let down = down.map(|object| Relative::of(&view, "into".to_owned(), &object?));
         let mut relatives = up.chain(down);
-        context.rows(relatives.by_ref().take(self.limit), columns)?;
+        let fields = ["relation", "id", "version", "origin", "in_this_state"];
+        context.table(relatives.by_ref().take(self.limit), &fields)?;
         if relatives.next().transpose()?.is_some() {
             let note = format!("only {} versions are shown: raise --limit", self.limit);
-            context.output.note("more", note);
+            context.note("more", note);
         }
         Ok(DONE)
     }
@@ -89,22 +81,14 @@ impl Verb for Lineage {
 
 /// The versions that a version was derived from, level by level, each once.
 struct Ancestors {
-    /// The versions of this level that are still to be returned.
-    waiting: Vec<ObjectDigest>,
-    /// The versions of the next level.
-    above: Vec<ObjectDigest>,
+    /// The versions that are still to be returned, with their levels.
+    waiting: VecDeque<(u64, ObjectDigest)>,
     seen: HashSet<ObjectDigest>,
-    level: u64,
 }
 
 impl Ancestors {
     fn next(&mut self, memory: &Memory, view: &View) -> Result<Option<Relative>> {
-        if self.waiting.is_empty() {
-            self.level += 1;
-            self.waiting = std::mem::take(&mut self.above);
-            self.waiting.sort_unstable_by(|one, other| other.cmp(one));
-        }
-        let Some(version) = self.waiting.pop() else {
+        let Some((level, version)) = self.waiting.pop_front() else {
             return Ok(None);
         };
         let Some(object) = memory.version(version)? else {
@@ -116,10 +100,9 @@ impl Ancestors {
                 in_this_state: "no",
             }));
         };
-        let sources = object.derived_from();
-        self.above
-            .extend(sources.filter(|source| self.seen.insert(*source)));
-        let relation = match self.level {
+        let sources = object.derived_from().filter(|source| self.seen.insert(*source));
+        self.waiting.extend(sources.map(|source| (level + 1, source)));
+        let relation = match level {
             0 => "itself".to_owned(),
             level => format!("from, {level} up"),
         };
@@ -142,19 +125,4 @@ impl Relative {
             },
         })
     }
-}
-
-fn columns(row: &Relative, _: &Context) -> Columns {
-    vec![
-        ("relation", plain(&row.relation)),
-        (
-            "id",
-            row.id
-                .as_ref()
-                .map_or_else(|| plain("(not kept)"), |id| coloured(Meaning::Name, id)),
-        ),
-        ("version", coloured(Meaning::Name, short(row.version.as_bytes()))),
-        ("origin", plain(row.origin.map(Origin::name).unwrap_or_default())),
-        ("in this state", plain(row.in_this_state)),
-    ]
 }

@@ -59,32 +59,32 @@ pub(crate) struct List {
 }
 
 impl Verb for List {
-    const NAME: &'static str = "list";
     const ANSWERS: &'static [Form] = &[form::<Listed>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
         let query = self.query()?;
-        let memory = context.open_to_read()?;
-        let view = context.view(&memory)?;
-        let written = Written {
-            since: moment(context, &memory, self.since.as_deref())?,
-            until: moment(context, &memory, self.until.as_deref())?,
+        let (memory, view) = context.open_view()?;
+        let since = moment(context, &memory, self.since.as_deref())?;
+        let until = moment(context, &memory, self.until.as_deref())?;
+        let is_wanted = |row: &Listed| {
+            (since.is_none() || since <= row.updated)
+                && until.is_none_or(|until| row.updated.is_some_and(|updated| updated <= until))
         };
         let mut found = false;
         let mut matches = view.query(&query)?;
-        let rows = matches.by_ref().inspect(|_| found = true).filter_map(|object| {
-            let held = object.and_then(|object| Ok((written.holds(&view, &object)?, object)));
-            match held {
-                Ok((true, object)) => Some(Listed::of(&view, object)),
-                Ok((false, _)) => None,
-                Err(error) => Some(Err(error)),
-            }
-        });
+        let rows = matches.by_ref().inspect(|_| found = true);
+        let rows = rows.map(|object| Listed::of(&view, object?));
+        let rows = rows.filter(|row| row.as_ref().map_or(true, is_wanted));
         let shown = if self.recent {
             let newest = newest(rows, self.limit.unwrap_or(RECENT))?;
-            context.write_rows(newest.into_values().map(Ok), recent_columns)?
+            context.write_rows(newest.into_values().map(Ok), |row, context| {
+                let updated = row.updated.map_or_else(|| plain(""), |time| context.when(time));
+                cells_of(row, Some(updated))
+            })?
         } else {
-            context.write_rows(rows.take(self.limit.unwrap_or(usize::MAX)), columns)?
+            context.write_rows(rows.take(self.limit.unwrap_or(usize::MAX)), |row, _| {
+                cells_of(row, None)
+            })?
         };
         if matches.erased() > 0 {
             let count = counted(matches.erased(), "object");
@@ -104,6 +104,7 @@ impl Verb for List {
 
 impl List {
     fn query(&self) -> Result<Query, Failure> {
+        let is_filtered = self.since.is_some() || self.until.is_some() || self.recent;
         let attributes = self.attributes.iter().map(|text| attribute(text));
         Ok(Query {
             not_kinds: Vec::new(),
@@ -114,33 +115,19 @@ impl List {
             attributes: attributes.collect::<Result<_, Failure>>()?,
             include_expired: self.include_expired,
             // With filters or another order, the limit applies to the final list instead of the query.
-            limit: self
-                .limit
-                .filter(|_| self.since.is_none() && self.until.is_none() && !self.recent),
+            limit: self.limit.filter(|_| !is_filtered),
         })
     }
 }
 
-fn columns(row: &Listed, _: &Context) -> Columns {
-    vec![
-        ("id", coloured(Meaning::Name, &row.id)),
-        ("kind", plain(&row.kind)),
-        ("scope", plain(&row.scope)),
-        ("gist", coloured(Meaning::Quiet, gist(&row.object))),
-    ]
-}
-
-/// The columns of `--recent`.
-fn recent_columns(row: &Listed, context: &Context) -> Columns {
-    let updated = row
-        .updated
-        .map_or_else(|| plain(""), |updated| context.when(updated));
-    vec![
-        ("updated", updated),
-        ("id", coloured(Meaning::Name, &row.id)),
-        ("kind", plain(&row.kind)),
-        ("gist", coloured(Meaning::Quiet, gist(&row.object))),
-    ]
+/// Returns the columns of an object: with the time of its change if the list is sorted by it, else with its scope.
+fn cells_of(row: &Listed, updated: Option<Cell>) -> Columns {
+    let id = ("id", named(&row.id));
+    let gist = ("gist", coloured(Meaning::Quiet, gist(&row.object)));
+    match updated {
+        Some(updated) => vec![("updated", updated), id, ("kind", plain(&row.kind)), gist],
+        None => vec![id, ("kind", plain(&row.kind)), ("scope", plain(&row.scope)), gist],
+    }
 }
 
 /// Objects by the time of their change, newest first, then by id.
@@ -161,32 +148,8 @@ fn newest(rows: impl Iterator<Item = Result<Listed>>, limit: usize) -> Result<Ne
 
 /// Whether any object is hidden only because it has expired.
 fn has_expired(view: &View, query: Query) -> Result<bool> {
-    Ok(view
-        .query(&query.with_expired().limit(1))?
-        .next()
-        .transpose()?
-        .is_some())
-}
-
-/// The range of write times that `list` filters by.
-struct Written {
-    since: Option<Time>,
-    until: Option<Time>,
-}
-
-impl Written {
-    fn holds(&self, view: &View, object: &Object) -> Result<bool> {
-        if self.since.is_none() && self.until.is_none() {
-            return Ok(true);
-        }
-        let Some((_, updated)) = view.stamps(object.id())? else {
-            return Ok(false);
-        };
-        Ok(
-            self.since.is_none_or(|since| since <= updated)
-                && self.until.is_none_or(|until| updated <= until),
-        )
-    }
+    let mut expired = view.query(&query.with_expired().limit(1))?;
+    Ok(expired.next().transpose()?.is_some())
 }
 
 /// Returns a typed time, or the time of the commit of a revision.

@@ -5,12 +5,14 @@
 
 use std::collections::HashMap;
 
+use super::cells::recorded;
 use super::follow::follow;
 use super::prelude::*;
-use crate::answers::history::{LogGraph, LogLine, RecordedText, SnapshotLine};
+use crate::answers::history::{LogLine, SnapshotLine};
+use crate::cli::args::LaneOptions;
 use crate::cli::human::{Mark, ROWS_ALIGNED, Timeline, drawing};
+use crate::digest::CommitDigest;
 use crate::engine::{ReferenceInfo, Revision};
-use crate::object::Commit;
 
 /// List the commits, newest first
 ///
@@ -48,7 +50,6 @@ pub(crate) struct Log {
 }
 
 impl Verb for Log {
-    const NAME: &'static str = "log";
     const ANSWERS: &'static [Form] = &[
         form::<LogLine>("one per line"),
         form::<ReferenceInfo>("with --refs, one per line"),
@@ -59,16 +60,25 @@ impl Verb for Log {
         if self.follow {
             return follow(context, &memory, self.limit.unwrap_or(usize::MAX));
         }
-        let wanted = Wanted::new(context, &self, memory.view().now())?;
+        let now = memory.view().now();
+        let wanted = Wanted {
+            lane: context.options.lane.clone(),
+            since: time::given(self.since.as_deref(), now)?,
+            until: time::given(self.until.as_deref(), now)?,
+        };
         if self.refs {
             return references(context, &memory, &wanted, self.limit);
         }
         let newest = context.view(&memory)?.commit().commit.seq;
-        let is_wanted = |info: &CommitInfo| info.commit.seq <= newest && wanted.has_commit(&info.commit);
-        let mut commits = memory
+        let is_wanted = |CommitInfo { commit, .. }: &CommitInfo| {
+            commit.seq <= newest
+                && wanted.has(commit.actor.as_deref(), commit.session.as_deref(), commit.time)
+                && self.op.as_ref().is_none_or(|op| commit.op.as_str() == op)
+        };
+        let commits = memory
             .commits()
-            .filter(|info| info.as_ref().map_or(true, is_wanted))
-            .take(self.limit.unwrap_or(usize::MAX));
+            .filter(|info| info.as_ref().map_or(true, is_wanted));
+        let mut commits = commits.take(self.limit.unwrap_or(usize::MAX));
         // The first rows set the number of lanes in the graph.
         let first = commits.by_ref().take(ROWS_ALIGNED).collect::<Result<Vec<_>>>()?;
         let mut graph = Graph {
@@ -88,12 +98,12 @@ impl Verb for Log {
         });
         let mut table = Table::default();
         for line in lines {
-            let line = line?;
+            let (line, shown) = line?;
             if !context.output.json(&line)? {
-                let commit = columns(&line, context);
-                let thinned = thinned_columns(&commit, line.shown.thinned_below);
+                let commit = cells_of(&line, &shown, context);
+                let thinned = thinned_columns(&commit, shown.thinned_below);
                 table.row(&mut context.output, commit)?;
-                if line.shown.thinned_below > 0 {
+                if shown.thinned_below > 0 {
                     table.row(&mut context.output, thinned)?;
                 }
             }
@@ -111,14 +121,17 @@ struct Graph {
 }
 
 impl Graph {
-    /// Returns the line of a commit. It counts the thinned commits below it, down to the number `older`.
-    fn line(&mut self, memory: &Memory, info: &CommitInfo, older: Option<u64>) -> Result<LogLine> {
+    /// Returns the line of a commit, and its place in the graph. It counts the thinned commits below it, down to the
+    /// number `older`.
+    fn line(&mut self, memory: &Memory, info: &CommitInfo, older: Option<u64>) -> Result<(LogLine, Shown)> {
         let seq = info.commit.seq;
-        let target = target_of(memory, &info.commit)?;
+        let found = |target: CommitDigest| memory.resolve(&Revision::Prefix(target.to_hex()), "");
+        let target = info.commit.target.map(found).transpose()?;
+        let target = target.map(|target| target.commit.seq);
         let snapshots = self.snapshots.get(&seq).map(|names| names.join(", "));
-        let mut line = LogLine::of(memory, info)?;
+        let line = LogLine::of(memory, info)?;
         let is_rollback = line.op == "rollback";
-        line.shown = LogGraph {
+        let shown = Shown {
             graph: self.timeline.row(Mark {
                 seq,
                 lane: info.lane(),
@@ -132,39 +145,40 @@ impl Graph {
                 None => line.op.clone(),
             },
             snapshots: snapshots.unwrap_or_default(),
-            reason: RecordedText::of(memory, info.commit.reason)?.into_shown(),
             thinned_below: older.map_or(0, |older| memory.thinned_in(older..seq)),
         };
-        Ok(line)
+        Ok((line, shown))
     }
 }
 
-fn columns(row: &LogLine, context: &Context) -> Columns {
-    vec![
-        ("", drawing(&row.shown.graph)),
+/// What `log` shows to people beside the line of a commit.
+struct Shown {
+    /// The row of the drawing that shows lanes and rollbacks.
+    graph: String,
+    lane: String,
+    op: String,
+    /// The snapshots of its state, as the user types them.
+    snapshots: String,
+    /// The number of thinned commits between it and the next older one in the list.
+    thinned_below: u64,
+}
+
+fn cells_of(row: &LogLine, shown: &Shown, context: &Context) -> Columns {
+    let reason = recorded(row.reason.as_deref(), row.reason_erased, row.reason_lost);
+    let mut cells = vec![
+        ("", drawing(&shown.graph)),
         ("seq", number(row.seq)),
-        (
-            "commit",
-            minor(coloured(Meaning::Name, context.short(row.commit.as_bytes()))),
-        ),
-        ("op", plain(&row.shown.op)),
-        (
-            "+",
-            minor(coloured(Meaning::Good, format!("+{}", row.counts.added))),
-        ),
-        (
-            "~",
-            minor(coloured(Meaning::Changed, format!("~{}", row.counts.changed))),
-        ),
-        (
-            "-",
-            minor(coloured(Meaning::Bad, format!("-{}", row.counts.removed))),
-        ),
-        ("lane", minor(plain(&row.shown.lane))),
+        ("commit", minor(named(context.short(row.commit.as_bytes())))),
+        ("op", plain(&shown.op)),
+    ];
+    cells.extend(count_columns(row.counts));
+    cells.extend([
+        ("lane", minor(plain(&shown.lane))),
         ("when", context.when(row.time)),
-        ("snapshots", coloured(Meaning::Name, &row.shown.snapshots)),
-        ("reason", plain(row.shown.reason.as_deref().unwrap_or_default())),
-    ]
+        ("snapshots", named(&shown.snapshots)),
+        ("reason", optional(reason.as_deref())),
+    ]);
+    cells
 }
 
 /// The row of thinned commits, below the row of a commit.
@@ -175,15 +189,6 @@ fn thinned_columns(above: &Columns, thinned: u64) -> Columns {
         _ => minor(plain("")),
     };
     above.iter().map(|(name, _)| (*name, cell(name))).collect()
-}
-
-/// Returns the seq of the commit that a rollback, undo or redo refers to.
-fn target_of(memory: &Memory, commit: &Commit) -> Result<Option<u64>> {
-    let Some(target) = commit.target else {
-        return Ok(None);
-    };
-    let found = memory.resolve(&Revision::Prefix(target.to_hex()), "")?;
-    Ok(Some(found.commit.seq))
 }
 
 /// Returns the snapshots of each commit, as the user types them in this lane. The names of other rings include their
@@ -204,37 +209,18 @@ fn snapshot_names(memory: &Memory, lane: &str) -> Result<HashMap<u64, Vec<String
 
 /// The filter of the log.
 struct Wanted {
-    actor: Option<String>,
-    session: Option<String>,
-    op: Option<String>,
+    lane: LaneOptions,
     since: Option<Time>,
     until: Option<Time>,
 }
 
 impl Wanted {
-    fn new(context: &Context, verb: &Log, now: Time) -> Result<Self> {
-        let moment = |text: &Option<String>| text.as_deref().map(|text| time::moment(text, now)).transpose();
-        Ok(Self {
-            actor: context.options.lane.actor.clone(),
-            session: context.options.lane.session.clone(),
-            op: verb.op.clone(),
-            since: moment(&verb.since)?,
-            until: moment(&verb.until)?,
-        })
-    }
-
     fn has(&self, actor: Option<&str>, session: Option<&str>, time: Time) -> bool {
-        let fits =
-            |wanted: &Option<String>, found: Option<&str>| wanted.is_none() || wanted.as_deref() == found;
-        fits(&self.actor, actor)
-            && fits(&self.session, session)
+        let fits = |wanted: &Option<String>, found| wanted.is_none() || wanted.as_deref() == found;
+        fits(&self.lane.actor, actor)
+            && fits(&self.lane.session, session)
             && self.since.is_none_or(|since| since <= time)
             && self.until.is_none_or(|until| time <= until)
-    }
-
-    fn has_commit(&self, commit: &Commit) -> bool {
-        self.has(commit.actor.as_deref(), commit.session.as_deref(), commit.time)
-            && self.op.as_ref().is_none_or(|op| commit.op.as_str() == op)
     }
 }
 
@@ -247,18 +233,16 @@ fn references(context: &mut Context, memory: &Memory, wanted: &Wanted, limit: Op
         .filter(|info| !of_the_past || info.time <= until)
         .filter(|info| wanted.has(info.actor.as_deref(), info.session.as_deref(), info.time));
     let found = found.take(limit.unwrap_or(usize::MAX));
-    context.rows(found.map(Ok), columns_of_reference)
-}
-
-fn columns_of_reference(info: &ReferenceInfo, context: &Context) -> Columns {
-    let commit = match info.commit {
-        Some(commit) => context.short(commit.as_bytes()),
-        None => "deleted".to_owned(),
-    };
-    vec![
-        ("reference", coloured(Meaning::Name, &info.name)),
-        ("commit", plain(commit)),
-        ("made", context.when(info.time)),
-        ("reason", plain(info.reason.as_deref().unwrap_or_default())),
-    ]
+    context.rows(found.map(Ok), |info, context| {
+        let short = |commit: CommitDigest| context.short(commit.as_bytes());
+        vec![
+            ("reference", named(&info.name)),
+            (
+                "commit",
+                plain(info.commit.map_or_else(|| "deleted".to_owned(), short)),
+            ),
+            ("made", context.when(info.time)),
+            ("reason", optional(info.reason.as_deref())),
+        ]
+    })
 }

@@ -28,7 +28,6 @@ pub(crate) struct Man {
 }
 
 impl Verb for Man {
-    const NAME: &'static str = "man";
     const ANSWERS: &'static [Form] = &[form::<ManPage>(""), form::<ManPages>("with a folder")];
 
     fn run(self, context: &mut Context) -> Done {
@@ -39,20 +38,16 @@ impl Verb for Man {
                 let help = format!("see treering {0} --help, or name the folder ./{0}", verb.name);
                 return Err(Failure::usage("man takes a folder, not a verb", help));
             }
-            let pages = write_pages(context.verbs, folder)?;
-            let answer = ManPages {
-                pages,
-                path: shown(folder),
-            };
-            return context.answer(&answer, show_man_pages);
+            let (pages, path) = (write_pages(context.verbs, folder)?, shown(folder));
+            let text = format!("wrote {} into {path}", counted(pages, "man page"));
+            return context.say(&ManPages { pages, path }, text);
         }
         let mut page = Vec::new();
         let rendered = Page::new(definition_shown(context.verbs)).render(&mut page);
         rendered.map_err(|error| Error::io("writing the man page", error))?;
-        let answer = ManPage {
-            page: String::from_utf8_lossy(&page).into_owned(),
-        };
-        context.answer(&answer, show_man_page)
+        let page = String::from_utf8_lossy(&page).into_owned();
+        let shown = page.trim_end().to_owned();
+        context.say(&ManPage { page }, shown)
     }
 }
 
@@ -70,13 +65,4 @@ fn write_pages(verbs: Groups, folder: &Path) -> Result<u64> {
         pages += 1;
     }
     Ok(pages)
-}
-
-fn show_man_page(answer: &ManPage, context: &mut Context) -> Result<(), Failure> {
-    answer.page.lines().try_for_each(|line| context.line(line))
-}
-
-fn show_man_pages(answer: &ManPages, context: &mut Context) -> Result<(), Failure> {
-    let pages = counted(answer.pages, "man page");
-    context.line(format_args!("wrote {pages} into {}", answer.path))
 }

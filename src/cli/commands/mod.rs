@@ -1,7 +1,7 @@
 //! The verbs, one file for each.
 //!
 //! The file of a verb has everything about it: a struct with its arguments, whose comments are its help; [`Verb`] for that struct,
-//! which names the forms of its answer and runs it; and the output for people. To add a verb, write its file and
+//! which lists the forms of its answer and runs it; and the output for people. To add a verb, write its file and
 //! add one line to [`GROUPS`]: the help, the overview, completions, man pages and `schema` follow from there.
 //!
 //! ```text
@@ -13,24 +13,23 @@
 //! pub(crate) struct Head {}
 //!
 //! impl Verb for Head {
-//!     const NAME: &'static str = "head";
 //!     const ANSWERS: &'static [Form] = &[form::<answers::Head>("")];
 //!
 //!     fn run(self, context: &mut Context) -> Done {
 //!         let memory = context.open_to_read()?;          <- the run closes it
 //!         let view = context.view(&memory)?;
-//!         context.answer(&answers::Head::of(&memory, &view), show_head)
+//!         let answer = answers::Head::of(&memory, &view);
+//!         context.answer(&answer, |answer, context| {    <- JSON is the struct itself
+//!             ...                                        <- what people read
+//!         })
 //!     }
-//! }
-//!
-//! fn show_head(answer: &answers::Head, context: &mut Context) -> Result<(), Failure> {   <- what people read
-//!     ...                                                                                <- JSON is the struct itself
 //! }
 //! ```
 //!
-//! A verb with many answers passes an iterator of them to [`Context::rows`], with a function that returns the columns of
-//! each. The types of answers are in `crate::answers`, where servers also find them. A verb never checks whether the
-//! output is JSON.
+//! [`Context::say`] prints an answer that is one line for people. A verb with many answers passes an iterator of them to
+//! [`Context::table`], with the fields that are columns for people, or to [`Context::rows`], with a function that returns
+//! the columns. The types of answers are in `crate::answers`, where servers also find them. A verb never checks whether
+//! the output is JSON.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -39,6 +38,7 @@ mod absent;
 #[cfg(feature = "agent")]
 mod agent;
 mod attributes;
+mod cells;
 mod check_proof;
 mod completions;
 mod contains;
@@ -71,7 +71,6 @@ mod put;
 mod redo;
 mod remove;
 mod restore;
-mod reversal;
 mod rollback;
 mod salvage;
 mod schema;
@@ -84,15 +83,18 @@ mod tree;
 mod undo;
 mod verify;
 
-use inspect::Inspect;
+use std::fmt::Display;
+
+use serde::Serialize;
 
 use super::context::Context;
 use super::debug;
-use super::errors::Failure;
+use super::errors::{DONE, Done};
 use super::output::Meaning;
 use super::tour;
 use super::verb::{Groups, entry};
-use crate::engine::CommitInfo;
+use crate::engine::{CommitInfo, Memory, View};
+use crate::error::Result;
 use crate::store::ChangeCounts;
 
 /// The verbs in groups by purpose.
@@ -100,83 +102,107 @@ pub(super) const GROUPS: Groups = &[
     (
         "Write",
         &[
-            entry::<init::Init>(),
-            entry::<ingest::Ingest>(),
-            entry::<put::Put>(),
-            entry::<remove::Remove>(),
+            entry::<init::Init>("init"),
+            entry::<ingest::Ingest>("ingest"),
+            entry::<put::Put>("put"),
+            entry::<remove::Remove>("remove"),
         ],
     ),
     (
         "Read",
         &[
-            entry::<get::Get>(),
-            entry::<list::List>(),
-            entry::<tree::Tree>(),
-            entry::<find::Find>(),
-            entry::<history::History>(),
-            entry::<lineage::Lineage>(),
-            entry::<export::Export>(),
+            entry::<get::Get>("get"),
+            entry::<list::List>("list"),
+            entry::<tree::Tree>("tree"),
+            entry::<find::Find>("find"),
+            entry::<history::History>("history"),
+            entry::<lineage::Lineage>("lineage"),
+            entry::<export::Export>("export"),
         ],
     ),
     (
         "Time",
         &[
-            entry::<snapshot::Snapshot>(),
-            entry::<snapshots::Snapshots>(),
-            entry::<rollback::Rollback>(),
-            entry::<restore::Restore>(),
-            entry::<log::Log>(),
-            entry::<show::Show>(),
-            entry::<lanes::Lanes>(),
-            entry::<undo::Undo>(),
-            entry::<redo::Redo>(),
-            entry::<diff::Diff>(),
+            entry::<snapshot::Snapshot>("snapshot"),
+            entry::<snapshots::Snapshots>("snapshots"),
+            entry::<rollback::Rollback>("rollback"),
+            entry::<restore::Restore>("restore"),
+            entry::<log::Log>("log"),
+            entry::<show::Show>("show"),
+            entry::<lanes::Lanes>("lanes"),
+            entry::<undo::Undo>("undo"),
+            entry::<redo::Redo>("redo"),
+            entry::<diff::Diff>("diff"),
         ],
     ),
     (
         "Trust",
         &[
-            entry::<verify::Verify>(),
-            entry::<doctor::Doctor>(),
-            entry::<salvage::Salvage>(),
-            entry::<head::Head>(),
-            entry::<prove::Prove>(),
-            entry::<contains::Contains>(),
-            entry::<check_proof::CheckProof>(),
-            entry::<stats::Stats>(),
+            entry::<verify::Verify>("verify"),
+            entry::<doctor::Doctor>("doctor"),
+            entry::<salvage::Salvage>("salvage"),
+            entry::<head::Head>("head"),
+            entry::<prove::Prove>("prove"),
+            entry::<contains::Contains>("contains"),
+            entry::<check_proof::CheckProof>("check-proof"),
+            entry::<stats::Stats>("stats"),
         ],
     ),
     #[cfg(feature = "agent")]
     ("Agent", agent::VERBS),
-    ("Keep", &[entry::<gc::Gc>(), entry::<erase::Erase>()]),
+    ("Keep", &[entry::<gc::Gc>("gc"), entry::<erase::Erase>("erase")]),
     (
         "Learn",
         &[
-            entry::<debug::Debug>(),
-            entry::<tour::Tour>(),
-            entry::<schema::Schema>(),
-            entry::<man::Man>(),
-            entry::<completions::Completions>(),
+            entry::<debug::Debug>("debug"),
+            entry::<tour::Tour>("tour"),
+            entry::<schema::Schema>("schema"),
+            entry::<man::Man>("man"),
+            entry::<completions::Completions>("completions"),
         ],
     ),
-    ("Hidden", &[entry::<Inspect>(), entry::<tour::CrashTest>()]),
+    (
+        "Hidden",
+        &[
+            entry::<inspect::Inspect>("inspect"),
+            entry::<tour::CrashTest>("crash-test"),
+        ],
+    ),
 ];
 
 impl Context {
-    /// Prints a note with the command that reverses the last change.
-    fn note_way_back(&mut self, what: &str) {
-        let command = self.lane_options().way_back("undo");
-        self.output.note("undo", format!("{what}: {command}"));
+    /// Opens the store for reading, and returns it with the state of `--at`, or the head.
+    fn open_view(&mut self) -> Result<(Memory, View)> {
+        let memory = self.open_to_read()?;
+        let view = self.view(&memory)?;
+        Ok((memory, view))
     }
 
-    /// Shows the change, the new head, and the command that reverses a new commit.
-    fn show_commit(&mut self, what: &str, commit: &CommitInfo, is_new: bool) -> Result<(), Failure> {
+    /// Prints an answer: as JSON from its fields, or as one line for people.
+    fn say(&mut self, answer: &impl Serialize, text: impl Display) -> Done {
+        self.answer(answer, |_, context| context.line(text))
+    }
+
+    /// Prints a note.
+    fn note(&mut self, code: &'static str, text: impl Into<String>) {
+        self.output.note(code, text);
+    }
+
+    /// Prints a note with the command that reverses the last change, for people.
+    fn note_way_back(&mut self, what: &str) {
+        let command = self.lane_options().way_back("undo");
+        self.output.note_for_people("undo", format!("{what}: {command}"));
+    }
+
+    /// Prints the answer of a verb that commits. People see the change, the new head, and the command that reverses a new
+    /// commit.
+    fn say_commit(&mut self, answer: &impl Serialize, what: &str, commit: &CommitInfo, is_new: bool) -> Done {
         let head = self.head_line(commit);
-        self.output.line(format_args!("{what}; {head}"))?;
+        self.say(answer, format_args!("{what}; {head}"))?;
         if is_new {
             self.note_way_back("reverse it with");
         }
-        Ok(())
+        Ok(DONE)
     }
 
     /// Describes the head in one line.
@@ -187,11 +213,9 @@ impl Context {
     /// Formats the counts, for example `3 added, 1 changed, 0 removed`.
     fn counts_line(&self, counts: ChangeCounts) -> String {
         let output = &self.output;
-        format!(
-            "{}, {}, {}",
-            output.paint(Meaning::Good, format_args!("{} added", counts.added)),
-            output.paint(Meaning::Changed, format_args!("{} changed", counts.changed)),
-            output.paint(Meaning::Bad, format_args!("{} removed", counts.removed)),
-        )
+        let added = output.paint(Meaning::Good, format_args!("{} added", counts.added));
+        let changed = output.paint(Meaning::Changed, format_args!("{} changed", counts.changed));
+        let removed = output.paint(Meaning::Bad, format_args!("{} removed", counts.removed));
+        format!("{added}, {changed}, {removed}")
     }
 }

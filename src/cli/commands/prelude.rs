@@ -9,11 +9,13 @@ pub(super) use clap::{Args, Subcommand, ValueEnum};
 pub(super) use schemars::JsonSchema;
 pub(super) use serde::Serialize;
 
+pub(super) use super::cells::{columns, count_columns, named, optional};
 pub(super) use crate::cli::args;
 pub(super) use crate::cli::context::{Context, shown};
 pub(super) use crate::cli::errors::{DAMAGED, DONE, Done, Failure, NO};
 pub(super) use crate::cli::human::{
-    self, Columns, Table, bytes, coloured, counted, cut, gist, minor, number, one_line, plain, right, short,
+    self, Cell, Columns, Table, bytes, coloured, counted, cut, gist, minor, number, one_line, plain, right,
+    short,
 };
 pub(super) use crate::cli::output::Meaning;
 pub(super) use crate::cli::time;

@@ -7,12 +7,8 @@
 //! - CLI-8: after a failed batch, the message names the lines to send again. Sending them stores all of the input
 //!   exactly once.
 
-use std::fs;
-use std::path::Path;
-
 use crate::cli::context::Context;
 use crate::cli::human::counted;
-use crate::cli::input::Lines;
 #[cfg(feature = "agent")]
 use crate::error::Result;
 use crate::error::{Error, ErrorCode};
@@ -32,7 +28,8 @@ pub(super) struct BatchProgress {
     held: Vec<String>,
     /// The batch that is being read or committed.
     batch: Sending,
-    rest: Rest,
+    /// Whether the input ends with the batch; else it may have more lines.
+    has_ended: bool,
 }
 
 /// The outcome for a group of lines.
@@ -54,14 +51,6 @@ struct Sending {
     last: u64,
 }
 
-/// Whether the input has lines after the batch.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Rest {
-    Ended,
-    More,
-    Unknown,
-}
-
 impl BatchProgress {
     pub(super) fn new() -> Self {
         Self {
@@ -70,7 +59,7 @@ impl BatchProgress {
             seq: None,
             held: Vec::new(),
             batch: Sending::default(),
-            rest: Rest::Unknown,
+            has_ended: false,
         }
     }
 
@@ -83,9 +72,7 @@ impl BatchProgress {
             },
             last,
         };
-        if is_last {
-            self.rest = Rest::Ended;
-        }
+        self.has_ended |= is_last;
     }
 
     /// Records the number of flagged lines in the batch, and the refused lines with their reasons.
@@ -121,7 +108,7 @@ impl BatchProgress {
                 self.batch.tally.count += 1;
                 self.batch.last = *number;
             }
-            Ok(None) => self.rest = Rest::Ended,
+            Ok(None) => self.has_ended = true,
             // An unreadable batch is dropped whole.
             Err(_) => self.batch = Sending::default(),
         }
@@ -129,21 +116,14 @@ impl BatchProgress {
 
     /// Adds the stored lines to the error. If nothing of the failed batch is stored, a note names them instead. Other
     /// notes name the refused lines, which must not be sent again.
-    pub(super) fn failed(
-        mut self,
-        context: &mut Context,
-        error: Error,
-        (file, lines): (&Path, &mut Lines<'_>),
-    ) -> Error {
+    pub(super) fn failed(&mut self, context: &mut Context, error: Error) -> Error {
         let has_batch = self.batch.tally.count > 0;
         let hint = if let Some(rest) = error.rest_of_change() {
             if has_batch {
                 self.end(None, std::iter::empty());
             }
-            self.look_for_more(file, lines);
             self.done(rest)
         } else if has_batch && error.code() == ErrorCode::OutcomeUnknown {
-            self.look_for_more(file, lines);
             // The batch contains none of the refused lines, whether it is stored or not.
             self.kept.refused.append(&mut self.batch.tally.refused);
             self.unknown()
@@ -158,28 +138,13 @@ impl BatchProgress {
         }
     }
 
-    /// Checks whether a file has more lines. A pipe is not read: that could wait for its writer.
-    fn look_for_more(&mut self, file: &Path, lines: &mut Lines<'_>) {
-        let is_input = file == Path::new("-");
-        let path = if is_input { Path::new("/dev/stdin") } else { file };
-        let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-        if self.rest == Rest::Unknown && is_file {
-            self.rest = match lines.next_bytes() {
-                Ok(Some(_)) => Rest::More,
-                Ok(None) => Rest::Ended,
-                Err(_) => Rest::Unknown,
-            };
-        }
-    }
-
     /// Prints a note about the stored batches before the failed one.
     fn note_kept(&self, context: &mut Context) {
         if self.from == 1 {
             return;
         }
-        let seq = self
-            .seq
-            .map_or_else(String::new, |seq| format!(", up to seq {seq}"));
+        let seq = self.seq.map(|seq| format!(", up to seq {seq}"));
+        let seq = seq.unwrap_or_default();
         let before = match self.kept.count {
             0 => self.before(),
             _ => format!("the earlier batches are stored: {}{seq}", self.lines("")),
@@ -193,9 +158,8 @@ impl BatchProgress {
         let refused = &self.kept.refused;
         let most = context.output.shown_of(refused.len(), REFUSED_SHOWN);
         for (line, why) in refused.iter().take(most) {
-            context
-                .output
-                .note("not_stored", format!("line {line} is not stored: {why}"));
+            let text = format!("line {line} is not stored: {why}");
+            context.output.note("not_stored", text);
         }
         if let Some((last, _)) = refused.get(most..).and_then(<[_]>::last) {
             let more = counted((refused.len() - most) as u64, "line");
@@ -220,40 +184,33 @@ impl BatchProgress {
 
     /// Returns a hint about the stored lines, if lines are left to send. `rest` is the remaining step of the change.
     fn done(&self, rest: &str) -> Option<String> {
-        let condition = match self.rest {
-            // If no line is stored, the error is not about a change of these lines.
-            _ if self.from == 1 => return None,
-            Rest::Ended => return None,
-            Rest::More => "",
-            Rest::Unknown => "if the input has more lines, ",
-        };
-        let (before, from) = (self.before(), self.from);
-        Some(format!(
-            "{before}; {condition}send line {from} and all later lines again; {rest}"
-        ))
+        // If no line is stored, the error is not about a change of these lines.
+        let has_rest = self.from > 1 && !self.has_ended;
+        has_rest.then(|| format!("{}{}; {rest}", self.before(), self.more_from(self.from)))
     }
 
     /// Returns advice for a batch that may be stored or not. `None` if the batch is the whole input, because the error
     /// then says enough.
     fn unknown(&self) -> Option<String> {
         let (from, last) = (self.from, self.batch.last);
-        let which = match (self.from, self.rest) {
-            (1, Rest::Ended) => return None,
-            (1, _) => String::new(),
+        let which = match from {
+            1 if self.has_ended => return None,
+            1 => String::new(),
             _ => format!("{}; ", self.before()),
         };
-        let next = last + 1;
-        let after = match self.rest {
-            Rest::Ended => String::new(),
-            Rest::More => format!("; send line {next} and all later lines again"),
-            Rest::Unknown => {
-                format!("; if the input has more lines, send line {next} and all later lines again")
-            }
-        };
+        let after = self.more_from(last + 1);
         Some(format!(
             "{which}lines {from} to {last} are either all stored or all missing: \
              the next write decides, so read `treering log` after it before you send those again{after}"
         ))
+    }
+
+    /// Tells the user to send the lines from this number on, unless the input has ended.
+    fn more_from(&self, line: u64) -> String {
+        if self.has_ended {
+            return String::new();
+        }
+        format!("; if the input has more lines, send line {line} and all later lines again")
     }
 
     /// Describes the stored lines before [`Self::from`].

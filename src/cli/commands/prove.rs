@@ -23,27 +23,18 @@ pub(crate) struct Prove {
 }
 
 impl Verb for Prove {
-    const NAME: &'static str = "prove";
     const ANSWERS: &'static [Form] = &[form::<ProofDocument>("")];
 
     fn run(self, context: &mut Context) -> Done {
         let id = Id::new(&self.id)?;
-        let memory = context.open_to_read()?;
-        let view = context.view(&memory)?;
-        context.answer(&ProofDocument::of(&memory, &view, &id)?, show_proof_document)
+        let (memory, view) = context.open_view()?;
+        let answer = ProofDocument::of(&memory, &view, &id)?;
+        // A proof is for another program, so it is JSON in every mode.
+        context.output.document(&answer)?;
+        let what = if answer.object.is_some() { "is" } else { "is not" };
+        let note =
+            format!("proves that '{id}' {what} in the state; check it with: treering check-proof FILE");
+        context.output.note_for_people("proven", note);
+        Ok(DONE)
     }
-}
-
-/// A proof is for another program, so it is JSON in every mode.
-fn show_proof_document(answer: &ProofDocument, context: &mut Context) -> Result<(), Failure> {
-    context.output.document(answer)?;
-    let what = if answer.object.is_some() { "is" } else { "is not" };
-    context.output.note(
-        "proven",
-        format!(
-            "proves that '{}' {what} in the state; check it with: treering check-proof FILE",
-            answer.id
-        ),
-    );
-    Ok(())
 }

@@ -69,7 +69,6 @@ pub(crate) struct Put {
 }
 
 impl Verb for Put {
-    const NAME: &'static str = "put";
     const ANSWERS: &'static [Form] = &[form::<PutAnswer>("one object"), form::<PutLines>("with --jsonl")];
 
     fn run(self, context: &mut Context) -> Done {
@@ -95,39 +94,27 @@ fn put_one(context: &mut Context, verb: Put) -> Done {
             0 => staged,
             _ => Staged::Unchanged,
         };
-        Ok(PutAnswer {
+        let answer = PutAnswer {
             id: id.to_string(),
             digest,
-            commit: committed.commit.clone(),
-            staged,
-            changed: committed.changed,
-        })
+            commit: committed.commit,
+        };
+        Ok((answer, staged, committed.changed))
     };
     let memory = context.open_or_create(|empty| write(empty).map(drop))?;
-    let answer = write(&memory)?;
-    context.answer(&answer, show_put)
-}
-
-fn show_put(answer: &PutAnswer, context: &mut Context) -> Result<(), Failure> {
-    let what = match answer.staged {
+    let (answer, staged, is_new) = write(&memory)?;
+    let what = match staged {
         Staged::Created => "created",
         Staged::Updated => "updated",
         Staged::Unchanged => "unchanged:",
     };
-    context.show_commit(&format!("{what} {}", answer.id), &answer.commit, answer.changed)
+    context.say_commit(&answer, &format!("{what} {}", answer.id), &answer.commit, is_new)
 }
 
-fn show_put_lines(answer: &PutLines, context: &mut Context) -> Result<(), Failure> {
-    let tally = answer.tally;
-    let head = context.head_line(&answer.commit);
-    context.line(format_args!(
-        "{} created, {} updated, {} unchanged; {head}",
-        tally.created, tally.updated, tally.unchanged
-    ))?;
-    if tally.created + tally.updated > 0 {
-        context.note_way_back("reverse the last batch with");
-    }
-    Ok(())
+/// Formats the counts, for example `3 created, 1 updated, 0 unchanged`.
+pub(super) fn tally_text(tally: &Tally) -> String {
+    let (created, updated, unchanged) = (tally.created, tally.updated, tally.unchanged);
+    format!("{created} created, {updated} updated, {unchanged} unchanged")
 }
 
 /// Returns the object that the command line describes.
@@ -144,10 +131,8 @@ fn object_of(context: &Context, verb: Put) -> Result<NewObject, Failure> {
         if value == Value::Null {
             object.attributes.remove(&name);
         } else if object.attributes.insert(name.clone(), value).is_some() {
-            return Err(Failure::usage(
-                format!("--attr names '{name}' twice"),
-                "give each attribute once",
-            ));
+            let text = format!("--attr names '{name}' twice");
+            return Err(Failure::usage(text, "give each attribute once"));
         }
     }
     object.content = match verb.content.as_deref() {
@@ -160,9 +145,7 @@ fn object_of(context: &Context, verb: Put) -> Result<NewObject, Failure> {
 /// The totals of a stream of lines so far.
 #[derive(Default)]
 struct Sums {
-    created: u64,
-    updated: u64,
-    unchanged: u64,
+    tally: Tally,
     last: Option<CommitInfo>,
     /// The findings of the scan; a rehearsal has none.
     #[cfg(feature = "agent")]
@@ -176,8 +159,8 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
     // The first batch is read before the store is opened. If it is refused, no store is created for it.
     let first = Batch::read(&mut reader, size, Vec::new())?;
     let memory = context.open_or_create(|empty| {
-        let written = first.clone().write(empty, &writer, &mut Sums::default());
-        written.map(drop)
+        first.clone().write(empty, &writer, &mut Sums::default())?;
+        Ok(())
     })?;
     let mut sums = Sums {
         #[cfg(feature = "agent")]
@@ -185,19 +168,24 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
         ..Sums::default()
     };
     let mut progress = BatchProgress::new();
-    let put = put_batches(
-        &memory,
-        &writer,
-        first,
-        &mut reader,
-        size,
-        (&mut sums, &mut progress),
-    );
-    let left = put.map_err(|error| progress.failed(context, error, (file, &mut reader)))?;
+    let mut batch = first;
+    let mut put_all = || loop {
+        progress.begin(batch.lines.len(), reader.number(), batch.is_last);
+        let left = std::mem::take(&mut batch).write(&memory, &writer, &mut sums)?;
+        let seq = sums.last.as_ref().map(|info| info.commit.seq);
+        progress.end(seq, left.iter().map(|(number, _)| *number));
+        let waiting = left.len();
+        batch = Batch::read(&mut reader, size, left)?;
+        if batch.lines.len() == waiting {
+            return Ok(std::mem::take(&mut batch.lines));
+        }
+    };
+    // The earlier versions that no commit stored are left.
+    let left = put_all().map_err(|error| progress.failed(context, error))?;
     if let [(number, _), ..] = left[..] {
         let what = counted(left.len() as u64, "earlier version");
         let note = format!("not stored: {what}, from line {number} on, because no later line has the object");
-        context.output.note("past", note);
+        context.note("past", note);
     }
     let view = memory.view();
     #[cfg(feature = "agent")]
@@ -207,37 +195,16 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
     let answer = PutLines {
         tally: Tally {
             objects: view.len(),
-            created: sums.created,
-            updated: sums.updated,
-            unchanged: sums.unchanged,
-            removed: 0,
+            ..sums.tally
         },
         commit: view.commit(),
     };
-    context.answer(&answer, show_put_lines)
-}
-
-/// Puts every line, `size` of them in each commit. Returns the earlier versions that no commit stored.
-fn put_batches(
-    memory: &Memory,
-    writer: &Writer,
-    first: Batch,
-    reader: &mut Lines<'_>,
-    size: u64,
-    (sums, progress): (&mut Sums, &mut BatchProgress),
-) -> Result<Vec<Line>> {
-    let mut batch = first;
-    loop {
-        progress.begin(batch.lines.len(), reader.number(), batch.is_last);
-        let left = batch.write(memory, writer, sums)?;
-        let seq = sums.last.as_ref().map(|info| info.commit.seq);
-        progress.end(seq, left.iter().map(|(number, _)| *number));
-        let waiting = left.len();
-        batch = Batch::read(reader, size, left)?;
-        if batch.lines.len() == waiting {
-            return Ok(batch.lines);
-        }
+    let (tally, head) = (answer.tally, context.head_line(&answer.commit));
+    context.say(&answer, format_args!("{}; {head}", tally_text(&tally)))?;
+    if tally.created + tally.updated > 0 {
+        context.note_way_back("reverse the last batch with");
     }
+    Ok(DONE)
 }
 
 /// A line with its number.
@@ -258,19 +225,16 @@ impl Batch {
         let most = usize::try_from(size).unwrap_or(usize::MAX);
         let mut past = waiting.len();
         let (mut read, mut is_last) = (waiting, false);
-        while read.len() < most || read.last().is_some_and(|(_, line)| line.past) {
-            let Some((number, text)) = reader.next_line()? else {
+        let mut lines = reader.read(|text| lines::object_from_json(&lines::parse(text)?));
+        while read.len() < most || read.last().is_some_and(|(_, line): &Line| line.past) {
+            let Some((number, line)) = lines.next().transpose()? else {
                 is_last = true;
                 break;
             };
-            let line = lines::parse(text).and_then(|json| lines::object_from_json(&json));
-            let line = line.map_err(|error| at_line(number, error))?;
             past += usize::from(line.past);
             if past > most.max(PAST_LINES_MAX) {
-                let refused = Error::invalid(format!(
-                    "the line of their object is missing for {past} earlier versions"
-                ));
-                let refused = refused.with_code(ErrorCode::OverLimit);
+                let text = format!("the line of their object is missing for {past} earlier versions");
+                let refused = Error::invalid(text).with_code(ErrorCode::OverLimit);
                 return Err(at_line(number, refused.with_hint("use a larger --batch")));
             }
             read.push((number, line));
@@ -283,7 +247,7 @@ impl Batch {
     fn write(self, memory: &Memory, writer: &Writer, sums: &mut Sums) -> Result<Vec<Line>> {
         let mut draft = memory.draft(writer);
         draft.authorise(Authorisation::Removals);
-        let (mut created, mut updated, mut unchanged) = (0, 0, 0);
+        let mut tally = Tally::default();
         // The last line of each id, for errors that only the commit can detect.
         let mut stated: HashMap<Id, u64> = HashMap::new();
         let mut past = Vec::new();
@@ -304,9 +268,9 @@ impl Batch {
                 None => draft.put(line.object),
             };
             match staged.map_err(|error| at_line(number, error))? {
-                Staged::Created => created += 1,
-                Staged::Updated => updated += 1,
-                Staged::Unchanged => unchanged += 1,
+                Staged::Created => tally.created += 1,
+                Staged::Updated => tally.updated += 1,
+                Staged::Unchanged => tally.unchanged += 1,
             }
         }
         let line_of = |id: &String| Id::new(id).ok().and_then(|id| stated.get(&id).copied());
@@ -318,9 +282,9 @@ impl Batch {
             }
         })?;
         let others = memory.done_by_others(drafted, &committed)?;
-        sums.created += u64::saturating_sub(created, others.added);
-        sums.updated += u64::saturating_sub(updated, others.changed);
-        sums.unchanged += unchanged + others.added + others.changed;
+        sums.tally.created += tally.created.saturating_sub(others.added);
+        sums.tally.updated += tally.updated.saturating_sub(others.changed);
+        sums.tally.unchanged += tally.unchanged + others.added + others.changed;
         let mut left = Vec::new();
         if committed.changed {
             sums.last = Some(committed.commit);

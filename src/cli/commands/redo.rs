@@ -4,8 +4,7 @@
 //! Layer 10, part of cli.
 
 use super::prelude::*;
-use super::reversal::{Preview, show_preview};
-use super::rollback::show_moved;
+use super::undo::{Preview, reverse};
 use crate::answers::commits::Moved;
 use crate::object::Op;
 
@@ -25,17 +24,9 @@ pub(crate) struct Redo {
 }
 
 impl Verb for Redo {
-    const NAME: &'static str = "redo";
     const ANSWERS: &'static [Form] = &[form::<Moved>(""), form::<Preview>("with --dry-run")];
 
     fn run(self, context: &mut Context) -> Done {
-        if self.dry_run {
-            let memory = context.open_to_read()?;
-            let plan = memory.redo_preview(&context.writer())?;
-            return context.answer(&Preview::of(&memory, Op::REDO, plan), show_preview);
-        }
-        let memory = context.open_to_write()?;
-        let committed = memory.redo(&context.writer())?;
-        context.answer(&Moved::of(&memory, &committed)?, show_moved)
+        reverse(context, Op::REDO, self.dry_run)
     }
 }

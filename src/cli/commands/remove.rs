@@ -26,7 +26,6 @@ pub(crate) struct Remove {
 }
 
 impl Verb for Remove {
-    const NAME: &'static str = "remove";
     const ANSWERS: &'static [Form] = &[form::<Removed>("")];
 
     fn run(self, context: &mut Context) -> Done {
@@ -39,16 +38,12 @@ impl Verb for Remove {
         };
         let answer = Removed {
             removed: counts(&memory, &committed)?.removed,
-            commit: committed.commit.clone(),
+            commit: committed.commit,
         };
-        context.answer(&answer, show_removed)
+        let head = context.head_line(&answer.commit);
+        let removed = counted(answer.removed, "object");
+        context.say(&answer, format_args!("removed {removed}; {head}"))?;
+        context.note_way_back("restore it with");
+        Ok(DONE)
     }
-}
-
-fn show_removed(answer: &Removed, context: &mut Context) -> Result<(), Failure> {
-    let head = context.head_line(&answer.commit);
-    let removed = counted(answer.removed, "object");
-    context.line(format_args!("removed {removed}; {head}"))?;
-    context.note_way_back("restore it with");
-    Ok(())
 }

@@ -4,7 +4,7 @@
 //! Layer 10, part of cli.
 
 use super::prelude::*;
-use super::rollback::show_moved;
+use super::rollback::answer_moved;
 use crate::answers::commits::{Moved, RestorePreview};
 
 /// Restore single objects
@@ -39,7 +39,6 @@ pub(crate) struct Restore {
 }
 
 impl Verb for Restore {
-    const NAME: &'static str = "restore";
     const ANSWERS: &'static [Form] = &[form::<Moved>(""), form::<RestorePreview>("with --dry-run")];
 
     fn run(self, context: &mut Context) -> Done {
@@ -55,10 +54,8 @@ impl Verb for Restore {
         for id in &ids {
             if !from.contains(id)? && !memory.view().contains(id)? {
                 let missing = format!("the object '{id}' exists neither now nor at {}", self.revision);
-                let error = Error::not_found(missing);
-                return Err(error
-                    .with_hint(format!("treering history '{id}' shows when it existed"))
-                    .into());
+                let hint = format!("treering history '{id}' shows when it existed");
+                return Err(Error::not_found(missing).with_hint(hint).into());
             }
             if self.recursive {
                 draft.restore_recursive(id, &from)?;
@@ -66,29 +63,24 @@ impl Verb for Restore {
                 draft.restore(id, &from)?;
             }
         }
-        if self.dry_run {
-            let changes = draft.changes();
-            let answer = RestorePreview {
-                counts: draft.counts(),
-                ids: changes.iter().map(|change| change.id.to_string()).collect(),
-                dry_run: true,
-                kinds: changes.iter().map(|change| change.kind().name()).collect(),
-            };
-            context.answer(&answer, show_restore_preview)?;
-        } else {
+        if !self.dry_run {
             let committed = memory.commit(draft, "restore")?;
-            context.answer(&Moved::of(&memory, &committed)?, show_moved)?;
+            return answer_moved(context, &memory, &committed);
         }
-        Ok(DONE)
+        let changes = draft.changes();
+        let answer = RestorePreview {
+            counts: draft.counts(),
+            ids: changes.iter().map(|change| change.id.to_string()).collect(),
+            dry_run: true,
+        };
+        context.answer(&answer, |answer, context| {
+            for change in &changes {
+                context.line(format_args!("{} {}", change.kind().name(), change.id))?;
+            }
+            let counts = context.counts_line(answer.counts);
+            context.line(format_args!("would restore: {counts}"))?;
+            context.note("dry_run", "nothing was changed");
+            Ok(())
+        })
     }
-}
-
-fn show_restore_preview(answer: &RestorePreview, context: &mut Context) -> Result<(), Failure> {
-    for (kind, id) in answer.kinds.iter().zip(&answer.ids) {
-        context.line(format_args!("{kind} {id}"))?;
-    }
-    let counts = context.counts_line(answer.counts);
-    context.line(format_args!("would restore: {counts}"))?;
-    context.output.note("dry_run", "nothing was changed");
-    Ok(())
 }

@@ -5,7 +5,8 @@
 
 use super::prelude::*;
 use crate::answers::commits::{Moved, RollbackPreview};
-use crate::engine::{self, Revision};
+use crate::digest::CommitDigest;
+use crate::engine::{Committed, Revision};
 
 /// Restore an earlier state
 ///
@@ -32,35 +33,38 @@ pub(crate) struct Rollback {
 }
 
 impl Verb for Rollback {
-    const NAME: &'static str = "rollback";
     const ANSWERS: &'static [Form] = &[form::<Moved>(""), form::<RollbackPreview>("with --dry-run")];
 
     fn run(self, context: &mut Context) -> Done {
         let target = self.revision.parse()?;
         if self.dry_run {
-            let preview = preview(context, &target, self.all)?;
-            return context.answer(&preview, show_rollback_preview);
+            return preview(context, &target, self.all);
         }
         let memory = context.open_to_write()?;
-        let committed = rollback(&memory, &target, self.all).by(&context.writer())?;
-        context.answer(&Moved::of(&memory, &committed)?, show_moved)
+        let mut rollback = memory.rollback(&target);
+        if self.all {
+            rollback = rollback.across_lanes();
+        }
+        let committed = rollback.by(&context.writer())?;
+        answer_moved(context, &memory, &committed)
     }
 }
 
-fn rollback<'a>(memory: &'a Memory, target: &Revision, all: bool) -> engine::Rollback<'a> {
-    let rollback = memory.rollback(target);
-    if all { rollback.across_lanes() } else { rollback }
-}
-
-fn preview(context: &mut Context, target: &Revision, all: bool) -> Result<RollbackPreview> {
+fn preview(context: &mut Context, target: &Revision, all: bool) -> Done {
     let memory = context.open_to_read()?;
-    let preview = |all| rollback(&memory, target, all).preview(&context.writer());
-    let ((target, counts), refused) = match preview(all) {
-        Err(refused) if refused.code() == ErrorCode::OtherLanes => (preview(true)?, Some(refused)),
+    let writer = context.writer();
+    let across = || memory.rollback(target).across_lanes().preview(&writer);
+    let previewed = if all {
+        across()
+    } else {
+        memory.rollback(target).preview(&writer)
+    };
+    let ((target, counts), refused) = match previewed {
+        Err(refused) if refused.code() == ErrorCode::OtherLanes => (across()?, Some(refused)),
         previewed => (previewed?, None),
     };
     let head = memory.view().commit();
-    Ok(RollbackPreview {
+    let answer = RollbackPreview {
         root: target.commit.root,
         commit: head.digest,
         seq: head.commit.seq,
@@ -68,34 +72,28 @@ fn preview(context: &mut Context, target: &Revision, all: bool) -> Result<Rollba
         target: target.digest,
         dry_run: true,
         needs: refused.as_ref().map(|_| "--all"),
-        other_lanes: refused
-            .as_ref()
-            .map_or_else(Vec::new, |refused| refused.ids().to_vec()),
-        target_seq: target.commit.seq,
-        refusal: refused.map(|refused| refused.to_string()),
+        other_lanes: refused.iter().flat_map(Error::ids).cloned().collect(),
+    };
+    context.answer(&answer, |_, context| {
+        let root = short(target.commit.root.as_bytes());
+        let root = context.output.paint(Meaning::Name, root);
+        let (seq, counts) = (target.commit.seq, context.counts_line(counts));
+        context.line(format_args!(
+            "would roll back to seq {seq}, root {root}: {counts}"
+        ))?;
+        if let Some(refused) = refused {
+            context.note("needs", format!("this rollback needs --all: {refused}"));
+        }
+        context.note("dry_run", "nothing was changed");
+        Ok(())
     })
 }
 
-fn show_rollback_preview(answer: &RollbackPreview, context: &mut Context) -> Result<(), Failure> {
-    let root = context.output.paint(Meaning::Name, short(answer.root.as_bytes()));
-    let counts = context.counts_line(answer.counts);
-    context.line(format_args!(
-        "would roll back to seq {}, root {root}: {counts}",
-        answer.target_seq
-    ))?;
-    if let Some(refusal) = &answer.refusal {
-        let note = format!("this rollback needs --all: {refusal}");
-        context.output.note("needs", note);
-    }
-    context.output.note("dry_run", "nothing was changed");
-    Ok(())
-}
-
-pub(super) fn show_moved(answer: &Moved, context: &mut Context) -> Result<(), Failure> {
+/// Prints the answer of a rollback, restore, undo or redo.
+pub(super) fn answer_moved(context: &mut Context, memory: &Memory, committed: &Committed) -> Done {
+    let answer = Moved::of(memory, committed)?;
     let (what, back) = match answer.op.as_deref() {
-        None => {
-            return context.line("nothing changed: the state is already the requested one");
-        }
+        None => return context.say(&answer, "nothing changed: the state is already the requested one"),
         Some("undo") => ("undone", "redo"),
         Some("redo") => ("done again", "undo"),
         Some("restore") => ("restored", "undo"),
@@ -104,13 +102,12 @@ pub(super) fn show_moved(answer: &Moved, context: &mut Context) -> Result<(), Fa
     let head = context.state_line(answer.seq, answer.root);
     let counts = context.counts_line(answer.counts);
     // An undo reverses the newest commit of a lane, which may differ from the one the caller expects.
-    let meant = answer
-        .target
-        .map(|target| context.resolve_opened(&target.to_hex()))
-        .transpose()?;
+    let found = |target: CommitDigest| context.resolve(memory, &target.to_hex()).ok();
+    let meant = answer.target.and_then(found);
     let of = meant.map_or_else(String::new, |meant| format!(" {}", human::heading(&meant)));
-    context.line(format_args!("{what}{of}: {counts}; {head}"))?;
+    context.say(&answer, format_args!("{what}{of}: {counts}; {head}"))?;
     let command = context.lane_options().way_back(back);
-    context.output.note("undo", format!("reverse it with: {command}"));
-    Ok(())
+    let note = format!("reverse it with: {command}");
+    context.output.note_for_people("undo", note);
+    Ok(DONE)
 }

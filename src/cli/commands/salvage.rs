@@ -34,7 +34,6 @@ pub(crate) struct Salvage {
 }
 
 impl Verb for Salvage {
-    const NAME: &'static str = "salvage";
     const ANSWERS: &'static [Form] = &[form::<Salvaged>("")];
 
     fn run(self, context: &mut Context) -> Done {
@@ -51,12 +50,11 @@ impl Verb for Salvage {
 
 fn show_salvaged(answer: &Salvaged, context: &mut Context) -> Result<(), Failure> {
     let (report, output) = (&answer.report, &mut context.output);
+    let objects = counted(report.objects, "object");
+    let versions = counted(report.versions, "version");
+    let (commits, store) = (counted(report.commits, "commit"), &answer.store);
     output.line(format_args!(
-        "saved {}, {}, {} into {}",
-        counted(report.objects, "object"),
-        counted(report.versions, "version"),
-        counted(report.commits, "commit"),
-        answer.store,
+        "saved {objects}, {versions}, {commits} into {store}"
     ))?;
     for found in &report.lost {
         show_finding(output, Meaning::Bad, "lost", found)?;
@@ -64,61 +62,39 @@ fn show_salvaged(answer: &Salvaged, context: &mut Context) -> Result<(), Failure
     for found in &report.unsure {
         show_finding(output, Meaning::Changed, "unsure", found)?;
     }
-    let lost = output.paint(Meaning::Bad, "lost");
-    if report.lost_commits > 0 {
-        output.line(format_args!(
-            "{lost}  {}: their changes may be missing",
-            counted(report.lost_commits, "commit")
-        ))?;
-    }
-    if report.lost_records > 0 {
-        output.line(format_args!(
-            "{lost}  {} of earlier states, such as contents and reasons",
-            counted(report.lost_records, "record")
-        ))?;
-    }
     let older = output.paint(Meaning::Changed, "older");
     for id in &report.older_ids {
+        let id = one_line(id);
         output.line(format_args!(
-            "{older}  object {}: its newest version is lost, so it gets an earlier one",
-            one_line(id)
+            "{older}  object {id}: its newest version is lost, so it gets an earlier one"
         ))?;
     }
-    let known = report
-        .lost_ids
-        .iter()
-        .map(|id| format!("object {}", one_line(id)));
-    let nameless = report
-        .lost_keys
-        .iter()
-        .map(|key| format!("an object whose id is lost, key path {key}"));
+    let some = |count, what, how| (count > 0).then(|| format!("{}{how}", counted(count, what)));
+    let commits = some(report.lost_commits, "commit", ": their changes may be missing");
+    let of_earlier = " of earlier states, such as contents and reasons";
+    let records = some(report.lost_records, "record", of_earlier);
+    let ids = report.lost_ids.iter().map(|id| format!("object {id}"));
+    let keys = report.lost_keys.iter();
+    let keys = keys.map(|key| format!("an object whose id is lost, key path {key}"));
     let contents = report
         .lost_contents
         .iter()
-        .map(|id| format!("the content of object {}", one_line(id)));
-    for object in known.chain(nameless).chain(contents).take(LOST_SHOWN) {
-        output.line(format_args!("{lost}  {object}"))?;
-    }
-    let all = report.lost_ids.len() + report.lost_keys.len() + report.lost_contents.len();
-    let more = all.saturating_sub(LOST_SHOWN);
-    if more > 0 {
-        let objects = counted(more as u64, "more object");
-        output.line(format_args!("{lost}  {objects}: --json lists all"))?;
-    }
-    for name in &report.lost_references {
-        output.line(format_args!("{lost}  {}", one_line(name)))?;
+        .map(|id| format!("the content of object {id}"));
+    let objects: Vec<String> = ids.chain(keys).chain(contents).collect();
+    let more = objects.len().saturating_sub(LOST_SHOWN) as u64;
+    let lost = commits.into_iter().chain(records);
+    let lost = lost.chain(objects.into_iter().take(LOST_SHOWN));
+    let lost = lost.chain(some(more, "more object", ": --json lists all"));
+    let label = output.paint(Meaning::Bad, "lost");
+    for lost in lost.chain(report.lost_references.iter().cloned()) {
+        output.line(format_args!("{label}  {}", one_line(&lost)))?;
     }
     if report.is_whole() {
-        output.line(if report.unsure.is_empty() {
-            "nothing is lost"
-        } else {
-            "nothing else is lost"
-        })?;
+        let else_ = if report.unsure.is_empty() { "" } else { " else" };
+        output.line(format_args!("nothing{else_} is lost"))?;
     }
-    let to = quoted(Path::new(&answer.store));
-    output.note(
-        "next",
-        format!("next: treering verify --store {to}; keep the damaged folder until it succeeds"),
-    );
+    let to = quoted(Path::new(store));
+    let next = format!("next: treering verify --store {to}; keep the damaged folder until it succeeds");
+    output.note("next", next);
     Ok(())
 }

@@ -47,21 +47,18 @@ pub(crate) struct Schema {
 }
 
 impl Verb for Schema {
-    const NAME: &'static str = "schema";
     const ANSWERS: &'static [Form] = &[form::<Map<String, Value>>("a JSON Schema")];
 
     fn run(self, context: &mut Context) -> Done {
         let document = match &self.verb {
-            None => names(context.verbs)
-                .into_iter()
-                .filter_map(|name| Some((name.to_owned(), of(context.verbs, name)?)))
-                .collect(),
+            None => {
+                let names = names(context.verbs).into_iter();
+                let schemas = names.filter_map(|name| Some((name.to_owned(), of(context.verbs, name)?)));
+                schemas.collect()
+            }
             Some(verb) => of(context.verbs, verb).ok_or_else(|| no_schema(context.verbs, verb))?,
         };
-        if !context.output.json(&document)? {
-            context.line(format_args!("{document:#}"))?;
-        }
-        Ok(DONE)
+        context.say(&document, format_args!("{document:#}"))
     }
 }
 

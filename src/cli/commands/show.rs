@@ -3,15 +3,13 @@
 //! # Layer
 //! Layer 10, part of cli.
 
+use super::cells::recorded;
 use super::diff::show_changes;
 use super::prelude::*;
 use crate::answers::history::{ChangeLine, LogLine};
 use crate::digest::{CommitDigest, HistoryRoot, to_hex};
 use crate::engine::Change;
 use crate::object::Op;
-
-/// The width of the column of field names.
-const FIELD: usize = 14;
 
 /// Show a commit and its changes
 ///
@@ -43,22 +41,9 @@ pub(crate) struct Shown {
     erased: Vec<String>,
     /// The first changes; null if they are unknown because the commit before was thinned.
     changes: Option<Vec<ChangeLine>>,
-    #[serde(skip)]
-    lane: String,
-    #[serde(skip)]
-    difference: Option<Difference>,
-}
-
-/// The states before and after a commit.
-struct Difference {
-    older: View,
-    newer: View,
-    changes: Vec<Change>,
-    limit: usize,
 }
 
 impl Verb for Show {
-    const NAME: &'static str = "show";
     const ANSWERS: &'static [Form] = &[form::<Shown>("")];
 
     fn run(self, context: &mut Context) -> Done {
@@ -69,90 +54,64 @@ impl Verb for Show {
         };
         let info = newer.commit();
         let limit = self.limit.unwrap_or(usize::MAX);
-        let difference = match memory.view_before(&info)? {
-            Some(older) => Some(Difference {
-                changes: memory.diff(&older, &newer)?,
-                older,
-                newer,
-                limit,
-            }),
-            None => None,
-        };
+        let older = memory.view_before(&info)?;
+        let changes = older.as_ref().map(|older| memory.diff(older, &newer));
+        let changes = changes.transpose()?;
         let erased = match info.commit.op.as_str() {
             Op::ERASE => memory.erased_in(info.digest)?,
             _ => Vec::new(),
         };
-        let changes = difference.as_ref().map(|difference| {
-            let changes = difference.changes.iter().take(limit);
-            changes.map(ChangeLine::from).collect()
-        });
+        let lines = |changes: &Vec<Change>| changes.iter().take(limit).map(ChangeLine::from).collect();
         let answer = Shown {
             commit: LogLine::of(&memory, &info)?,
             history_root: info.commit.history_root,
             erased: erased.iter().map(|digest| to_hex(digest)).collect(),
             // The first commit has no predecessor, so it changed nothing.
-            changes: changes.or((info.commit.seq == 0).then(Vec::new)),
-            lane: info.lane().to_owned(),
-            difference,
+            changes: changes
+                .as_ref()
+                .map(lines)
+                .or((info.commit.seq == 0).then(Vec::new)),
         };
-        context.answer(&answer, show_shown)
+        context.answer(&answer, |answer, context| {
+            show_fields(answer, info.lane(), context)?;
+            if let (Some(older), Some(changes)) = (&older, &changes) {
+                show_changes(&mut context.output, older, &newer, changes, limit)?;
+            } else if info.commit.seq > 0 {
+                let note = "the commit before was thinned, so the changes of this one are unknown";
+                context.note("first", note);
+            }
+            Ok(())
+        })
     }
 }
 
-fn show_shown(answer: &Shown, context: &mut Context) -> Result<(), Failure> {
-    let commit = &answer.commit;
-    let time = time::with_age(commit.time, context.now(), &context.output);
-    let text = |text: &Option<String>, is_erased, is_lost| match text {
-        Some(text) => Some(one_line(text)),
-        None if is_erased => Some("(erased)".to_owned()),
-        None if is_lost => Some("(lost)".to_owned()),
-        None => None,
-    };
-    let output = &mut context.output;
+fn show_fields(answer: &Shown, lane: &str, context: &mut Context) -> Result<(), Failure> {
+    let (commit, output) = (&answer.commit, &context.output);
+    let time = time::with_age(commit.time, context.now(), output);
+    let source = recorded(commit.source.as_deref(), commit.source_erased, commit.source_lost);
+    let reason = recorded(commit.reason.as_deref(), commit.reason_erased, commit.reason_lost);
     let fields = [
-        (
-            "commit",
-            Some(output.paint(Meaning::Name, commit.commit.to_hex())),
-        ),
+        ("commit", Some(output.paint(Meaning::Name, commit.commit))),
         ("seq", Some(commit.seq.to_string())),
-        ("root", Some(output.paint(Meaning::Name, commit.root.to_hex()))),
+        ("root", Some(output.paint(Meaning::Name, commit.root))),
         ("op", Some(commit.op.clone())),
         ("time", Some(time)),
-        ("lane", Some(one_line(&answer.lane))),
+        ("lane", Some(one_line(lane))),
         ("trust", Some(commit.trust.name().to_owned())),
         ("actor", commit.actor.as_deref().map(one_line)),
         ("session", commit.session.as_deref().map(one_line)),
-        (
-            "source",
-            text(&commit.source, commit.source_erased, commit.source_lost),
-        ),
-        (
-            "reason",
-            text(&commit.reason, commit.reason_erased, commit.reason_lost),
-        ),
+        ("source", source),
+        ("reason", reason),
         ("target", commit.target.map(CommitDigest::to_hex)),
     ];
-    let fields = fields
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value?)));
-    let erased = answer.erased.iter().map(|digest| ("erased", digest.clone()));
-    let parents = commit.parents.iter().map(|parent| ("parent", parent.to_hex()));
-    let root = std::iter::once(("history root", answer.history_root.to_hex()));
-    for (name, value) in fields.chain(erased).chain(parents).chain(root) {
-        output.field(0, FIELD, name, value)?;
-    }
-    let Some(Difference {
-        older,
-        newer,
-        changes,
-        limit,
-    }) = &answer.difference
-    else {
-        if answer.commit.seq > 0 {
-            let note = "the commit before was thinned, so the changes of this one are unknown";
-            output.note("first", note);
-        }
-        return Ok(());
-    };
-    show_changes(output, older, newer, changes, *limit)
+    let erased = answer
+        .erased
+        .iter()
+        .map(|digest| ("erased", Some(digest.clone())));
+    let parents = commit
+        .parents
+        .iter()
+        .map(|parent| ("parent", Some(parent.to_hex())));
+    let root = ("history root", Some(answer.history_root.to_hex()));
+    context.fields(0, fields.into_iter().chain(erased).chain(parents).chain([root]))
 }

@@ -30,7 +30,6 @@ pub(crate) struct Snapshot {
 }
 
 impl Verb for Snapshot {
-    const NAME: &'static str = "snapshot";
     const ANSWERS: &'static [Form] = &[form::<SnapshotTaken>("")];
 
     fn run(self, context: &mut Context) -> Done {
@@ -43,28 +42,23 @@ impl Verb for Snapshot {
             Some(name) => memory.delete_snapshot(name, &writer)?,
             None => memory.snapshot(self.name.as_deref(), &writer)?,
         };
+        let (seq, root) = (info.seq, info.root);
         let answer = SnapshotTaken {
             snapshot: info.into(),
             deleted: self.delete.is_some(),
         };
-        context.answer(&answer, show_snapshot_taken)
+        let revision = answer.snapshot.revision();
+        let (text, code, note) = if answer.deleted {
+            let note = format!("the state stays in history: treering log --at seq:{seq} ({revision})");
+            (format!("deleted the snapshot {revision}"), "kept", note)
+        } else {
+            let name = context.output.paint(Meaning::Name, &revision);
+            let head = context.state_line(seq, root);
+            let note = format!("return to it with: treering rollback {revision}");
+            (format!("{name}: {head}"), "next", note)
+        };
+        context.say(&answer, text)?;
+        context.output.note_for_people(code, note);
+        Ok(DONE)
     }
-}
-
-fn show_snapshot_taken(answer: &SnapshotTaken, context: &mut Context) -> Result<(), Failure> {
-    let revision = answer.snapshot.revision();
-    if answer.deleted {
-        context.line(format_args!("deleted the snapshot {revision}"))?;
-        let seq = answer.snapshot.seq;
-        let note = format!("the state stays in history: treering log --at seq:{seq} ({revision})");
-        context.output.note("kept", note);
-        return Ok(());
-    }
-    let head = context.state_line(answer.snapshot.seq, answer.snapshot.root);
-    let name = context.output.paint(Meaning::Name, &revision);
-    context.line(format_args!("{name}: {head}"))?;
-    context
-        .output
-        .note("next", format!("return to it with: treering rollback {revision}"));
-    Ok(())
 }

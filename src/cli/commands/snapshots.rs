@@ -22,7 +22,6 @@ pub(crate) struct Snapshots {
 }
 
 impl Verb for Snapshots {
-    const NAME: &'static str = "snapshots";
     const ANSWERS: &'static [Form] = &[form::<SnapshotLine>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
@@ -30,17 +29,10 @@ impl Verb for Snapshots {
         let newest = context.view(&memory)?.commit().commit.seq;
         let found = memory.snapshots()?.into_iter().filter(|info| info.seq <= newest);
         let found = found.take(self.limit.unwrap_or(usize::MAX));
-        context.rows(found.map(|info| Ok(SnapshotLine::from(info))), columns)
+        context.rows(found.map(|info| Ok(SnapshotLine::from(info))), |row, context| {
+            let mut cells = columns(row, &["lane", "seq", "root", "time", "reason"], context);
+            cells.insert(0, ("snapshot", named(row.revision())));
+            cells
+        })
     }
-}
-
-fn columns(row: &SnapshotLine, context: &Context) -> Columns {
-    vec![
-        ("snapshot", coloured(Meaning::Name, row.revision())),
-        ("lane", plain(row.lane.as_deref().unwrap_or_default())),
-        ("seq", number(row.seq)),
-        ("root", plain(short(row.root.as_bytes()))),
-        ("taken", context.when(row.time)),
-        ("reason", plain(row.reason.as_deref().unwrap_or_default())),
-    ]
 }

@@ -6,11 +6,7 @@
 use super::prelude::*;
 use super::tally::{Tally, tally};
 use crate::answers::store::Statistics;
-use crate::cli::output::Output;
 use crate::engine::KindSpace;
-
-/// The width of the column of field names.
-const FIELD: usize = 11;
 
 /// Count and measure the store
 ///
@@ -32,7 +28,6 @@ pub(crate) struct Stats {
 }
 
 impl Verb for Stats {
-    const NAME: &'static str = "stats";
     const ANSWERS: &'static [Form] = &[form::<Statistics>(""), form::<Tally>("with --by, one per line")];
 
     fn run(self, context: &mut Context) -> Done {
@@ -50,80 +45,81 @@ impl Verb for Stats {
 }
 
 fn show_statistics(answer: &Statistics, context: &mut Context) -> Result<(), Failure> {
-    let output = &mut context.output;
-    let mut field = |name: &str, value: String| output.field(0, FIELD, name, value);
-    field("objects", answer.objects.to_string())?;
     let thinned = match (answer.thinned, answer.gaps) {
         (Some(thinned), Some(gaps)) if thinned > 0 => {
             format!(", {thinned} of them thinned in {}", counted(gaps, "gap"))
         }
         _ => String::new(),
     };
-    field("commits", format!("{}{thinned}", answer.commits))?;
-    field("snapshots", answer.snapshots.to_string())?;
-    let Some(history) = answer.history else {
-        output.note(
-            "past",
-            "sizes exist only for the whole store: leave --at out to see them",
-        );
-        return Ok(());
-    };
-    field("history", counted(history, "version"))?;
-    if let Some(erased) = answer.erased.filter(|erased| *erased > 0) {
-        let versions = counted(erased, "version");
-        field("erased", format!("{versions}, erased or lost"))?;
-    }
+    let erased = answer.erased.filter(|erased| *erased > 0);
+    let erased = erased.map(|erased| format!("{}, erased or lost", counted(erased, "version")));
     let segments = counted(answer.segments.unwrap_or_default(), "segment");
-    let log = bytes(answer.log_bytes.unwrap_or_default());
-    field("log", format!("{log} in {segments}"))?;
-    for (name, size) in [
-        ("checkpoint", answer.checkpoint_bytes),
-        ("set aside", answer.set_aside_bytes),
-        ("disk", answer.disk_bytes),
-        ("live", answer.live_bytes),
-    ] {
-        field(name, bytes(size.unwrap_or_default()))?;
+    let log = answer.log_bytes.map(bytes);
+    let log = log.map(|log| format!("{log} in {segments}"));
+    let is_present = answer.history.is_some();
+    context.fields(
+        0,
+        [
+            ("objects", Some(answer.objects.to_string())),
+            ("commits", Some(format!("{}{thinned}", answer.commits))),
+            ("snapshots", Some(answer.snapshots.to_string())),
+            (
+                "history",
+                answer.history.map(|history| counted(history, "version")),
+            ),
+            ("erased", erased),
+            ("log", log),
+            ("checkpoint", answer.checkpoint_bytes.map(bytes)),
+            ("set aside", answer.set_aside_bytes.map(bytes)),
+            ("disk", answer.disk_bytes.map(bytes)),
+            ("live", answer.live_bytes.map(bytes)),
+            ("orphans", answer.orphans.map(|orphans| orphans.to_string())),
+            (
+                "hash",
+                is_present.then(|| format!("{}, format {}", answer.hash, answer.format)),
+            ),
+        ],
+    )?;
+    if !is_present {
+        let note = "sizes exist only for the whole store: leave --at out to see them";
+        context.note("past", note);
     }
-    field("orphans", answer.orphans.unwrap_or_default().to_string())?;
-    field("hash", format!("{}, format {}", answer.hash, answer.format))?;
-    match &answer.space {
-        Some(kinds) => answer.show_space(output, kinds),
-        None => Ok(()),
-    }
+    answer
+        .space
+        .iter()
+        .try_for_each(|kinds| answer.show_space(context, kinds))
 }
 
 impl Statistics {
     /// Prints the space of the log by kind of record, and the share that gc would free.
-    fn show_space(&self, output: &mut Output, kinds: &[KindSpace]) -> Result<(), Failure> {
+    fn show_space(&self, context: &mut Context, kinds: &[KindSpace]) -> Result<(), Failure> {
         let all: u64 = kinds.iter().map(|kind| kind.bytes).sum();
-        output.line("")?;
-        for kind in kinds {
-            let size = format!(
-                "{} in {} ({:.1} %)",
-                bytes(kind.bytes),
-                counted(kind.records, "record"),
-                kind.bytes as f64 * 100.0 / all.max(1) as f64
-            );
-            output.field(0, FIELD, kind.kind, size)?;
-        }
-        output.line("")?;
-        for (name, kept, why) in [
-            ("present", self.present_bytes, "the state at the head"),
-            (
-                "named",
-                self.named_bytes,
-                "kept for snapshots, drafts, erasures, rollbacks and undos",
-            ),
-            (
-                "policy",
-                self.policy_bytes,
-                "kept by the standard policy for its age",
-            ),
-            ("free", self.dead_bytes, "gc would free this"),
-        ] {
-            let kept = bytes(kept.unwrap_or_default());
-            output.field(0, FIELD, name, format_args!("{kept}  {why}"))?;
-        }
-        Ok(())
+        let size = |kind: &KindSpace| {
+            let percent = kind.bytes as f64 * 100.0 / all.max(1) as f64;
+            let (size, records) = (bytes(kind.bytes), counted(kind.records, "record"));
+            format!("{size} in {records} ({percent:.1} %)")
+        };
+        let kept = |kept: Option<u64>, why| kept.map(|kept| format!("{}  {why}", bytes(kept)));
+        context.line("")?;
+        context.fields(0, kinds.iter().map(|kind| (kind.kind, Some(size(kind)))))?;
+        context.line("")?;
+        context.fields(
+            0,
+            [
+                ("present", kept(self.present_bytes, "the state at the head")),
+                (
+                    "named",
+                    kept(
+                        self.named_bytes,
+                        "kept for snapshots, drafts, erasures, rollbacks and undos",
+                    ),
+                ),
+                (
+                    "policy",
+                    kept(self.policy_bytes, "kept by the standard policy for its age"),
+                ),
+                ("free", kept(self.dead_bytes, "gc would free this")),
+            ],
+        )
     }
 }

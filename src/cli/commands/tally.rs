@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::prelude::*;
 
 /// The objects that share one value.
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 pub(crate) struct Tally {
     /// The value; null for the objects without the attribute.
     value: Option<String>,
@@ -21,7 +21,7 @@ pub(crate) struct Tally {
 /// Counts the objects of a state by kind, scope, origin, or the attribute of that name.
 pub(super) fn tally(context: &mut Context, memory: &Memory, by: &str) -> Done {
     let view = context.view(memory)?;
-    let mut counts: BTreeMap<Option<String>, (u64, u64)> = BTreeMap::new();
+    let mut tallies: BTreeMap<Option<String>, Tally> = BTreeMap::new();
     for object in view.objects() {
         let object = object?;
         let value = match by {
@@ -31,34 +31,20 @@ pub(super) fn tally(context: &mut Context, memory: &Memory, by: &str) -> Done {
             attribute => object.attribute(attribute).as_ref().map(human::value),
         };
         let content = object.content_digest().map_or(0, |(_, length)| length);
-        let (objects, bytes) = counts.entry(value).or_default();
-        *objects += 1;
-        *bytes += object.bytes().len() as u64 + content;
+        let tally = tallies.entry(value.clone()).or_default();
+        tally.value = value;
+        tally.objects += 1;
+        tally.bytes += object.bytes().len() as u64 + content;
+        tally.share = 100.0 * tally.objects as f64 / view.len() as f64;
     }
-    let all = view.len().max(1) as f64;
-    let mut tallies: Vec<Tally> = counts
-        .into_iter()
-        .map(|(value, (objects, bytes))| Tally {
-            value,
-            objects,
-            bytes,
-            share: 100.0 * objects as f64 / all,
-        })
-        .collect();
+    let mut tallies: Vec<Tally> = tallies.into_values().collect();
     tallies.sort_by_key(|tally| std::cmp::Reverse(tally.objects));
-    context.rows(tallies.into_iter().map(Ok), columns)
-}
-
-fn columns(row: &Tally, _: &Context) -> Columns {
-    vec![
-        (
-            "value",
-            row.value
-                .as_ref()
-                .map_or_else(|| plain("(none)"), |value| coloured(Meaning::Name, value)),
-        ),
-        ("objects", number(row.objects)),
-        ("bytes", right(bytes(row.bytes))),
-        ("share", plain(format!("{:.1} %", row.share))),
-    ]
+    context.rows(tallies.into_iter().map(Ok), |row, _| {
+        vec![
+            ("value", row.value.as_ref().map_or_else(|| plain("(none)"), named)),
+            ("objects", number(row.objects)),
+            ("bytes", right(bytes(row.bytes))),
+            ("share", plain(format!("{:.1} %", row.share))),
+        ]
+    })
 }

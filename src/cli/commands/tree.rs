@@ -45,21 +45,19 @@ pub(crate) struct Node {
 }
 
 impl Verb for Tree {
-    const NAME: &'static str = "tree";
     const ANSWERS: &'static [Form] = &[form::<Node>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
-        let memory = context.open_to_read()?;
-        let view = context.view(&memory)?;
+        let (memory, view) = context.open_view()?;
         let mut waiting = self.tops(&view)?;
         let nodes = std::iter::from_fn(|| {
             let (id, depth) = waiting.pop()?;
             Some(self.node(&memory, &view, &mut waiting, &id, depth))
         });
-        context.rows(nodes.take(self.limit), columns)?;
+        context.rows(nodes.take(self.limit), cells_of)?;
         if !waiting.is_empty() {
             let note = format!("only {} objects are shown: raise --limit", self.limit);
-            context.output.note("more", note);
+            context.note("more", note);
         }
         Ok(DONE)
     }
@@ -116,14 +114,11 @@ fn without_parent(view: &View, limit: usize) -> Result<Vec<Id>> {
     Ok(found.into_sorted_vec())
 }
 
-fn columns(row: &Node, _: &Context) -> Columns {
+fn cells_of(row: &Node, _: &Context) -> Columns {
     let indent = "  ".repeat(row.depth.min(INDENT_MAX) as usize);
     let children = Some(row.children).filter(|children| *children > 0);
     vec![
-        (
-            "object",
-            coloured(Meaning::Name, format!("{indent}{}", one_line(&row.id))),
-        ),
+        ("object", named(format!("{indent}{}", one_line(&row.id)))),
         ("kind", plain(&row.kind)),
         ("children", children.map_or_else(|| plain(""), number)),
         ("gist", coloured(Meaning::Quiet, &row.gist)),

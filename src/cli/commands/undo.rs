@@ -3,11 +3,16 @@
 //! # Layer
 //! Layer 10, part of cli.
 
+use super::diff::{counts_of, show_changes};
 use super::prelude::*;
-use super::reversal::{Preview, show_preview};
-use super::rollback::show_moved;
+use super::rollback::answer_moved;
 use crate::answers::commits::Moved;
+use crate::answers::history::ChangeLine;
+use crate::cli::human::heading;
+use crate::digest::CommitDigest;
+use crate::engine::Reversing;
 use crate::object::Op;
+use crate::store::ChangeCounts;
 
 /// Reverse your last change
 ///
@@ -27,17 +32,62 @@ pub(crate) struct Undo {
 }
 
 impl Verb for Undo {
-    const NAME: &'static str = "undo";
     const ANSWERS: &'static [Form] = &[form::<Moved>(""), form::<Preview>("with --dry-run")];
 
     fn run(self, context: &mut Context) -> Done {
-        if self.dry_run {
-            let memory = context.open_to_read()?;
-            let plan = memory.undo_preview(&context.writer())?;
-            return context.answer(&Preview::of(&memory, Op::UNDO, plan), show_preview);
-        }
-        let memory = context.open_to_write()?;
-        let committed = memory.undo(&context.writer())?;
-        context.answer(&Moved::of(&memory, &committed)?, show_moved)
+        reverse(context, Op::UNDO, self.dry_run)
     }
+}
+
+/// The effect that an undo or redo would have.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Preview {
+    op: &'static str,
+    /// The current head.
+    commit: CommitDigest,
+    seq: u64,
+    /// The commit that would be reversed or repeated.
+    target: CommitDigest,
+    #[serde(flatten)]
+    counts: ChangeCounts,
+    changes: Vec<ChangeLine>,
+    dry_run: bool,
+}
+
+/// Undoes or redoes a change, or prints what that would change.
+pub(super) fn reverse(context: &mut Context, op: &'static str, dry_run: bool) -> Done {
+    let (is_undo, writer) = (op == Op::UNDO, context.writer());
+    if !dry_run {
+        let memory = context.open_to_write()?;
+        let reverse = if is_undo { Memory::undo } else { Memory::redo };
+        let committed = reverse(&memory, &writer)?;
+        return answer_moved(context, &memory, &committed);
+    }
+    let memory = context.open_to_read()?;
+    let preview = if is_undo {
+        Memory::undo_preview
+    } else {
+        Memory::redo_preview
+    };
+    let Reversing {
+        target,
+        state,
+        changes,
+    } = preview(&memory, &writer)?;
+    let head = memory.view();
+    let answer = Preview {
+        op,
+        commit: head.commit().digest,
+        seq: head.commit().commit.seq,
+        target: target.digest,
+        counts: counts_of(&changes),
+        changes: changes.iter().map(ChangeLine::from).collect(),
+        dry_run,
+    };
+    context.answer(&answer, |_, context| {
+        context.line(format_args!("would {op} {}:", heading(&target)))?;
+        show_changes(&mut context.output, &head, &state, &changes, usize::MAX)?;
+        context.note("dry_run", "nothing was changed");
+        Ok(())
+    })
 }

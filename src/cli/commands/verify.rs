@@ -10,9 +10,6 @@ use crate::cli::context::explain;
 use crate::engine::{FindingKind, VerifyDepth, VerifyReport};
 use crate::error::ErrorKind;
 
-/// The files that even a degraded reader needs.
-const NEEDED_TO_READ: [&str; 2] = ["format", "manifest"];
-
 /// Check every byte of the store
 ///
 /// It also checks each digest and commit.
@@ -35,7 +32,6 @@ pub(crate) struct Verify {
 }
 
 impl Verb for Verify {
-    const NAME: &'static str = "verify";
     const ANSWERS: &'static [Form] = &[form::<Verified>("")];
 
     fn run(self, context: &mut Context) -> Done {
@@ -45,8 +41,11 @@ impl Verb for Verify {
         } else {
             VerifyDepth::Full
         };
-        let report = Memory::verify_store(&path, &context.reading_options(), depth)
-            .map_err(|error| not_verified(error, &path))?;
+        let report = Memory::verify_store(&path, &context.reading_options(), depth);
+        let report = report.map_err(|error| match error.kind() {
+            ErrorKind::NotFound => explain(error.with_code(ErrorCode::NoStore), &path),
+            _ => explain(error, &path),
+        })?;
         let at = match context.at() {
             Some(_) if report.ok => Some(read_state(context)?),
             _ => None,
@@ -59,13 +58,6 @@ impl Verb for Verify {
             Err(damaged(&path, &verified.report).into())
         }
     }
-}
-
-fn not_verified(error: Error, path: &Path) -> Error {
-    if error.kind() == ErrorKind::NotFound {
-        return explain(error.with_code(ErrorCode::NoStore), path);
-    }
-    explain(error, path)
 }
 
 /// Reads every object of the state of `--at`, with its content.
@@ -84,26 +76,23 @@ fn read_state(context: &Context) -> Result<StateAt> {
 }
 
 fn show_verified(answer: &Verified, context: &mut Context) -> Result<(), Failure> {
-    let path: PathBuf = context.store()?;
+    let path = shown(&context.store()?);
     let (output, report) = (&mut context.output, &answer.report);
-    let verdict = if report.ok {
-        output.paint(Meaning::Good, "ok")
+    let (meaning, verdict) = if report.ok {
+        (Meaning::Good, "ok")
     } else {
-        output.paint(Meaning::Bad, "damaged")
+        (Meaning::Bad, "damaged")
     };
+    let (verdict, size) = (output.paint(meaning, verdict), bytes(report.bytes));
+    let commits = counted(report.commits, "commit");
+    let versions = counted(report.versions, "version");
     output.line(format_args!(
-        "{verdict}: {}, {}, {} read in {}",
-        counted(report.commits, "commit"),
-        counted(report.versions, "version"),
-        bytes(report.bytes),
-        shown(&path),
+        "{verdict}: {commits}, {versions}, {size} read in {path}"
     ))?;
-    if let Some(at) = &answer.at {
+    if let Some(StateAt { seq, root, objects }) = &answer.at {
+        let (root, objects) = (short(root.as_bytes()), counted(*objects, "object"));
         output.line(format_args!(
-            "the state at seq {}, root {}, is intact: {}",
-            at.seq,
-            short(at.root.as_bytes()),
-            counted(at.objects, "object"),
+            "the state at seq {seq}, root {root}, is intact: {objects}"
         ))?;
     }
     let gone = [
@@ -112,9 +101,8 @@ fn show_verified(answer: &Verified, context: &mut Context) -> Result<(), Failure
         (report.thinned, "commit", "thinned"),
     ];
     let gone = gone.iter().filter(|(count, _, _)| *count > 0);
-    let gone: Vec<_> = gone
-        .map(|(count, what, how)| format!("{} {how}", counted(*count, what)))
-        .collect();
+    let gone = gone.map(|(count, what, how)| format!("{} {how}", counted(*count, what)));
+    let gone: Vec<_> = gone.collect();
     if !gone.is_empty() {
         output.line(gone.join(", "))?;
     }
@@ -133,19 +121,7 @@ fn show_verified(answer: &Verified, context: &mut Context) -> Result<(), Failure
 
 fn damaged(path: &Path, report: &VerifyReport) -> Error {
     let places = counted(report.damage.len() as u64, "place");
-    let needed = report
-        .damage
-        .iter()
-        .find(|finding| NEEDED_TO_READ.contains(&finding.damage.file.as_str()));
-    let hint = match needed {
-        Some(finding) => format!(
-            "the store cannot be read without the file {}; treering salvage writes a new store without it",
-            finding.damage.file
-        ),
-        None => {
-            "treering doctor names the repair; --degraded reads the newest state before the damage".to_owned()
-        }
-    };
+    let hint = "treering doctor names the repair; --degraded reads the newest state before the damage";
     Error::corrupt(format!("the store in {} is damaged in {places}", shown(path)))
         .with_code(ErrorCode::Damaged)
         .with_hint(hint)

@@ -70,8 +70,6 @@ pub(crate) struct Debug {
 }
 
 impl Verb for Debug {
-    const NAME: &'static str = "debug";
-
     fn run(self, context: &mut Context) -> Done {
         if context.kept.is_some() {
             return Err(shell::one_store());

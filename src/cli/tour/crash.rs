@@ -56,8 +56,6 @@ struct Killed {
 }
 
 impl Verb for CrashTest {
-    const NAME: &'static str = "crash-test";
-
     fn run(self, context: &mut Context) -> Done {
         if self.writer {
             return write_until_killed(context);

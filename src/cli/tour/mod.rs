@@ -78,7 +78,6 @@ pub(crate) struct Tour {
 }
 
 impl Verb for Tour {
-    const NAME: &'static str = "tour";
     const ANSWERS: &'static [Form] = &[form::<Map<String, Value>>(
         "the last answer of each step, by its name",
     )];

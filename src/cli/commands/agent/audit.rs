@@ -46,19 +46,16 @@ pub(crate) struct Audit {
 }
 
 impl Verb for Audit {
-    const NAME: &'static str = "audit";
     const ANSWERS: &'static [Form] = &[form::<AuditLine>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
-        let agent = context.agent_to_read()?;
-        let view = context.view(agent.memory())?;
+        let (agent, view) = context.agent_view()?;
         let now = agent.memory().view().now();
-        let moment = |text: &Option<String>| text.as_deref().map(|text| time::moment(text, now)).transpose();
         let request = AuditRequest {
             actor: context.options.lane.actor.clone(),
             session: context.options.lane.session.clone(),
-            since: moment(&self.since)?,
-            until: moment(&self.until)?,
+            since: time::given(self.since.as_deref(), now)?,
+            until: time::given(self.until.as_deref(), now)?,
             id: self.id.as_deref().map(Id::new).transpose()?,
             source: self.source,
             kind: self.kind,
@@ -66,35 +63,23 @@ impl Verb for Audit {
         };
         let lines = agent.audit(&view, request);
         let lines = lines.take(self.limit.unwrap_or(usize::MAX));
-        context.rows(lines, columns)
+        context.rows(lines, cells_of)
     }
 }
 
-fn columns(row: &AuditLine, context: &Context) -> Columns {
+fn cells_of(row: &AuditLine, context: &Context) -> Columns {
     let mut objects = row.ids[..row.ids.len().min(IDS_A_LINE)].join(", ");
     let more = row.ids_total.saturating_sub(IDS_A_LINE as u64);
     if more > 0 {
         objects = format!("{objects} and {more} more");
     }
-    vec![
-        ("seq", number(row.seq)),
-        ("when", context.when(row.time)),
-        ("op", plain(&row.op)),
-        (
-            "+",
-            minor(coloured(Meaning::Good, format!("+{}", row.counts.added))),
-        ),
-        (
-            "~",
-            minor(coloured(Meaning::Changed, format!("~{}", row.counts.changed))),
-        ),
-        (
-            "-",
-            minor(coloured(Meaning::Bad, format!("-{}", row.counts.removed))),
-        ),
+    let mut cells = columns(row, &["seq", "time", "op"], context);
+    cells.extend(count_columns(row.counts));
+    cells.extend([
         ("who", plain(&row.lane)),
         ("trust", plain(row.trust.name())),
-        ("objects", coloured(Meaning::Name, objects)),
-        ("reason", plain(row.reason.as_deref().unwrap_or_default())),
-    ]
+        ("objects", named(objects)),
+        ("reason", optional(row.reason.as_deref())),
+    ]);
+    cells
 }

@@ -3,7 +3,7 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use super::folder::{Folder, There};
+use super::folder::Folder;
 use crate::agent::{Reach, blocks};
 use crate::answers::program::{BlockLeftOut, BlocksWritten};
 use crate::cli::commands::export::Export;
@@ -14,13 +14,10 @@ use crate::cli::human::counted;
 /// Writes the blocks. Without `--force`, it does not overwrite a file that was edited or that is not a block.
 pub(in crate::cli) fn export(context: &mut Context, verb: &Export) -> Done {
     let Some(path) = verb.named_path() else {
-        return Err(Failure::usage(
-            "--format blocks needs a folder",
-            "write treering export --format blocks DIR",
-        ));
+        let hint = "write treering export --format blocks DIR";
+        return Err(Failure::usage("--format blocks needs a folder", hint));
     };
-    let agent = context.agent_to_read()?;
-    let view = context.view(agent.memory())?;
+    let (agent, view) = context.agent_view()?;
     let place = context.place();
     let reach = match verb.scope.as_deref() {
         Some(word) => Reach::Scopes(vec![place.scope(word)?]),
@@ -32,11 +29,11 @@ pub(in crate::cli) fn export(context: &mut Context, verb: &Export) -> Done {
     let mut left_out = texts.left_out;
     for file in texts.files {
         let why = match folder.look(&file.path) {
-            There::Text(bytes) if bytes == file.text.as_bytes() => {
+            Ok(Some(bytes)) if bytes == file.text.as_bytes() => {
                 unchanged += 1;
                 continue;
             }
-            There::Text(bytes)
+            Ok(Some(bytes))
                 if !verb.force
                     && !blocks::is_unedited(agent.memory(), &view, &place, &file.path, &bytes)? =>
             {
@@ -45,8 +42,8 @@ pub(in crate::cli) fn export(context: &mut Context, verb: &Export) -> Done {
                     file.path
                 ))
             }
-            There::Nothing | There::Text(_) => folder.write(&file.path, file.text.as_bytes()).err(),
-            There::Other(why) => Some(format!("{}: {why}", file.path)),
+            Ok(_) => folder.write(&file.path, file.text.as_bytes()).err(),
+            Err(why) => Some(format!("{}: {why}", file.path)),
         };
         match why {
             None => written += 1,
@@ -60,16 +57,11 @@ pub(in crate::cli) fn export(context: &mut Context, verb: &Export) -> Done {
         left_out: left_out.collect(),
         path: shown(path),
     };
-    context.answer(&answer, show_blocks_written)
-}
-
-fn show_blocks_written(answer: &BlocksWritten, context: &mut Context) -> Result<(), Failure> {
-    for BlockLeftOut { id, why } in &answer.left_out {
-        context.line(format_args!("not written: {id}: {why}"))?;
-    }
-    let what = counted(answer.written, "file");
-    context.line(format_args!(
-        "wrote {what} to {}, {} unchanged",
-        answer.path, answer.unchanged
-    ))
+    context.answer(&answer, |answer, context| {
+        for BlockLeftOut { id, why } in &answer.left_out {
+            context.line(format_args!("not written: {id}: {why}"))?;
+        }
+        let (what, path) = (counted(written, "file"), &answer.path);
+        context.line(format_args!("wrote {what} to {path}, {unchanged} unchanged"))
+    })
 }

@@ -35,15 +35,12 @@ pub(crate) struct Decay {
 }
 
 impl Verb for Decay {
-    const NAME: &'static str = "decay";
     const ANSWERS: &'static [Form] = &[form::<DecayPass>("")];
 
     fn run(self, context: &mut Context) -> Done {
         let agent = context.agent_to_change(self.dry_run)?;
-        let clock = agent.memory().view().now();
-        let now = self.now.as_deref();
         let pass = Pass {
-            now: now.map(|text| time::moment(text, clock)).transpose()?,
+            now: time::given(self.now.as_deref(), agent.memory().view().now())?,
             everything: self.everything,
             dry_run: self.dry_run,
             summarizer: None,
@@ -65,24 +62,21 @@ impl Verb for Decay {
 /// Prints a line about each item, and the command that reverses the pass.
 fn show_decay_pass(answer: &DecayPass, context: &mut Context) -> Result<(), Failure> {
     let moves = &answer.pass.moves;
-    let mut table = Table::default();
-    for one in moves {
-        let columns = vec![
-            ("id", coloured(Meaning::Name, one.id.as_str())),
+    context.write_rows(moves.iter().map(Ok), |one, _| {
+        vec![
+            ("id", named(&one.id)),
             ("from", plain(one.from.name())),
             ("to", plain(one.to.name())),
             ("chars", number(one.chars_before as u64)),
             ("left", number(one.chars_after as u64)),
-        ];
-        table.row(&mut context.output, columns)?;
-    }
-    table.end(&mut context.output)?;
+        ]
+    })?;
     let items = counted(answer.pass.items, "item");
     let verb = if answer.dry_run { "would move" } else { "moved" };
     context.line(format_args!("{verb} {} of {items} one level down", moves.len()))?;
     if !answer.pass.commits.is_empty() {
         let text = "restore the items of the last commit with: treering unforget --last --all-scopes";
-        context.output.note("undo", text);
+        context.note("undo", text);
     }
     Ok(())
 }

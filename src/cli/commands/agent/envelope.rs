@@ -57,7 +57,6 @@ pub(crate) struct Envelope {
 }
 
 impl Verb for Envelope {
-    const NAME: &'static str = "envelope";
     const ANSWERS: &'static [Form] = &[form::<EnvelopeAnswer>(""), form::<ScrubbedText>("with --scrub")];
 
     fn run(self, context: &mut Context) -> Done {
@@ -71,24 +70,19 @@ impl Verb for Envelope {
         request.budget_tokens = self.budget.unwrap_or(request.budget_tokens);
         request.with_untrusted = self.with_untrusted;
         if self.compaction {
-            let session = place
-                .session
-                .ok_or_else(|| Failure::usage("--compaction needs a session", "name it with --session S"))?;
-            request.compaction = Some(session);
+            let missing = || Failure::usage("--compaction needs a session", "name it with --session S");
+            request.compaction = Some(place.session.ok_or_else(missing)?);
         }
         if let Some(level) = &self.sensitivity {
             request.sensitivity_max = Sensitivity::from_text(level)?;
         }
         if let Some(word) = &self.boundary {
             request.boundary = Some(Boundary::new(word).ok_or_else(|| {
-                Failure::usage(
-                    "--boundary is not 16 to 64 letters and digits",
-                    "choose it at random for each session",
-                )
+                let hint = "choose it at random for each session";
+                Failure::usage("--boundary is not 16 to 64 letters and digits", hint)
             })?);
         }
-        let agent = context.agent_to_read()?;
-        let view = context.view(agent.memory())?;
+        let (agent, view) = context.agent_view()?;
         context.answer(&agent.envelope(&view, &request)?, show_envelope_answer)
     }
 }
@@ -101,9 +95,7 @@ fn show_envelope_answer(answer: &EnvelopeAnswer, context: &mut Context) -> Resul
     context.line(&answer.text)?;
     let tokens = counted(answer.tokens as u64, "token");
     let left_out = counted(answer.left_out.total() as u64, "item");
-    context
-        .output
-        .note("envelope", format!("{tokens}; {left_out} omitted"));
+    context.note("envelope", format!("{tokens}; {left_out} omitted"));
     Ok(())
 }
 
@@ -117,22 +109,17 @@ fn scrub(context: &mut Context, file: &Path) -> Done {
         removed_bytes,
         unclosed: scrubbed.unclosed,
     };
-    context.answer(&answer, show_scrubbed_text)?;
+    context.answer(&answer, |answer, context| context.output.text(&answer.text))?;
     if scrubbed.envelopes > 0 {
         let what = counted(scrubbed.envelopes as u64, "envelope");
-        let text = format!("removed {what}, {removed_bytes} bytes in all");
-        context.output.note("scrubbed", text);
+        let note = format!("removed {what}, {removed_bytes} bytes in all");
+        context.note("scrubbed", note);
     }
     if scrubbed.unclosed > 0 {
         let what = counted(scrubbed.unclosed as u64, "tag");
-        let text = format!(
-            "{what} of an envelope had no closing tag: the text after them was kept and may contain memory"
-        );
-        context.output.note("unclosed", text);
+        let rest = "the text after them was kept and may contain memory";
+        let note = format!("{what} of an envelope had no closing tag: {rest}");
+        context.note("unclosed", note);
     }
     Ok(DONE)
-}
-
-fn show_scrubbed_text(answer: &ScrubbedText, context: &mut Context) -> Result<(), Failure> {
-    context.output.text(&answer.text)
 }

@@ -27,8 +27,6 @@ const FILES_MAX: usize = 100_000;
 const FILE_BYTES_MAX: u64 = 4 << 20;
 /// The largest sum of file sizes in bytes. All files are in memory together, because one commit takes them all.
 const ALL_BYTES_MAX: u64 = 256 << 20;
-/// The deepest nesting of folders.
-const DEPTH_MAX: usize = 128;
 /// The file name extension of a block.
 const ENDING: &str = ".md";
 
@@ -36,16 +34,6 @@ const ENDING: &str = ".md";
 pub(super) struct Folder {
     top: OwnedFd,
     name: String,
-}
-
-/// The entry at a path.
-pub(super) enum There {
-    /// Nothing is at the path.
-    Nothing,
-    /// A file with its bytes.
-    Text(Vec<u8>),
-    /// Anything else, which is neither read nor overwritten, with the reason.
-    Other(String),
 }
 
 impl Folder {
@@ -85,11 +73,7 @@ impl Folder {
                 return Ok((folder, part));
             }
             if make {
-                match rustix::fs::mkdirat(
-                    &folder,
-                    part,
-                    Mode::RWXU | Mode::RGRP | Mode::XGRP | Mode::ROTH | Mode::XOTH,
-                ) {
+                match rustix::fs::mkdirat(&folder, part, Mode::from_raw_mode(0o755)) {
                     Ok(()) | Err(Errno::EXIST) => {}
                     Err(error) => return Err(error.into()),
                 }
@@ -98,22 +82,30 @@ impl Folder {
         }
     }
 
-    /// Reads the file at a path, or reports why it cannot.
-    pub(super) fn look(&self, path: &str) -> There {
-        let (folder, name) = match self.below(path, false) {
-            Ok(place) => place,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return There::Nothing,
-            Err(error) => return There::Other(reason(&error)),
-        };
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        match rustix::fs::openat(&folder, name, flags, Mode::empty()) {
-            Ok(file) => match read(&File::from(file)) {
-                Ok(bytes) => There::Text(bytes),
-                Err(why) => There::Other(why),
-            },
-            Err(Errno::NOENT) => There::Nothing,
-            Err(error) => There::Other(reason(&error.into())),
+    /// Reads the file at a path; `None` if there is nothing. The error is the reason why it cannot be read; such an entry
+    /// is not overwritten either.
+    pub(super) fn look(&self, path: &str) -> std::result::Result<Option<Vec<u8>>, String> {
+        match self.try_look(path) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(reason(&error)),
         }
+    }
+
+    fn try_look(&self, path: &str) -> io::Result<Vec<u8>> {
+        let (folder, name) = self.below(path, false)?;
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let file = File::from(rustix::fs::openat(&folder, name, flags, Mode::empty())?);
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("the path is not a file"));
+        }
+        let mut bytes = Vec::new();
+        file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > FILE_BYTES_MAX {
+            let text = format!("the file has more than {} MiB", FILE_BYTES_MAX >> 20);
+            return Err(io::Error::other(text));
+        }
+        Ok(bytes)
     }
 
     /// Writes a file or replaces it: writes a new file in the same folder, and renames it when it is complete.
@@ -124,14 +116,11 @@ impl Folder {
     fn try_write(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
         let (folder, name) = self.below(path, true)?;
         // A hidden name, which readers of blocks ignore; the id of a block never begins with a dot.
-        let unfinished = format!(
-            ".{}.unfinished-{}",
-            &name[..name.len().min(200)],
-            std::process::id()
-        );
+        let (start, process) = (&name[..name.len().min(200)], std::process::id());
+        let unfinished = format!(".{start}.unfinished-{process}");
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
-        let mut file = File::from(rustix::fs::openat(&folder, &unfinished, flags, mode)?);
+        let file = rustix::fs::openat(&folder, &unfinished, flags, Mode::from_raw_mode(0o644))?;
+        let mut file = File::from(file);
         let written = file.write_all(bytes).and_then(|()| file.sync_all());
         let moved = written.and_then(|()| Ok(rustix::fs::renameat(&folder, &unfinished, &folder, name)?));
         if moved.is_err() {
@@ -148,23 +137,25 @@ impl Folder {
         let mut bytes = 0;
         let mut waiting = vec![String::new()];
         while let Some(prefix) = waiting.pop() {
-            if prefix.matches('/').count() > DEPTH_MAX {
-                found.push(bad(&prefix, "the folder is nested too deep and is skipped"));
-                continue;
-            }
-            match self.list(&prefix) {
-                Ok(names) => {
-                    for (name, kind) in names {
-                        let before = found.len();
-                        self.sort_in(format!("{prefix}{name}"), kind, &mut found, &mut waiting);
-                        let read = found[before..].iter().flat_map(|file| &file.bytes);
-                        bytes += read.map(|bytes| bytes.len() as u64).sum::<u64>();
-                        if bytes > ALL_BYTES_MAX {
-                            return Err(self.too_much(format_args!("{} MiB of blocks", ALL_BYTES_MAX >> 20)));
-                        }
-                    }
+            let names = self.list(&prefix).unwrap_or_else(|error| {
+                found.push(bad(&prefix, reason(&error)));
+                Vec::new()
+            });
+            for (name, kind) in names {
+                let path = format!("{prefix}{name}");
+                if kind == FileType::Directory {
+                    waiting.push(format!("{path}/"));
+                } else if kind == FileType::Symlink {
+                    found.push(bad(&path, "the path is a symlink, which is not followed"));
+                } else if path.ends_with(ENDING)
+                    && let Some(read) = self.look(&path).transpose()
+                {
+                    bytes += read.as_ref().map_or(0, |bytes| bytes.len() as u64);
+                    found.push(FoundFile { path, bytes: read });
                 }
-                Err(error) => found.push(bad(&prefix, reason(&error))),
+                if bytes > ALL_BYTES_MAX {
+                    return Err(self.too_much(format_args!("{} MiB of blocks", ALL_BYTES_MAX >> 20)));
+                }
             }
             if found.len() + waiting.len() > FILES_MAX {
                 return Err(self.too_much(format_args!("{FILES_MAX} files")));
@@ -178,22 +169,6 @@ impl Folder {
         Error::invalid(format!("{} contains more than {what}", self.name))
             .with_code(ErrorCode::OverLimit)
             .with_hint("name the folder of the blocks, or a subfolder")
-    }
-
-    fn sort_in(&self, path: String, kind: FileType, found: &mut Vec<FoundFile>, waiting: &mut Vec<String>) {
-        match kind {
-            FileType::Directory => waiting.push(format!("{path}/")),
-            FileType::Symlink => found.push(bad(&path, "the path is a symlink, which is not followed")),
-            _ if !path.ends_with(ENDING) => {}
-            _ => {
-                let bytes = match self.look(&path) {
-                    There::Text(bytes) => Ok(bytes),
-                    There::Nothing => return,
-                    There::Other(why) => Err(why),
-                };
-                found.push(FoundFile { path, bytes });
-            }
-        }
     }
 
     fn list(&self, prefix: &str) -> io::Result<Vec<(String, FileType)>> {
@@ -224,20 +199,6 @@ impl Folder {
         }
         Ok(names)
     }
-}
-
-fn read(file: &File) -> std::result::Result<Vec<u8>, String> {
-    let metadata = file.metadata().map_err(|error| reason(&error))?;
-    if !metadata.is_file() {
-        return Err("the path is not a file".to_owned());
-    }
-    let mut bytes = Vec::new();
-    let read = file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
-    read.map_err(|error| reason(&error))?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(format!("the file has more than {} MiB", FILE_BYTES_MAX >> 20));
-    }
-    Ok(bytes)
 }
 
 fn bad(path: &str, why: impl Into<String>) -> FoundFile {

@@ -60,18 +60,16 @@ pub(crate) struct Forget {
 }
 
 impl Verb for Forget {
-    const NAME: &'static str = "forget";
     const ANSWERS: &'static [Form] = &[form::<ItemsForgotten>("commit is null if nothing was forgotten")];
 
     fn run(self, context: &mut Context) -> Done {
         let agent = context.agent_to_change(self.dry_run)?;
         let now = agent.memory().view().now();
-        let before = self.older_than.as_deref();
         let mut what = Forgetting {
             ids: ids_of(&self.ids)?,
             all_tags: self.tag,
             any_tags: self.any_tag,
-            before: before.map(|text| time::moment(text, now)).transpose()?,
+            before: time::given(self.older_than.as_deref(), now)?,
             session: self.in_session,
             source: self.from_source,
             kind: self.kind.as_deref().map(Kind::new).transpose()?,
@@ -90,7 +88,15 @@ impl Verb for Forget {
             others: forgot.others,
             outcome: outcome(&agent, self.dry_run, forgot.commit.as_ref()),
         };
-        context.answer(&answer, show_items_forgotten)?;
+        context.answer(&answer, |answer, context| {
+            let (items, outcome) = (&answer.forgotten, &answer.outcome);
+            show_moved(context, ["would forget", "forgot"], items, outcome)?;
+            if outcome.commit.is_some() {
+                // The hint covers all scopes, because an option may have changed the usual ones.
+                context.note("undo", "restore it with: treering unforget --last --all-scopes");
+            }
+            Ok(())
+        })?;
         note_left(context, &answer.pinned, "pinned: forget it by its id");
         note_left(context, &answer.others, "the other conditions exclude it");
         context.note_dry_run(self.dry_run);
@@ -124,7 +130,6 @@ pub(crate) struct Unforget {
 }
 
 impl Verb for Unforget {
-    const NAME: &'static str = "unforget";
     const ANSWERS: &'static [Form] = &[form::<ItemsRestored>("commit is null if nothing was restored")];
 
     fn run(self, context: &mut Context) -> Done {
@@ -139,7 +144,10 @@ impl Verb for Unforget {
             unchanged: back.unchanged,
             outcome: outcome(&agent, self.dry_run, back.commit.as_ref()),
         };
-        context.answer(&answer, show_items_restored)?;
+        context.answer(&answer, |answer, context| {
+            let verbs = ["would restore", "restored"];
+            show_moved(context, verbs, &answer.restored, &answer.outcome)
+        })?;
         note_left(context, &answer.unchanged, "its full text is already present");
         context.note_dry_run(self.dry_run);
         Ok(DONE)
@@ -166,18 +174,23 @@ pub(crate) struct Forgotten {
 }
 
 impl Verb for Forgotten {
-    const NAME: &'static str = "forgotten";
     const ANSWERS: &'static [Form] = &[form::<ForgottenLine>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
-        let agent = context.agent_to_read()?;
-        let view = context.view(agent.memory())?;
+        let (agent, view) = context.agent_view()?;
         let reach = context.reach(&self.scopes)?;
         let list = agent.forgotten(&view, &reach, self.limit.unwrap_or(usize::MAX))?;
-        context.rows(
-            list.into_iter().map(|one| Ok(ForgottenLine::from(one))),
-            columns_of_forgotten_line,
-        )
+        let lines = list.into_iter().map(|one| Ok(ForgottenLine::from(one)));
+        context.rows(lines, |row, context| {
+            vec![
+                ("id", named(&row.item.id)),
+                ("by", plain(&row.op)),
+                ("lane", plain(&row.lane)),
+                ("when", context.when(row.time)),
+                ("why", optional(row.reason.as_deref())),
+                ("text", plain(gist(&row.item.object))),
+            ]
+        })
     }
 }
 
@@ -206,7 +219,6 @@ pub(crate) struct Expire {
 }
 
 impl Verb for Expire {
-    const NAME: &'static str = "expire";
     const ANSWERS: &'static [Form] = &[form::<Expires>("")];
 
     fn run(self, context: &mut Context) -> Done {
@@ -228,7 +240,9 @@ impl Verb for Expire {
             changed: commit.is_some(),
             commit: agent.memory().view().commit(),
         };
-        context.answer(&answer, show_expires)
+        let until = at.map_or_else(|| "never expires".to_owned(), |at| format!("expires at {at}"));
+        let was = if answer.changed { "" } else { " as before" };
+        context.say(&answer, format_args!("{} {until}{was}", answer.id))
     }
 }
 
@@ -246,26 +260,6 @@ fn ids_of(texts: &[String]) -> Result<Vec<Id>> {
     texts.iter().map(|text| Id::new(text)).collect()
 }
 
-fn show_items_forgotten(answer: &ItemsForgotten, context: &mut Context) -> Result<(), Failure> {
-    show_moved(
-        context,
-        ["would forget", "forgot"],
-        &answer.forgotten,
-        &answer.outcome,
-    )?;
-    if answer.outcome.commit.is_some() {
-        // The hint covers all scopes, because an option may have changed the usual ones.
-        let text = "restore it with: treering unforget --last --all-scopes";
-        context.output.note("undo", text);
-    }
-    Ok(())
-}
-
-fn show_items_restored(answer: &ItemsRestored, context: &mut Context) -> Result<(), Failure> {
-    let verbs = ["would restore", "restored"];
-    show_moved(context, verbs, &answer.restored, &answer.outcome)
-}
-
 /// Prints the items, and the new head if there is one.
 fn show_moved(
     context: &mut Context,
@@ -273,7 +267,11 @@ fn show_moved(
     items: &[ItemLine],
     outcome: &Outcome,
 ) -> Result<(), Failure> {
-    context.write_rows(items.iter().map(Ok), |item, _| columns_of_item_line(item))?;
+    context.write_rows(items.iter().map(Ok), |item, context| {
+        let mut cells = columns(item, &["id", "kind", "scope"], context);
+        cells.push(("text", plain(gist(&item.object))));
+        cells
+    })?;
     let verb = if outcome.dry_run { would } else { did };
     let head = outcome.seq.map(|seq| context.state_line(seq, outcome.root));
     let head = head.map(|head| format!("; {head}")).unwrap_or_default();
@@ -281,37 +279,8 @@ fn show_moved(
     context.line(format_args!("{verb} {count}{head}"))
 }
 
-fn columns_of_item_line(row: &ItemLine) -> Columns {
-    vec![
-        ("id", coloured(Meaning::Name, &row.id)),
-        ("kind", plain(&row.kind)),
-        ("scope", plain(&row.scope)),
-        ("text", plain(gist(&row.object))),
-    ]
-}
-
-fn columns_of_forgotten_line(row: &ForgottenLine, context: &Context) -> Columns {
-    vec![
-        ("id", coloured(Meaning::Name, &row.item.id)),
-        ("by", plain(&row.op)),
-        ("lane", plain(&row.lane)),
-        ("when", context.when(row.time)),
-        ("why", plain(row.reason.as_deref().unwrap_or_default())),
-        ("text", plain(gist(&row.item.object))),
-    ]
-}
-
-fn show_expires(answer: &Expires, context: &mut Context) -> Result<(), Failure> {
-    let until = match answer.expires {
-        Some(at) => format!("expires at {at}"),
-        None => "never expires".to_owned(),
-    };
-    let was = if answer.changed { "" } else { " as before" };
-    context.line(format_args!("{} {until}{was}", answer.id))
-}
-
 fn note_left(context: &mut Context, ids: &[Id], why: &str) {
     for id in ids {
-        context.output.note("left", format!("{id} is unchanged: {why}"));
+        context.note("left", format!("{id} is unchanged: {why}"));
     }
 }

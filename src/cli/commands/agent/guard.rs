@@ -3,18 +3,15 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use std::fs;
-use std::iter;
-
 use crate::agent::RecallQuery;
 use crate::agent::guard::{Checks, Guarded, Policy, RecallChange, StagedChange, StagedLine as Line};
 use crate::answers::agent::guard::{GuardCommit, GuardDropped, GuardReport, StagedLine, StagedObject};
 use crate::cli::agent_context::ScopeOptions;
 use crate::cli::args::LaneOptions;
 use crate::cli::commands::prelude::*;
-use crate::cli::errors::{exit_code, input_error};
+use crate::cli::errors::exit_code;
 use crate::cli::human::change_lines;
-use crate::cli::input::{Lines, at_line, open_input};
+use crate::cli::input::{Lines, open_input, read_input};
 use crate::error::ErrorKind;
 
 /// The name of the policy file, in the folder that holds the store.
@@ -46,7 +43,6 @@ pub(crate) struct Guard {
 }
 
 impl Verb for Guard {
-    const NAME: &'static str = "guard";
     const ANSWERS: &'static [Form] = &[
         form::<StagedChange>("stage"),
         form::<GuardReport>("check; exit code 4 if passed is false"),
@@ -200,29 +196,14 @@ fn stage(context: &mut Context, name: &str, jsonl: &Path, policy: Option<&Path>)
     let agent = context.agent_to_write()?;
     let mut input = open_input(context, jsonl)?;
     let mut reader = Lines::of(&mut *input);
-    let lines = iter::from_fn(|| {
-        let line = reader.next_line().transpose()?;
-        Some(line.and_then(|(number, text)| {
-            let line = Line::parse(&agent, text.as_bytes()).map_err(|error| at_line(number, error))?;
-            Ok((number, line))
-        }))
-    });
+    let lines = reader.read(|text| Line::parse(&agent, text.as_bytes()));
     let staged = agent.stage(name, lines, &rules, &context.writer())?;
-    context.answer(&staged, show_staged_change)
-}
-
-fn show_staged_change(answer: &StagedChange, context: &mut Context) -> Result<(), Failure> {
-    let (name, counts) = (&answer.name, answer.counts);
-    context.line(format_args!(
-        "staged {}: {} added, {} changed, {} removed",
-        context.output.paint(Meaning::Name, name),
-        counts.added,
-        counts.changed,
-        counts.removed
-    ))?;
-    let next = format!("check the change with: treering guard check {name}");
-    context.output.note("next", next);
-    Ok(())
+    let name = context.output.paint(Meaning::Name, name);
+    let counts = context.counts_line(staged.counts);
+    context.say(&staged, format_args!("staged {name}: {counts}"))?;
+    let next = format!("check the change with: treering guard check {}", staged.name);
+    context.output.note_for_people("next", next);
+    Ok(DONE)
 }
 
 fn check(context: &mut Context, verb: GuardWith) -> Done {
@@ -230,12 +211,8 @@ fn check(context: &mut Context, verb: GuardWith) -> Done {
     let agent = context.agent_to_read()?;
     let report = agent.check_staged(&verb.name, &checks, &context.writer())?;
     let answer = GuardReport::new(verb.name, report);
-    context.answer(&answer, show_guard_report)?;
+    context.say(&answer, &answer.report)?;
     Ok(verdict(&answer))
-}
-
-fn show_guard_report(answer: &GuardReport, context: &mut Context) -> Result<(), Failure> {
-    context.line(&answer.report)
 }
 
 fn commit(context: &mut Context, verb: GuardWith) -> Done {
@@ -251,72 +228,54 @@ fn commit(context: &mut Context, verb: GuardWith) -> Done {
     let answer = GuardCommit {
         report: GuardReport::new(verb.name, report),
         names: committed.as_ref().into(),
-        commit: committed,
     };
-    context.answer(&answer, show_guard_commit)?;
-    Ok(verdict(&answer.report))
-}
-
-fn show_guard_commit(answer: &GuardCommit, context: &mut Context) -> Result<(), Failure> {
-    show_guard_report(&answer.report, context)?;
     let name = &answer.report.name;
-    if let Some(commit) = &answer.commit {
-        context.show_commit(&format!("committed {name}"), commit, false)?;
-        // The commit may be in the lane of the writer who staged the change.
-        let lane = LaneOptions {
-            session: commit.commit.session.clone(),
-            actor: commit.commit.actor.clone(),
-        };
-        let command = lane.way_back("undo");
-        context.output.note("undo", format!("reverse it with: {command}"));
-        return Ok(());
-    }
-    let next = format!("the change stays staged; drop it with: treering guard drop {name}");
-    context.output.note("next", next);
-    Ok(())
+    let (last, code, note) = match committed {
+        Some(info) => {
+            let last = format!("\ncommitted {name}; {}", context.head_line(&info));
+            // The commit may be in the lane of the writer who staged the change.
+            let lane = LaneOptions {
+                session: info.commit.session,
+                actor: info.commit.actor,
+            };
+            (
+                last,
+                "undo",
+                format!("reverse it with: {}", lane.way_back("undo")),
+            )
+        }
+        None => {
+            let note = format!("the change stays staged; drop it with: treering guard drop {name}");
+            (String::new(), "next", note)
+        }
+    };
+    context.say(&answer, format_args!("{}{last}", answer.report.report))?;
+    context.output.note_for_people(code, note);
+    Ok(verdict(&answer.report))
 }
 
 fn drop_staged(context: &mut Context, name: String) -> Done {
     let agent = context.agent_to_write()?;
     agent.drop_staged(&name, &context.writer())?;
-    context.answer(&GuardDropped { name, dropped: true }, show_guard_dropped)
-}
-
-fn show_guard_dropped(answer: &GuardDropped, context: &mut Context) -> Result<(), Failure> {
-    context.line(format_args!("dropped {}", answer.name))
+    let text = format!("dropped {name}");
+    context.say(&GuardDropped { name, dropped: true }, text)
 }
 
 fn show(context: &mut Context, name: &str) -> Done {
     let agent = context.agent_to_read()?;
     for changed in agent.staged_changes(name)? {
-        context.answer(&StagedObject::of(changed)?, show_staged_object)?;
+        let (style, id) = (context.output.style(), changed.id.as_str());
+        let lines = change_lines(style, id, changed.old.as_ref(), changed.new.as_ref());
+        context.say(&StagedObject::of(changed)?, lines.join("\n"))?;
     }
     Ok(DONE)
-}
-
-fn show_staged_object(answer: &StagedObject, context: &mut Context) -> Result<(), Failure> {
-    let [old, new] = &answer.versions;
-    let style = context.output.style();
-    for line in change_lines(style, answer.id.as_str(), old.as_ref(), new.as_ref()) {
-        context.line(line)?;
-    }
-    Ok(())
 }
 
 fn list(context: &mut Context) -> Done {
     let agent = context.agent_to_read()?;
     let staged = agent.staged().into_iter();
-    context.rows(staged.map(|staged| Ok(StagedLine::from(staged))), columns)
-}
-
-fn columns(row: &StagedLine, context: &Context) -> Columns {
-    vec![
-        ("staged", coloured(Meaning::Name, &row.name)),
-        ("when", context.when(row.time)),
-        ("actor", plain(row.actor.as_deref().unwrap_or_default())),
-        ("session", plain(row.session.as_deref().unwrap_or_default())),
-        ("reason", plain(row.reason.as_deref().unwrap_or_default())),
-    ]
+    let rows = staged.map(|staged| Ok(StagedLine::from(staged)));
+    context.table(rows, &["name", "time", "actor", "session", "reason"])
 }
 
 fn recall(context: &mut Context, verb: GuardRecall) -> Done {
@@ -329,10 +288,8 @@ fn recall(context: &mut Context, verb: GuardRecall) -> Done {
         }
     }
     if texts.is_empty() {
-        return Err(Failure::usage(
-            "no query is given",
-            "give --query TEXT or --queries FILE",
-        ));
+        let hint = "give --query TEXT or --queries FILE";
+        return Err(Failure::usage("no query is given", hint));
     }
     let agent = context.agent_to_read()?;
     let older = context.view_of(agent.memory(), &verb.from)?;
@@ -369,7 +326,7 @@ fn show_recall_change(answer: &RecallChange, context: &mut Context) -> Result<()
 }
 
 /// Returns the policy that checks a change.
-fn policy(context: &Context, verb: &GuardWith) -> Result<Policy> {
+fn policy(context: &Context, verb: &GuardWith) -> Result<Policy, Failure> {
     let policy = read_policy(context, verb.policy.as_deref())?;
     if let Some(command) = policy.commands.first().filter(|_| verb.policy.is_none()) {
         // A store in a folder from another person must not bring commands that run unasked.
@@ -377,37 +334,29 @@ fn policy(context: &Context, verb: &GuardWith) -> Result<Policy> {
             "{POLICY_FILE} was not named with --policy, so its command '{}' may not run",
             command.name
         );
-        return Err(Error::new(ErrorKind::Denied, text)
-            .with_code(ErrorCode::CommandNotAllowed)
-            .with_hint("read the file, then allow its commands with --policy FILE"));
+        let refused = Error::denied(ErrorCode::CommandNotAllowed, text);
+        let hint = "read the file, then allow its commands with --policy FILE";
+        return Err(refused.with_hint(hint).into());
     }
     Ok(policy)
 }
 
 /// Reads the named policy, else the one in the folder that holds the store, else returns the standard one.
-fn read_policy(context: &Context, named: Option<&Path>) -> Result<Policy> {
+fn read_policy(context: &Context, named: Option<&Path>) -> Result<Policy, Failure> {
     if let Some(file) = named {
-        return read(file);
+        return read(context, file);
     }
     let store = context.store()?;
     let found = store.parent().map(|folder| folder.join(POLICY_FILE));
     let found = found.filter(|file| file.is_file());
-    found.map_or_else(|| Ok(Policy::default()), |file| read(&file))
+    found.map_or_else(|| Ok(Policy::default()), |file| read(context, &file))
 }
 
-fn read(file: &Path) -> Result<Policy> {
-    let length = fs::metadata(file)
-        .map_err(|error| input_error(file, error))?
-        .len();
-    if length > POLICY_BYTES_MAX {
-        return Err(Error::invalid(format!(
-            "the policy file {} has more than {POLICY_BYTES_MAX} bytes",
-            file.display()
-        ))
-        .with_code(ErrorCode::OverLimit));
-    }
-    let text = fs::read_to_string(file).map_err(|error| input_error(file, error))?;
-    Policy::parse(&text).map_err(|error| error.context(file.display()))
+fn read(context: &Context, file: &Path) -> Result<Policy, Failure> {
+    let bytes = read_input(context, file, POLICY_BYTES_MAX)?;
+    let text = String::from_utf8(bytes).map_err(|_| Error::invalid("the policy is not UTF-8"));
+    let policy = text.and_then(|text| Policy::parse(&text));
+    Ok(policy.map_err(|error| error.context(file.display()))?)
 }
 
 fn verdict(answer: &GuardReport) -> u8 {

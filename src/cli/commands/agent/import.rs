@@ -5,12 +5,13 @@
 
 use std::collections::HashMap;
 
-use super::folder::{Folder, There};
+use super::folder::Folder;
 use crate::agent::Reach;
 use crate::agent::blocks::{FoundFile, TakeBlocks, Taken, TakenBlocks, TakenFile};
 use crate::agent::import::{Foreign, ForeignFormat, ForeignTaken, odek::scope_of_file};
 use crate::agent::session::extraction::FactScope;
 use crate::answers::agent::guard::Imported;
+use crate::cli::commands::export::refuse_unused;
 use crate::cli::commands::prelude::*;
 use crate::cli::input::read_input;
 
@@ -31,13 +32,6 @@ pub(crate) enum ImportFormat {
     Odek,
     /// The memory.snap of the published core
     Snap,
-}
-
-/// The subject of the facts of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FactsAbout {
-    User,
-    Env,
 }
 
 /// Import blocks and other systems
@@ -68,8 +62,8 @@ pub(crate) struct Import {
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Option<String>,
     /// The subject of the facts, if the file is not named user.md or env.md
-    #[arg(long, value_name = "WHAT")]
-    pub(crate) about: Option<FactsAbout>,
+    #[arg(long, value_name = "WHAT", value_parser = args::one_of(FactScope::ALL, FactScope::name))]
+    pub(crate) about: Option<FactScope>,
     /// Remove blocks whose files are missing
     #[arg(long)]
     pub(crate) prune: bool,
@@ -82,55 +76,36 @@ pub(crate) struct Import {
 }
 
 impl Verb for Import {
-    const NAME: &'static str = "import";
     const ANSWERS: &'static [Form] = &[
         form::<Imported<TakenBlocks>>("a folder of blocks"),
         form::<Imported<ForeignTaken>>("a file of another system"),
     ];
 
     fn run(self, context: &mut Context) -> Done {
-        check(&self)?;
+        let is_blocks = self.format == ImportFormat::Blocks;
+        let options = [
+            ("--prune", self.prune, is_blocks),
+            ("--force", self.force, is_blocks),
+            ("--as-me", self.as_me, is_blocks),
+            ("--about", self.about.is_some(), self.format == ImportFormat::Odek),
+        ];
+        refuse_unused("import", &options)?;
         let format = match self.format {
             ImportFormat::Blocks => return blocks(context, &self),
             ImportFormat::ServerMemory => ForeignFormat::ServerMemory,
             ImportFormat::Snap => ForeignFormat::Snap,
             ImportFormat::Odek => {
                 let name = self.path.file_name().map(|name| name.to_string_lossy());
-                let about = match self.about {
-                    Some(FactsAbout::User) => Some(FactScope::User),
-                    Some(FactsAbout::Env) => Some(FactScope::Env),
-                    None => name.and_then(|name| scope_of_file(&name)),
-                };
+                let about = self.about.or_else(|| scope_of_file(&name?));
                 let about = about.ok_or_else(|| {
-                    Failure::usage(
-                        "the subject of the facts is unknown",
-                        "name it with --about user or --about env",
-                    )
+                    let hint = "name it with --about user or --about env";
+                    Failure::usage("the subject of the facts is unknown", hint)
                 })?;
                 ForeignFormat::Odek(about)
             }
         };
         foreign(context, &self, format)
     }
-}
-
-/// Refuses options that the format does not use, rather than ignoring them.
-fn check(verb: &Import) -> Result<(), Failure> {
-    let is_blocks = verb.format == ImportFormat::Blocks;
-    for (option, given, used) in [
-        ("--prune", verb.prune, is_blocks),
-        ("--force", verb.force, is_blocks),
-        ("--as-me", verb.as_me, is_blocks),
-        ("--about", verb.about.is_some(), verb.format == ImportFormat::Odek),
-    ] {
-        if given && !used {
-            return Err(Failure::usage(
-                format!("{option} has no effect here"),
-                "see treering import --help",
-            ));
-        }
-    }
-    Ok(())
 }
 
 fn blocks(context: &mut Context, verb: &Import) -> Done {
@@ -153,13 +128,11 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
     let folder = Folder::open(&verb.path, false)?;
     let files = folder.files()?;
     if verb.prune && !verb.force && files.is_empty() {
-        return Err(Error::invalid(format!(
-            "{} contains no block, and --prune would remove every block",
-            verb.path.display()
-        ))
-        .with_code(ErrorCode::NothingToImport)
-        .with_hint("name the folder that `export --format blocks` wrote, or add --force")
-        .into());
+        let path = shown(&verb.path);
+        let text = format!("{path} contains no block, and --prune would remove every block");
+        let refused = Error::invalid(text).with_code(ErrorCode::NothingToImport);
+        let hint = "name the folder that `export --format blocks` wrote, or add --force";
+        return Err(refused.with_hint(hint).into());
     }
     let agent = context.agent_to_write()?;
     let answer = Imported {
@@ -169,15 +142,13 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
     context.answer(&answer, show_blocks_imported)?;
     let answer = answer.taken;
     if answer.conflicts > 0 {
-        context.output.note(
-            "conflict",
-            "a block changed both in the memory and in its file: export to another folder, merge the two, and import with --force",
-        );
+        let text = "a block changed both in the memory and in its file: export to another folder, merge the two, and import with --force";
+        context.note("conflict", text);
     }
     if !answer.missing.is_empty() {
         let what = counted(answer.missing.len() as u64, "block");
         let text = format!("{what} without a file here were kept; --prune removes them");
-        context.output.note("missing", text);
+        context.note("missing", text);
     }
     context.note_held(&agent, answer.held.as_deref());
     refresh(context, &folder, &files, &answer.files);
@@ -199,10 +170,8 @@ fn show_blocks_imported(answer: &Imported<TakenBlocks>, context: &mut Context) -
     for id in &taken.pruned {
         context.line(format_args!("removed {id}"))?;
     }
-    let mut text = format!(
-        "{} created, {} updated, {} unchanged",
-        taken.created, taken.updated, taken.unchanged
-    );
+    let (created, updated, unchanged) = (taken.created, taken.updated, taken.unchanged);
+    let mut text = format!("{created} created, {updated} updated, {unchanged} unchanged");
     for (count, outcome) in [
         (taken.stale, Taken::Stale),
         (taken.conflicts, Taken::Conflict),
@@ -219,23 +188,18 @@ fn show_blocks_imported(answer: &Imported<TakenBlocks>, context: &mut Context) -
 /// Writes the time of the new versions into the imported files. Files that changed in the meantime stay unchanged.
 fn refresh(context: &mut Context, folder: &Folder, files: &[FoundFile], taken: &[TakenFile]) {
     let read: HashMap<&str, &FoundFile> = files.iter().map(|file| (file.path.as_str(), file)).collect();
-    let mut failed = Vec::new();
-    for file in taken {
-        let Some(fresh) = &file.fresh else { continue };
-        let then = read
-            .get(file.path.as_str())
-            .and_then(|file| file.bytes.as_ref().ok());
-        let is_same = matches!(folder.look(&file.path), There::Text(now) if Some(&now) == then);
-        if is_same && let Err(why) = folder.write(&file.path, fresh) {
-            failed.push(format!("{}: {why}", file.path));
-        }
-    }
+    let refresh = |file: &TakenFile| {
+        let fresh = file.fresh.as_ref()?;
+        let then = read.get(file.path.as_str())?.bytes.as_ref().ok();
+        let is_same = matches!(folder.look(&file.path), Ok(Some(now)) if Some(&now) == then);
+        let why = is_same.then(|| folder.write(&file.path, fresh).err())??;
+        Some(format!("{}: {why}", file.path))
+    };
+    let failed: Vec<String> = taken.iter().filter_map(refresh).collect();
     if let [first, ..] = failed.as_slice() {
-        let text = format!(
-            "the line `updated` was not written into {} files, such as {first}",
-            failed.len()
-        );
-        context.output.note("not_refreshed", text);
+        let count = failed.len();
+        let text = format!("the line `updated` was not written into {count} files, such as {first}");
+        context.note("not_refreshed", text);
     }
 }
 
@@ -272,10 +236,9 @@ fn show_file_imported(answer: &Imported<ForeignTaken>, context: &mut Context) ->
     if more > 0 {
         context.line(format_args!("and {more} more"))?;
     }
-    context.line(format_args!(
-        "{} created, {} updated, {} unchanged, {} refused",
-        taken.created, taken.updated, taken.unchanged, taken.refused
-    ))
+    let (created, updated, unchanged) = (taken.created, taken.updated, taken.unchanged);
+    let counts = format!("{created} created, {updated} updated, {unchanged} unchanged");
+    context.line(format_args!("{counts}, {} refused", taken.refused))
 }
 
 fn nothing_taken() -> Error {

@@ -19,23 +19,36 @@ mod recall;
 mod remember;
 mod session;
 
+use crate::agent::Agent;
+use crate::cli::context::Context;
 use crate::cli::verb::{Entry, entry};
+use crate::engine::View;
+use crate::error::Result;
 
 /// The table of the verbs. `remember` has a different answer if `TREERING_DISABLE` is set.
 pub(super) const VERBS: &[Entry] = &[
-    entry::<remember::Remember>(),
-    entry::<recall::Recall>().switchable(),
-    entry::<forget::Forget>().switchable(),
-    entry::<forget::Unforget>().switchable(),
-    entry::<forget::Forgotten>().switchable(),
-    entry::<forget::Expire>().switchable(),
-    entry::<decay::Decay>().switchable(),
-    entry::<note::Note>().switchable(),
-    entry::<session::Session>().switchable(),
-    entry::<envelope::Envelope>().switchable(),
-    entry::<guard::Guard>().switchable(),
-    entry::<promote::Promote>().switchable(),
-    entry::<quarantine::Quarantine>(),
-    entry::<audit::Audit>().switchable(),
-    entry::<import::Import>().switchable(),
+    entry::<remember::Remember>("remember"),
+    entry::<recall::Recall>("recall").switchable(),
+    entry::<forget::Forget>("forget").switchable(),
+    entry::<forget::Unforget>("unforget").switchable(),
+    entry::<forget::Forgotten>("forgotten").switchable(),
+    entry::<forget::Expire>("expire").switchable(),
+    entry::<decay::Decay>("decay").switchable(),
+    entry::<note::Note>("note").switchable(),
+    entry::<session::Session>("session").switchable(),
+    entry::<envelope::Envelope>("envelope").switchable(),
+    entry::<guard::Guard>("guard").switchable(),
+    entry::<promote::Promote>("promote").switchable(),
+    entry::<quarantine::Quarantine>("quarantine"),
+    entry::<audit::Audit>("audit").switchable(),
+    entry::<import::Import>("import").switchable(),
 ];
+
+impl Context {
+    /// Opens the store for reading, and returns its agent with the state of `--at`, or the head.
+    fn agent_view(&mut self) -> Result<(Agent, View)> {
+        let agent = self.agent_to_read()?;
+        let view = self.view(agent.memory())?;
+        Ok((agent, view))
+    }
+}

@@ -3,7 +3,6 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use crate::agent::Agent;
 use crate::agent::notes::{NewNote, NoteWritten, Replace, find_note};
 use crate::answers::agent::sessions::{NoteDeleted, NoteHit, NoteLine};
 use crate::cli::commands::prelude::*;
@@ -25,7 +24,6 @@ pub(crate) struct Note {
 }
 
 impl Verb for Note {
-    const NAME: &'static str = "note";
     const ANSWERS: &'static [Form] = &[
         form::<NoteWritten>("write"),
         form::<NoteLine>("read; list, one per line"),
@@ -145,17 +143,13 @@ fn write(context: &mut Context, text: String, replace: Option<&str>, scope: Opti
     };
     let agent = context.agent_to_write()?;
     let written = agent.write_note(&note, &context.writer())?;
-    context.answer(&written, show_note_written)?;
+    let what = match &written.id {
+        Some(id) => format!("{id} of '{}'", written.owner),
+        None => counted(written.cleared, "note"),
+    };
+    context.say(&written, format_args!("{} {what}", written.action.name()))?;
     context.note_held(&agent, written.held.as_deref());
     Ok(DONE)
-}
-
-fn show_note_written(answer: &NoteWritten, context: &mut Context) -> Result<(), Failure> {
-    let what = match &answer.id {
-        Some(id) => format!("{id} of '{}'", answer.owner),
-        None => counted(answer.cleared, "note"),
-    };
-    context.line(format_args!("{} {what}", answer.action.name()))
 }
 
 fn read(context: &mut Context, verb: &OneNote) -> Done {
@@ -176,32 +170,19 @@ fn read(context: &mut Context, verb: &OneNote) -> Done {
         Error::not_found(format!("there is no note '{id}' in the scope '{scope}'"))
             .with_hint("`note list` shows the notes")
     })?;
-    context.answer(&NoteLine::from(note), show_note_line)
-}
-
-fn show_note_line(answer: &NoteLine, context: &mut Context) -> Result<(), Failure> {
-    context.output.text(&answer.text)?;
-    context.line("")
+    context.answer(&NoteLine::from(note), |note, context| {
+        context.output.text(&note.text)?;
+        context.line("")
+    })
 }
 
 fn list(context: &mut Context, own: bool, scope: Option<&str>) -> Done {
-    let (agent, view) = open(context)?;
+    let (agent, view) = context.agent_view()?;
     let scope = context.scope(scope)?;
     let session = own.then(|| context.lane());
     let notes = agent.notes(&view, &scope, session.as_deref())?;
-    context.rows(
-        notes.into_iter().map(|note| Ok(NoteLine::from(note))),
-        columns_of_note_line,
-    )
-}
-
-fn columns_of_note_line(row: &NoteLine, _: &Context) -> Columns {
-    vec![
-        ("id", coloured(Meaning::Name, &row.id)),
-        ("session", plain(row.about.owner.as_deref().unwrap_or_default())),
-        ("trust", plain(row.about.origin.name())),
-        ("text", plain(gist(&row.about.object))),
-    ]
+    let lines = notes.into_iter().map(|note| Ok(NoteLine::from(note)));
+    context.table(lines, &["id", "owner", "origin", "text"])
 }
 
 fn delete(context: &mut Context, verb: &OneNote) -> Done {
@@ -209,45 +190,21 @@ fn delete(context: &mut Context, verb: &OneNote) -> Done {
     let id = Id::new(&verb.id)?;
     let agent = context.agent_to_write()?;
     let (deleted, commit) = agent.delete_note(&id, &scope, &context.writer())?;
+    let done = if deleted { "deleted" } else { "there is no note" };
+    let text = format!("{done} {id}");
     let answer = NoteDeleted {
         deleted,
         id,
         scope,
         commit,
     };
-    context.answer(&answer, show_note_deleted)
-}
-
-fn show_note_deleted(answer: &NoteDeleted, context: &mut Context) -> Result<(), Failure> {
-    let done = if answer.deleted {
-        "deleted"
-    } else {
-        "there is no note"
-    };
-    context.line(format_args!("{done} {}", answer.id))
+    context.say(&answer, text)
 }
 
 fn search(context: &mut Context, query: &str, limit: usize, scope: Option<&str>) -> Done {
-    let (agent, view) = open(context)?;
+    let (agent, view) = context.agent_view()?;
     let scope = context.scope(scope)?;
     let found = agent.search_notes(&view, query, &scope, &context.lane(), limit)?;
-    context.rows(
-        found.into_iter().map(|hit| Ok(NoteHit::from(hit))),
-        columns_of_note_hit,
-    )
-}
-
-fn columns_of_note_hit(row: &NoteHit, _: &Context) -> Columns {
-    vec![
-        ("score", plain(format!("{:.3}", row.score))),
-        ("id", coloured(Meaning::Name, &row.id)),
-        ("trust", plain(row.about.origin.name())),
-        ("text", plain(&row.snippet)),
-    ]
-}
-
-fn open(context: &mut Context) -> Result<(Agent, View)> {
-    let agent = context.agent_to_read()?;
-    let view = context.view(agent.memory())?;
-    Ok((agent, view))
+    let hits = found.into_iter().map(|hit| Ok(NoteHit::from(hit)));
+    context.table(hits, &["score", "id", "origin", "snippet"])
 }

@@ -30,26 +30,20 @@ pub(crate) struct Promote {
     pub(crate) id: String,
     /// The digest of the version that you read, all 64 digits; only this version is promoted [default: the current one]
     #[arg(long, value_name = "DIGEST")]
-    pub(crate) digest: Option<String>,
+    pub(crate) digest: Option<ObjectDigest>,
     /// Skip the question. Only a person may pass this, not a program on a person's behalf
     #[arg(long)]
     pub(crate) yes: bool,
 }
 
 impl Verb for Promote {
-    const NAME: &'static str = "promote";
     const ANSWERS: &'static [Form] = &[form::<ItemPromoted>("")];
 
     fn run(self, context: &mut Context) -> Done {
         let id = Id::new(&self.id)?;
         let agent = context.agent_to_write()?;
-        let seen = match &self.digest {
-            Some(text) => text.parse::<ObjectDigest>().map_err(|_| {
-                Failure::usage(
-                    "--digest is not 64 hexadecimal digits",
-                    "get shows the digest of an item",
-                )
-            })?,
+        let seen = match self.digest {
+            Some(digest) => digest,
             None => {
                 let found = agent.memory().view().get(&id)?;
                 let found = found.ok_or_else(|| Error::not_found(format!("there is no item '{id}'")))?;
@@ -65,18 +59,18 @@ impl Verb for Promote {
         };
         let says = person(context, self.yes, &question, "promoted")?;
         let promoted = agent.promote(&id, seen, says, &context.writer())?;
-        context.answer(&ItemPromoted::new(id, seen, promoted), show_item_promoted)
+        let name = context.output.paint(Meaning::Name, &id);
+        let is_new = promoted.committed.changed;
+        let (from, to) = (promoted.from, promoted.to);
+        let moved = format!("{name}: from {from} to {to}");
+        let what = if is_new {
+            moved
+        } else {
+            format!("{name} already is {from}")
+        };
+        let answer = ItemPromoted::new(id, seen, promoted);
+        context.say_commit(&answer, &what, &answer.commit, is_new)
     }
-}
-
-fn show_item_promoted(answer: &ItemPromoted, context: &mut Context) -> Result<(), Failure> {
-    let name = context.output.paint(Meaning::Name, &answer.id);
-    let what = if answer.changed {
-        format!("{name}: from {} to {}", answer.from, answer.to)
-    } else {
-        format!("{name} already is {}", answer.from)
-    };
-    context.show_commit(&what, &answer.commit, answer.changed)
 }
 
 /// Establishes that a person asks: by `--yes`, or by an answer at a terminal.

@@ -3,9 +3,8 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use std::fmt::Write as _;
-
 use super::promote::person;
+use super::recall::note_reach;
 use crate::agent::trust::{HeldObject, Quarantined};
 use crate::answers::agent::items::{HeldDiscarded, HeldReleased};
 use crate::cli::agent_context::{Disabled, ScopeOptions, is_switched_off, show_disabled};
@@ -48,7 +47,6 @@ pub(crate) struct Quarantine {
 }
 
 impl Verb for Quarantine {
-    const NAME: &'static str = "quarantine";
     const ANSWERS: &'static [Form] = &[
         form::<Quarantined>("one per line"),
         form::<HeldReleased>("with --release"),
@@ -65,28 +63,20 @@ impl Verb for Quarantine {
         if let Some(name) = self.discard {
             let agent = context.agent_to_write()?;
             agent.discard(&name, &context.writer())?;
-            let discarded = true;
-            return context.answer(&HeldDiscarded { name, discarded }, show_held_discarded);
+            let (text, discarded) = (format!("discarded {name}"), true);
+            return context.say(&HeldDiscarded { name, discarded }, text);
         }
         let agent = context.agent_to_read()?;
         let reach = context.reach(&self.scopes)?;
         let all = agent.quarantined(&reach)?;
-        if let Some(scopes) = reach.names().filter(|_| all.is_empty()) {
-            let text = format!("searched {}; --all-scopes searches all", scopes.join(", "));
-            context.output.note("scopes", text);
+        if all.is_empty() {
+            note_reach(context, &reach, "");
         }
-        context.rows(all.into_iter().map(Ok), columns)
+        context.table(
+            all.into_iter().map(Ok),
+            &["name", "ids_total", "time", "reason", "preview"],
+        )
     }
-}
-
-fn columns(row: &Quarantined, context: &Context) -> Columns {
-    vec![
-        ("held back", coloured(Meaning::Name, &row.name)),
-        ("objects", number(row.ids_total as u64)),
-        ("when", context.when(row.time)),
-        ("reason", plain(row.reason.as_deref().unwrap_or_default())),
-        ("text", plain(&row.preview)),
-    ]
 }
 
 fn release(context: &mut Context, name: String, yes: bool) -> Done {
@@ -99,40 +89,27 @@ fn release(context: &mut Context, name: String, yes: bool) -> Done {
         released: true,
         ids: objects.into_iter().map(|one| one.id).collect(),
         commit: committed.commit,
-        changed: committed.changed,
     };
-    context.answer(&answer, show_held_released)
-}
-
-fn show_held_released(answer: &HeldReleased, context: &mut Context) -> Result<(), Failure> {
     let count = counted(answer.ids.len() as u64, "object");
     let what = format!("released {} with {count}", answer.name);
-    context.show_commit(&what, &answer.commit, answer.changed)
+    context.say_commit(&answer, &what, &answer.commit, committed.changed)
 }
 
 /// Returns the question to a person. It shows everything that would be written, as far as it fits, and the count of the
 /// rest.
 fn question(name: &str, objects: &[HeldObject]) -> String {
-    let mut text = format!("{name}: {}\n", counted(objects.len() as u64, "object"));
-    for one in objects.iter().take(ASKED_MAX) {
-        let preview = if one.is_removed {
-            "is removed"
-        } else {
-            &one.preview
-        };
-        let line = format!("{} ({}): {}", one.id, one.scope, cut(preview, ASKED_CHARS));
-        text.push_str(&printable(&line));
-        text.push('\n');
+    let mut lines = vec![format!("{name}: {}", counted(objects.len() as u64, "object"))];
+    lines.extend(objects.iter().take(ASKED_MAX).map(|one| {
+        let removed = one.is_removed.then_some("is removed");
+        let preview = cut(removed.unwrap_or(&one.preview), ASKED_CHARS);
+        printable(&format!("{} ({}): {preview}", one.id, one.scope))
+    }));
+    if let more @ 1.. = objects.len().saturating_sub(ASKED_MAX) {
+        lines.push(format!(
+            "and {} that are not shown here",
+            counted(more as u64, "object")
+        ));
     }
-    let more = objects.len().saturating_sub(ASKED_MAX);
-    if more > 0 {
-        let more = counted(more as u64, "object");
-        let _infallible = writeln!(text, "and {more} that are not shown here");
-    }
-    text.push_str("release the whole change?");
-    text
-}
-
-fn show_held_discarded(answer: &HeldDiscarded, context: &mut Context) -> Result<(), Failure> {
-    context.line(format_args!("discarded {}", answer.name))
+    lines.push("release the whole change?".to_owned());
+    lines.join("\n")
 }

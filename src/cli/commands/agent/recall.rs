@@ -13,7 +13,7 @@ use crate::answers::agent::recall::{Found, FoundForLine, LeftOut};
 use crate::cli::agent_context::ScopeOptions;
 use crate::cli::commands::attributes::attribute;
 use crate::cli::commands::prelude::*;
-use crate::cli::input::{Lines, at_line, open_input, time_of};
+use crate::cli::input::{Lines, open_input, time_of};
 use crate::cli::output::{Mode, Output};
 use crate::ingest::json::parse;
 use crate::object::Scope;
@@ -109,7 +109,6 @@ pub(crate) struct Recall {
 }
 
 impl Verb for Recall {
-    const NAME: &'static str = "recall";
     const ANSWERS: &'static [Form] = &[
         form::<Found>(""),
         form::<FoundForLine>("with --queries, one per line"),
@@ -118,11 +117,9 @@ impl Verb for Recall {
     fn run(self, context: &mut Context) -> Done {
         let agent = open(context, &self)?;
         let view = context.view(agent.memory())?;
-        let now = moment(self.now.as_deref(), view.now())?;
-        let view = match now {
-            Some(now) => view.with_now(now),
-            None => view,
-        };
+        let now = time::given(self.now.as_deref(), view.now())?;
+        let now = now.unwrap_or_else(|| view.now());
+        let view = view.with_now(now);
         let query = query_of(context, &self, view.now())?;
         let done = match &self.queries {
             Some(file) => recall_lines(context, &agent, &view, &query, file),
@@ -147,52 +144,38 @@ fn open(context: &mut Context, verb: &Recall) -> Result<Agent> {
 
 fn query_of(context: &Context, verb: &Recall, now: Time) -> Result<RecallQuery, Failure> {
     let reach = context.reach(&verb.scopes)?;
-    let usual = if verb.queries.is_some() {
-        BATCH_LIMIT
-    } else {
-        LIMIT
-    };
+    let usual = verb.queries.as_ref().map_or(LIMIT, |_| BATCH_LIMIT);
     let query = RecallQuery::new(verb.query.join(" "), reach);
     let recency = verb.recency.unwrap_or(query.recency);
     if !(0.0..=1.0).contains(&recency) {
-        return Err(Failure::usage(
-            format!("--recency {recency} is not from 0 to 1"),
-            "0 ignores recency, and 0.3 is the default",
-        ));
+        let hint = "0 ignores recency, and 0.3 is the default";
+        let text = format!("--recency {recency} is not from 0 to 1");
+        return Err(Failure::usage(text, hint));
     }
+    let kinds = verb.kinds.iter().map(|kind| Kind::new(kind));
+    let attributes = verb.attributes.iter().map(|text| attribute(text));
+    let moment = |text: &Option<String>| time::given(text.as_deref(), now);
     Ok(RecallQuery {
         limit: verb.limit.unwrap_or(usual),
         budget: verb.budget,
-        kinds: verb
-            .kinds
-            .iter()
-            .map(|kind| Kind::new(kind))
-            .collect::<Result<_>>()?,
+        kinds: kinds.collect::<Result<_>>()?,
         tags: verb.tags.clone(),
         any_tags: verb.any_tags.clone(),
-        since: moment(verb.since.as_deref(), now)?,
-        until: moment(verb.until.as_deref(), now)?,
+        since: moment(&verb.since)?,
+        until: moment(&verb.until)?,
         with_untrusted: verb.with_untrusted,
         speaker: verb.speaker.clone(),
-        attributes: verb
-            .attributes
-            .iter()
-            .map(|text| attribute(text))
-            .collect::<Result<_, _>>()?,
+        attributes: attributes.collect::<Result<_, _>>()?,
         include_expired: verb.include_expired,
         include_superseded: !verb.no_superseded,
         recency,
         freshness: !verb.no_fresher,
-        when: moment(verb.when.as_deref(), now)?,
+        when: moment(&verb.when)?,
         full: verb.full,
         explain: verb.explain,
         touch: !verb.no_touch,
         ..query
     })
-}
-
-fn moment(text: Option<&str>, now: Time) -> Result<Option<Time>> {
-    text.map(|text| time::moment(text, now)).transpose()
 }
 
 fn recall_one(context: &mut Context, agent: &Agent, view: &View, query: &RecallQuery) -> Done {
@@ -201,33 +184,40 @@ fn recall_one(context: &mut Context, agent: &Agent, view: &View, query: &RecallQ
     let found = Found {
         scopes: names.map(|names| names.into_iter().map(str::to_owned).collect()),
         index: recalled.reached,
-        now: view.now(),
-        limit: query.limit,
         recalled,
     };
-    context.answer(&found, show_found)
-}
-
-fn show_found(answer: &Found, context: &mut Context) -> Result<(), Failure> {
-    if context.output.mode() == Mode::Table {
-        show_lines(context, answer)?;
-    } else {
-        show_table(context, answer)?;
-    }
-    note_left_out(context, answer);
-    Ok(())
+    context.answer(&found, |found, context| {
+        let recalled = &found.recalled;
+        if context.output.mode() == Mode::Table {
+            show_lines(context, recalled, view.now())?;
+        } else {
+            show_table(context, recalled, view.now())?;
+        }
+        if recalled.skipped > 0 {
+            let (what, tokens) = (counted(recalled.skipped as u64, "hit"), recalled.tokens);
+            let note = format!("{what} did not fit into the budget; the others use {tokens} tokens");
+            context.note("skipped", note);
+        }
+        if recalled.left_out > 0 {
+            let is_cut = recalled.left_out == query.limit;
+            let least = if is_cut { "at least " } else { "" };
+            let what = counted(recalled.left_out as u64, "match");
+            let note = format!("{least}{what} omitted as untrusted: --with-untrusted shows them");
+            context.note("untrusted", note);
+        }
+        if recalled.hits.is_empty() {
+            note_reach(context, &query.reach, "");
+        }
+        Ok(())
+    })
 }
 
 /// Prints a line about each hit for people, and its snippet with the matched words in colour.
-fn show_lines(context: &mut Context, found: &Found) -> Result<(), Failure> {
-    let (recalled, output) = (&found.recalled, &mut context.output);
+fn show_lines(context: &mut Context, recalled: &Recalled, now: Time) -> Result<(), Failure> {
+    let output = &mut context.output;
     for (rank, hit) in (1..).zip(&recalled.hits) {
         let id = output.paint(Meaning::Name, one_line(hit.id.as_str()));
-        let mut about = vec![
-            time::ago(hit.time, found.now),
-            hit.kind.clone(),
-            hit.scope.clone(),
-        ];
+        let mut about = vec![time::ago(hit.time, now), hit.kind.clone(), hit.scope.clone()];
         about.extend(hit.speaker.clone());
         if !hit.trust.is_trusted() {
             about.push(format!("not trusted ({})", hit.trust));
@@ -243,12 +233,9 @@ fn show_lines(context: &mut Context, found: &Found) -> Result<(), Failure> {
         };
         output.line(format_args!("            {text}"))?;
         for reason in hit.reasons.iter().flatten() {
-            let adds = reason.value * reason.weight;
-            let (name, meaning) = (reason.name, reason.meaning);
-            let line = format!(
-                "            {adds:>+6.2} = {:.2} x {:.2}  {name}: {meaning}",
-                reason.value, reason.weight
-            );
+            let (value, weight) = (reason.value, reason.weight);
+            let sum = format!("{:>+6.2} = {value:.2} x {weight:.2}", value * weight);
+            let line = format!("            {sum}  {}: {}", reason.name, reason.meaning);
             output.line(output.paint(Meaning::Quiet, line))?;
         }
     }
@@ -272,49 +259,27 @@ fn painted(output: &Output, recalled: &Recalled, hit: &RecallHit) -> String {
 }
 
 /// Prints one row for each hit, for language models and pages.
-fn show_table(context: &mut Context, found: &Found) -> Result<(), Failure> {
-    let mut table = Table::default();
+fn show_table(context: &mut Context, recalled: &Recalled, now: Time) -> Result<(), Failure> {
     let style = context.output.style();
-    for hit in &found.recalled.hits {
-        let columns = vec![
-            ("id", coloured(Meaning::Name, hit.id.as_str())),
+    context.rows(recalled.hits.iter().map(Ok), |hit, _| {
+        vec![
+            ("id", named(&hit.id)),
             ("score", right(format!("{:.2}", hit.score))),
-            ("time", plain(time::in_column(hit.time, found.now, style))),
+            ("time", plain(time::in_column(hit.time, now, style))),
             ("trust", plain(hit.trust.name())),
             ("speaker", plain(hit.speaker.as_deref().unwrap_or("-"))),
             ("text", plain(hit.text.as_ref().unwrap_or(&hit.snippet))),
-        ];
-        table.row(&mut context.output, columns)?;
-    }
-    table.finish(&mut context.output)
-}
-
-/// Prints notes about the omitted hits, and about the searched scopes if nothing was found.
-fn note_left_out(context: &mut Context, found: &Found) {
-    let recalled = &found.recalled;
-    if recalled.skipped > 0 {
-        let what = counted(recalled.skipped as u64, "hit");
-        let tokens = recalled.tokens;
-        let note = format!("{what} did not fit into the budget; the others use {tokens} tokens");
-        context.output.note("skipped", note);
-    }
-    if recalled.left_out > 0 {
-        let is_cut = recalled.left_out == found.limit;
-        let least = if is_cut { "at least " } else { "" };
-        let what = counted(recalled.left_out as u64, "match");
-        let note = format!("{least}{what} omitted as untrusted: --with-untrusted shows them");
-        context.output.note("untrusted", note);
-    }
-    if recalled.hits.is_empty() {
-        note_reach(context, found.scopes.as_ref().map(|names| names.join(", ")), "");
-    }
+        ]
+    })?;
+    Ok(())
 }
 
 /// Prints a note that names the searched scopes, unless all were searched.
-fn note_reach(context: &mut Context, scopes: Option<String>, what: &str) {
-    if let Some(scopes) = scopes {
+pub(super) fn note_reach(context: &mut Context, reach: &Reach, what: &str) {
+    if let Some(scopes) = reach.names() {
+        let scopes = scopes.join(", ");
         let note = format!("{what}searched {scopes}; --all-scopes searches all");
-        context.output.note("scopes", note);
+        context.note("scopes", note);
     }
 }
 
@@ -332,22 +297,17 @@ fn recall_lines(context: &mut Context, agent: &Agent, view: &View, query: &Recal
     // Builds the index before the first query, so its time is not counted as part of that query.
     agent.with_index(view, |_, _| Ok(()))?;
     let mut without_hits: u64 = 0;
-    while let Some((number, line)) = lines.next_line()? {
+    for line in lines.read(read_line) {
         context.output.check_stop()?;
-        let read = read_line(line).map_err(|error| at_line(number, error))?;
+        let (_, read) = line?;
         let has_scope = read.scope.is_some();
+        let reach = read.scope.map(|scope| Reach::Scopes(vec![scope]));
         let query = RecallQuery {
             text: read.text,
-            reach: match read.scope {
-                Some(scope) => Reach::Scopes(vec![scope]),
-                None => query.reach.clone(),
-            },
+            reach: reach.unwrap_or_else(|| query.reach.clone()),
             ..query.clone()
         };
-        let view = match read.now {
-            Some(now) => view.clone().with_now(now),
-            None => view.clone(),
-        };
+        let view = view.clone().with_now(read.now.unwrap_or_else(|| view.now()));
         let start = Instant::now();
         let recalled = agent.recall(&view, &query)?;
         without_hits += u64::from(!has_scope && recalled.hits.is_empty());
@@ -363,8 +323,11 @@ fn recall_lines(context: &mut Context, agent: &Agent, view: &View, query: &Recal
     }
     if without_hits > 0 {
         let what = counted(without_hits, "line");
-        let what = format!("{what} without a scope found nothing: ");
-        note_reach(context, query.reach.names().map(|names| names.join(", ")), &what);
+        note_reach(
+            context,
+            &query.reach,
+            &format!("{what} without a scope found nothing: "),
+        );
     }
     Ok(DONE)
 }

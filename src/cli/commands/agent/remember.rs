@@ -10,7 +10,7 @@ use crate::agent::{
     Agent, Alike, Citation, LinesOptions, NewItem, OnDuplicate, RefusedLine, RememberOptions, Remembered,
     Sensitivity, Status,
 };
-use crate::answers::agent::items::{ItemRemembered, ItemsRemembered};
+use crate::answers::agent::items::{Conflict, ItemRemembered, ItemsRemembered};
 use crate::cli::agent_context::DISABLED;
 use crate::cli::commands::prelude::*;
 use crate::cli::commands::progress::{BatchProgress, REFUSED_SHOWN};
@@ -39,11 +39,7 @@ const SHOWN_CHARS: usize = 300;
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Remember {
     /// The text; - reads it from standard input
-    #[arg(
-        value_name = "TEXT",
-        required_unless_present = "jsonl",
-        conflicts_with = "jsonl"
-    )]
+    #[arg(required_unless_present = "jsonl", conflicts_with = "jsonl")]
     pub(crate) text: Option<String>,
     /// The id of the item [default: a generated one]
     #[arg(long, value_name = "ID", conflicts_with = "jsonl")]
@@ -65,12 +61,7 @@ pub(crate) struct Remember {
     #[arg(long, visible_alias = "about", value_name = "WHAT", conflicts_with = "jsonl")]
     pub(crate) subject: Option<String>,
     /// Its position in the session
-    #[arg(
-        long,
-        value_name = "N",
-        allow_negative_numbers = true,
-        conflicts_with = "jsonl"
-    )]
+    #[arg(long, allow_negative_numbers = true, conflicts_with = "jsonl")]
     pub(crate) order: Option<i64>,
     /// The time of the event: a time, a date, or an age (2h, 3d)
     #[arg(long, value_name = "TIME", conflicts_with = "jsonl")]
@@ -96,9 +87,10 @@ pub(crate) struct Remember {
     /// An item that it supersedes; may be repeated
     #[arg(long, value_name = "ID", conflicts_with = "jsonl")]
     pub(crate) supersedes: Vec<String>,
-    /// The action if another item has the same meaning
-    #[arg(long, value_name = "CHOICE", default_value = "warn", conflicts_with = "jsonl")]
-    pub(crate) on_duplicate: DuplicateChoice,
+    /// The action if another item has the same meaning: store it and warn, store nothing, merge it into the other item, or
+    /// store it and supersede the other item
+    #[arg(long, value_name = "CHOICE", default_value = "warn", conflicts_with = "jsonl", value_parser = args::one_of(OnDuplicate::ALL, OnDuplicate::name))]
+    pub(crate) on_duplicate: OnDuplicate,
     /// A key that determines the id: the same key again stores nothing new
     #[arg(long, value_name = "KEY", conflicts_with_all = ["id", "jsonl"])]
     pub(crate) key: Option<String>,
@@ -114,7 +106,6 @@ pub(crate) struct Remember {
 }
 
 impl Verb for Remember {
-    const NAME: &'static str = "remember";
     const ANSWERS: &'static [Form] = &[
         form::<ItemRemembered>("one item"),
         form::<ItemsRemembered>("with --jsonl"),
@@ -128,30 +119,6 @@ impl Verb for Remember {
     }
 }
 
-/// The treatment of an item that surely repeats another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DuplicateChoice {
-    /// Store it, and report the duplicate
-    Warn,
-    /// Store nothing
-    Skip,
-    /// Merge it into the other item
-    Merge,
-    /// Store it, and supersede the other item
-    Supersede,
-}
-
-impl From<DuplicateChoice> for OnDuplicate {
-    fn from(choice: DuplicateChoice) -> Self {
-        match choice {
-            DuplicateChoice::Warn => Self::Warn,
-            DuplicateChoice::Skip => Self::Skip,
-            DuplicateChoice::Merge => Self::Merge,
-            DuplicateChoice::Supersede => Self::Supersede,
-        }
-    }
-}
-
 fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
     if verb.text.as_deref() == Some("-") {
         let text = content_from_input(context)?;
@@ -160,7 +127,7 @@ fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
     }
     let scope = context.scope(verb.scope.as_deref())?;
     let options = RememberOptions {
-        on_duplicate: verb.on_duplicate.into(),
+        on_duplicate: verb.on_duplicate,
         key: verb.key.clone(),
         ..RememberOptions::default()
     };
@@ -181,7 +148,7 @@ fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
     context.note_held(&agent, answer.held_as.as_deref());
     if is_over {
         let text = "it has already expired, so no answer shows it; --expires takes a future time, --ttl a duration such as 30d";
-        context.output.note("expired", text);
+        context.note("expired", text);
     }
     Ok(DONE)
 }
@@ -199,31 +166,23 @@ fn item_of(verb: &Remember, now: Time) -> Result<NewItem> {
     item.subject.clone_from(&verb.subject);
     item.order = verb.order;
     let moment = |option: &str, text: &Option<String>| {
-        let read = text.as_deref().map(|text| time::moment(text, now));
-        read.transpose().map_err(|error| error.context(option))
+        time::given(text.as_deref(), now).map_err(|error| error.context(option))
     };
     item.time = moment("--time", &verb.time)?;
     item.expires = moment("--expires", &verb.expires)?;
     if let Some(ttl) = verb.ttl {
         // An endless duration has no end.
-        item.expires = i64::try_from(ttl.as_micros())
-            .ok()
-            .map(|micros| now.plus_micros(micros));
+        let micros = i64::try_from(ttl.as_micros()).ok();
+        item.expires = micros.map(|micros| now.plus_micros(micros));
     }
     let citations = verb.citations.iter().map(|text| Citation::from_text(text));
     item.citations = citations.collect::<Result<_>>()?;
     item.confidence = verb.confidence;
-    item.sensitivity = verb
-        .sensitivity
-        .as_deref()
-        .map(Sensitivity::from_text)
-        .transpose()?;
+    let sensitivity = verb.sensitivity.as_deref();
+    item.sensitivity = sensitivity.map(Sensitivity::from_text).transpose()?;
     item.is_pinned = verb.pin;
-    item.supersedes = verb
-        .supersedes
-        .iter()
-        .map(|id| Id::new(id))
-        .collect::<Result<_>>()?;
+    let supersedes = verb.supersedes.iter().map(|id| Id::new(id));
+    item.supersedes = supersedes.collect::<Result<_>>()?;
     Ok(item)
 }
 
@@ -235,22 +194,19 @@ fn expected(memory: &Memory, verb: &Remember) -> Result<Option<ObjectDigest>> {
     if let Ok(digest) = typed.parse() {
         return Ok(Some(digest));
     }
-    let is_hex = typed
-        .bytes()
-        .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-    if typed.len() < 8 || !is_hex {
+    let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    if typed.len() < 8 || !typed.bytes().all(is_digit) {
         return Err(Error::invalid(format!("'{typed}' is not a digest"))
             .with_hint("a digest is 64 hexadecimal digits, or the first 8 or more of them"));
     }
     let found = memory.view().get(&Id::new(id)?)?.map(|object| object.digest());
-    found
-        .filter(|digest| digest.to_hex().starts_with(typed.as_str()))
-        .map(Some)
-        .ok_or_else(|| {
-            Error::conflict(format!("'{id}' does not have the version {typed}"))
-                .with_ids(vec![id.clone()])
-                .with_hint("read the item again, and repeat the change")
-        })
+    let found = found.filter(|digest| digest.to_hex().starts_with(typed.as_str()));
+    let missing = || {
+        Error::conflict(format!("'{id}' does not have the version {typed}"))
+            .with_ids(vec![id.clone()])
+            .with_hint("read the item again, and repeat the change")
+    };
+    found.map(Some).ok_or_else(missing)
 }
 
 fn show_item_remembered(answer: &ItemRemembered, context: &mut Context) -> Result<(), Failure> {
@@ -275,18 +231,14 @@ fn show_item_remembered(answer: &ItemRemembered, context: &mut Context) -> Resul
         let label = format!("{what} ({:.2})", one.similarity);
         context.output.labelled(Meaning::Changed, &label, &shown(one))?;
     }
-    for conflict in &answer.conflicts {
-        let label = format!("contradicts it ({:.2})", conflict.item.similarity);
-        context
-            .output
-            .labelled(Meaning::Bad, &label, &shown(&conflict.item))?;
+    for Conflict { item, .. } in &answer.conflicts {
+        let label = format!("contradicts it ({:.2})", item.similarity);
+        context.output.labelled(Meaning::Bad, &label, &shown(item))?;
     }
     if answer.redacted {
-        let text = "secrets in it were stored as markers";
-        context.output.note("redacted", text);
+        context.note("redacted", "secrets in it were stored as markers");
     } else if !answer.rules.is_empty() && answer.status != Status::Quarantined {
-        let text = format!("the scan found {}", answer.rules.join(", "));
-        context.output.note("flagged", text);
+        context.note("flagged", format!("the scan found {}", answer.rules.join(", ")));
     }
     let is_written = matches!(
         answer.status,
@@ -332,8 +284,8 @@ fn remember_lines(context: &mut Context, verb: &Remember, file: &Path) -> Done {
         progress.hold(batch.held);
         progress.end(Some(info.commit.seq), std::iter::empty());
     });
-    let progress = progress.into_inner();
-    let answer = answer.map_err(|error| progress.failed(context, error, (file, &mut reader)))?;
+    let mut progress = progress.into_inner();
+    let answer = answer.map_err(|error| progress.failed(context, error))?;
     let held = answer.held.clone();
     context.answer(&ItemsRemembered::from(answer), show_items_remembered)?;
     for held in &held {
@@ -351,16 +303,16 @@ fn show_items_remembered(answer: &ItemsRemembered, context: &mut Context) -> Res
     if answer.disabled {
         return context.line(DISABLED);
     }
-    let head = context.head_line(&answer.head);
-    let refused = answer.refused.len() as u64;
+    let (head, refused) = (context.head_line(&answer.head), answer.refused.len() as u64);
+    let stored = format!("{} stored ({} flagged)", answer.stored, answer.flagged);
+    let unchanged = answer.unchanged;
     context.line(format_args!(
-        "{} stored ({} flagged), {} unchanged, {refused} not stored; {head}",
-        answer.stored, answer.flagged, answer.unchanged
+        "{stored}, {unchanged} unchanged, {refused} not stored; {head}"
     ))?;
     if !answer.unknown.is_empty() {
         let names = answer.unknown.join(", ");
         let text = format!("stored as attributes, because items have no such fields: {names}");
-        context.output.note("unknown_fields", text);
+        context.note("unknown_fields", text);
     }
     for one in answer.refused.iter().take(REFUSED_SHOWN) {
         let label = format!("line {}", one.line);

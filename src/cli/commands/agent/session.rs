@@ -21,7 +21,7 @@ use crate::cli::agent_context::ScopeOptions;
 use crate::cli::commands::prelude::*;
 use crate::cli::commands::progress::BatchProgress;
 use crate::cli::errors::input_error;
-use crate::cli::input::{Lines, at_line, open_input, text_or_input, time_of};
+use crate::cli::input::{Lines, open_input, text_or_input, time_of};
 use crate::engine::Query;
 use crate::ingest::json::parse;
 use crate::object::Origin;
@@ -47,7 +47,6 @@ pub(crate) struct Session {
 }
 
 impl Verb for Session {
-    const NAME: &'static str = "session";
     const ANSWERS: &'static [Form] = &[
         form::<EntriesAppended>("append"),
         form::<EndPrompt>("end, without a reply"),
@@ -212,7 +211,7 @@ pub(crate) struct SessionSummaries {
 }
 
 /// Returns the session of the shared option.
-fn named(context: &Context) -> Result<String, Failure> {
+fn named_session(context: &Context) -> Result<String, Failure> {
     let session = context.options.lane.session.clone();
     session.ok_or_else(|| Failure::usage("the session is not named", "name it with --session S"))
 }
@@ -225,41 +224,60 @@ fn reach(context: &Context, named: Option<&str>) -> Result<Reach> {
 }
 
 fn append(context: &mut Context, verb: SessionAppend) -> Done {
-    let session = named(context)?;
+    let session = named_session(context)?;
     let place = context.place();
-    let named_scope = verb.scope.as_deref().map(|word| place.scope(word));
+    let scope = verb.scope.as_deref().map(|word| place.scope(word));
     let mut request = Append {
-        session,
+        session: session.clone(),
         parent: verb.parent,
-        scope: named_scope.transpose()?,
+        scope: scope.transpose()?,
         usual_scope: place.usual_scope()?,
         reach: place.usual_reach()?,
         user: verb.user,
         entries: Vec::new(),
     };
     let writer = context.writer();
-    let Some(file) = verb.jsonl else {
-        let agent = context.agent_to_write()?;
-        let now = agent.memory().view().now();
-        let time = verb.time.as_deref().map(|text| time::moment(text, now));
-        request.entries.push(NewEntry {
-            text: text_or_input(context, verb.text.unwrap_or_default())?,
-            speaker: verb.speaker,
-            time: time.transpose()?,
-            ..NewEntry::default()
-        });
-        let appended = agent.append(&request, &writer)?;
-        return answer_appended(context, &agent, &EntriesAppended::new(request.session, appended));
+    let (agent, all) = match verb.jsonl {
+        None => {
+            let agent = context.agent_to_write()?;
+            request.entries.push(NewEntry {
+                text: text_or_input(context, verb.text.unwrap_or_default())?,
+                speaker: verb.speaker,
+                time: time::given(verb.time.as_deref(), agent.memory().view().now())?,
+                ..NewEntry::default()
+            });
+            let appended = agent.append(&request, &writer)?;
+            (agent, EntriesAppended::new(session, appended))
+        }
+        Some(file) => append_lines(context, &file, request, verb.batch)?,
     };
-    let mut input = open_input(context, &file)?;
+    let what = if all.appended == 1 { "entry" } else { "entries" };
+    let (count, session) = (all.appended, &all.session);
+    context.say(&all, format_args!("appended {count} {what} to '{session}'"))?;
+    for held in &all.held {
+        context.note_held(&agent, Some(held));
+    }
+    Ok(DONE)
+}
+
+/// Appends the lines of a file in batches. The first batch is committed even if it is empty, so that there is an answer.
+fn append_lines(
+    context: &mut Context,
+    file: &Path,
+    mut request: Append,
+    size: u64,
+) -> Result<(Agent, EntriesAppended), Failure> {
+    let writer = context.writer();
+    let mut input = open_input(context, file)?;
     let mut lines = Lines::of(&mut *input);
     let agent = context.agent_to_write()?;
-    let (mut all, mut progress) = (None, BatchProgress::new());
+    let (mut all, mut progress) = (None::<EntriesAppended>, BatchProgress::new());
+    let most = usize::try_from(size).unwrap_or(usize::MAX);
     loop {
-        // The first batch is committed even if it is empty, so that there is an answer.
-        let appended = batch(&mut lines, verb.batch, entry_of).and_then(|entries| {
-            let is_last = (entries.len() as u64) < verb.batch;
-            progress.begin(entries.len(), lines.number(), is_last);
+        let entries = lines.read(|line| entry_of(&parse(line)?)).take(most);
+        let entries: Result<Vec<_>> = entries.collect();
+        let appended = entries.and_then(|entries| {
+            progress.begin(entries.len(), lines.number(), entries.len() < most);
             let numbers: Vec<u64>;
             (numbers, request.entries) = entries.into_iter().unzip();
             agent.follow_append(&request, &writer, |staged| {
@@ -268,37 +286,17 @@ fn append(context: &mut Context, verb: SessionAppend) -> Done {
                 progress.stage(staged.flagged, refused.map(line));
             })
         });
-        let appended = match appended {
-            Ok(appended) => appended,
-            Err(error) => return Err(progress.failed(context, error, (&file, &mut lines)).into()),
-        };
+        let appended = appended.map_err(|error| progress.failed(context, error))?;
         progress.hold(appended.held.as_deref());
         progress.end(Some(appended.commit.commit.seq), std::iter::empty());
-        let all = match &mut all {
-            None => all.insert(EntriesAppended::new(request.session.clone(), appended)),
-            Some(all) => {
-                all.add(appended);
-                all
-            }
-        };
-        if (request.entries.len() as u64) < verb.batch {
-            return answer_appended(context, &agent, all);
+        match &mut all {
+            Some(all) => all.add(appended),
+            None => all = Some(EntriesAppended::new(request.session.clone(), appended)),
+        }
+        if let Some(all) = all.take_if(|_| request.entries.len() < most) {
+            return Ok((agent, all));
         }
     }
-}
-
-fn answer_appended(context: &mut Context, agent: &Agent, all: &EntriesAppended) -> Done {
-    context.answer(all, show_entries_appended)?;
-    for held in &all.held {
-        context.note_held(agent, Some(held));
-    }
-    Ok(DONE)
-}
-
-fn show_entries_appended(answer: &EntriesAppended, context: &mut Context) -> Result<(), Failure> {
-    let what = if answer.appended == 1 { "entry" } else { "entries" };
-    let (count, session) = (answer.appended, &answer.session);
-    context.line(format_args!("appended {count} {what} to '{session}'"))
 }
 
 /// Returns the reason why an entry was not stored.
@@ -308,34 +306,23 @@ fn why(one: &NotStored) -> String {
 
 /// Reads an entry from a line. No error quotes a value, which may be a secret.
 fn entry_of(json: &Json) -> Result<NewEntry> {
-    let fields = json
-        .as_object()
-        .ok_or_else(|| Error::invalid("the line is not a JSON object"))?;
+    let fields = json.as_object();
+    let fields = fields.ok_or_else(|| Error::invalid("the line is not a JSON object"))?;
+    let mut text = None;
     let mut entry = NewEntry::default();
-    let mut has_text = false;
     for (name, value) in fields {
-        let text = || {
-            let text = value.as_str().map(str::to_owned);
-            text.ok_or_else(|| Error::invalid(format!("the field `{name}` is not text")))
-        };
+        let refused = |what: &str| Error::invalid(format!("the field `{name}` is not {what}"));
+        let read = || value.as_str().ok_or_else(|| refused("text"));
         match name.as_str() {
             "text" | "speaker" | "time" | "order" | "origin" if value.is_null() => {}
-            "text" => {
-                entry.text = text()?;
-                has_text = true;
-            }
-            "speaker" => entry.speaker = Some(text()?),
+            "text" => text = Some(read()?.to_owned()),
+            "speaker" => entry.speaker = Some(read()?.to_owned()),
             "time" => entry.time = Some(time_of("time", value)?),
-            "order" => {
-                let order = value.as_i64();
-                entry.order = Some(order.ok_or_else(|| Error::invalid("`order` is not an integer"))?);
-            }
+            "order" => entry.order = Some(value.as_i64().ok_or_else(|| refused("an integer"))?),
             "origin" => {
-                let origin = Origin::from_name(&text()?);
                 let names = Origin::ALL.map(Origin::name).join(", ");
-                let refused =
-                    || Error::invalid("`origin` is not a known origin").with_hint(format!("one of {names}"));
-                entry.origin = Some(origin.ok_or_else(refused)?);
+                let unknown = || refused("a known origin").with_hint(format!("one of {names}"));
+                entry.origin = Some(Origin::from_name(read()?).ok_or_else(unknown)?);
             }
             other => {
                 return Err(Error::invalid(format!("the field `{other}` is unknown"))
@@ -343,44 +330,34 @@ fn entry_of(json: &Json) -> Result<NewEntry> {
             }
         }
     }
-    if !has_text {
-        return Err(Error::invalid("the field `text` is missing"));
-    }
+    entry.text = text.ok_or_else(|| Error::invalid("the field `text` is missing"))?;
     Ok(entry)
 }
 
 fn end(context: &mut Context, verb: &SessionEnd) -> Done {
-    let session = named(context)?;
+    let session = named_session(context)?;
     let reach = reach(context, verb.scope.as_deref())?;
     let agent = context.agent_to_write()?;
     let learn = verb.learn.then_some(true);
     let prompt = agent.end_prompt(&agent.memory().view(), &reach, &session, learn)?;
     let reply = match (&verb.reply, verb.command.as_slice()) {
         (Some(file), _) => Some(read_reply(context, file)?),
-        (None, [program, arguments @ ..]) => {
-            // The command does not run for facts that a gate would refuse.
-            match &prompt.gate {
-                // The earlier episode stays unchanged.
-                Some(gate) if prompt.has_episode => {
-                    let head = agent.memory().view().commit();
-                    return context.answer(
-                        &Ended::without(&session, Some(gate.to_string()), head),
-                        show_ended,
-                    );
-                }
-                Some(_) => None,
-                None => Some(command::reply(
-                    program,
-                    arguments,
-                    prompt.prompt.clone(),
-                    verb.time_limit,
-                    REPLY_BYTES_MAX,
-                )?),
-            }
-        }
         (None, []) if verb.no_model => None,
-        (None, []) => {
-            return context.answer(&prompt, show_end_prompt);
+        (None, []) => return context.answer(&prompt, show_end_prompt),
+        // The command does not run for facts that a gate would refuse.
+        (None, _) if prompt.gate.is_some() => {
+            if prompt.has_episode {
+                // The earlier episode stays unchanged.
+                let gate = prompt.gate.map(|gate| gate.to_string());
+                let ended = Ended::without(&session, gate, agent.memory().view().commit());
+                return context.answer(&ended, show_ended);
+            }
+            None
+        }
+        (None, [program, arguments @ ..]) => {
+            let (prompt, limit) = (prompt.prompt.clone(), verb.time_limit);
+            let reply = command::reply(program, arguments, prompt, limit, REPLY_BYTES_MAX);
+            Some(reply?)
         }
     };
     let ended = agent.end_session(&reach, &session, reply.as_deref(), learn, &context.writer())?;
@@ -389,8 +366,7 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
         context.note_held(&agent, ended.held.as_deref());
     }
     if let Some(gate) = prompt.gate.filter(|_| !verb.command.is_empty()) {
-        let text = format!("the command was not run: {gate}");
-        context.output.note("gate", text);
+        context.note("gate", format!("the command was not run: {gate}"));
     }
     Ok(DONE)
 }
@@ -398,8 +374,7 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
 fn show_end_prompt(answer: &EndPrompt, context: &mut Context) -> Result<(), Failure> {
     context.output.text(&answer.prompt)?;
     if let Some(gate) = &answer.gate {
-        let text = format!("a reply would store no facts: {gate}");
-        context.output.note("gate", text);
+        context.note("gate", format!("a reply would store no facts: {gate}"));
     }
     Ok(())
 }
@@ -422,87 +397,65 @@ fn show_ended(answer: &Ended, context: &mut Context) -> Result<(), Failure> {
 
 fn read_reply(context: &Context, file: &Path) -> Result<String, Failure> {
     let mut bytes = Vec::new();
-    let read = open_input(context, file)?
-        .take(REPLY_BYTES_MAX as u64)
-        .read_to_end(&mut bytes);
+    let mut input = open_input(context, file)?.take(REPLY_BYTES_MAX as u64);
+    let read = input.read_to_end(&mut bytes);
     read.map_err(|error| input_error(file, error))?;
     // Bytes that are not UTF-8 become replacement characters.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn summaries(context: &mut Context, verb: &SessionSummaries) -> Done {
-    let session = named(context)?;
-    let agent = context.agent_to_read()?;
-    let view = context.view(agent.memory())?;
+    let session = named_session(context)?;
+    let (_, view) = context.agent_view()?;
     let reach = reach(context, verb.scope.as_deref())?;
+    let mut is_empty = true;
     if verb.due {
-        let due = due_summaries(&view, &reach, &session)?;
-        return answer_each(context, due.into_iter(), show_due_summary);
+        for due in due_summaries(&view, &reach, &session)? {
+            is_empty = false;
+            let (bucket, entries, new) = (&due.bucket, due.entries, due.unseen);
+            context.say(&due, format_args!("{bucket}: {entries}, {new} new"))?;
+        }
+    } else {
+        let when = time::given(verb.when.as_deref(), view.now())?;
+        for found in session_summaries(&view, &reach, &session, &verb.query, when)? {
+            is_empty = false;
+            let row = SummaryLine::from(found);
+            let is_trusted = row.origin.is_trusted();
+            let mark = if is_trusted { "" } else { ", not trusted" };
+            context.say(&row, format_args!("{}{mark}\n{}\n", row.bucket, row.text))?;
+        }
     }
-    let when = verb.when.as_deref();
-    let when = when.map(|text| time::moment(text, view.now())).transpose()?;
-    let found = session_summaries(&view, &reach, &session, &verb.query, when)?;
-    answer_each(
-        context,
-        found.into_iter().map(SummaryLine::from),
-        show_summary_line,
-    )
-}
-
-fn answer_each<A: Serialize>(
-    context: &mut Context,
-    answers: impl ExactSizeIterator<Item = A>,
-    show: fn(&A, &mut Context) -> Result<(), Failure>,
-) -> Done {
-    if answers.len() == 0 {
+    if is_empty {
         context.output.nothing_found();
-    }
-    for answer in answers {
-        context.answer(&answer, show)?;
     }
     Ok(DONE)
 }
 
-fn show_summary_line(answer: &SummaryLine, context: &mut Context) -> Result<(), Failure> {
-    let is_trusted = answer.origin.is_trusted();
-    let mark = if is_trusted { "" } else { ", not trusted" };
-    context.line(format_args!("{}{mark}\n{}\n", answer.bucket, answer.text))
-}
-
-fn show_due_summary(answer: &DueSummary, context: &mut Context) -> Result<(), Failure> {
-    let (entries, new) = (answer.entries, answer.unseen);
-    context.line(format_args!("{}: {entries}, {new} new", answer.bucket))
-}
-
 fn summarise(context: &mut Context, file: Option<&Path>, scope: Option<&str>) -> Done {
-    let session = named(context)?;
+    let session = named_session(context)?;
     let mut texts = HashMap::new();
     if let Some(file) = file {
         let mut input = open_input(context, file)?;
-        let read = batch(&mut Lines::of(&mut *input), u64::MAX, text_of_bucket)?;
-        texts.extend(read.into_iter().map(|(_, text)| text));
+        for line in Lines::of(&mut *input).read(|line| text_of_bucket(&parse(line)?)) {
+            let (_, (bucket, text)) = line?;
+            texts.insert(bucket, text);
+        }
     }
     let reach = reach(context, scope)?;
     let agent = context.agent_to_write()?;
     let mut host = |due: &DueSummary| Ok(texts.get(&due.bucket.to_string()).cloned());
     let done = agent.summarise(&reach, &session, &mut host, &context.writer())?;
-    context.answer(&done, show_summarised)?;
-    for unknown in texts
-        .keys()
-        .filter(|bucket| done.written.iter().all(|one| one.bucket.to_string() != **bucket))
-    {
-        context.output.note(
-            "not_due",
-            format!("{unknown} is not due; its text was not stored"),
-        );
+    let (count, root) = (done.written.len(), &done.root_session);
+    context.say(&done, format_args!("wrote {count} summaries of '{root}'"))?;
+    for written in &done.written {
+        texts.remove(&written.bucket.to_string());
+    }
+    for unknown in texts.keys() {
+        let note = format!("{unknown} is not due; its text was not stored");
+        context.note("not_due", note);
     }
     context.note_held(&agent, done.held.as_deref());
     Ok(DONE)
-}
-
-fn show_summarised(answer: &Summarised, context: &mut Context) -> Result<(), Failure> {
-    let (count, session) = (answer.written.len(), &answer.root_session);
-    context.line(format_args!("wrote {count} summaries of '{session}'"))
 }
 
 fn text_of_bucket(json: &Json) -> Result<(String, String)> {
@@ -514,8 +467,7 @@ fn text_of_bucket(json: &Json) -> Result<(String, String)> {
 }
 
 fn list(context: &mut Context, scopes: &ScopeOptions) -> Done {
-    let agent = context.agent_to_read()?;
-    let view = context.view(agent.memory())?;
+    let (_, view) = context.agent_view()?;
     let reach = context.reach(scopes)?;
     let sessions = view.query(&Query::default().kind(Kind::new(kind::SESSION)?))?;
     let line = |object: Result<Object>| -> Result<Option<SessionLine>> {
@@ -535,26 +487,6 @@ fn list(context: &mut Context, scopes: &ScopeOptions) -> Done {
             updated,
         }))
     };
-    context.rows(sessions.filter_map(|object| line(object).transpose()), columns)
-}
-
-fn columns(row: &SessionLine, _: &Context) -> Columns {
-    vec![
-        ("session", coloured(Meaning::Name, &row.session)),
-        ("scope", plain(&row.scope)),
-        ("objects", plain(row.objects.to_string())),
-    ]
-}
-
-/// Reads the next lines with their numbers, at most `size` of them. The error for a bad line names its number.
-fn batch<T>(lines: &mut Lines<'_>, size: u64, read: impl Fn(&Json) -> Result<T>) -> Result<Vec<(u64, T)>> {
-    let mut batch = Vec::new();
-    while (batch.len() as u64) < size {
-        let Some((number, line)) = lines.next_line()? else {
-            break;
-        };
-        let one = parse(line).and_then(|json| read(&json));
-        batch.push((number, one.map_err(|error| at_line(number, error))?));
-    }
-    Ok(batch)
+    let lines = sessions.filter_map(|object| line(object).transpose());
+    context.table(lines, &["session", "scope", "objects"])
 }

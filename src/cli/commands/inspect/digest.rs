@@ -5,9 +5,8 @@
 
 use crate::cli::commands::prelude::*;
 use crate::cli::human::heading;
-use crate::cli::output;
 use crate::digest::to_hex;
-use crate::engine::Meaning;
+use crate::engine::Meaning as Found;
 
 /// The largest number of meanings of each sort that are listed.
 const MEANINGS_MAX: usize = 20;
@@ -36,54 +35,44 @@ pub(super) struct DigestRow {
 
 impl Digest {
     pub(super) fn run(self, context: &mut Context) -> Done {
-        let memory = context.open_to_read()?;
-        let view = context.view(&memory)?;
+        let (memory, view) = context.open_view()?;
         let found = memory.meanings(&self.digits, &view, MEANINGS_MAX)?;
         let is_cut = found.len() >= MEANINGS_MAX;
-        context.rows(found.iter().map(|meaning| Ok(DigestRow::of(meaning))), columns)?;
+        let rows = found.iter().map(|meaning| Ok(DigestRow::of(meaning)));
+        context.table(rows, &["is_a", "digest", "of"])?;
         if is_cut {
             let note = format!("at most {MEANINGS_MAX} of each sort are listed: give more digits");
-            context.output.note("more", note);
+            context.note("more", note);
         }
         Ok(DONE)
     }
 }
 
 impl DigestRow {
-    fn of(meaning: &Meaning) -> Self {
-        let (is_a, bytes, of) = match meaning {
-            Meaning::Commit(info) => ("commit", info.digest.as_bytes(), heading(info)),
-            Meaning::Root(info) => {
-                let of = format!("the state of seq:{}", info.commit.seq);
-                ("root", info.commit.root.as_bytes(), of)
-            }
-            Meaning::Version(digest, id, info) => {
-                let of = format!("{id}, last written by seq:{}", info.commit.seq);
-                ("version", digest.as_bytes(), of)
-            }
-            Meaning::KeyPath(key, id) if *id.as_str() == format!("erased:{}", key.to_hex()) => {
-                ("key path", key.as_bytes(), human::without_id(id.as_str()))
-            }
-            Meaning::KeyPath(key, id) => ("key path", key.as_bytes(), id.to_string()),
-            Meaning::Erased(digest, Some(by)) => ("erased", digest, format!("erased by commit {by}")),
-            Meaning::Erased(digest, None) => ("lost", digest, "could not be salvaged".to_owned()),
-            Meaning::Node(digest, path) => ("node", digest, format!("node {}", human::nibbles(path))),
-        };
-        Self {
+    fn of(meaning: &Found) -> Self {
+        let seq = |info: &CommitInfo| info.commit.seq;
+        let row = |is_a, digest: &[u8; 32], of| Self {
             is_a,
-            digest: to_hex(bytes),
+            digest: to_hex(digest),
             of,
+        };
+        match meaning {
+            Found::Commit(info) => row("commit", info.digest.as_bytes(), heading(info)),
+            Found::Root(info) => {
+                let of = format!("the state of seq:{}", seq(info));
+                row("root", info.commit.root.as_bytes(), of)
+            }
+            Found::Version(digest, id, info) => {
+                let of = format!("{id}, last written by seq:{}", seq(info));
+                row("version", digest.as_bytes(), of)
+            }
+            Found::KeyPath(key, id) if *id.as_str() == format!("erased:{key}") => {
+                row("key path", key.as_bytes(), human::without_id(id.as_str()))
+            }
+            Found::KeyPath(key, id) => row("key path", key.as_bytes(), id.to_string()),
+            Found::Erased(digest, Some(by)) => row("erased", digest, format!("erased by commit {by}")),
+            Found::Erased(digest, None) => row("lost", digest, "could not be salvaged".to_owned()),
+            Found::Node(digest, path) => row("node", digest, format!("node {}", human::nibbles(path))),
         }
     }
-}
-
-fn columns(row: &DigestRow, _: &Context) -> Columns {
-    vec![
-        ("is a", plain(row.is_a)),
-        (
-            "digest",
-            coloured(output::Meaning::Name, row.digest.get(..12).unwrap_or_default()),
-        ),
-        ("of", plain(&row.of)),
-    ]
 }

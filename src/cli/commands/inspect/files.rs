@@ -36,77 +36,66 @@ pub(super) struct File {
     last_batch: Option<u64>,
     /// The number of commits in a checkpoint.
     commits: Option<u64>,
+    /// Whether it is an unlisted segment or an unusable checkpoint.
     #[serde(skip)]
-    meaning: Option<Meaning>,
+    is_doubtful: bool,
 }
 
 impl Files {
     pub(super) fn run(context: &mut Context) -> Done {
         let inspection = Memory::inspection(context.store()?)?;
-        let mut files = BTreeMap::new();
+        let mut files: BTreeMap<String, File> = BTreeMap::new();
+        let of = |file: &str| File {
+            file: file.to_owned(),
+            ..File::default()
+        };
         for (file, bytes) in inspection.files()? {
-            let found = File {
-                file: file.clone(),
-                bytes: Some(bytes),
-                ..File::default()
-            };
-            files.insert(file, found);
+            let found = files.entry(file.clone()).or_insert_with(|| of(&file));
+            found.bytes = Some(bytes);
         }
         for segment in inspection.segments()? {
-            let file = files.entry(segment.file.clone()).or_default();
-            file.file = segment.file;
+            let file = files.entry(segment.file.clone());
+            let file = file.or_insert_with(|| of(&segment.file));
             file.bytes = segment.file_bytes;
             file.state = Some(segment.state.name().to_owned());
-            file.meaning = (segment.state == SegmentStanding::Unlisted).then_some(Meaning::Changed);
+            file.is_doubtful = segment.state == SegmentStanding::Unlisted;
             file.sealed_at = segment.sealed_bytes;
             file.first_batch = segment.first_batch;
             file.last_batch = segment.last_batch;
         }
-        add_checkpoints(context, &mut files)?;
-        context.rows(files.into_values().map(Ok), columns)
+        let mut usable = 0;
+        // The newest comes first. Opening reads the first usable one.
+        for checkpoint in Memory::checkpoints_in(context.store()?)? {
+            let file = files.entry(checkpoint.file.clone());
+            let file = file.or_insert_with(|| of(&checkpoint.file));
+            file.bytes = Some(checkpoint.bytes);
+            file.last_batch = checkpoint.batch;
+            file.commits = checkpoint.commits;
+            file.is_doubtful = checkpoint.unusable.is_some();
+            usable += u64::from(checkpoint.unusable.is_none());
+            file.state = Some(match checkpoint.unusable {
+                Some(why) => why.to_string(),
+                None if usable == 1 => "opening reads it".to_owned(),
+                None => "kept in case the newer one is damaged".to_owned(),
+            });
+        }
+        context.rows(files.into_values().map(Ok), cells_of)
     }
 }
 
-fn add_checkpoints(context: &Context, files: &mut BTreeMap<String, File>) -> Result<()> {
-    let mut usable = 0;
-    // The newest comes first. Opening reads the first usable one.
-    for checkpoint in Memory::checkpoints_in(context.store()?)? {
-        let file = files.entry(checkpoint.file.clone()).or_default();
-        file.file = checkpoint.file;
-        file.bytes = Some(checkpoint.bytes);
-        file.last_batch = checkpoint.batch;
-        file.commits = checkpoint.commits;
-        file.meaning = checkpoint.unusable.as_ref().map(|_| Meaning::Changed);
-        usable += u64::from(checkpoint.unusable.is_none());
-        file.state = Some(match checkpoint.unusable {
-            Some(why) => why.to_string(),
-            None if usable == 1 => "opening reads it".to_owned(),
-            None => "kept in case the newer one is damaged".to_owned(),
-        });
-    }
-    Ok(())
-}
-
-fn columns(row: &File, _: &Context) -> Columns {
-    let optional = |count: Option<u64>| count.map_or_else(|| plain(""), number);
+fn cells_of(row: &File, context: &Context) -> Columns {
+    let bytes = match row.bytes {
+        Some(bytes) => right(human::bytes(bytes)),
+        None => coloured(Meaning::Bad, "missing"),
+    };
     let state = row.state.as_deref().unwrap_or_default();
-    vec![
-        ("file", coloured(Meaning::Name, &row.file)),
-        (
-            "bytes",
-            row.bytes.map_or_else(
-                || coloured(Meaning::Bad, "missing"),
-                |bytes| right(human::bytes(bytes)),
-            ),
-        ),
-        (
-            "state",
-            row.meaning
-                .map_or_else(|| plain(state), |meaning| coloured(meaning, state)),
-        ),
-        ("sealed at", optional(row.sealed_at)),
-        ("first batch", optional(row.first_batch)),
-        ("last batch", optional(row.last_batch)),
-        ("commits", optional(row.commits)),
-    ]
+    let state = if row.is_doubtful {
+        coloured(Meaning::Changed, state)
+    } else {
+        plain(state)
+    };
+    let mut cells = vec![("file", named(&row.file)), ("bytes", bytes), ("state", state)];
+    let numbers = ["sealed_at", "first_batch", "last_batch", "commits"];
+    cells.extend(columns(row, &numbers, context));
+    cells
 }

@@ -64,23 +64,29 @@ impl Frames {
     pub(super) fn run(self, context: &mut Context) -> Done {
         let inspection = Memory::inspection(context.store()?)?;
         let rows = match &self.of {
-            Some(of) => holding(context, &inspection, of)?,
+            Some(of) => holding(context, inspection, of)?,
             None => self.found(context, inspection)?,
         };
-        let count = context.write_rows(rows.take(self.limit.unwrap_or(usize::MAX)), columns)?;
-        match self.batch {
-            Some(batch) if count == 0 => {
-                let error = Error::not_found(format!("no frame belongs to batch {batch}"));
-                Err(error
-                    .with_hint("inspect frames --kind seal lists the batches")
-                    .into())
-            }
-            _ if count == 0 => {
-                context.output.nothing_found();
-                Ok(DONE)
-            }
-            _ => Ok(DONE),
+        let count = context.write_rows(rows.take(self.limit.unwrap_or(usize::MAX)), |row, context| {
+            let says = row.says.as_deref().unwrap_or_default();
+            let says = if row.is_damaged {
+                coloured(Meaning::Bad, says)
+            } else {
+                plain(says)
+            };
+            let mut cells = columns(row, &["frame", "kind", "batch", "body_bytes"], context);
+            cells.push(("says", says));
+            cells
+        })?;
+        if let (Some(batch), 0) = (self.batch, count) {
+            let error = Error::not_found(format!("no frame belongs to batch {batch}"));
+            let hint = "inspect frames --kind seal lists the batches";
+            return Err(error.with_hint(hint).into());
         }
+        if count == 0 {
+            context.output.nothing_found();
+        }
+        Ok(DONE)
     }
 
     /// Returns the requested frames and gaps, in the order of the log.
@@ -107,11 +113,10 @@ impl Frames {
         }
         let mut segments = inspection.segments()?;
         segments.retain(|segment| {
-            segment.file_bytes.is_some()
-                && self.batch.is_none_or(|batch| {
-                    segment.first_batch.is_none_or(|first| first <= batch)
-                        && segment.last_batch.is_none_or(|last| batch <= last)
-                })
+            let (first, last) = (segment.first_batch, segment.last_batch);
+            let holds =
+                |batch| first.is_none_or(|first| first <= batch) && last.is_none_or(|last| batch <= last);
+            segment.file_bytes.is_some() && self.batch.is_none_or(holds)
         });
         let mut segments: Vec<u64> = segments.into_iter().map(|segment| segment.id).collect();
         segments.dedup();
@@ -131,17 +136,15 @@ fn rows_of(inspection: &Inspection, segment: u64, from: u64) -> Rows {
 }
 
 /// Returns the frames that hold an object of the state, or a version of one.
-fn holding(context: &mut Context, inspection: &Inspection, wanted: &str) -> Result<Rows> {
-    let memory = context.open_to_read()?;
-    let view = context.view(&memory)?;
+fn holding(context: &mut Context, inspection: Inspection, wanted: &str) -> Result<Rows> {
+    let (memory, view) = context.open_view()?;
     // An id has priority: an ambiguous digest can be given with more digits.
     let id = Id::new(wanted).ok();
+    let hint = "treering history ID lists the versions of a removed object";
     let object = match id.map(|id| view.get(&id)).transpose()?.flatten() {
         Some(object) => object,
-        None => version_of(&memory, &view, wanted)
-            .map_err(|error| error.with_hint("treering history ID lists the versions of a removed object"))?,
+        None => version_of(&memory, &view, wanted).map_err(|error| error.with_hint(hint))?,
     };
-    let inspection = inspection.clone();
     let places = memory.places(&object)?.into_iter();
     Ok(Box::new(places.filter_map(move |place| {
         rows_of(&inspection, place.segment, place.offset).next()
@@ -172,30 +175,12 @@ impl FrameRow {
                 batch: None,
                 body_bytes: bytes,
                 is_damaged: trouble.is_some(),
-                says: Some(
-                    trouble.map_or_else(|| "zeros up to the end".to_owned(), |cause| cause.to_string()),
-                ),
+                says: trouble.map_or(Some("zeros up to the end".to_owned()), |cause| {
+                    Some(cause.to_string())
+                }),
             },
         }
     }
-}
-
-fn columns(row: &FrameRow, _: &Context) -> Columns {
-    let says = row.says.as_deref().unwrap_or_default();
-    vec![
-        ("frame", coloured(Meaning::Name, &row.frame)),
-        ("kind", plain(row.kind)),
-        ("batch", row.batch.map_or_else(|| plain(""), number)),
-        ("body bytes", number(row.body_bytes)),
-        (
-            "says",
-            if row.is_damaged {
-                coloured(Meaning::Bad, says)
-            } else {
-                plain(says)
-            },
-        ),
-    ]
 }
 
 /// Describes a record in one line; `None` if its body does not decode.

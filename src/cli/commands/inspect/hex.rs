@@ -5,6 +5,7 @@
 
 use super::parts::{Part, SHOWN_BYTES};
 use crate::cli::commands::prelude::*;
+use crate::cli::output::Output;
 use crate::log::{self, Found, Frame, Inspection, RecordKind, StoreFile};
 use crate::object::{Encoding, encoded_fields};
 
@@ -44,8 +45,6 @@ pub(super) struct FileBytes {
     parts: Vec<Part>,
     /// The damage of the file, if there is any.
     trouble: Option<String>,
-    #[serde(skip)]
-    most: usize,
 }
 
 /// The bytes of a frame.
@@ -59,10 +58,6 @@ pub(super) struct FrameBytes {
     trouble: Option<String>,
     header: Vec<Part>,
     body: Vec<Part>,
-    #[serde(skip)]
-    framed_bytes: u64,
-    #[serde(skip)]
-    most: usize,
 }
 
 impl Target {
@@ -96,9 +91,16 @@ impl Hex {
                     file: layout.file,
                     parts: layout.parts.into_iter().map(Part::new).collect(),
                     trouble: layout.trouble.map(|cause| cause.to_string()),
-                    most,
                 };
-                context.answer(&answer, show_file_bytes)?;
+                context.answer(&answer, |answer, context| {
+                    let output = &mut context.output;
+                    let damage = answer.trouble.as_ref();
+                    show_damage(
+                        output,
+                        damage.map(|why| format!("{}: {}", answer.file, one_line(why))),
+                    )?;
+                    answer.parts.iter().try_for_each(|part| part.show(output, most))
+                })
             }
             Target::Frame { segment, offset } => {
                 let frame = frame_at(&inspection, segment, offset)?;
@@ -110,14 +112,30 @@ impl Hex {
                     trouble: frame.trouble.as_ref().map(ToString::to_string),
                     body: body_parts(&frame).into_iter().map(Part::new).collect(),
                     header: frame.header.into_iter().map(Part::new).collect(),
-                    framed_bytes: frame.framed_bytes,
-                    most,
                 };
-                context.answer(&answer, show_frame_bytes)?;
+                context.answer(&answer, |answer, context| {
+                    let (output, bytes) = (&mut context.output, frame.framed_bytes);
+                    let place = format!("{} frame at {segment}:{offset}", answer.kind);
+                    output.line(format_args!(
+                        "{place}, {bytes} bytes with padding, batch {}",
+                        answer.batch
+                    ))?;
+                    show_damage(output, answer.trouble.clone())?;
+                    answer
+                        .header
+                        .iter()
+                        .try_for_each(|part| part.show(output, most))?;
+                    output.line("body")?;
+                    answer.body.iter().try_for_each(|part| part.show(output, most))
+                })
             }
         }
-        Ok(DONE)
     }
+}
+
+fn show_damage(output: &mut Output, damage: Option<String>) -> Result<(), Failure> {
+    let damaged = output.paint(Meaning::Bad, "damaged");
+    damage.map_or(Ok(()), |why| output.line(format_args!("{damaged}: {why}")))
 }
 
 fn frame_at(inspection: &Inspection, segment: u64, offset: u64) -> Result<Frame> {
@@ -147,7 +165,6 @@ fn body_parts(frame: &Frame) -> Vec<log::Part> {
         bytes: bytes.to_vec(),
         may_be_text,
     };
-    let whole = || vec![part("body", 0, &frame.body, true)];
     let encoding = match frame.kind {
         RecordKind::Object => Encoding::Object,
         RecordKind::Commit => Encoding::Commit,
@@ -155,49 +172,13 @@ fn body_parts(frame: &Frame) -> Vec<log::Part> {
         RecordKind::Seal => return log::seal_parts(&frame.body, start),
         RecordKind::Link => return log::link_parts(&frame.body, start),
         RecordKind::Unlink => return log::unlink_parts(&frame.body, start),
-        _ => return whole(),
+        _ => return vec![part("body", 0, &frame.body, true)],
     };
     let Ok(fields) = encoded_fields(encoding, &frame.body) else {
-        return whole();
+        return vec![part("body", 0, &frame.body, true)];
     };
-    let version = frame.body.get(..1).unwrap_or_default();
-    let fields = fields
-        .iter()
-        .map(|field| part(field.name, field.offset, field.bytes, true));
-    std::iter::once(part("version", 0, version, false))
-        .chain(fields)
-        .collect()
-}
-
-fn show_file_bytes(answer: &FileBytes, context: &mut Context) -> Result<(), Failure> {
-    let output = &mut context.output;
-    if let Some(trouble) = &answer.trouble {
-        let damaged = output.paint(Meaning::Bad, "damaged");
-        output.line(format_args!("{damaged}: {}: {}", answer.file, one_line(trouble)))?;
-    }
-    answer
-        .parts
-        .iter()
-        .try_for_each(|part| part.show(output, answer.most))
-}
-
-fn show_frame_bytes(answer: &FrameBytes, context: &mut Context) -> Result<(), Failure> {
-    let output = &mut context.output;
-    output.line(format_args!(
-        "{} frame at {}:{}, {} bytes with padding, batch {}",
-        answer.kind, answer.segment, answer.offset, answer.framed_bytes, answer.batch
-    ))?;
-    if let Some(trouble) = &answer.trouble {
-        let damaged = output.paint(Meaning::Bad, "damaged");
-        output.line(format_args!("{damaged}: {trouble}"))?;
-    }
-    answer
-        .header
-        .iter()
-        .try_for_each(|part| part.show(output, answer.most))?;
-    output.line("body")?;
-    answer
-        .body
-        .iter()
-        .try_for_each(|part| part.show(output, answer.most))
+    let mut parts = vec![part("version", 0, frame.body.get(..1).unwrap_or_default(), false)];
+    let fields = fields.iter();
+    parts.extend(fields.map(|field| part(field.name, field.offset, field.bytes, true)));
+    parts
 }

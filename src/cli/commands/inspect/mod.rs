@@ -45,7 +45,6 @@ enum What {
 }
 
 impl Verb for Inspect {
-    const NAME: &'static str = "inspect";
     const ANSWERS: &'static [Form] = &[
         form::<files::File>("files, one per line"),
         form::<frames::FrameRow>("frames, one per line"),

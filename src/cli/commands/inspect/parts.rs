@@ -48,26 +48,26 @@ impl Part {
 
     /// Prints at most `most` bytes in hex.
     pub(super) fn show(&self, output: &mut Output, most: usize) -> Result<(), Failure> {
-        let across = if output.width().is_some_and(|width| width < WIDE) {
-            8
-        } else {
-            16
-        };
+        let is_narrow = output.width().is_some_and(|width| width < WIDE);
+        let across = if is_narrow { 8 } else { 16 };
         let shown = self.bytes.get(..most).unwrap_or(&self.bytes);
         let zeros = shown.len() > across && shown.iter().all(|byte| *byte == 0);
         let shown = if zeros { &shown[..across] } else { shown };
-        let name = output.paint(Meaning::Name, format_args!("{:<NAME$}", self.name));
-        let mut lines = shown.chunks(across);
-        let first = lines.next().unwrap_or_default();
-        hex_line(output, self.offset, &name, first, across, &self.says())?;
-        let mut at = self.offset;
+        let mut name = output.paint(Meaning::Name, format_args!("{:<NAME$}", self.name));
+        let (mut at, mut says, width) = (self.offset, self.says(), 3 * across - 1);
+        // A part without bytes has one line too.
+        let lines = shown.chunks(across).chain(shown.is_empty().then_some(shown));
         for line in lines {
+            let pairs: Vec<String> = line.iter().map(|byte| format!("{byte:02x}")).collect();
+            if at > self.offset {
+                (name, says) = (
+                    " ".repeat(NAME),
+                    self.text.as_ref().map_or_else(String::new, |_| readable(line)),
+                );
+            }
+            let line = format!("{at:>8}  {name}  {:<width$}  {says}", pairs.join(" "));
+            output.line(line.trim_end())?;
             at += across as u64;
-            let readable: String = match &self.text {
-                Some(_) => line.iter().map(|byte| printable(*byte)).collect(),
-                None => String::new(),
-            };
-            hex_line(output, at, &" ".repeat(NAME), line, across, &readable)?;
         }
         let left = self.bytes.len() - shown.len();
         if left > 0 {
@@ -87,20 +87,6 @@ impl Part {
     }
 }
 
-fn hex_line(
-    output: &mut Output,
-    at: u64,
-    name: &str,
-    bytes: &[u8],
-    across: usize,
-    says: &str,
-) -> Result<(), Failure> {
-    let pairs: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    let width = 3 * across - 1;
-    let line = format!("{at:>8}  {name}  {:<width$}  {says}", pairs.join(" "));
-    output.line(line.trim_end())
-}
-
 fn number(bytes: &[u8]) -> Option<u64> {
     let mut whole = [0; 8];
     whole.get_mut(..bytes.len())?.copy_from_slice(bytes);
@@ -114,12 +100,13 @@ fn text(bytes: &[u8]) -> Option<String> {
     (text.len() > 2 && text.chars().all(is_readable)).then(|| text.to_owned())
 }
 
-fn printable(byte: u8) -> char {
-    if byte.is_ascii_graphic() || byte == b' ' {
-        char::from(byte)
-    } else {
-        '.'
-    }
+/// Returns the printable characters of the bytes, and dots for the others.
+fn readable(bytes: &[u8]) -> String {
+    let is_shown = |byte: u8| byte.is_ascii_graphic() || byte == b' ';
+    let characters = bytes
+        .iter()
+        .map(|byte| if is_shown(*byte) { char::from(*byte) } else { '.' });
+    characters.collect()
 }
 
 #[cfg(test)]

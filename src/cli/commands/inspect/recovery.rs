@@ -19,7 +19,7 @@ use crate::log::NextWriter;
 pub(super) struct Recovery {}
 
 /// The plan of the next writer.
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 pub(super) struct Plan {
     /// The action: `go_on`, `recover` or `refuse`.
     action: &'static str,
@@ -39,26 +39,18 @@ impl Recovery {
     pub(super) fn run(context: &mut Context) -> Done {
         let next = Memory::inspection(context.store()?)?.next_writer();
         let served = context.open_to_read().ok();
-        let served = served.map(|memory| memory.view().commit().commit.seq);
-        context.answer(&Plan::of(next, served), show_plan)
-    }
-}
-
-impl Plan {
-    fn of(next: Result<NextWriter>, served_seq: Option<u64>) -> Self {
-        let plan = |action, sentence| Self {
-            action,
-            sentence,
-            sealed_at: None,
-            again: None,
-            torn_bytes: None,
-            served_seq,
+        let mut plan = Plan {
+            served_seq: served.map(|memory| memory.view().commit().commit.seq),
+            ..Plan::default()
         };
-        match next {
-            Ok(NextWriter::GoOn { segment, offset }) => plan(
-                "go_on",
-                format!("the next writer continues in segment {segment} at {offset}: nothing to recover"),
-            ),
+        (plan.action, plan.sentence) = match next {
+            Ok(NextWriter::GoOn { segment, offset }) => {
+                let place = format!("segment {segment} at {offset}");
+                (
+                    "go_on",
+                    format!("the next writer continues in {place}: nothing to recover"),
+                )
+            }
             Ok(NextWriter::Recover {
                 segment,
                 sealed_at,
@@ -66,33 +58,30 @@ impl Plan {
                 torn_bytes,
             }) => {
                 let batches = counted(again.len() as u64, "whole batch");
+                (plan.sealed_at, plan.again, plan.torn_bytes) =
+                    (Some(sealed_at), Some(again), Some(torn_bytes));
                 let sentence = format!(
                     "the next writer seals segment {segment} at {sealed_at}, copies {batches} after that offset into a new segment, and leaves {torn_bytes} torn bytes in place"
                 );
-                Self {
-                    sealed_at: Some(sealed_at),
-                    again: Some(again),
-                    torn_bytes: Some(torn_bytes),
-                    ..plan("recover", sentence)
-                }
+                ("recover", sentence)
             }
-            Err(error) => plan(
-                "refuse",
-                format!(
-                    "the next writer refuses to write, unless a checkpoint lets it skip the damage: {error}"
-                ),
-            ),
-        }
-    }
-}
-
-fn show_plan(answer: &Plan, context: &mut Context) -> Result<(), Failure> {
-    let output = &mut context.output;
-    for line in wrapped(&answer.sentence, output.width().unwrap_or(usize::MAX)) {
-        output.line(line)?;
-    }
-    match answer.served_seq {
-        Some(seq) => output.line(format_args!("readers see the state at seq:{seq}")),
-        None => output.line("readers see no state"),
+            Err(error) => {
+                let unless = "unless a checkpoint lets it skip the damage";
+                (
+                    "refuse",
+                    format!("the next writer refuses to write, {unless}: {error}"),
+                )
+            }
+        };
+        context.answer(&plan, |plan, context| {
+            let output = &mut context.output;
+            for line in wrapped(&plan.sentence, output.width().unwrap_or(usize::MAX)) {
+                output.line(line)?;
+            }
+            match plan.served_seq {
+                Some(seq) => output.line(format_args!("readers see the state at seq:{seq}")),
+                None => output.line("readers see no state"),
+            }
+        })
     }
 }

@@ -72,12 +72,12 @@ pub(super) struct Step {
 
 impl Trie {
     pub(super) fn run(self, context: &mut Context) -> Done {
-        let memory = context.open_to_read()?;
-        let view = context.view(&memory)?;
+        let (memory, view) = context.open_view()?;
         if let Some(id) = &self.path {
             let (steps, end) = way_to(&view, &Id::new(id)?)?;
-            context.rows(steps.into_iter().map(Ok), columns)?;
-            context.output.note("path", end);
+            let fields = ["level", "digits", "node", "is_a", "children", "leaves", "next"];
+            context.table(steps.into_iter().map(Ok), &fields)?;
+            context.note("path", end);
             return Ok(DONE);
         }
         let digits = nibbles(&self.node.0);
@@ -95,9 +95,7 @@ impl Trie {
 
 /// Parses typed digits.
 fn digits(text: &str) -> Result<Path> {
-    let digits = text
-        .chars()
-        .map(|digit| digit.to_digit(16).map(|digit| digit as u8));
+    let digits = text.chars().map(|digit| Some(digit.to_digit(16)? as u8));
     let digits: Option<Vec<u8>> = digits.collect();
     let refused = || Error::invalid(format!("'{}' is not hexadecimal digits", one_line(text)));
     digits.map(Path).ok_or_else(refused)
@@ -113,15 +111,15 @@ fn way_to(view: &View, id: &Id) -> Result<(Vec<Step>, String)> {
         let Some(node) = view.trie_node(above)? else {
             break;
         };
-        let children = match &node.kind {
-            NodeKind::Branch(children) => Some(children.len() as u64),
-            NodeKind::Leaf(_) => None,
+        let (children, found) = match &node.kind {
+            NodeKind::Branch(children) => (
+                Some(children.len() as u64),
+                "a branch without a child for the next digit",
+            ),
+            NodeKind::Leaf(entry) if entry.key.to_hex() == nibbles(&digits) => (None, "the leaf of the id"),
+            NodeKind::Leaf(_) => (None, "the leaf of another id"),
         };
-        end = match &node.kind {
-            NodeKind::Branch(_) => "a branch without a child for the next digit",
-            NodeKind::Leaf(entry) if entry.key.to_hex() == nibbles(&digits) => "the leaf of the id",
-            NodeKind::Leaf(_) => "the leaf of another id",
-        };
+        end = found;
         let next = digits.get(level..=level).filter(|_| children.is_some());
         steps.push(Step {
             level: level as u64,
@@ -174,11 +172,7 @@ impl NodeBytes {
 
 fn show_node_bytes(answer: &NodeBytes, context: &mut Context) -> Result<(), Failure> {
     let output = &mut context.output;
-    let sort = if answer.children.is_some() {
-        "branch"
-    } else {
-        "leaf"
-    };
+    let sort = answer.children.as_ref().map_or("leaf", |_| "branch");
     let level = answer.digits.len();
     output.line(format_args!("{sort} at level {level}, digest {}", answer.digest))?;
     output.line(format_args!("leaves in its subtree: {}", answer.leaves))?;
@@ -187,23 +181,6 @@ fn show_node_bytes(answer: &NodeBytes, context: &mut Context) -> Result<(), Fail
     }
     let bytes = answer.preimage.len() / 2;
     output.line(format_args!("the digest covers these {bytes} bytes:"))?;
-    answer
-        .parts
-        .iter()
-        .try_for_each(|part| part.show(output, usize::MAX))
-}
-
-fn columns(row: &Step, _: &Context) -> Columns {
-    vec![
-        ("level", number(row.level)),
-        ("digits", plain(&row.digits)),
-        (
-            "node",
-            coloured(Meaning::Name, row.node.get(..12).unwrap_or(&row.node)),
-        ),
-        ("is a", plain(row.is_a)),
-        ("children", row.children.map_or_else(|| plain(""), number)),
-        ("leaves", number(row.leaves)),
-        ("next", plain(row.next.as_deref().unwrap_or_default())),
-    ]
+    let mut parts = answer.parts.iter();
+    parts.try_for_each(|part| part.show(output, usize::MAX))
 }

@@ -1,0 +1,102 @@
+//! Tables and lists of fields, with their cells taken from the JSON of an answer.
+//!
+//! # Layer
+//! Layer 10, part of cli.
+
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use crate::cli::context::Context;
+use crate::cli::errors::{Done, Failure};
+use crate::cli::human::{self, Cell, Columns, coloured, minor, plain, right};
+use crate::cli::output::Meaning;
+use crate::error::Result;
+use crate::store::ChangeCounts;
+
+/// The fields that name a row.
+const NAMES: [&str; 6] = ["id", "name", "lane", "session", "frame", "file"];
+/// The fields with a time.
+const TIMES: [&str; 2] = ["time", "last"];
+
+impl Context {
+    /// Writes the rows as [`Self::rows`] does. People see these fields of each row as its columns.
+    pub(super) fn table<R: Serialize>(
+        &mut self,
+        rows: impl IntoIterator<Item = Result<R>>,
+        fields: &[&'static str],
+    ) -> Done {
+        self.rows(rows, |row, context| columns(row, fields, context))
+    }
+
+    /// Writes names and values in two columns, without the names that have no value.
+    pub(super) fn fields<'a>(
+        &mut self,
+        margin: usize,
+        fields: impl IntoIterator<Item = (&'a str, Option<String>)>,
+    ) -> Result<(), Failure> {
+        let fields = fields.into_iter();
+        let fields: Vec<_> = fields.filter_map(|(name, value)| Some((name, value?))).collect();
+        let widths = fields.iter().map(|(name, _)| name.len() + 2);
+        let width = widths.max().unwrap_or_default();
+        let mut fields = fields.into_iter();
+        fields.try_for_each(|(name, value)| self.output.field(margin, width, name, value))
+    }
+}
+
+/// Returns a cell for each of these fields of a row.
+pub(super) fn columns(row: &impl Serialize, fields: &[&'static str], context: &Context) -> Columns {
+    // Serialisation cannot fail: a row contains only texts, numbers and lists.
+    let row = serde_json::to_value(row).unwrap_or_default();
+    let cell = |name: &&'static str| (*name, cell(name, &row[*name], context));
+    fields.iter().map(cell).collect()
+}
+
+fn cell(name: &str, value: &Json, context: &Context) -> Cell {
+    match value {
+        Json::Null => plain(""),
+        Json::Number(number) if number.is_f64() => right(format!("{number:.3}")),
+        Json::Number(number) => right(number.to_string()),
+        Json::String(text) if TIMES.contains(&name) => text
+            .parse()
+            .map_or_else(|_| plain(text), |time| context.when(time)),
+        Json::String(text) if NAMES.contains(&name) => named(text),
+        Json::String(text) if is_digest(text) => named(human::short_hex(text)),
+        Json::String(text) => plain(text),
+        other => plain(other.to_string()),
+    }
+}
+
+fn is_digest(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|digit| digit.is_ascii_hexdigit())
+}
+
+/// Returns the cell of a name.
+pub(super) fn named(text: impl AsRef<str>) -> Cell {
+    coloured(Meaning::Name, text)
+}
+
+/// Returns the cell of a text that may be missing.
+pub(super) fn optional(text: Option<&str>) -> Cell {
+    plain(text.unwrap_or_default())
+}
+
+/// Returns the reason or source of a commit on one line, or why it is missing.
+pub(super) fn recorded(text: Option<&str>, is_erased: bool, is_lost: bool) -> Option<String> {
+    match text {
+        Some(text) => Some(human::one_line(text)),
+        None if is_erased => Some("(erased)".to_owned()),
+        None if is_lost => Some("(lost)".to_owned()),
+        None => None,
+    }
+}
+
+/// Returns the columns of added, changed and removed objects.
+pub(super) fn count_columns(counts: ChangeCounts) -> Columns {
+    let cell =
+        |meaning, sign: &'static str, count| (sign, minor(coloured(meaning, format!("{sign}{count}"))));
+    vec![
+        cell(Meaning::Good, "+", counts.added),
+        cell(Meaning::Changed, "~", counts.changed),
+        cell(Meaning::Bad, "-", counts.removed),
+    ]
+}
