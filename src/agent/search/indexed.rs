@@ -140,12 +140,13 @@ fn full(_: Full) -> Error {
     Error::invalid("the text has more words than the index can hold").with_code(ErrorCode::OverLimit)
 }
 
-/// Returns the key of an id in the recall index.
+/// Returns the key of an id in the indexes of this layer.
 pub(in crate::agent) fn key_of(memory: &Memory, id: &str) -> Key {
     key_at(&memory.suite().key_path(id))
 }
 
-fn key_at(path: &KeyPath) -> Key {
+/// Returns the key of an id with this path.
+pub(in crate::agent) fn key_at(path: &KeyPath) -> Key {
     let mut key = Key::default();
     key.0.copy_from_slice(&path.as_bytes()[..Key::BYTES]);
     key
