@@ -7,13 +7,6 @@ use super::prelude::*;
 use crate::answers::store::{Created, FORMAT, absolute};
 use crate::digest::HashAlgorithm;
 
-/// The hash algorithm of a new store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum HashName {
-    Blake3,
-    Sha256,
-}
-
 /// Create a store
 ///
 /// # Examples
@@ -25,8 +18,8 @@ enum HashName {
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Init {
     /// The hash algorithm for all digests of the store
-    #[arg(long, value_name = "HASH", default_value = "blake3")]
-    hash: HashName,
+    #[arg(long, value_name = "HASH", default_value = "blake3", value_parser = args::one_of(HashAlgorithm::ALL, HashAlgorithm::name))]
+    hash: HashAlgorithm,
 }
 
 impl Verb for Init {
@@ -35,14 +28,10 @@ impl Verb for Init {
 
     fn run(self, context: &mut Context) -> Done {
         let path = context.new_store();
-        let hash = match self.hash {
-            HashName::Blake3 => HashAlgorithm::Blake3,
-            HashName::Sha256 => HashAlgorithm::Sha256,
-        };
-        context.create(&path, hash)?.close()?;
+        context.create(&path, self.hash)?.close()?;
         let answer = Created {
             store: absolute(&path),
-            hash,
+            hash: self.hash,
             format: FORMAT,
         };
         context.answer(&answer, show_created)

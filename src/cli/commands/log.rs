@@ -140,6 +140,7 @@ impl Graph {
 }
 
 fn columns(row: &LogLine, context: &Context) -> Columns {
+    let [added, changed, removed] = human::change_counts(row.counts);
     vec![
         ("", drawing(&row.shown.graph)),
         ("seq", number(row.seq)),
@@ -148,18 +149,9 @@ fn columns(row: &LogLine, context: &Context) -> Columns {
             minor(coloured(Meaning::Name, context.short(row.commit.as_bytes()))),
         ),
         ("op", plain(&row.shown.op)),
-        (
-            "+",
-            minor(coloured(Meaning::Good, format!("+{}", row.counts.added))),
-        ),
-        (
-            "~",
-            minor(coloured(Meaning::Changed, format!("~{}", row.counts.changed))),
-        ),
-        (
-            "-",
-            minor(coloured(Meaning::Bad, format!("-{}", row.counts.removed))),
-        ),
+        added,
+        changed,
+        removed,
         ("lane", minor(plain(&row.shown.lane))),
         ("when", context.when(row.time)),
         ("snapshots", coloured(Meaning::Name, &row.shown.snapshots)),

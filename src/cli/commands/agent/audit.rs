@@ -76,22 +76,14 @@ fn columns(row: &AuditLine, context: &Context) -> Columns {
     if more > 0 {
         objects = format!("{objects} and {more} more");
     }
+    let [added, changed, removed] = human::change_counts(row.counts);
     vec![
         ("seq", number(row.seq)),
         ("when", context.when(row.time)),
         ("op", plain(&row.op)),
-        (
-            "+",
-            minor(coloured(Meaning::Good, format!("+{}", row.counts.added))),
-        ),
-        (
-            "~",
-            minor(coloured(Meaning::Changed, format!("~{}", row.counts.changed))),
-        ),
-        (
-            "-",
-            minor(coloured(Meaning::Bad, format!("-{}", row.counts.removed))),
-        ),
+        added,
+        changed,
+        removed,
         ("who", plain(&row.lane)),
         ("trust", plain(row.trust.name())),
         ("objects", coloured(Meaning::Name, objects)),

@@ -33,13 +33,6 @@ pub(crate) enum ImportFormat {
     Snap,
 }
 
-/// The subject of the facts of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FactsAbout {
-    User,
-    Env,
-}
-
 /// Import blocks and other systems
 ///
 /// It imports edited blocks, and memories of other systems from files in their own formats.
@@ -68,8 +61,8 @@ pub(crate) struct Import {
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Option<String>,
     /// The subject of the facts, if the file is not named user.md or env.md
-    #[arg(long, value_name = "WHAT")]
-    pub(crate) about: Option<FactsAbout>,
+    #[arg(long, value_name = "WHAT", value_parser = args::one_of(FactScope::ALL, FactScope::name))]
+    pub(crate) about: Option<FactScope>,
     /// Remove blocks whose files are missing
     #[arg(long)]
     pub(crate) prune: bool,
@@ -96,12 +89,8 @@ impl Verb for Import {
             ImportFormat::Snap => ForeignFormat::Snap,
             ImportFormat::Odek => {
                 let name = self.path.file_name().map(|name| name.to_string_lossy());
-                let about = match self.about {
-                    Some(FactsAbout::User) => Some(FactScope::User),
-                    Some(FactsAbout::Env) => Some(FactScope::Env),
-                    None => name.and_then(|name| scope_of_file(&name)),
-                };
-                let about = about.ok_or_else(|| {
+                let by_name = || name.and_then(|name| scope_of_file(&name));
+                let about = self.about.or_else(by_name).ok_or_else(|| {
                     Failure::usage(
                         "the subject of the facts is unknown",
                         "name it with --about user or --about env",

@@ -98,7 +98,7 @@ pub(crate) struct Remember {
     pub(crate) supersedes: Vec<String>,
     /// The action if another item has the same meaning
     #[arg(long, value_name = "CHOICE", default_value = "warn", conflicts_with = "jsonl")]
-    pub(crate) on_duplicate: DuplicateChoice,
+    pub(crate) on_duplicate: OnDuplicate,
     /// A key that determines the id: the same key again stores nothing new
     #[arg(long, value_name = "KEY", conflicts_with_all = ["id", "jsonl"])]
     pub(crate) key: Option<String>,
@@ -128,30 +128,6 @@ impl Verb for Remember {
     }
 }
 
-/// The treatment of an item that surely repeats another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DuplicateChoice {
-    /// Store it, and report the duplicate
-    Warn,
-    /// Store nothing
-    Skip,
-    /// Merge it into the other item
-    Merge,
-    /// Store it, and supersede the other item
-    Supersede,
-}
-
-impl From<DuplicateChoice> for OnDuplicate {
-    fn from(choice: DuplicateChoice) -> Self {
-        match choice {
-            DuplicateChoice::Warn => Self::Warn,
-            DuplicateChoice::Skip => Self::Skip,
-            DuplicateChoice::Merge => Self::Merge,
-            DuplicateChoice::Supersede => Self::Supersede,
-        }
-    }
-}
-
 fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
     if verb.text.as_deref() == Some("-") {
         let text = content_from_input(context)?;
@@ -160,7 +136,7 @@ fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
     }
     let scope = context.scope(verb.scope.as_deref())?;
     let options = RememberOptions {
-        on_duplicate: verb.on_duplicate.into(),
+        on_duplicate: verb.on_duplicate,
         key: verb.key.clone(),
         ..RememberOptions::default()
     };
@@ -351,14 +327,14 @@ fn show_items_remembered(answer: &ItemsRemembered, context: &mut Context) -> Res
     if answer.disabled {
         return context.line(DISABLED);
     }
-    let head = context.head_line(&answer.head);
+    let (head, answer) = (context.head_line(&answer.lines.commit), &answer.lines);
     let refused = answer.refused.len() as u64;
     context.line(format_args!(
         "{} stored ({} flagged), {} unchanged, {refused} not stored; {head}",
         answer.stored, answer.flagged, answer.unchanged
     ))?;
     if !answer.unknown.is_empty() {
-        let names = answer.unknown.join(", ");
+        let names = Vec::from_iter(answer.unknown.iter().map(String::as_str)).join(", ");
         let text = format!("stored as attributes, because items have no such fields: {names}");
         context.output.note("unknown_fields", text);
     }
