@@ -1,4 +1,4 @@
-//! Enums whose variants have names, declared as one table of variants and names.
+//! Enums whose variants have names, declared as one table of variants and names; and types that JSON shows as text.
 //!
 //! # Layer
 //! Layer 0. Imports nothing of this crate.
@@ -42,6 +42,29 @@ macro_rules! named {
         impl std::fmt::Display for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.pad(self.name())
+            }
+        }
+    };
+}
+
+/// Writes a type in JSON as the text that it displays, with this schema.
+macro_rules! text_in_json {
+    ($type:ident, $schema:tt) => {
+        #[cfg(feature = "serde")]
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        #[cfg(feature = "serde")]
+        impl schemars::JsonSchema for $type {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($type).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!($schema)
             }
         }
     };

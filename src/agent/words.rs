@@ -89,6 +89,13 @@ pub(crate) fn tokens(normalised: &str) -> Vec<String> {
     found
 }
 
+/// Returns the share of the search tokens of `query` that `text` contains, both normalised; `None` without tokens.
+pub(crate) fn covered(query: &str, text: &str) -> Option<f64> {
+    let tokens = query_tokens(query);
+    let found = tokens.iter().filter(|token| text.contains(token.as_str()));
+    (!tokens.is_empty()).then(|| found.count() as f64 / tokens.len() as f64)
+}
+
 /// Returns the search tokens of a query. Of a very long query, only the first ones are kept.
 pub(crate) fn query_tokens(normalised: &str) -> Vec<String> {
     const TOKENS_MAX: usize = 256;

@@ -89,6 +89,19 @@ pub(crate) struct CommitOptions {
     pub(crate) reason: Option<String>,
 }
 
+/// Returns a parser of the names of an enum.
+pub(crate) fn one_of<T, const N: usize>(
+    all: [T; N],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T>
+where
+    T: Clone + Copy + Send + Sync + 'static,
+{
+    let known = move |typed: &String| all.into_iter().find(|one| name(*one) == typed);
+    PossibleValuesParser::new(all.map(name))
+        .map(move |typed| known(&typed).expect("clap refuses other names"))
+}
+
 /// The values of `--trust`. The option can only lower trust, to the class of an external tool's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Trust {

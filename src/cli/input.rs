@@ -66,14 +66,7 @@ pub(crate) fn read_input(context: &Context, file: &Path, bytes_max: u64) -> Resu
 
 /// Reads the text on standard input.
 pub(crate) fn content_from_input(context: &Context) -> Result<String, Failure> {
-    check_input(context)?;
-    let mut bytes = Vec::new();
-    // One byte more than any object can hold reveals a content that is too long.
-    io::stdin()
-        .lock()
-        .take(CONTENT_BYTES_MAX as u64 + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| Error::io("reading the content from standard input", error))?;
+    let bytes = read_input(context, Path::new("-"), CONTENT_BYTES_MAX as u64)?;
     let text = String::from_utf8(bytes).map_err(|_| {
         Error::invalid("the content on standard input is not UTF-8").with_hint("a content must be UTF-8 text")
     })?;

@@ -10,6 +10,7 @@ use jiff::SignedDuration;
 use super::human::Style;
 use super::output::Output;
 use crate::error::{Error, Result};
+use crate::ingest::json::loose_time;
 use crate::object::Time;
 
 /// Reads a duration for `--wait`: `30s`, `500ms`, `2m`, or a number of seconds.
@@ -52,13 +53,7 @@ pub(crate) fn moment(text: &str, now: Time) -> Result<Time> {
         Error::invalid(format!("'{text}' is not a time"))
             .with_hint("write 2026-01-31T08:15:00Z, 2026-01-31, or how long ago: 90s, 2h, 3d")
     };
-    let is_date = text.len() == 10 && text.as_bytes()[4] == b'-';
-    let whole = if is_date {
-        format!("{text}T00:00:00Z")
-    } else {
-        text.to_owned()
-    };
-    if let Ok(time) = whole.parse::<Time>() {
+    if let Some(time) = loose_time(text) {
         return Ok(time);
     }
     let before = span(text).map_err(|_| refused())?;

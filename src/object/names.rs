@@ -148,23 +148,7 @@ macro_rules! name_type {
             }
         }
 
-        #[cfg(feature = "serde")]
-        impl serde::Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(&self.0)
-            }
-        }
-
-        #[cfg(feature = "serde")]
-        impl schemars::JsonSchema for $name {
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                String::json_schema(generator)
-            }
-        }
+        text_in_json!($name, { "type": "string" });
 
         impl AsRef<str> for $name {
             fn as_ref(&self) -> &str {

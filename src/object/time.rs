@@ -57,23 +57,7 @@ impl fmt::Display for Time {
     }
 }
 
-#[cfg(feature = "serde")]
-impl serde::Serialize for Time {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-#[cfg(feature = "serde")]
-impl schemars::JsonSchema for Time {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Time".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "format": "date-time" })
-    }
-}
+text_in_json!(Time, { "type": "string", "format": "date-time" });
 
 impl FromStr for Time {
     type Err = Error;

@@ -263,6 +263,7 @@ pub(super) fn contradictions(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -
             order: 0,
             text: item.text(),
             supersedes: &[],
+            vector: None,
         };
         // If the index is full, the remaining pinned items are not compared.
         if index.put(&document).is_ok() {

@@ -16,9 +16,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::followed::Followed;
 use crate::agent::item::{Item, counts_in_quota};
+use crate::agent::search::key_at;
 use crate::agent::superseding::supersedes;
 use crate::agent::words::collapsed;
-use crate::digest::{KeyPath, keyed};
+use crate::digest::keyed;
 use crate::engine::{Derive, Keep, Memory, Version, View};
 use crate::error::{ErrorCode, Result};
 use crate::object::Object;
@@ -81,7 +82,7 @@ impl Derive for Texts {
         let Some(object) = new.object()? else {
             return Ok(());
         };
-        let key = key_at(&new.key());
+        let key = key_at(&new.key()).0;
         self.texts.extend(known_by(&object).map(|hash| (hash, key)));
         self.superseded
             .extend(superseded_by(new, &object).map(|old| (old, key)));
@@ -98,7 +99,7 @@ impl Derive for Texts {
         let Some(object) = old.object()?.filter(|object| !object.is_placeholder()) else {
             return Ok(false);
         };
-        let key = key_at(&old.key());
+        let key = key_at(&old.key()).0;
         if let Some(hash) = known_by(&object) {
             self.texts.remove(&(hash, key));
         }
@@ -271,18 +272,7 @@ fn superseded_by(version: &Version<'_>, object: &Object) -> impl Iterator<Item =
     };
     let (suite, own) = (version.suite(), object.id().clone());
     let named = ids.into_iter().filter(move |id| own != **id);
-    named.map(move |id| key_at(&suite.key_path(&id)))
-}
-
-/// Returns the key of an id.
-pub(super) fn key_of(memory: &Memory, id: &str) -> Key {
-    key_at(&memory.suite().key_path(id))
-}
-
-fn key_at(path: &KeyPath) -> Key {
-    let mut key = [0; 16];
-    key.copy_from_slice(&path.as_bytes()[..16]);
-    key
+    named.map(move |id| key_at(&suite.key_path(&id)).0)
 }
 
 #[cfg(test)]

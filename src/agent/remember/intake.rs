@@ -5,12 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::duplicate_index::{key_of, text_hash};
+use super::duplicate_index::text_hash;
 use super::near::unite;
 use crate::agent::agent::Agent;
 use crate::agent::change::{Change, ids};
 use crate::agent::decay::original_of;
 use crate::agent::item::{Item, NewItem, Sensitivity, counts_in_quota, item_of};
+use crate::agent::search::key_of;
 use crate::agent::session::{SESSION_PREFIX, session_of};
 use crate::agent::vocabulary::kind;
 use crate::agent::words::collapsed;
@@ -243,7 +244,7 @@ impl<'c, 'a> Intake<'c, 'a> {
             };
             let is_live = object.expires().is_none_or(|expires| expires > self.view().now())
                 && counts_in_quota(object.kind(), object.parent().is_some());
-            let key = key_of(self.change.agent().memory(), old.as_str());
+            let key = key_of(self.change.agent().memory(), old.as_str()).0;
             if is_live
                 && !self
                     .change

@@ -85,7 +85,7 @@ pub struct RefusedLine {
 }
 
 /// The answer to [`Agent::remember_lines`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LinesRemembered {
     /// The number of lines that stored a new id or a new version.
     pub stored: u64,
@@ -100,10 +100,13 @@ pub struct LinesRemembered {
     /// Unknown fields, which became attributes; at most 100 of them.
     pub unknown: BTreeSet<String>,
     /// The names under `rejected/` of the quarantined lines.
+    #[serde(skip)]
     pub held: Vec<String>,
     /// The last commit, or the head if there was nothing to commit.
+    #[serde(skip)]
     pub commit: CommitInfo,
     /// Whether the memory is switched off, so that nothing was read or written.
+    #[serde(skip)]
     pub is_disabled: bool,
 }
 

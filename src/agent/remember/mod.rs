@@ -45,6 +45,7 @@ named! {
     /// The treatment of an item that certainly repeats another one of its scope and kind. Less certain duplicates are only
     /// reported.
     #[derive(Default)]
+    #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
     pub enum OnDuplicate {
         /// Store it, and report the duplicate.
         #[default]
@@ -53,7 +54,7 @@ named! {
         Skip => "skip",
         /// Merge it into the other item.
         Merge => "merge",
-        /// Store it, and let it supersede the other item.
+        /// Store it, and supersede the other item.
         Supersede => "supersede",
     }
 }

@@ -103,6 +103,11 @@ impl Derive for Content {
         let path = |id: &String| key_at(&new.suite().key_path(id));
         let superseded: Vec<Key> = item.supersedes().iter().map(path).collect();
         let session = item.session();
+        let vector = self.vectors.as_ref().map(|vectors| {
+            let text_key = Vectors::key(new.suite(), text);
+            self.embedded.insert(key, text_key);
+            vectors.vector(text_key, text)
+        });
         let found_by = recall::Document {
             key,
             scope: object.scope(),
@@ -112,15 +117,9 @@ impl Derive for Content {
             order: order_of(&item),
             text: with_more.as_deref().unwrap_or(text),
             supersedes: &superseded,
+            vector: vector.as_deref(),
         };
-        if let Some(vectors) = &self.vectors {
-            let text_key = Vectors::key(new.suite(), text);
-            let vector = vectors.vector(text_key, text);
-            self.index.put_with_vector(&found_by, &vector).map_err(full)?;
-            self.embedded.insert(key, text_key);
-        } else {
-            self.index.put(&found_by).map_err(full)?;
-        }
+        self.index.put(&found_by).map_err(full)?;
         if let Some(expires) = object.expires() {
             self.expiries.insert(key, expires.as_micros());
         }
@@ -141,12 +140,13 @@ fn full(_: Full) -> Error {
     Error::invalid("the text has more words than the index can hold").with_code(ErrorCode::OverLimit)
 }
 
-/// Returns the key of an id in the recall index.
+/// Returns the key of an id in the indexes of this layer.
 pub(in crate::agent) fn key_of(memory: &Memory, id: &str) -> Key {
     key_at(&memory.suite().key_path(id))
 }
 
-fn key_at(path: &KeyPath) -> Key {
+/// Returns the key of an id with this path.
+pub(in crate::agent) fn key_at(path: &KeyPath) -> Key {
     let mut key = Key::default();
     key.0.copy_from_slice(&path.as_bytes()[..Key::BYTES]);
     key

@@ -61,29 +61,17 @@ pub(crate) struct EndPrompt {
     pub has_episode: bool,
 }
 
-/// The fate of a fact.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum FactFate {
-    /// It is stored.
-    Stored,
-    /// The same text is stored already.
-    Known,
-    /// It is in quarantine.
-    Quarantined,
-    /// It is refused.
-    Refused,
-}
-
-impl FactFate {
-    /// Returns its name.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Stored => "stored",
-            Self::Known => "known",
-            Self::Quarantined => "quarantined",
-            Self::Refused => "refused",
-        }
+named! {
+    /// The fate of a fact.
+    pub(crate) enum FactFate {
+        /// It is stored.
+        Stored => "stored",
+        /// The same text is stored already.
+        Known => "known",
+        /// It is in quarantine.
+        Quarantined => "quarantined",
+        /// It is refused.
+        Refused => "refused",
     }
 }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::agent::decay::Decayed;
 use crate::agent::forget::Forgotten;
 use crate::agent::trust::Promoted;
-use crate::agent::{Alike, Item, LinesRemembered, RefusedLine, Remembered, Status};
+use crate::agent::{Alike, Item, LinesRemembered, Remembered, Status};
 use crate::digest::{CommitDigest, ObjectDigest, Root};
 use crate::engine::CommitInfo;
 use crate::object::{Id, Object, Origin, Scope, Time};
@@ -89,33 +89,19 @@ impl From<Remembered> for ItemRemembered {
 /// The answer of `remember --jsonl`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ItemsRemembered {
-    pub(crate) stored: u64,
-    pub(crate) unchanged: u64,
-    pub(crate) duplicates: u64,
-    /// Lines that were not stored; `verdict` is block, quarantine, denied or invalid.
-    pub(crate) refused: Vec<RefusedLine>,
-    pub(crate) flagged: u64,
-    /// The names of unknown fields, which were stored as attributes.
-    pub(crate) unknown: Vec<String>,
+    #[serde(flatten)]
+    pub(crate) lines: LinesRemembered,
     #[serde(flatten)]
     pub(crate) commit: CommitIfAny,
     pub(crate) disabled: bool,
-    #[serde(skip)]
-    pub(crate) head: CommitInfo,
 }
 
 impl From<LinesRemembered> for ItemsRemembered {
-    fn from(answer: LinesRemembered) -> Self {
+    fn from(lines: LinesRemembered) -> Self {
         Self {
-            stored: answer.stored,
-            unchanged: answer.unchanged,
-            duplicates: answer.duplicates,
-            refused: answer.refused,
-            flagged: answer.flagged,
-            unknown: answer.unknown.into_iter().collect(),
-            commit: (!answer.is_disabled).then_some(&answer.commit).into(),
-            disabled: answer.is_disabled,
-            head: answer.commit,
+            commit: (!lines.is_disabled).then_some(&lines.commit).into(),
+            disabled: lines.is_disabled,
+            lines,
         }
     }
 }

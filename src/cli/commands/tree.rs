@@ -3,10 +3,9 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use std::collections::BinaryHeap;
-
 use super::absent::no_object;
 use super::prelude::*;
+use crate::cli::diagram::tops;
 
 /// The largest number of indented levels.
 const INDENT_MAX: u64 = 64;
@@ -68,7 +67,7 @@ impl Tree {
     fn tops(&self, view: &View) -> Result<Vec<(Id, u64)>> {
         let tops = match &self.id {
             Some(id) => vec![Id::new(id)?],
-            None => without_parent(view, self.limit)?,
+            None => tops(view, self.limit)?,
         };
         Ok(tops.into_iter().rev().map(|id| (id, 0)).collect())
     }
@@ -97,21 +96,6 @@ impl Tree {
             gist: gist(&object),
         })
     }
-}
-
-/// Returns the first `limit` ids without a parent, and one more if there are more.
-fn without_parent(view: &View, limit: usize) -> Result<Vec<Id>> {
-    let mut found: BinaryHeap<Id> = BinaryHeap::new();
-    for object in view.objects() {
-        let object = object?;
-        if object.parent().is_none() && !object.is_placeholder() {
-            found.push(object.id().clone());
-            if found.len() > limit.saturating_add(1) {
-                found.pop();
-            }
-        }
-    }
-    Ok(found.into_sorted_vec())
 }
 
 fn cells_of(row: &Node, _: &Context) -> Columns {

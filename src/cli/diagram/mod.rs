@@ -24,7 +24,7 @@ pub(super) use dot::dot;
 pub(super) use history::history;
 pub(super) use html::html;
 pub(super) use svg::svg;
-pub(super) use tree::tree;
+pub(super) use tree::{tops, tree};
 pub(super) use trie::trie;
 
 use super::human::{cut, one_line};

@@ -3,6 +3,8 @@
 //! # Layer
 //! Layer 10, part of cli.
 
+use std::collections::BinaryHeap;
+
 use super::{Diagram, Mark, Row};
 use crate::cli::human::{counted, gist, short, value};
 use crate::engine::View;
@@ -28,7 +30,7 @@ pub(in crate::cli) fn tree(view: &View, under: Option<&Id>, most: usize) -> Resu
     let tops = match under {
         Some(id) if view.contains(id)? => vec![id.clone()],
         Some(id) => return Err(Error::not_found(format!("no object has the id {id}"))),
-        None => tops(view)?,
+        None => tops(view, most)?,
     };
     // The stack is read from its end, so the first object is pushed last.
     let mut waiting: Vec<(Option<usize>, Id)> = tops.into_iter().rev().map(|id| (None, id)).collect();
@@ -53,18 +55,20 @@ pub(in crate::cli) fn tree(view: &View, under: Option<&Id>, most: usize) -> Resu
     Ok(diagram)
 }
 
-/// Returns the objects without a parent, in sibling order.
-fn tops(view: &View) -> Result<Vec<Id>> {
-    let mut tops = Vec::new();
+/// Returns the first `limit` objects without a parent in sibling order, and one more if there are more.
+pub(in crate::cli) fn tops(view: &View, limit: usize) -> Result<Vec<Id>> {
+    let mut tops = BinaryHeap::new();
     for object in view.objects() {
         let object = object?;
         if object.parent().is_none() && !object.is_placeholder() {
             let position = object.position().map(str::to_owned);
             tops.push((position.is_none(), position, object.id().clone()));
+            if tops.len() > limit.saturating_add(1) {
+                tops.pop();
+            }
         }
     }
-    tops.sort_unstable();
-    Ok(tops.into_iter().map(|(_, _, id)| id).collect())
+    Ok(tops.into_sorted_vec().into_iter().map(|(_, _, id)| id).collect())
 }
 
 fn row(parent: Option<usize>, object: &Object) -> Row {

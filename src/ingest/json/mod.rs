@@ -21,7 +21,8 @@ use serde_json::{Map, Number, Value as Json};
 
 pub(super) use self::fields::{Fields, Stated};
 pub(crate) use self::object_line::{
-    ObjectLine, loose_time_from_json, object_from_json, object_to_json, stored_object_to_json, time_from_json,
+    ObjectLine, loose_time, loose_time_from_json, object_from_json, object_to_json, stored_object_to_json,
+    time_from_json,
 };
 pub(crate) use self::strict::parse;
 #[cfg(feature = "agent")]

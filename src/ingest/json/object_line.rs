@@ -61,19 +61,20 @@ pub(crate) fn object_from_json(json: &Json) -> Result<ObjectLine> {
     })
 }
 
-/// Reads a time as [`time_from_json`] does. Also accepts a text without a zone (as UTC), without seconds, or with only
-/// a date.
+/// Reads a time as [`time_from_json`] does, or as [`loose_time`] does.
 ///
 /// # Errors
 /// `InvalidInput` if the value is not a time.
 pub(crate) fn loose_time_from_json(json: &Json) -> Result<Time> {
-    let whole = |text: &str| {
-        let mut forms = ["Z", ":00Z", "T00:00:00Z"].into_iter();
-        forms.find_map(|rest| format!("{text}{rest}").parse().ok())
-    };
-    json.as_str()
-        .and_then(whole)
-        .map_or_else(|| time_from_json(json), Ok)
+    let loose = json.as_str().and_then(loose_time);
+    loose.map_or_else(|| time_from_json(json), Ok)
+}
+
+/// Reads a time in the form of RFC 3339. Also accepts a text without a zone (as UTC), without seconds, or with only a
+/// date.
+pub(crate) fn loose_time(text: &str) -> Option<Time> {
+    let mut forms = ["", "Z", ":00Z", "T00:00:00Z"].into_iter();
+    forms.find_map(|rest| format!("{text}{rest}").parse().ok())
 }
 
 /// Reads a time: a text as in RFC 3339, or a number of seconds since 1970. A number that is too large for seconds is

@@ -13,7 +13,6 @@
 mod words;
 
 use std::collections::HashSet;
-use std::fmt;
 use std::sync::LazyLock;
 
 use crate::recall::index::{Index, Key};
@@ -49,24 +48,15 @@ static ANTONYMS: LazyLock<HashSet<(String, String)>> = LazyLock::new(|| {
         .collect()
 });
 
-/// The reason why two texts contradict each other.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Contradiction {
-    /// One text has a negation.
-    Negation,
-    /// They name opposite directions.
-    Direction,
-    /// One text has a word and the other its opposite.
-    Opposite,
-}
-
-impl fmt::Display for Contradiction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Negation => "one of them has a negation",
-            Self::Direction => "they name opposite directions",
-            Self::Opposite => "they use opposite words",
-        })
+named! {
+    /// The reason why two texts contradict each other.
+    pub enum Contradiction {
+        /// One text has a negation.
+        Negation => "one of them has a negation",
+        /// They name opposite directions.
+        Direction => "they name opposite directions",
+        /// One text has a word and the other its opposite.
+        Opposite => "they use opposite words",
     }
 }
 
@@ -114,20 +104,16 @@ pub fn similarity(one: &str, two: &str) -> Similarity {
 
 fn compare(one: &Words, two: &Words) -> Similarity {
     let own = |words: &Words, other: &Words| -> Vec<String> {
-        words
-            .terms
-            .iter()
-            .filter(|term| !other.terms.contains(term))
-            .cloned()
-            .collect()
+        let own = words.terms.iter().filter(|term| !other.terms.contains(term));
+        own.cloned().collect()
     };
     let (only_one, only_two) = (own(one, two), own(two, one));
     let common = one.terms.len() - only_one.len();
-    let paired = pair_up(&only_one, &only_two);
-    let cover = (common as f32 + paired.sum) / one.terms.len().max(two.terms.len()).max(1) as f32;
+    let (pairs, sum) = pair_up(&only_one, &only_two);
+    let cover = (common as f32 + sum) / one.terms.len().max(two.terms.len()).max(1) as f32;
     let numbers = |terms: &[String]| terms.iter().any(|term| is_number(term));
     let flag = |is: bool| f32::from(u8::from(is));
-    let weight = -2.7 + 3.2 * cover - 1.2 * flag(paired.left_one > 0 && paired.left_two > 0)
+    let weight = -2.7 + 3.2 * cover - 1.2 * flag(only_one.len().min(only_two.len()) > pairs)
         + 2.0 * common.min(15) as f32 / 15.0
         - 0.7 * flag(numbers(&only_one) && numbers(&only_two))
         + 0.6 * flag(one.last == two.last)
@@ -160,14 +146,9 @@ fn contradiction(
     opposite.then_some(Contradiction::Opposite)
 }
 
-/// The result of pairing the related words of two texts; each word is used once.
-struct Paired {
-    sum: f32,
-    left_one: usize,
-    left_two: usize,
-}
-
-fn pair_up(only_one: &[String], only_two: &[String]) -> Paired {
+/// Pairs the related words of two texts; each word is used once. Returns the number of pairs, and the sum of their
+/// similarities.
+fn pair_up(only_one: &[String], only_two: &[String]) -> (usize, f32) {
     let front = |terms: &[String]| -> Vec<(String, Grams)> {
         let front = terms.iter().take(PAIRED_MAX);
         front
@@ -176,11 +157,7 @@ fn pair_up(only_one: &[String], only_two: &[String]) -> Paired {
     };
     let (front_one, front_two) = (front(only_one), front(only_two));
     let mut used = vec![false; front_two.len()];
-    let mut paired = Paired {
-        sum: 0.0,
-        left_one: only_one.len(),
-        left_two: only_two.len(),
-    };
+    let (mut pairs, mut sum) = (0, 0.0);
     for of_one in &front_one {
         let (mut best, mut place) = (0.0, None);
         for (at, of_two) in front_two.iter().enumerate() {
@@ -191,12 +168,11 @@ fn pair_up(only_one: &[String], only_two: &[String]) -> Paired {
         }
         if let Some(at) = place {
             used[at] = true;
-            paired.sum += best;
-            paired.left_one -= 1;
-            paired.left_two -= 1;
+            sum += best;
+            pairs += 1;
         }
     }
-    paired
+    (pairs, sum)
 }
 
 /// Returns the similarity of two different terms.

@@ -99,6 +99,7 @@ fn near_documents_are_found_and_judged() {
             order: 0,
             text,
             supersedes: &[],
+            vector: None,
         };
         index.put(&document).unwrap();
     }

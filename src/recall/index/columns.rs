@@ -16,7 +16,7 @@ use hashbrown::HashTable;
 use super::compact::append;
 use super::key::Key;
 use super::stored::Entry;
-use crate::recall::text::calendar::{Day, Span, day_of};
+use crate::recall::text::calendar::{Day, Span, day_at};
 use crate::recall::text::marks::Marks;
 
 /// Marks a document that is in the index. Without this bit, its number is vacant.
@@ -110,7 +110,7 @@ impl Columns {
     }
 
     pub(crate) fn day(&self, number: u32) -> Day {
-        day_of(self.times[number as usize])
+        day_at(self.times[number as usize])
     }
 
     /// Returns a document with all its columns.

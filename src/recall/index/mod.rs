@@ -23,7 +23,7 @@ mod stored;
 mod vectors;
 
 use crate::recall::text::analysis::analyse;
-use crate::recall::text::calendar::day_of;
+use crate::recall::text::calendar::day_at;
 
 pub(crate) use columns::Columns;
 pub use key::Key;
@@ -56,6 +56,9 @@ pub struct Document<'a> {
     pub text: &'a str,
     /// The keys of the documents that it supersedes.
     pub supersedes: &'a [Key],
+    /// The vector of the text. A vector that is zero or not finite, or that has other dimensions than the first one, is
+    /// ignored.
+    pub vector: Option<&'a [f32]>,
 }
 
 /// The error of a full index, which has no free numbers or no space for postings.
@@ -118,7 +121,7 @@ impl Index {
         let mut terms = std::mem::take(&mut self.terms);
         terms.clear();
         let mut length = 0u32;
-        let analysis = analyse(document.text, day_of(document.time), |term, quarters, counts| {
+        let analysis = analyse(document.text, day_at(document.time), |term, quarters, counts| {
             terms.push((self.postings.intern(term.as_bytes()), quarters));
             length = length.saturating_add(if counts { quarters } else { 0 });
         });
@@ -137,6 +140,9 @@ impl Index {
         });
         self.add_terms(number, &mut terms);
         self.terms = terms;
+        if let Some(vector) = document.vector.and_then(Quantised::new) {
+            self.vectors.push(number, &vector);
+        }
         Ok(())
     }
 
@@ -169,20 +175,6 @@ impl Index {
         number
     }
 
-    /// Adds a document as [`Self::put`] does, with a vector of its text. Ignores a vector that is zero or not finite,
-    /// or that has other dimensions than the first one.
-    ///
-    /// # Errors
-    /// The errors of [`Self::put`].
-    pub fn put_with_vector(&mut self, document: &Document<'_>, vector: &[f32]) -> Result<(), Full> {
-        self.put(document)?;
-        // The new document has the highest number.
-        if let (Some(number), Some(vector)) = (self.columns.find(&document.key), Quantised::new(vector)) {
-            self.vectors.push(number, &vector);
-        }
-        Ok(())
-    }
-
     /// Removes the document with this key. Returns whether there was one.
     pub fn remove(&mut self, key: &Key) -> bool {
         let Some(number) = self.columns.find(key) else {
@@ -202,6 +194,14 @@ impl Index {
             *self = dense.unwrap_or_else(|| std::mem::take(self));
         }
         true
+    }
+
+    /// Returns the neighbours of a document in its session: the function returns the document at an offset from it.
+    pub(crate) fn neighbours(&self, number: u32) -> impl Fn(isize) -> Option<u32> {
+        let session = self.columns.sessions[number as usize];
+        let place = self.sessions.place(session, number, &self.columns);
+        let members = &self.sessions.all[session as usize].members;
+        move |offset| members.get(place.checked_add_signed(offset)?).copied()
     }
 
     /// Returns the live documents that supersede the document with this number.

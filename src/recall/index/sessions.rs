@@ -17,7 +17,7 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::columns::Columns;
+use super::columns::{Columns, Row};
 use super::compact::{append, grow};
 
 /// The pause that ends an unnamed session.
@@ -42,25 +42,28 @@ impl Session {
         self.speakers.len() > 1
     }
 
-    /// Adds `count` members of `speaker`.
-    fn add_speaker(&mut self, speaker: u32, count: u32) {
-        match self.speakers.binary_search_by_key(&speaker, |&(other, _)| other) {
-            Ok(at) => self.speakers[at].1 += count,
+    /// Adds the length and the speaker of a member to the sums.
+    fn add(&mut self, row: &Row) {
+        self.length += u64::from(row.length);
+        match self
+            .speakers
+            .binary_search_by_key(&row.speaker, |&(other, _)| other)
+        {
+            Ok(at) => self.speakers[at].1 += 1,
             Err(at) => {
                 grow(&mut self.speakers, 1);
-                self.speakers.insert(at, (speaker, count));
+                self.speakers.insert(at, (row.speaker, 1));
             }
         }
     }
 
-    /// Removes `count` members of `speaker`.
-    fn remove_speaker(&mut self, speaker: u32, count: u32) {
-        if let Ok(at) = self.speakers.binary_search_by_key(&speaker, |&(other, _)| other) {
-            self.speakers[at].1 = self.speakers[at].1.saturating_sub(count);
-            if self.speakers[at].1 == 0 {
-                self.speakers.remove(at);
-            }
+    /// Removes the length and the speaker of a member from the sums.
+    fn subtract(&mut self, row: &Row) {
+        self.length -= u64::from(row.length);
+        for (_, count) in self.speakers.iter_mut().filter(|of| of.0 == row.speaker) {
+            *count -= 1;
         }
+        self.speakers.retain(|(_, count)| *count > 0);
     }
 }
 
@@ -162,15 +165,12 @@ impl Sessions {
     /// Moves the members of `after` to the end of `before`.
     fn join(&mut self, before: u32, after: u32, columns: &mut Columns) {
         let mut joined = std::mem::take(&mut self.all[after as usize]);
+        let session = &mut self.all[before as usize];
         for &member in &joined.members {
             columns.sessions[member as usize] = before;
+            session.add(&columns.row(member));
         }
-        let session = &mut self.all[before as usize];
         session.members.append(&mut joined.members);
-        session.length += joined.length;
-        for (speaker, count) in joined.speakers {
-            session.add_speaker(speaker, count);
-        }
         self.vacant.push(after);
     }
 
@@ -192,10 +192,9 @@ impl Sessions {
         let row = columns.row(number);
         let place = self.place(row.session, number, columns);
         let session = &mut self.all[row.session as usize];
-        session.add_speaker(row.speaker, 1);
+        session.add(&row);
         grow(&mut session.members, 1);
         session.members.insert(place, number);
-        session.length += u64::from(row.length);
         let is_first = session.members.len() == 1;
         let scope = session.scope;
         self.of_scope(scope).live += u32::from(is_first);
@@ -217,8 +216,7 @@ impl Sessions {
         let place_in_scope = self.place_in_scope(row.session, columns);
         let session = &mut self.all[row.session as usize];
         session.members.remove(place);
-        session.length -= u64::from(row.length);
-        session.remove_speaker(row.speaker, 1);
+        session.subtract(&row);
         let is_unnamed = session.name.is_none();
         if session.members.is_empty() {
             let scope = &mut self.scopes[session.scope as usize];
@@ -245,22 +243,12 @@ impl Sessions {
         for &member in &members {
             let row = columns.row(member);
             columns.sessions[member as usize] = fresh;
-            let old = &mut self.all[number as usize];
-            old.length -= u64::from(row.length);
-            old.remove_speaker(row.speaker, 1);
-            let new = &mut self.all[fresh as usize];
-            new.length += u64::from(row.length);
-            new.add_speaker(row.speaker, 1);
+            self.all[number as usize].subtract(&row);
+            self.all[fresh as usize].add(&row);
         }
         self.all[fresh as usize].members = members;
         let scope = self.of_scope(scope);
         scope.unnamed.insert(place_in_scope + 1, fresh);
         scope.live += 1;
-    }
-
-    /// Returns the member that is `offset` positions after the one at `place` of a session.
-    pub(crate) fn neighbour(&self, session: u32, place: usize, offset: isize) -> Option<u32> {
-        let at = place.checked_add_signed(offset)?;
-        self.all[session as usize].members.get(at).copied()
     }
 }

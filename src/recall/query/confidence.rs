@@ -7,7 +7,6 @@ use std::collections::HashMap;
 
 use super::base::MASK_TERMS;
 use super::rank::Ranking;
-use crate::recall::index::Index;
 
 /// The logistic curve of the confidence: this is its offset; factors for the covered share of the question and for the
 /// base score follow.
@@ -24,7 +23,10 @@ pub(crate) fn confidences(ranking: &Ranking<'_>, numbers: &[u32]) -> Vec<f32> {
     // Each document with its neighbours.
     let triples: Vec<[Option<u32>; 3]> = numbers
         .iter()
-        .map(|&number| with_neighbours(ranking.index, number))
+        .map(|&number| {
+            let neighbour = ranking.index.neighbours(number);
+            [Some(number), neighbour(-1), neighbour(1)]
+        })
         .collect();
     let mut read: Vec<u32> = triples.iter().flatten().flatten().copied().collect();
     read.sort_unstable();
@@ -61,11 +63,4 @@ pub(crate) fn confidences(ranking: &Ranking<'_>, numbers: &[u32]) -> Vec<f32> {
         1.0 / (1.0 + (-(OFFSET + COVERED * share + BASE * base)).exp())
     };
     triples.iter().map(curve).collect()
-}
-
-fn with_neighbours(index: &Index, number: u32) -> [Option<u32>; 3] {
-    let session = index.columns.sessions[number as usize];
-    let place = index.sessions.place(session, number, &index.columns);
-    let near = |offset| index.sessions.neighbour(session, place, offset);
-    [Some(number), near(-1), near(1)]
 }

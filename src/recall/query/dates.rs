@@ -7,7 +7,7 @@
 //! Knows the calendar, but not the index.
 
 use super::phrases::Piece;
-use crate::recall::text::calendar::{Day, Span, date_at, day_at, month_named, month_span, year_span};
+use crate::recall::text::calendar::{Day, Span, date_of, day_of, month_named, month_span, year_span};
 
 /// A date that a question mentions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,26 +15,26 @@ pub(crate) enum Asked {
     /// A day of a given year.
     Day(Day),
     /// A day of any year.
-    DayOfYear { month: i32, day: i32 },
+    DayOfYear { month: i64, day: i64 },
     /// A month of a given year.
-    Month { year: i32, month: i32 },
+    Month { year: i64, month: i64 },
     /// A month of any year.
-    MonthOfYear(i32),
+    MonthOfYear(i64),
     /// A year.
-    Year(i32),
+    Year(i64),
     /// Days relative to now.
     Relative(Span),
 }
 
 /// Returns the date that has these parts.
-fn asked(year: Option<i32>, month: i32, day: Option<i32>) -> Option<Asked> {
+fn asked(year: Option<i64>, month: i64, day: Option<i64>) -> Option<Asked> {
     if !(1..=12).contains(&month) || day.is_some_and(|day| !(1..=31).contains(&day)) {
         return None;
     }
     match (year, day) {
         (Some(year), Some(day)) => {
-            let at = day_at(year, month, day);
-            (date_at(at) == (year, month, day)).then_some(Asked::Day(at))
+            let at = day_of((year, month, day));
+            (date_of(at) == (year, month, day)).then_some(Asked::Day(at))
         }
         (None, Some(day)) => Some(Asked::DayOfYear { month, day }),
         (Some(year), None) => Some(Asked::Month { year, month }),
@@ -57,12 +57,12 @@ impl Finder<'_> {
         free.then_some(piece.folded.as_str())
     }
 
-    fn month(&self, at: usize, gaps: &[&str]) -> Option<i32> {
+    fn month(&self, at: usize, gaps: &[&str]) -> Option<i64> {
         month_named(self.piece(at, gaps)?)
     }
 
     /// Returns a number of one or two digits, with or without a suffix such as "th".
-    fn ordinal(&self, at: usize, gaps: &[&str]) -> Option<i32> {
+    fn ordinal(&self, at: usize, gaps: &[&str]) -> Option<i64> {
         let piece = self.piece(at, gaps)?;
         let bare = ["st", "nd", "rd", "th"]
             .iter()
@@ -71,7 +71,7 @@ impl Finder<'_> {
     }
 
     /// Returns the year at `at`, or after an "of" there, and the number of pieces that it uses.
-    fn year(&self, at: usize, gaps: &[&str], of: bool) -> (Option<i32>, usize) {
+    fn year(&self, at: usize, gaps: &[&str], of: bool) -> (Option<i64>, usize) {
         if let Some(year) = self.piece(at, gaps).and_then(|piece| digits(piece, 4..=4)) {
             return (Some(year), 1);
         }
@@ -146,7 +146,7 @@ impl Finder<'_> {
 }
 
 /// Returns the number in `piece`, if it consists of digits only and their number is within `count`.
-fn digits(piece: &str, count: std::ops::RangeInclusive<usize>) -> Option<i32> {
+fn digits(piece: &str, count: std::ops::RangeInclusive<usize>) -> Option<i64> {
     let all = count.contains(&piece.len()) && piece.bytes().all(|byte| byte.is_ascii_digit());
     if all { piece.parse().ok() } else { None }
 }
@@ -187,7 +187,7 @@ pub(crate) fn fit(asked: &[Asked], day: Day, spans: &[(u32, Span)]) -> (f32, f32
 
 /// Returns how well a distance of `days` fits. People write about an event on its day, soon after it, or a little
 /// before it.
-fn fit_distance(days: i32) -> f32 {
+fn fit_distance(days: i64) -> f32 {
     match days {
         0 => 1.0,
         1 => 0.8,
@@ -201,20 +201,20 @@ fn fit_day(asked: Asked, day: Day) -> f32 {
     match asked {
         Asked::Day(wanted) => fit_distance(day - wanted),
         Asked::DayOfYear { month, day: of_month } => {
-            let (year, ..) = date_at(day);
+            let (year, ..) = date_of(day);
             let of_month = of_month.min(if month == 2 { 28 } else { 30 });
-            let distances = (year - 1..=year + 1).map(|year| day - day_at(year, month, of_month));
-            fit_distance(distances.min_by_key(|days| days.abs()).unwrap_or(i32::MAX))
+            let distances = (year - 1..=year + 1).map(|year| day - day_of((year, month, of_month)));
+            fit_distance(distances.min_by_key(|days| days.abs()).unwrap_or(i64::MAX))
         }
         Asked::Month { year, month } => fit_within(month_span(year, month), day, 10),
-        Asked::MonthOfYear(month) => f32::from(u8::from(date_at(day).1 == month)),
-        Asked::Year(year) => f32::from(u8::from(date_at(day).0 == year)) * 0.5,
+        Asked::MonthOfYear(month) => f32::from(u8::from(date_of(day).1 == month)),
+        Asked::Year(year) => f32::from(u8::from(date_of(day).0 == year)) * 0.5,
         Asked::Relative(span) => fit_within(span, day, 7),
     }
 }
 
 /// Returns 1 for a day inside the span, and 0.4 for a day up to `after` days later.
-fn fit_within(span: Span, day: Day, after: i32) -> f32 {
+fn fit_within(span: Span, day: Day, after: i64) -> f32 {
     if (span.first..=span.last).contains(&day) {
         1.0
     } else if day > span.last && day <= span.last + after {
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn dates_are_found_in_all_their_forms() {
-        let may7 = Asked::Day(day_at(2023, 5, 7));
+        let may7 = Asked::Day(day_of((2023, 5, 7)));
         let cases: &[(&str, &[Asked])] = &[
             ("on 7 May 2023", &[may7]),
             ("on the 7th of May, 2023", &[may7]),
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn documents_fit_by_their_distance() {
-        let day = day_at(2023, 5, 7);
+        let day = day_of((2023, 5, 7));
         let at = |asked, other| fit_day(asked, other);
         for (days, wanted) in [
             (0, 1.0),
@@ -288,7 +288,7 @@ mod tests {
             assert!((at(yearly, day + days) - wanted).abs() < 1e-6, "{days}");
         }
         let month = Asked::Month { year: 2023, month: 5 };
-        assert!((at(month, day_at(2023, 6, 10)) - 0.4).abs() < 1e-6);
+        assert!((at(month, day_of((2023, 6, 10))) - 0.4).abs() < 1e-6);
         let spans = [(
             0,
             Span {

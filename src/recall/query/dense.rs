@@ -43,12 +43,8 @@ impl Cosines {
 
     /// Returns the cosine of a document, to which its neighbours contribute a part.
     pub(crate) fn with_neighbours(&self, index: &Index, number: u32) -> f32 {
-        let session = index.columns.sessions[number as usize];
-        let place = index.sessions.place(session, number, &index.columns);
-        let cosine = |offset| {
-            let near = index.sessions.neighbour(session, place, offset);
-            near.map_or(0.0, |near| self.by_number[near as usize])
-        };
+        let neighbour = index.neighbours(number);
+        let cosine = |offset| neighbour(offset).map_or(0.0, |near| self.by_number[near as usize]);
         self.by_number[number as usize] + DENSE_PREVIOUS * cosine(-1) + DENSE_NEXT * cosine(1)
     }
 }

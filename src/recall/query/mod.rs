@@ -33,6 +33,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::recall::index::{Index, Key};
+use confidence::confidences;
 use dense::Cosines;
 use order::arrange;
 use question::Question;
@@ -98,6 +99,8 @@ pub struct Hit {
     pub signals: [f32; SIGNALS],
     /// The reason why the hit ranks above its score.
     pub moved: Option<Moved>,
+    /// The number of the document.
+    pub(crate) number: u32,
     /// The weight of recency in the query.
     recency: f32,
 }
@@ -146,15 +149,6 @@ impl Hit {
             weight: weights[signal],
         })
     }
-}
-
-/// The age that halves recency: a day, in seconds.
-const LATELY: f32 = 86_400.0;
-
-/// Returns the recency: 1 now and in the future, a half at the age `LATELY`, a third at twice that age.
-fn lately(time: i64, now: i64) -> f32 {
-    let age = now.saturating_sub(time).max(0) as f32;
-    LATELY / (LATELY + age)
 }
 
 /// The hits of a query.
@@ -220,29 +214,15 @@ impl Index {
     }
 }
 
-/// Returns the best candidates of a ranking as hits.
+/// Returns the best candidates of a ranking.
 fn hits(ranking: &Ranking<'_>) -> Vec<Hit> {
-    let query = ranking.query;
-    let mut candidates = ranking.candidates();
-    for candidate in &mut candidates {
-        let hit = &mut candidate.hit;
-        if let Some(now) = query.now.filter(|_| query.recency > 0.0) {
-            let time = ranking.index.columns.times[candidate.number as usize];
-            hit.signals[Signal::Lately as usize] = hit.signals[Signal::Base as usize] * lately(time, now);
-            hit.recency = query.recency;
-        }
-        hit.score = hit.weighted_sum();
+    let mut best = arrange(ranking, ranking.candidates());
+    best.truncate(ranking.query.limit);
+    let numbers: Vec<u32> = best.iter().map(|hit| hit.number).collect();
+    for (hit, confidence) in best.iter_mut().zip(confidences(ranking, &numbers)) {
+        hit.confidence = confidence;
     }
-    let mut best = arrange(ranking, candidates);
-    best.truncate(query.limit);
-    let numbers: Vec<u32> = best.iter().map(|candidate| candidate.number).collect();
-    let confidences = confidence::confidences(ranking, &numbers);
-    let best = best.into_iter().zip(confidences);
-    let hits = best.map(|(candidate, confidence)| Hit {
-        confidence,
-        ..candidate.hit
-    });
-    hits.collect()
+    best
 }
 
 #[cfg(test)]

@@ -8,7 +8,8 @@
 //! - ORD-1: a superseded document never ranks above its successor, if the successor is a candidate.
 //! - ORD-2: freshness swaps at most the first two hits. All other hits keep their rank.
 
-use super::rank::{Candidate, Ranking};
+use super::Hit;
+use super::rank::Ranking;
 use std::collections::HashMap;
 
 /// The reason why a hit has another rank than its score gives.
@@ -28,9 +29,8 @@ const STANDS_OUT: f32 = 0.8;
 const SECOND_MIN: f32 = 0.4;
 
 /// Sorts the candidates by score and applies both rules.
-pub(crate) fn arrange(ranking: &Ranking<'_>, mut candidates: Vec<Candidate>) -> Vec<Candidate> {
-    candidates
-        .sort_unstable_by(|one, two| ranking.order((one.hit.score, one.number), (two.hit.score, two.number)));
+pub(crate) fn arrange(ranking: &Ranking<'_>, mut candidates: Vec<Hit>) -> Vec<Hit> {
+    candidates.sort_unstable_by(|one, two| ranking.order((one.score, one.number), (two.score, two.number)));
     if ranking.question.asks.state {
         put_fresher_first(ranking, &mut candidates);
     }
@@ -39,32 +39,32 @@ pub(crate) fn arrange(ranking: &Ranking<'_>, mut candidates: Vec<Candidate>) -> 
 
 /// Puts the newer of the two leading candidates first. If two documents lead all others, they are taken for two states
 /// of one fact.
-fn put_fresher_first(ranking: &Ranking<'_>, candidates: &mut [Candidate]) {
+fn put_fresher_first(ranking: &Ranking<'_>, candidates: &mut [Hit]) {
     let [first, second, rest @ ..] = candidates else {
         return;
     };
-    let third = rest.first().map_or(0.0, |third| third.hit.score).max(1e-9);
-    let least = if first.hit.conversation {
+    let third = rest.first().map_or(0.0, |third| third.score).max(1e-9);
+    let least = if first.conversation {
         STANDS_OUT_CONVERSATION
     } else {
         STANDS_OUT
     };
     let columns = &ranking.index.columns;
     let is_newer = columns.chronology(second.number, first.number).is_gt();
-    let (of_first, of_second) = (first.hit.score, second.hit.score);
+    let (of_first, of_second) = (first.score, second.score);
     if is_newer
         && of_second > 0.0
         && of_second >= SECOND_MIN * of_first
         && of_second * of_second >= least * of_first * third
     {
         std::mem::swap(first, second);
-        first.hit.moved = Some(Moved::Fresher);
+        first.moved = Some(Moved::Fresher);
     }
 }
 
 /// Moves each successor that is a candidate before the document that it supersedes.
-fn put_successors_first(ranking: &Ranking<'_>, candidates: Vec<Candidate>) -> Vec<Candidate> {
-    let numbers: Vec<u32> = candidates.iter().map(|candidate| candidate.number).collect();
+fn put_successors_first(ranking: &Ranking<'_>, candidates: Vec<Hit>) -> Vec<Hit> {
+    let numbers: Vec<u32> = candidates.iter().map(|hit| hit.number).collect();
     let places: HashMap<u32, usize> = numbers
         .iter()
         .enumerate()
@@ -94,13 +94,13 @@ fn put_successors_first(ranking: &Ranking<'_>, candidates: Vec<Candidate>) -> Ve
             order.push((top, !stack.is_empty()));
         }
     }
-    let mut slots: Vec<Option<Candidate>> = candidates.into_iter().map(Some).collect();
+    let mut slots: Vec<Option<Hit>> = candidates.into_iter().map(Some).collect();
     let ordered = order.into_iter().filter_map(|(place, moved)| {
-        let mut candidate = slots[place].take()?;
+        let mut hit = slots[place].take()?;
         if moved {
-            candidate.hit.moved = Some(Moved::Successor);
+            hit.moved = Some(Moved::Successor);
         }
-        Some(candidate)
+        Some(hit)
     });
     ordered.collect()
 }

@@ -56,12 +56,7 @@ const STATE_HEADS: &[(&str, &str)] = &[
     ("have", "my the i we"),
 ];
 const NOW: &str = "current currently now latest still newest";
-const PHRASES: &[&[&str]] = &[
-    &["most", "recent"],
-    &["most", "recently"],
-    &["these", "days"],
-    &["at", "the", "moment"],
-];
+const PHRASES: [&str; 4] = ["most recent", "most recently", "these days", "at the moment"];
 
 fn is_in(list: &str, word: &str) -> bool {
     list.split(' ').any(|other| other == word)
@@ -97,14 +92,13 @@ pub(crate) fn asks(pieces: &[Piece<'_>]) -> Asks {
     asks
 }
 
-fn follows(pieces: &[Piece<'_>], at: usize, phrase: &[&str]) -> bool {
-    let pieces = &pieces[at..];
-    pieces.len() >= phrase.len()
-        && phrase
-            .iter()
-            .zip(pieces)
-            .enumerate()
-            .all(|(place, (word, piece))| piece.folded == *word && (place == 0 || piece.gap == " "))
+/// Returns whether the pieces from `at` on are the words of `phrase`.
+fn follows(pieces: &[Piece<'_>], at: usize, phrase: &str) -> bool {
+    let mut pieces = pieces[at..].iter().enumerate();
+    phrase.split(' ').all(|word| {
+        let next = pieces.next();
+        next.is_some_and(|(place, piece)| piece.folded == word && (place == 0 || piece.gap == " "))
+    })
 }
 
 /// Returns whether a verb follows after one to three words, as in "what kind of car is".

@@ -10,7 +10,7 @@ use super::dates::{Asked, dates};
 use super::phrases::{Asks, asks, pieces};
 use super::scope::Admission;
 use crate::recall::index::Index;
-use crate::recall::text::calendar::day_of;
+use crate::recall::text::calendar::day_at;
 use crate::recall::text::marks::Marker;
 use crate::recall::text::runs::{RunKind, Runs};
 use crate::recall::text::terms::{Side, facts_of, for_each_sign, is_frame, term_of, word_of};
@@ -94,7 +94,7 @@ impl Question {
 
 /// Returns the days that `text` mentions, counted from the time `now`.
 fn relative(text: &str, now: i64) -> Vec<Asked> {
-    let mut marker = Marker::new(text, day_of(now));
+    let mut marker = Marker::new(text, day_at(now));
     let mut folded = String::new();
     for run in Runs::new(text).filter(|run| run.kind == RunKind::Word) {
         marker.push_word(run.start, run, &mut folded);

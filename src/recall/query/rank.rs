@@ -28,13 +28,6 @@ const SUCCESSORS_UNTIL: usize = CANDIDATES * 8;
 const CONTEXT: isize = 5;
 const CONTEXT_DECAY: f32 = 0.7;
 
-/// A document that may become a hit.
-pub(crate) struct Candidate {
-    pub(crate) number: u32,
-    /// The hit, whose signals are all computed.
-    pub(crate) hit: Hit,
-}
-
 /// The inputs of the ranking for one question.
 pub(crate) struct Ranking<'a> {
     pub(crate) index: &'a Index,
@@ -194,15 +187,9 @@ impl<'a> Ranking<'a> {
             }));
         }
         for at in 0..numbers.len() {
-            let session = self.index.columns.sessions[numbers[at] as usize];
-            let place = self
-                .index
-                .sessions
-                .place(session, numbers[at], &self.index.columns);
-            for offset in [1, 2, -1] {
-                let near = self.index.sessions.neighbour(session, place, offset);
-                numbers.extend(near.filter(|&near| self.passes(near)));
-            }
+            let neighbour = self.index.neighbours(numbers[at]);
+            let near = [1, 2, -1].into_iter().filter_map(neighbour);
+            numbers.extend(near.filter(|&near| self.passes(near)));
         }
         self.add_successors(&mut numbers);
         numbers.sort_unstable();
@@ -227,24 +214,23 @@ impl<'a> Ranking<'a> {
         }
     }
 
-    /// Returns the candidates with all signals.
-    pub(crate) fn candidates(&self) -> Vec<Candidate> {
-        let mut candidates: Vec<Candidate> = self
-            .candidate_numbers()
-            .into_iter()
-            .map(|number| self.candidate(number))
-            .collect();
+    /// Returns the candidates with all signals and their scores.
+    pub(crate) fn candidates(&self) -> Vec<Hit> {
+        let numbers = self.candidate_numbers().into_iter();
+        let mut candidates: Vec<Hit> = numbers.map(|number| self.candidate(number)).collect();
         normalise(&mut candidates, Signal::Context);
         normalise(&mut candidates, Signal::Vector);
+        for hit in &mut candidates {
+            hit.score = hit.weighted_sum();
+        }
         candidates
     }
 
-    fn candidate(&self, number: u32) -> Candidate {
+    fn candidate(&self, number: u32) -> Hit {
         let columns = &self.index.columns;
         let row = columns.row(number);
         let session = &self.index.sessions.all[row.session as usize];
-        let place = self.index.sessions.place(row.session, number, columns);
-        let neighbour = |offset| self.index.sessions.neighbour(row.session, place, offset);
+        let neighbour = self.index.neighbours(number);
         let base = self.base(Some(number));
         let base_if = |mark: u8| if row.flags & mark == 0 { 0.0 } else { base };
         let asks = self.question.asks;
@@ -285,32 +271,36 @@ impl<'a> Ranking<'a> {
             set(Signal::FirstPerson, base_if(FIRST_PERSON));
             set(Signal::SecondPerson, base_if(SECOND_PERSON));
             set(Signal::Short, (length.ln_1p() / 20f32.ln()).min(1.0));
-            set(Signal::Context, self.context(row.session, place));
+            set(Signal::Context, self.context(&neighbour));
         } else {
             set(Signal::Directive, base_if(DIRECTIVE).sqrt());
         }
         if let Some(dense) = self.dense {
             set(Signal::Vector, dense.with_neighbours(self.index, number));
         }
-        let hit = Hit {
+        let recency = self.query.now.map_or(0.0, |_| self.query.recency.max(0.0));
+        if let Some(now) = self.query.now.filter(|_| recency > 0.0) {
+            set(Signal::Lately, base * lately(row.time, now));
+        }
+        Hit {
             key: row.key,
             score: 0.0,
             confidence: 0.0,
             conversation: session.is_conversation(),
             signals,
             moved: None,
-            recency: 0.0,
-        };
-        Candidate { number, hit }
+            number,
+            recency,
+        }
     }
 
-    /// Returns the share of the question that the messages around a position contain. Near messages count more.
-    fn context(&self, session: u32, place: usize) -> f32 {
+    /// Returns the share of the question that the messages around a document contain. Near messages count more.
+    fn context(&self, neighbour: impl Fn(isize) -> Option<u32>) -> f32 {
         let mut near = [0.0f32; MASK_TERMS];
         let mut weight = 1.0;
         for offset in 1..=CONTEXT {
             for offset in [offset, -offset] {
-                if let Some(member) = self.index.sessions.neighbour(session, place, offset) {
+                if let Some(member) = neighbour(offset) {
                     let mut mask = self.scratch.mask[member as usize];
                     while mask != 0 {
                         near[mask.trailing_zeros() as usize] += weight;
@@ -335,15 +325,22 @@ impl<'a> Ranking<'a> {
     }
 }
 
+/// The age that halves recency: a day, in seconds.
+const LATELY: f32 = 86_400.0;
+
+/// Returns the recency: 1 now and in the future, a half at the age `LATELY`, a third at twice that age.
+fn lately(time: i64, now: i64) -> f32 {
+    let age = now.saturating_sub(time).max(0) as f32;
+    LATELY / (LATELY + age)
+}
+
 /// Divides a signal of each candidate by its largest value.
-fn normalise(candidates: &mut [Candidate], signal: Signal) {
-    let values = candidates
-        .iter()
-        .map(|candidate| candidate.hit.signals[signal as usize]);
+fn normalise(candidates: &mut [Hit], signal: Signal) {
+    let values = candidates.iter().map(|hit| hit.signals[signal as usize]);
     let max = values.fold(0.0, f32::max);
     if max > 0.0 {
-        for candidate in candidates {
-            candidate.hit.signals[signal as usize] /= max;
+        for hit in candidates {
+            hit.signals[signal as usize] /= max;
         }
     }
 }

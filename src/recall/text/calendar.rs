@@ -5,10 +5,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::calendar::{DAY_SECONDS, date_of, weekday_of};
+use crate::calendar::DAY_SECONDS;
+pub(crate) use crate::calendar::{date_of, day_of, weekday_of};
 
 /// A day, counted from 1970-01-01.
-pub(crate) type Day = i32;
+pub(crate) type Day = i64;
 
 /// The days from the first to the last, both included.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
@@ -19,48 +20,29 @@ pub(crate) struct Span {
     pub(crate) last: Day,
 }
 
-/// Returns the day of the time `seconds` since 1970, limited to the range of days.
-pub(crate) fn day_of(seconds: i64) -> Day {
-    // About a million years before and after 1970. No sum with a day in this range overflows.
-    const LIMIT: i64 = 3_650_000_000 / 10;
-    seconds.div_euclid(DAY_SECONDS).clamp(-LIMIT, LIMIT) as Day
-}
-
-/// Returns the day of a date that may not exist: the 31st of a short month is a day of the next month.
-pub(crate) fn day_at(year: i32, month: i32, day: i32) -> Day {
-    let day = crate::calendar::day_of((i64::from(year), i64::from(month), i64::from(day)));
-    day.clamp(i64::from(i32::MIN / 4), i64::from(i32::MAX / 4)) as Day
-}
-
-/// Returns the year, the month and the day of the month of a day.
-pub(crate) fn date_at(day: Day) -> (i32, i32, i32) {
-    let (year, month, day) = date_of(i64::from(day));
-    (year as i32, month as i32, day as i32)
-}
-
-/// Returns the day of the week: 0 for Monday.
-pub(crate) fn weekday(day: Day) -> i32 {
-    weekday_of(i64::from(day)) as i32
+/// Returns the day of the time `seconds` since 1970.
+pub(crate) fn day_at(seconds: i64) -> Day {
+    seconds.div_euclid(DAY_SECONDS)
 }
 
 /// Returns the days of a month.
-pub(crate) fn month_span(year: i32, month: i32) -> Span {
+pub(crate) fn month_span(year: i64, month: i64) -> Span {
     Span {
-        first: day_at(year, month, 1),
-        last: day_at(year, month + 1, 1) - 1,
+        first: day_of((year, month, 1)),
+        last: day_of((year, month + 1, 1)) - 1,
     }
 }
 
 /// Returns the days of a year.
-pub(crate) fn year_span(year: i32) -> Span {
+pub(crate) fn year_span(year: i64) -> Span {
     Span {
-        first: day_at(year, 1, 1),
-        last: day_at(year, 12, 31),
+        first: day_of((year, 1, 1)),
+        last: day_of((year, 12, 31)),
     }
 }
 
 /// Returns the number of a month by its name, its first three letters, or "sept".
-pub(crate) fn month_named(word: &str) -> Option<i32> {
+pub(crate) fn month_named(word: &str) -> Option<i64> {
     const NAMES: &str =
         "january february march april may june july august september october november december";
     if word == "sept" {
@@ -74,7 +56,7 @@ pub(crate) fn month_named(word: &str) -> Option<i32> {
 }
 
 /// Returns the number of a weekday by its whole name: 0 for Monday.
-pub(crate) fn weekday_named(word: &str) -> Option<i32> {
+pub(crate) fn weekday_named(word: &str) -> Option<i64> {
     const NAMES: &str = "monday tuesday wednesday thursday friday saturday sunday";
     (0..)
         .zip(NAMES.split(' '))
@@ -88,23 +70,24 @@ mod tests {
 
     #[test]
     fn dates_and_days_turn_into_each_other() {
-        assert_eq!(day_at(1970, 1, 1), 0);
-        assert_eq!(day_at(2000, 2, 29), 11_016);
-        assert_eq!(day_at(2023, 2, 31), day_at(2023, 3, 3));
-        assert_eq!(weekday(day_at(2023, 5, 8)), 0);
+        assert_eq!(day_of((1970, 1, 1)), 0);
+        assert_eq!(day_of((2000, 2, 29)), 11_016);
+        assert_eq!(day_of((2023, 2, 31)), day_of((2023, 3, 3)));
+        assert_eq!(weekday_of(day_of((2023, 5, 8))), 0);
         for day in (-1_000_000..1_000_000).step_by(97) {
-            let (year, month, of_month) = date_at(day);
-            assert_eq!(day_at(year, month, of_month), day);
+            let (year, month, of_month) = date_of(day);
+            assert_eq!(day_of((year, month, of_month)), day);
         }
         assert_eq!(month_span(2023, 12).last, year_span(2023).last);
         assert_eq!(
             (month_named("sep"), month_named("sept"), month_named("ma")),
             (Some(9), Some(9), None)
         );
-        assert_eq!(day_of(-1), -1);
+        assert_eq!(day_at(-1), -1);
         for far in [i64::MIN, i64::MAX] {
-            let (year, ..) = date_at(day_of(far));
-            assert!(year_span(year).first.abs() < i32::MAX / 2);
+            let (year, month, _) = date_of(day_at(far));
+            let (month, year) = (month_span(year, month), year_span(year));
+            assert!((year.first..=year.last).contains(&month.first));
         }
     }
 }

@@ -10,7 +10,7 @@
 //! # Invariants
 //! - MRK-1: time and memory are bounded: one pass, at most `SPANS_MAX` spans and `CALLS_MAX` calls.
 
-use super::calendar::{Day, Span, date_at, day_at, month_span, weekday, weekday_named, year_span};
+use super::calendar::{Day, Span, date_of, day_of, month_span, weekday_named, weekday_of, year_span};
 use super::runs::Run;
 use super::terms::{TERM_BYTES_MAX, facts_of, fold};
 
@@ -253,8 +253,8 @@ impl<'a> Marker<'a> {
         let next = self.joined(1, start) && self.prior_is(1, &["next"]);
         let past = self.joined(1, start) && self.prior_is(1, &["past"]);
         let day = self.day;
-        let of_week = weekday(day);
-        let (year, month, _) = date_at(day);
+        let of_week = weekday_of(day);
+        let (year, month, _) = date_of(day);
         let span = |first, last| Some(Span { first, last });
         let found = match folded {
             "yesterday" => span(day - 1, day - 1),
@@ -265,7 +265,7 @@ impl<'a> Marker<'a> {
             "weekend" if last || past => span(day - of_week - 2, day - of_week - 1),
             "month" if last => Some(month_span(year, month - 1)),
             "month" if next => {
-                let first = day_at(year, month + 1, 1);
+                let first = day_of((year, month + 1, 1));
                 span(first, first + 29)
             }
             "year" if last => Some(year_span(year - 1)),
@@ -291,7 +291,7 @@ impl<'a> Marker<'a> {
 
     /// Returns the span of days meant by a phrase such as "three weeks ago". The span is longer for more distant times.
     fn ago(&self, start: usize) -> Option<Span> {
-        const DAYS_MAX: i32 = 20_000;
+        const DAYS_MAX: i64 = 20_000;
         if !self.joined(2, start) {
             return None;
         }
@@ -312,7 +312,7 @@ impl<'a> Marker<'a> {
             "five" => 5,
             "six" => 6,
             "of" if self.prior_is(3, &["couple"]) && self.joined(3, start) => 2,
-            number => number.parse::<i32>().ok()?,
+            number => number.parse::<i64>().ok()?,
         };
         let days = count
             .checked_mul(unit)

@@ -11,7 +11,7 @@
 //! - TRM-1: a term is never empty, and never longer than `TERM_BYTES_MAX` bytes.
 //! - TRM-2: the terms of a text depend only on the text.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::LazyLock;
 
@@ -95,12 +95,8 @@ static FACTS: LazyLock<Facts> = LazyLock::new(|| {
     facts
 });
 
-static FRAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let mut frames: Vec<String> = lists::words(lists::FRAME).map(term_of).collect();
-    frames.sort_unstable();
-    frames.dedup();
-    frames
-});
+static FRAMES: LazyLock<HashSet<String>> =
+    LazyLock::new(|| lists::words(lists::FRAME).map(term_of).collect());
 
 /// Returns the entry of a folded word.
 pub(crate) fn facts_of(word: &str) -> WordFacts {
@@ -113,7 +109,7 @@ pub(crate) fn facts_of(word: &str) -> WordFacts {
 
 /// Returns whether `term` frames a question.
 pub(crate) fn is_frame(term: &str) -> bool {
-    FRAMES.binary_search_by(|frame| frame.as_str().cmp(term)).is_ok()
+    FRAMES.contains(term)
 }
 
 /// Returns the term of a folded word, even of a stop word.

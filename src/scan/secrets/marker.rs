@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::digest::keyed;
+use crate::digest::{keyed, to_hex};
 use crate::scan::rules;
 
 const START: &str = "[REDACTED:";
@@ -24,10 +24,7 @@ pub(super) const WHOLE: &str = "text";
 pub(in crate::scan) fn marker(kind: &str, secret: &[u8], key: &[u8; 32]) -> String {
     let digest = keyed(key, secret);
     // INVARIANT SCA-2: only the first bytes of the keyed digest leave this function.
-    let shown: String = digest[..DIGITS / 2]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let shown = to_hex(&digest[..DIGITS / 2]);
     format!("{START}{kind}:{shown}]")
 }
 

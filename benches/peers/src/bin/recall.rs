@@ -115,6 +115,7 @@ fn index_of(memories: &[Line]) -> Outcome<Index> {
             order: number as u32,
             text: &line.text,
             supersedes: &[],
+            vector: None,
         })
         .map_err(|full| format!("the index takes no more documents: {full:?}"))?;
     }

@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
-use super::stop_words::is_stop_word;
 use crate::agent::words;
 
 /// The most keywords of a text.
@@ -15,6 +15,11 @@ pub(super) const KEYWORDS_MAX: usize = 20;
 const CHARS_MIN: usize = 4;
 /// The longest word, in characters. A longer one, for example a key or an address, is cut into parts.
 const CHARS_MAX: usize = 64;
+
+/// Stop words in English and six other languages, in lower case. All have four letters or more, because no shorter word is
+/// a keyword.
+static STOP_WORDS: LazyLock<HashSet<&str>> =
+    LazyLock::new(|| include_str!("stop_words.txt").lines().collect());
 
 /// Chinese particles, which never belong to a keyword.
 const HAN_PARTICLES: &str = "\u{7684}\u{4e86}\u{5728}\u{662f}\u{548c}\u{4e0e}\u{8207}\u{53ca}\u{6216}\u{628a}\u{88ab}\
@@ -79,7 +84,8 @@ struct Found {
 impl Found {
     fn add(&mut self, word: &str, chars_min: usize) {
         let word = word.to_lowercase();
-        let is_wanted = (chars_min..=CHARS_MAX).contains(&word.chars().count()) && !is_stop_word(&word);
+        let is_wanted =
+            (chars_min..=CHARS_MAX).contains(&word.chars().count()) && !STOP_WORDS.contains(word.as_str());
         if is_wanted && self.words.len() < KEYWORDS_MAX && self.seen.insert(word.clone()) {
             self.words.push(word);
         }
@@ -141,5 +147,20 @@ fn in_parts(stretch: &str, chars_min: usize, found: &mut Found) {
         let part;
         (part, rest) = rest.split_at(end);
         found.add(part, chars_min);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_in_order_and_has_long_words_only() {
+        let words: Vec<&str> = include_str!("stop_words.txt").lines().collect();
+        assert!(words.is_sorted());
+        assert_eq!((words.len(), STOP_WORDS.len()), (244, 244));
+        assert!(words.iter().all(|word| word.chars().count() >= 4));
+        assert!(STOP_WORDS.contains("should") && STOP_WORDS.contains("für") == STOP_WORDS.contains("der"));
+        assert!(!STOP_WORDS.contains("treering"));
     }
 }

@@ -13,7 +13,6 @@
 mod keywords;
 mod pieces;
 mod sentences;
-mod stop_words;
 
 use std::borrow::Cow;
 use std::ops::Range;

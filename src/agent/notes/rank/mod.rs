@@ -179,23 +179,13 @@ pub(crate) fn relevance(query: &str, text: &str) -> f64 {
     }
     let share_of_text = query.chars().count() as f64 / text.chars().count().max(1) as f64;
     let is_contiguous = text.contains(&query);
-    let tokens = words::query_tokens(&query);
-    let relevance = if tokens.is_empty() {
-        if !is_contiguous {
-            return 0.0;
+    let relevance = match words::covered(&query, &text) {
+        None if is_contiguous => 0.8 + share_of_text / 5.0,
+        Some(covered) if covered > 0.0 => {
+            let contiguous = if is_contiguous { 0.2 } else { 0.0 };
+            0.15 + 0.55 * covered + contiguous + 0.1 * share_of_text.min(1.0)
         }
-        0.8 + share_of_text / 5.0
-    } else {
-        let found = tokens
-            .iter()
-            .filter(|token| text.contains(token.as_str()))
-            .count();
-        if found == 0 {
-            return 0.0;
-        }
-        let covered = found as f64 / tokens.len() as f64;
-        let contiguous = if is_contiguous { 0.2 } else { 0.0 };
-        0.15 + 0.55 * covered + contiguous + 0.1 * share_of_text.min(1.0)
+        _ => return 0.0,
     };
     rounded(relevance.min(INEXACT_MAX))
 }

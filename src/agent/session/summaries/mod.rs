@@ -140,11 +140,7 @@ impl Bucket {
             Granularity::Week => self.start_day + 7,
             Granularity::Month => {
                 let (year, month, _) = date_of(self.start_day);
-                day_of(if month == 12 {
-                    (year + 1, 1, 1)
-                } else {
-                    (year, month + 1, 1)
-                })
+                day_of((year, month + 1, 1))
             }
         };
         end_day.saturating_mul(DAY_MICROS)
@@ -208,12 +204,7 @@ pub(crate) fn summary_score(query: &str, text: &str) -> f64 {
     if text.contains(&query) {
         return 0.95;
     }
-    let tokens = words::query_tokens(&query);
-    let found = tokens
-        .iter()
-        .filter(|token| text.contains(token.as_str()))
-        .count();
-    rounded(found as f64 / tokens.len().max(1) as f64)
+    rounded(words::covered(&query, &text).unwrap_or_default())
 }
 
 /// Returns the matching summaries in order of time; at the same time the longer span first, then by id.

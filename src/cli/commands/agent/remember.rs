@@ -87,9 +87,8 @@ pub(crate) struct Remember {
     /// An item that it supersedes; may be repeated
     #[arg(long, value_name = "ID", conflicts_with = "jsonl")]
     pub(crate) supersedes: Vec<String>,
-    /// The action if another item has the same meaning: store it and warn, store nothing, merge it into the other item, or
-    /// store it and supersede the other item
-    #[arg(long, value_name = "CHOICE", default_value = "warn", conflicts_with = "jsonl", value_parser = args::one_of(OnDuplicate::ALL, OnDuplicate::name))]
+    /// The action if another item has the same meaning
+    #[arg(long, value_name = "CHOICE", default_value = "warn", conflicts_with = "jsonl")]
     pub(crate) on_duplicate: OnDuplicate,
     /// A key that determines the id: the same key again stores nothing new
     #[arg(long, value_name = "KEY", conflicts_with_all = ["id", "jsonl"])]
@@ -303,14 +302,15 @@ fn show_items_remembered(answer: &ItemsRemembered, context: &mut Context) -> Res
     if answer.disabled {
         return context.line(DISABLED);
     }
-    let (head, refused) = (context.head_line(&answer.head), answer.refused.len() as u64);
+    let (head, answer) = (context.head_line(&answer.lines.commit), &answer.lines);
+    let refused = answer.refused.len() as u64;
     let stored = format!("{} stored ({} flagged)", answer.stored, answer.flagged);
     let unchanged = answer.unchanged;
     context.line(format_args!(
         "{stored}, {unchanged} unchanged, {refused} not stored; {head}"
     ))?;
     if !answer.unknown.is_empty() {
-        let names = answer.unknown.join(", ");
+        let names = Vec::from_iter(answer.unknown.iter().map(String::as_str)).join(", ");
         let text = format!("stored as attributes, because items have no such fields: {names}");
         context.note("unknown_fields", text);
     }

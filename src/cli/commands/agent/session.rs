@@ -4,7 +4,6 @@
 //! Layer 10, part of cli.
 
 use std::collections::HashMap;
-use std::io::Read as _;
 use std::time::Duration;
 
 use serde_json::Value as Json;
@@ -20,8 +19,7 @@ use crate::answers::agent::sessions::{EntriesAppended, SessionLine, SummaryLine}
 use crate::cli::agent_context::ScopeOptions;
 use crate::cli::commands::prelude::*;
 use crate::cli::commands::progress::BatchProgress;
-use crate::cli::errors::input_error;
-use crate::cli::input::{Lines, open_input, text_or_input, time_of};
+use crate::cli::input::{Lines, at_line, open_input, read_input, text_or_input, time_of};
 use crate::engine::Query;
 use crate::ingest::json::parse;
 use crate::object::Origin;
@@ -396,10 +394,7 @@ fn show_ended(answer: &Ended, context: &mut Context) -> Result<(), Failure> {
 }
 
 fn read_reply(context: &Context, file: &Path) -> Result<String, Failure> {
-    let mut bytes = Vec::new();
-    let mut input = open_input(context, file)?.take(REPLY_BYTES_MAX as u64);
-    let read = input.read_to_end(&mut bytes);
-    read.map_err(|error| input_error(file, error))?;
+    let bytes = read_input(context, file, REPLY_BYTES_MAX as u64)?;
     // Bytes that are not UTF-8 become replacement characters.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

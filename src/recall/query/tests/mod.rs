@@ -39,6 +39,7 @@ fn put(index: &mut Index, at: usize, said: Said<'_>, supersedes: Option<usize>) 
         order: at as u32,
         text,
         supersedes: old.as_slice(),
+        vector: None,
     };
     index.put(&document).unwrap();
 }

@@ -130,8 +130,9 @@ fn a_vector_finds_what_no_word_does() {
             order: 0,
             text,
             supersedes: &[],
+            vector: Some(&vector),
         };
-        index.put_with_vector(&document, &vector).unwrap();
+        index.put(&document).unwrap();
     }
     let query = Query {
         embedder: Some(&Fixed),

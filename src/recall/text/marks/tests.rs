@@ -5,7 +5,7 @@ use crate::recall::text::analysis::analyse;
 
 fn read(text: &str) -> (Marks, Vec<Span>, Vec<String>) {
     // This day is a Wednesday.
-    let analysis = analyse(text, day_at(2023, 5, 10), |_, _, _| {});
+    let analysis = analyse(text, day_of((2023, 5, 10)), |_, _, _| {});
     (analysis.marks, analysis.spans, analysis.calls)
 }
 
@@ -42,21 +42,21 @@ fn each_mark_is_set_by_its_words() {
 
 #[test]
 fn days_spoken_of_are_found() {
-    let day = day_at(2023, 5, 10);
-    let cases: &[(&str, i32, i32)] = &[
+    let day = day_of((2023, 5, 10));
+    let cases: &[(&str, i64, i64)] = &[
         ("yesterday", day - 1, day - 1),
         ("Last night!", day - 1, day - 1),
         ("last week", day - 9, day - 3),
         ("last weekend", day - 4, day - 3),
         ("next week", day + 5, day + 11),
-        ("last month", day_at(2023, 4, 1), day_at(2023, 4, 30)),
-        ("next month", day_at(2023, 6, 1), day_at(2023, 6, 30)),
+        ("last month", day_of((2023, 4, 1)), day_of((2023, 4, 30))),
+        ("next month", day_of((2023, 6, 1)), day_of((2023, 6, 30))),
         ("last Tuesday", day - 1, day - 1),
         ("last wednesday", day - 7, day - 7),
         ("two weeks ago", day - 16, day - 12),
         ("a couple of days ago", day - 2, day - 2),
         ("10 years ago", day - 3650 - 121, day - 3650 + 121),
-        ("last year", day_at(2022, 1, 1), day_at(2022, 12, 31)),
+        ("last year", day_of((2022, 1, 1)), day_of((2022, 12, 31))),
     ];
     for (text, first, last) in cases {
         let wanted = vec![Span {
