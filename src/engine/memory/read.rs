@@ -12,7 +12,7 @@ use crate::digest::{ObjectDigest, TextDigest};
 use crate::engine::opened::done_anyway;
 use crate::engine::read::change::Change;
 use crate::engine::read::erased::erased_by;
-use crate::engine::read::history::{ChangesOf, Commits, HistoryEntry};
+use crate::engine::read::history::{self, Commits, HistoryEntry};
 use crate::engine::read::revision::{self, Revision};
 use crate::engine::read::stats::Containment;
 use crate::engine::read::view::{CommitInfo, View};
@@ -98,8 +98,7 @@ impl Memory {
 
     /// Iterates the kept commits, newest first, from the present head.
     pub fn commits(&self) -> Commits {
-        let store = self.inner.store();
-        Commits::new(store)
+        history::commits(self.inner.store())
     }
 
     /// Returns the state of a commit.
@@ -154,10 +153,10 @@ impl Memory {
     }
 
     /// As [`Self::history`], one change at a time: reads commits only as far back as the caller iterates.
-    pub(crate) fn changes_of(&self, id: &Id) -> ChangesOf {
+    pub(crate) fn changes_of(&self, id: &Id) -> impl Iterator<Item = Result<HistoryEntry>> + use<> {
         let store = self.inner.store();
         let key = store.suite.key_path(id.as_str());
-        ChangesOf::new(Arc::clone(&self.inner.source), store, key)
+        history::changes_of(Arc::clone(&self.inner.source), store, key)
     }
 
     /// Returns the differences from `older` to `newer`, sorted by id. The cost grows with the number of differences

@@ -9,7 +9,7 @@
 //!
 //! # Limits
 //! - An index is built in one pass over the state at first use. Without indexes (`Options::indexes(false)`), a query
-//!   scans the state once for every 131,072 matches, or for every eighth of the state if that is larger.
+//!   scans the state and keeps the ids of its matches in memory.
 //!
 //! # Invariants
 //! - IND-1: the index of a state contains exactly the keys of that state's objects, except erased ones.

@@ -132,41 +132,12 @@ impl View {
 
     /// Returns the entries whose key path starts with these digits, in order.
     fn entries_below(&self, digits: &str, limit: usize) -> Result<Vec<Entry>> {
-        let path: Vec<u8> = digits
-            .chars()
-            .filter_map(|digit| digit.to_digit(16))
-            .map(|digit| digit as u8)
-            .collect();
-        let mut waiting = Vec::new();
-        // A path may end at a leaf before all digits are used. That leaf may still match.
-        for length in (0..=path.len()).rev() {
-            if let Some(node) = self.trie_node(path.get(..length).unwrap_or_default())? {
-                let fits = length == path.len() || matches!(node.kind, NodeKind::Leaf(_));
-                waiting.extend(fits.then(|| path.get(..length).unwrap_or_default().to_vec()));
-                break;
-            }
-        }
-        let mut found = Vec::new();
-        while let Some(path) = waiting.pop() {
-            if found.len() >= limit {
-                break;
-            }
-            match self.trie_node(&path)?.map(|node| node.kind) {
-                Some(NodeKind::Leaf(entry)) => {
-                    found.extend(Some(entry).filter(|entry| entry.key.to_hex().starts_with(digits)));
-                }
-                Some(NodeKind::Branch(children)) => {
-                    waiting.extend(
-                        children
-                            .iter()
-                            .rev()
-                            .map(|child| [path.as_slice(), &[child.digit]].concat()),
-                    );
-                }
-                None => {}
-            }
-        }
-        Ok(found)
+        let is_below = |entry: &Result<Entry>| {
+            let key = entry.as_ref().map(|entry| entry.key.to_hex());
+            key.map_or(true, |key| key.starts_with(digits))
+        };
+        let entries = self.trie.iter(&*self.store);
+        entries.filter(is_below).take(limit).collect()
     }
 
     /// Adds the nodes of the top levels whose digests start with these digits.
@@ -259,8 +230,7 @@ impl Memory {
             let by = view.store.records.erasure(&low)?;
             found.extend(by.map(|by| erased(low, by)));
         }
-        let entries = view.entries_below(&digits, limit)?;
-        for entry in entries {
+        for entry in view.entries_below(&digits, limit)? {
             let id = view.load(&entry)?.id().clone();
             found.push(Meaning::KeyPath(entry.key, id));
         }

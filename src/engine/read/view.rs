@@ -18,6 +18,7 @@ use super::erased::erased_by;
 use super::index::Family;
 use super::source::Source;
 use super::state::State;
+use super::until_error;
 use crate::engine::opened::Opened;
 use crate::engine::settings::{CLOCK_OFF_MICROS_MAX, Settings};
 
@@ -287,13 +288,16 @@ impl View {
     }
 
     /// Iterates every object in the order of the trie. Uses no index and keeps one object in memory at a time. An
-    /// erased object appears as a placeholder ([`Object::is_placeholder`]).
-    pub fn objects(&self) -> Objects {
-        Objects {
-            view: self.clone(),
-            entries: Some(self.trie.iter(Arc::clone(&self.store))),
-            done: 0,
-        }
+    /// erased object appears as a placeholder ([`Object::is_placeholder`]). The iterator ends after an error.
+    pub fn objects(&self) -> impl Iterator<Item = Result<Object>> + Send + use<> {
+        let view = self.clone();
+        let read = move |(done, entry): (u64, Result<Entry>)| {
+            let (entry, opened) = (entry?, view.opened());
+            opened.settings.step("read", done, view.len())?;
+            opened.or_passed_over(entry.key, view.load(&entry))
+        };
+        let entries = (1..).zip(self.trie.iter(Arc::clone(&self.store)));
+        until_error(entries.filter_map(move |entry| read(entry).transpose()))
     }
 
     /// Returns the digest of `id` and everything below it. Returns `None` if `id` does not exist, or if some object of
@@ -362,41 +366,5 @@ impl View {
     /// `Corrupt` or `Io` if a node cannot be read.
     pub fn prove(&self, id: &Id) -> Result<trie::Proof> {
         self.trie.prove(&self.key(id), self.store.suite, &*self.store)
-    }
-}
-
-/// All objects of a view; see [`View::objects`]. The iterator ends after an error.
-pub struct Objects {
-    view: View,
-    entries: Option<trie::Iter<Arc<Store>>>,
-    done: u64,
-}
-
-impl Iterator for Objects {
-    type Item = Result<Object>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let found = self.advance().transpose();
-        if !matches!(found, Some(Ok(_))) {
-            self.entries = None;
-        }
-        found
-    }
-}
-
-impl Objects {
-    fn advance(&mut self) -> Result<Option<Object>> {
-        let Some(entries) = &mut self.entries else {
-            return Ok(None);
-        };
-        for entry in entries {
-            self.done += 1;
-            let (entry, opened) = (entry?, &self.view.source.opened);
-            opened.settings.step("read", self.done, self.view.len())?;
-            if let Some(object) = opened.or_passed_over(entry.key, self.view.load(&entry))? {
-                return Ok(Some(object));
-            }
-        }
-        Ok(None)
     }
 }

@@ -283,7 +283,8 @@ fn rebuild(
         step(done)?;
         let taken = store.apply(&batch, None);
         taken.map_err(|error| at_batch(error, &batch))?;
-        dangling.add(&store, &batch)
+        dangling.add(&store, &batch);
+        Ok(())
     })?;
     step(u64::MAX)?;
     store.head()?;

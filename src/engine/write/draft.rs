@@ -26,6 +26,7 @@ use crate::digest::{ContentDigest, KeyPath, ObjectDigest};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Encoded, Id, NewObject, Object, Origin};
 use crate::store::{ChangeCounts, Store};
+use crate::trie::Entry;
 
 use super::authorisation::Authorisation;
 use super::writer::Writer;
@@ -463,6 +464,18 @@ impl Draft {
         Ok(())
     }
 
+    /// Stages the version `then`, or the removal of the base version `now`.
+    pub(crate) fn stage_entry(&mut self, key: KeyPath, now: Option<Entry>, then: Option<Entry>) -> Result<()> {
+        if let Some(then) = then {
+            return self.stage_version(key, self.base.load(&then)?);
+        }
+        if let Some(now) = now {
+            let object = self.base.load(&now)?;
+            self.insert(key, object.id().clone(), Some(&object), None);
+        }
+        Ok(())
+    }
+
     /// Replaces the staged change of the id with `new`; `old` is the version of the base state.
     fn stage(&mut self, key: KeyPath, id: Id, old: Option<&Object>, new: StagedObject) {
         // Runs before the old version is dropped, because the new one may be derived from it.
@@ -477,16 +490,18 @@ impl Draft {
         if self.past.remove(&digest).is_some() {
             self.sources.insert(digest);
         }
-        self.staged.insert(
-            key,
-            StagedChange {
-                id,
-                old: old.map(Object::digest),
-                old_parent: parent_of(old),
-                new: Some(new),
-                is_note: false,
-            },
-        );
+        self.insert(key, id, old, Some(new));
+    }
+
+    fn insert(&mut self, key: KeyPath, id: Id, old: Option<&Object>, new: Option<StagedObject>) {
+        let change = StagedChange {
+            id,
+            old: old.map(Object::digest),
+            old_parent: parent_of(old),
+            new,
+            is_note: false,
+        };
+        self.staged.insert(key, change);
     }
 
     /// Records which versions of this draft the object is derived from.
@@ -577,14 +592,7 @@ impl Draft {
         let old = self.base_object(id, &key)?;
         self.unstage(&key);
         if let Some(old) = old {
-            let change = StagedChange {
-                id: id.clone(),
-                old: Some(old.digest()),
-                old_parent: parent_of(Some(&old)),
-                new: None,
-                is_note: false,
-            };
-            self.staged.insert(key, change);
+            self.insert(key, id.clone(), Some(&old), None);
         }
         Ok(true)
     }

@@ -25,7 +25,6 @@ use crate::store::Store;
 use crate::trie::Shape;
 
 use super::authorisation::check_trusted;
-use super::commit::Tip;
 use super::draft::Draft;
 use super::staging::{Keep, add_changes};
 use super::writer::Writer;
@@ -208,12 +207,9 @@ impl Inner {
         draft: &Draft,
         place: impl FnOnce(&Store, &[StagedChange], u64) -> Result<Place>,
     ) -> Result<ReferenceName> {
-        self.opened().check_writable()?;
         self.check_own(draft)?;
         self.write(|writing| {
-            let store = self.store();
-            let head = store.head()?;
-            let tip = Tip::of(&store, &head, writing)?;
+            let (store, head, tip) = self.tip(writing)?;
             let mut batch = BatchBuilder::new();
             let (root, changes) = self.stage_unlinked(&mut batch, draft)?;
             let base = draft.base().commit().digest;
@@ -329,15 +325,13 @@ impl Memory {
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
     pub fn delete_draft(&self, name: &str, writer: &Writer) -> Result<()> {
-        self.inner.opened().check_writable()?;
-        writer.check()?;
         let full = ReferenceName::new(name)?;
         if full.class() == ReferenceClass::Rejected {
             // INVARIANT STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected
             // change.
             check_trusted(writer.trust, "drop quarantined content")?;
         }
-        self.inner.write(|writing| {
+        self.inner.write_as(writer, |writing| {
             let store = self.inner.store();
             let is_draft = store
                 .references()

@@ -10,10 +10,10 @@ use crate::digest::{CommitDigest, Root};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Reference, ReferenceClass, ReferenceName, Time, check_snapshot_name};
-use crate::store::{ChangeCounts, CommitEntry, Store};
+use crate::store::{CommitEntry, Store};
 
 use super::authorisation::check_trusted;
-use super::commit::{Ready, Tip};
+use super::commit::Ready;
 use super::log_handle::LogHandle;
 use super::writer::Writer;
 use crate::engine::inner::Inner;
@@ -66,15 +66,14 @@ pub struct ReferenceInfo {
 impl Inner {
     /// Returns the snapshot of a reference; `None` if the reference names no commit of this history.
     fn snapshot_info(&self, store: &Store, reference: &Reference) -> Result<Option<SnapshotInfo>> {
-        let target = reference.commit.map(|commit| store.by_digest(commit));
-        let Some(target) = target.transpose()?.flatten() else {
+        let target = reference.commit.map_or(Ok(None), |commit| store.by_digest(commit));
+        let Some(target) = target? else {
             return Ok(None);
         };
+        let references = store.references();
         let index = reference.lane.as_ref().and_then(|lane| {
-            store
-                .references()
-                .ring(lane)
-                .position(|other| other.reference.name == reference.name)
+            let mut ring = references.ring(lane);
+            ring.position(|other| other.reference.name == reference.name)
         });
         Ok(Some(SnapshotInfo {
             name: reference.name.rest().to_owned(),
@@ -113,13 +112,8 @@ impl Inner {
         batch: BatchBuilder,
         head: &CommitEntry,
     ) -> Result<()> {
-        let ready = Ready {
-            batch,
-            mark: head.mark(),
-            state: None,
-            counts: ChangeCounts::default(),
-        };
-        self.write_group(writing, vec![ready]).map(drop)
+        self.write_group(writing, vec![Ready::of(batch, head.mark())])
+            .map(drop)
     }
 
     fn take_snapshot(
@@ -128,7 +122,7 @@ impl Inner {
         name: Option<&str>,
         writer: &Writer,
     ) -> Result<SnapshotInfo> {
-        let head = self.store().head()?;
+        let (_, head, tip) = self.tip(writing)?;
         let mut batch = BatchBuilder::new();
         let name = match name {
             Some(name) => {
@@ -139,23 +133,24 @@ impl Inner {
                         .with_code(ErrorCode::NameTaken)
                         .with_hint("choose another name, or delete that one: `snapshot --delete NAME`"));
                 }
-                let time = head.commit.time;
-                let reference = self.reference(&mut batch, name.clone(), Some(head.digest), time, writer)?;
+                let reference =
+                    self.reference(&mut batch, name.clone(), Some(head.digest), tip.time, writer)?;
                 batch.add(RecordKind::Reference, 0, &reference.encode()?);
                 name
             }
-            None => {
-                let tip = Tip::of(&self.store(), &head, writing)?;
-                self.add_ring_snapshot(&mut batch, &tip, writer)?
-            }
+            None => self.add_ring_snapshot(&mut batch, &tip, writer)?,
         };
         self.write_references(writing, batch, &head)?;
         // This thread still holds the writer's mutex, so no other thread can have dropped the snapshot from the ring.
-        let store = self.store();
-        let taken = store.references().get(&name).map(|entry| entry.reference.clone());
-        let info = taken.map(|reference| self.snapshot_info(&store, &reference));
-        let info = info.transpose().map_err(done_anyway)?.flatten();
+        let info = self.snapshot_named(&name).map_err(done_anyway)?;
         info.ok_or_else(|| Error::internal("the new snapshot is missing"))
+    }
+
+    /// Returns the snapshot with this name, if it names a commit of this history.
+    fn snapshot_named(&self, name: &ReferenceName) -> Result<Option<SnapshotInfo>> {
+        let store = self.store();
+        let reference = store.references().get(name).map(|entry| entry.reference.clone());
+        reference.map_or(Ok(None), |reference| self.snapshot_info(&store, &reference))
     }
 
     /// Writes the deletion of a reference.
@@ -176,11 +171,7 @@ impl Inner {
         let none =
             || Error::not_found(format!("no snapshot is named '{name}'")).with_hint("`snapshots` lists them");
         let full = ReferenceName::of(ReferenceClass::Snapshots, name).map_err(|_| none())?;
-        let store = self.store();
-        let reference = store.references().get(&full).map(|entry| entry.reference.clone());
-        let info = self
-            .snapshot_info(&store, &reference.ok_or_else(none)?)?
-            .ok_or_else(none)?;
+        let info = self.snapshot_named(&full)?.ok_or_else(none)?;
         self.drop_reference(writing, full, writer)?;
         Ok(info)
     }
@@ -204,11 +195,9 @@ impl Memory {
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
     pub fn snapshot(&self, name: Option<&str>, writer: &Writer) -> Result<SnapshotInfo> {
-        self.inner.opened().check_writable()?;
-        writer.check()?;
         name.map_or(Ok(()), check_snapshot_name)?;
         self.inner
-            .write(|writing| self.inner.take_snapshot(writing, name, writer))
+            .write_as(writer, |writing| self.inner.take_snapshot(writing, name, writer))
     }
 
     /// Deletes the name of a snapshot; commits and states stay.
@@ -217,13 +206,11 @@ impl Memory {
     /// `NotFound` if no snapshot has this name; `Denied` (code `less_trusted`) if the writer's class is untrusted; as
     /// [`Self::commit`].
     pub fn delete_snapshot(&self, name: &str, writer: &Writer) -> Result<SnapshotInfo> {
-        self.inner.opened().check_writable()?;
-        writer.check()?;
         // INVARIANT STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected
         // change.
         check_trusted(writer.trust, "delete the name of a snapshot")?;
         self.inner
-            .write(|writing| self.inner.drop_snapshot(writing, name, writer))
+            .write_as(writer, |writing| self.inner.drop_snapshot(writing, name, writer))
     }
 
     /// Returns all snapshots, newest first: named ones and those of every lane's ring. A degraded memory leaves out
