@@ -26,7 +26,7 @@ use super::draft::{Draft, StagedChange, changed_meanwhile};
 use super::log_handle::{LogHandle, body_bytes};
 use super::policy::PolicyVerdict;
 use super::request::{Answer, Committed, Request};
-use super::staging::{Keep, add_changes};
+use super::staging::add_changes;
 use super::tree::{Placement, Tree};
 use super::writer::Writer;
 use crate::engine::inner::Inner;
@@ -263,15 +263,7 @@ impl Inner {
             self.add_ring_snapshot(&mut batch, tip, &draft.writer)?;
         }
         let (mut trie, past) = (tip.trie.clone(), &draft.past);
-        let objects = add_changes(
-            store,
-            &**store,
-            &mut batch,
-            &mut trie,
-            past,
-            staged(),
-            Keep::Linked,
-        )?;
+        let objects = add_changes(store, &**store, &mut batch, &mut trie, past, staged(), 0)?;
         let root = trie.root(store.suite, Shape::State, &**store)?;
         if note.target.is_some() && store.by_root(root)?.is_some() {
             // History keeps the state that a reversal restores, so the batch needs no links.

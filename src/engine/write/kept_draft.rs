@@ -19,14 +19,15 @@ use std::sync::Arc;
 use crate::calendar::DAY_MICROS;
 use crate::digest::Root;
 use crate::error::{Error, ErrorCode, Result};
-use crate::log::{BatchBuilder, RecordKind};
+use crate::log::{BatchBuilder, RecordKind, UNLINKED};
 use crate::object::{Reference, ReferenceClass, ReferenceName, StagedChange, Time};
 use crate::store::Store;
 use crate::trie::Shape;
 
 use super::authorisation::check_trusted;
 use super::draft::Draft;
-use super::staging::{Keep, add_changes};
+use super::snapshot::newest_references;
+use super::staging::add_changes;
 use super::writer::Writer;
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
@@ -65,13 +66,9 @@ fn rejected(
     reason: &str,
     writer: &Writer,
 ) -> Result<Place> {
-    let references = store.references();
-    let mut kept: Vec<_> = references
-        .iter()
-        .filter(|entry| entry.reference.name.class() == ReferenceClass::Rejected)
-        .collect();
-    kept.sort_unstable_by_key(|entry| entry.batch);
-    let mut kept: Vec<&Reference> = kept.into_iter().map(|entry| &entry.reference).collect();
+    let references = newest_references(store);
+    let mut kept: Vec<_> = references.iter().rev().collect();
+    kept.retain(|one| one.name.class() == ReferenceClass::Rejected);
     let own = (&writer.actor, &writer.session);
     // INVARIANT KEP-1: if a writer's change is refused again for the same reason, it is kept once, with the time of the
     // last refusal.
@@ -151,23 +148,14 @@ impl Inner {
             reference.name.class() == ReferenceClass::Rejected
                 && now.as_micros().saturating_sub(reference.time.as_micros()) > REJECTED_MICROS
         };
-        let old = || -> Vec<ReferenceName> {
-            let store = self.store();
-            let references = store.references();
-            let all = references.iter().map(|entry| &entry.reference);
-            all.filter(|reference| is_old(reference))
-                .map(|reference| reference.name.clone())
-                .collect()
-        };
+        let old = || newest_references(&self.store()).into_iter().filter(is_old);
         // Usually no refused change is old enough, so nothing is written.
-        if old().is_empty() {
+        if old().next().is_none() {
             return Ok(());
         }
         self.write(|writing| {
-            for name in old() {
-                self.drop_reference(writing, name, &Writer::user())?;
-            }
-            Ok(())
+            let mut names = old().map(|reference| reference.name);
+            names.try_for_each(|name| self.drop_reference(writing, name, &Writer::user()))
         })
     }
 
@@ -246,7 +234,7 @@ impl Inner {
             &mut trie,
             &draft.past,
             draft.staged.iter(),
-            Keep::Unlinked,
+            UNLINKED,
         )?;
         let changes = draft.staged.iter().map(|(key, change)| StagedChange {
             key: *key,
@@ -300,16 +288,13 @@ impl Memory {
         let reference = store.references().get(&full).map(|entry| entry.reference.clone());
         let reference = reference.filter(|reference| reference.root.is_some());
         let reference = reference.ok_or_else(|| no_draft(name))?;
-        let base = match reference.commit {
-            Some(commit) => store.by_digest(commit)?,
-            None => None,
-        };
+        let base = reference
+            .commit
+            .map_or(Ok(None), |commit| store.by_digest(commit))?;
         let base =
             base.ok_or_else(|| Error::not_found(format!("the state that {name} is based on is not kept")))?;
-        let mut draft = Draft::new(
-            View::new(Arc::clone(&self.inner.source), store, base)?,
-            writer.clone(),
-        );
+        let base = View::new(Arc::clone(&self.inner.source), store, base)?;
+        let mut draft = Draft::new(base, writer.clone());
         for change in reference.changes {
             self.inner.stage_kept(&mut draft, &change)?;
         }

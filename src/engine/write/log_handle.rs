@@ -97,25 +97,18 @@ impl LogHandle {
             // INVARIANT WRI-1: a handle appends only while it holds the lock and after it has read every commit of
             // other processes.
             .ok_or_else(without_lock)?;
-        match durability {
-            Durability::Sync => self.log.append(lock, group, log::Durability::Synced),
-            // The first commit after the interval syncs all earlier ones. Without a further commit, a thread does.
-            Durability::Interval(interval) => {
-                let due = self.unsynced.is_some_and(|since| since.elapsed() >= interval);
-                let when = if due {
-                    log::Durability::Synced
-                } else {
-                    log::Durability::Later
-                };
-                let written = self.log.append(lock, group, when)?;
-                self.unsynced = if due {
-                    None
-                } else {
-                    self.unsynced.or_else(|| Some(Instant::now()))
-                };
-                Ok(written)
-            }
-        }
+        // The first commit after the interval syncs all earlier ones. Without a further commit, a thread does.
+        let waits = |interval| self.unsynced.is_none_or(|since| since.elapsed() < interval);
+        let (when, unsynced) = match durability {
+            Durability::Interval(interval) if waits(interval) => (
+                log::Durability::Later,
+                self.unsynced.or_else(|| Some(Instant::now())),
+            ),
+            _ => (log::Durability::Synced, None),
+        };
+        let written = self.log.append(lock, group, when)?;
+        self.unsynced = unsynced;
+        Ok(written)
     }
 
     pub(crate) fn sync(&mut self) -> Result<()> {
@@ -164,11 +157,8 @@ impl LogHandle {
         if self.lock.is_none() {
             self.lock = Some(self.log.lock(source.opened.settings.wait)?);
         }
-        let mut prepared = if self.is_behind {
-            self.load(source).and_then(|()| self.prepare(source))
-        } else {
-            self.prepare(source)
-        };
+        let loaded = if self.is_behind { self.load(source) } else { Ok(()) };
+        let mut prepared = loaded.and_then(|()| self.prepare(source));
         // WRI-3: recovery moved these batches, so they are read again from their new place.
         let is_elsewhere = match &prepared {
             Ok(()) => self.log.has_moved(),

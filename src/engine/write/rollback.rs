@@ -196,7 +196,10 @@ impl Inner {
         let ready = self.stage(&store, &mut tip, &head, &draft, &note, false);
         drop(tip);
         let ready = ready.map_err(later_changes)?;
-        self.write_one(writing, ready.ok_or_else(|| Error::internal("a reversal was not staged"))?)
+        self.write_one(
+            writing,
+            ready.ok_or_else(|| Error::internal("a reversal was not staged"))?,
+        )
     }
 }
 

@@ -66,7 +66,9 @@ pub struct ReferenceInfo {
 impl Inner {
     /// Returns the snapshot of a reference; `None` if the reference names no commit of this history.
     fn snapshot_info(&self, store: &Store, reference: &Reference) -> Result<Option<SnapshotInfo>> {
-        let target = reference.commit.map_or(Ok(None), |commit| store.by_digest(commit));
+        let target = reference
+            .commit
+            .map_or(Ok(None), |commit| store.by_digest(commit));
         let Some(target) = target? else {
             return Ok(None);
         };
@@ -178,7 +180,7 @@ impl Inner {
 }
 
 /// Returns the references, newest first.
-fn newest_references(store: &Store) -> Vec<Reference> {
+pub(crate) fn newest_references(store: &Store) -> Vec<Reference> {
     let references = store.references();
     let mut entries: Vec<_> = references.iter().collect();
     entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.batch));

@@ -279,7 +279,11 @@ impl Survey<'_> {
         let mut below = HashMap::new();
         if !self.ids.is_empty() {
             self.each_other(&mut |version| {
-                if version.parent.as_ref().is_some_and(|parent| self.ids.contains(parent)) {
+                if version
+                    .parent
+                    .as_ref()
+                    .is_some_and(|parent| self.ids.contains(parent))
+                {
                     below.insert(version.digest, version);
                 }
             })?;
