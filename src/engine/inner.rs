@@ -5,7 +5,6 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::disk::Disk;
 use crate::error::Result;
@@ -19,7 +18,6 @@ use super::read::state::State;
 use super::read::view::View;
 use super::settings::Settings;
 use super::upkeep::checkpointing::checkpoint_if_due;
-use super::upkeep::last_access::keep_stamps;
 use super::write::log_handle::LogHandle;
 use super::write::policy::WritePolicy;
 use super::write::request::Request;
@@ -79,12 +77,6 @@ impl Inner {
         self.follow()?;
         self.source.stamps.lock().may_be_behind();
         Ok(self.view())
-    }
-
-    /// Writes the last-access times. Skips them if another process rewrites the log for longer than `patience`.
-    pub(crate) fn keep_stamps(&self, patience: Duration) {
-        let source = &self.source;
-        keep_stamps(&source.opened, &source.stamps, || self.follow(), patience);
     }
 
     /// Takes the lock, reads the commits of other processes, runs `work`, and releases the lock even after an error.

@@ -118,17 +118,13 @@ impl Open {
     }
 
     fn add(&mut self, key: KeyPath, digest: [u8; 32]) -> Result<()> {
-        self.digests
-            .insert(
-                Entry {
-                    key,
-                    digest,
-                    place: 0,
-                    created: 0,
-                },
-                &NoSource,
-            )
-            .map(drop)
+        let entry = Entry {
+            key,
+            digest,
+            place: 0,
+            created: 0,
+        };
+        self.digests.insert(entry, &NoSource).map(drop)
     }
 }
 

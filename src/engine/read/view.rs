@@ -24,8 +24,8 @@ use crate::engine::settings::{CLOCK_OFF_MICROS_MAX, Settings};
 
 /// A kept commit and its digest. Its JSON has the fields `commit` (the digest), `seq` and `root`.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[cfg_attr(feature = "serde", serde(into = "CommitName"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(into = "CommitName"), schemars(with = "CommitName"))]
 pub struct CommitInfo {
     /// The digest that names the commit.
     pub digest: crate::digest::CommitDigest,
@@ -50,17 +50,6 @@ impl From<CommitInfo> for CommitName {
             seq: info.commit.seq,
             root: info.commit.root,
         }
-    }
-}
-
-#[cfg(feature = "serde")]
-impl schemars::JsonSchema for CommitInfo {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        CommitName::schema_name()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        CommitName::json_schema(generator)
     }
 }
 

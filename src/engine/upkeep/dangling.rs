@@ -15,6 +15,8 @@ use crate::log::{Batch, Locator, RecordKind, segment_name};
 use crate::object::{Commit, Reference, ReferenceName};
 use crate::store::{Store, object_of};
 
+use crate::engine::write::snapshot::newest_references;
+
 /// The contents, texts and references that records name, each with the first record that names it. The named record may
 /// follow later in the log, because a rewrite moves records that others share.
 #[derive(Default)]
@@ -73,9 +75,7 @@ impl Dangling {
                 missing.push(finding(by, what));
             }
         }
-        let references = store.references();
-        let references: Vec<_> = references.iter().map(|entry| entry.reference.clone()).collect();
-        for reference in references {
+        for reference in newest_references(store) {
             let Some(&by) = self.references.get(&reference.name) else {
                 continue;
             };

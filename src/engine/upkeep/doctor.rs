@@ -18,6 +18,7 @@ use super::paths::not_regular;
 use super::verify::{VerifyDepth, examine};
 use crate::engine::memory::Memory;
 use crate::engine::options::Options;
+use crate::engine::settings::CLOCK_AHEAD;
 
 /// The free space in bytes below which a store may soon be unable to grow: enough for a segment and a checkpoint.
 const LOW_BYTES: u64 = 256 << 20;
@@ -113,18 +114,18 @@ impl Memory {
             Err(error) => return Err(error),
         }
         look_at_kinds(&*disk, &mut problems);
-        if problems.iter().any(is_of_no_format) {
+        let is_of_format = |problem: &Problem| problem.file.as_deref() == Some("format");
+        let is_damage = |problem: &Problem| problem.severity == ProblemSeverity::Damage;
+        if problems
+            .iter()
+            .any(|problem| is_damage(problem) && is_of_format(problem))
+        {
             // The folder may belong to another program, so no remedy may change its owner or mode.
             problems.retain(|problem| !matches!(problem.remedy, Remedy::Mode | Remedy::Owner));
         }
         problems.sort_by_key(|problem| problem.severity);
         Ok(problems)
     }
-}
-
-/// Returns whether the problem is a damaged format file.
-fn is_of_no_format(problem: &Problem) -> bool {
-    problem.severity == ProblemSeverity::Damage && problem.file.as_deref() == Some("format")
 }
 
 pub(crate) fn examine_disk(
@@ -140,13 +141,8 @@ pub(crate) fn examine_disk(
         other => other?,
     };
     let is_whole = report.damage.is_empty();
-    problems.extend(
-        report
-            .damage
-            .iter()
-            .chain(&report.derived)
-            .filter_map(|found| of_finding(found, is_whole)),
-    );
+    let findings = report.damage.iter().chain(&report.derived);
+    problems.extend(findings.filter_map(|found| of_finding(found, is_whole)));
     if report.ok {
         look_inside(Arc::clone(disk), options, problems)?;
     }
@@ -190,23 +186,11 @@ fn row(found: &Finding, is_whole: bool) -> Row {
         ),
         (Cause::TornTail { segments: 0 | 1, .. }, _) => (Notice, "torn_tail", Nothing, "; harmless"),
         (Cause::TornTail { .. }, _) => (Notice, "torn_tail", Gc, "; harmless, but uses space"),
-        (_, "checkpoint") => (
-            Notice,
-            "derived_damaged",
-            Nothing,
-            "; nothing is lost, but opening is slower until the next checkpoint",
-        ),
-        (_, derived::FOLDER) => (
+        (_, "checkpoint" | derived::FOLDER | "live") => (
             Notice,
             "derived_damaged",
             Nothing,
             "; nothing is lost: Treering rebuilds it",
-        ),
-        (_, "live") => (
-            Notice,
-            "derived_damaged",
-            Nothing,
-            "; the next writer rebuilds it",
         ),
         _ => (Notice, "left_over", Nothing, "; nothing is lost"),
     }
@@ -239,16 +223,13 @@ pub(crate) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut
         }
         other => other?,
     };
-    let newest = memory.view().commit().commit.time;
-    if newest.as_micros()
-        > memory
-            .view()
-            .now()
-            .as_micros()
-            .saturating_add(crate::engine::settings::CLOCK_OFF_MICROS_MAX)
-    {
-        let what = crate::engine::settings::CLOCK_AHEAD;
-        problems.push(plain(ProblemSeverity::Warning, "clock", what, Remedy::Clock));
+    if memory.warnings().iter().any(|warning| warning == CLOCK_AHEAD) {
+        problems.push(plain(
+            ProblemSeverity::Warning,
+            "clock",
+            CLOCK_AHEAD,
+            Remedy::Clock,
+        ));
     }
     let stats = match memory.stats() {
         // The store was verified without damage, so this damage is newer.
@@ -292,10 +273,10 @@ fn look_at_folder(disk: &FileDisk, problems: &mut Vec<Problem>) {
     if let Some(within) = disk.open_to_others() {
         let what = match within.split_first() {
             None => "other users of this machine may access this folder".to_owned(),
-            Some((first, more)) => format!(
-                "other users of this machine may read or change files in this folder: {first}{}",
-                and_more(more.len())
-            ),
+            Some((first, more)) => {
+                let more = and_more(more.len());
+                format!("other users of this machine may read or change files in this folder: {first}{more}")
+            }
         };
         let mut problem = plain(ProblemSeverity::Warning, "permissions", &what, Remedy::Mode);
         problem.file = Some(".".to_owned());

@@ -31,7 +31,7 @@ use super::staging::add_changes;
 use super::writer::Writer;
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
-use crate::engine::opened::Opened;
+use crate::engine::read::erased::text_of;
 use crate::engine::read::view::View;
 
 /// How long a refused change is kept for a person to review: 7 days.
@@ -59,7 +59,6 @@ fn weight(changes: &[StagedChange]) -> usize {
 
 /// Chooses the name under which a refused change is kept, and the kept changes that it replaces.
 fn rejected(
-    opened: &Opened,
     store: &Store,
     changes: &[StagedChange],
     number: u64,
@@ -76,7 +75,7 @@ fn rejected(
         if (&one.actor, &one.session) != own || one.changes != changes {
             return None;
         }
-        let told = opened.reason(one.reason).unwrap_or_default();
+        let told = text_of(store, one.reason).unwrap_or_default();
         let rest = told.strip_prefix(reason)?;
         let is_same = rest.is_empty() || rest.starts_with(GAVE_WAY);
         is_same.then(|| (one.name.clone(), told))
@@ -136,7 +135,7 @@ impl Inner {
             return Ok(None);
         }
         let kept = self.keep_draft(draft, |store, changes, number| {
-            rejected(self.opened(), store, changes, number, reason, draft.writer())
+            rejected(store, changes, number, reason, draft.writer())
         })?;
         Ok(Some(kept.as_str().to_owned()))
     }

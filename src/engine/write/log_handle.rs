@@ -45,8 +45,8 @@ pub(crate) struct LogHandle {
     is_behind: bool,
     /// Whether no checkpoint from before the log's rewrite is left, as far as is known.
     pub(crate) is_tidy: bool,
-    /// Whether this handle wrote anything.
-    has_written: bool,
+    /// Whether this handle wrote anything. A handle that only read does no upkeep when it closes.
+    pub(crate) has_written: bool,
 }
 
 impl LogHandle {
@@ -63,11 +63,6 @@ impl LogHandle {
             is_tidy: false,
             has_written: false,
         }
-    }
-
-    /// Returns whether this handle wrote anything. A handle that only read does no upkeep when it closes.
-    pub(crate) fn has_written(&self) -> bool {
-        self.has_written
     }
 
     /// Returns whether everything in memory is durable.
@@ -148,9 +143,7 @@ impl LogHandle {
             self.lock = None;
         }
     }
-}
 
-impl LogHandle {
     /// Takes the lock if the handle does not hold it, and reads the commits of other processes.
     pub(crate) fn begin(&mut self, source: &Source) -> Result<()> {
         source.opened.check_writable()?;

@@ -10,7 +10,7 @@ use crate::digest::{CommitDigest, Root};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Reference, ReferenceClass, ReferenceName, Time, check_snapshot_name};
-use crate::store::{CommitEntry, Store};
+use crate::store::{CommitEntry, ReferenceEntry, Store};
 
 use super::authorisation::check_trusted;
 use super::commit::Ready;
@@ -19,6 +19,7 @@ use super::writer::Writer;
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
 use crate::engine::opened::done_anyway;
+use crate::engine::read::erased::text_of;
 
 /// A snapshot.
 #[derive(Clone, Debug)]
@@ -72,11 +73,9 @@ impl Inner {
         let Some(target) = target? else {
             return Ok(None);
         };
-        let references = store.references();
-        let index = reference.lane.as_ref().and_then(|lane| {
-            let mut ring = references.ring(lane);
-            ring.position(|other| other.reference.name == reference.name)
-        });
+        let is_same = |other: &ReferenceEntry| other.reference.name == reference.name;
+        let lane = reference.lane.as_ref();
+        let index = lane.and_then(|lane| store.references().ring(lane).position(is_same));
         Ok(Some(SnapshotInfo {
             name: reference.name.rest().to_owned(),
             index,
@@ -87,7 +86,7 @@ impl Inner {
             time: reference.time,
             actor: reference.actor.clone(),
             session: reference.session.clone(),
-            reason: self.opened().reason(reference.reason),
+            reason: text_of(store, reference.reason),
         }))
     }
 
@@ -234,15 +233,15 @@ impl Memory {
 
     /// Returns all references of every class, newest first.
     pub(crate) fn references(&self) -> Vec<ReferenceInfo> {
+        let store = self.inner.store();
         let info = |reference: Reference| ReferenceInfo {
             name: reference.name.as_str().to_owned(),
             commit: reference.commit,
             time: reference.time,
             actor: reference.actor,
             session: reference.session,
-            reason: self.inner.opened().reason(reference.reason),
+            reason: text_of(&store, reference.reason),
         };
-        let store = self.inner.store();
         newest_references(&store).into_iter().map(info).collect()
     }
 }
