@@ -337,9 +337,9 @@ impl Memory {
         newer: &View,
         visit: &mut dyn FnMut(Change) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        let (older, newer) = (older.state(), newer.state());
-        let (most, nodes) = (older.trie.len() + newer.trie.len(), older.nodes_with(&newer));
-        for (done, change) in (1..).zip(older.diff(&newer, &nodes)) {
+        let (older, newer) = (&older.state, &newer.state);
+        let (most, nodes) = (older.trie.len() + newer.trie.len(), older.nodes_with(newer));
+        for (done, change) in (1..).zip(older.diff(newer, &nodes)) {
             self.inner.settings().step("diff", done, most)?;
             let change = change?;
             let mut object = match (&change.new, &change.old) {
@@ -371,9 +371,9 @@ impl Memory {
     /// # Errors
     /// The errors of [`Self::diff`].
     pub(crate) fn counts(older: &View, newer: &View) -> Result<ChangeCounts> {
-        let (older, newer) = (older.state(), newer.state());
+        let (older, newer) = (&older.state, &newer.state);
         let mut counts = ChangeCounts::default();
-        for change in older.diff(&newer, &older.nodes_with(&newer)) {
+        for change in older.diff(newer, &older.nodes_with(newer)) {
             let change = change?;
             counts.add(change.old.is_some(), change.new.is_some());
         }

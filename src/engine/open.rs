@@ -103,13 +103,10 @@ impl Memory {
         let mut log = if create {
             let (batch, mark) = first_batch(&settings)?;
             Log::create(Arc::clone(&disk), settings.hash, batch, mark, log_options)?
+        } else if settings.read_only {
+            Log::open(Arc::clone(&disk), Mode::ReadOnly, log_options)?
         } else {
-            let mode = if settings.read_only {
-                Mode::ReadOnly
-            } else {
-                Mode::ReadWrite
-            };
-            Log::open(Arc::clone(&disk), mode, log_options)?
+            Log::open(Arc::clone(&disk), Mode::ReadWrite, log_options)?
         };
         log.ask_places(places_of(&disk));
         let suite = settings
@@ -133,9 +130,9 @@ impl Memory {
             sync_every(inner, interval)?;
         }
         inner.log.lock().load(&inner.source)?;
-        let head = inner.store().head()?;
-        let wall = inner.settings().clock.now();
-        if head.commit.time.as_micros() > wall.as_micros().saturating_add(CLOCK_OFF_MICROS_MAX) {
+        let newest = inner.store().head()?.commit.time.as_micros();
+        let wall = inner.settings().clock.now().as_micros();
+        if newest > wall.saturating_add(CLOCK_OFF_MICROS_MAX) {
             inner.opened().warn(CLOCK_AHEAD.to_owned());
         }
         Ok(memory)

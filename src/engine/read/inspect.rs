@@ -99,14 +99,14 @@ impl Inner {
             };
             let older = View::new(Arc::clone(&self.source), Arc::clone(&store), entry)?;
             for change in older
-                .trie
-                .diff(&newer.trie, &older.state().nodes_with(&newer.state()))
+                .state
+                .diff(&newer.state, &older.state.nodes_with(&newer.state))
             {
                 let Some(entry) = change?.new.filter(|entry| (low..=high).contains(&entry.digest)) else {
                     continue;
                 };
                 if found.len() < limit && seen.insert(entry.digest) {
-                    let object = newer.load(&entry)?;
+                    let object = newer.state.load(&entry)?;
                     found.push(match object.erased_by().filter(|_| object.is_placeholder()) {
                         Some(by) => erased(entry.digest, by),
                         None => Meaning::Version(object.digest(), object.id().clone(), newer.commit()),
@@ -136,7 +136,7 @@ impl View {
             let key = entry.as_ref().map(|entry| entry.key.to_hex());
             key.map_or(true, |key| key.starts_with(digits))
         };
-        let entries = self.trie.iter(&*self.store);
+        let entries = self.state.trie.iter(&*self.state.store);
         entries.filter(is_below).take(limit).collect()
     }
 
@@ -227,11 +227,11 @@ impl Memory {
         let is_told = |told: &Meaning| matches!(told, Meaning::Erased(..));
         // A digest that no kept state contains is found only by all of its digits.
         if low == high && !found.iter().any(is_told) {
-            let by = view.store.records.erasure(&low)?;
+            let by = view.state.store.records.erasure(&low)?;
             found.extend(by.map(|by| erased(low, by)));
         }
         for entry in view.entries_below(&digits, limit)? {
-            let id = view.load(&entry)?.id().clone();
+            let id = view.state.load(&entry)?.id().clone();
             found.push(Meaning::KeyPath(entry.key, id));
         }
         view.nodes_named(&digits, &mut Vec::new(), limit, &mut found)?;

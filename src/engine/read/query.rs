@@ -161,7 +161,7 @@ impl Matches {
     fn find(view: &View, query: &Query) -> Result<Self> {
         let now = view.now();
         let (family, group, start) = query.best_index()?;
-        let is_head = view.store.head()?.commit.root == view.root();
+        let is_head = view.state.store.head()?.commit.root == view.root();
         let has = |family| is_head || view.source.indexes.holds(family, view.root());
         let has_indexes = view.settings().indexes;
         let indexed = family == Family::Children || has_indexes && has(family);

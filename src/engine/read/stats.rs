@@ -95,7 +95,7 @@ impl Memory {
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
     pub fn stats(&self) -> Result<Stats> {
-        let view = self.inner.view();
+        let (view, store) = (self.inner.view(), self.inner.store());
         let (mut live_bytes, mut orphans) = (0, 0);
         let mut contents = HashSet::new();
         for object in view.objects() {
@@ -112,10 +112,10 @@ impl Memory {
                 live_bytes += length;
             }
             if let Some(parent) = object.parent() {
-                orphans += u64::from(view.entry_at(&view.store.suite.key_path(parent))?.is_none());
+                let key = store.suite.key_path(parent);
+                orphans += u64::from(view.state.entry_at(&key)?.is_none());
             }
         }
-        let store = self.inner.store();
         let gaps = store.gaps();
         let writing = self.inner.log.lock();
         let ((segments, used_bytes), log_bytes) = (writing.log.size(), writing.log.batch_bytes());

@@ -17,7 +17,7 @@ use std::time::Duration;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::{Batch, CompactionLock, Position, Rewrite, Rewritten};
 use crate::object::Time;
-use crate::store::{self, Erasure, Live, Plan, Store};
+use crate::store::{self, Erasure, Live, Plan, Sink, Store};
 
 use super::checkpointing::checkpoint_if_due;
 use super::retention::Retention;
@@ -73,18 +73,42 @@ struct NewLog {
 impl Inner {
     /// Returns the report of a new log with these commits.
     pub(crate) fn preview(&self, cut: &Cut, kept: &[usize]) -> Result<GcReport> {
-        let live = self.mark(&cut.store, kept)?;
-        let mut report = cut.report(kept, &live);
+        let (_, report) = self.write_kept(cut, kept, &mut |_, _| Ok(()))?;
+        Ok(report)
+    }
+
+    /// Passes the batches of a new log with these commits to `sink`.
+    fn write_kept(&self, cut: &Cut, kept: &[usize], sink: &mut Sink<'_>) -> Result<(Live, GcReport)> {
+        let (mut done, total) = (0, cut.store.records.versions());
+        let live = cut.store.mark(kept, &mut || {
+            done += 1;
+            self.settings().step("mark", done.min(total), total)
+        })?;
         let plan = Plan {
             kept,
             live: &live,
             erasure: &Erasure::default(),
         };
-        cut.store.rewrite(&plan, &cut.position, &mut |batch, _| {
-            report.bytes += batch.encoded_bytes();
-            Ok(())
+        let report = GcReport {
+            kept: kept.len() as u64,
+            thinned: (cut.commits - kept.len()) as u64,
+            versions_before: total,
+            versions: live.versions(),
+            bytes_before: cut.bytes,
+            bytes: self.copy(cut, &plan, sink)?,
+        };
+        Ok((live, report))
+    }
+
+    /// Passes the batches that the plan keeps to `sink`. Returns their size in bytes.
+    pub(crate) fn copy(&self, cut: &Cut, plan: &Plan<'_>, sink: &mut Sink<'_>) -> Result<u64> {
+        let (mut done, total) = (0, cut.bytes);
+        cut.store.rewrite(plan, &cut.position, &mut |batch, commit| {
+            done += batch.encoded_bytes();
+            self.settings().step("rewrite", done.min(total), total)?;
+            sink(batch, commit)
         })?;
-        Ok(report)
+        Ok(done)
     }
 }
 
@@ -103,17 +127,6 @@ impl Cut {
             visit(batch)
         })
     }
-
-    fn report(&self, kept: &[usize], live: &Live) -> GcReport {
-        GcReport {
-            kept: kept.len() as u64,
-            thinned: (self.commits - kept.len()) as u64,
-            versions_before: self.store.records.versions(),
-            versions: live.versions(),
-            bytes_before: self.bytes,
-            bytes: 0,
-        }
-    }
 }
 
 impl Inner {
@@ -122,13 +135,9 @@ impl Inner {
         if let Some(now) = now {
             return Ok(now);
         }
-        let newest = store
-            .head()?
-            .commit
-            .time
-            .as_micros()
-            .saturating_add(CLOCK_OFF_MICROS_MAX);
-        Ok(self.settings().clock.now().min(Time::from_micros(newest)))
+        let newest = store.head()?.commit.time.as_micros();
+        let latest = Time::from_micros(newest.saturating_add(CLOCK_OFF_MICROS_MAX));
+        Ok(self.settings().clock.now().min(latest))
     }
 
     /// Returns the time for an automatic collection. If the commits of the last day follow a gap of more than a day, a
@@ -160,14 +169,6 @@ impl Inner {
             bytes: writing.log.batch_bytes(),
             store,
         }
-    }
-
-    fn mark(&self, store: &Store, kept: &[usize]) -> Result<Live> {
-        let (mut done, total) = (0, store.records.versions());
-        store.mark(kept, &mut || {
-            done += 1;
-            self.settings().step("mark", done.min(total), total)
-        })
     }
 
     /// Rewrites the log with the commits that `choose` keeps. Waits at most `wait` for another rewrite.
@@ -208,31 +209,14 @@ impl Inner {
     /// Writes a new log next to the present one.
     fn new_log(&self, cut: &Cut, mut rewrite: Rewrite, choose: &Choose<'_>) -> Result<NewLog> {
         let kept = choose(&cut.store, cut.commits)?;
-        let live = self.mark(&cut.store, &kept)?;
-        let mut report = cut.report(&kept, &live);
-        let plan = Plan {
-            kept: &kept,
-            live: &live,
-            erasure: &Erasure::default(),
-        };
-        report.bytes = self.copy(cut, &plan, &mut rewrite)?;
+        let mut sink = |batch, commit| rewrite.push(batch, commit).map(drop);
+        let (live, report) = self.write_kept(cut, &kept, &mut sink)?;
         Ok(NewLog {
             log: rewrite.finish()?,
             kept,
             live,
             report,
         })
-    }
-
-    /// Copies the records of the plan to the new log. Returns the size of their batches in bytes.
-    pub(crate) fn copy(&self, cut: &Cut, plan: &Plan<'_>, rewrite: &mut Rewrite) -> Result<u64> {
-        let (mut done, total) = (0, cut.bytes);
-        cut.store.rewrite(plan, &cut.position, &mut |batch, commit| {
-            done += batch.encoded_bytes();
-            self.settings().step("rewrite", done.min(total), total)?;
-            rewrite.push(batch, commit).map(drop)
-        })?;
-        Ok(done)
     }
 
     /// Replaces the log by the new one, then reads it and writes its checkpoint without the lock.
@@ -346,9 +330,8 @@ impl Memory {
         self.inner.refresh()?;
         self.inner
             .drop_old_rejected(self.inner.retention_time(&self.inner.store(), now)?)?;
-        let choose = |store: &Store, count: usize| {
-            retention.choose(store, count, self.inner.retention_time(store, now)?)
-        };
+        let time = |store: &Store| self.inner.retention_time(store, now);
+        let choose = |store: &Store, count: usize| retention.choose(store, count, time(store)?);
         self.inner.rewrite(&choose, self.inner.settings().wait)
     }
 
@@ -359,11 +342,8 @@ impl Memory {
     pub fn gc_preview(&self, retention: &Retention, now: Option<Time>) -> Result<GcReport> {
         self.inner.refresh()?;
         let cut = self.inner.cut(&self.inner.log.lock());
-        let kept = retention.choose(
-            &cut.store,
-            cut.commits,
-            self.inner.retention_time(&cut.store, now)?,
-        )?;
+        let time = self.inner.retention_time(&cut.store, now)?;
+        let kept = retention.choose(&cut.store, cut.commits, time)?;
         self.inner.preview(&cut, &kept)
     }
 
@@ -380,13 +360,11 @@ impl Memory {
             .try_lock()
             .is_some_and(|mut writing| std::mem::take(&mut writing.collect));
         let collected = if due { self.collect(&retention) } else { Ok(()) };
-        match collected.and_then(|()| self.merge_segments()) {
-            Err(error) if error.kind() != ErrorKind::Busy => {
-                self.inner
-                    .opened()
-                    .warn(format!("cannot rewrite the log without its garbage: {error}"));
-            }
-            _ => {}
+        if let Err(error) = collected.and_then(|()| self.merge_segments())
+            && error.kind() != ErrorKind::Busy
+        {
+            let opened = self.inner.opened();
+            opened.warn(format!("cannot rewrite the log without its garbage: {error}"));
         }
     }
 

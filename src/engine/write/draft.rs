@@ -180,6 +180,7 @@ impl Draft {
         let (mut done, mut overtaken) = (Vec::new(), Vec::new());
         for (key, change) in &self.staged {
             let now = head
+                .state
                 .entry_at(key)?
                 .map(|entry| ObjectDigest::from_bytes(entry.digest));
             if now == change.new_digest() {
@@ -390,9 +391,8 @@ impl Draft {
         }
         if erased.is_some() && is_current(encoded.digest) {
             let what = format!("this version of '{}'", object.id);
-            return Err(
-                erased_by(&self.base.store, &what, erased).with_hint("to put it again, first remove the id")
-            );
+            return Err(erased_by(&self.base.state.store, &what, erased)
+                .with_hint("to put it again, first remove the id"));
         }
         self.stage(key, object.id, old.as_ref(), StagedObject::new(encoded));
         Ok(if existed { Staged::Updated } else { Staged::Created })
@@ -458,10 +458,10 @@ impl Draft {
         then: Option<Entry>,
     ) -> Result<()> {
         if let Some(then) = then {
-            return self.stage_version(key, self.base.load(&then)?);
+            return self.stage_version(key, self.base.state.load(&then)?);
         }
         if let Some(now) = now {
-            let object = self.base.load(&now)?;
+            let object = self.base.state.load(&now)?;
             self.insert(key, object.id().clone(), Some(&object), None);
         }
         Ok(())
@@ -513,21 +513,16 @@ impl Draft {
         if let Some(change) = self.staged.get(key).filter(|change| change.id != *id) {
             return Err(taken(change.id.as_str()));
         }
-        match self.base_at(key)? {
+        match self.base.state.object_at(key)? {
             // The id of an erased version is unknown, but its key path identifies it.
             Some(object) if object.id() != id && !object.is_placeholder() => Err(taken(object.id().as_str())),
             object => Ok(object),
         }
     }
 
-    fn base_at(&self, key: &KeyPath) -> Result<Option<Object>> {
-        let entry = self.base.entry_at(key)?;
-        entry.map(|entry| self.base.load(&entry)).transpose()
-    }
-
     /// Returns the base state's object of this id, or its placeholder if it was erased.
     fn base_object(&self, id: &Id, key: &KeyPath) -> Result<Option<Object>> {
-        let object = self.base_at(key)?;
+        let object = self.base.state.object_at(key)?;
         Ok(object.filter(|object| object.id() == id || object.is_placeholder()))
     }
 

@@ -172,16 +172,13 @@ impl Inner {
                 draft.left_out.push(digest);
                 Ok(())
             }
-            None => match draft.base().entry_at(&change.key)? {
-                Some(entry) => {
-                    let object = draft.base().load(&entry)?;
-                    if object.is_placeholder() {
-                        // The id of an erased object is unknown, so its removal cannot be staged.
-                        draft.left_out.push(object.digest());
-                        return Ok(());
-                    }
-                    draft.remove(object.id()).map(drop)
+            None => match draft.base().state.object_at(&change.key)? {
+                // The id of an erased object is unknown, so its removal cannot be staged.
+                Some(object) if object.is_placeholder() => {
+                    draft.left_out.push(object.digest());
+                    Ok(())
                 }
+                Some(object) => draft.remove(object.id()).map(drop),
                 None => Ok(()),
             },
         }
@@ -225,10 +222,10 @@ impl Inner {
     /// the changes.
     fn stage_unlinked(&self, batch: &mut BatchBuilder, draft: &Draft) -> Result<(Root, Vec<StagedChange>)> {
         let base = draft.base();
-        let mut trie = base.trie.clone();
+        let mut trie = base.state.trie.clone();
         add_changes(
             &self.store(),
-            &*base.store,
+            &*base.state.store,
             batch,
             &mut trie,
             &draft.past,
@@ -240,7 +237,7 @@ impl Inner {
             digest: change.new_digest(),
         });
         Ok((
-            trie.root(base.store.suite, Shape::State, &*base.store)?,
+            trie.root(base.state.store.suite, Shape::State, &*base.state.store)?,
             changes.collect(),
         ))
     }

@@ -153,7 +153,7 @@ impl Inner {
     /// Plans an undo or redo on the head.
     fn plan_reversal(&self, op: &str, writer: &Writer) -> Result<Reversal> {
         let base = self.view();
-        let (head, store) = (base.state(), &base.store);
+        let (head, store) = (&base.state, &base.state.store);
         let (target, before) = to_reverse(store, op, writer)?;
         // Undo leads from the commit's state to its parent's state; redo leads the opposite way.
         let (from, to) = if op == Op::UNDO {
@@ -173,11 +173,12 @@ impl Inner {
                 continue;
             }
             if digest(now) == digest(old) {
-                check_change(&head, writer, now, new)?;
-                obstacles.add_erased(&head, new)?;
-                draft.stage_entry(key, now, new)?;
+                check_change(head, writer, now, new)?;
+                if !obstacles.add_erased(head, new)? {
+                    draft.stage_entry(key, now, new)?;
+                }
             } else {
-                obstacles.add_changed(&head, &[now, old, new])?;
+                obstacles.add_changed(head, &[now, old, new])?;
             }
         }
         // ROL-2: changes all ids or none.
@@ -311,16 +312,17 @@ struct Obstacles {
 }
 
 impl Obstacles {
-    /// Records the version that an id would get as an obstacle, if that version was erased.
-    fn add_erased(&mut self, head: &State, then: Option<Entry>) -> Result<()> {
+    /// Records the version that an id would get as an obstacle, if that version was erased. Returns whether it was.
+    fn add_erased(&mut self, head: &State, then: Option<Entry>) -> Result<bool> {
         // Most stores have no erased version. Then no version needs to be read.
         if head.store.records.erased() == 0 {
-            return Ok(());
+            return Ok(false);
         }
         let then = then.map(|entry| head.load(&entry)).transpose()?;
         let erased = then.filter(Object::is_placeholder);
+        let is_erased = erased.is_some();
         self.erased = self.erased.take().or(erased);
-        Ok(())
+        Ok(is_erased)
     }
 
     /// Adds the id of these versions as changed, taken from the first version that still has a readable id.
@@ -442,11 +444,11 @@ impl Memory {
     fn reverse_preview(&self, op: &str, writer: &Writer) -> Result<Reversing> {
         let Reversal { target, to, draft } = self.inner.plan_reversal(op, writer)?;
         let (base, staged) = (draft.base(), draft.staged.iter());
-        let tree = self.inner.check_tree(&base.state(), BTreeMap::new(), staged);
+        let tree = self.inner.check_tree(&base.state, BTreeMap::new(), staged);
         tree.map_err(later_changes)?;
         Ok(Reversing {
             target: CommitInfo::of(&target),
-            state: View::new(Arc::clone(&base.source), Arc::clone(&base.store), to)?,
+            state: View::new(Arc::clone(&base.source), Arc::clone(&base.state.store), to)?,
             changes: draft.changes(),
         })
     }

@@ -137,7 +137,8 @@ impl Inner {
                 digests: erased.collect(),
             },
         };
-        self.copy(&cut, &plan, &mut rewrite)?;
+        let mut sink = |batch, commit| rewrite.push(batch, commit).map(drop);
+        self.copy(&cut, &plan, &mut sink)?;
         rewrite.push(batch, mark.commit)?;
         let rewritten = rewrite.finish()?;
         // Derived files may contain words of erased records. No other process can write a new one meanwhile (DER-2).
