@@ -5,7 +5,6 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::disk::Disk;
 use crate::error::Result;
@@ -19,10 +18,10 @@ use super::read::state::State;
 use super::read::view::View;
 use super::settings::Settings;
 use super::upkeep::checkpointing::checkpoint_if_due;
-use super::upkeep::last_access::keep_stamps;
 use super::write::log_handle::LogHandle;
 use super::write::policy::WritePolicy;
 use super::write::request::Request;
+use super::write::writer::Writer;
 
 /// The shared core of all handles of one open store.
 pub(crate) struct Inner {
@@ -80,19 +79,32 @@ impl Inner {
         Ok(self.view())
     }
 
-    /// Writes the last-access times. Skips them if another process rewrites the log for longer than `patience`.
-    pub(crate) fn keep_stamps(&self, patience: Duration) {
-        let source = &self.source;
-        keep_stamps(&source.opened, &source.stamps, || self.follow(), patience);
-    }
-
     /// Takes the lock, reads the commits of other processes, runs `work`, and releases the lock even after an error.
     pub(crate) fn write<T>(&self, work: impl FnOnce(&mut LogHandle) -> Result<T>) -> Result<T> {
-        let mut log = self.log.lock();
+        self.write_with(&mut self.log.lock(), work)
+    }
+
+    /// As [`Self::write`], for a writer whose names and texts are checked first.
+    pub(crate) fn write_as<T>(
+        &self,
+        writer: &Writer,
+        work: impl FnOnce(&mut LogHandle) -> Result<T>,
+    ) -> Result<T> {
+        self.opened().check_writable()?;
+        writer.check()?;
+        self.write(work)
+    }
+
+    /// As [`Self::write`], for a thread that holds the writer's mutex.
+    pub(crate) fn write_with<T>(
+        &self,
+        log: &mut LogHandle,
+        work: impl FnOnce(&mut LogHandle) -> Result<T>,
+    ) -> Result<T> {
         log.begin(&self.source)?;
-        let outcome = work(&mut log);
+        let outcome = work(log);
         log.release(self.settings().exclusive);
-        checkpoint_if_due(&self.source, &mut log, false);
+        checkpoint_if_due(&self.source, log, false);
         outcome
     }
 }

@@ -40,13 +40,13 @@ pub use options::Options;
 pub use read::change::{Change, ChangeKind};
 #[cfg(feature = "agent")]
 pub(crate) use read::derived::{Derive, Derived, Keep, Version};
-pub use read::history::{ChangesOf, Commits, HistoryEntry};
+pub use read::history::{Commits, HistoryEntry};
 pub use read::inspect::{Meaning, Place};
 pub use read::query::{Matches, Query};
 pub use read::revision::Revision;
 pub use read::stats::{Containment, KindSpace, Space, Stats};
 pub use read::text_records::TextRecord;
-pub use read::view::{CommitInfo, Objects, View};
+pub use read::view::{CommitInfo, View};
 pub use settings::{Clock, Durability, Limits, Progress, ProgressListener, SystemClock};
 pub use upkeep::doctor::{Problem, ProblemSeverity, Remedy};
 pub use upkeep::erase::{ErasedKind, ErasedRecord, ErasedReport, Erasing};

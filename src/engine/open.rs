@@ -32,6 +32,7 @@ use super::read::source::Source;
 use super::settings::{CLOCK_AHEAD, CLOCK_OFF_MICROS_MAX, Durability, Settings};
 use super::upkeep::checkpointing::places_of;
 use super::write::log_handle::LogHandle;
+use super::write::policy::WritePolicy;
 
 /// The open stores, by the device and inode of their folder.
 type Stores = HashMap<(u64, u64), Weak<Inner>>;
@@ -79,42 +80,6 @@ impl Memory {
         Self::on_disk(Arc::new(MemDisk::new()), options, true, None)
     }
 
-    pub(crate) fn open_with(path: &Path, options: Options) -> Result<Self> {
-        let disk = FileDisk::open(path).map_err(|error| no_store(path, error))?;
-        let identity = disk.identity();
-        if options.settings.read_only || options.settings.degraded {
-            return Self::on_disk(Arc::new(disk), options, false, Some(path));
-        }
-        let mut opened = OPENED.lock();
-        // A poisoned memory, or one that was copied by a fork, cannot be shared.
-        let usable = |inner: &Arc<Inner>| {
-            let log = inner.log.try_lock();
-            log.is_none_or(|handle| handle.log.is_usable())
-        };
-        let known = opened.get(&identity).and_then(Weak::upgrade).filter(usable);
-        if let Some(inner) = known {
-            options.check_same(inner.settings(), inner.policy.as_ref())?;
-            let memory = Self { inner };
-            drop(opened);
-            memory.refresh()?;
-            return Ok(memory);
-        }
-        let memory = Self::on_disk(Arc::new(disk), options, false, Some(path))?;
-        opened.retain(|_, inner| inner.strong_count() > 0);
-        opened.insert(identity, Arc::downgrade(&memory.inner));
-        Ok(memory)
-    }
-
-    pub(crate) fn create_with(path: &Path, options: Options) -> Result<Self> {
-        let disk = FileDisk::create(path)
-            .map_err(|error| error.context(format!("creating a store in {}", path.display())))?;
-        let identity = disk.identity();
-        let mut opened = OPENED.lock();
-        let memory = Self::on_disk(Arc::new(disk), options, true, Some(path))?;
-        opened.insert(identity, Arc::downgrade(&memory.inner));
-        Ok(memory)
-    }
-
     /// Opens or creates a memory on any disk, such as the simulated one of tests.
     ///
     /// # Errors
@@ -138,13 +103,10 @@ impl Memory {
         let mut log = if create {
             let (batch, mark) = first_batch(&settings)?;
             Log::create(Arc::clone(&disk), settings.hash, batch, mark, log_options)?
+        } else if settings.read_only {
+            Log::open(Arc::clone(&disk), Mode::ReadOnly, log_options)?
         } else {
-            let mode = if settings.read_only {
-                Mode::ReadOnly
-            } else {
-                Mode::ReadWrite
-            };
-            Log::open(Arc::clone(&disk), mode, log_options)?
+            Log::open(Arc::clone(&disk), Mode::ReadWrite, log_options)?
         };
         log.ask_places(places_of(&disk));
         let suite = settings
@@ -168,12 +130,98 @@ impl Memory {
             sync_every(inner, interval)?;
         }
         inner.log.lock().load(&inner.source)?;
-        let head = inner.store().head()?;
-        let wall = inner.settings().clock.now();
-        if head.commit.time.as_micros() > wall.as_micros().saturating_add(CLOCK_OFF_MICROS_MAX) {
+        let newest = inner.store().head()?.commit.time.as_micros();
+        let wall = inner.settings().clock.now().as_micros();
+        if newest > wall.saturating_add(CLOCK_OFF_MICROS_MAX) {
             inner.opened().warn(CLOCK_AHEAD.to_owned());
         }
         Ok(memory)
+    }
+}
+
+impl Options {
+    /// Opens the store in the folder `path`. If this process already has it open for writing, returns that memory. In
+    /// this case, another policy, other limits or another durability are refused (code `already_open`).
+    ///
+    /// # Errors
+    /// `NotFound` (code `no_store`) if there is no store; `Corrupt`, `UnsupportedFormat`, `Io`.
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Memory> {
+        let path = path.as_ref();
+        let disk = FileDisk::open(path).map_err(|error| no_store(path, error))?;
+        let identity = disk.identity();
+        if self.settings.read_only || self.settings.degraded {
+            return Memory::on_disk(Arc::new(disk), self, false, Some(path));
+        }
+        let mut opened = OPENED.lock();
+        // A poisoned memory, or one that was copied by a fork, cannot be shared.
+        let usable = |inner: &Arc<Inner>| {
+            let log = inner.log.try_lock();
+            log.is_none_or(|handle| handle.log.is_usable())
+        };
+        let known = opened.get(&identity).and_then(Weak::upgrade).filter(usable);
+        if let Some(inner) = known {
+            self.check_same(inner.settings(), inner.policy.as_ref())?;
+            let memory = Memory { inner };
+            drop(opened);
+            memory.refresh()?;
+            return Ok(memory);
+        }
+        let memory = Memory::on_disk(Arc::new(disk), self, false, Some(path))?;
+        opened.retain(|_, inner| inner.strong_count() > 0);
+        opened.insert(identity, Arc::downgrade(&memory.inner));
+        Ok(memory)
+    }
+
+    /// Creates a store in the folder `path`, which may exist if it is empty.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `store_exists`) if there is a store, which stays unchanged; `Io`.
+    pub fn create(self, path: impl AsRef<Path>) -> Result<Memory> {
+        let path = path.as_ref();
+        let disk = FileDisk::create(path)
+            .map_err(|error| error.context(format!("creating a store in {}", path.display())))?;
+        let identity = disk.identity();
+        let mut opened = OPENED.lock();
+        let memory = Memory::on_disk(Arc::new(disk), self, true, Some(path))?;
+        opened.insert(identity, Arc::downgrade(&memory.inner));
+        Ok(memory)
+    }
+
+    /// Refuses to share an open memory with a caller that asks for another policy, other limits or another durability.
+    fn check_same(&self, opened: &Settings, policy: Option<&Arc<dyn WritePolicy>>) -> Result<()> {
+        let policy = match (&self.policy, policy) {
+            (None, None) => true,
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        };
+        let same = policy
+            && self.settings.limits == opened.limits
+            && self.settings.durability == opened.durability
+            && self.settings.exclusive == opened.exclusive;
+        if same {
+            return Ok(());
+        }
+        Err(Error::invalid(
+            "this process already has the store open with another policy, other limits or another durability",
+        )
+        .with_code(ErrorCode::AlreadyOpen)
+        .with_hint("clone the open handle, or drop it and open the store again"))
+    }
+
+    /// Opens the store in the folder `path`, or creates it; returns whether it was created.
+    ///
+    /// # Errors
+    /// The errors of [`Self::open`] and [`Self::create`].
+    pub fn open_or_create(self, path: impl AsRef<Path>) -> Result<(Memory, bool)> {
+        match self.clone().open(path.as_ref()) {
+            Ok(memory) => Ok((memory, false)),
+            Err(error) if error.code() == ErrorCode::NoStore => match self.clone().create(path.as_ref()) {
+                // Another process created the store in the meantime, so this one opens it.
+                Err(error) if error.code() == ErrorCode::StoreExists => Ok((self.open(path)?, false)),
+                created => Ok((created?, true)),
+            },
+            Err(error) => Err(error),
+        }
     }
 }
 

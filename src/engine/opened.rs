@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
-use crate::digest::{KeyPath, TextDigest};
+use crate::digest::KeyPath;
 use crate::disk::Disk;
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::Object;
@@ -121,12 +121,6 @@ impl Opened {
         };
         Error::corrupt(format!("no commit before the damage is complete: {damage}"))
             .with_hint("`treering salvage` recovers the commits after it")
-    }
-
-    /// Returns the text of a reason, unless it was thinned or erased.
-    pub(crate) fn reason(&self, digest: Option<TextDigest>) -> Option<String> {
-        let text = self.store().records.find_text(digest?).ok().flatten()?;
-        Some(String::from_utf8_lossy(&text).into_owned())
     }
 }
 

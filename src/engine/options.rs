@@ -3,15 +3,12 @@
 //! # Layer
 //! Layer 5.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::digest::HashAlgorithm;
-use crate::error::{Error, ErrorCode, Result};
 
-use super::memory::Memory;
 use super::settings::{Clock, Durability, Limits, ProgressListener, Settings};
 use super::upkeep::retention::Retention;
 use super::write::policy::WritePolicy;
@@ -166,59 +163,5 @@ impl Options {
         self.settings.checkpoint_heavy_bytes = bytes;
         self.settings.checkpoint_heavy_versions = versions;
         self
-    }
-
-    /// Opens the store in the folder `path`. If this process already has it open for writing, returns that memory. In
-    /// this case, another policy, other limits or another durability are refused (code `already_open`).
-    ///
-    /// # Errors
-    /// `NotFound` (code `no_store`) if there is no store; `Corrupt`, `UnsupportedFormat`, `Io`.
-    pub fn open(self, path: impl AsRef<Path>) -> Result<Memory> {
-        Memory::open_with(path.as_ref(), self)
-    }
-
-    /// Refuses to share an open memory with a caller that asks for another policy, other limits or another durability.
-    pub(crate) fn check_same(&self, opened: &Settings, policy: Option<&Arc<dyn WritePolicy>>) -> Result<()> {
-        let policy = match (&self.policy, policy) {
-            (None, None) => true,
-            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
-            _ => false,
-        };
-        let same = policy
-            && self.settings.limits == opened.limits
-            && self.settings.durability == opened.durability
-            && self.settings.exclusive == opened.exclusive;
-        if same {
-            return Ok(());
-        }
-        Err(Error::invalid(
-            "this process already has the store open with another policy, other limits or another durability",
-        )
-        .with_code(ErrorCode::AlreadyOpen)
-        .with_hint("clone the open handle, or drop it and open the store again"))
-    }
-
-    /// Creates a store in the folder `path`, which may exist if it is empty.
-    ///
-    /// # Errors
-    /// `InvalidInput` (code `store_exists`) if there is a store, which stays unchanged; `Io`.
-    pub fn create(self, path: impl AsRef<Path>) -> Result<Memory> {
-        Memory::create_with(path.as_ref(), self)
-    }
-
-    /// Opens the store in the folder `path`, or creates it; returns whether it was created.
-    ///
-    /// # Errors
-    /// The errors of [`Self::open`] and [`Self::create`].
-    pub fn open_or_create(self, path: impl AsRef<Path>) -> Result<(Memory, bool)> {
-        match self.clone().open(path.as_ref()) {
-            Ok(memory) => Ok((memory, false)),
-            Err(error) if error.code() == ErrorCode::NoStore => match self.clone().create(path.as_ref()) {
-                // Another process created the store in the meantime, so this one opens it.
-                Err(error) if error.code() == ErrorCode::StoreExists => Ok((self.open(path)?, false)),
-                created => Ok((created?, true)),
-            },
-            Err(error) => Err(error),
-        }
     }
 }

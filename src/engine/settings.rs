@@ -152,8 +152,6 @@ pub(crate) struct Settings {
     /// The number of versions since the newest checkpoint from which on states count as large.
     pub(crate) checkpoint_heavy_versions: usize,
     pub(crate) automatic_gc: Option<Retention>,
-    /// The number of matches that a query without an index keeps in memory.
-    pub(crate) scan_window: usize,
     /// A suite that replaces the one of the store's hash, for tests of collisions.
     pub(crate) suite: Option<HashSuite>,
 }
@@ -178,7 +176,6 @@ impl Default for Settings {
             checkpoint_heavy_bytes: 4 << 20,
             checkpoint_heavy_versions: 1 << 17,
             automatic_gc: Some(Retention::automatic()),
-            scan_window: 1 << 17,
             suite: None,
         }
     }

@@ -50,7 +50,7 @@ pub(crate) use commits::{CommitEntry, Gap};
 pub(crate) use records::{Records, erased_error, object_of};
 pub(crate) use references::{RING, ReferenceEntry, References};
 pub(crate) use replay::StagedState;
-pub(crate) use rewrite::{Erasure, Live, Plan};
+pub(crate) use rewrite::{Erasure, Live, Plan, Sink};
 pub(crate) use rewritten::Erased;
 #[cfg(feature = "cli")]
 pub(crate) use rewritten::MAP_ENTRY_BYTES;

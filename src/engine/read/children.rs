@@ -23,9 +23,12 @@ use crate::engine::opened::Opened;
 const CHANGES_MAX: usize = 1 << 16;
 
 /// The children of the objects of one state.
-pub(crate) enum Children<'a> {
-    Indexed(Index),
-    Covered(&'a Opened, &'a IndexCache, State, Arc<Newer>),
+pub(crate) struct Children<'a> {
+    opened: &'a Opened,
+    indexes: &'a IndexCache,
+    state: State,
+    /// The changes since the checkpoint; `None` if the index is used.
+    newer: Option<Arc<Newer>>,
 }
 
 /// The difference between the state of the checkpoint and another state.
@@ -50,13 +53,16 @@ impl<'a> Children<'a> {
         kept: &Mutex<Option<Arc<Newer>>>,
         state: State,
     ) -> Result<Self> {
-        if let Some(index) = indexes.at_hand(Family::Children, state.root) {
-            return Ok(Self::Indexed(index));
-        }
-        match newer(opened, kept, &state)? {
-            Some(newer) => Ok(Self::Covered(opened, indexes, state, newer)),
-            None => indexes.get(Family::Children, opened, state).map(Self::Indexed),
-        }
+        let newer = match indexes.at_hand(Family::Children, state.root) {
+            Some(_) => None,
+            None => newer(opened, kept, &state)?,
+        };
+        Ok(Self {
+            opened,
+            indexes,
+            state,
+            newer,
+        })
     }
 
     /// Returns the children of `id` in their order.
@@ -64,18 +70,18 @@ impl<'a> Children<'a> {
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
     pub(crate) fn of(&self, id: &Id) -> Result<Box<dyn Iterator<Item = Id> + Send>> {
-        let group = id.as_str().as_bytes();
-        let (opened, indexes, state, newer) = match self {
-            Self::Indexed(index) => return Ok(Box::new(index.group(group))),
-            Self::Covered(opened, indexes, state, newer) => (opened, indexes, state, newer),
+        let (opened, state, group) = (self.opened, &self.state, id.as_str().as_bytes());
+        let covered = match &self.newer {
+            Some(_) => state
+                .store
+                .covered_children(&state.store.suite.key_path(id.as_str()))?,
+            None => None,
         };
-        let parent = state.store.suite.key_path(id.as_str());
-        let Some(covered) = state.store.covered_children(&parent)? else {
-            return Ok(Box::new(
-                indexes.get(Family::Children, opened, state.clone())?.group(group),
-            ));
+        let (Some(newer), Some(covered)) = (&self.newer, covered) else {
+            let index = self.indexes.get(Family::Children, opened, state.clone())?;
+            return Ok(Box::new(index.group(group)));
         };
-        let mut found = newer.children.keys_of_group(group);
+        let mut found: Vec<_> = newer.children.keys_from(group, &[]).collect();
         for key in covered.into_iter().filter(|key| !newer.changed.contains(key)) {
             let Some(entry) = state.entry_at(&key)? else {
                 continue;

@@ -3,9 +3,9 @@
 //! # Layer
 //! Layer 5.
 
-use crate::digest::CommitDigest;
-use crate::error::{Error, ErrorCode};
-use crate::store::{Store, erased_error};
+use crate::digest::{CommitDigest, DIGEST_LEN, TextDigest};
+use crate::error::{Error, ErrorCode, Result};
+use crate::store::{self, Store, erased_error};
 
 /// Returns the error for reading erased content. It names the author, time and reason of the erasure, as far as history
 /// keeps them.
@@ -19,16 +19,25 @@ pub(crate) fn erased_by(store: &Store, what: &str, by: Option<CommitDigest>) -> 
         return erased_error(what).with_hint(format!("by commit {by}, which was thinned since"));
     };
     let commit = &commit.commit;
-    let reason = commit
-        .reason
-        .and_then(|digest| store.records.find_text(digest).ok().flatten());
-    let reason = reason.map_or_else(String::new, |text| {
-        format!(": {}", String::from_utf8_lossy(&text))
-    });
-    let lane = commit.lane();
+    let reason = text_of(store, commit.reason).map_or_else(String::new, |text| format!(": {text}"));
+    let lane = store::lane_of(commit.session.as_deref(), commit.actor.as_deref());
     let who = match commit.actor.as_deref() {
         Some(actor) if actor != lane => format!("{actor} in {lane}"),
         _ => lane.to_owned(),
     };
     erased_error(what).with_hint(format!("by {who} at {}, seq:{}{reason}", commit.time, commit.seq))
+}
+
+/// Returns the error for a digest that history does not keep, which may have been erased.
+pub(crate) fn not_kept(store: &Store, digest: &[u8; DIGEST_LEN], what: &str) -> Result<Error> {
+    Ok(match store.records.erasure(digest)? {
+        Some(by) => erased_by(store, what, Some(by)),
+        None => Error::not_found(format!("{what} is not kept")),
+    })
+}
+
+/// Returns a reason or source, unless it was thinned or erased.
+pub(crate) fn text_of(store: &Store, digest: Option<TextDigest>) -> Option<String> {
+    let text = store.records.find_text(digest?).ok().flatten()?;
+    Some(String::from_utf8_lossy(&text).into_owned())
 }

@@ -12,6 +12,7 @@ use crate::store::{CommitEntry, Store};
 use crate::trie::Entry;
 
 use super::source::Source;
+use super::until_error;
 use super::view::CommitInfo;
 
 /// One change of an id, with the commit that made the change.
@@ -39,44 +40,15 @@ impl HistoryEntry {
 }
 
 /// The kept commits, newest first; see [`Memory::commits`](crate::Memory::commits). The iterator ends after an error.
-pub struct Commits {
-    store: Arc<Store>,
-    /// The number of commits not yet returned.
-    left: usize,
-}
+pub type Commits = Box<dyn Iterator<Item = Result<CommitInfo>> + Send>;
 
-impl Commits {
-    pub(crate) fn new(store: Arc<Store>) -> Self {
-        Self {
-            left: store.kept(),
-            store,
-        }
-    }
-}
-
-impl Iterator for Commits {
-    type Item = Result<CommitInfo>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.left = self.left.checked_sub(1)?;
-        let found = self.store.commit_at(self.left).transpose()?;
-        if found.is_err() {
-            self.left = 0;
-        }
-        Some(found.map(|entry| CommitInfo::of(&entry)))
-    }
-}
-
-/// The changes of an id, newest first; see `Memory::changes_of`. The iterator ends after
-/// an error.
-pub struct ChangesOf {
-    source: Arc<Source>,
-    store: Arc<Store>,
-    key: KeyPath,
-    /// The number of commits not yet compared.
-    left: usize,
-    /// The version in the commit that was compared last.
-    later: Option<Standing>,
+/// Returns the kept commits of a store, newest first.
+pub(crate) fn commits(store: Arc<Store>) -> Commits {
+    let indexes = (0..store.kept()).rev();
+    let found = indexes.filter_map(move |index| store.commit_at(index).transpose());
+    Box::new(until_error(
+        found.map(|entry| entry.map(|entry| CommitInfo::of(&entry))),
+    ))
 }
 
 /// The version of an id in a commit.
@@ -91,84 +63,65 @@ impl Standing {
     }
 }
 
-impl Iterator for ChangesOf {
-    type Item = Result<HistoryEntry>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let found = self.find().transpose()?;
-        if found.is_err() {
-            (self.left, self.later) = (0, None);
+/// Iterates the changes of an id, newest first. The iterator ends after an error.
+pub(crate) fn changes_of(
+    source: Arc<Source>,
+    store: Arc<Store>,
+    key: KeyPath,
+) -> impl Iterator<Item = Result<HistoryEntry>> + use<> {
+    let (total, mut indexes) = (store.kept(), (0..store.kept()).rev());
+    let of = Arc::clone(&store);
+    // Returns the version in the commit before the one compared last.
+    let mut earlier = move || -> Result<Option<Standing>> {
+        let Some(index) = indexes.next() else {
+            return Ok(None);
+        };
+        let settings = &source.opened.settings;
+        settings.step("commits", (total - index) as u64, total as u64)?;
+        let Some(commit) = of.commit_at(index)? else {
+            return Ok(None);
+        };
+        let entry = of.state(&commit)?.get(&key, &*of)?;
+        Ok(Some(Standing { commit, entry }))
+    };
+    let mut later = None;
+    let mut next = move || -> Result<Option<HistoryEntry>> {
+        if later.is_none() {
+            later = earlier()?;
         }
-        Some(found)
-    }
-}
-
-impl ChangesOf {
-    pub(crate) fn new(source: Arc<Source>, store: Arc<Store>, key: KeyPath) -> Self {
-        Self {
-            source,
-            key,
-            left: store.kept(),
-            store,
-            later: None,
-        }
-    }
-
-    /// Returns the next older change of the id.
-    fn find(&mut self) -> Result<Option<HistoryEntry>> {
-        if self.later.is_none() {
-            self.later = self.earlier()?;
-        }
-        while let Some(later) = self.later.take() {
-            self.later = self.earlier()?;
-            let before = self.later.as_ref();
-            if later.digest() != before.and_then(Standing::digest) {
+        while let Some(found) = later.take() {
+            later = earlier()?;
+            let before = later.as_ref();
+            if found.digest() != before.and_then(Standing::digest) {
                 let follows = before.map_or(0, |before| before.commit.seq() + 1);
-                return self.entry_of(&later, later.commit.seq() > follows).map(Some);
+                return entry_of(&store, &found, found.commit.seq() > follows).map(Some);
             }
         }
         Ok(None)
-    }
+    };
+    until_error(std::iter::from_fn(move || next().transpose()))
+}
 
-    /// Returns the version in the commit before the one compared last.
-    fn earlier(&mut self) -> Result<Option<Standing>> {
-        let Some(index) = self.left.checked_sub(1) else {
-            return Ok(None);
-        };
-        self.left = index;
-        let total = self.store.kept() as u64;
-        self.source
-            .opened
-            .settings
-            .step("commits", total - index as u64, total)?;
-        let Some(commit) = self.store.commit_at(index)? else {
-            return Ok(None);
-        };
-        let entry = self.store.state(&commit)?.get(&self.key, &*self.store)?;
-        Ok(Some(Standing { commit, entry }))
-    }
-
-    fn entry_of(&self, found: &Standing, is_behind_gap: bool) -> Result<HistoryEntry> {
-        let (store, commit, digest) = (&self.store, &found.commit, found.digest());
-        let by = match digest.filter(|_| store.records.erased() > 0) {
-            Some(digest) if store.records.find_place(digest)?.is_none() => {
-                store.records.erasure(digest.as_bytes())?
-            }
-            _ => None,
-        };
-        let lost = by == Some(CommitDigest::NOBODY);
-        let made = match found.entry.filter(|_| is_behind_gap) {
-            Some(entry) => store.updated(&entry)?,
-            None => None,
-        };
-        let time = made.unwrap_or(commit.commit.time);
-        Ok(HistoryEntry {
-            digest,
-            erased: by.is_some() && !lost,
-            lost,
-            thinned: is_behind_gap && (digest.is_none() || time != commit.commit.time),
-            time,
-            commit: CommitInfo::of(commit),
-        })
-    }
+fn entry_of(store: &Store, found: &Standing, is_behind_gap: bool) -> Result<HistoryEntry> {
+    let (commit, digest) = (&found.commit, found.digest());
+    let by = match digest.filter(|_| store.records.erased() > 0) {
+        Some(digest) if store.records.find_place(digest)?.is_none() => {
+            store.records.erasure(digest.as_bytes())?
+        }
+        _ => None,
+    };
+    let lost = by == Some(CommitDigest::NOBODY);
+    let made = match found.entry.filter(|_| is_behind_gap) {
+        Some(entry) => store.updated(&entry)?,
+        None => None,
+    };
+    let time = made.unwrap_or(commit.commit.time);
+    Ok(HistoryEntry {
+        digest,
+        erased: by.is_some() && !lost,
+        lost,
+        thinned: is_behind_gap && (digest.is_none() || time != commit.commit.time),
+        time,
+        commit: CommitInfo::of(commit),
+    })
 }

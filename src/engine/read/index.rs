@@ -9,12 +9,13 @@
 //!
 //! # Limits
 //! - An index is built in one pass over the state at first use. Without indexes (`Options::indexes(false)`), a query
-//!   scans the state once for every 131,072 matches, or for every eighth of the state if that is larger.
+//!   scans the state and keeps the ids of its matches in memory.
 //!
 //! # Invariants
 //! - IND-1: the index of a state contains exactly the keys of that state's objects, except erased ones.
 
 use std::collections::VecDeque;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use imbl::OrdSet;
@@ -146,36 +147,23 @@ impl Index {
         self.keys.contains(&key(group, &[], id.as_str()))
     }
 
-    /// Returns the entries of a group, in order.
-    pub(crate) fn keys_of_group(&self, group: &[u8]) -> Vec<Key> {
-        let mut prefix = Vec::new();
-        codec::put_sized(&mut prefix, group);
-        let first: Key = prefix.as_slice().into();
-        let entries = self.keys.range(first..);
-        entries
-            .take_while(|entry| entry.starts_with(&prefix))
-            .cloned()
-            .collect()
-    }
-
     /// Returns the ids of a group whose order and id start with `start`, in order.
     pub(crate) fn from(&self, group: &[u8], start: &[u8]) -> impl Iterator<Item = Id> + use<> {
+        self.keys_from(group, start).filter_map(|key| id_of(&key))
+    }
+
+    /// Returns the entries of a group whose order and id start with `start`, in order.
+    pub(crate) fn keys_from(&self, group: &[u8], start: &[u8]) -> impl Iterator<Item = Key> + use<> {
         let mut prefix = Vec::new();
         codec::put_sized(&mut prefix, group);
         prefix.extend_from_slice(start);
-        let first: Key = prefix.as_slice().into();
         // Clones the pointer to the set, so the iterator owns it.
         let keys = self.keys.clone();
-        let mut next = Some((std::ops::Bound::Included(first), prefix));
+        let mut bound = Bound::Included(Key::from(prefix.as_slice()));
         std::iter::from_fn(move || {
-            let (bound, prefix) = next.take()?;
-            let found = keys.range((bound, std::ops::Bound::Unbounded)).next()?.clone();
-            if !found.starts_with(&prefix) {
-                return None;
-            }
-            let id = id_of(&found);
-            next = Some((std::ops::Bound::Excluded(found), prefix));
-            id
+            let found = keys.range((bound.clone(), Bound::Unbounded)).next()?;
+            bound = Bound::Excluded(Arc::clone(found));
+            found.starts_with(&prefix).then(|| Arc::clone(found))
         })
     }
 

@@ -99,14 +99,14 @@ impl Inner {
             };
             let older = View::new(Arc::clone(&self.source), Arc::clone(&store), entry)?;
             for change in older
-                .trie
-                .diff(&newer.trie, &older.state().nodes_with(&newer.state()))
+                .state
+                .diff(&newer.state, &older.state.nodes_with(&newer.state))
             {
                 let Some(entry) = change?.new.filter(|entry| (low..=high).contains(&entry.digest)) else {
                     continue;
                 };
                 if found.len() < limit && seen.insert(entry.digest) {
-                    let object = newer.load(&entry)?;
+                    let object = newer.state.load(&entry)?;
                     found.push(match object.erased_by().filter(|_| object.is_placeholder()) {
                         Some(by) => erased(entry.digest, by),
                         None => Meaning::Version(object.digest(), object.id().clone(), newer.commit()),
@@ -132,41 +132,12 @@ impl View {
 
     /// Returns the entries whose key path starts with these digits, in order.
     fn entries_below(&self, digits: &str, limit: usize) -> Result<Vec<Entry>> {
-        let path: Vec<u8> = digits
-            .chars()
-            .filter_map(|digit| digit.to_digit(16))
-            .map(|digit| digit as u8)
-            .collect();
-        let mut waiting = Vec::new();
-        // A path may end at a leaf before all digits are used. That leaf may still match.
-        for length in (0..=path.len()).rev() {
-            if let Some(node) = self.trie_node(path.get(..length).unwrap_or_default())? {
-                let fits = length == path.len() || matches!(node.kind, NodeKind::Leaf(_));
-                waiting.extend(fits.then(|| path.get(..length).unwrap_or_default().to_vec()));
-                break;
-            }
-        }
-        let mut found = Vec::new();
-        while let Some(path) = waiting.pop() {
-            if found.len() >= limit {
-                break;
-            }
-            match self.trie_node(&path)?.map(|node| node.kind) {
-                Some(NodeKind::Leaf(entry)) => {
-                    found.extend(Some(entry).filter(|entry| entry.key.to_hex().starts_with(digits)));
-                }
-                Some(NodeKind::Branch(children)) => {
-                    waiting.extend(
-                        children
-                            .iter()
-                            .rev()
-                            .map(|child| [path.as_slice(), &[child.digit]].concat()),
-                    );
-                }
-                None => {}
-            }
-        }
-        Ok(found)
+        let is_below = |entry: &Result<Entry>| {
+            let key = entry.as_ref().map(|entry| entry.key.to_hex());
+            key.map_or(true, |key| key.starts_with(digits))
+        };
+        let entries = self.state.trie.iter(&*self.state.store);
+        entries.filter(is_below).take(limit).collect()
     }
 
     /// Adds the nodes of the top levels whose digests start with these digits.
@@ -256,12 +227,11 @@ impl Memory {
         let is_told = |told: &Meaning| matches!(told, Meaning::Erased(..));
         // A digest that no kept state contains is found only by all of its digits.
         if low == high && !found.iter().any(is_told) {
-            let by = view.store.records.erasure(&low)?;
+            let by = view.state.store.records.erasure(&low)?;
             found.extend(by.map(|by| erased(low, by)));
         }
-        let entries = view.entries_below(&digits, limit)?;
-        for entry in entries {
-            let id = view.load(&entry)?.id().clone();
+        for entry in view.entries_below(&digits, limit)? {
+            let id = view.state.load(&entry)?.id().clone();
             found.push(Meaning::KeyPath(entry.key, id));
         }
         view.nodes_named(&digits, &mut Vec::new(), limit, &mut found)?;

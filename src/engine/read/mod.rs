@@ -19,3 +19,14 @@ pub(crate) mod stats;
 pub(crate) mod subtree;
 pub(crate) mod text_records;
 pub(crate) mod view;
+
+use crate::error::Result;
+
+/// Ends an iterator after its first error.
+pub(crate) fn until_error<T>(items: impl Iterator<Item = Result<T>>) -> impl Iterator<Item = Result<T>> {
+    let ended = |is_over: &mut bool, item: Result<T>| {
+        let before = std::mem::replace(is_over, item.is_err());
+        (!before).then_some(item)
+    };
+    items.scan(false, ended).fuse()
+}

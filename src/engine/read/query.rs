@@ -3,9 +3,10 @@
 //! # Layer
 //! Layer 5.
 
+use std::collections::BTreeSet;
+
 use crate::error::Result;
-use crate::object::{Id, Kind, Object, Scope, Value};
-use crate::trie::Entry;
+use crate::object::{Id, Kind, Object, Scope, Time, Value};
 
 use super::index::{Family, Index, attribute_group};
 use super::view::View;
@@ -85,7 +86,7 @@ impl Query {
         self
     }
 
-    fn accepts(&self, object: &Object, now: crate::object::Time) -> bool {
+    fn accepts(&self, object: &Object, now: Time) -> bool {
         if object.is_placeholder() {
             return false;
         }
@@ -142,76 +143,56 @@ impl View {
     }
 }
 
-enum Candidates {
-    /// Ids from an index, which are not yet loaded or filtered, and the number of erased objects of the state.
-    Indexed(Box<dyn Iterator<Item = Id> + Send>, u64),
-    /// Entries found by a scan, which are already filtered.
-    Scanned(Window),
-}
-
-/// The next matches of a scan, by id, already filtered. A scan keeps one window of matches in memory at a time, and
-/// reads the whole state for each window.
-struct Window {
-    entries: std::vec::IntoIter<(Id, Entry)>,
-    last: Option<Id>,
-    /// Whether further matches follow after the window.
-    has_more: bool,
-    /// The number of erased objects, which might have matched.
-    erased: u64,
-}
-
 /// The objects that match a [`Query`], sorted by id, or by position under a parent. The iterator ends after an error.
 pub struct Matches {
     view: View,
     query: Query,
-    now: crate::object::Time,
-    candidates: Candidates,
+    now: Time,
+    /// Ids of objects that are not yet loaded or filtered.
+    candidates: Box<dyn Iterator<Item = Id> + Send>,
+    scanned: bool,
+    erased: u64,
     /// The index of kinds, if it can exclude candidates without reading them.
     kinds: Option<Index>,
     left: usize,
 }
 
 impl Matches {
-    pub(crate) fn find(view: &View, query: &Query) -> Result<Self> {
+    fn find(view: &View, query: &Query) -> Result<Self> {
         let now = view.now();
         let (family, group, start) = query.best_index()?;
-        let is_head = view.store.head()?.commit.root == view.root();
-        let indexed = family == Family::Children
-            || view.settings().indexes && (is_head || view.source.indexes.holds(family, view.root()));
-        let candidates = if indexed {
+        let is_head = view.state.store.head()?.commit.root == view.root();
+        let has = |family| is_head || view.source.indexes.holds(family, view.root());
+        let has_indexes = view.settings().indexes;
+        let indexed = family == Family::Children || has_indexes && has(family);
+        let (candidates, erased): (Box<dyn Iterator<Item = Id> + Send>, _) = if indexed {
             let index = view.index(family)?;
-            Candidates::Indexed(Box::new(index.from(&group, &start)), index.erased())
+            (Box::new(index.from(&group, &start)), index.erased())
         } else {
-            Candidates::Scanned(Window::after(view, query, now, None)?)
+            let (found, erased) = scan(view, query, now)?;
+            (Box::new(found.into_iter()), erased)
         };
-        let left = query.limit.unwrap_or(usize::MAX);
-        let has_kinds = is_head || view.source.indexes.holds(Family::Kinds, view.root());
-        let kinds = if indexed && !query.not_kinds.is_empty() && view.settings().indexes && has_kinds {
-            Some(view.index(Family::Kinds)?)
-        } else {
-            None
-        };
+        let has_kinds = indexed && !query.not_kinds.is_empty() && has_indexes && has(Family::Kinds);
         Ok(Self {
             view: view.clone(),
             query: query.clone(),
             now,
             candidates,
-            kinds,
-            left,
+            scanned: !indexed,
+            erased,
+            kinds: has_kinds.then(|| view.index(Family::Kinds)).transpose()?,
+            left: query.limit.unwrap_or(usize::MAX),
         })
     }
 
     /// Returns whether every object was read because no index of this state was cached.
     pub fn scanned(&self) -> bool {
-        matches!(self.candidates, Candidates::Scanned(_))
+        self.scanned
     }
 
-    /// Returns the number of erased objects seen so far in the state; they never match.
+    /// Returns the number of erased objects in the state; they never match.
     pub fn erased(&self) -> u64 {
-        match &self.candidates {
-            Candidates::Scanned(window) => window.erased,
-            Candidates::Indexed(_, erased) => *erased,
-        }
+        self.erased
     }
 
     /// Returns whether objects of excluded kinds are skipped without reading them.
@@ -221,34 +202,19 @@ impl Matches {
     }
 
     fn advance(&mut self) -> Result<Option<Object>> {
-        loop {
-            match &mut self.candidates {
-                Candidates::Scanned(window) => match window.entries.next() {
-                    Some((_, entry)) => return self.view.load(&entry).map(Some),
-                    None if window.has_more => {
-                        let last = window.last.take();
-                        *window = Window::after(&self.view, &self.query, self.now, last.as_ref())?;
-                    }
-                    None => return Ok(None),
-                },
-                Candidates::Indexed(ids, _) => {
-                    let Some(id) = ids.next() else { return Ok(None) };
-                    let mut passed_over = self.query.not_kinds.iter();
-                    let is_of = |index: &Index, kind: &Kind| index.has(kind.as_str().as_bytes(), &id);
-                    if self
-                        .kinds
-                        .as_ref()
-                        .is_some_and(|index| passed_over.any(|kind| is_of(index, kind)))
-                    {
-                        continue;
-                    }
-                    let found = self.view.get(&id)?;
-                    if let Some(object) = found.filter(|object| self.query.accepts(object, self.now)) {
-                        return Ok(Some(object));
-                    }
-                }
+        for id in &mut self.candidates {
+            let mut excluded = self.query.not_kinds.iter();
+            if let Some(index) = &self.kinds
+                && excluded.any(|kind| index.has(kind.as_str().as_bytes(), &id))
+            {
+                continue;
+            }
+            let found = self.view.get(&id)?;
+            if let Some(object) = found.filter(|object| self.query.accepts(object, self.now)) {
+                return Ok(Some(object));
             }
         }
+        Ok(None)
     }
 }
 
@@ -265,41 +231,19 @@ impl Iterator for Matches {
     }
 }
 
-impl Window {
-    /// Returns the matches with the smallest ids after `after`, as many as a window or the query's limit allows.
-    fn after(view: &View, query: &Query, now: crate::object::Time, after: Option<&Id>) -> Result<Self> {
-        let options = &view.settings();
-        // A window holds at least an eighth of the state, so a scan needs at most nine passes.
-        let eighth = usize::try_from(view.len() / 8).unwrap_or(usize::MAX);
-        let window = options.scan_window.max(eighth);
-        let most = query.limit.unwrap_or(usize::MAX).clamp(1, window);
-        let by_id = |(one, _): &(Id, Entry), (other, _): &(Id, Entry)| one.cmp(other);
-        let mut found: Vec<(Id, Entry)> = Vec::new();
-        let (mut has_more, mut erased) = (false, 0);
-        for (done, entry) in (1..).zip(view.trie.iter(&*view.store)) {
-            options.step("look through", done, view.len())?;
-            let entry = entry?;
-            let Some(object) = view.source.opened.or_passed_over(entry.key, view.load(&entry))? else {
-                continue;
-            };
-            erased += u64::from(object.is_placeholder());
-            if after.is_none_or(|after| object.id() > after) && query.accepts(&object, now) {
-                found.push((object.id().clone(), entry));
-            }
-            if found.len() >= most.saturating_mul(2) {
-                found.select_nth_unstable_by(most - 1, by_id);
-                found.truncate(most);
-                has_more = true;
-            }
+/// Reads every object of the state. Returns the ids of the first matches, as many as the query's limit allows, and the
+/// number of erased objects.
+fn scan(view: &View, query: &Query, now: Time) -> Result<(BTreeSet<Id>, u64)> {
+    let (mut found, mut erased) = (BTreeSet::new(), 0);
+    for object in view.objects() {
+        let object = object?;
+        erased += u64::from(object.is_placeholder());
+        if query.accepts(&object, now) {
+            found.insert(object.id().clone());
         }
-        found.sort_unstable_by(by_id);
-        has_more |= found.len() > most;
-        found.truncate(most);
-        Ok(Self {
-            last: found.last().map(|(id, _)| id.clone()),
-            entries: found.into_iter(),
-            has_more,
-            erased,
-        })
+        if query.limit.is_some_and(|limit| found.len() > limit) {
+            found.pop_last();
+        }
     }
+    Ok((found, erased))
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::digest::{CommitDigest, Root, from_hex};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{ReferenceClass, ReferenceName, Time};
-use crate::store::{CommitEntry, Store};
+use crate::store::{CommitEntry, ReferenceEntry, Store};
 
 /// A point in history as a person or program names it.
 ///
@@ -67,16 +67,12 @@ impl std::str::FromStr for Revision {
             return count.map(Self::Ancestor).ok_or_else(|| bad("write -N after @"));
         }
         if let Some(rest) = text.strip_prefix("snap:") {
-            return rest
-                .parse()
-                .map(Self::Ring)
-                .map_err(|_| bad("write a number after snap:"));
+            let index = rest.parse().map_err(|_| bad("write a number after snap:"));
+            return index.map(Self::Ring);
         }
         if let Some(rest) = text.strip_prefix("seq:") {
-            return rest
-                .parse()
-                .map(Self::Seq)
-                .map_err(|_| bad("write a number after seq:"));
+            let seq = rest.parse().map_err(|_| bad("write a number after seq:"));
+            return seq.map(Self::Seq);
         }
         if (8..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(Self::Prefix(text.to_ascii_lowercase()));
@@ -158,20 +154,22 @@ pub(crate) fn by_prefix(store: &Store, prefix: &str) -> Result<Vec<usize>> {
 /// Returns the commit that `revision` names for a writer in `lane`.
 pub(crate) fn resolve(store: &Store, revision: &Revision, lane: &str) -> Result<Arc<CommitEntry>> {
     let head = store.head()?;
+    let commit_of = |entry: Option<&ReferenceEntry>| entry?.reference.commit;
+    let of_commit = |commit: Option<CommitDigest>| commit.map_or(Ok(None), |commit| store.by_digest(commit));
     let found = match revision {
+        Revision::Ancestor(count) => head
+            .seq()
+            .checked_sub(*count)
+            .map_or(Ok(None), |seq| store.by_seq(seq))?,
         Revision::Head => Some(head),
-        Revision::Ancestor(count) => match head.seq().checked_sub(*count) {
-            Some(seq) => store.by_seq(seq)?,
-            None => None,
-        },
         Revision::Ring(index) => {
-            let commit = store.references().ring(lane).nth(*index).and_then(commit_of);
-            commit.map_or(Ok(None), |commit| store.by_digest(commit))?
+            let commit = commit_of(store.references().ring(lane).nth(*index));
+            of_commit(commit)?
         }
         Revision::Name(name) => {
             let name = ReferenceName::of(ReferenceClass::Snapshots, name).ok();
-            let commit = name.and_then(|name| store.references().get(&name).and_then(commit_of));
-            commit.map_or(Ok(None), |commit| store.by_digest(commit))?
+            let commit = name.and_then(|name| commit_of(store.references().get(&name)));
+            of_commit(commit)?
         }
         Revision::Seq(seq) => store.by_seq(*seq)?,
         Revision::Prefix(prefix) => match by_prefix(store, prefix)?[..] {
@@ -194,18 +192,13 @@ pub(crate) fn resolve(store: &Store, revision: &Revision, lane: &str) -> Result<
     }
 }
 
-fn commit_of(entry: &crate::store::ReferenceEntry) -> Option<CommitDigest> {
-    entry.reference.commit
-}
-
 /// Returns the error for a revision that names no kept commit.
 fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
     let error = |what: String| Error::not_found(what).with_code(ErrorCode::NoRevision);
     let newest = store.head()?.seq();
     let thinned = |seq: u64| {
-        let gap = store.gaps().into_iter();
-        gap.rev()
-            .find(|gap| (gap.first..gap.first + gap.count).contains(&seq))
+        let mut gaps = store.gaps().into_iter();
+        gaps.find(|gap| (gap.first..gap.first + gap.count).contains(&seq))
     };
     let seq = match revision {
         Revision::Seq(seq) => Some(*seq),
@@ -220,40 +213,41 @@ fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
             Some(before) => format!("the nearest kept commits are seq:{before} and seq:{next}"),
             None => format!("the oldest kept commit is seq:{next}"),
         };
-        let last = next - 1;
-        let what = match revision {
-            Revision::Time(time) => format!("the state at {time}"),
-            _ => format!("the state of commit {revision}"),
+        let hint = format!("retention thinned seq:{first} to seq:{}; {nearest}", next - 1);
+        let which = match revision {
+            Revision::Time(time) => format!("at {time}"),
+            _ => format!("of commit {revision}"),
         };
-        return Ok(error(format!("{what} was thinned"))
+        return Ok(error(format!("the state {which} was thinned"))
             .with_code(ErrorCode::Thinned)
-            .with_hint(format!("retention thinned seq:{first} to seq:{last}; {nearest}")));
+            .with_hint(hint));
     }
-    Ok(match revision {
+    let (what, hint) = match revision {
         Revision::Ring(index) => {
             let held = store.references().ring(lane).count();
-            error(format!(
-                "lane {lane} has {held} automatic snapshots, so snap:{index} does not exist"
-            ))
-            .with_hint("`snapshots` lists them; choose the lane with --session or --actor")
+            let what = format!("lane {lane} has {held} automatic snapshots, so snap:{index} does not exist");
+            let hint = "`snapshots` lists them; choose the lane with --session or --actor";
+            (what, hint.to_owned())
         }
         Revision::Name(name) => {
-            let hint = if name.starts_with(|first: char| first.is_ascii_digit()) {
-                "`snapshots` lists them; a time must be complete, such as 2026-11-23T12:00:00Z"
-            } else {
-                "`snapshots` lists them"
+            let is_time = name.starts_with(|first: char| first.is_ascii_digit());
+            let time = "; a time must be complete, such as 2026-11-23T12:00:00Z";
+            let hint = format!("`snapshots` lists them{}", if is_time { time } else { "" });
+            (format!("no snapshot is named '{name}'"), hint)
+        }
+        Revision::Time(_) | Revision::Prefix(_) => {
+            let what = match revision {
+                Revision::Time(_) => "no commit was made at or before this time".to_owned(),
+                _ => format!("no kept commit or root starts with {revision}"),
             };
-            error(format!("no snapshot is named '{name}'")).with_hint(hint)
+            (what, "`log` lists the commits".to_owned())
         }
-        Revision::Time(_) => {
-            error("no commit was made at or before this time".to_owned()).with_hint("`log` lists the commits")
+        _ => {
+            let hint = format!("the newest is seq:{newest}");
+            (format!("commit {revision} does not exist"), hint)
         }
-        Revision::Prefix(prefix) => {
-            error(format!("no kept commit or root starts with {prefix}")).with_hint("`log` lists the commits")
-        }
-        _ => error(format!("commit {revision} does not exist"))
-            .with_hint(format!("the newest is seq:{newest}")),
-    })
+    };
+    Ok(error(what).with_hint(hint))
 }
 
 #[cfg(test)]

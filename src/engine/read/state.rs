@@ -33,6 +33,12 @@ impl State {
         self.trie.get(key, &*self.store)
     }
 
+    /// Returns the object at `key`, or its placeholder if it was erased.
+    pub(crate) fn object_at(&self, key: &KeyPath) -> Result<Option<Object>> {
+        let entry = self.entry_at(key)?;
+        entry.map(|entry| self.load(&entry)).transpose()
+    }
+
     pub(crate) fn load(&self, entry: &Entry) -> Result<Object> {
         let digest = ObjectDigest::from_bytes(entry.digest);
         self.store.records.object_at(entry.place, digest)

@@ -95,7 +95,7 @@ impl Memory {
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
     pub fn stats(&self) -> Result<Stats> {
-        let view = self.inner.view();
+        let (view, store) = (self.inner.view(), self.inner.store());
         let (mut live_bytes, mut orphans) = (0, 0);
         let mut contents = HashSet::new();
         for object in view.objects() {
@@ -112,10 +112,11 @@ impl Memory {
                 live_bytes += length;
             }
             if let Some(parent) = object.parent() {
-                orphans += u64::from(view.entry_at(&view.store.suite.key_path(parent))?.is_none());
+                let key = store.suite.key_path(parent);
+                orphans += u64::from(view.state.entry_at(&key)?.is_none());
             }
         }
-        let gaps = self.inner.store().gaps();
+        let gaps = store.gaps();
         let writing = self.inner.log.lock();
         let ((segments, used_bytes), log_bytes) = (writing.log.size(), writing.log.batch_bytes());
         drop(writing);
@@ -126,11 +127,11 @@ impl Memory {
         };
         Ok(Stats {
             objects: view.len(),
-            history: self.inner.store().records.versions(),
-            commits: self.inner.store().kept() as u64,
+            history: store.records.versions(),
+            commits: store.kept() as u64,
             thinned: gaps.iter().map(|gap| gap.count).sum(),
             gaps: gaps.len() as u64,
-            erased: self.inner.store().records.erased(),
+            erased: store.records.erased(),
             snapshots: self.snapshots()?.len() as u64,
             segments: segments as u64,
             log_bytes,
@@ -151,8 +152,7 @@ impl Memory {
         let mut kinds: BTreeMap<RecordKind, KindSpace> = BTreeMap::new();
         self.inner.refresh()?;
         let cut = self.inner.cut(&self.inner.log.lock());
-        let (mut done, total) = (0, cut.bytes);
-        cut.store.read_log(cut.position.batch, &mut |batch| {
+        cut.read(self.inner.settings(), "read", &mut |batch| {
             let is_known = |record: &&Record| !matches!(record.kind, RecordKind::Ignorable(_));
             for record in batch.records.iter().filter(is_known) {
                 let kind = kinds.entry(record.kind).or_insert(KindSpace {
@@ -162,9 +162,8 @@ impl Memory {
                 });
                 kind.records += 1;
                 kind.bytes += record.body.len() as u64;
-                done += record.body.len() as u64;
             }
-            self.inner.settings().step("read", done.min(total), total)
+            Ok(())
         })?;
         let mut kinds: Vec<_> = kinds.into_values().collect();
         kinds.sort_by_key(|kind| std::cmp::Reverse(kind.bytes));

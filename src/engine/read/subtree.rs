@@ -18,7 +18,7 @@
 
 use crate::digest::{Domain, HashSuite, KeyPath, SubtreeDigest};
 use crate::error::{Error, Result};
-use crate::object::Id;
+use crate::object::{Id, Object};
 use crate::threads::Mutex;
 use crate::trie::{Entry, NoSource, Shape, Trie};
 
@@ -84,21 +84,19 @@ impl Known {
     fn forget(&mut self, version: &Version<'_>) -> Result<()> {
         self.0.remove(&version.key());
         let state = version.state();
-        let mut above = parent_of(state, version.entry())?;
+        let mut above = parent_of(state, &state.load(version.entry())?);
         // SUB-1: if an object has no cached digest, no object above it has one.
         while let Some(key) = above.filter(|key| self.0.remove(key).is_some()) {
-            above = match state.entry_at(&key)? {
-                Some(entry) => parent_of(state, &entry)?,
-                None => None,
-            };
+            above = state
+                .object_at(&key)?
+                .and_then(|object| parent_of(state, &object));
         }
         Ok(())
     }
 }
 
-fn parent_of(state: &State, entry: &Entry) -> Result<Option<KeyPath>> {
-    let object = state.load(entry)?;
-    Ok(object.parent().map(|parent| state.store.suite.key_path(parent)))
+fn parent_of(state: &State, object: &Object) -> Option<KeyPath> {
+    object.parent().map(|parent| state.store.suite.key_path(parent))
 }
 
 /// An object whose child digests are being collected.
@@ -118,17 +116,13 @@ impl Open {
     }
 
     fn add(&mut self, key: KeyPath, digest: [u8; 32]) -> Result<()> {
-        self.digests
-            .insert(
-                Entry {
-                    key,
-                    digest,
-                    place: 0,
-                    created: 0,
-                },
-                &NoSource,
-            )
-            .map(drop)
+        let entry = Entry {
+            key,
+            digest,
+            place: 0,
+            created: 0,
+        };
+        self.digests.insert(entry, &NoSource).map(drop)
     }
 }
 

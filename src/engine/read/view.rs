@@ -8,23 +8,24 @@
 
 use std::sync::Arc;
 
-use crate::digest::{KeyPath, ObjectDigest, Root, SubtreeDigest};
+use crate::digest::{KeyPath, Root, SubtreeDigest};
 use crate::error::{ErrorKind, Result};
 use crate::object::{Commit, Id, Object, Time};
 use crate::store::{CommitEntry, Store};
-use crate::trie::{self, Entry, Trie};
+use crate::trie::{self, Entry};
 
 use super::erased::erased_by;
 use super::index::Family;
 use super::source::Source;
 use super::state::State;
+use super::until_error;
 use crate::engine::opened::Opened;
 use crate::engine::settings::{CLOCK_OFF_MICROS_MAX, Settings};
 
 /// A kept commit and its digest. Its JSON has the fields `commit` (the digest), `seq` and `root`.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[cfg_attr(feature = "serde", serde(into = "CommitName"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(into = "CommitName"), schemars(with = "CommitName"))]
 pub struct CommitInfo {
     /// The digest that names the commit.
     pub digest: crate::digest::CommitDigest,
@@ -52,17 +53,6 @@ impl From<CommitInfo> for CommitName {
     }
 }
 
-#[cfg(feature = "serde")]
-impl schemars::JsonSchema for CommitInfo {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        CommitName::schema_name()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        CommitName::json_schema(generator)
-    }
-}
-
 impl CommitInfo {
     pub(crate) fn of(entry: &CommitEntry) -> Self {
         Self {
@@ -81,12 +71,10 @@ impl CommitInfo {
 #[derive(Clone)]
 pub struct View {
     pub(crate) source: Arc<Source>,
-    /// The store with the records and nodes of this state. The view keeps it, because the log may be rewritten
-    /// meanwhile (VIE-1).
-    pub(crate) store: Arc<Store>,
     pub(crate) entry: Arc<CommitEntry>,
-    /// The map of the state, which never changes (VIE-1).
-    pub(crate) trie: Trie,
+    /// The map of the commit, which never changes, and the store with its records and nodes. The view keeps that store,
+    /// because the log may be rewritten meanwhile (VIE-1).
+    pub(crate) state: State,
     now: Option<Time>,
 }
 
@@ -104,8 +92,7 @@ impl View {
     pub(crate) fn new(source: Arc<Source>, store: Arc<Store>, entry: Arc<CommitEntry>) -> Result<Self> {
         Ok(Self {
             source,
-            trie: store.state(&entry)?,
-            store,
+            state: State::of(&store, &entry)?,
             entry,
             now: None,
         })
@@ -131,11 +118,7 @@ impl View {
 
     /// Returns the state without the view's caches.
     pub(crate) fn state(&self) -> State {
-        State {
-            root: self.root(),
-            trie: self.trie.clone(),
-            store: Arc::clone(&self.store),
-        }
+        self.state.clone()
     }
 
     /// Returns the commit of this state.
@@ -150,7 +133,7 @@ impl View {
 
     /// Returns the number of objects, expired ones included.
     pub fn len(&self) -> u64 {
-        self.trie.len()
+        self.state.trie.len()
     }
 
     /// Returns whether the state has no objects.
@@ -187,17 +170,7 @@ impl View {
     }
 
     pub(crate) fn key(&self, id: &Id) -> KeyPath {
-        self.store.suite.key_path(id.as_str())
-    }
-
-    pub(crate) fn entry_at(&self, key: &KeyPath) -> Result<Option<Entry>> {
-        self.trie.get(key, &*self.store)
-    }
-
-    pub(crate) fn load(&self, entry: &Entry) -> Result<Object> {
-        self.store
-            .records
-            .object_at(entry.place, ObjectDigest::from_bytes(entry.digest))
+        self.state.store.suite.key_path(id.as_str())
     }
 
     /// Returns the object named `id`, expired or not.
@@ -206,14 +179,10 @@ impl View {
     /// `NotFound` with the code `erased` if the version in this state was erased since; `Corrupt` or `Io` if its record
     /// cannot be read.
     pub fn get(&self, id: &Id) -> Result<Option<Object>> {
-        let Some(entry) = self.entry_at(&self.key(id))? else {
+        let Some(entry) = self.state.entry_at(&self.key(id))? else {
             return Ok(None);
         };
-        let object = self.load(&entry)?;
-        if object.is_placeholder() {
-            let what = format!("the version of '{id}' in this state");
-            return Err(erased_by(&self.store, &what, object.erased_by()));
-        }
+        let object = self.load_kept(&entry, || format!("the version of '{id}' in this state"))?;
         // If another id has this key path, which would be a collision of the hash, the object does not count.
         Ok((object.id() == id.as_str()).then_some(object))
     }
@@ -224,15 +193,19 @@ impl View {
     /// # Errors
     /// The errors of [`Self::get`].
     pub(crate) fn object_at(&self, prefix: &[u8; 16]) -> Result<Option<Object>> {
-        let Some(entry) = self.trie.get_by_prefix(prefix, &*self.store)? else {
+        let Some(entry) = self.state.trie.get_by_prefix(prefix, &*self.state.store)? else {
             return Ok(None);
         };
-        let object = self.load(&entry)?;
+        let what = || format!("the object of this state at {}", crate::digest::to_hex(prefix));
+        self.load_kept(&entry, what).map(Some)
+    }
+
+    fn load_kept(&self, entry: &Entry, what: impl FnOnce() -> String) -> Result<Object> {
+        let object = self.state.load(entry)?;
         if object.is_placeholder() {
-            let what = format!("the object of this state at {}", crate::digest::to_hex(prefix));
-            return Err(erased_by(&self.store, &what, object.erased_by()));
+            return Err(erased_by(&self.state.store, &what(), object.erased_by()));
         }
-        Ok(Some(object))
+        Ok(object)
     }
 
     /// Returns whether there is an object named `id`.
@@ -240,7 +213,7 @@ impl View {
     /// # Errors
     /// The errors of [`Self::get`].
     pub fn contains(&self, id: &Id) -> Result<bool> {
-        Ok(self.entry_at(&self.key(id))?.is_some())
+        Ok(self.state.entry_at(&self.key(id))?.is_some())
     }
 
     /// Returns at most `limit` ids of the children of `id`, in sibling order.
@@ -248,7 +221,7 @@ impl View {
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
     pub fn children(&self, id: &Id, limit: Option<usize>) -> Result<Vec<Id>> {
-        let children = self.source.children(self.state())?.of(id)?;
+        let children = self.source.children(self.state.clone())?.of(id)?;
         Ok(children.take(limit.unwrap_or(usize::MAX)).collect())
     }
 
@@ -257,7 +230,7 @@ impl View {
     /// # Errors
     /// The errors of [`Self::children`].
     pub(crate) fn child_count(&self, id: &Id) -> Result<u64> {
-        Ok(self.source.children(self.state())?.of(id)?.count() as u64)
+        Ok(self.source.children(self.state.clone())?.of(id)?.count() as u64)
     }
 
     /// Builds the index for [`Self::indexed_ids`]. Reads every object, or only the changes since a state whose index is
@@ -277,7 +250,7 @@ impl View {
     }
 
     pub(crate) fn index(&self, family: Family) -> Result<super::index::Index> {
-        self.source.indexes.get(family, self.opened(), self.state())
+        self.source.indexes.get(family, self.opened(), self.state.clone())
     }
 
     /// Returns whether queries of this state build and keep indexes
@@ -287,13 +260,16 @@ impl View {
     }
 
     /// Iterates every object in the order of the trie. Uses no index and keeps one object in memory at a time. An
-    /// erased object appears as a placeholder ([`Object::is_placeholder`]).
-    pub fn objects(&self) -> Objects {
-        Objects {
-            view: self.clone(),
-            entries: Some(self.trie.iter(Arc::clone(&self.store))),
-            done: 0,
-        }
+    /// erased object appears as a placeholder ([`Object::is_placeholder`]). The iterator ends after an error.
+    pub fn objects(&self) -> impl Iterator<Item = Result<Object>> + Send + use<> {
+        let view = self.clone();
+        let read = move |(done, entry): (u64, Result<Entry>)| {
+            let (entry, opened) = (entry?, view.opened());
+            opened.settings.step("read", done, view.len())?;
+            opened.or_passed_over(entry.key, view.state.load(&entry))
+        };
+        let entries = (1..).zip(self.state.trie.iter(Arc::clone(&self.state.store)));
+        until_error(entries.filter_map(move |entry| read(entry).transpose()))
     }
 
     /// Returns the digest of `id` and everything below it. Returns `None` if `id` does not exist, or if some object of
@@ -304,18 +280,18 @@ impl View {
     /// The errors of [`Self::get`].
     #[doc(hidden)]
     pub fn subtree_digest(&self, id: &Id) -> Result<Option<SubtreeDigest>> {
-        let Some(top) = self.entry_at(&self.key(id))? else {
+        let Some(top) = self.state.entry_at(&self.key(id))? else {
             return Ok(None);
         };
         // The erased version may have been below `id`, so its digest cannot be computed.
-        if self.store.records.erased() > 0 && self.index(Family::Children)?.erased() > 0 {
+        if self.state.store.records.erased() > 0 && self.index(Family::Children)?.erased() > 0 {
             return Ok(None);
         }
         let source = &self.source;
-        let children = || source.children(self.state());
+        let children = || source.children(self.state.clone());
         let digest = source
             .subtrees
-            .digest(&source.opened, &self.state(), children, (id, top))?;
+            .digest(&source.opened, &self.state.clone(), children, (id, top))?;
         Ok(Some(digest))
     }
 
@@ -325,10 +301,10 @@ impl View {
     /// # Errors
     /// The errors of [`Self::get`].
     pub(crate) fn stamps(&self, id: &Id) -> Result<Option<(Time, Time)>> {
-        let Some(entry) = self.entry_at(&self.key(id))? else {
+        let Some(entry) = self.state.entry_at(&self.key(id))? else {
             return Ok(None);
         };
-        let updated = match self.store.updated(&entry) {
+        let updated = match self.state.store.updated(&entry) {
             Err(error) if self.settings().degraded && error.kind() == ErrorKind::Corrupt => {
                 return Ok(None);
             }
@@ -343,8 +319,12 @@ impl View {
     /// # Errors
     /// `Corrupt` or `Io` if a node cannot be read.
     pub(crate) fn trie_node(&self, path: &[u8]) -> Result<Option<trie::Node>> {
-        self.trie
-            .node(path, self.store.suite, trie::Shape::State, &*self.store)
+        self.state.trie.node(
+            path,
+            self.state.store.suite,
+            trie::Shape::State,
+            &*self.state.store,
+        )
     }
 
     /// Returns the last-access time of the object, as [`Memory::last_used`](crate::Memory::last_used) does. The time is
@@ -361,42 +341,8 @@ impl View {
     /// # Errors
     /// `Corrupt` or `Io` if a node cannot be read.
     pub fn prove(&self, id: &Id) -> Result<trie::Proof> {
-        self.trie.prove(&self.key(id), self.store.suite, &*self.store)
-    }
-}
-
-/// All objects of a view; see [`View::objects`]. The iterator ends after an error.
-pub struct Objects {
-    view: View,
-    entries: Option<trie::Iter<Arc<Store>>>,
-    done: u64,
-}
-
-impl Iterator for Objects {
-    type Item = Result<Object>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let found = self.advance().transpose();
-        if !matches!(found, Some(Ok(_))) {
-            self.entries = None;
-        }
-        found
-    }
-}
-
-impl Objects {
-    fn advance(&mut self) -> Result<Option<Object>> {
-        let Some(entries) = &mut self.entries else {
-            return Ok(None);
-        };
-        for entry in entries {
-            self.done += 1;
-            let (entry, opened) = (entry?, &self.view.source.opened);
-            opened.settings.step("read", self.done, self.view.len())?;
-            if let Some(object) = opened.or_passed_over(entry.key, self.view.load(&entry))? {
-                return Ok(Some(object));
-            }
-        }
-        Ok(None)
+        self.state
+            .trie
+            .prove(&self.key(id), self.state.store.suite, &*self.state.store)
     }
 }

@@ -45,7 +45,7 @@ fn collect_beside(
         }
         Ok((0..count).filter(|index| !thinned.contains(index)).collect())
     };
-    memory.inner.rewrite(&choose, false, Duration::ZERO)?;
+    memory.inner.rewrite(&choose, Duration::ZERO)?;
     let now = kept(memory);
     other.refresh()?;
     assert!(kept(&other) == now, "the handle that wrote beside it");

@@ -47,7 +47,7 @@ fn what_is_written_again_after_an_erasure_counts_whatever_segment_the_erasure_is
             }
             Ok(kept)
         };
-        memory.inner.rewrite(&choose, false, Duration::ZERO).unwrap();
+        memory.inner.rewrite(&choose, Duration::ZERO).unwrap();
         let truth = truth(&memory);
         let (saved, report) = rescue(&disk).unwrap();
         // Tests SVI-1: a record that is older than its erasure is left out.

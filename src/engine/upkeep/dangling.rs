@@ -6,80 +6,57 @@
 //! # Invariants
 //! - NAM-1: every named record that is neither present nor erased is reported, with the record that names it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt::Display;
 
-use crate::digest::{ContentDigest, DIGEST_LEN, TextDigest};
+use crate::digest::{ContentDigest, TextDigest};
 use crate::error::{Cause, Finding, Result, Severity};
-use crate::log::{Batch, Locator, Record, RecordKind, segment_name};
+use crate::log::{Batch, Locator, RecordKind, segment_name};
 use crate::object::{Commit, Reference, ReferenceName};
 use crate::store::{Store, object_of};
 
-/// Records that were named but not found so far. They may follow later in the log, because a rewrite moves records that
-/// others share.
+use crate::engine::write::snapshot::newest_references;
+
+/// The contents, texts and references that records name, each with the first record that names it. The named record may
+/// follow later in the log, because a rewrite moves records that others share.
 #[derive(Default)]
 pub(crate) struct Dangling {
-    /// Contents and texts that were found. Many records may name the same one, so each is searched only once.
-    found: HashSet<[u8; DIGEST_LEN]>,
-    contents: Vec<(ContentDigest, Locator)>,
-    texts: Vec<(TextDigest, Locator)>,
+    contents: HashMap<ContentDigest, Locator>,
+    texts: HashMap<TextDigest, Locator>,
     references: HashMap<ReferenceName, Locator>,
 }
 
 impl Dangling {
     /// Adds the records that a newly applied batch names.
-    pub(crate) fn add(&mut self, store: &Store, batch: &Batch) -> Result<()> {
+    pub(crate) fn add(&mut self, store: &Store, batch: &Batch) {
         for record in &batch.records {
+            let (by, mut texts) = (record.locator, [None, None]);
             match record.kind {
                 RecordKind::Object => {
-                    let content = object_of(record, store.suite).content_digest();
-                    if let Some((content, _)) = content
-                        && !self.found.contains(content.as_bytes())
-                    {
-                        if store.records.find_content(content)?.is_some() {
-                            self.found.insert(*content.as_bytes());
-                        } else {
-                            self.contents.push((content, record.locator));
-                        }
+                    if let Some((content, _)) = object_of(record, store.suite).content_digest() {
+                        self.contents.entry(content).or_insert(by);
                     }
                 }
                 RecordKind::Commit => {
                     if let Ok(commit) = Commit::decode(&record.body) {
-                        self.add_texts(store, commit.reason.into_iter().chain(commit.source), record)?;
+                        texts = [commit.reason, commit.source];
                     }
                 }
                 RecordKind::Reference => {
                     if let Ok(reference) = Reference::decode(&record.body) {
-                        self.add_texts(store, reference.reason, record)?;
-                        self.references.insert(reference.name, record.locator);
+                        texts = [reference.reason, None];
+                        self.references.insert(reference.name, by);
                     }
                 }
                 _ => {}
             }
-        }
-        Ok(())
-    }
-
-    fn add_texts(
-        &mut self,
-        store: &Store,
-        texts: impl IntoIterator<Item = TextDigest>,
-        record: &Record,
-    ) -> Result<()> {
-        for text in texts {
-            if self.found.contains(text.as_bytes()) {
-                continue;
-            }
-            if store.records.find_text(text)?.is_some() {
-                self.found.insert(*text.as_bytes());
-            } else {
-                self.texts.push((text, record.locator));
+            for text in texts.into_iter().flatten() {
+                self.texts.entry(text).or_insert(by);
             }
         }
-        Ok(())
     }
 
-    /// Returns the findings for all records still missing after the last batch (NAM-1).
+    /// Returns the findings for all records that are missing after the last batch (NAM-1), in the order of the log.
     pub(crate) fn missing(self, store: &Store) -> Result<Vec<Finding>> {
         let records = &store.records;
         let mut missing = Vec::new();
@@ -94,18 +71,11 @@ impl Dangling {
         }
         for (text, by) in self.texts {
             if records.find_text(text)?.is_none() && records.erasure(text.as_bytes())?.is_none() {
-                missing.push(finding(
-                    by,
-                    format_args!("the text {text}, a reason or a source,"),
-                ));
+                let what = format_args!("the text {text}, a reason or a source,");
+                missing.push(finding(by, what));
             }
         }
-        let references: Vec<_> = store
-            .references()
-            .iter()
-            .map(|entry| entry.reference.clone())
-            .collect();
-        for reference in references {
+        for reference in newest_references(store) {
             let Some(&by) = self.references.get(&reference.name) else {
                 continue;
             };
@@ -117,13 +87,13 @@ impl Dangling {
             }
             for digest in reference.changes.iter().filter_map(|change| change.digest) {
                 if records.find_place(digest)?.is_none() && records.erasure(digest.as_bytes())?.is_none() {
-                    missing.push(finding(
-                        by,
-                        format_args!("the version {digest} that {name} names"),
-                    ));
+                    let what = format_args!("the version {digest} that {name} names");
+                    missing.push(finding(by, what));
                 }
             }
         }
+        let place = |found: &Finding| (found.damage.file.clone(), found.damage.offset);
+        missing.sort_by_key(place);
         Ok(missing)
     }
 }

@@ -18,12 +18,10 @@
 //! docs/format.md, "Derived files".
 
 use crate::bytes::Bytes;
-use crate::codec::{DecodeError, Reader};
 #[cfg(feature = "agent")]
 use crate::digest::{CommitDigest, DIGEST_LEN};
 use crate::disk::{self, Access, Disk, if_there, read_bytes, read_whole};
 use crate::error::{Cause, Error, Finding, Result, Severity};
-use crate::object::Op;
 
 use crate::engine::opened::Opened;
 #[cfg(feature = "agent")]
@@ -68,21 +66,6 @@ pub(crate) fn derived_content(opened: &Opened, name: &str) -> Result<Option<Byte
     Ok(bytes.and_then(|bytes| bytes.slice(HEADER_BYTES..bytes.len())))
 }
 
-pub(crate) fn was_erased_since(opened: &Opened, seq: u64) -> Result<bool> {
-    let store = opened.store();
-    for index in (0..store.kept()).rev() {
-        match store.commit_at(index)? {
-            Some(entry) if entry.seq() > seq => {
-                if entry.commit.op.as_str() == Op::ERASE {
-                    return Ok(true);
-                }
-            }
-            _ => break,
-        }
-    }
-    Ok(false)
-}
-
 /// Returns the whole derived file of this name, with its header.
 pub(crate) fn derived(opened: &Opened, name: &str) -> Result<Option<Bytes>> {
     check_name(name)?;
@@ -122,7 +105,8 @@ pub(crate) fn write_derived(opened: &Opened, name: &str, bytes: &[u8]) -> Result
             .and_then(|()| opened.disk.sync_dir(""))
             .map_err(writing)?;
     }
-    disk::replace(&*opened.disk, &path, &encode(&opened.instance, name, bytes)).map_err(writing)
+    let file = [&header(&opened.instance, name, bytes), bytes].concat();
+    disk::replace(&*opened.disk, &path, &file).map_err(writing)
 }
 
 pub(crate) fn check_name(name: &str) -> Result<()> {
@@ -135,51 +119,36 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
     )))
 }
 
-fn encode(instance: &[u8; 16], name: &str, bytes: &[u8]) -> Vec<u8> {
-    let mut file = Vec::with_capacity(HEADER_BYTES + bytes.len());
-    file.extend_from_slice(MAGIC);
-    file.extend_from_slice(&VERSION.to_le_bytes());
-    file.extend_from_slice(instance);
-    let mut padded = [0; NAME_BYTES];
-    padded[..name.len()].copy_from_slice(name.as_bytes());
-    file.extend_from_slice(&padded);
-    file.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-    file.extend_from_slice(&crc32c::crc32c(bytes).to_le_bytes());
-    file.extend_from_slice(&crc32c::crc32c(&file).to_le_bytes());
-    file.extend_from_slice(bytes);
-    file
+/// Returns the header of a file with this content.
+fn header(instance: &[u8; 16], name: &str, content: &[u8]) -> [u8; HEADER_BYTES] {
+    let mut header = [0; HEADER_BYTES];
+    header[..8].copy_from_slice(MAGIC);
+    header[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    header[12..28].copy_from_slice(instance);
+    header[28..28 + name.len()].copy_from_slice(name.as_bytes());
+    header[60..68].copy_from_slice(&(content.len() as u64).to_le_bytes());
+    header[68..72].copy_from_slice(&crc32c::crc32c(content).to_le_bytes());
+    let sum = crc32c::crc32c(&header[..72]);
+    header[72..].copy_from_slice(&sum.to_le_bytes());
+    header
 }
 
 fn examine(file: &[u8], name: &str, instance: &[u8; 16]) -> std::result::Result<(), Cause> {
-    let cut = |_: DecodeError| Cause::DerivedCut;
-    let mut reader = Reader::new(file);
-    let magic: [u8; 8] = reader.array().map_err(cut)?;
-    let version = reader.u32().map_err(cut)?;
-    let owner: [u8; 16] = reader.array().map_err(cut)?;
-    let named: [u8; NAME_BYTES] = reader.array().map_err(cut)?;
-    let length = reader.u64().map_err(cut)?;
-    let (sum, header_sum) = (reader.u32().map_err(cut)?, reader.u32().map_err(cut)?);
-    if &magic != MAGIC || crc32c::crc32c(&file[..HEADER_BYTES - 4]) != header_sum {
-        return Err(Cause::DerivedChecksum);
-    }
-    if version != VERSION {
-        return Err(Cause::DerivedVersion);
-    }
-    let padding = named.get(name.len()..).unwrap_or_default();
-    if !named.starts_with(name.as_bytes()) || padding.iter().any(|byte| *byte != 0) {
-        return Err(Cause::DerivedForeign);
-    }
-    if owner != *instance {
-        return Err(Cause::DerivedForeign);
-    }
-    let content = &file[HEADER_BYTES..];
-    if content.len() as u64 != length {
+    let Some((found, content)) = file.split_first_chunk::<HEADER_BYTES>() else {
         return Err(Cause::DerivedCut);
-    }
-    if crc32c::crc32c(content) != sum {
-        return Err(Cause::DerivedChecksum);
-    }
-    Ok(())
+    };
+    let expected = header(instance, name, content);
+    let sum = crc32c::crc32c(&found[..72]).to_le_bytes();
+    let differs = |part: std::ops::Range<usize>| found[part.clone()] != expected[part];
+    let causes = [
+        (differs(0..8) || found[72..] != sum, Cause::DerivedChecksum),
+        (differs(8..12), Cause::DerivedVersion),
+        (differs(12..60), Cause::DerivedForeign),
+        (differs(60..68), Cause::DerivedCut),
+        (differs(68..72), Cause::DerivedChecksum),
+    ];
+    let cause = causes.into_iter().find(|(applies, _)| *applies);
+    cause.map_or(Ok(()), |(_, cause)| Err(cause))
 }
 
 /// Checks every derived file of the store `instance`.

@@ -13,11 +13,13 @@ use crate::disk::{Disk, FileDisk, lock_holder};
 use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Finding, Result, Severity};
 use crate::log;
 
+use self::ProblemSeverity::{Notice, Warning};
 use super::derived_files as derived;
 use super::paths::not_regular;
 use super::verify::{VerifyDepth, examine};
 use crate::engine::memory::Memory;
 use crate::engine::options::Options;
+use crate::engine::settings::CLOCK_AHEAD;
 
 /// The free space in bytes below which a store may soon be unable to grow: enough for a segment and a checkpoint.
 const LOW_BYTES: u64 = 256 << 20;
@@ -98,9 +100,8 @@ impl Memory {
         let mut problems = Vec::new();
         look_at_folder(&disk, &mut problems);
         look_at_lock(&disk, &mut problems);
-        let disk = Arc::new(disk);
-        let seam: Arc<dyn Disk> = disk.clone();
-        match examine_disk(&seam, options, &mut problems) {
+        let disk: Arc<dyn Disk> = Arc::new(disk);
+        match examine_disk(&disk, options, &mut problems) {
             Ok(()) => {}
             Err(error) if error.code() == ErrorCode::NotRegularFile => {}
             // A file that belongs to another user may be unreadable.
@@ -113,18 +114,18 @@ impl Memory {
             Err(error) => return Err(error),
         }
         look_at_kinds(&*disk, &mut problems);
-        if problems.iter().any(is_of_no_format) {
+        let is_of_format = |problem: &Problem| problem.file.as_deref() == Some("format");
+        let is_damage = |problem: &Problem| problem.severity == ProblemSeverity::Damage;
+        if problems
+            .iter()
+            .any(|problem| is_damage(problem) && is_of_format(problem))
+        {
             // The folder may belong to another program, so no remedy may change its owner or mode.
             problems.retain(|problem| !matches!(problem.remedy, Remedy::Mode | Remedy::Owner));
         }
         problems.sort_by_key(|problem| problem.severity);
         Ok(problems)
     }
-}
-
-/// Returns whether the problem is a damaged format file.
-fn is_of_no_format(problem: &Problem) -> bool {
-    problem.severity == ProblemSeverity::Damage && problem.file.as_deref() == Some("format")
 }
 
 pub(crate) fn examine_disk(
@@ -140,85 +141,50 @@ pub(crate) fn examine_disk(
         other => other?,
     };
     let is_whole = report.damage.is_empty();
-    problems.extend(
-        report
-            .damage
-            .iter()
-            .chain(&report.derived)
-            .filter_map(|found| of_finding(found, is_whole)),
-    );
+    let findings = report.damage.iter().chain(&report.derived);
+    problems.extend(findings.filter_map(|found| of_finding(found, is_whole)));
     if report.ok {
         look_inside(Arc::clone(disk), options, problems)?;
     }
     Ok(())
 }
 
-/// The meaning of a cause for the user: severity, code, remedy, and a sentence.
-type Row = (ProblemSeverity, &'static str, Remedy, &'static str);
-
-/// Returns the severity, code, remedy and sentence for a finding.
-fn row(found: &Finding, is_whole: bool) -> Row {
-    use ProblemSeverity::{Damage, Notice, Warning};
-    use Remedy::{Backup, Gc, Nothing, Salvage};
-    let folder = found.damage.file.split('/').next().unwrap_or_default();
-    match (&found.damage.cause, folder) {
-        (Cause::Missing, log::LOG_FOLDER) => (Damage, "damaged", Backup, ""),
-        _ if found.severity == Severity::Damage => (Damage, "damaged", Salvage, ""),
-        (_, log::LOG_FOLDER) if !is_whole => (
-            Warning,
-            "left_over",
-            Nothing,
-            "; the store is damaged, so keep the file for salvage",
-        ),
-        (Cause::Misnamed, _) => (
-            Warning,
-            "left_over",
-            Nothing,
-            "; keep it until nothing is missing from the store",
-        ),
-        (Cause::MadeFromLaterLog, _) => (
-            Warning,
-            "log_older",
-            Salvage,
-            "; restore the newer files, or salvage the rest",
-        ),
-        (Cause::UnprovenTail { .. }, _) => (
-            Warning,
-            "torn_tail",
-            Nothing,
-            "; the newest acknowledged commit may be lost: check the head",
-        ),
-        (Cause::TornTail { segments: 0 | 1, .. }, _) => (Notice, "torn_tail", Nothing, "; harmless"),
-        (Cause::TornTail { .. }, _) => (Notice, "torn_tail", Gc, "; harmless, but uses space"),
-        (_, "checkpoint") => (
-            Notice,
-            "derived_damaged",
-            Nothing,
-            "; nothing is lost, but opening is slower until the next checkpoint",
-        ),
-        (_, derived::FOLDER) => (
-            Notice,
-            "derived_damaged",
-            Nothing,
-            "; nothing is lost: Treering rebuilds it",
-        ),
-        (_, "live") => (
-            Notice,
-            "derived_damaged",
-            Nothing,
-            "; the next writer rebuilds it",
-        ),
-        _ => (Notice, "left_over", Nothing, "; nothing is lost"),
-    }
-}
-
 /// Converts a finding to a problem. Leaves out paths that are not regular files, which `look_at_kinds` reports.
 fn of_finding(found: &Finding, is_whole: bool) -> Option<Problem> {
+    use Remedy::{Backup, Gc, Nothing, Salvage};
     let Damage { file, offset, cause } = &found.damage;
-    if matches!(cause, Cause::NotRegular { .. }) {
-        return None;
-    }
-    let (severity, code, remedy, meaning) = row(found, is_whole);
+    let damaged = |remedy| (ProblemSeverity::Damage, "damaged", remedy);
+    let left_over = |severity| (severity, "left_over", Nothing);
+    let torn = |severity, remedy| (severity, "torn_tail", remedy);
+    let folder = file.split('/').next().unwrap_or_default();
+    let ((severity, code, remedy), meaning) = match (cause, folder) {
+        (Cause::NotRegular { .. }, _) => return None,
+        (Cause::Missing, log::LOG_FOLDER) => (damaged(Backup), ""),
+        _ if found.severity == Severity::Damage => (damaged(Salvage), ""),
+        (_, log::LOG_FOLDER) if !is_whole => {
+            let meaning = "; the store is damaged, so keep the file for salvage";
+            (left_over(Warning), meaning)
+        }
+        (Cause::Misnamed, _) => {
+            let meaning = "; keep it until nothing is missing from the store";
+            (left_over(Warning), meaning)
+        }
+        (Cause::MadeFromLaterLog, _) => {
+            let meaning = "; restore the newer files, or salvage the rest";
+            ((Warning, "log_older", Salvage), meaning)
+        }
+        (Cause::UnprovenTail { .. }, _) => {
+            let meaning = "; the newest acknowledged commit may be lost: check the head";
+            (torn(Warning, Nothing), meaning)
+        }
+        (Cause::TornTail { segments: 0 | 1, .. }, _) => (torn(Notice, Nothing), "; harmless"),
+        (Cause::TornTail { .. }, _) => (torn(Notice, Gc), "; harmless, but uses space"),
+        (_, "checkpoint" | derived::FOLDER | "live") => {
+            let meaning = "; nothing is lost: Treering rebuilds it";
+            ((Notice, "derived_damaged", Nothing), meaning)
+        }
+        _ => (left_over(Notice), "; nothing is lost"),
+    };
     Some(Problem {
         severity,
         code,
@@ -239,16 +205,8 @@ pub(crate) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut
         }
         other => other?,
     };
-    let newest = memory.view().commit().commit.time;
-    if newest.as_micros()
-        > memory
-            .view()
-            .now()
-            .as_micros()
-            .saturating_add(crate::engine::settings::CLOCK_OFF_MICROS_MAX)
-    {
-        let what = crate::engine::settings::CLOCK_AHEAD;
-        problems.push(plain(ProblemSeverity::Warning, "clock", what, Remedy::Clock));
+    if memory.warnings().iter().any(|warning| warning == CLOCK_AHEAD) {
+        problems.push(plain(Warning, "clock", CLOCK_AHEAD, Remedy::Clock));
     }
     let stats = match memory.stats() {
         // The store was verified without damage, so this damage is newer.
@@ -261,7 +219,7 @@ pub(crate) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut
     if stats.log_bytes > LOW_BYTES / 16 && stats.live_bytes < stats.log_bytes / 2 {
         let (log, live) = (stats.log_bytes, stats.live_bytes);
         let what = format!("of {log} bytes of log, the present state needs {live}; history needs the rest");
-        problems.push(plain(ProblemSeverity::Notice, "history_large", &what, Remedy::Gc));
+        problems.push(plain(Notice, "history_large", &what, Remedy::Gc));
     }
     Ok(())
 }
@@ -271,7 +229,7 @@ fn look_at_lock(disk: &FileDisk, problems: &mut Vec<Problem>) {
         let holder = lock_holder(disk, log::LOCK_NAME);
         let holder = holder.unwrap_or_else(|| "another process".to_owned());
         let what = format!("{holder} is writing; it releases the lock when it is done or ends");
-        problems.push(plain(ProblemSeverity::Notice, "locked", &what, Remedy::Wait));
+        problems.push(plain(Notice, "locked", &what, Remedy::Wait));
     }
 }
 
@@ -292,12 +250,12 @@ fn look_at_folder(disk: &FileDisk, problems: &mut Vec<Problem>) {
     if let Some(within) = disk.open_to_others() {
         let what = match within.split_first() {
             None => "other users of this machine may access this folder".to_owned(),
-            Some((first, more)) => format!(
-                "other users of this machine may read or change files in this folder: {first}{}",
-                and_more(more.len())
-            ),
+            Some((first, more)) => {
+                let more = and_more(more.len());
+                format!("other users of this machine may read or change files in this folder: {first}{more}")
+            }
         };
-        let mut problem = plain(ProblemSeverity::Warning, "permissions", &what, Remedy::Mode);
+        let mut problem = plain(Warning, "permissions", &what, Remedy::Mode);
         problem.file = Some(".".to_owned());
         problems.push(problem);
     }
@@ -307,13 +265,13 @@ fn look_at_folder(disk: &FileDisk, problems: &mut Vec<Problem>) {
             "this path{} belongs to another user than the folder: the owner of the folder may have no access",
             and_more(more.len())
         );
-        let mut problem = plain(ProblemSeverity::Warning, "owner", &what, Remedy::Owner);
+        let mut problem = plain(Warning, "owner", &what, Remedy::Owner);
         problem.file = Some(first.clone());
         problems.push(problem);
     }
     if let Some(free) = disk.free_bytes().filter(|free| *free < LOW_BYTES) {
         let what = format!("only {free} bytes are free on its disk: writes may fail soon");
-        problems.push(plain(ProblemSeverity::Warning, "disk_full", &what, Remedy::Move));
+        problems.push(plain(Warning, "disk_full", &what, Remedy::Move));
     }
 }
 

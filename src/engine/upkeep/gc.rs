@@ -15,9 +15,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::{Batch, CompactionLock, Position, Rewritten};
+use crate::log::{Batch, CompactionLock, Position, Rewrite, Rewritten};
 use crate::object::Time;
-use crate::store::{self, Erasure, Live, Plan, Store};
+use crate::store::{self, Erasure, Live, Plan, Sink, Store};
 
 use super::checkpointing::checkpoint_if_due;
 use super::retention::Retention;
@@ -59,22 +59,56 @@ pub(crate) struct Cut {
     pub(crate) bytes: u64,
 }
 
+/// Chooses the commits to keep among the first ones of a store; returns their indexes.
+type Choose<'a> = dyn Fn(&Store, usize) -> Result<Vec<usize>> + 'a;
+
+/// A new log that is not yet in effect.
+struct NewLog {
+    log: Rewritten,
+    kept: Vec<usize>,
+    live: Live,
+    report: GcReport,
+}
+
 impl Inner {
     /// Returns the report of a new log with these commits.
     pub(crate) fn preview(&self, cut: &Cut, kept: &[usize]) -> Result<GcReport> {
-        let live = self.mark(&cut.store, kept)?;
-        let mut report = cut.report(kept, &live);
-        let erasure = Erasure::default();
+        let (_, report) = self.write_kept(cut, kept, &mut |_, _| Ok(()))?;
+        Ok(report)
+    }
+
+    /// Passes the batches of a new log with these commits to `sink`.
+    fn write_kept(&self, cut: &Cut, kept: &[usize], sink: &mut Sink<'_>) -> Result<(Live, GcReport)> {
+        let (mut done, total) = (0, cut.store.records.versions());
+        let live = cut.store.mark(kept, &mut || {
+            done += 1;
+            self.settings().step("mark", done.min(total), total)
+        })?;
         let plan = Plan {
             kept,
             live: &live,
-            erasure: &erasure,
+            erasure: &Erasure::default(),
         };
-        cut.store.rewrite(&plan, &cut.position, &mut |batch, _| {
-            report.bytes += batch.encoded_bytes();
-            Ok(())
+        let report = GcReport {
+            kept: kept.len() as u64,
+            thinned: (cut.commits - kept.len()) as u64,
+            versions_before: total,
+            versions: live.versions(),
+            bytes_before: cut.bytes,
+            bytes: self.copy(cut, &plan, sink)?,
+        };
+        Ok((live, report))
+    }
+
+    /// Passes the batches that the plan keeps to `sink`. Returns their size in bytes.
+    pub(crate) fn copy(&self, cut: &Cut, plan: &Plan<'_>, sink: &mut Sink<'_>) -> Result<u64> {
+        let (mut done, total) = (0, cut.bytes);
+        cut.store.rewrite(plan, &cut.position, &mut |batch, commit| {
+            done += batch.encoded_bytes();
+            self.settings().step("rewrite", done.min(total), total)?;
+            sink(batch, commit)
         })?;
-        Ok(report)
+        Ok(done)
     }
 }
 
@@ -93,17 +127,6 @@ impl Cut {
             visit(batch)
         })
     }
-
-    fn report(&self, kept: &[usize], live: &Live) -> GcReport {
-        GcReport {
-            kept: kept.len() as u64,
-            thinned: (self.commits - kept.len()) as u64,
-            versions_before: self.store.records.versions(),
-            versions: live.versions(),
-            bytes_before: self.bytes,
-            bytes: 0,
-        }
-    }
 }
 
 impl Inner {
@@ -112,13 +135,9 @@ impl Inner {
         if let Some(now) = now {
             return Ok(now);
         }
-        let newest = store
-            .head()?
-            .commit
-            .time
-            .as_micros()
-            .saturating_add(CLOCK_OFF_MICROS_MAX);
-        Ok(self.settings().clock.now().min(Time::from_micros(newest)))
+        let newest = store.head()?.commit.time.as_micros();
+        let latest = Time::from_micros(newest.saturating_add(CLOCK_OFF_MICROS_MAX));
+        Ok(self.settings().clock.now().min(latest))
     }
 
     /// Returns the time for an automatic collection. If the commits of the last day follow a gap of more than a day, a
@@ -152,91 +171,52 @@ impl Inner {
         }
     }
 
-    fn mark(&self, store: &Store, kept: &[usize]) -> Result<Live> {
-        let (mut done, total) = (0, store.records.versions());
-        store.mark(kept, &mut || {
-            done += 1;
-            self.settings().step("mark", done.min(total), total)
-        })
-    }
-
-    /// Rewrites the log with the commits that `choose` keeps. Waits at most `wait` for another rewrite. If `hold` is
-    /// set, it holds the lock from start to end.
-    pub(crate) fn rewrite(
-        &self,
-        choose: &dyn Fn(&Store, usize) -> Result<Vec<usize>>,
-        hold: bool,
-        wait: Duration,
-    ) -> Result<GcReport> {
+    /// Rewrites the log with the commits that `choose` keeps. Waits at most `wait` for another rewrite.
+    pub(crate) fn rewrite(&self, choose: &Choose<'_>, wait: Duration) -> Result<GcReport> {
         self.opened().check_writable()?;
-        if let Some(report) = self.rewrite_once(choose, hold, wait)? {
+        if let Some(report) = self.rewrite_once(choose, false, wait)? {
             return Ok(report);
         }
         let again = self.rewrite_once(choose, true, wait)?;
         again.ok_or_else(|| Error::internal("a rewrite under the lock was overtaken"))
     }
 
-    /// Rewrites the log once. Returns `None` if a commit made meanwhile needs a record that the new log lacks (GC-1).
-    fn rewrite_once(
-        &self,
-        choose: &dyn Fn(&Store, usize) -> Result<Vec<usize>>,
-        hold: bool,
-        wait: Duration,
-    ) -> Result<Option<GcReport>> {
+    /// Rewrites the log once; if `hold` is set, under the lock from start to end. Returns `None` if a commit made meanwhile needs a record that the new log lacks (GC-1).
+    fn rewrite_once(&self, choose: &Choose<'_>, hold: bool, wait: Duration) -> Result<Option<GcReport>> {
         // Taken before the mutex, because another rewriting thread may hold this lock and wait for the mutex.
         let alone = CompactionLock::take(self.disk(), wait)?;
-        let mut writing = self.log.lock();
-        writing.begin(&self.source)?;
-        let mut rewrite = match writing.begin_rewrite(alone) {
-            Ok(rewrite) => rewrite,
-            Err(error) => {
-                writing.release(self.settings().exclusive);
-                return Err(error);
-            }
+        let begin = |writing: &mut LogHandle| {
+            let rewrite = writing.begin_rewrite(alone)?;
+            Ok((self.cut(writing), rewrite))
         };
-        let cut = self.cut(&writing);
-        let mut held = if hold {
-            Some(writing)
-        } else {
-            writing.release(self.settings().exclusive);
-            drop(writing);
-            None
-        };
-        let outcome = (|| {
-            let kept = choose(&cut.store, cut.commits)?;
-            let live = self.mark(&cut.store, &kept)?;
-            let mut report = cut.report(&kept, &live);
-            let plan = Plan {
-                kept: &kept,
-                live: &live,
-                erasure: &Erasure::default(),
-            };
-            let (mut done, total) = (0, cut.bytes);
-            cut.store.rewrite(&plan, &cut.position, &mut |batch, commit| {
-                done += batch.encoded_bytes();
-                self.settings().step("rewrite", done.min(total), total)?;
-                rewrite.push(batch, commit).map(drop)
-            })?;
-            let rewritten = rewrite.finish()?;
-            report.bytes = done;
-            if held.is_none() {
-                let mut writing = self.log.lock();
-                writing.begin(&self.source)?;
-                held = Some(writing);
-                if !self.carries(&cut, &kept, live)? {
-                    return Ok(None);
-                }
-            }
-            let writing = held
-                .as_mut()
-                .ok_or_else(|| Error::internal("a rewrite lacks the writer's mutex"))?;
-            self.publish(writing, rewritten)?;
-            Ok(Some(report))
-        })();
-        if let Some(writing) = &mut held {
-            writing.release(self.settings().exclusive);
+        if hold {
+            return self.write(|writing| {
+                let (cut, rewrite) = begin(writing)?;
+                let new = self.new_log(&cut, rewrite, choose)?;
+                self.publish(writing, new.log).map(|()| Some(new.report))
+            });
         }
-        outcome
+        let (cut, rewrite) = self.write(begin)?;
+        let new = self.new_log(&cut, rewrite, choose)?;
+        self.write(|writing| {
+            if !self.carries(&cut, &new.kept, new.live)? {
+                return Ok(None);
+            }
+            self.publish(writing, new.log).map(|()| Some(new.report))
+        })
+    }
+
+    /// Writes a new log next to the present one.
+    fn new_log(&self, cut: &Cut, mut rewrite: Rewrite, choose: &Choose<'_>) -> Result<NewLog> {
+        let kept = choose(&cut.store, cut.commits)?;
+        let mut sink = |batch, commit| rewrite.push(batch, commit).map(drop);
+        let (live, report) = self.write_kept(cut, &kept, &mut sink)?;
+        Ok(NewLog {
+            log: rewrite.finish()?,
+            kept,
+            live,
+            report,
+        })
     }
 
     /// Replaces the log by the new one, then reads it and writes its checkpoint without the lock.
@@ -350,10 +330,9 @@ impl Memory {
         self.inner.refresh()?;
         self.inner
             .drop_old_rejected(self.inner.retention_time(&self.inner.store(), now)?)?;
-        let choose = |store: &Store, count: usize| {
-            retention.choose(store, count, self.inner.retention_time(store, now)?)
-        };
-        self.inner.rewrite(&choose, false, self.inner.settings().wait)
+        let time = |store: &Store| self.inner.retention_time(store, now);
+        let choose = |store: &Store, count: usize| retention.choose(store, count, time(store)?);
+        self.inner.rewrite(&choose, self.inner.settings().wait)
     }
 
     /// Returns the preview of [`Self::gc`]. Changes nothing.
@@ -363,11 +342,8 @@ impl Memory {
     pub fn gc_preview(&self, retention: &Retention, now: Option<Time>) -> Result<GcReport> {
         self.inner.refresh()?;
         let cut = self.inner.cut(&self.inner.log.lock());
-        let kept = retention.choose(
-            &cut.store,
-            cut.commits,
-            self.inner.retention_time(&cut.store, now)?,
-        )?;
+        let time = self.inner.retention_time(&cut.store, now)?;
+        let kept = retention.choose(&cut.store, cut.commits, time)?;
         self.inner.preview(&cut, &kept)
     }
 
@@ -384,13 +360,11 @@ impl Memory {
             .try_lock()
             .is_some_and(|mut writing| std::mem::take(&mut writing.collect));
         let collected = if due { self.collect(&retention) } else { Ok(()) };
-        match collected.and_then(|()| self.merge_segments()) {
-            Err(error) if error.kind() != ErrorKind::Busy => {
-                self.inner
-                    .opened()
-                    .warn(format!("cannot rewrite the log without its garbage: {error}"));
-            }
-            _ => {}
+        if let Err(error) = collected.and_then(|()| self.merge_segments())
+            && error.kind() != ErrorKind::Busy
+        {
+            let opened = self.inner.opened();
+            opened.warn(format!("cannot rewrite the log without its garbage: {error}"));
         }
     }
 
@@ -407,7 +381,7 @@ impl Memory {
         if is_scattered {
             let now = self.inner.proven_time(&self.inner.store())?;
             let all = |store: &Store, count: usize| Retention::everything().choose(store, count, now);
-            self.inner.rewrite(&all, false, Duration::ZERO)?;
+            self.inner.rewrite(&all, Duration::ZERO)?;
         }
         Ok(())
     }
@@ -424,7 +398,7 @@ impl Memory {
         if preview.bytes < preview.bytes_before / 2 {
             self.inner.drop_old_rejected(now)?;
             let choose = |store: &Store, count: usize| retention.choose(store, count, now);
-            self.inner.rewrite(&choose, false, Duration::ZERO)?;
+            self.inner.rewrite(&choose, Duration::ZERO)?;
         }
         Ok(())
     }

@@ -15,16 +15,13 @@
 //! docs/format.md, "Derived files".
 
 use std::collections::{BTreeMap, HashMap};
-use std::time::Duration;
 
 use crate::bytes::Bytes;
 use crate::digest::HashSuite;
 use crate::disk::{Access, read_full};
 use crate::error::Result;
-use crate::log::CompactionLock;
 use crate::object::{Id, Time};
 use crate::store::Store;
-use crate::threads::Mutex;
 use crate::trie::Trie;
 
 use super::derived_files::{HEADER_BYTES, derived, write_derived};
@@ -70,7 +67,8 @@ impl Stamps {
     pub(crate) fn last_used(&mut self, opened: &Opened, id: &Id) -> Result<Option<Time>> {
         let key = key_of(opened.store().suite.key_path(id.as_str()).as_bytes());
         self.read(opened)?;
-        Ok(self.of(&key).map(Time::from_micros))
+        let time = self.written(&key).max(self.own.get(&key).copied());
+        Ok(time.map(Time::from_micros))
     }
 
     /// Marks the files as unread, because another process may have written them since.
@@ -95,7 +93,10 @@ impl Stamps {
     }
 
     /// Returns whether an unwritten time is late enough to be written.
-    fn has_news(&mut self, opened: &Opened) -> Result<bool> {
+    pub(crate) fn has_news(&mut self, opened: &Opened) -> Result<bool> {
+        if self.own.is_empty() {
+            return Ok(false);
+        }
         self.read(opened)?;
         let is_news = |(key, time): (&Key, &i64)| {
             let written = self.written(key);
@@ -113,25 +114,34 @@ impl Stamps {
         found.max().flatten()
     }
 
-    fn of(&self, key: &Key) -> Option<i64> {
-        self.written(key).max(self.own.get(key).copied())
+    /// Writes the times of the objects in `state`. The caller excludes other writers.
+    pub(crate) fn write(&mut self, opened: &Opened, state: &Trie, store: &Store) -> Result<()> {
+        self.is_read = false;
+        self.read(opened)?;
+        let newest = self.rows_of(1, state, store)?;
+        if newest.len() <= NEW_MAX * ROW_BYTES {
+            write_derived(opened, USES_NEW, &newest)?;
+        } else {
+            // The large file is written first, so a crash between the two writes keeps every time.
+            write_derived(opened, USES, &self.rows_of(0, state, store)?)?;
+            write_derived(opened, USES_NEW, &[])?;
+        }
+        self.own.clear();
+        self.is_read = false;
+        Ok(())
     }
 
     /// Returns the times of all objects in `state`, encoded as a file.
     pub(crate) fn merged(&mut self, opened: &Opened, state: &Trie, store: &Store) -> Result<Vec<u8>> {
         self.is_read = false;
         self.read(opened)?;
-        self.rows_of(&NAMES, state, store)
+        self.rows_of(0, state, store)
     }
 
-    /// Returns the times of these files, merged with the unwritten ones, as rows.
-    fn rows_of(&self, names: &[&str], state: &Trie, store: &Store) -> Result<Vec<u8>> {
+    /// Returns the times of the files from number `first` on, merged with the unwritten ones, as rows.
+    fn rows_of(&self, first: usize, state: &Trie, store: &Store) -> Result<Vec<u8>> {
         let mut all: BTreeMap<Key, i64> = BTreeMap::new();
-        let files = NAMES
-            .iter()
-            .zip(&self.files)
-            .filter(|(name, _)| names.contains(name));
-        let rows = files.flat_map(|(_, file)| rows(file.as_ref()));
+        let rows = self.files[first..].iter().flat_map(|file| rows(file.as_ref()));
         let written = rows.map(|row| (key_of(row), time_of(row)));
         for (key, time) in written.chain(self.own.iter().map(|(key, time)| (*key, *time))) {
             // INVARIANT STP-1: the later of two times of one object is kept, in whatever order they are written.
@@ -151,16 +161,11 @@ impl Stamps {
 
     /// Drops the times of objects that are not in `state`.
     pub(crate) fn retain(&mut self, state: &Trie, store: &Store) -> Result<()> {
-        let mut gone = Vec::new();
-        for key in self.own.keys() {
-            if state.get_by_prefix(key, store)?.is_none() {
-                gone.push(*key);
+        for (key, time) in std::mem::take(self).own {
+            if state.get_by_prefix(&key, store)?.is_some() {
+                self.own.insert(key, time);
             }
         }
-        for key in gone {
-            self.own.remove(&key);
-        }
-        (self.files, self.is_read) = (<[Option<Bytes>; 2]>::default(), false);
         Ok(())
     }
 }
@@ -189,59 +194,4 @@ fn time_of(row: &[u8; ROW_BYTES]) -> i64 {
     let mut time = [0; 8];
     time.copy_from_slice(&row[KEY_BYTES..]);
     i64::from_le_bytes(time)
-}
-
-/// Writes the new times. If another process still rewrites the log after `patience`, leaves them to a later call.
-pub(crate) fn keep_stamps(
-    opened: &Opened,
-    stamps: &Mutex<Stamps>,
-    follow: impl FnOnce() -> Result<bool>,
-    patience: Duration,
-) {
-    if opened.settings.read_only || stamps.lock().own.is_empty() {
-        return;
-    }
-    let has_news = stamps.lock().has_news(opened);
-    let written = has_news.and_then(|has_news| {
-        if has_news {
-            write_stamps(opened, stamps, follow, patience)
-        } else {
-            Ok(())
-        }
-    });
-    if let Err(error) = written {
-        opened.warn(format!("cannot write the last-access times: {error}"));
-    }
-}
-
-fn write_stamps(
-    opened: &Opened,
-    stamps: &Mutex<Stamps>,
-    follow: impl FnOnce() -> Result<bool>,
-    patience: Duration,
-) -> Result<()> {
-    let Some(_alone) = CompactionLock::take_if_free(&*opened.disk, patience)? else {
-        return Ok(());
-    };
-    // This process must first read all commits. Otherwise it would drop the times of objects that it does not know yet.
-    if !follow()? {
-        return Ok(());
-    }
-    let store = opened.store();
-    let state = store.state(&*store.head()?)?;
-    let mut stamps = stamps.lock();
-    stamps.is_read = false;
-    stamps.read(opened)?;
-    let newest = stamps.rows_of(&[USES_NEW], &state, &store)?;
-    if newest.len() <= NEW_MAX * ROW_BYTES {
-        write_derived(opened, USES_NEW, &newest)?;
-    } else {
-        // The large file is written first, so a crash between the two writes keeps every time.
-        let all = stamps.rows_of(&NAMES, &state, &store)?;
-        write_derived(opened, USES, &all)?;
-        write_derived(opened, USES_NEW, &[])?;
-    }
-    stamps.own.clear();
-    stamps.is_read = false;
-    Ok(())
 }

@@ -6,9 +6,7 @@
 pub(crate) mod checkpointing;
 pub(crate) mod dangling;
 pub(crate) mod derived_files;
-mod derived_removal;
-#[cfg(feature = "agent")]
-pub(crate) mod derived_writer;
+mod derived_writer;
 pub(crate) mod doctor;
 pub(crate) mod erase;
 pub(crate) mod gc;

@@ -124,25 +124,31 @@ impl Retention {
             .filter_map(|entry| entry.reference.commit)
             .collect();
         let mut kept = Vec::new();
-        let mut points = Points::default();
+        let periods = [(HOUR, self.hourly), (DAY, self.daily), (7 * DAY, self.weekly)];
+        // The hour, day and week of the commit visited last.
+        let mut last = [None; 3];
         let mut is_before = false;
         for index in (0..count).rev() {
             let Some(entry) = store.commit_at(index)? else {
                 continue;
             };
-            let op = entry.commit.op.as_str();
+            let (op, time) = (entry.commit.op.as_str(), entry.commit.time);
             // INVARIANT RET-2: recently forgotten objects can be restored completely: the commits that forgot them
             // stay, and so does the commit before each.
             let counts = || match store.before(&entry)? {
                 Some(before) => store.count(&before, &entry),
                 None => Ok(ChangeCounts::default()),
             };
-            let forgets = is_younger(entry.commit.time, now, self.forgotten) && forgets(op, counts)?;
+            let forgets = is_younger(time, now, self.forgotten) && forgets(op, counts)?;
             let was_before = std::mem::replace(&mut is_before, forgets);
-            let young = (kept.len() as u64) < self.newest && self.keeps_young(entry.commit.time, now);
-            // This call records the hour, day and week of the commit, so it is made even if the commit stays for
-            // another reason.
-            let point = points.takes(self, entry.commit.time, now);
+            let young = (kept.len() as u64) < self.newest && self.keeps_young(time, now);
+            // The hour, day and week of a commit count even if it stays for another reason.
+            let mut point = false;
+            for (last, (length, age)) in last.iter_mut().zip(periods) {
+                let number = Some(time.as_micros().div_euclid(length.as_micros() as i64));
+                point |= *last != number && is_younger(time, now, age);
+                *last = number;
+            }
             // INVARIANT RET-1. The target of a commit is older than the commit, so this walk reaches it later.
             let is_named = wanted.contains(&entry.digest) || op == Op::ERASE;
             if index + 1 == count || young || point || is_named || forgets || was_before {
@@ -159,30 +165,4 @@ impl Retention {
 fn is_younger(time: Time, now: Time, age: Duration) -> bool {
     let since = now.as_micros().saturating_sub(time.as_micros()).max(0);
     u128::from(since.unsigned_abs()) < age.as_micros()
-}
-
-/// The hour, day and week of the commit visited last, in a walk from the newest commit to the oldest.
-#[derive(Default)]
-struct Points {
-    hour: Option<i64>,
-    day: Option<i64>,
-    week: Option<i64>,
-}
-
-impl Points {
-    /// Returns whether the commit is the last one of an hour, day or week for which the policy keeps a commit.
-    fn takes(&mut self, retention: &Retention, time: Time, now: Time) -> bool {
-        let mut takes = false;
-        for (last, length, age) in [
-            (&mut self.hour, HOUR, retention.hourly),
-            (&mut self.day, DAY, retention.daily),
-            (&mut self.week, 7 * DAY, retention.weekly),
-        ] {
-            let number = Some(time.as_micros().div_euclid(length.as_micros() as i64));
-            let is_last = *last != number;
-            *last = number;
-            takes |= is_last && is_younger(time, now, age);
-        }
-        takes
-    }
 }

@@ -39,10 +39,7 @@ fn unfinished(to: &Path) -> Result<PathBuf> {
     let name = name.ok_or_else(|| Error::invalid(format!("{} is not a valid folder name", to.display())))?;
     if name.as_encoded_bytes().ends_with(UNFINISHED.as_bytes()) {
         let message = format!("{} has the name of an unfinished salvage", to.display());
-        let hint = format!(
-            "a later salvage might remove it: choose a folder whose name does not end with {UNFINISHED}"
-        );
-        return Err(Error::invalid(message).with_hint(hint));
+        return Err(Error::invalid(message).with_hint("a later salvage might remove it: choose another name"));
     }
     let mut unfinished = name.to_owned();
     unfinished.push(UNFINISHED);
@@ -112,68 +109,40 @@ pub(crate) fn write(damaged: &DamagedLog, disk: &Arc<dyn Disk>, options: &Option
         options.tell(doing, done, total);
         Ok(())
     };
-    let mut target = Target {
-        disk: Arc::clone(disk),
-        damaged,
-        options: LogOptions {
-            segment_bytes_max: u64::from(options.segment_bytes_max),
-            ..LogOptions::default()
-        },
-        log: None,
-        unsynced: 0,
+    let log_options = LogOptions {
+        segment_bytes_max: u64::from(options.segment_bytes_max),
+        ..LogOptions::default()
     };
-    let now = options.clock.now();
-    let mut saved = store::salvage(
-        damaged,
-        now,
-        &mut |batch, head| target.put(batch, head),
-        &mut step,
-    )?;
-    target.finish()?;
+    let (mut target, mut unsynced): (Option<(Log, WriteLock)>, u64) = (None, 0);
+    let mut put = |batch: BatchBuilder, head: HeadMark| {
+        let Some((log, lock)) = &mut target else {
+            let hash = damaged.suite().algorithm();
+            let mut log = Log::create(Arc::clone(disk), hash, batch, head, log_options)?;
+            let lock = log.lock(Duration::ZERO)?;
+            log.prepare(&lock, &mut |_| Ok(()))?;
+            target = Some((log, lock));
+            return Ok(());
+        };
+        unsynced += batch.encoded_bytes();
+        log.append(lock, vec![(batch, head)], Durability::Later)?;
+        if unsynced >= SYNC_BYTES {
+            log.sync(lock)?;
+            unsynced = 0;
+        }
+        Ok(())
+    };
+    let mut saved = store::salvage(damaged, options.clock.now(), &mut put, &mut step)?;
+    let (mut log, lock) = target.ok_or_else(|| Error::internal("salvage wrote nothing"))?;
+    log.sync(&lock)?;
+    drop((log, lock));
     saved.unsure.extend(damaged.written_meanwhile()?);
     // INVARIANT SLV-1: salvage only reads the damaged store.
     let verified = examine(disk, options, VerifyDepth::Full, None)?;
     match verified.damage.first() {
         None => Ok(saved),
-        Some(found) => Err(Error::internal(format!(
-            "the salvaged store fails verification: {}",
-            found.damage
-        ))),
-    }
-}
-
-/// The new store that salvage writes.
-struct Target<'a> {
-    disk: Arc<dyn Disk>,
-    damaged: &'a DamagedLog,
-    options: LogOptions,
-    log: Option<(Log, WriteLock)>,
-    unsynced: u64,
-}
-
-impl Target<'_> {
-    fn put(&mut self, batch: BatchBuilder, head: HeadMark) -> Result<()> {
-        let Some((log, lock)) = &mut self.log else {
-            let hash = self.damaged.suite().algorithm();
-            let mut log = Log::create(Arc::clone(&self.disk), hash, batch, head, self.options)?;
-            let lock = log.lock(Duration::ZERO)?;
-            log.prepare(&lock, &mut |_| Ok(()))?;
-            self.log = Some((log, lock));
-            return Ok(());
-        };
-        self.unsynced += batch.encoded_bytes();
-        log.append(lock, vec![(batch, head)], Durability::Later)?;
-        if self.unsynced >= SYNC_BYTES {
-            log.sync(lock)?;
-            self.unsynced = 0;
-        }
-        Ok(())
-    }
-
-    fn finish(self) -> Result<()> {
-        match self.log {
-            Some((mut log, lock)) => log.sync(&lock),
-            None => Err(Error::internal("salvage wrote nothing")),
+        Some(found) => {
+            let message = format!("the salvaged store fails verification: {}", found.damage);
+            Err(Error::internal(message))
         }
     }
 }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::digest::HashSuite;
 use crate::disk::{Disk, FileDisk};
-use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Finding, Result, Severity};
+use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind as Kind, Finding, Result, Severity};
 use crate::log::{self, Batch, CheckItem, Log, LogOptions, Mode, RecordKind, segment_name};
 use crate::store::{self, CommitEntry, LogId, Store};
 use crate::threads::beside;
@@ -79,23 +79,15 @@ pub(crate) fn examine(
         return files();
     }
     // The two passes run at the same time, but the progress of one is reported after that of the other.
-    let (files_done, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
+    let files_done = AtomicBool::new(false);
     let step = |done| {
         if files_done.load(Ordering::Acquire) {
             tell("verify contents", done);
         }
-        if is_over.load(Ordering::Relaxed) {
-            return Err(Error::internal("the files could not be read"));
-        }
         options.check_stop()
     };
     let (report, rebuilt) = beside(
-        || {
-            let report: Result<VerifyReport> = files();
-            is_over.store(report.is_err(), Ordering::Relaxed);
-            files_done.store(true, Ordering::Release);
-            report
-        },
+        || files().inspect(|_| files_done.store(true, Ordering::Release)),
         || rebuild(disk, known, &step),
     );
     let mut report = report?;
@@ -116,14 +108,8 @@ impl VerifyReport {
                 self.erased = store.records.erased() - self.lost;
                 self.thinned = store.gaps().iter().map(|gap| gap.count).sum();
             }
-            Err(error) if error.code() == ErrorCode::Interrupted => return Err(error),
-            // The rebuild failed before it read anything of the store.
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    ErrorKind::Io | ErrorKind::Busy | ErrorKind::Conflict
-                ) =>
-            {
+            // The host stopped the rebuild, or it failed before it read anything of the store.
+            Err(error) if matches!(error.kind(), Kind::Io | Kind::Busy | Kind::Conflict) => {
                 return Err(error);
             }
             // Damage of the files also stops the rebuild. It is reported only once.
@@ -152,13 +138,9 @@ fn check_files(disk: &Arc<dyn Disk>, options: &Settings, tell: &dyn Fn(u64)) -> 
                 options.check_stop()?;
             }
             CheckItem::Finding(found) => {
-                let damage = found.severity == Severity::Damage;
-                let list = if damage {
-                    &mut report.damage
-                } else {
-                    &mut report.derived
-                };
-                list.push(found);
+                let is_damage = found.severity == Severity::Damage;
+                let (damage, derived) = (&mut report.damage, &mut report.derived);
+                if is_damage { damage } else { derived }.push(found);
             }
         }
         Ok(())
@@ -202,10 +184,9 @@ fn check_derived(disk: &Arc<dyn Disk>, options: &Settings, report: &mut VerifyRe
     // The log may have been rewritten after the checkpoints were listed; then the finding is not valid.
     let is_current = !found.iter().any(is_later) || LogId::of(&open()?) == known;
     let found = found.into_iter().filter(|found| is_current || !is_later(found));
-    report.derived.extend(found);
-    report
-        .derived
-        .extend(super::derived_files::check(&**disk, &known.instance)?);
+    let derived = &mut report.derived;
+    derived.extend(found);
+    derived.extend(super::derived_files::check(&**disk, &known.instance)?);
     let (newest, _) = store::open_newest(&**disk, known, options.map)?;
     let Some(newest) = newest.filter(|_| report.damage.is_empty()) else {
         return Ok(());
@@ -215,29 +196,24 @@ fn check_derived(disk: &Arc<dyn Disk>, options: &Settings, report: &mut VerifyRe
         // The log was rewritten meanwhile, and the checkpoint belongs to the old log.
         return Ok(());
     }
-    let started = match log.start_at(&newest.position()) {
-        Err(error) if error.is_corruption() => {
-            log.holds(&newest.position()).map(|holds| (holds, Some(error)))
-        }
-        other => other.map(|()| (true, None)),
+    let position = newest.position();
+    let checked = match log.start_at(&position) {
+        Err(error) if error.is_corruption() => log.holds(&position).map(|holds| {
+            if holds {
+                let cause = Cause::LogWrittenElsewhere;
+                derived.push(Finding::new(Severity::Derived, newest.name(), 0, cause));
+            } else {
+                let mut found = of_error(&error);
+                found.damage.cause = Cause::LogOlderThanCheckpoint;
+                report.damage.push(found);
+            }
+        }),
+        other => other.map(drop),
     };
-    match started {
-        Ok((true, Some(_))) => {
-            let cause = Cause::LogWrittenElsewhere;
-            report
-                .derived
-                .push(Finding::new(Severity::Derived, newest.name(), 0, cause));
-            Ok(())
-        }
-        Ok((false, Some(error))) => {
-            let mut found = of_error(&error);
-            found.damage.cause = Cause::LogOlderThanCheckpoint;
-            report.damage.push(found);
-            Ok(())
-        }
+    match checked {
         // The log was rewritten meanwhile, so its checkpoints are not checked.
         Err(error) if error.code() == ErrorCode::Rewritten => Ok(()),
-        other => other.map(drop),
+        other => other,
     }
 }
 
@@ -283,7 +259,8 @@ fn rebuild(
         step(done)?;
         let taken = store.apply(&batch, None);
         taken.map_err(|error| at_batch(error, &batch))?;
-        dangling.add(&store, &batch)
+        dangling.add(&store, &batch);
+        Ok(())
     })?;
     step(u64::MAX)?;
     store.head()?;
@@ -323,13 +300,8 @@ impl Memory {
         if !self.inner.settings().read_only {
             self.sync()?;
         }
-        let report = examine(
-            &self.inner.opened().disk,
-            self.inner.settings(),
-            depth,
-            Some(&head),
-        )?;
-        Ok(report)
+        let (disk, settings) = (&self.inner.opened().disk, self.inner.settings());
+        examine(disk, settings, depth, Some(&head))
     }
 
     /// Checks the store in the folder `path`, even if it does not open. Writes nothing.

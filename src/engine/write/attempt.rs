@@ -44,14 +44,13 @@ pub struct Attempted<T> {
     pub committed: Committed,
 }
 
-fn not_kept(lost: &Error) -> String {
-    format!("nothing was changed, and the staged change could not be kept: {lost}")
-}
-
-fn said(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-    text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no message".to_owned())
+/// Runs a part of an attempt. Returns the text of a panic, which affects only the draft, as an error.
+fn caught<T>(what: &str, run: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
+        let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        format!("{what} panicked: {}", text.as_deref().unwrap_or("no message"))
+    })
 }
 
 impl Memory {
@@ -66,33 +65,18 @@ impl Memory {
         told: &dyn Fn(&str) -> String,
     ) -> Result<Attempted<T>, Refusal> {
         draft.snapshot_before();
-        // A panic of the change affects only the draft, which is then dropped.
-        // ATT-1: until here, only the draft was touched. Only `commit` below changes the state.
-        let value = match catch_unwind(AssertUnwindSafe(|| change(&mut draft))) {
+        // ATT-1: until `commit` below, only the draft is touched.
+        let value = match caught("the change", || change(&mut draft)) {
             Ok(Ok(value)) => value,
             Ok(Err(error)) => {
-                let kept = self
-                    .inner
-                    .reject(&draft, &told(&format!("the change failed: {error}")));
-                // The caller's own error is reported first, even if the draft could not be kept.
-                return Err(match (kept, error.hint()) {
-                    (Err(lost), None) => error.with_hint(not_kept(&lost)).into(),
-                    (kept, _) => Refusal {
-                        error,
-                        kept: kept.ok().flatten(),
-                    },
-                });
+                let why = format!("the change failed: {error}");
+                return Err(self.refused(&draft, &told(&why), Some(error)));
             }
-            Err(panic) => {
-                let why = format!("the change panicked: {}", said(&*panic));
-                return Err(self.rejected(&draft, &told(&why)));
-            }
+            Err(why) => return Err(self.refused(&draft, &told(&why), None)),
         };
         for check in checks {
-            let verdict = catch_unwind(AssertUnwindSafe(|| check(&draft)))
-                .unwrap_or_else(|panic| Err(format!("a check panicked: {}", said(&*panic))));
-            if let Err(reason) = verdict {
-                return Err(self.rejected(&draft, &told(&reason)));
+            if let Err(why) = caught("a check", || check(&draft)).and_then(|verdict| verdict) {
+                return Err(self.refused(&draft, &told(&why), None));
             }
         }
         let committed = self.commit(draft, op)?;
@@ -154,17 +138,25 @@ impl Memory {
         attempted.map_err(|refusal| refusal.error)
     }
 
-    fn rejected(&self, draft: &Draft, reason: &str) -> Refusal {
-        let error = Error::denied(ErrorCode::Rejected, format!("the change was rejected: {reason}"));
-        match self.inner.reject(draft, reason) {
-            Ok(Some(name)) => Refusal {
-                error: error.with_hint(format!(
-                    "nothing was changed; the staged change is kept as {name}"
-                )),
-                kept: Some(name),
-            },
-            Ok(None) => error.into(),
-            Err(lost) => error.with_hint(not_kept(&lost)).into(),
-        }
+    /// Keeps the staged changes of a refused draft. Reports the change's own error, or else the reason.
+    fn refused(&self, draft: &Draft, reason: &str, own: Option<Error>) -> Refusal {
+        let rejected = || Error::denied(ErrorCode::Rejected, format!("the change was rejected: {reason}"));
+        let error = own.unwrap_or_else(rejected);
+        let (kept, hint) = match self.inner.reject(draft, reason) {
+            Ok(None) => return error.into(),
+            Ok(Some(name)) => {
+                let hint = format!("nothing was changed; the staged change is kept as {name}");
+                (Some(name), hint)
+            }
+            Err(lost) => {
+                let hint = format!("nothing was changed, and the staged change could not be kept: {lost}");
+                (None, hint)
+            }
+        };
+        let error = match error.hint() {
+            Some(_) => error,
+            None => error.with_hint(hint),
+        };
+        Refusal { error, kept }
     }
 }

@@ -17,10 +17,7 @@
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Object, Origin};
 
-use super::draft::{Draft, StagedChange};
-
-/// The maximal number of ids in the message of a refusal.
-const IDS_SHOWN: usize = 5;
+use super::draft::{Draft, StagedChange, named};
 
 /// The rule by which the commit of a [`Draft`] decides whether its writer may replace and remove more trusted objects.
 /// See [`Draft::authorise`].
@@ -123,14 +120,8 @@ pub(crate) fn check_trusted(class: Origin, act: &str) -> Result<()> {
 }
 
 fn less_trusted(class: Origin, ids: Vec<String>) -> Error {
-    let mut named: Vec<String> = ids.iter().take(IDS_SHOWN).map(|id| format!("'{id}'")).collect();
-    if ids.len() > IDS_SHOWN {
-        named.push(format!("{} more", ids.len() - IDS_SHOWN));
-    }
-    let message = format!(
-        "a writer of class {class} may not change more trusted objects: {}",
-        named.join(", ")
-    );
+    let named = named(&ids);
+    let message = format!("a writer of class {class} may not change more trusted objects: {named}");
     Error::denied(ErrorCode::LessTrusted, message)
         .with_ids(ids)
         .with_hint("nothing was changed; an equally trusted writer may do it")

@@ -26,20 +26,17 @@ use super::draft::{Draft, StagedChange, changed_meanwhile};
 use super::log_handle::{LogHandle, body_bytes};
 use super::policy::PolicyVerdict;
 use super::request::{Answer, Committed, Request};
-use super::staging::{Keep, add_changes};
+use super::staging::add_changes;
 use super::tree::{Placement, Tree};
 use super::writer::Writer;
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
 use crate::engine::read::state::State;
 use crate::engine::read::view::CommitInfo;
-use crate::engine::upkeep::checkpointing::checkpoint_if_due;
 
 /// The head for the next commit. Until the group is durable, this head is newer than the log.
 pub(crate) struct Tip {
-    pub(crate) commit: CommitDigest,
-    pub(crate) root: Root,
-    pub(crate) seq: u64,
+    pub(crate) mark: HeadMark,
     pub(crate) time: Time,
     pub(crate) trie: Trie,
     pub(crate) history: HistoryTree,
@@ -47,21 +44,6 @@ pub(crate) struct Tip {
     pub(crate) next_batch: u64,
     /// The new parents of objects in earlier drafts of the group, which cannot be read from the log yet.
     placed: BTreeMap<KeyPath, (Id, Placement)>,
-}
-
-impl Tip {
-    pub(crate) fn of(store: &Store, entry: &CommitEntry, writing: &LogHandle) -> Result<Self> {
-        Ok(Self {
-            commit: entry.digest,
-            root: entry.commit.root,
-            seq: entry.seq(),
-            time: entry.commit.time,
-            trie: store.state(entry)?,
-            history: store.history(),
-            next_batch: writing.log.newest_batch() + 1,
-            placed: BTreeMap::new(),
-        })
-    }
 }
 
 /// The fields of a commit except its state.
@@ -77,6 +59,18 @@ pub(crate) struct Ready {
     pub(crate) mark: HeadMark,
     pub(crate) state: Option<StagedState>,
     pub(crate) counts: ChangeCounts,
+}
+
+impl Ready {
+    /// Returns a batch whose state the store finds by replaying it.
+    pub(crate) fn of(batch: BatchBuilder, mark: HeadMark) -> Self {
+        Self {
+            batch,
+            mark,
+            state: None,
+            counts: ChangeCounts::default(),
+        }
+    }
 }
 
 impl Inner {
@@ -112,9 +106,9 @@ impl Inner {
         let source = self.add_text(batch, note.writer.source.as_deref())?;
         let reason = self.add_text(batch, note.writer.reason.as_deref())?;
         let commit = Commit {
-            parents: vec![tip.commit],
+            parents: vec![tip.mark.commit],
             root,
-            seq: tip.seq + 1,
+            seq: tip.mark.seq + 1,
             history_root: tip.history.root(),
             time: self.time_after(tip.time),
             op: Op::new(note.op)?,
@@ -133,18 +127,16 @@ impl Inner {
         }
         let bytes = commit.encode()?;
         batch.add(RecordKind::Commit, 0, &bytes);
-        tip.commit = Commit::hash(&bytes, self.store().suite);
-        tip.history.append(&tip.commit);
-        tip.root = root;
-        tip.seq = commit.seq;
+        tip.mark = HeadMark {
+            commit: Commit::hash(&bytes, self.store().suite),
+            root,
+            seq: commit.seq,
+        };
+        tip.history.append(&tip.mark.commit);
         tip.time = commit.time;
         tip.trie = trie;
         tip.next_batch += 1;
-        Ok(HeadMark {
-            commit: tip.commit,
-            root,
-            seq: tip.seq,
-        })
+        Ok(tip.mark)
     }
 
     /// Writes ready batches as one group, then publishes each. Returns the head after each, in order.
@@ -175,10 +167,7 @@ impl Inner {
                 }
                 self.opened().notify(entry);
             }
-            heads.push(match entry {
-                Some(entry) => entry,
-                None => self.store().head()?,
-            });
+            heads.push(entry.map_or_else(|| self.store().head(), Ok)?);
         }
         Ok(heads)
     }
@@ -194,36 +183,38 @@ impl Inner {
 
 impl Inner {
     /// Returns the store, its head, and the head for the next commit.
-    fn tip(&self, writing: &LogHandle) -> Result<(Arc<Store>, Arc<CommitEntry>, Tip)> {
+    pub(crate) fn tip(&self, writing: &LogHandle) -> Result<(Arc<Store>, Arc<CommitEntry>, Tip)> {
         let store = self.store();
         let head = store.head()?;
-        let tip = Tip::of(&store, &head, writing)?;
+        let tip = Tip {
+            mark: head.mark(),
+            time: head.commit.time,
+            trie: store.state(&head)?,
+            history: store.history(),
+            next_batch: writing.log.newest_batch() + 1,
+            placed: BTreeMap::new(),
+        };
         Ok((store, head, tip))
     }
 
-    /// Commits the drafts of a group and answers every request.
-    fn commit_group(&self, writing: &mut LogHandle, group: &[Request]) {
-        let outcome = writing.begin(&self.source).and_then(|()| self.tip(writing));
-        let (store, head, mut tip) = match outcome {
-            Ok(found) => found,
-            Err(error) => {
-                writing.release(self.settings().exclusive);
-                return answer_all(group, &error);
-            }
-        };
+    /// Commits the drafts of a group. Returns the answer to each request.
+    fn commit_group(&self, writing: &mut LogHandle, group: &[Request]) -> Result<Vec<Result<Committed>>> {
+        let (store, head, mut tip) = self.tip(writing)?;
         let mut ready = Vec::new();
         let mut outcomes = Vec::with_capacity(group.len());
-        for request in group {
-            let staged = self.stage(&store, &mut tip, &head, request, ready.is_empty());
-            let (after, outcome) = match staged {
-                Ok(Some(batch)) => {
-                    ready.push(batch);
-                    (ready.len(), Ok(true))
-                }
-                Ok(None) => (ready.len(), Ok(false)),
-                Err(error) => (ready.len(), Err(error)),
+        for Request { draft, op, .. } in group {
+            let note = Note {
+                op,
+                target: None,
+                writer: &draft.writer,
             };
-            outcomes.push((request, after, outcome));
+            let staged = self.stage(&store, &mut tip, &head, draft, &note, ready.is_empty());
+            let outcome = staged.map(|batch| {
+                let changed = batch.is_some();
+                ready.extend(batch);
+                changed
+            });
+            outcomes.push((ready.len(), outcome));
         }
         // The tip shares its nodes with the newest state. While the tip exists, editing a node would copy it once more.
         drop(tip);
@@ -232,71 +223,56 @@ impl Inner {
         } else {
             self.write_group(writing, ready)
         };
-        writing.release(self.settings().exclusive);
-        for (request, after, outcome) in outcomes {
+        let answers = outcomes.into_iter().map(|(after, outcome)| {
             // CMT-1: an outcome that depends on earlier commits of the group is valid only if those were written.
-            let entry = match &written {
-                Ok(published) => Ok(after
-                    .checked_sub(1)
-                    .and_then(|last| published.get(last))
-                    .unwrap_or(&head)),
-                Err(_) if after == 0 => Ok(&head),
-                Err(error) => Err(error.clone()),
+            let entry = match (after.checked_sub(1), &written) {
+                (None, _) => &head,
+                (Some(last), Ok(published)) => published.get(last).unwrap_or(&head),
+                (Some(_), Err(error)) => return Err(error.clone()),
             };
-            let answer = entry.and_then(|entry| {
-                let commit = CommitInfo::of(entry);
-                outcome.map(|changed| Committed { commit, changed })
-            });
-            *request.answer.lock() = Some(answer);
-        }
-        checkpoint_if_due(&self.source, writing, false);
+            let commit = CommitInfo::of(entry);
+            outcome.map(|changed| Committed { commit, changed })
+        });
+        Ok(answers.collect())
     }
 
-    /// Checks one draft against the tip and makes its batch. Returns `None` if the draft changes nothing any more.
-    fn stage(
+    /// Checks one draft against the tip and makes its batch. Returns `None` if the draft changes nothing any more, unless
+    /// it reverses the commit `note.target`.
+    pub(crate) fn stage(
         &self,
         store: &Arc<Store>,
         tip: &mut Tip,
         head: &CommitEntry,
-        request: &Request,
+        draft: &Draft,
+        note: &Note<'_>,
         first: bool,
     ) -> Result<Option<Ready>> {
-        let Request { draft, op, .. } = request;
-        if draft.only_on_base && draft.base.entry.digest != tip.commit {
+        if draft.only_on_base && draft.base.entry.digest != tip.mark.commit {
             return Err(Error::conflict(
                 "another writer committed since this change was checked",
             ));
         }
         let changes = merge(store, tip, draft)?;
-        if changes.is_empty() {
+        if changes.is_empty() && note.target.is_none() {
             return Ok(None);
         }
-        let placed = self.check_tree(store, tip, head, &changes)?;
+        let staged = || changes.iter().map(|(key, change)| (key, *change));
+        let placed = self.check_tree(&State::of(store, head)?, tip.placed.clone(), staged())?;
         let mut batch = BatchBuilder::new();
         if draft.snapshot_before {
             self.add_ring_snapshot(&mut batch, tip, &draft.writer)?;
         }
-        let mut trie = tip.trie.clone();
-        let staged = changes.iter().map(|(key, change)| (key, *change));
-        let objects = add_changes(
-            store,
-            &**store,
-            &mut batch,
-            &mut trie,
-            &draft.past,
-            staged,
-            Keep::Linked,
-        )?;
+        let (mut trie, past) = (tip.trie.clone(), &draft.past);
+        let objects = add_changes(store, &**store, &mut batch, &mut trie, past, staged(), 0)?;
         let root = trie.root(store.suite, Shape::State, &**store)?;
+        if note.target.is_some() && store.by_root(root)?.is_some() {
+            // History keeps the state that a reversal restores, so the batch needs no links.
+            batch = BatchBuilder::new();
+        }
         // Each draft is checked against the limits before grouping, so a draft over a limit fails alone.
         batch.check()?;
         let counts = ChangeCounts::of(changes.values().map(|change| change.sides()));
-        let note = Note {
-            op,
-            target: None,
-            writer: &draft.writer,
-        };
-        let mark = self.add_commit(&mut batch, tip, trie.clone(), root, &note)?;
+        let mark = self.add_commit(&mut batch, tip, trie.clone(), root, note)?;
         tip.placed = placed;
         // Only the first draft passes on its trie. The tries of later drafts refer to records of earlier drafts whose
         // place in the log is still unknown.
@@ -311,15 +287,14 @@ impl Inner {
         }))
     }
 
-    /// Checks the tree of parents after the group. Returns the placement of every object that the group changes.
-    fn check_tree(
+    /// Checks the tree of parents after `changes`. `placed` has the placements of earlier drafts of the group. Returns
+    /// them with those of the changes.
+    pub(crate) fn check_tree<'a>(
         &self,
-        store: &Arc<Store>,
-        tip: &Tip,
-        head: &CommitEntry,
-        changes: &BTreeMap<KeyPath, &StagedChange>,
+        before: &State,
+        mut placed: BTreeMap<KeyPath, (Id, Placement)>,
+        changes: impl Iterator<Item = (&'a KeyPath, &'a StagedChange)>,
     ) -> Result<BTreeMap<KeyPath, (Id, Placement)>> {
-        let mut placed = tip.placed.clone();
         for (key, change) in changes {
             let placement = match &change.new {
                 None => Placement::Gone,
@@ -336,9 +311,8 @@ impl Inner {
             };
             placed.insert(*key, (change.id.clone(), placement));
         }
-        let before = State::of(store, head)?;
         let tree = Tree {
-            before: &before,
+            before,
             placed: &placed,
         };
         tree.check(|| self.children(before.clone()))?;
@@ -353,7 +327,7 @@ impl Inner {
         writer: &Writer,
     ) -> Result<ReferenceName> {
         let name = ReferenceName::of_ring(tip.next_batch);
-        let mut reference = self.reference(batch, name.clone(), Some(tip.commit), tip.time, writer)?;
+        let mut reference = self.reference(batch, name.clone(), Some(tip.mark.commit), tip.time, writer)?;
         reference.lane = Some(writer.lane().to_owned());
         batch.add(RecordKind::Reference, 0, &reference.encode()?);
         Ok(name)
@@ -392,15 +366,6 @@ fn merge<'a>(store: &Store, tip: &Tip, draft: &'a Draft) -> Result<BTreeMap<KeyP
     Err(changed_meanwhile(conflicts))
 }
 
-fn answer_all(requests: &[Request], error: &Error) {
-    for request in requests {
-        let mut answer = request.answer.lock();
-        if answer.is_none() {
-            *answer = Some(Err(error.clone()));
-        }
-    }
-}
-
 impl Memory {
     /// Commits a draft, unless it changes nothing.
     ///
@@ -434,7 +399,12 @@ impl Memory {
         let mut writing = self.inner.log.lock();
         if answer.lock().is_none() {
             let group = std::mem::take(&mut *self.inner.queue.lock());
-            self.inner.commit_group(&mut writing, &group);
+            let inner = &self.inner;
+            let answers = inner.write_with(&mut writing, |writing| inner.commit_group(writing, &group));
+            let answers = answers.unwrap_or_else(|error| vec![Err(error); group.len()]);
+            for (request, answer) in group.iter().zip(answers) {
+                *request.answer.lock() = Some(answer);
+            }
         }
         drop(writing);
         let answer = answer.lock().take();

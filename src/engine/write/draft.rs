@@ -26,11 +26,13 @@ use crate::digest::{ContentDigest, KeyPath, ObjectDigest};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Encoded, Id, NewObject, Object, Origin};
 use crate::store::{ChangeCounts, Store};
+use crate::trie::Entry;
 
 use super::authorisation::Authorisation;
 use super::writer::Writer;
 use crate::engine::read::change::Change;
 use crate::engine::read::erased::erased_by;
+use crate::engine::read::index::{Family, id_of, keys_of};
 use crate::engine::read::view::View;
 
 /// The effect of staging an object.
@@ -178,6 +180,7 @@ impl Draft {
         let (mut done, mut overtaken) = (Vec::new(), Vec::new());
         for (key, change) in &self.staged {
             let now = head
+                .state
                 .entry_at(key)?
                 .map(|entry| ObjectDigest::from_bytes(entry.digest));
             if now == change.new_digest() {
@@ -230,35 +233,23 @@ impl Draft {
     /// # Errors
     /// The errors of [`Self::get`].
     pub(crate) fn children(&self, id: &Id) -> Result<Vec<Id>> {
-        let staged = self.children.get(&self.base.key(id));
-        let mut children = Vec::new();
-        let mut sort = false;
-        for child in self.base.children(id, None)? {
-            // A staged child is skipped here. The loop below adds it if this is still its parent.
-            if !self.staged.contains_key(&self.base.key(&child)) {
-                children.push(child);
+        let staged = self.children.get(&self.base.key(id)).into_iter().flatten();
+        let added = staged.filter_map(|key| self.staged.get(key).filter(|change| change.new.is_some()));
+        let added: Vec<Id> = added.map(|change| change.id.clone()).collect();
+        let mut children = self.base.children(id, None)?;
+        // A staged child is among the added ones if this is still its parent.
+        children.retain(|child| !self.staged.contains_key(&self.base.key(child)));
+        if added.is_empty() {
+            return Ok(children);
+        }
+        let mut keys = Vec::with_capacity(children.len() + added.len());
+        for child in children.into_iter().chain(added) {
+            if let Some(object) = self.get(&child)? {
+                keys.extend(keys_of(Family::Children, &object)?);
             }
         }
-        for key in staged.into_iter().flatten() {
-            if let Some(StagedChange { id, new: Some(_), .. }) = self.staged.get(key) {
-                children.push(id.clone());
-                sort = true;
-            }
-        }
-        if sort {
-            let mut keyed = Vec::with_capacity(children.len());
-            for child in children {
-                let object = self.get(&child)?;
-                let position = object
-                    .as_ref()
-                    .and_then(Object::position)
-                    .map(|text| text.as_bytes().to_vec());
-                keyed.push((position.is_none(), position, child));
-            }
-            keyed.sort_unstable();
-            children = keyed.into_iter().map(|(_, _, child)| child).collect();
-        }
-        Ok(children)
+        keys.sort_unstable();
+        Ok(keys.iter().filter_map(|key| id_of(key)).collect())
     }
 
     /// Stages `object` as [`Self::put`] does, with an origin no more trusted than `origin`. An imported object thus
@@ -267,7 +258,10 @@ impl Draft {
     /// # Errors
     /// The errors of [`Self::put`].
     pub(crate) fn put_at_most(&mut self, object: NewObject, origin: Origin) -> Result<Staged> {
-        self.put_as(object, Origin::least(self.writer.trust, origin))
+        // INVARIANT ORI-1: a staged object is never more trusted than its writer, nor than any version that it is
+        // derived from.
+        let origin = self.origin_at_most(&object, origin)?;
+        self.put_with(object, origin, true)
     }
 
     /// Stages `object` as the new version of its id. Its origin is the least trusted of the writer's class and the
@@ -276,7 +270,7 @@ impl Draft {
     /// # Errors
     /// `InvalidInput` if the object breaks a rule or limit.
     pub fn put(&mut self, object: NewObject) -> Result<Staged> {
-        self.put_as(object, self.writer.trust)
+        self.put_at_most(object, self.writer.trust)
     }
 
     /// Stages `object` with the writer's class as its origin, whatever its lineage (ORI-2), because a person has
@@ -286,7 +280,7 @@ impl Draft {
     /// The errors of [`Self::put`].
     #[cfg(feature = "agent")]
     pub(crate) fn put_promoted(&mut self, object: NewObject) -> Result<Staged> {
-        self.put_with(object, self.writer.trust)
+        self.put_with(object, self.writer.trust, true)
     }
 
     /// Stages a new version with the same text as the current one. The version keeps its origin if the writer is no
@@ -303,7 +297,7 @@ impl Draft {
         if current.content() != object.content.as_deref() || origin.is_above(class) {
             return self.put_at_most(object, origin);
         }
-        self.put_with(object, origin)
+        self.put_with(object, origin, true)
     }
 
     /// Stages the writer's statement as [`Self::put`] does. Makes a new version with this writer's origin even if an
@@ -313,21 +307,9 @@ impl Draft {
     /// The errors of [`Self::put`].
     #[cfg(feature = "agent")]
     pub(crate) fn put_said(&mut self, object: NewObject, present: Option<Origin>) -> Result<Staged> {
-        let origin = self.origin(&object, self.writer.trust)?;
-        if !origin.is_trusted() || present.is_none_or(Origin::is_trusted) {
-            return self.put_with(object, origin);
-        }
-        let (opened, key) = (&self.base.source.opened, self.base.key(&object.id));
-        opened.settings.limits.check(&object)?;
-        let encoded = object.encode(origin, opened.store().suite)?;
-        let old = self.base_version(&object.id, &key)?;
-        if old.as_ref().is_some_and(|old| old.digest() == encoded.digest) {
-            // DRA-1: the id has its base version again, so nothing is staged for it.
-            self.unstage(&key);
-        } else {
-            self.stage(key, object.id, old.as_ref(), StagedObject::new(encoded));
-        }
-        Ok(Staged::Updated)
+        let origin = self.origin_at_most(&object, self.writer.trust)?;
+        let keeps_origin = !origin.is_trusted() || present.is_none_or(Origin::is_trusted);
+        self.put_with(object, origin, keeps_origin)
     }
 
     /// Stages the notes of a verb, which are attributes, on `known`, the current version of its id. The version keeps
@@ -350,7 +332,7 @@ impl Draft {
         }
         let key = self.base.key(&object.id);
         let is_note = self.staged.get(&key).is_none_or(|change| change.is_note);
-        self.put_with(object, known.origin())?;
+        self.put_with(object, known.origin(), true)?;
         if let Some(change) = self.staged.get_mut(&key) {
             change.is_note = is_note;
         }
@@ -361,19 +343,25 @@ impl Draft {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a version of its lineage cannot be read.
-    #[cfg(feature = "agent")]
     pub(crate) fn origin_at_most(&self, object: &NewObject, origin: Origin) -> Result<Origin> {
-        self.origin(object, Origin::least(self.writer.trust, origin))
+        let mut least = Origin::least(self.writer.trust, origin);
+        for digest in &object.derived_from {
+            let source = match self.origins.get(digest) {
+                Some(staged) => Some(*staged),
+                None => {
+                    let found = self.store().records.find_object(*digest)?;
+                    found.map(|(_, object)| object.origin())
+                }
+            };
+            // A version that this store does not keep counts as imported.
+            least = Origin::least(least, source.unwrap_or(Origin::Import));
+        }
+        Ok(least)
     }
 
-    fn put_as(&mut self, object: NewObject, class: Origin) -> Result<Staged> {
-        // INVARIANT ORI-1: a staged object is never more trusted than its writer, nor than any version that it is
-        // derived from.
-        let origin = self.origin(&object, class)?;
-        self.put_with(object, origin)
-    }
-
-    fn put_with(&mut self, object: NewObject, origin: Origin) -> Result<Staged> {
+    /// Stages an object with this origin. If `keeps_origin` is set, an object with the same meaning as the present
+    /// version also keeps its origin, so no new version is made.
+    fn put_with(&mut self, object: NewObject, origin: Origin, keeps_origin: bool) -> Result<Staged> {
         self.base.settings().limits.check(&object)?;
         let key = self.base.key(&object.id);
         let old = self.base_version(&object.id, &key)?;
@@ -384,28 +372,27 @@ impl Draft {
             None => old.clone(),
         };
         let existed = current.is_some();
-        // An object with the same meaning also keeps its old origin, so no new version is made.
-        let mut encoded = object.encode(current.as_ref().map_or(origin, Object::origin), suite)?;
+        let like = |version: &Object| if keeps_origin { version.origin() } else { origin };
+        let mut encoded = object.encode(current.as_ref().map_or(origin, like), suite)?;
         let is_current = |digest| current.as_ref().is_some_and(|current| current.digest() == digest);
         let erased = current.as_ref().and_then(Object::erased_by);
         if erased.is_none() && is_current(encoded.digest) {
             return Ok(Staged::Unchanged);
         }
         if let (Some(_), Some(base)) = (staged, &old)
-            && object.encode(base.origin(), suite)?.digest == base.digest()
+            && object.encode(like(base), suite)?.digest == base.digest()
         {
             // DRA-1: the id has its base version again, so nothing is staged for it.
             self.unstage(&key);
             return Ok(Staged::Updated);
         }
-        if current.as_ref().is_some_and(|current| current.origin() != origin) {
+        if current.as_ref().is_some_and(|current| like(current) != origin) {
             encoded = object.encode(origin, suite)?;
         }
         if erased.is_some() && is_current(encoded.digest) {
             let what = format!("this version of '{}'", object.id);
-            return Err(
-                erased_by(&self.base.store, &what, erased).with_hint("to put it again, first remove the id")
-            );
+            return Err(erased_by(&self.base.state.store, &what, erased)
+                .with_hint("to put it again, first remove the id"));
         }
         self.stage(key, object.id, old.as_ref(), StagedObject::new(encoded));
         Ok(if existed { Staged::Updated } else { Staged::Created })
@@ -419,7 +406,7 @@ impl Draft {
     /// The errors of [`Self::put`].
     pub(crate) fn put_past(&mut self, object: &NewObject, origin: Origin) -> Result<ObjectDigest> {
         self.base.settings().limits.check(object)?;
-        let origin = self.origin(object, Origin::least(self.writer.trust, origin))?;
+        let origin = self.origin_at_most(object, origin)?;
         let encoded = object.encode(origin, self.store().suite)?;
         let digest = encoded.digest;
         if self.origins.contains_key(&digest) {
@@ -463,6 +450,23 @@ impl Draft {
         Ok(())
     }
 
+    /// Stages the version `then`, or the removal of the base version `now`.
+    pub(crate) fn stage_entry(
+        &mut self,
+        key: KeyPath,
+        now: Option<Entry>,
+        then: Option<Entry>,
+    ) -> Result<()> {
+        if let Some(then) = then {
+            return self.stage_version(key, self.base.state.load(&then)?);
+        }
+        if let Some(now) = now {
+            let object = self.base.state.load(&now)?;
+            self.insert(key, object.id().clone(), Some(&object), None);
+        }
+        Ok(())
+    }
+
     /// Replaces the staged change of the id with `new`; `old` is the version of the base state.
     fn stage(&mut self, key: KeyPath, id: Id, old: Option<&Object>, new: StagedObject) {
         // Runs before the old version is dropped, because the new one may be derived from it.
@@ -477,16 +481,18 @@ impl Draft {
         if self.past.remove(&digest).is_some() {
             self.sources.insert(digest);
         }
-        self.staged.insert(
-            key,
-            StagedChange {
-                id,
-                old: old.map(Object::digest),
-                old_parent: parent_of(old),
-                new: Some(new),
-                is_note: false,
-            },
-        );
+        self.insert(key, id, old, Some(new));
+    }
+
+    fn insert(&mut self, key: KeyPath, id: Id, old: Option<&Object>, new: Option<StagedObject>) {
+        let change = StagedChange {
+            id,
+            old: old.map(Object::digest),
+            old_parent: parent_of(old),
+            new,
+            is_note: false,
+        };
+        self.staged.insert(key, change);
     }
 
     /// Records which versions of this draft the object is derived from.
@@ -507,41 +513,17 @@ impl Draft {
         if let Some(change) = self.staged.get(key).filter(|change| change.id != *id) {
             return Err(taken(change.id.as_str()));
         }
-        let Some(entry) = self.base.entry_at(key)? else {
-            return Ok(None);
-        };
-        let object = self.base.load(&entry)?;
-        // The id of an erased version is unknown, but its key path identifies it.
-        if object.id() == id.as_str() || object.is_placeholder() {
-            Ok(Some(object))
-        } else {
-            Err(taken(object.id().as_str()))
+        match self.base.state.object_at(key)? {
+            // The id of an erased version is unknown, but its key path identifies it.
+            Some(object) if object.id() != id && !object.is_placeholder() => Err(taken(object.id().as_str())),
+            object => Ok(object),
         }
     }
 
     /// Returns the base state's object of this id, or its placeholder if it was erased.
     fn base_object(&self, id: &Id, key: &KeyPath) -> Result<Option<Object>> {
-        let entry = self.base.entry_at(key)?;
-        let object = entry.map(|entry| self.base.load(&entry)).transpose()?;
-        Ok(object.filter(|object| object.id() == id.as_str() || object.is_placeholder()))
-    }
-
-    /// Returns the least trusted of `class` and the stored origins of the versions that the object is derived from.
-    fn origin(&self, object: &NewObject, class: Origin) -> Result<Origin> {
-        let mut origin = class;
-        for digest in &object.derived_from {
-            let source = match self.origins.get(digest) {
-                Some(staged) => Some(*staged),
-                None => {
-                    let found = self.store().records.find_object(*digest)?;
-                    found.map(|(_, object)| object.origin())
-                }
-            };
-            // A version that this store does not keep counts as imported.
-            let source = source.unwrap_or(Origin::Import);
-            origin = Origin::least(origin, source);
-        }
-        Ok(origin)
+        let object = self.base.state.object_at(key)?;
+        Ok(object.filter(|object| object.id() == id || object.is_placeholder()))
     }
 
     fn unstage(&mut self, key: &KeyPath) {
@@ -577,14 +559,7 @@ impl Draft {
         let old = self.base_object(id, &key)?;
         self.unstage(&key);
         if let Some(old) = old {
-            let change = StagedChange {
-                id: id.clone(),
-                old: Some(old.digest()),
-                old_parent: parent_of(Some(&old)),
-                new: None,
-                is_note: false,
-            };
-            self.staged.insert(key, change);
+            self.insert(key, id.clone(), Some(&old), None);
         }
         Ok(true)
     }

@@ -19,19 +19,19 @@ use std::sync::Arc;
 use crate::calendar::DAY_MICROS;
 use crate::digest::Root;
 use crate::error::{Error, ErrorCode, Result};
-use crate::log::{BatchBuilder, RecordKind};
+use crate::log::{BatchBuilder, RecordKind, UNLINKED};
 use crate::object::{Reference, ReferenceClass, ReferenceName, StagedChange, Time};
 use crate::store::Store;
 use crate::trie::Shape;
 
 use super::authorisation::check_trusted;
-use super::commit::Tip;
 use super::draft::Draft;
-use super::staging::{Keep, add_changes};
+use super::snapshot::newest_references;
+use super::staging::add_changes;
 use super::writer::Writer;
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
-use crate::engine::opened::Opened;
+use crate::engine::read::erased::text_of;
 use crate::engine::read::view::View;
 
 /// How long a refused change is kept for a person to review: 7 days.
@@ -59,20 +59,15 @@ fn weight(changes: &[StagedChange]) -> usize {
 
 /// Chooses the name under which a refused change is kept, and the kept changes that it replaces.
 fn rejected(
-    opened: &Opened,
     store: &Store,
     changes: &[StagedChange],
     number: u64,
     reason: &str,
     writer: &Writer,
 ) -> Result<Place> {
-    let references = store.references();
-    let mut kept: Vec<_> = references
-        .iter()
-        .filter(|entry| entry.reference.name.class() == ReferenceClass::Rejected)
-        .collect();
-    kept.sort_unstable_by_key(|entry| entry.batch);
-    let mut kept: Vec<&Reference> = kept.into_iter().map(|entry| &entry.reference).collect();
+    let references = newest_references(store);
+    let mut kept: Vec<_> = references.iter().rev().collect();
+    kept.retain(|one| one.name.class() == ReferenceClass::Rejected);
     let own = (&writer.actor, &writer.session);
     // INVARIANT KEP-1: if a writer's change is refused again for the same reason, it is kept once, with the time of the
     // last refusal.
@@ -80,7 +75,7 @@ fn rejected(
         if (&one.actor, &one.session) != own || one.changes != changes {
             return None;
         }
-        let told = opened.reason(one.reason).unwrap_or_default();
+        let told = text_of(store, one.reason).unwrap_or_default();
         let rest = told.strip_prefix(reason)?;
         let is_same = rest.is_empty() || rest.starts_with(GAVE_WAY);
         is_same.then(|| (one.name.clone(), told))
@@ -140,7 +135,7 @@ impl Inner {
             return Ok(None);
         }
         let kept = self.keep_draft(draft, |store, changes, number| {
-            rejected(self.opened(), store, changes, number, reason, draft.writer())
+            rejected(store, changes, number, reason, draft.writer())
         })?;
         Ok(Some(kept.as_str().to_owned()))
     }
@@ -152,23 +147,14 @@ impl Inner {
             reference.name.class() == ReferenceClass::Rejected
                 && now.as_micros().saturating_sub(reference.time.as_micros()) > REJECTED_MICROS
         };
-        let old = || -> Vec<ReferenceName> {
-            let store = self.store();
-            let references = store.references();
-            let all = references.iter().map(|entry| &entry.reference);
-            all.filter(|reference| is_old(reference))
-                .map(|reference| reference.name.clone())
-                .collect()
-        };
+        let old = || newest_references(&self.store()).into_iter().filter(is_old);
         // Usually no refused change is old enough, so nothing is written.
-        if old().is_empty() {
+        if old().next().is_none() {
             return Ok(());
         }
         self.write(|writing| {
-            for name in old() {
-                self.drop_reference(writing, name, &Writer::user())?;
-            }
-            Ok(())
+            let mut names = old().map(|reference| reference.name);
+            names.try_for_each(|name| self.drop_reference(writing, name, &Writer::user()))
         })
     }
 
@@ -186,16 +172,13 @@ impl Inner {
                 draft.left_out.push(digest);
                 Ok(())
             }
-            None => match draft.base().entry_at(&change.key)? {
-                Some(entry) => {
-                    let object = draft.base().load(&entry)?;
-                    if object.is_placeholder() {
-                        // The id of an erased object is unknown, so its removal cannot be staged.
-                        draft.left_out.push(object.digest());
-                        return Ok(());
-                    }
-                    draft.remove(object.id()).map(drop)
+            None => match draft.base().state.object_at(&change.key)? {
+                // The id of an erased object is unknown, so its removal cannot be staged.
+                Some(object) if object.is_placeholder() => {
+                    draft.left_out.push(object.digest());
+                    Ok(())
                 }
+                Some(object) => draft.remove(object.id()).map(drop),
                 None => Ok(()),
             },
         }
@@ -208,12 +191,9 @@ impl Inner {
         draft: &Draft,
         place: impl FnOnce(&Store, &[StagedChange], u64) -> Result<Place>,
     ) -> Result<ReferenceName> {
-        self.opened().check_writable()?;
         self.check_own(draft)?;
         self.write(|writing| {
-            let store = self.store();
-            let head = store.head()?;
-            let tip = Tip::of(&store, &head, writing)?;
+            let (store, head, tip) = self.tip(writing)?;
             let mut batch = BatchBuilder::new();
             let (root, changes) = self.stage_unlinked(&mut batch, draft)?;
             let base = draft.base().commit().digest;
@@ -242,22 +222,22 @@ impl Inner {
     /// the changes.
     fn stage_unlinked(&self, batch: &mut BatchBuilder, draft: &Draft) -> Result<(Root, Vec<StagedChange>)> {
         let base = draft.base();
-        let mut trie = base.trie.clone();
+        let mut trie = base.state.trie.clone();
         add_changes(
             &self.store(),
-            &*base.store,
+            &*base.state.store,
             batch,
             &mut trie,
             &draft.past,
             draft.staged.iter(),
-            Keep::Unlinked,
+            UNLINKED,
         )?;
         let changes = draft.staged.iter().map(|(key, change)| StagedChange {
             key: *key,
             digest: change.new_digest(),
         });
         Ok((
-            trie.root(base.store.suite, Shape::State, &*base.store)?,
+            trie.root(base.state.store.suite, Shape::State, &*base.state.store)?,
             changes.collect(),
         ))
     }
@@ -304,16 +284,13 @@ impl Memory {
         let reference = store.references().get(&full).map(|entry| entry.reference.clone());
         let reference = reference.filter(|reference| reference.root.is_some());
         let reference = reference.ok_or_else(|| no_draft(name))?;
-        let base = match reference.commit {
-            Some(commit) => store.by_digest(commit)?,
-            None => None,
-        };
+        let base = reference
+            .commit
+            .map_or(Ok(None), |commit| store.by_digest(commit))?;
         let base =
             base.ok_or_else(|| Error::not_found(format!("the state that {name} is based on is not kept")))?;
-        let mut draft = Draft::new(
-            View::new(Arc::clone(&self.inner.source), store, base)?,
-            writer.clone(),
-        );
+        let base = View::new(Arc::clone(&self.inner.source), store, base)?;
+        let mut draft = Draft::new(base, writer.clone());
         for change in reference.changes {
             self.inner.stage_kept(&mut draft, &change)?;
         }
@@ -329,15 +306,13 @@ impl Memory {
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
     pub fn delete_draft(&self, name: &str, writer: &Writer) -> Result<()> {
-        self.inner.opened().check_writable()?;
-        writer.check()?;
         let full = ReferenceName::new(name)?;
         if full.class() == ReferenceClass::Rejected {
             // INVARIANT STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected
             // change.
             check_trusted(writer.trust, "drop quarantined content")?;
         }
-        self.inner.write(|writing| {
+        self.inner.write_as(writer, |writing| {
             let store = self.inner.store();
             let is_draft = store
                 .references()

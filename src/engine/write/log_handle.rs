@@ -45,8 +45,8 @@ pub(crate) struct LogHandle {
     is_behind: bool,
     /// Whether no checkpoint from before the log's rewrite is left, as far as is known.
     pub(crate) is_tidy: bool,
-    /// Whether this handle wrote anything.
-    has_written: bool,
+    /// Whether this handle wrote anything. A handle that only read does no upkeep when it closes.
+    pub(crate) has_written: bool,
 }
 
 impl LogHandle {
@@ -63,11 +63,6 @@ impl LogHandle {
             is_tidy: false,
             has_written: false,
         }
-    }
-
-    /// Returns whether this handle wrote anything. A handle that only read does no upkeep when it closes.
-    pub(crate) fn has_written(&self) -> bool {
-        self.has_written
     }
 
     /// Returns whether everything in memory is durable.
@@ -97,25 +92,18 @@ impl LogHandle {
             // INVARIANT WRI-1: a handle appends only while it holds the lock and after it has read every commit of
             // other processes.
             .ok_or_else(without_lock)?;
-        match durability {
-            Durability::Sync => self.log.append(lock, group, log::Durability::Synced),
-            // The first commit after the interval syncs all earlier ones. Without a further commit, a thread does.
-            Durability::Interval(interval) => {
-                let due = self.unsynced.is_some_and(|since| since.elapsed() >= interval);
-                let when = if due {
-                    log::Durability::Synced
-                } else {
-                    log::Durability::Later
-                };
-                let written = self.log.append(lock, group, when)?;
-                self.unsynced = if due {
-                    None
-                } else {
-                    self.unsynced.or_else(|| Some(Instant::now()))
-                };
-                Ok(written)
-            }
-        }
+        // The first commit after the interval syncs all earlier ones. Without a further commit, a thread does.
+        let waits = |interval| self.unsynced.is_none_or(|since| since.elapsed() < interval);
+        let (when, unsynced) = match durability {
+            Durability::Interval(interval) if waits(interval) => (
+                log::Durability::Later,
+                self.unsynced.or_else(|| Some(Instant::now())),
+            ),
+            _ => (log::Durability::Synced, None),
+        };
+        let written = self.log.append(lock, group, when)?;
+        self.unsynced = unsynced;
+        Ok(written)
     }
 
     pub(crate) fn sync(&mut self) -> Result<()> {
@@ -155,20 +143,15 @@ impl LogHandle {
             self.lock = None;
         }
     }
-}
 
-impl LogHandle {
     /// Takes the lock if the handle does not hold it, and reads the commits of other processes.
     pub(crate) fn begin(&mut self, source: &Source) -> Result<()> {
         source.opened.check_writable()?;
         if self.lock.is_none() {
             self.lock = Some(self.log.lock(source.opened.settings.wait)?);
         }
-        let mut prepared = if self.is_behind {
-            self.load(source).and_then(|()| self.prepare(source))
-        } else {
-            self.prepare(source)
-        };
+        let loaded = if self.is_behind { self.load(source) } else { Ok(()) };
+        let mut prepared = loaded.and_then(|()| self.prepare(source));
         // WRI-3: recovery moved these batches, so they are read again from their new place.
         let is_elsewhere = match &prepared {
             Ok(()) => self.log.has_moved(),

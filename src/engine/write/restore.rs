@@ -12,7 +12,7 @@ use crate::object::{Id, Object};
 
 use super::authorisation::check_return;
 use super::draft::Draft;
-use crate::engine::read::erased::erased_by;
+use crate::engine::read::erased::not_kept;
 use crate::engine::read::view::View;
 
 impl Draft {
@@ -74,10 +74,7 @@ impl Draft {
         let found = store.records.find_object(version)?.map(|(_, object)| object);
         let Some(object) = found.filter(|object| object.id() == id.as_str()) else {
             let what = format!("version {version} of '{id}'");
-            return Err(match store.records.erasure(version.as_bytes())? {
-                Some(by) => erased_by(&store, &what, Some(by)),
-                None => Error::not_found(format!("{what} is not kept")),
-            });
+            return Err(not_kept(&store, version.as_bytes(), &what)?);
         };
         if self.digest(id)? == Some(version) {
             return Ok(false);

@@ -18,20 +18,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::digest::{KeyPath, ObjectDigest};
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::digest::CommitDigest;
+use crate::error::{Error, ErrorCode, Result};
 use crate::log::BatchBuilder;
-use crate::object::{Id, Object, Op};
+use crate::object::{Object, Op};
 use crate::store::{ChangeCounts, CommitEntry, Gap, Store};
-use crate::trie::{Change as TrieChange, Entry, Shape, Trie};
+use crate::trie::{Change as TrieChange, Entry};
 
 use super::authorisation::check_return;
-use super::commit::{Note, Ready, Tip};
-use super::draft::changed_meanwhile;
+use super::commit::{Note, Ready};
+use super::draft::{Draft, changed_meanwhile};
 use super::log_handle::LogHandle;
 use super::request::Committed;
-use super::staging::add_links;
-use super::tree::{Placement, Tree};
 use super::writer::Writer;
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
@@ -55,19 +53,13 @@ pub struct Reversing {
     pub changes: Vec<Change>,
 }
 
-/// The planned changes of an undo or redo.
-struct Plan {
+/// A planned undo or redo.
+struct Reversal {
     target: Arc<CommitEntry>,
     /// The commit whose versions the ids would get.
-    to_commit: Arc<CommitEntry>,
-    to: State,
-    reversals: BTreeMap<KeyPath, Reversal>,
-}
-
-/// One id that an undo or redo sets to an earlier version.
-struct Reversal {
-    now: Option<Entry>,
-    then: Option<Entry>,
+    to: Arc<CommitEntry>,
+    /// The changes, staged on the head.
+    draft: Draft,
 }
 
 impl Inner {
@@ -108,7 +100,7 @@ impl Inner {
         &self,
         writing: &mut LogHandle,
         target: &CommitEntry,
-        expected: crate::digest::CommitDigest,
+        expected: CommitDigest,
         all: bool,
         writer: &Writer,
     ) -> Result<Committed> {
@@ -129,42 +121,27 @@ impl Inner {
                 check_change(&now, writer, old, new)?;
             }
         }
+        if target.commit.root == head.commit.root {
+            return Ok(Committed {
+                commit: CommitInfo::of(&head),
+                changed: false,
+            });
+        }
         // ROL-1: the trie of the target commit becomes the new state.
         let note = Note {
             op: Op::ROLLBACK,
             target: Some(target.digest),
             writer,
         };
-        let trie = self.store().state(target)?;
-        self.commit_state(writing, &head, trie, BatchBuilder::new(), &note)
+        let (store, _, mut tip) = self.tip(writing)?;
+        let mut batch = BatchBuilder::new();
+        let (trie, root) = (store.state(target)?, target.commit.root);
+        let mark = self.add_commit(&mut batch, &mut tip, trie, root, &note)?;
+        self.write_one(writing, Ready::of(batch, mark))
     }
 
-    /// Commits a state. Either history keeps the state, and `batch` is empty, or the links and unlinks in `batch`
-    /// produce it.
-    fn commit_state(
-        &self,
-        writing: &mut LogHandle,
-        head: &CommitEntry,
-        trie: Trie,
-        mut batch: BatchBuilder,
-        note: &Note<'_>,
-    ) -> Result<Committed> {
-        let store = self.store();
-        let root = trie.root(store.suite, Shape::State, &*store)?;
-        if root == head.commit.root && note.op == Op::ROLLBACK {
-            return Ok(Committed {
-                commit: CommitInfo::of(head),
-                changed: false,
-            });
-        }
-        let mut tip = Tip::of(&store, head, writing)?;
-        let mark = self.add_commit(&mut batch, &mut tip, trie, root, note)?;
-        let ready = Ready {
-            batch,
-            mark,
-            state: None,
-            counts: ChangeCounts::default(),
-        };
+    /// Writes the batch of a commit.
+    fn write_one(&self, writing: &mut LogHandle, ready: Ready) -> Result<Committed> {
         let entry = self.write_group(writing, vec![ready])?.pop();
         let entry = entry.ok_or_else(|| Error::internal("a batch was not written"))?;
         Ok(Committed {
@@ -173,26 +150,22 @@ impl Inner {
         })
     }
 
-    /// Plans the changes of an undo or redo on `head`.
-    fn plan_reversal(
-        &self,
-        store: &Arc<Store>,
-        head: &State,
-        op: &'static str,
-        writer: &Writer,
-    ) -> Result<Plan> {
+    /// Plans an undo or redo on the head.
+    fn plan_reversal(&self, op: &str, writer: &Writer) -> Result<Reversal> {
+        let base = self.view();
+        let (head, store) = (&base.state, &base.state.store);
         let (target, before) = to_reverse(store, op, writer)?;
         // Undo leads from the commit's state to its parent's state; redo leads the opposite way.
         let (from, to) = if op == Op::UNDO {
-            (&target, &before)
+            (&target, before)
         } else {
-            (&before, &target)
+            (&before, Arc::clone(&target))
         };
-        let (from, to_commit, to) = (State::of(store, from)?, Arc::clone(to), State::of(store, to)?);
-        let mut reversals = BTreeMap::new();
+        let (from, then) = (State::of(store, from)?, State::of(store, &to)?);
         let mut obstacles = Obstacles::default();
+        let mut draft = Draft::new(base.clone(), writer.clone());
         let digest = |entry: Option<Entry>| entry.map(|entry| entry.digest);
-        for change in from.diff(&to, &from.nodes_with(&to)) {
+        for change in from.diff(&then, &from.nodes_with(&then)) {
             let TrieChange { key, old, new } = change?;
             let now = head.entry_at(&key)?;
             // The id already has its target version, so it does not change.
@@ -201,67 +174,44 @@ impl Inner {
             }
             if digest(now) == digest(old) {
                 check_change(head, writer, now, new)?;
-                obstacles.add_erased(head, new)?;
-                reversals.insert(key, Reversal { now, then: new });
+                if !obstacles.add_erased(head, new)? {
+                    draft.stage_entry(key, now, new)?;
+                }
             } else {
                 obstacles.add_changed(head, &[now, old, new])?;
             }
         }
         // ROL-2: changes all ids or none.
         obstacles.check(store, target.seq())?;
-        self.check_reversals(head, &reversals)?;
-        Ok(Plan {
-            target,
-            to_commit,
-            to,
-            reversals,
-        })
+        Ok(Reversal { target, to, draft })
     }
 
-    fn reverse(&self, writing: &mut LogHandle, op: &'static str, writer: &Writer) -> Result<Committed> {
-        let store = self.store();
-        let head = store.head()?;
-        let state = State::of(&store, &head)?;
-        let plan = self.plan_reversal(&store, &state, op, writer)?;
-        let (trie, batch) = reversed(&state, &plan.reversals)?;
+    fn reverse(&self, writing: &mut LogHandle, op: &str, writer: &Writer) -> Result<Committed> {
+        let Reversal { target, draft, .. } = self.plan_reversal(op, writer)?;
         let note = Note {
             op,
-            target: Some(plan.target.digest),
+            target: Some(target.digest),
             writer,
         };
-        self.commit_state(writing, &head, trie, batch, &note)
+        let (store, head, mut tip) = self.tip(writing)?;
+        let ready = self.stage(&store, &mut tip, &head, &draft, &note, false);
+        drop(tip);
+        let ready = ready.map_err(later_changes)?;
+        self.write_one(
+            writing,
+            ready.ok_or_else(|| Error::internal("a reversal was not staged"))?,
+        )
     }
+}
 
-    fn check_reversals(&self, head: &State, reversals: &BTreeMap<KeyPath, Reversal>) -> Result<()> {
-        let mut placed = BTreeMap::new();
-        for (key, reversal) in reversals {
-            let placement = match &reversal.then {
-                Some(entry) => {
-                    let object = head.load(entry)?;
-                    let parent = object.parent().map(Id::new).transpose()?;
-                    (object.id().clone(), Placement::Under { parent, moved: true })
-                }
-                None => {
-                    let gone = reversal.now.as_ref().map(|entry| head.load(entry));
-                    let Some(gone) = gone.transpose()? else { continue };
-                    (gone.id().clone(), Placement::Gone)
-                }
-            };
-            placed.insert(*key, placement);
-        }
-        let tree = Tree {
-            before: head,
-            placed: &placed,
-        };
-        let children = || self.children(head.clone());
-        tree.check(children).map_err(|error| {
-            // Only invalid input means a conflict with later changes; a read error is passed on.
-            if error.kind() != ErrorKind::InvalidInput {
-                return error;
-            }
+/// Returns the error of an undo or redo that would break the tree of parents.
+fn later_changes(error: Error) -> Error {
+    match error.code() {
+        ErrorCode::NoParent | ErrorCode::HasChildren | ErrorCode::ParentCycle => {
             let ids = error.ids().to_vec();
             Error::conflict(format!("later changes depend on this one: {error}")).with_ids(ids)
-        })
+        }
+        _ => error,
     }
 }
 
@@ -321,10 +271,11 @@ impl<'a> Rollback<'a> {
     pub fn by(&self, writer: &Writer) -> Result<Committed> {
         let inner = self.inner;
         inner.opened().check_writable()?;
-        writer.check()?;
-        let expected = inner.view().commit().digest;
+        let expected = inner.view().entry.digest;
         let target = revision::resolve(&inner.store(), &self.revision.clone()?, writer.lane())?;
-        inner.write(|writing| inner.rollback_to(writing, &target, expected, self.across_lanes, writer))
+        inner.write_as(writer, |writing| {
+            inner.rollback_to(writing, &target, expected, self.across_lanes, writer)
+        })
     }
 
     /// Returns the commit whose state would be restored, and the counts of changes. Changes nothing.
@@ -361,16 +312,17 @@ struct Obstacles {
 }
 
 impl Obstacles {
-    /// Records the version that an id would get as an obstacle, if that version was erased.
-    fn add_erased(&mut self, head: &State, then: Option<Entry>) -> Result<()> {
+    /// Records the version that an id would get as an obstacle, if that version was erased. Returns whether it was.
+    fn add_erased(&mut self, head: &State, then: Option<Entry>) -> Result<bool> {
         // Most stores have no erased version. Then no version needs to be read.
         if head.store.records.erased() == 0 {
-            return Ok(());
+            return Ok(false);
         }
         let then = then.map(|entry| head.load(&entry)).transpose()?;
         let erased = then.filter(Object::is_placeholder);
+        let is_erased = erased.is_some();
         self.erased = self.erased.take().or(erased);
-        Ok(())
+        Ok(is_erased)
     }
 
     /// Adds the id of these versions as changed, taken from the first version that still has a readable id.
@@ -441,30 +393,6 @@ fn to_reverse(store: &Store, op: &str, writer: &Writer) -> Result<(Arc<CommitEnt
     }
 }
 
-/// Returns the head's state with the reversals applied, and the records for it. There are no records if history keeps
-/// that state.
-fn reversed(head: &State, reversals: &BTreeMap<KeyPath, Reversal>) -> Result<(Trie, BatchBuilder)> {
-    let store = &*head.store;
-    let mut trie = head.trie.clone();
-    let (mut links, mut unlinks) = (Vec::new(), Vec::new());
-    for (key, reversal) in reversals {
-        if let Some(entry) = &reversal.then {
-            trie.insert(*entry, store)?;
-            links.extend_from_slice(key.as_bytes());
-            links.extend_from_slice(&entry.digest);
-        } else {
-            trie.remove(key, store)?;
-            unlinks.extend_from_slice(key.as_bytes());
-        }
-    }
-    let mut batch = BatchBuilder::new();
-    let root = trie.root(store.suite, Shape::State, store)?;
-    if store.by_root(root)?.is_none() {
-        add_links(&mut batch, &links, &unlinks);
-    }
-    Ok((trie, batch))
-}
-
 impl Memory {
     /// Reverses the newest commit of the writer's lane that is not yet undone. An id that already has its earlier
     /// version stays unchanged.
@@ -513,37 +441,21 @@ impl Memory {
     }
 
     /// Returns the preview of an undo or a redo.
-    pub(crate) fn reverse_preview(&self, op: &'static str, writer: &Writer) -> Result<Reversing> {
-        let store = self.inner.store();
-        let plan = self
-            .inner
-            .plan_reversal(&store, &State::of(&store, &*store.head()?)?, op, writer)?;
-        let mut changes = Vec::new();
-        for reversal in plan.reversals.values() {
-            let digest = |entry: &Entry| ObjectDigest::from_bytes(entry.digest);
-            if let Some(entry) = reversal.now.as_ref().or(reversal.then.as_ref()) {
-                let object = plan.to.load(entry)?;
-                changes.push(Change {
-                    id: object.id().clone(),
-                    erased: object.is_placeholder(),
-                    old: reversal.now.as_ref().map(digest),
-                    new: reversal.then.as_ref().map(digest),
-                });
-            }
-        }
-        changes.sort_unstable_by(|one, other| one.id.cmp(&other.id));
+    fn reverse_preview(&self, op: &str, writer: &Writer) -> Result<Reversing> {
+        let Reversal { target, to, draft } = self.inner.plan_reversal(op, writer)?;
+        let (base, staged) = (draft.base(), draft.staged.iter());
+        let tree = self.inner.check_tree(&base.state, BTreeMap::new(), staged);
+        tree.map_err(later_changes)?;
         Ok(Reversing {
-            target: CommitInfo::of(&plan.target),
-            state: View::new(Arc::clone(&self.inner.source), store, plan.to_commit)?,
-            changes,
+            target: CommitInfo::of(&target),
+            state: View::new(Arc::clone(&base.source), Arc::clone(&base.state.store), to)?,
+            changes: draft.changes(),
         })
     }
 
     /// Undoes or redoes a commit; `op` selects which.
-    pub(crate) fn undo_or_redo(&self, op: &'static str, writer: &Writer) -> Result<Committed> {
-        self.inner.opened().check_writable()?;
-        writer.check()?;
+    fn undo_or_redo(&self, op: &str, writer: &Writer) -> Result<Committed> {
         self.inner
-            .write(|writing| self.inner.reverse(writing, op, writer))
+            .write_as(writer, |writing| self.inner.reverse(writing, op, writer))
     }
 }

@@ -10,15 +10,16 @@ use crate::digest::{CommitDigest, Root};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Reference, ReferenceClass, ReferenceName, Time, check_snapshot_name};
-use crate::store::{ChangeCounts, CommitEntry, Store};
+use crate::store::{CommitEntry, ReferenceEntry, Store};
 
 use super::authorisation::check_trusted;
-use super::commit::{Ready, Tip};
+use super::commit::Ready;
 use super::log_handle::LogHandle;
 use super::writer::Writer;
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
 use crate::engine::opened::done_anyway;
+use crate::engine::read::erased::text_of;
 
 /// A snapshot.
 #[derive(Clone, Debug)]
@@ -66,16 +67,15 @@ pub struct ReferenceInfo {
 impl Inner {
     /// Returns the snapshot of a reference; `None` if the reference names no commit of this history.
     fn snapshot_info(&self, store: &Store, reference: &Reference) -> Result<Option<SnapshotInfo>> {
-        let target = reference.commit.map(|commit| store.by_digest(commit));
-        let Some(target) = target.transpose()?.flatten() else {
+        let target = reference
+            .commit
+            .map_or(Ok(None), |commit| store.by_digest(commit));
+        let Some(target) = target? else {
             return Ok(None);
         };
-        let index = reference.lane.as_ref().and_then(|lane| {
-            store
-                .references()
-                .ring(lane)
-                .position(|other| other.reference.name == reference.name)
-        });
+        let is_same = |other: &ReferenceEntry| other.reference.name == reference.name;
+        let lane = reference.lane.as_ref();
+        let index = lane.and_then(|lane| store.references().ring(lane).position(is_same));
         Ok(Some(SnapshotInfo {
             name: reference.name.rest().to_owned(),
             index,
@@ -86,7 +86,7 @@ impl Inner {
             time: reference.time,
             actor: reference.actor.clone(),
             session: reference.session.clone(),
-            reason: self.opened().reason(reference.reason),
+            reason: text_of(store, reference.reason),
         }))
     }
 
@@ -113,13 +113,8 @@ impl Inner {
         batch: BatchBuilder,
         head: &CommitEntry,
     ) -> Result<()> {
-        let ready = Ready {
-            batch,
-            mark: head.mark(),
-            state: None,
-            counts: ChangeCounts::default(),
-        };
-        self.write_group(writing, vec![ready]).map(drop)
+        self.write_group(writing, vec![Ready::of(batch, head.mark())])
+            .map(drop)
     }
 
     fn take_snapshot(
@@ -128,7 +123,7 @@ impl Inner {
         name: Option<&str>,
         writer: &Writer,
     ) -> Result<SnapshotInfo> {
-        let head = self.store().head()?;
+        let (_, head, tip) = self.tip(writing)?;
         let mut batch = BatchBuilder::new();
         let name = match name {
             Some(name) => {
@@ -139,23 +134,24 @@ impl Inner {
                         .with_code(ErrorCode::NameTaken)
                         .with_hint("choose another name, or delete that one: `snapshot --delete NAME`"));
                 }
-                let time = head.commit.time;
-                let reference = self.reference(&mut batch, name.clone(), Some(head.digest), time, writer)?;
+                let reference =
+                    self.reference(&mut batch, name.clone(), Some(head.digest), tip.time, writer)?;
                 batch.add(RecordKind::Reference, 0, &reference.encode()?);
                 name
             }
-            None => {
-                let tip = Tip::of(&self.store(), &head, writing)?;
-                self.add_ring_snapshot(&mut batch, &tip, writer)?
-            }
+            None => self.add_ring_snapshot(&mut batch, &tip, writer)?,
         };
         self.write_references(writing, batch, &head)?;
         // This thread still holds the writer's mutex, so no other thread can have dropped the snapshot from the ring.
-        let store = self.store();
-        let taken = store.references().get(&name).map(|entry| entry.reference.clone());
-        let info = taken.map(|reference| self.snapshot_info(&store, &reference));
-        let info = info.transpose().map_err(done_anyway)?.flatten();
+        let info = self.snapshot_named(&name).map_err(done_anyway)?;
         info.ok_or_else(|| Error::internal("the new snapshot is missing"))
+    }
+
+    /// Returns the snapshot with this name, if it names a commit of this history.
+    fn snapshot_named(&self, name: &ReferenceName) -> Result<Option<SnapshotInfo>> {
+        let store = self.store();
+        let reference = store.references().get(name).map(|entry| entry.reference.clone());
+        reference.map_or(Ok(None), |reference| self.snapshot_info(&store, &reference))
     }
 
     /// Writes the deletion of a reference.
@@ -176,18 +172,14 @@ impl Inner {
         let none =
             || Error::not_found(format!("no snapshot is named '{name}'")).with_hint("`snapshots` lists them");
         let full = ReferenceName::of(ReferenceClass::Snapshots, name).map_err(|_| none())?;
-        let store = self.store();
-        let reference = store.references().get(&full).map(|entry| entry.reference.clone());
-        let info = self
-            .snapshot_info(&store, &reference.ok_or_else(none)?)?
-            .ok_or_else(none)?;
+        let info = self.snapshot_named(&full)?.ok_or_else(none)?;
         self.drop_reference(writing, full, writer)?;
         Ok(info)
     }
 }
 
 /// Returns the references, newest first.
-fn newest_references(store: &Store) -> Vec<Reference> {
+pub(crate) fn newest_references(store: &Store) -> Vec<Reference> {
     let references = store.references();
     let mut entries: Vec<_> = references.iter().collect();
     entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.batch));
@@ -204,11 +196,9 @@ impl Memory {
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
     pub fn snapshot(&self, name: Option<&str>, writer: &Writer) -> Result<SnapshotInfo> {
-        self.inner.opened().check_writable()?;
-        writer.check()?;
         name.map_or(Ok(()), check_snapshot_name)?;
         self.inner
-            .write(|writing| self.inner.take_snapshot(writing, name, writer))
+            .write_as(writer, |writing| self.inner.take_snapshot(writing, name, writer))
     }
 
     /// Deletes the name of a snapshot; commits and states stay.
@@ -217,13 +207,11 @@ impl Memory {
     /// `NotFound` if no snapshot has this name; `Denied` (code `less_trusted`) if the writer's class is untrusted; as
     /// [`Self::commit`].
     pub fn delete_snapshot(&self, name: &str, writer: &Writer) -> Result<SnapshotInfo> {
-        self.inner.opened().check_writable()?;
-        writer.check()?;
         // INVARIANT STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected
         // change.
         check_trusted(writer.trust, "delete the name of a snapshot")?;
         self.inner
-            .write(|writing| self.inner.drop_snapshot(writing, name, writer))
+            .write_as(writer, |writing| self.inner.drop_snapshot(writing, name, writer))
     }
 
     /// Returns all snapshots, newest first: named ones and those of every lane's ring. A degraded memory leaves out
@@ -245,15 +233,15 @@ impl Memory {
 
     /// Returns all references of every class, newest first.
     pub(crate) fn references(&self) -> Vec<ReferenceInfo> {
+        let store = self.inner.store();
         let info = |reference: Reference| ReferenceInfo {
             name: reference.name.as_str().to_owned(),
             commit: reference.commit,
             time: reference.time,
             actor: reference.actor,
             session: reference.session,
-            reason: self.inner.opened().reason(reference.reason),
+            reason: text_of(&store, reference.reason),
         };
-        let store = self.inner.store();
         newest_references(&store).into_iter().map(info).collect()
     }
 }

@@ -16,15 +16,8 @@ use crate::trie::{Entry, NodeSource, Trie};
 
 use super::draft::{StagedChange, StagedObject};
 
-/// Whether the versions of a batch become part of the state or only of history.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Keep {
-    Linked,
-    Unlinked,
-}
-
-/// Adds the records of `past` and of `changes` to the batch, and edits the trie, whose nodes are in `nodes`. Returns
-/// the content of the object records.
+/// Adds the records of `past` and of `changes` to the batch, and edits the trie, whose nodes are in `nodes`. The flag
+/// [`UNLINKED`] keeps the changed versions out of the state. Returns the content of the object records.
 pub(crate) fn add_changes<'a>(
     store: &Store,
     nodes: &dyn NodeSource,
@@ -32,36 +25,31 @@ pub(crate) fn add_changes<'a>(
     trie: &mut Trie,
     past: &BTreeMap<ObjectDigest, StagedObject>,
     changes: impl Iterator<Item = (&'a KeyPath, &'a StagedChange)>,
-    keep: Keep,
+    flags: u8,
 ) -> Result<Vec<(KeyPath, ObjectDigest)>> {
-    let flags = if keep == Keep::Linked { 0 } else { UNLINKED };
-    let mut objects = Vec::new();
-    let mut contents = HashSet::new();
+    let (mut objects, mut contents) = (Vec::new(), HashSet::new());
     let (mut links, mut unlinks) = (Vec::new(), Vec::new());
-    let mut add_content = |batch: &mut BatchBuilder, staged: &StagedObject| -> Result<()> {
-        if let Some((digest, bytes)) = &staged.content
-            && contents.insert(*digest)
-            && store.records.find_content(*digest)?.is_none()
-        {
-            batch.add(RecordKind::Content, 0, bytes);
-        }
-        Ok(())
-    };
-    let mut add = |batch: &mut BatchBuilder, key: KeyPath, staged: &StagedObject, flags: u8| -> Result<()> {
-        batch.add(RecordKind::Object, flags, staged.object.bytes());
-        objects.push((key, staged.object.digest()));
-        Ok(())
-    };
-    for (digest, staged) in past {
-        if store.records.find_place(*digest)?.is_none() {
-            add_content(batch, staged)?;
-            add(
-                batch,
-                store.suite.key_path(staged.object.id().as_str()),
-                staged,
-                UNLINKED,
-            )?;
-        }
+    // Returns whether the version is new.
+    let mut add =
+        |batch: &mut BatchBuilder, key: KeyPath, staged: &StagedObject, flags: u8| -> Result<bool> {
+            // Adds the content even if the version is known, because the content may have been erased since.
+            if let Some((digest, bytes)) = &staged.content
+                && contents.insert(*digest)
+                && store.records.find_content(*digest)?.is_none()
+            {
+                batch.add(RecordKind::Content, 0, bytes);
+            }
+            // STG-1. A digest covers the id, so no version can be staged for two ids of a batch.
+            let is_new = store.records.find_place(staged.object.digest())?.is_none();
+            if is_new {
+                batch.add(RecordKind::Object, flags, staged.object.bytes());
+                objects.push((key, staged.object.digest()));
+            }
+            Ok(is_new)
+        };
+    for staged in past.values() {
+        let key = store.suite.key_path(staged.object.id().as_str());
+        add(batch, key, staged, UNLINKED)?;
     }
     for (key, change) in changes {
         let Some(staged) = &change.new else {
@@ -69,28 +57,21 @@ pub(crate) fn add_changes<'a>(
             trie.remove(key, nodes)?;
             continue;
         };
-        let digest = staged.object.digest();
-        // Adds the content even if the version is known, because the content may have been erased since.
-        add_content(batch, staged)?;
+        let digest = *staged.object.digest().as_bytes();
         // The locator and the first commit are still unknown. The store sets them when it applies the batch.
-        trie.insert(
-            Entry {
-                key: *key,
-                digest: *digest.as_bytes(),
-                place: 0,
-                created: 0,
-            },
-            nodes,
-        )?;
-        // STG-1. A digest covers the id, so no version can be staged for two ids of a batch.
-        if store.records.find_place(digest)?.is_some() {
+        let entry = Entry {
+            key: *key,
+            digest,
+            place: 0,
+            created: 0,
+        };
+        trie.insert(entry, nodes)?;
+        if !add(batch, *key, staged, flags)? {
             links.extend_from_slice(key.as_bytes());
-            links.extend_from_slice(digest.as_bytes());
-            continue;
+            links.extend_from_slice(&digest);
         }
-        add(batch, *key, staged, flags)?;
     }
-    if keep == Keep::Linked {
+    if flags != UNLINKED {
         add_links(batch, &links, &unlinks);
     }
     Ok(objects)

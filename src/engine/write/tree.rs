@@ -14,8 +14,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::digest::KeyPath;
 use crate::error::{Error, ErrorCode, Result};
-use crate::object::Id;
+use crate::object::{Id, Object};
 
+use super::draft::named;
 use crate::engine::read::children::Children;
 use crate::engine::read::state::State;
 
@@ -78,12 +79,11 @@ impl Tree<'_> {
             Some((_, Placement::Gone)) => Ok(None),
             Some((_, Placement::Under { parent, .. })) => Ok(parent.as_ref().map(|parent| self.key(parent))),
             None => {
-                let Some(entry) = self.before.entry_at(key)? else {
-                    return Ok(None);
-                };
-                let object = self.before.load(&entry)?;
-                let suite = self.before.store.suite;
-                Ok(object.parent().map(|parent| suite.key_path(parent)))
+                let (object, suite) = (self.before.object_at(key)?, self.before.store.suite);
+                let object = object.as_ref();
+                Ok(object
+                    .and_then(Object::parent)
+                    .map(|parent| suite.key_path(parent)))
             }
         }
     }
@@ -101,16 +101,13 @@ impl Tree<'_> {
             let left: Vec<_> = left
                 .filter(|child| !self.placed.contains_key(&self.key(child)))
                 .take(10)
+                .map(|child| child.to_string())
                 .collect();
             if !left.is_empty() {
-                let named: Vec<_> = left.iter().map(ToString::to_string).collect();
-                let quoted: Vec<_> = left.iter().map(|child| format!("'{child}'")).collect();
-                return Err(
-                    Error::invalid(format!("'{id}' has children: {}", quoted.join(", ")))
-                        .with_code(ErrorCode::HasChildren)
-                        .with_ids(named)
-                        .with_hint("remove them too (`remove --recursive`) or give them another parent"),
-                );
+                return Err(Error::invalid(format!("'{id}' has children: {}", named(&left)))
+                    .with_code(ErrorCode::HasChildren)
+                    .with_ids(left)
+                    .with_hint("remove them too (`remove --recursive`) or give them another parent"));
             }
         }
         Ok(())

@@ -422,7 +422,7 @@ impl Run {
             }
             Ok(kept)
         };
-        let collected = inner.rewrite(&choose, false, inner.settings().wait);
+        let collected = inner.rewrite(&choose, inner.settings().wait);
         self.beside = done.into_inner();
         collected?;
         expect_sources(memory)?;

@@ -15,21 +15,20 @@ mod targets;
 
 use crate::digest::{CommitDigest, DIGEST_LEN};
 use crate::error::{Error, Result};
-use crate::log::{BatchBuilder, CompactionLock, HeadMark, RecordKind, not_rewritten};
+use crate::log::{BatchBuilder, CompactionLock, RecordKind, not_rewritten};
 use crate::object::{Id, Op};
 use crate::store::{self, Erasure, Live, Plan};
-use crate::trie::{Shape, Trie};
+use crate::trie::Shape;
 
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
 use crate::engine::opened::done_anyway;
 use crate::engine::read::view::CommitInfo;
-use crate::engine::upkeep::gc::Cut;
 use crate::engine::write::authorisation::check_trusted;
-use crate::engine::write::commit::{Note, Tip};
+use crate::engine::write::commit::Note;
 use crate::engine::write::log_handle::LogHandle;
+use crate::engine::write::staging::add_links;
 use crate::engine::write::writer::Writer;
-use survey::Gone;
 
 /// The targets and options of an erasure.
 #[derive(Clone, Debug, Default)]
@@ -99,95 +98,57 @@ impl ErasedReport {
 }
 
 impl Inner {
-    /// Rewrites the log without the erased records, with the commit of the erasure.
+    /// Rewrites the log without the records of `report`, with the commit of the erasure.
     fn erase(
         &self,
         writing: &mut LogHandle,
-        gone: Gone,
+        mut report: ErasedReport,
         writer: &Writer,
         alone: CompactionLock,
     ) -> Result<ErasedReport> {
-        let store = self.store();
-        let head = store.head()?;
+        let head = self.store().head()?;
         // Writes an empty batch first. The commit of the erasure then takes the place of that batch in the new log.
         self.write_references(writing, BatchBuilder::new(), &head)
             .map_err(not_rewritten)?;
-        let mut tip = Tip::of(&store, &head, writing)?;
-        let (mut batch, trie) = self.unlink(&gone, &tip)?;
-        let root = trie.root(store.suite, Shape::State, &*store)?;
-        let left = trie.clone();
+        let (store, _, mut tip) = self.tip(writing)?;
+        let (mut batch, mut left, mut unlinks) = (BatchBuilder::new(), tip.trie.clone(), Vec::new());
+        for id in &report.unlinked {
+            let key = store.suite.key_path(id.as_str());
+            left.remove(&key, &*store)?;
+            unlinks.extend_from_slice(key.as_bytes());
+        }
+        add_links(&mut batch, &[], &unlinks);
+        let root = left.root(store.suite, Shape::State, &*store)?;
         let note = Note {
             op: Op::ERASE,
             target: None,
             writer,
         };
-        let mark = self.add_commit(&mut batch, &mut tip, trie, root, &note)?;
+        let mark = self.add_commit(&mut batch, &mut tip, left.clone(), root, &note)?;
         drop(tip);
         let mut rewrite = writing.begin_rewrite(alone)?;
         rewrite.moves_head(mark);
-        self.write_without(&self.cut(writing), &gone.erasure(mark.commit), &mut rewrite)?;
+        let cut = self.cut(writing);
+        let erased = report.records.iter().map(|record| (record.digest, mark.commit));
+        let plan = Plan {
+            kept: &(0..cut.commits).collect::<Vec<_>>(),
+            live: &Live::everything(),
+            erasure: &Erasure {
+                digests: erased.collect(),
+            },
+        };
+        let mut sink = |batch, commit| rewrite.push(batch, commit).map(drop);
+        self.copy(&cut, &plan, &mut sink)?;
         rewrite.push(batch, mark.commit)?;
         let rewritten = rewrite.finish()?;
         // Derived files may contain words of erased records. No other process can write a new one meanwhile (DER-2).
         self.forget_derived(&left, &store)?;
         // INVARIANT ERA-1: the new log contains the commit and lacks the erased records.
         self.publish(writing, rewritten)?;
-        Ok(gone.into_report(Some(self.committed(mark).map_err(done_anyway)?)))
-    }
-
-    fn unlink(&self, gone: &Gone, tip: &Tip) -> Result<(BatchBuilder, Trie)> {
-        let store = self.store();
-        let (mut batch, mut trie, mut unlinks) = (BatchBuilder::new(), tip.trie.clone(), Vec::new());
-        for id in gone.unlinked() {
-            let key = store.suite.key_path(id.as_str());
-            trie.remove(&key, &*store)?;
-            unlinks.extend_from_slice(key.as_bytes());
-        }
-        crate::engine::write::staging::add_links(&mut batch, &[], &unlinks);
-        Ok((batch, trie))
-    }
-
-    /// Copies the log batch by batch, without the erased records.
-    fn write_without(&self, cut: &Cut, erasure: &Erasure, rewrite: &mut crate::log::Rewrite) -> Result<()> {
-        let kept: Vec<usize> = (0..cut.commits).collect();
-        let live = Live::everything();
-        let plan = Plan {
-            kept: &kept,
-            live: &live,
-            erasure,
-        };
-        let (mut done, total) = (0, cut.bytes);
-        cut.store.rewrite(&plan, &cut.position, &mut |batch, commit| {
-            done += batch.encoded_bytes();
-            self.settings().step("rewrite", done.min(total), total)?;
-            rewrite.push(batch, commit).map(drop)
-        })
-    }
-
-    fn committed(&self, mark: HeadMark) -> Result<CommitInfo> {
-        let entry = self.store().by_digest(mark.commit)?;
-        let entry = entry.ok_or_else(|| Error::internal("an erase commit is not in the new log"))?;
-        Ok(CommitInfo::of(&entry))
-    }
-}
-
-impl Gone {
-    /// Converts the records to erase for the rewrite of the log.
-    fn erasure(&self, by: CommitDigest) -> Erasure {
-        self.records().map(|record| (record.digest, by)).collect()
-    }
-
-    fn into_report(self, commit: Option<CommitInfo>) -> ErasedReport {
-        let mut records: Vec<_> = self.records().cloned().collect();
-        records.sort_unstable_by(|one, other| {
-            (one.kind, &one.id, one.digest).cmp(&(other.kind, &other.id, other.digest))
-        });
-        ErasedReport {
-            records,
-            unlinked: self.unlinked().to_vec(),
-            holders: self.holders(),
-            commit,
-        }
+        let entry = self.store().by_digest(mark.commit).map_err(done_anyway)?;
+        let missing = || done_anyway(Error::internal("an erase commit is not in the new log"));
+        report.commit = Some(CommitInfo::of(&*entry.ok_or_else(missing)?));
+        Ok(report)
     }
 }
 
@@ -238,19 +199,14 @@ impl Memory {
     /// ```
     pub fn erase(&self, erasing: &Erasing, writer: &Writer) -> Result<ErasedReport> {
         self.inner.opened().check_writable()?;
-        writer.check()?;
         // INVARIANT STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected
         // change.
         check_trusted(writer.trust, "erase")?;
         let alone = CompactionLock::take(self.inner.disk(), self.inner.settings().wait)?;
-        let mut writing = self.inner.log.lock();
-        writing.begin(&self.inner.source)?;
-        let outcome = self
-            .inner
-            .survey(&self.inner.cut(&writing), erasing)
-            .and_then(|gone| self.inner.erase(&mut writing, gone, writer, alone));
-        writing.release(self.inner.settings().exclusive);
-        outcome
+        self.inner.write_as(writer, |writing| {
+            let report = self.inner.survey(&self.inner.cut(writing), erasing)?;
+            self.inner.erase(writing, report, writer, alone)
+        })
     }
 
     /// Returns the preview of [`Self::erase`]. Changes nothing.
@@ -260,7 +216,7 @@ impl Memory {
     pub fn erase_preview(&self, erasing: &Erasing) -> Result<ErasedReport> {
         self.inner.refresh()?;
         let cut = self.inner.cut(&self.inner.log.lock());
-        Ok(self.inner.survey(&cut, erasing)?.into_report(None))
+        self.inner.survey(&cut, erasing)
     }
 
     /// Returns the digests of the records that the commit erased. Reads the whole log.
@@ -272,11 +228,9 @@ impl Memory {
         let cut = self.inner.cut(&self.inner.log.lock());
         let mut digests = Vec::new();
         cut.store.read_log(cut.position.batch, &mut |batch| {
-            let marks = batch
-                .records
-                .iter()
-                .filter(|record| record.kind == RecordKind::Erased);
-            let marks = marks.filter_map(|record| store::Erased::decode(&record.body).ok());
+            let records = batch.records.iter();
+            let erased = records.filter(|record| record.kind == RecordKind::Erased);
+            let marks = erased.filter_map(|record| store::Erased::decode(&record.body).ok());
             digests.extend(marks.filter(|mark| mark.by == commit).map(|mark| mark.digest));
             Ok(())
         })?;

@@ -6,14 +6,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::digest::{DIGEST_LEN, Domain, to_hex};
+use crate::digest::{ContentDigest, DIGEST_LEN, Domain, to_hex};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{Record, RecordKind};
 use crate::object::Id;
 use crate::store::{Erased, Store, object_of};
 
 use super::targets::{Target, Targets};
-use super::{ErasedRecord, Erasing};
+use super::{ErasedKind, ErasedRecord, ErasedReport, Erasing};
 use crate::engine::inner::Inner;
 use crate::engine::read::erased::erased_by;
 use crate::engine::read::state::State;
@@ -22,31 +22,6 @@ use crate::engine::write::draft::named;
 use crate::engine::write::tree::{Placement, Tree};
 
 type Digest = [u8; DIGEST_LEN];
-
-/// Returns the records to erase.
-#[derive(Default)]
-pub(super) struct Gone {
-    records: HashMap<Digest, ErasedRecord>,
-    unlinked: Vec<Id>,
-    holders: BTreeSet<String>,
-}
-
-impl Gone {
-    pub(super) fn records(&self) -> impl Iterator<Item = &ErasedRecord> {
-        self.records.values()
-    }
-
-    /// Returns the ids that leave the head's state.
-    pub(super) fn unlinked(&self) -> &[Id] {
-        &self.unlinked
-    }
-
-    /// Returns the objects that stay but lose their content or an earlier version.
-    pub(super) fn holders(&self) -> Vec<Id> {
-        let ids = self.holders.iter().filter_map(|id| Id::new(id).ok());
-        ids.collect()
-    }
-}
 
 /// The fields of a version that an erasure reads.
 struct Version {
@@ -77,7 +52,7 @@ struct Survey<'a> {
     inner: &'a Inner,
     cut: &'a Cut,
     erasing: &'a Erasing,
-    gone: Gone,
+    report: ErasedReport,
     /// The versions to erase, by digest.
     versions: HashMap<Digest, Version>,
     /// The digests that the targets name.
@@ -89,16 +64,16 @@ struct Survey<'a> {
 }
 
 impl Inner {
-    /// Returns the records to erase.
+    /// Returns the report of an erasure that is not committed yet.
     ///
     /// # Errors
     /// The reason why the erasure is refused; see [`crate::engine::memory::Memory::erase`].
-    pub(super) fn survey(&self, cut: &Cut, erasing: &Erasing) -> Result<Gone> {
+    pub(super) fn survey(&self, cut: &Cut, erasing: &Erasing) -> Result<ErasedReport> {
         let mut survey = Survey {
             inner: self,
             cut,
             erasing,
-            gone: Gone::default(),
+            report: ErasedReport::default(),
             versions: HashMap::new(),
             given: HashSet::new(),
             ids: BTreeSet::new(),
@@ -108,7 +83,7 @@ impl Inner {
         survey.check_current()?;
         survey.check_others()?;
         survey.take_records()?;
-        Ok(survey.gone)
+        Ok(survey.report)
     }
 }
 
@@ -117,11 +92,24 @@ impl Survey<'_> {
         &self.cut.store
     }
 
-    /// Passes every object, content, text and erasure mark of the log to `visit`.
+    /// Passes every record of the log to `visit`.
     fn read(&self, visit: &mut dyn FnMut(&Record) -> Result<()>) -> Result<()> {
         let settings = self.inner.settings();
         self.cut.read(settings, "search", &mut |batch| {
             batch.records.iter().try_for_each(&mut *visit)
+        })
+    }
+
+    /// Passes every version of the log that is not erased to `visit`.
+    fn each_other(&self, visit: &mut dyn FnMut(Version)) -> Result<()> {
+        self.read(&mut |record| {
+            if record.kind == RecordKind::Object {
+                let version = Version::of(self.store(), record);
+                if !self.versions.contains_key(&version.digest) {
+                    visit(version);
+                }
+            }
+            Ok(())
         })
     }
 
@@ -178,12 +166,12 @@ impl Survey<'_> {
                 self.ids.insert(text.to_owned());
             }
             (false, 1) => {
-                for digest in &target.digests {
-                    if let Some(record) = texts.remove(digest) {
-                        if record.kind == super::ErasedKind::Content {
-                            self.contents.insert(*digest);
-                        }
-                        self.gone.records.insert(*digest, record);
+                let found = target.digests.iter().filter_map(|digest| texts.remove(digest));
+                for record in found {
+                    if record.kind == ErasedKind::Content {
+                        self.contents.insert(record.digest);
+                    } else {
+                        self.report.records.push(record);
                     }
                 }
             }
@@ -243,11 +231,8 @@ impl Survey<'_> {
                 leaving.insert(id);
             }
         }
-        for version in self
-            .versions
-            .values()
-            .filter(|version| !self.ids.contains(&version.id))
-        {
+        let by_digest = self.versions.values();
+        for version in by_digest.filter(|version| !self.ids.contains(&version.id)) {
             let current = head.entry_at(&store.suite.key_path(&version.id))?;
             if current.is_none_or(|entry| entry.digest != version.digest) {
                 continue;
@@ -282,91 +267,69 @@ impl Survey<'_> {
                     "erase them in the same call: add {ids}; `remove` keeps their content in history"
                 ))
             })?;
-        self.gone.unlinked = placed.into_values().map(|(id, _)| id).collect();
+        self.report.unlinked = placed.into_values().map(|(id, _)| id).collect();
         Ok(())
     }
 
     /// Finds the objects that stay but have a content to erase, or an id to erase as their parent.
     fn check_others(&mut self) -> Result<()> {
-        self.contents
-            .extend(self.versions.values().filter_map(|version| version.content));
-        if self.contents.is_empty() && self.ids.is_empty() {
-            return Ok(());
-        }
-        let (mut sharing, mut below) = (BTreeSet::new(), HashMap::new());
-        self.read(&mut |record| {
-            if record.kind != RecordKind::Object {
-                return Ok(());
-            }
-            let version = Version::of(self.store(), record);
-            if self.versions.contains_key(&version.digest) {
-                return Ok(());
-            }
-            if version
-                .parent
-                .as_ref()
-                .is_some_and(|parent| self.ids.contains(parent))
-            {
-                below.insert(version.digest, version);
-            } else if version
-                .content
-                .is_some_and(|content| self.contents.contains(&content))
-            {
-                sharing.insert(version.id);
-            }
-            Ok(())
-        })?;
-        let named: BTreeSet<String> = below.values().map(|version| version.id.clone()).collect();
-        if !self.erasing.everywhere {
-            refuse_shared("share a content to erase", &sharing)?;
-            refuse_shared("have an id to erase as their parent", &named)?;
-        }
-        let own: HashSet<Digest> = below.values().filter_map(|version| version.content).collect();
-        self.versions.extend(below);
-        self.gone.holders = sharing.into_iter().chain(named).collect();
-        self.add_unshared(own)
-    }
-
-    /// Adds the contents of the versions that are erased only because of their parent. Leaves out those that other
-    /// objects share.
-    fn add_unshared(&mut self, mut contents: HashSet<Digest>) -> Result<()> {
-        contents.retain(|content| !self.contents.contains(content));
-        if contents.is_empty() {
-            return Ok(());
-        }
-        self.read(&mut |record| {
-            if record.kind == RecordKind::Object {
-                let version = Version::of(self.store(), record);
-                if let Some(content) = version
-                    .content
-                    .filter(|_| !self.versions.contains_key(&version.digest))
-                {
-                    contents.remove(&content);
-                }
-            }
-            Ok(())
-        })?;
+        let everywhere = self.erasing.everywhere;
+        let contents = self.versions.values().filter_map(|version| version.content);
         self.contents.extend(contents);
+        let mut below = HashMap::new();
+        if !self.ids.is_empty() {
+            self.each_other(&mut |version| {
+                if version
+                    .parent
+                    .as_ref()
+                    .is_some_and(|parent| self.ids.contains(parent))
+                {
+                    below.insert(version.digest, version);
+                }
+            })?;
+        }
+        let mut holders: BTreeSet<String> = below.values().map(|version| version.id.clone()).collect();
+        // The contents of versions that are erased only because of their parent stay if other objects share them.
+        let mut unshared: HashSet<Digest> = below.values().filter_map(|version| version.content).collect();
+        unshared.retain(|content| !self.contents.contains(content));
+        self.versions.extend(below);
+        let mut sharing = BTreeSet::new();
+        if !(self.contents.is_empty() && unshared.is_empty()) {
+            self.each_other(&mut |version| {
+                if let Some(content) = version.content {
+                    unshared.remove(&content);
+                    sharing.extend(self.contents.contains(&content).then_some(version.id));
+                }
+            })?;
+        }
+        if !everywhere {
+            refuse_shared("share a content to erase", &sharing)?;
+            refuse_shared("have an id to erase as their parent", &holders)?;
+        }
+        self.contents.extend(unshared);
+        holders.append(&mut sharing);
+        self.report.holders = holders.iter().filter_map(|id| Id::new(id).ok()).collect();
         Ok(())
     }
 
-    /// Lists the records of the versions and contents to erase.
+    /// Lists the records of the versions and contents to erase, versions first.
     fn take_records(&mut self) -> Result<()> {
-        let store = &self.cut.store;
+        let (store, records) = (&self.cut.store, &mut self.report.records);
         for content in &self.contents {
             if let Some(record) = store.records.find(RecordKind::Content, content)? {
-                self.gone.records.insert(*content, erased_text(&record, *content));
+                records.push(erased_text(&record, *content));
             }
         }
-        for (digest, version) in std::mem::take(&mut self.versions) {
-            let record = ErasedRecord {
-                kind: super::ErasedKind::Version,
-                digest,
-                id: Some(version.id),
-                bytes: version.bytes,
-            };
-            self.gone.records.insert(digest, record);
-        }
+        let versions = std::mem::take(&mut self.versions).into_values();
+        records.extend(versions.map(|version| ErasedRecord {
+            kind: ErasedKind::Version,
+            digest: version.digest,
+            id: Some(version.id),
+            bytes: version.bytes,
+        }));
+        records.sort_unstable_by(|one, other| {
+            (one.kind, &one.id, one.digest).cmp(&(other.kind, &other.id, other.digest))
+        });
         Ok(())
     }
 }

@@ -8,12 +8,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath};
+use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath, to_hex};
 use crate::error::{Error, Result};
 use crate::store::Erased;
 
 use super::Erasing;
-use crate::engine::read::revision::digest_range;
 
 type Digest = [u8; DIGEST_LEN];
 
@@ -31,11 +30,11 @@ pub(super) struct Target {
 
 /// All targets, without duplicates.
 pub(super) struct Targets {
+    suite: HashSuite,
     all: Vec<Target>,
-    by_text: HashMap<String, usize>,
     by_key: HashMap<KeyPath, usize>,
-    /// The number of each target, by the number of its digits and the lowest digest that starts with them.
-    by_digits: HashMap<(usize, Digest), usize>,
+    /// The number of each target that may be digits, by its text in lower case.
+    by_digits: HashMap<String, usize>,
     /// The different numbers of digits in the targets.
     lengths: BTreeSet<usize>,
 }
@@ -48,36 +47,30 @@ impl Targets {
             return Err(Error::invalid("name at least one id or digest to erase"));
         }
         let mut targets = Self {
+            suite,
             all: Vec::new(),
-            by_text: HashMap::new(),
             by_key: HashMap::new(),
             by_digits: HashMap::new(),
             lengths: BTreeSet::new(),
         };
         for text in &erasing.targets {
-            targets.add(text, suite);
+            let number = targets.all.len();
+            let key = suite.key_path(text);
+            if *targets.by_key.entry(key).or_insert(number) != number {
+                continue;
+            }
+            if DIGITS.contains(&text.len()) {
+                targets.by_digits.insert(text.to_ascii_lowercase(), number);
+                targets.lengths.insert(text.len());
+            }
+            targets.all.push(Target {
+                text: text.clone(),
+                is_id: false,
+                digests: BTreeSet::new(),
+                erased_by: None,
+            });
         }
         Ok(targets)
-    }
-
-    fn add(&mut self, text: &str, suite: HashSuite) {
-        if self.by_text.contains_key(text) {
-            return;
-        }
-        let number = self.all.len();
-        self.by_text.insert(text.to_owned(), number);
-        self.by_key.insert(suite.key_path(text), number);
-        self.all.push(Target {
-            text: text.to_owned(),
-            is_id: false,
-            digests: BTreeSet::new(),
-            erased_by: None,
-        });
-        let digits = Some(text.to_ascii_lowercase()).filter(|text| DIGITS.contains(&text.len()));
-        if let Some((low, _)) = digits.and_then(|digits| digest_range(&digits)) {
-            self.by_digits.insert((text.len(), low), number);
-            self.lengths.insert(text.len());
-        }
     }
 
     pub(super) fn all(&self) -> impl Iterator<Item = &Target> {
@@ -91,7 +84,8 @@ impl Targets {
             self.all[number].digests.insert(*digest);
             is_wanted = true;
         }
-        if let Some(number) = id.and_then(|id| self.by_text.get(id)) {
+        let key = id.map(|id| self.suite.key_path(id));
+        if let Some(number) = key.and_then(|key| self.by_key.get(&key)) {
             self.all[*number].is_id = true;
             is_wanted = true;
         }
@@ -112,30 +106,19 @@ impl Targets {
 
     /// Returns the targets that are prefixes of this digest.
     fn fitting(&self, digest: &Digest) -> Vec<usize> {
+        let hex = to_hex(digest);
         // TGT-1: one lookup for each length, of which there are at most 57.
-        let numbers = self.lengths.iter().filter_map(|length| {
-            let number = self.by_digits.get(&(*length, start_of(digest, *length)));
-            number.copied()
-        });
-        numbers.collect()
+        let numbers = self.lengths.iter();
+        numbers
+            .filter_map(|length| self.by_digits.get(&hex[..*length]).copied())
+            .collect()
     }
-}
-
-/// Returns the lowest digest that has the same first `digits` digits.
-fn start_of(digest: &Digest, digits: usize) -> Digest {
-    let mut start = [0; DIGEST_LEN];
-    let whole = digits / 2;
-    start[..whole].copy_from_slice(&digest[..whole]);
-    if digits % 2 == 1 {
-        start[whole] = digest[whole] & 0xf0;
-    }
-    start
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::digest::{HashAlgorithm, to_hex};
+    use crate::digest::HashAlgorithm;
 
     fn targets(texts: &[&str]) -> Targets {
         let targets = texts.iter().map(|text| (*text).to_owned()).collect();

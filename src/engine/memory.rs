@@ -1,27 +1,182 @@
-//! Reading a memory: states, commits, differences, histories.
+//! The handle of a memory, and its calls for reading and writing.
 //!
 //! # Layer
 //! Layer 5.
 
 use std::ops::{ControlFlow, Range};
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::Memory;
+use crossbeam_channel::Receiver;
+
 use crate::bytes::Bytes;
-use crate::digest::{ObjectDigest, TextDigest};
-use crate::engine::opened::done_anyway;
-use crate::engine::read::change::Change;
-use crate::engine::read::erased::erased_by;
-use crate::engine::read::history::{ChangesOf, Commits, HistoryEntry};
-use crate::engine::read::revision::{self, Revision};
-use crate::engine::read::stats::Containment;
-use crate::engine::read::view::{CommitInfo, View};
-use crate::engine::upkeep::derived_files::derived_content;
-use crate::engine::write::request::Committed;
+use crate::digest::{HashAlgorithm, HashSuite, ObjectDigest, TextDigest};
 use crate::error::{Error, Result};
-use crate::object::{Id, Object, Time};
-use crate::store::ChangeCounts;
+use crate::object::{Id, NewObject, Object, Time};
+use crate::store::{ChangeCounts, CommitEntry, Store};
 use crate::trie::Entry;
+
+use super::inner::Inner;
+use super::opened::done_anyway;
+use super::read::change::Change;
+use super::read::erased::{erased_by, not_kept};
+use super::read::history::{self, Commits, HistoryEntry};
+use super::read::revision::{self, Revision};
+use super::read::stats::Containment;
+use super::read::view::{CommitInfo, View};
+use super::settings::Limits;
+use super::upkeep::checkpointing::checkpoint_if_due;
+use super::upkeep::derived_files::derived_content;
+use super::watch::HeadMoved;
+use super::write::authorisation::Authorisation;
+use super::write::draft::Draft;
+use super::write::request::Committed;
+use super::write::writer::Writer;
+
+/// The time that a closing handle waits for a rewrite of the log before it writes the last-access times.
+const STAMPS_PATIENCE: Duration = Duration::from_secs(1);
+
+/// The memory of an agent: a handle to one open store. A clone is another handle to the same store.
+///
+/// Read through a [`View`]. Write by staging changes in a [`Draft`](crate::Draft) and committing it. All calls are
+/// synchronous, and any thread may use a handle.
+///
+/// ```
+/// use treering::{Id, Kind, Memory, NewObject, Writer};
+///
+/// let memory = Memory::in_memory()?;
+/// let id = Id::new("facts/editor")?;
+/// let mut fact = NewObject::new(id.clone(), Kind::new("fact")?);
+/// fact.content = Some("The user edits with Helix.".to_owned());
+/// memory.put(fact, &Writer::user())?;
+///
+/// let snapshot = memory.snapshot(Some("good"), &Writer::user())?;
+/// memory.remove(&id, &Writer::user())?;
+/// assert!(memory.view().get(&id)?.is_none());
+///
+/// memory.rollback("good").by(&Writer::user())?;
+/// assert_eq!(memory.view().root(), snapshot.root);
+/// # Ok::<(), treering::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Memory {
+    pub(crate) inner: Arc<Inner>,
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inner")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Memory {
+    /// Returns the state of the newest commit that this process has read. Never blocks and never reads the disk.
+    pub fn view(&self) -> View {
+        self.inner.view()
+    }
+
+    /// Reads the commits of other processes and returns the state at the head. Takes no file lock. While another thread
+    /// writes through this memory, returns the state that is already known.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the log cannot be read.
+    pub fn refresh(&self) -> Result<View> {
+        self.inner.refresh()
+    }
+
+    /// Returns the hash of the store, as [`Proof::verify`](crate::proof::Proof::verify) takes it.
+    pub fn hash(&self) -> HashAlgorithm {
+        self.suite().algorithm()
+    }
+
+    /// Returns the limits that every commit of this handle obeys.
+    pub(crate) fn limits(&self) -> Limits {
+        self.inner.settings().limits
+    }
+
+    /// Returns the functions that compute the digests of the store.
+    #[doc(hidden)]
+    pub fn suite(&self) -> HashSuite {
+        self.inner.store().suite
+    }
+
+    /// Returns random bytes that were drawn when the store was created; copies of the store share them.
+    pub(crate) fn lineage(&self) -> [u8; 16] {
+        self.inner.opened().lineage
+    }
+
+    /// Fills `bytes` with random bytes.
+    ///
+    /// # Errors
+    /// `Io` if the system has no random bytes.
+    #[cfg(feature = "agent")]
+    pub(crate) fn random(&self, bytes: &mut [u8]) -> Result<()> {
+        let drawn = self.inner.disk().random(bytes);
+        drawn.map_err(|error| Error::io("cannot read random bytes", error))
+    }
+
+    /// Returns the folder; `None` if the memory lives only in this process.
+    pub fn path(&self) -> Option<&Path> {
+        self.inner.path.as_deref()
+    }
+
+    /// Returns warnings for the owner, such as a torn tail or a wrong clock.
+    pub fn warnings(&self) -> Vec<String> {
+        self.inner.opened().warnings()
+    }
+
+    /// Returns where reading stopped, for a degraded handle ([`Options::degraded`](crate::Options::degraded)). Later
+    /// commits are unknown to this handle, so an id that it does not find may still exist.
+    pub(crate) fn damage(&self) -> Option<&str> {
+        self.inner.opened().damage.get().map(String::as_str)
+    }
+
+    /// Returns the number of damaged objects that lists and exports have skipped so far, for a degraded handle.
+    /// [`View::get`](super::View::get) returns the error of each.
+    pub(crate) fn unreadable(&self) -> usize {
+        self.inner.opened().unreadable()
+    }
+
+    /// Returns a channel that gets a message for each new head. Heads of other processes are noticed by
+    /// [`Self::refresh`] and by commits. If the channel is full, messages are dropped; [`Self::view`] still returns the
+    /// newest head.
+    pub fn watch(&self) -> Receiver<HeadMoved> {
+        self.inner.opened().watchers.add()
+    }
+
+    /// Makes every acknowledged commit durable. Only [`Durability::Interval`](super::Durability::Interval) leaves
+    /// commits to sync.
+    ///
+    /// # Errors
+    /// `Io` if the sync failed; the handle is then poisoned.
+    pub fn sync(&self) -> Result<()> {
+        let mut writing = self.inner.log.lock();
+        let synced = writing.sync();
+        writing.release(self.inner.settings().exclusive);
+        drop(writing);
+        self.inner.keep_stamps(Duration::ZERO);
+        synced
+    }
+
+    /// Makes every commit durable, does the upkeep that is due, and releases this handle. Clones of it stay open.
+    ///
+    /// # Errors
+    /// The errors of [`Self::sync`].
+    pub fn close(self) -> Result<()> {
+        self.sync()?;
+        let mut writing = self.inner.log.lock();
+        // A handle that only read does no upkeep.
+        if writing.has_written {
+            checkpoint_if_due(&self.inner.source, &mut writing, true);
+            drop(writing);
+            self.collect_if_due();
+        }
+        Ok(())
+    }
+}
 
 impl Memory {
     /// Returns the state that `revision` names, for example `memory.at("before")?`. `snap:0` is the newest automatic
@@ -57,12 +212,8 @@ impl Memory {
     /// # Errors
     /// `Corrupt` or `Io` if its record cannot be read.
     pub(crate) fn version(&self, digest: ObjectDigest) -> Result<Option<Object>> {
-        Ok(self
-            .inner
-            .store()
-            .records
-            .find_object(digest)?
-            .map(|(_, object)| object))
+        let found = self.inner.store().records.find_object(digest)?;
+        Ok(found.map(|(_, object)| object))
     }
 
     /// Returns the text of a reason or source.
@@ -74,10 +225,11 @@ impl Memory {
         if let Some(text) = store.records.find_text(*digest)? {
             return Ok(String::from_utf8_lossy(&text).into_owned());
         }
-        match store.records.erasure(digest.as_bytes())? {
-            Some(by) => Err(erased_by(&store, &format!("the text {digest}"), Some(by))),
-            None => Err(Error::not_found(format!("the text {digest} is not kept"))),
-        }
+        Err(not_kept(
+            &store,
+            digest.as_bytes(),
+            &format!("the text {digest}"),
+        )?)
     }
 
     /// Refuses a version that was erased and not written again.
@@ -98,8 +250,7 @@ impl Memory {
 
     /// Iterates the kept commits, newest first, from the present head.
     pub fn commits(&self) -> Commits {
-        let store = self.inner.store();
-        Commits::new(store)
+        history::commits(self.inner.store())
     }
 
     /// Returns the state of a commit.
@@ -107,22 +258,23 @@ impl Memory {
     /// # Errors
     /// `NotFound` if the commit is not kept; `Corrupt` or `Io` if it cannot be read.
     pub(crate) fn view_of(&self, commit: &CommitInfo) -> Result<View> {
-        let store = self.inner.store();
-        let Some(entry) = store.by_digest(commit.digest)? else {
-            return Err(Error::not_found(format!("commit {} is not kept", commit.digest)));
-        };
+        let (store, entry) = self.entry_of(commit)?;
         View::new(Arc::clone(&self.inner.source), store, entry)
+    }
+
+    fn entry_of(&self, commit: &CommitInfo) -> Result<(Arc<Store>, Arc<CommitEntry>)> {
+        let store = self.inner.store();
+        let entry = store.by_digest(commit.digest)?;
+        let missing = || Error::not_found(format!("commit {} is not kept", commit.digest));
+        Ok((store, entry.ok_or_else(missing)?))
     }
 
     /// Returns the state of the kept commit before this one, which is its parent unless that was thinned.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if it cannot be read.
+    /// As [`Self::view_of`].
     pub(crate) fn view_before(&self, commit: &CommitInfo) -> Result<Option<View>> {
-        let store = self.inner.store();
-        let Some(entry) = store.by_digest(commit.digest)? else {
-            return Ok(None);
-        };
+        let (store, entry) = self.entry_of(commit)?;
         let before = store.before(&entry)?;
         let view = before.map(|before| View::new(Arc::clone(&self.inner.source), store, before));
         view.transpose()
@@ -154,10 +306,10 @@ impl Memory {
     }
 
     /// As [`Self::history`], one change at a time: reads commits only as far back as the caller iterates.
-    pub(crate) fn changes_of(&self, id: &Id) -> ChangesOf {
+    pub(crate) fn changes_of(&self, id: &Id) -> impl Iterator<Item = Result<HistoryEntry>> + use<> {
         let store = self.inner.store();
         let key = store.suite.key_path(id.as_str());
-        ChangesOf::new(Arc::clone(&self.inner.source), store, key)
+        history::changes_of(Arc::clone(&self.inner.source), store, key)
     }
 
     /// Returns the differences from `older` to `newer`, sorted by id. The cost grows with the number of differences
@@ -185,9 +337,9 @@ impl Memory {
         newer: &View,
         visit: &mut dyn FnMut(Change) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        let (older, newer) = (older.state(), newer.state());
-        let (most, nodes) = (older.trie.len() + newer.trie.len(), older.nodes_with(&newer));
-        for (done, change) in (1..).zip(older.diff(&newer, &nodes)) {
+        let (older, newer) = (&older.state, &newer.state);
+        let (most, nodes) = (older.trie.len() + newer.trie.len(), older.nodes_with(newer));
+        for (done, change) in (1..).zip(older.diff(newer, &nodes)) {
             self.inner.settings().step("diff", done, most)?;
             let change = change?;
             let mut object = match (&change.new, &change.old) {
@@ -219,9 +371,9 @@ impl Memory {
     /// # Errors
     /// The errors of [`Self::diff`].
     pub(crate) fn counts(older: &View, newer: &View) -> Result<ChangeCounts> {
-        let (older, newer) = (older.state(), newer.state());
+        let (older, newer) = (&older.state, &newer.state);
         let mut counts = ChangeCounts::default();
-        for change in older.diff(&newer, &older.nodes_with(&newer)) {
+        for change in older.diff(newer, &older.nodes_with(newer)) {
             let change = change?;
             counts.add(change.old.is_some(), change.new.is_some());
         }
@@ -234,9 +386,7 @@ impl Memory {
     /// # Errors
     /// `NotFound` if the commit is not kept, and as [`Self::diff`].
     pub(crate) fn commit_counts(&self, commit: &CommitInfo) -> Result<ChangeCounts> {
-        let store = self.inner.store();
-        let entry = store.by_digest(commit.digest)?;
-        let entry = entry.ok_or_else(|| Error::not_found(format!("commit {} is not kept", commit.digest)))?;
+        let (store, entry) = self.entry_of(commit)?;
         if let Some(counts) = entry.counts.get() {
             return Ok(*counts);
         }
@@ -259,12 +409,10 @@ impl Memory {
         drafted: ChangeCounts,
         committed: &Committed,
     ) -> Result<ChangeCounts> {
-        let own = if committed.changed {
-            let counts = self.commit_counts(&committed.commit);
-            counts.map_err(done_anyway)?
-        } else {
-            ChangeCounts::default()
-        };
+        let mut own = ChangeCounts::default();
+        if committed.changed {
+            own = self.commit_counts(&committed.commit).map_err(done_anyway)?;
+        }
         Ok(ChangeCounts {
             added: drafted.added.saturating_sub(own.added),
             changed: drafted.changed.saturating_sub(own.changed),
@@ -276,11 +424,8 @@ impl Memory {
     pub(crate) fn thinned_in(&self, numbers: Range<u64>) -> u64 {
         let gaps = self.inner.store().gaps();
         let within = gaps.iter().map(|gap| {
-            let (first, end) = (
-                gap.first.max(numbers.start),
-                (gap.first + gap.count).min(numbers.end),
-            );
-            end.saturating_sub(first)
+            let end = (gap.first + gap.count).min(numbers.end);
+            end.saturating_sub(gap.first.max(numbers.start))
         });
         within.sum()
     }
@@ -329,5 +474,71 @@ impl Memory {
     /// `InvalidInput` if the name is not 1 to 32 of the characters `a` to `z`, digits and `-`; `Io`.
     pub(crate) fn derived(&self, name: &str) -> Result<Option<Bytes>> {
         derived_content(self.inner.opened(), name)
+    }
+}
+
+impl Memory {
+    /// Starts a draft based on the state at the head.
+    pub fn draft(&self, writer: &Writer) -> Draft {
+        Draft::new(self.view(), writer.clone())
+    }
+
+    /// Commits one object.
+    ///
+    /// # Errors
+    /// The errors of [`Draft::put`] and [`Self::commit`].
+    pub fn put(&self, object: NewObject, writer: &Writer) -> Result<Committed> {
+        let mut draft = self.draft(writer);
+        draft.put(object)?;
+        draft.authorise(Authorisation::Removals);
+        self.commit(draft, "put")
+    }
+
+    /// Commits the removal of one object.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such object; `InvalidInput` if it has children; as [`Self::commit`].
+    pub fn remove(&self, id: &Id, writer: &Writer) -> Result<Committed> {
+        let mut draft = self.draft(writer);
+        let removed = u64::from(draft.remove(id)?);
+        self.commit_removal(id, draft, removed)
+    }
+
+    /// Commits the removal of an object and of every object below it.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such object; as [`Self::commit`].
+    pub fn remove_recursive(&self, id: &Id, writer: &Writer) -> Result<Committed> {
+        let mut draft = self.draft(writer);
+        let removed = draft.remove_recursive(id)?;
+        self.commit_removal(id, draft, removed)
+    }
+
+    fn commit_removal(&self, id: &Id, draft: Draft, removed: u64) -> Result<Committed> {
+        if removed == 0 {
+            return Err(
+                Error::not_found(format!("there is no object '{id}'")).with_hint("`list` shows the objects")
+            );
+        }
+        self.commit(draft, "remove")
+    }
+
+    /// Records that the objects were used at `time`. Makes no version and no commit. If an object gets two times, the
+    /// later one is kept. A writable handle writes the times when it is synced or closed; a crash before that loses
+    /// them.
+    pub fn touch<'a>(&self, ids: impl IntoIterator<Item = &'a Id>, time: Time) {
+        self.inner.source.stamps.lock().touch(self.suite(), ids, time);
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // Drop cannot return this error; a host that needs the error calls `close`.
+        drop(self.log.get_mut().sync());
+        // No other handle or thread can hold this mutex.
+        if let Some(mut writing) = self.log.try_lock().filter(|writing| writing.has_written) {
+            checkpoint_if_due(&self.source, &mut writing, true);
+        }
+        self.keep_stamps(STAMPS_PATIENCE);
     }
 }
