@@ -83,20 +83,11 @@ pub trait Disk: Send + Sync {
     /// messages only. The lock ends when the guard is dropped or the process ends.
     fn try_lock(&self, name: &str, holder: &str) -> io::Result<Option<Box<dyn LockGuard>>>;
 
-    /// Returns whether a process seems to hold the lock.
-    fn is_locked_by(&self, name: &str, process: u32) -> bool {
-        let _ = name;
-        process == self.process()
-    }
-
     /// Signals to the holder of the lock that a process waits for it. A disk may ignore this.
-    fn announce_waiting(&self, name: &str) {
-        let _ = name;
-    }
+    fn announce_waiting(&self, _name: &str) {}
 
     /// Returns whether another process has signalled since the last call that it waits for the lock.
-    fn somebody_waits(&self, name: &str) -> bool {
-        let _ = name;
+    fn somebody_waits(&self, _name: &str) -> bool {
         false
     }
 

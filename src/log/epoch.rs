@@ -10,15 +10,11 @@
 //! # Invariants
 //! - EPO-1: all batches that a handle delivers between two openings belong to one epoch.
 
-use std::sync::Arc;
-
 use super::batch::Position;
 use super::files::{damage, read_manifest};
 use super::handle::Log;
 use super::manifest::{MANIFEST_NAME, Manifest, SegmentEntry};
-use super::reader::Segments;
-use crate::digest::CommitDigest;
-use crate::error::{Cause, Error, ErrorCode, ErrorKind, Result};
+use crate::error::{Cause, Error, ErrorCode, Result};
 
 impl Log {
     /// Returns the number of rewrites of the log. Batch numbers, segments and positions are valid only within their
@@ -31,30 +27,6 @@ impl Log {
     /// old places, which no longer belong to the log. [`Log::reopen`] delivers the batches from the new places.
     pub fn has_moved(&self) -> bool {
         self.moved > 0
-    }
-
-    /// Resets this handle as if it had just been opened, for a log that was rewritten. Every batch is delivered again,
-    /// and [`Log::reader`] is a new one. Earlier readers can still read the batches delivered before. A held lock stays
-    /// valid, but writing requires another [`Log::prepare`].
-    ///
-    /// # Errors
-    /// The errors of [`Log::open`].
-    pub fn reopen(&mut self) -> Result<()> {
-        self.check_process()?;
-        let manifest = read_manifest(&*self.disk, &self.format)?;
-        self.segments = Arc::new(Segments::new(self.suite, &manifest));
-        self.manifest = manifest;
-        self.cursor = Position::START;
-        self.durable = 0;
-        self.visited = 0;
-        self.visited_commit = CommitDigest::from_bytes([0; 32]);
-        self.unproven.clear();
-        self.unsynced = None;
-        self.unlisted_checked = false;
-        self.leftovers_removed = false;
-        self.moved = 0;
-        self.prepared = 0;
-        Ok(())
     }
 
     /// Reads the manifest again. A handle that has delivered nothing yet opens every listed segment first, so no
@@ -101,7 +73,7 @@ impl Log {
     /// Makes `manifest` the current one of this handle.
     pub(super) fn keep_manifest(&mut self, manifest: Manifest) {
         if manifest != self.manifest {
-            self.segments.keep_order(&manifest);
+            self.segments.keep_manifest(&manifest);
             self.manifest = manifest;
         }
     }
@@ -117,19 +89,17 @@ impl Log {
         for entry in self.manifest.entries() {
             match self.open_entry(entry) {
                 // The segment may also be missing because a rewrite has replaced it.
-                Err(error)
-                    if self.options.degraded
-                        && error.is_corruption()
-                        && error.code() != ErrorCode::NoLog
-                        && !self.is_outdated()? =>
-                {
-                    passed_over.push(error);
-                }
+                Err(error) if self.may_pass_over(&error) && !self.is_outdated()? => passed_over.push(error),
                 other => other?,
             }
         }
         self.passed_over = passed_over;
         Ok(())
+    }
+
+    /// Returns whether reading continues after this error, because the log is degraded.
+    pub(super) fn may_pass_over(&self, error: &Error) -> bool {
+        self.options.degraded && error.is_corruption() && error.code() != ErrorCode::NoLog
     }
 
     /// Returns the damage of listed segments that a degraded log could not open completely.
@@ -142,19 +112,14 @@ impl Log {
         if entry.is_active() {
             return Ok(());
         }
-        if self.options.map {
-            segment.map_later(entry.length);
-        }
+        self.seal(&segment, entry.length);
         segment.check_length(entry.length)
     }
 }
 
 /// Returns the error for a handle that has delivered batches of another epoch.
 pub(super) fn rewritten() -> Error {
-    Error::new(
-        ErrorKind::Conflict,
-        "the log was rewritten since this handle read it",
-    )
-    .with_code(ErrorCode::Rewritten)
-    .with_hint("open the store again")
+    Error::conflict("the log was rewritten since this handle read it")
+        .with_code(ErrorCode::Rewritten)
+        .with_hint("open the store again")
 }

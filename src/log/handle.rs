@@ -6,9 +6,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::batch::{HeadMark, Position};
+use super::batch::{Batch, HeadMark, Position};
 use super::create;
-use super::files::{read_format, read_manifest};
+use super::files::{open_there, read_format, read_manifest};
 use super::format_file::{Format, Mode};
 use super::live::{self, LIVE_NAME, Live};
 use super::lock::WriteLock;
@@ -16,7 +16,7 @@ use super::manifest::Manifest;
 use super::reader::{LogReader, SegmentFile, Segments};
 use super::segment::SEGMENT_HEADER_BYTES;
 use crate::digest::{CommitDigest, HashSuite};
-use crate::disk::{Access, Disk, if_there};
+use crate::disk::Disk;
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 
 /// Returns positions in the log's present epoch up to which derived files show that the log was durable.
@@ -74,8 +74,8 @@ pub struct Log {
     pub(super) visited: u64,
     /// The head commit after that batch.
     pub(super) visited_commit: CommitDigest,
-    /// Batches that were delivered before they were known to be durable: their number, and the digest of their records.
-    pub(super) unproven: Vec<(u64, [u8; 32])>,
+    /// Batches that were delivered before they were known to be durable.
+    pub(super) unproven: Vec<Batch>,
     /// The head after the written groups that are not synced yet.
     pub(super) unsynced: Option<HeadMark>,
     pub(super) unlisted_checked: bool,
@@ -125,10 +125,21 @@ impl Log {
             }
         };
         let manifest = read_manifest(&*disk, &format)?;
+        Ok(Self::at_start(disk, mode, options, format, manifest))
+    }
+
+    /// Makes a handle that has delivered nothing yet.
+    fn at_start(
+        disk: Arc<dyn Disk>,
+        mode: Mode,
+        options: LogOptions,
+        format: Format,
+        manifest: Manifest,
+    ) -> Self {
         let process = disk.process();
         let suite = HashSuite::new(format.hash);
         let segments = Arc::new(Segments::new(suite, &manifest));
-        Ok(Self {
+        Self {
             disk,
             mode,
             options,
@@ -152,7 +163,32 @@ impl Log {
             identity: next_number(),
             prepared: 0,
             passed_over: Vec::new(),
-        })
+        }
+    }
+
+    /// Resets this handle as if it had just been opened, for a log that was rewritten. Every batch is delivered again,
+    /// and [`Log::reader`] is a new one. Earlier readers can still read the batches delivered before. A held lock stays
+    /// valid, but writing requires another [`Log::prepare`].
+    ///
+    /// # Errors
+    /// The errors of [`Log::open`].
+    pub fn reopen(&mut self) -> Result<()> {
+        self.check_process()?;
+        let manifest = read_manifest(&*self.disk, &self.format)?;
+        *self = Self {
+            named_generation: self.named_generation,
+            poisoned: self.poisoned,
+            places: self.places.take(),
+            identity: self.identity,
+            ..Self::at_start(
+                Arc::clone(&self.disk),
+                self.mode,
+                self.options,
+                self.format,
+                manifest,
+            )
+        };
+        Ok(())
     }
 
     /// Returns the identity and the format of the store.
@@ -191,11 +227,8 @@ impl Log {
     /// Returns the number of segments, and the bytes of their files up to the last batch that was read.
     pub fn size(&self) -> (usize, u64) {
         let sealed: u64 = self.manifest.sealed().iter().map(|entry| entry.length).sum();
-        let active = if self.cursor.segment == self.manifest.active().id {
-            self.cursor.offset
-        } else {
-            0
-        };
+        let active = Some(self.cursor).filter(|cursor| cursor.segment == self.manifest.active().id);
+        let active = active.map_or(0, |cursor| cursor.offset);
         (self.manifest.sealed().len() + 1, sealed + active)
     }
 
@@ -216,10 +249,8 @@ impl Log {
     pub(super) fn check_writable(&self) -> Result<()> {
         self.check_process()?;
         if self.mode == Mode::ReadOnly {
-            return Err(
-                Error::new(ErrorKind::Denied, "the store was opened for reading only")
-                    .with_code(ErrorCode::ReadOnly),
-            );
+            let message = "the store was opened for reading only";
+            return Err(Error::denied(ErrorCode::ReadOnly, message));
         }
         if self.poisoned {
             let message = "an earlier write failed, so the state of the disk is unknown to this handle";
@@ -247,10 +278,16 @@ impl Log {
     }
 
     pub(super) fn read_live(&self) -> Result<Option<Live>> {
-        let opened = if_there(self.disk.open(LIVE_NAME, Access::Read));
-        match opened.map_err(|error| Error::io(format!("cannot open {LIVE_NAME}"), error))? {
+        match open_there(&*self.disk, LIVE_NAME)? {
             Some(file) => live::read_live(&*file, &self.format),
             None => Ok(None),
+        }
+    }
+
+    /// Lets reads map a segment that is sealed at `length`.
+    pub(super) fn seal(&self, segment: &SegmentFile, length: u64) {
+        if self.options.map {
+            segment.seal(length);
         }
     }
 }

@@ -43,6 +43,7 @@ mod commit;
 mod create;
 mod epoch;
 mod files;
+mod fixed;
 mod format_file;
 mod frame;
 mod handle;

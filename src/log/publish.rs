@@ -16,11 +16,11 @@ use super::handle::Log;
 use super::lock::WriteLock;
 use super::manifest::SegmentEntry;
 use super::reader::SegmentFile;
-use super::rewrite::{NewFile, Rewritten, not_as_written};
-use super::rotate::{create_segment, new_nonce};
+use super::rewrite::{NewFile, Rewrite, Rewritten, not_as_written};
+use super::rotate::create_segment;
 use super::segment::{FIRST_OFFSET, SegmentEnd, SegmentHeader, segment_name};
 use crate::disk::Access;
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::{Error, ErrorCode, OrIo as _, Result};
 
 impl Log {
     /// Replaces the segments that a rewrite was made from by the new ones, and removes them. [`Log::prepare`] must have
@@ -36,42 +36,36 @@ impl Log {
     /// When the call returns, the rewrite is durable, and so is the removal of the old segments.
     pub fn publish(&mut self, lock: &WriteLock, rewritten: Rewritten) -> Result<()> {
         self.check_prepared(lock)?;
-        let plan = &rewritten.plan;
-        plan.alone.check(&*self.disk)?;
-        let is_ours = plan.epoch == self.manifest.epoch && self.manifest.sealed().starts_with(&plan.replaced);
-        if !is_ours {
+        let Rewritten(rewrite) = rewritten;
+        rewrite.alone.check(&*self.disk)?;
+        let sealed = self.manifest.sealed();
+        if rewrite.epoch != self.manifest.epoch || !sealed.starts_with(&rewrite.replaced) {
             return Err(Error::internal("the log was rewritten since this rewrite began"));
         }
-        let is_behind =
-            self.manifest.sealed().len() > plan.replaced.len() || self.cursor.offset > FIRST_OFFSET;
-        if plan.moved_to.is_some() && is_behind {
+        let is_behind = sealed.len() > rewrite.replaced.len() || self.cursor.offset > FIRST_OFFSET;
+        if rewrite.moved_to.is_some() && is_behind {
             return Err(Error::internal(
                 "batches were appended after a rewrite that moves the head",
             ));
         }
-        self.poison_on_error(|log| log.publish_files(lock, rewritten))
+        self.poison_on_error(|log| log.publish_files(lock, rewrite))
     }
 
-    fn publish_files(&mut self, lock: &WriteLock, mut rewritten: Rewritten) -> Result<()> {
+    fn publish_files(&mut self, lock: &WriteLock, mut rewrite: Rewrite) -> Result<()> {
         lock.check_file()?;
         self.sync_group().map_err(not_rewritten)?;
-        let replaced = &rewritten.plan.replaced;
-        let files = &rewritten.files.list;
-        let first = self.new_numbers(files.len() as u64 + 1)?;
-        let mut entries: Vec<SegmentEntry> = Vec::with_capacity(files.len());
-        for (id, file) in (first..).zip(files) {
+        let count = rewrite.files.len() as u64;
+        let first = self.new_numbers(count + 1)?;
+        let mut entries: Vec<SegmentEntry> = Vec::new();
+        for (id, file) in (first..).zip(&rewrite.files) {
             let previous = entries.last().map(SegmentEntry::end).unwrap_or_default();
             entries.push(self.name_file(file, id, previous)?);
         }
-        rewritten.files.published = true;
+        rewrite.published = true;
         let (sealed, _) = self.sealed_at_cursor();
-        entries.extend_from_slice(sealed.get(replaced.len()..).unwrap_or_default());
-        let header = SegmentHeader {
-            instance: self.format.instance,
-            id: first + files.len() as u64,
-            nonce: new_nonce(&*self.disk)?,
-            previous: entries.last().map(SegmentEntry::end).unwrap_or_default(),
-        };
+        entries.extend_from_slice(sealed.get(rewrite.replaced.len()..).unwrap_or_default());
+        let previous = entries.last().map(SegmentEntry::end).unwrap_or_default();
+        let header = self.new_header(first + count, previous)?;
         // The sync of this segment makes the names of the other new segments durable too.
         create_segment(&*self.disk, &header, &self.options, 0, 0)?;
         let live = self.read_live()?;
@@ -80,11 +74,11 @@ impl Log {
         self.publish_manifest(self.manifest.epoch + 1, entries, active)
             .map_err(maybe_done)?;
         self.enter_new(header.id).map_err(old_files_left)?;
-        let head = rewritten.plan.moved_to;
-        let head = head.unwrap_or_else(|| self.head_mark(live.as_ref(), None));
+        let head = rewrite.moved_to;
+        let head = head.unwrap_or_else(|| self.head_mark(live, None));
         self.mark_durable(head).map_err(old_files_left)?;
         // INVARIANT PUB-2: the new manifest is durable now.
-        self.remove_leftovers(Some(&rewritten.plan.alone))
+        self.remove_leftovers(Some(&rewrite.alone))
             .and_then(|()| self.reopen())
             .map_err(old_files_left)?;
         self.leftovers_removed = true;
@@ -100,17 +94,16 @@ impl Log {
             previous,
         };
         let name = segment_name(id);
-        let naming = |error| Error::io(format!("cannot rename {} to the segment {name}", new.name), error);
-        let file = self.disk.open(&new.name, Access::ReadWrite).map_err(naming)?;
-        file.write_at(0, &header.encode())
-            .and_then(|()| file.sync())
-            .map_err(naming)?;
+        let naming = format!("cannot rename {} to the segment {name}", new.name);
+        let file = self.disk.open(&new.name, Access::ReadWrite).or_io(&naming)?;
+        let written = file.write_at(0, &header.encode()).and_then(|()| file.sync());
+        written.or_io(&naming)?;
         match SegmentFile::with_file(file, true, &new.name) {
             Ok(segment) if segment.header == header => {}
             Err(error) if !error.is_corruption() => return Err(error),
             _ => return Err(not_as_written(&new.name, 0)),
         }
-        self.disk.rename_new(&new.name, &name).map_err(naming)?;
+        self.disk.rename_new(&new.name, &name).or_io(&naming)?;
         Ok(SegmentEntry { id, ..new.entry })
     }
 }

@@ -188,8 +188,10 @@ fn row(found: &Finding, is_whole: bool) -> Row {
             Nothing,
             "; the newest acknowledged commit may be lost: check the head",
         ),
-        (Cause::TornTail { segments: 0 | 1, .. }, _) => (Notice, "torn_tail", Nothing, "; harmless"),
-        (Cause::TornTail { .. }, _) => (Notice, "torn_tail", Gc, "; harmless, but uses space"),
+        (Cause::TornTail { .. } | Cause::UnacknowledgedTail { .. }, _) => {
+            (Notice, "torn_tail", Nothing, "; harmless")
+        }
+        (Cause::TornTails { .. }, _) => (Notice, "torn_tail", Gc, "; harmless, but uses space"),
         (_, "checkpoint") => (
             Notice,
             "derived_damaged",

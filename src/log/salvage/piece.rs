@@ -44,19 +44,11 @@ impl Piece {
     }
 }
 
-/// Returns the chain before a batch of this number, with the digest before it left open.
-pub(super) fn before(number: u64) -> Chain {
-    Chain {
-        batch: number.wrapping_sub(1),
-        digest: None,
-    }
-}
-
 /// Reads the batch that starts at `at`, with any number.
 pub(super) fn batch_here(window: &Window, at: u64) -> Result<Scanned, Stop> {
     let header = FrameHeader::parse(window.rest(at), window.origin.seed, at)
         .map_err(|cause| Stop { offset: at, cause })?;
-    window.batch_at(at, before(header.batch))
+    window.batch_at(at, Chain::before(header.batch))
 }
 
 /// Returns a complete batch as a piece.
@@ -80,7 +72,7 @@ pub(super) fn broken_piece(window: &Window, start: u64, file: &DamagedFile) -> (
         };
         let is_next = match &piece {
             Some(piece) => piece.number != header.batch,
-            None => at > start && window.batch_at(at, before(header.batch)).is_ok(),
+            None => at > start && window.batch_at(at, Chain::before(header.batch)).is_ok(),
         };
         if is_next {
             break;
