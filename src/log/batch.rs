@@ -7,8 +7,9 @@
 //! - BAT-1: encoding a batch copies each body once, into a buffer. The log writes that buffer and later reads from it.
 
 use super::frame::{self, FrameHeader, FrameSeed, RecordKind};
+use super::manifest::SegmentEntry;
 use super::seal::{Chain, SEAL_FRAME_BYTES, Seal};
-use super::segment::{FIRST_OFFSET, SegmentHeader};
+use super::segment::{FIRST_OFFSET, SegmentEnd, SegmentHeader};
 use crate::bytes::Bytes;
 use crate::digest::{BatchDigest, CommitDigest, HashSuite, Root};
 use crate::error::{Cause, Error, Result};
@@ -78,6 +79,17 @@ impl Position {
         digest: [0; 32],
         commit: CommitDigest::from_bytes([0; 32]),
     };
+
+    /// Returns the position before the first batch of a segment, where `commit` is the head.
+    pub(super) fn start_of((before, entry): (SegmentEnd, &SegmentEntry), commit: CommitDigest) -> Self {
+        Self {
+            segment: entry.id,
+            offset: FIRST_OFFSET,
+            batch: entry.batch_before(),
+            digest: before.last_digest,
+            commit,
+        }
+    }
 
     /// Returns the position after `batch`, which is in the same segment and ends at `offset`.
     pub(super) fn after(&self, batch: &Batch, offset: u64) -> Self {
@@ -165,12 +177,8 @@ impl Batch {
     /// Returns whether another batch has the same content, whatever its place.
     pub(super) fn is_copy_of(&self, other: &Self) -> bool {
         let content = |record: &Record| (record.kind, record.flags, record.body.clone());
-        self.commit == other.commit
-            && self
-                .records
-                .iter()
-                .map(content)
-                .eq(other.records.iter().map(content))
+        let (mine, others) = (self.records.iter(), other.records.iter());
+        self.commit == other.commit && mine.map(content).eq(others.map(content))
     }
 }
 
@@ -191,7 +199,6 @@ pub struct HeadMark {
 #[derive(Clone, Debug, Default)]
 pub struct BatchBuilder {
     frames: Vec<u8>,
-    count: usize,
     longest: usize,
 }
 
@@ -204,7 +211,6 @@ impl BatchBuilder {
     /// Adds a record. The append refuses the batch if a body is over 64 MiB.
     pub fn add(&mut self, kind: RecordKind, flags: u8, body: &[u8]) {
         self.longest = self.longest.max(body.len());
-        self.count += 1;
         if body.len() <= frame::BODY_BYTES_MAX {
             frame::put_frame(&mut self.frames, kind, flags, body);
         }
@@ -213,18 +219,17 @@ impl BatchBuilder {
     /// Returns this batch with the records of `next` added at its end.
     #[must_use]
     pub fn followed_by(mut self, next: Self) -> Self {
-        if self.count == 0 {
+        if self.is_empty() {
             return next;
         }
         self.frames.extend_from_slice(&next.frames);
-        self.count += next.count;
         self.longest = self.longest.max(next.longest);
         self
     }
 
     /// Returns whether the batch has no record.
     pub fn is_empty(&self) -> bool {
-        self.count == 0
+        self.frames.is_empty() && self.longest == 0
     }
 
     /// Returns the bytes of the encoded batch, with its seal.

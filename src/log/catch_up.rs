@@ -10,14 +10,16 @@
 //! - CAT-3: if a batch was delivered before it was known to be durable, and is read again at another place, the two
 //!   must be equal.
 
+use std::sync::Arc;
+
 use super::batch::{Batch, Position};
+use super::commit::is_clean_behind;
 use super::files::{cannot_list, damage};
 use super::handle::{Log, Tail};
 use super::leftovers::Unlisted;
 use super::live::Live;
 use super::manifest::{MANIFEST_NAME, SegmentEntry, chained};
 use super::reader::SegmentFile;
-use super::seal::Chain;
 use super::segment::{FIRST_OFFSET, LOG_FOLDER, SegmentEnd, parse_segment_name, segment_name};
 use super::walk::{Scanned, Survey, Visit, durable_by};
 use crate::bytes::Bytes;
@@ -25,9 +27,6 @@ use crate::error::{Cause, Error, ErrorKind, Result};
 
 /// The maximal number of reads after damage was found. A writer may have replaced the bytes between two reads.
 const TRIES: u32 = 3;
-
-/// The number of bytes after `live` to search first. The number doubles as long as batches fill it.
-const BEHIND_BYTES: u64 = 4096;
 
 /// The content of the active segment from an offset on.
 pub(super) struct ActiveScan {
@@ -140,21 +139,12 @@ impl Log {
     /// before such a seal. So the writer wrote more after `live` was read, or a file system that was shut down without
     /// the machine restored an older `live`.
     fn is_overtaken(&self, limit: u64) -> Result<bool> {
-        let segment = self.segment(self.manifest.active().id)?;
-        let mut count = BEHIND_BYTES;
-        loop {
-            let window = segment.window(limit, limit.saturating_add(count), self.suite)?;
-            if window.bytes.is_empty() {
-                return Ok(false);
-            }
-            if window.seals_from(limit).any(|(_, seal)| seal.synced_upto > limit) {
-                return Ok(true);
-            }
-            if (window.bytes.len() as u64) < count {
-                return Ok(false);
-            }
-            count *= 2;
+        let segment = self.active_segment()?;
+        if is_clean_behind(&segment, limit)? {
+            return Ok(false);
         }
+        let (window, _) = segment.read_to_end(limit, self.suite)?;
+        Ok(window.seals_from(limit).any(|(_, seal)| seal.synced_upto > limit))
     }
 
     /// Delivers the new batches of sealed segments and moves the cursor to the active segment.
@@ -175,7 +165,7 @@ impl Log {
         for (before, entry) in chained(manifest.sealed()).skip_while(|(_, entry)| is_read(entry)) {
             self.read_sealed_segment((before, entry), visit)?;
         }
-        self.enter((manifest.before_active(), active));
+        self.enter(manifest.active_place());
         Ok(())
     }
 
@@ -186,14 +176,9 @@ impl Log {
             .map_or(self.visited, |batch| batch.number.saturating_sub(1))
     }
 
-    fn enter(&mut self, (before, entry): (SegmentEnd, &SegmentEntry)) {
-        self.cursor = Position {
-            segment: entry.id,
-            offset: FIRST_OFFSET,
-            batch: entry.batch_before(),
-            digest: before.last_digest,
-            commit: self.cursor.commit,
-        };
+    /// Moves the cursor to the start of a segment.
+    pub(super) fn enter(&mut self, place: (SegmentEnd, &SegmentEntry)) {
+        self.cursor = Position::start_of(place, self.cursor.commit);
         // The numbers that a rewrite skipped count as delivered, because no batch will ever have them.
         self.visited = self.visited.max(self.cursor.batch);
         self.durable = FIRST_OFFSET;
@@ -221,13 +206,11 @@ impl Log {
 
     fn read_active(&mut self, live: Option<Live>, limit: Option<u64>, visit: &mut Visit<'_>) -> Result<Tail> {
         let from = self.cursor.offset;
-        let segment = self.segment(self.manifest.active().id)?;
-        self.check_active_header(&segment)?;
+        let segment = self.active_segment()?;
         if limit.is_some_and(|limit| limit <= from) {
             return Ok(Tail::default());
         }
-        let chain = self.cursor.chain();
-        let scan = self.scan_active(&segment, from, chain, live, limit)?;
+        let scan = self.scan_active(&segment, self.cursor, live, limit)?;
         segment.keep(from, scan.bytes);
         for scanned in scan.batches {
             let proven = scanned.end <= scan.durable;
@@ -242,23 +225,25 @@ impl Log {
         Ok(scan.tail)
     }
 
-    pub(super) fn check_active_header(&self, segment: &SegmentFile) -> Result<()> {
+    /// Opens the active segment, which must continue the segment before it.
+    pub(super) fn active_segment(&self) -> Result<Arc<SegmentFile>> {
+        let segment = self.segment(self.manifest.active().id)?;
         if segment.header.previous == self.manifest.before_active() {
-            return Ok(());
+            return Ok(segment);
         }
         Err(segment.damage(0, Cause::NotContinued))
     }
 
-    /// Reads the batches of the active segment from `from` on, up to `limit` or to the last complete one. Distinguishes
+    /// Reads the batches of the active segment from `start` on, up to `limit` or to the last complete one. Distinguishes
     /// damage from a torn tail (LOG-4).
     pub(super) fn scan_active(
         &self,
         segment: &SegmentFile,
-        from: u64,
-        chain: Chain,
+        start: Position,
         live: Option<Live>,
         limit: Option<u64>,
     ) -> Result<ActiveScan> {
+        let from = start.offset;
         let (places, (window, mut behind)) = match limit {
             Some(limit) => {
                 let window = segment.window(from, limit, self.suite)?;
@@ -272,7 +257,7 @@ impl Log {
             .map_or(0, |live| live.offset);
         let mut durable = self.durable.max(FIRST_OFFSET).max(mark);
         let (mut batches, mut stop) = (Vec::new(), None);
-        let mut walk = window.batches(from..limit.unwrap_or(u64::MAX), chain);
+        let mut walk = window.batches(from..limit.unwrap_or(u64::MAX), start.chain());
         for found in &mut walk {
             match found {
                 Ok(scanned) => {
@@ -372,9 +357,9 @@ impl Log {
 
     /// Returns the number of the last complete batch in the listed segments, durable or not.
     fn newest_listed(&self) -> Result<u64> {
-        let segment = self.segment(self.manifest.active().id)?;
-        let (window, _) = segment.read_to_end(FIRST_OFFSET, self.suite)?;
-        let mut walk = window.batches(FIRST_OFFSET..u64::MAX, self.manifest.chain_into_active());
+        let start = Position::start_of(self.manifest.active_place(), self.cursor.commit);
+        let (window, _) = self.active_segment()?.read_to_end(start.offset, self.suite)?;
+        let mut walk = window.batches(start.offset..u64::MAX, start.chain());
         walk.by_ref().for_each(drop);
         Ok(walk.chain.batch)
     }

@@ -72,8 +72,7 @@ impl Log {
         self.check_lock(lock)?;
         lock.check_file()?;
         let live = self.look(visit)?;
-        let segment = self.segment(self.manifest.active().id)?;
-        self.check_active_header(&segment)?;
+        let segment = self.active_segment()?;
         if segment.unfinished {
             self.poison_on_error(|log| log.finish_name(segment.header.id))?;
         }
@@ -121,9 +120,8 @@ impl Log {
             return Ok(false);
         };
         if end > self.cursor.offset {
-            let from = self.cursor.offset;
-            let scan = self.scan_in_place(live, segment, end)?;
-            segment.keep(from, scan.bytes);
+            let scan = self.scan_active(segment, self.cursor, live, Some(end))?;
+            segment.keep(self.cursor.offset, scan.bytes);
             for scanned in scan.batches {
                 self.deliver(scanned, true, visit)?;
             }
@@ -309,7 +307,7 @@ impl Log {
 }
 
 /// Returns whether the first [`CLEAN_BYTES`] bytes after `end` are zero.
-fn is_clean_behind(segment: &SegmentFile, end: u64) -> Result<bool> {
+pub(super) fn is_clean_behind(segment: &SegmentFile, end: u64) -> Result<bool> {
     let mut behind = [0; CLEAN_BYTES];
     let count = read_full(&*segment.file, end, &mut behind).map_err(|error| segment.cannot_read(error))?;
     Ok(behind.iter().take(count).all(|byte| *byte == 0))

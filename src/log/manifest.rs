@@ -132,12 +132,9 @@ impl Manifest {
         self.sealed.last().map(SegmentEntry::end).unwrap_or_default()
     }
 
-    /// Returns the end of the chain before the active segment.
-    pub(super) fn chain_into_active(&self) -> Chain {
-        Chain {
-            batch: self.active.batch_before(),
-            digest: Some(self.before_active().last_digest),
-        }
+    /// Returns the active segment with the end of the one before it.
+    pub(super) fn active_place(&self) -> (SegmentEnd, &SegmentEntry) {
+        (self.before_active(), &self.active)
     }
 
     /// Returns whether a rewrite replaced the segment with batch `number`, which is no longer listed.

@@ -11,11 +11,10 @@
 use std::sync::Arc;
 
 use super::batch::{Locator, Position};
-use super::epoch::rewritten;
 use super::files::{damage, read_manifest};
 use super::format_file::Mode;
 use super::frame::{FRAME_ALIGNMENT, RecordKind};
-use super::handle::{DurablePlaces, Log, LogOptions};
+use super::handle::{DurablePlaces, Log, LogOptions, rewritten};
 use super::manifest::{MANIFEST_NAME, chained};
 use super::reader::{LogReader, SegmentFile};
 use super::seal::{SEAL_FRAME_BYTES, Seal};
@@ -127,8 +126,8 @@ impl Log {
             return Err(segment.damage(seal_before(position.offset), Cause::BatchGone { batch }));
         }
         if self.options.degraded && entry.is_active() {
-            let chain = self.manifest.chain_into_active();
-            let scan = self.scan_active(&segment, FIRST_OFFSET, chain, None, None)?;
+            let start = Position::start_of(self.manifest.active_place(), position.commit);
+            let scan = self.scan_active(&segment, start, None, None)?;
             scan.tail.damage.map_or(Ok(()), Err)?;
         }
         self.cursor = *position;

@@ -15,7 +15,7 @@
 
 use std::sync::Arc;
 
-use super::batch::{Batch, BatchBuilder, Continue, HeadMark, encode_group};
+use super::batch::{Batch, BatchBuilder, Continue, HeadMark, Position, encode_group};
 use super::catch_up::{ActiveScan, lost};
 use super::handle::Log;
 use super::live::Live;
@@ -54,17 +54,6 @@ pub enum NextWriter {
 }
 
 impl Log {
-    /// Scans the active segment between the cursor and `end`.
-    pub(super) fn scan_in_place(
-        &self,
-        live: Option<Live>,
-        segment: &SegmentFile,
-        end: u64,
-    ) -> Result<ActiveScan> {
-        let chain = self.cursor.chain();
-        self.scan_active(segment, self.cursor.offset, chain, live, Some(end))
-    }
-
     /// Scans the active segment. Returns the scan with the durable batches, and separately the batches after them.
     ///
     /// # Errors
@@ -74,8 +63,8 @@ impl Log {
         live: Option<Live>,
         segment: &SegmentFile,
     ) -> Result<(ActiveScan, Vec<Scanned>)> {
-        let chain = self.manifest.chain_into_active();
-        let mut scan = self.scan_active(segment, FIRST_OFFSET, chain, live, None)?;
+        let start = Position::start_of(self.manifest.active_place(), self.cursor.commit);
+        let mut scan = self.scan_active(segment, start, live, None)?;
         let split = scan
             .batches
             .partition_point(|scanned| scanned.end <= scan.durable);
@@ -87,7 +76,7 @@ impl Log {
         let newest = beyond
             .last()
             .or(scan.batches.last())
-            .map_or(chain.batch, |scanned| scanned.batch.number);
+            .map_or(start.batch, |scanned| scanned.batch.number);
         self.check_unlisted(newest)?;
         if newest < self.visited {
             return Err(lost(self.visited));
@@ -101,11 +90,10 @@ impl Log {
     /// The errors of [`Log::prepare`].
     pub(super) fn next_writer(&mut self) -> Result<NextWriter> {
         let live = self.look(&mut |_| Ok(()))?;
-        let active = self.manifest.active().id;
-        let segment = self.segment(active)?;
-        self.check_active_header(&segment)?;
+        let segment = self.active_segment()?;
+        let active = segment.header.id;
         if let Some(offset) = self.end_in_place(live, &segment)? {
-            let scan = self.scan_in_place(live, &segment, offset)?;
+            let scan = self.scan_active(&segment, self.cursor, live, Some(offset))?;
             let newest = scan.batches.last();
             self.check_unlisted(newest.map_or(self.cursor.batch, |scanned| scanned.batch.number))?;
             return Ok(NextWriter::GoOn {
@@ -130,9 +118,7 @@ impl Log {
         visit: &mut Visit<'_>,
     ) -> Result<()> {
         let (scan, beyond) = self.scan_to_recover(live, segment)?;
-        self.cursor.offset = FIRST_OFFSET;
-        self.cursor.batch = self.manifest.active().batch_before();
-        self.cursor.digest = self.manifest.before_active().last_digest;
+        self.cursor = Position::start_of(self.manifest.active_place(), self.cursor.commit);
         for scanned in scan.batches {
             let after = self.cursor.after(&scanned.batch, scanned.end);
             if after.batch > self.visited {

@@ -13,10 +13,13 @@
 //! - RWR-2: every published segment was read back from its file without damage.
 //! - RWR-3: a rewrite has at most as many batches as it replaces, so batch numbers after the cut still rise.
 //! - RWR-4: an abandoned rewrite leaves no file.
+//! - PUB-1: until the new manifest is durable, the old log is complete; from then on, the new one is.
+//! - PUB-2: no segment is removed before a manifest without it is durable.
 //!
 //! # After a crash
 //! Readers ignore the files of a rewrite until it is published, by their names. [`Log::begin_rewrite`] and the next
-//! writer remove such files.
+//! writer remove such files. Before the new manifest is durable, the new segments are unlisted files; after it, the old
+//! ones are. The next writer removes unlisted files.
 
 use std::sync::Arc;
 
@@ -26,9 +29,12 @@ use super::frame::FrameSeed;
 use super::handle::Log;
 use super::lock::{CompactionLock, WriteLock};
 use super::manifest::SegmentEntry;
-use super::rotate::new_nonce;
+use super::reader::SegmentFile;
+use super::rotate::{create_segment, new_nonce};
 use super::seal::Chain;
-use super::segment::{FIRST_OFFSET, SEGMENT_BYTES_LIMIT, rewrite_name};
+use super::segment::{
+    FIRST_OFFSET, SEGMENT_BYTES_LIMIT, SegmentEnd, SegmentHeader, rewrite_name, segment_name,
+};
 use super::walk::{Origin, Windows};
 use crate::digest::{CommitDigest, HashSuite};
 use crate::disk::{Access, Disk, DiskFile};
@@ -43,12 +49,12 @@ pub struct Rewrite {
     /// The segments that the rewrite replaces.
     pub(super) replaced: Vec<SegmentEntry>,
     /// The number of the last batch that the rewrite replaces, or of the last one that an earlier rewrite skipped.
-    cut: u64,
+    pub(super) cut: u64,
     /// The head at the end of the rewrite: that of the log at the cut, unless the rewrite moves it.
     head: CommitDigest,
     /// The head to which the rewrite moves the log, if it does.
-    pub(super) moved_to: Option<HeadMark>,
-    pub(super) alone: CompactionLock,
+    moved_to: Option<HeadMark>,
+    alone: CompactionLock,
     disk: Arc<dyn Disk>,
     suite: HashSuite,
     instance: [u8; 16],
@@ -60,14 +66,14 @@ pub struct Rewrite {
     /// The head after the newest batch.
     newest: Option<CommitDigest>,
     failed: bool,
-    pub(super) published: bool,
+    published: bool,
 }
 
 /// A file that will become a sealed segment.
 pub(super) struct NewFile {
-    pub(super) name: String,
+    name: String,
     file: Arc<dyn DiskFile>,
-    pub(super) nonce: [u8; 16],
+    nonce: [u8; 16],
     /// Its entry in the manifest. Publication sets the number.
     pub(super) entry: SegmentEntry,
 }
@@ -116,6 +122,90 @@ impl Log {
             failed: false,
             published: false,
         })
+    }
+
+    /// Replaces the segments that a rewrite was made from by the new ones, and removes them. [`Log::prepare`] must have
+    /// been called under this lock. Batches after the cut stay. Afterwards this handle is as after [`Log::reopen`].
+    /// Returns the numbers of the new segments.
+    ///
+    /// # Errors
+    /// `Internal`, without any change, in three cases: the rewrite is of another store; the log was rewritten since the
+    /// rewrite began; or batches were appended after a rewrite that moves the head. After any other error, the rewrite
+    /// may be published or not, and this handle refuses further writes with `Poisoned`.
+    ///
+    /// # Durability
+    /// When the call returns, the rewrite is durable, and so is the removal of the old segments.
+    pub fn publish(&mut self, lock: &WriteLock, rewritten: Rewritten) -> Result<()> {
+        self.check_prepared(lock)?;
+        let Rewritten(rewrite) = rewritten;
+        rewrite.alone.check(&*self.disk)?;
+        let sealed = self.manifest.sealed();
+        if rewrite.epoch != self.manifest.epoch || !sealed.starts_with(&rewrite.replaced) {
+            return Err(Error::internal("the log was rewritten since this rewrite began"));
+        }
+        let is_behind = sealed.len() > rewrite.replaced.len() || self.cursor.offset > FIRST_OFFSET;
+        if rewrite.moved_to.is_some() && is_behind {
+            return Err(Error::internal(
+                "batches were appended after a rewrite that moves the head",
+            ));
+        }
+        self.poison_on_error(|log| log.publish_files(lock, rewrite))
+    }
+
+    fn publish_files(&mut self, lock: &WriteLock, mut rewrite: Rewrite) -> Result<()> {
+        lock.check_file()?;
+        self.sync_group().map_err(not_rewritten)?;
+        let count = rewrite.files.len() as u64;
+        let first = self.new_numbers(count + 1)?;
+        let mut entries: Vec<SegmentEntry> = Vec::new();
+        for (id, file) in (first..).zip(&rewrite.files) {
+            let previous = entries.last().map(SegmentEntry::end).unwrap_or_default();
+            entries.push(self.name_file(file, id, previous)?);
+        }
+        rewrite.published = true;
+        let (sealed, _) = self.sealed_at_cursor();
+        entries.extend_from_slice(sealed.get(rewrite.replaced.len()..).unwrap_or_default());
+        let previous = entries.last().map(SegmentEntry::end).unwrap_or_default();
+        let header = self.new_header(first + count, previous)?;
+        // The sync of this segment makes the names of the other new segments durable too.
+        create_segment(&*self.disk, &header, &self.options, 0, 0)?;
+        let live = self.read_live()?;
+        // INVARIANT PUB-1.
+        let active = SegmentEntry::active(header.id, self.cursor.batch + 1);
+        self.publish_manifest(self.manifest.epoch + 1, entries, active)
+            .map_err(maybe_done)?;
+        self.enter_new(header.id).map_err(old_files_left)?;
+        let head = rewrite.moved_to;
+        let head = head.unwrap_or_else(|| self.head_mark(live, None));
+        self.mark_durable(head).map_err(old_files_left)?;
+        // INVARIANT PUB-2: the new manifest is durable now.
+        self.remove_leftovers(Some(&rewrite.alone))
+            .and_then(|()| self.reopen())
+            .map_err(old_files_left)?;
+        self.leftovers_removed = true;
+        Ok(())
+    }
+
+    /// Renames a file of a rewrite to segment `id`. The name is durable after the folder is synced.
+    fn name_file(&self, new: &NewFile, id: u64, previous: SegmentEnd) -> Result<SegmentEntry> {
+        let header = SegmentHeader {
+            instance: self.format.instance,
+            id,
+            nonce: new.nonce,
+            previous,
+        };
+        let name = segment_name(id);
+        let naming = format!("cannot rename {} to the segment {name}", new.name);
+        let file = self.disk.open(&new.name, Access::ReadWrite).or_io(&naming)?;
+        let written = file.write_at(0, &header.encode()).and_then(|()| file.sync());
+        written.or_io(&naming)?;
+        match SegmentFile::with_file(file, true, &new.name) {
+            Ok(segment) if segment.header == header => {}
+            Err(error) if !error.is_corruption() => return Err(error),
+            _ => return Err(not_as_written(&new.name, 0)),
+        }
+        self.disk.rename_new(&new.name, &name).or_io(&naming)?;
+        Ok(SegmentEntry { id, ..new.entry })
     }
 }
 
@@ -292,9 +382,24 @@ impl Drop for Rewrite {
 }
 
 /// Returns the error for a new file that differs when it is read back. The log itself was not changed.
-pub(super) fn not_as_written(name: &str, offset: u64) -> Error {
+fn not_as_written(name: &str, offset: u64) -> Error {
     let message = format!("{name} differs at byte {offset} from the written bytes; nothing was changed");
     Error::new(ErrorKind::Io, message)
         .with_code(ErrorCode::NotAsWritten)
         .with_hint("the memory or the disk of this machine may be faulty")
+}
+
+/// The hint while old segments, which may contain erased content, were not removed yet.
+const LEFT: &str = "old files remain until the next write removes them";
+
+/// Returns the error for a failure after the new manifest is durable and before the old segments are removed.
+fn old_files_left(error: Error) -> Error {
+    error.behind_change(LEFT)
+}
+
+/// Returns the error for a manifest that could not be renamed, or whose name could not be synced.
+fn maybe_done(error: Error) -> Error {
+    error.with_code(ErrorCode::OutcomeUnknown).with_hint(format!(
+        "the change may or may not be done: open the store again and check before you repeat it; if it is done, {LEFT}"
+    ))
 }

@@ -104,9 +104,7 @@ impl Log {
         if before.id != 0 {
             self.seal(&*self.segment(before.id)?, before.length);
         }
-        self.cursor.segment = id;
-        self.cursor.offset = FIRST_OFFSET;
-        self.durable = FIRST_OFFSET;
+        self.enter(self.manifest.clone().active_place());
         self.segment(id)
     }
 

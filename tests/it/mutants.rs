@@ -320,7 +320,7 @@ const MUTANTS: [Mutant; 31] = [
     ),
     mutant(
         "remove what is replaced before the manifest is",
-        "src/log/publish.rs",
+        "src/log/rewrite.rs",
         [
             "// INVARIANT PUB-1.",
             "// INVARIANT PUB-1.",
