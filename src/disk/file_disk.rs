@@ -9,7 +9,7 @@
 use std::fs::{DirBuilder, File, TryLockError};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{DirBuilderExt as _, FileExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -383,6 +383,25 @@ impl Disk for FileDisk {
         // The text is only used in messages, so a full disk must not make the lock fail.
         drop(guard.file.write_all_at(&text, 0));
         Ok(Some(Box::new(guard)))
+    }
+
+    fn is_locked_by(&self, name: &str, process: u32) -> bool {
+        let identity = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+        let file = self
+            .open_with(name, OFlags::RDONLY)
+            .and_then(|file| file.metadata());
+        let files = std::fs::read_dir(format!("/proc/{process}/fd"));
+        let (Ok(file), Ok(files)) = (file.map(identity), files) else {
+            // The process has ended, or it belongs to another user, or the system hides it.
+            return false;
+        };
+        files.flatten().any(|entry| {
+            let number = entry.file_name();
+            let about = format!("/proc/{process}/fdinfo/{}", number.to_string_lossy());
+            // A process may also have the file open without holding the lock.
+            std::fs::metadata(entry.path()).is_ok_and(|found| identity(found) == file)
+                && std::fs::read_to_string(about).is_ok_and(|about| about.contains("\nlock:"))
+        })
     }
 
     fn announce_waiting(&self, name: &str) {

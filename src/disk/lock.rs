@@ -16,6 +16,9 @@ use crate::threads::sleep;
 /// The length in bytes of the text about the holder in a lock file.
 pub(super) const HOLDER_BYTES: usize = 256;
 
+/// The text before the number of a process in a lock file.
+const HOLDER_PREFIX: &str = "process ";
+
 /// The time that a writer waits before it takes a lock for which others wait. It is about as long as their pause
 /// between tries.
 const LET_OTHERS_TRY: Duration = Duration::from_micros(800);
@@ -57,8 +60,8 @@ pub fn lock_within(disk: &dyn Disk, name: &str, wait: Duration) -> Result<Box<dy
     }
 }
 
-/// Returns the process that holds a lock, according to the note in the file. Call this only while the lock is held. For
-/// messages only.
+/// Returns the process that holds a lock, according to the note in the file. Returns `None` without a note, or if that
+/// process seems not to hold the lock any more. For messages only.
 pub fn lock_holder(disk: &dyn Disk, name: &str) -> Option<String> {
     let bytes = read_whole(disk, name, HOLDER_BYTES).ok()??;
     let text = String::from_utf8_lossy(&bytes);
@@ -68,7 +71,9 @@ pub fn lock_holder(disk: &dyn Disk, name: &str) -> Option<String> {
         .chars()
         .filter(|c| !c.is_control())
         .collect();
-    (!note.is_empty()).then_some(note)
+    let process = note.strip_prefix(HOLDER_PREFIX)?.split(' ').next()?;
+    let is_holder = disk.is_locked_by(name, process.parse().ok()?);
+    is_holder.then_some(note)
 }
 
 fn busy(disk: &dyn Disk, name: &str, waited: Duration) -> Error {
@@ -98,5 +103,5 @@ fn pause(disk: &dyn Disk, waited: Duration) -> Duration {
 fn holder_text(process: u32) -> String {
     let program = std::env::args_os().next().unwrap_or_default();
     let program = std::path::Path::new(&program).file_name().unwrap_or_default();
-    format!("process {process} ({})", program.to_string_lossy())
+    format!("{HOLDER_PREFIX}{process} ({})", program.to_string_lossy())
 }

@@ -106,15 +106,20 @@ fn the_lock_names_its_holder_and_notices_that_its_file_was_replaced() {
         "{holder}"
     );
     let path = folder.path().join("store/lock");
-    let busy = lock_within(&FileDisk::open(disk.path()).unwrap(), "lock", Duration::ZERO);
-    let message = busy.err().unwrap().message().to_owned();
-    assert!(
-        message.contains(&format!("is being written by {holder};")),
-        "{message}"
-    );
-    // The note is for messages only, so a file without one names nobody.
-    std::fs::write(&path, "").unwrap();
-    assert_eq!(lock_holder(&disk, "lock"), None);
+    // Process 1 exists but does not hold the lock. No process has the other number.
+    for other in ["process 1 (init)", "process 4194305 (gone)", "nonsense"] {
+        let mut text = [0; 256];
+        text[..other.len()].copy_from_slice(other.as_bytes());
+        let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, &text, 0).unwrap();
+        assert_eq!(lock_holder(&disk, "lock"), None, "{other}");
+        let busy = lock_within(&FileDisk::open(disk.path()).unwrap(), "lock", Duration::ZERO);
+        let message = busy.err().unwrap().message().to_owned();
+        assert!(
+            message.contains("is being written by another process"),
+            "{message}"
+        );
+    }
     std::fs::remove_file(path).unwrap();
     assert!(!guard.is_current().unwrap(), "LCK-1");
     std::fs::write(folder.path().join("store/lock"), "").unwrap();

@@ -149,18 +149,21 @@ impl Log {
 
     /// Delivers the new batches of sealed segments and moves the cursor to the active segment.
     fn read_sealed(&mut self, visit: &mut Visit<'_>) -> Result<()> {
-        let manifest = self.manifest.clone();
-        let (here, active) = (self.cursor.segment, manifest.active());
-        if here == active.id {
+        let here = self.cursor.segment;
+        if here == self.manifest.active().id {
             return Ok(());
         }
         self.unsynced = None;
+        let manifest = self.manifest.clone();
         let (is_listed, durable) = (manifest.lists(here), self.durable_batch());
         // A segment that is no longer listed had no durable batch. Reading continues at the new place of its first
         // batch.
-        let is_read = |entry: &SegmentEntry| match is_listed {
-            true => entry.id != here,
-            false => entry.last_batch <= durable,
+        let is_read = |entry: &SegmentEntry| {
+            if is_listed {
+                entry.id != here
+            } else {
+                entry.last_batch <= durable
+            }
         };
         for (before, entry) in chained(manifest.sealed()).skip_while(|(_, entry)| is_read(entry)) {
             self.read_sealed_segment((before, entry), visit)?;

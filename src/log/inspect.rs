@@ -23,7 +23,7 @@ use super::format_file::{FORMAT_BYTES, FORMAT_NAME, Format, Mode};
 use super::frame::FRAME_ALIGNMENT;
 use super::handle::{DurablePlaces, Log, LogOptions};
 use super::live::{LIVE_BYTES, LIVE_NAME, Live};
-use super::manifest::{MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest};
+use super::manifest::{MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest, SegmentEntry};
 use super::reader::read_segment_header;
 use super::recover::NextWriter;
 use super::segment::{
@@ -177,43 +177,34 @@ impl Inspection {
         let manifest = manifest.and_then(|bytes| Manifest::decode(&bytes).ok());
         let mut segments = Vec::new();
         for entry in manifest.iter().flat_map(Manifest::entries) {
-            let listed = SegmentState {
-                state: SegmentStanding::Active,
-                first_batch: Some(entry.first_batch),
-                ..self.unlisted(segment_name(entry.id), entry.id)?
-            };
-            segments.push(if entry.is_active() {
-                listed
-            } else {
-                SegmentState {
-                    state: SegmentStanding::Sealed,
-                    sealed_bytes: Some(entry.length),
-                    last_batch: Some(entry.last_batch),
-                    ..listed
-                }
-            });
+            segments.push(self.state(segment_name(entry.id), entry.id, Some(entry))?);
         }
         let names = if_there(self.disk.list(LOG_FOLDER)).map_err(cannot_list)?;
         for name in names.unwrap_or_default() {
             if let Some((id, unfinished)) = parse_segment_name(&name)
                 && (unfinished || !segments.iter().any(|known| known.id == id))
             {
-                segments.push(self.unlisted(format!("{LOG_FOLDER}/{name}"), id)?);
+                segments.push(self.state(format!("{LOG_FOLDER}/{name}"), id, None)?);
             }
         }
         Ok(segments)
     }
 
-    fn unlisted(&self, file: String, id: u64) -> Result<SegmentState> {
+    fn state(&self, file: String, id: u64, entry: Option<&SegmentEntry>) -> Result<SegmentState> {
         let opened = open_there(&*self.disk, &file)?;
+        let sealed = entry.filter(|entry| !entry.is_active());
         Ok(SegmentState {
             id,
             file,
             file_bytes: opened.and_then(|file| file.length().ok()),
-            state: SegmentStanding::Unlisted,
-            sealed_bytes: None,
-            first_batch: None,
-            last_batch: None,
+            state: match (entry, sealed) {
+                (None, _) => SegmentStanding::Unlisted,
+                (_, None) => SegmentStanding::Active,
+                (_, Some(_)) => SegmentStanding::Sealed,
+            },
+            sealed_bytes: sealed.map(|entry| entry.length),
+            first_batch: entry.map(|entry| entry.first_batch),
+            last_batch: sealed.map(|entry| entry.last_batch),
         })
     }
 
@@ -235,7 +226,14 @@ impl Inspection {
             return Err(Error::not_found(told).with_code(ErrorCode::NoOffset));
         }
         let at = offset.max(FIRST_OFFSET).next_multiple_of(FRAME_ALIGNMENT as u64);
-        Ok(Frames::new(name, file, header.seed(), at..end))
+        let seed = header.seed();
+        Ok(Frames {
+            name,
+            file,
+            seed,
+            at,
+            end,
+        })
     }
 
     /// Determines, from the same files, what the next writer will do before it appends.

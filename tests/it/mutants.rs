@@ -126,7 +126,7 @@ const MUTANTS: [Mutant; 31] = [
         "skip the sync of a whole file",
         "src/disk/mod.rs",
         [
-            "        at += count;\n    }\n    file.sync()",
+            "            at += count;\n        }\n        file.sync()",
             "file.sync()",
             "Ok(())",
         ],

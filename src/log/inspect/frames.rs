@@ -3,7 +3,6 @@
 //! # Layer
 //! Layer 2. Keeps at most one record in memory.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::parts::{FRAME_PARTS, Part, name_parts};
@@ -54,25 +53,15 @@ pub struct Frame {
 
 /// The frames of a segment; see [`super::Inspection::frames`]. The iterator ends after an error.
 pub struct Frames {
-    name: String,
-    file: Arc<dyn DiskFile>,
-    seed: FrameSeed,
-    at: u64,
-    end: u64,
+    pub(super) name: String,
+    pub(super) file: Arc<dyn DiskFile>,
+    /// The seed of the frames' checksums.
+    pub(super) seed: FrameSeed,
+    pub(super) at: u64,
+    pub(super) end: u64,
 }
 
 impl Frames {
-    /// Iterates the frames of a file in the range `part`. Their checksums start from `seed`.
-    pub(super) fn new(name: String, file: Arc<dyn DiskFile>, seed: FrameSeed, places: Range<u64>) -> Self {
-        Self {
-            name,
-            file,
-            seed,
-            at: places.start,
-            end: places.end,
-        }
-    }
-
     fn read(&self, offset: u64, length: usize) -> Result<Vec<u8>> {
         read_bytes(&*self.file, offset, length).or_io(format_args!("cannot read {}", self.name))
     }
