@@ -252,6 +252,18 @@ impl Error {
     }
 }
 
+/// Names the operation that failed in the error of a call of the operating system.
+pub(crate) trait OrIo<T> {
+    /// Makes the error that reads "`doing`: the error of the system".
+    fn or_io(self, doing: impl fmt::Display) -> Result<T>;
+}
+
+impl<T> OrIo<T> for std::io::Result<T> {
+    fn or_io(self, doing: impl fmt::Display) -> Result<T> {
+        self.map_err(|error| Error::io(doing, error))
+    }
+}
+
 fn default_code(kind: ErrorKind) -> ErrorCode {
     match kind {
         ErrorKind::NotFound => ErrorCode::NotFound,

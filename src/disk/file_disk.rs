@@ -21,9 +21,9 @@ use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::lock::HOLDER_BYTES;
-use super::{Access, Disk, DiskFile, LockGuard, check_name, map};
+use super::{Access, Disk, DiskFile, LockGuard, check_name, if_there, map};
 use crate::bytes::Buffer;
-use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Result};
+use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, OrIo as _, Result};
 
 /// A folder of a local file system.
 #[derive(Debug)]
@@ -52,13 +52,11 @@ impl FileDisk {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::open(&path, flags, Mode::empty()).map_err(|error| opening(error.into()))?;
         refuse_network(&folder, &path)?;
-        let metadata = File::from(folder.try_clone().map_err(opening)?)
-            .metadata()
-            .map_err(opening)?;
+        let stat = rustix::fs::fstat(&folder).map_err(|error| opening(error.into()))?;
         Ok(Self {
             path,
             folder,
-            identity: (metadata.dev(), metadata.ino()),
+            identity: (stat.st_dev, stat.st_ino),
             note: AtomicU64::new(0),
         })
     }
@@ -72,26 +70,18 @@ impl FileDisk {
     /// When the call returns, the names of the created folders are durable.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let absolute = std::path::absolute(path)
-            .map_err(|error| Error::io(format!("cannot resolve {}", path.display()), error))?;
-        let missing: Vec<&Path> = absolute
-            .ancestors()
-            .take_while(|folder| !folder.exists())
-            .collect();
-        for folder in missing.into_iter().rev() {
-            let doing = || format!("cannot create {}", folder.display());
-            match DirBuilder::new().mode(0o700).create(folder) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                    return Err(Error::io(doing(), error));
+        let create = || {
+            let absolute = std::path::absolute(path)?;
+            let missing = absolute.ancestors().take_while(|folder| !folder.exists());
+            for folder in missing.collect::<Vec<_>>().into_iter().rev() {
+                match DirBuilder::new().mode(0o700).create(folder) {
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                    _ => sync_above(folder)?,
                 }
-                _ => {}
             }
-            if let Some(above) = folder.parent() {
-                File::open(above)
-                    .and_then(|above| above.sync_all())
-                    .map_err(|error| Error::io(doing(), error))?;
-            }
-        }
+            Ok(())
+        };
+        create().or_io(format_args!("cannot create {}", path.display()))?;
         Self::open(path)
     }
 
@@ -103,15 +93,11 @@ impl FileDisk {
     /// # Durability
     /// When the call returns, the new name is durable.
     pub fn rename_folder(from: &Path, to: &Path) -> Result<()> {
-        let doing =
-            |error: io::Error| Error::io(format!("cannot rename the folder to {}", to.display()), error);
         let here = rustix::fs::CWD;
         rustix::fs::renameat_with(here, from, here, to, RenameFlags::NOREPLACE)
-            .map_err(|error| doing(error.into()))?;
-        let above = to.parent().filter(|above| !above.as_os_str().is_empty());
-        File::open(above.unwrap_or(Path::new(".")))
-            .and_then(|above| above.sync_all())
-            .map_err(doing)
+            .map_err(io::Error::from)
+            .and_then(|()| sync_above(to))
+            .or_io(format_args!("cannot rename the folder to {}", to.display()))
     }
 
     /// Removes a folder with its content, if it exists; removes the file `last` after all other files.
@@ -131,21 +117,16 @@ impl FileDisk {
             File::open(path)?.sync_all()?;
             std::fs::remove_dir_all(path)
         };
-        match removing() {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(Error::io(format!("cannot remove {}", path.display()), error))
-            }
-            _ => Ok(()),
-        }
+        let removed = if_there(removing()).or_io(format_args!("cannot remove {}", path.display()));
+        removed.map(|_| ())
     }
 
     /// Returns the names in the folder that other users may read or change. Returns `None` if the folder itself denies
     /// access to other users.
     pub fn open_to_others(&self) -> Option<Vec<String>> {
-        let folder = rustix::fs::fstat(&self.folder).ok()?;
-        // The access mode of a folder also protects the files in it.
-        let is_open = |name: &str, stat: &Stat| !name.contains('/') && is_open_to_others(stat.st_mode);
-        is_open(".", &folder).then(|| self.entries(is_open))
+        // The mode must give the group and other users no access. The mode of a folder also protects the files in it.
+        let is_open = |name: &str, stat: &Stat| !name.contains('/') && !stat.st_mode.is_multiple_of(0o100);
+        is_open(".", &rustix::fs::fstat(&self.folder).ok()?).then(|| self.entries(is_open))
     }
 
     /// Returns the names of paths in the folder whose owner is not the owner of the folder.
@@ -204,17 +185,15 @@ impl FileDisk {
     }
 
     fn subfolder(&self, name: &str) -> io::Result<OwnedFd> {
-        with_more_descriptors(|| self.subfolder_once(name))
-    }
-
-    fn subfolder_once(&self, name: &str) -> io::Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let mut folder = self.folder.try_clone()?;
-        for part in name.split('/').filter(|part| !part.is_empty()) {
-            check_name(part)?;
-            folder = rustix::fs::openat(&folder, part, flags, Mode::empty())?;
-        }
-        Ok(folder)
+        with_more_descriptors(|| {
+            let mut folder = self.folder.try_clone()?;
+            for part in name.split('/').filter(|part| !part.is_empty()) {
+                check_name(part)?;
+                folder = rustix::fs::openat(&folder, part, flags, Mode::empty())?;
+            }
+            Ok(folder)
+        })
     }
 
     /// Opens a regular file.
@@ -241,17 +220,16 @@ impl FileDisk {
         }
         let ends = name.match_indices('/').map(|(at, _)| at).chain([name.len()]);
         for part in ends.filter_map(|end| name.get(..end)) {
-            let folder = is_folder || part.len() < name.len();
-            let wanted = if folder {
-                FileType::Directory
+            let (kind, wanted) = if is_folder || part.len() < name.len() {
+                (FileType::Directory, "folder")
             } else {
-                FileType::RegularFile
+                (FileType::RegularFile, "regular file")
             };
             let Ok(found) = rustix::fs::statat(&self.folder, part, AtFlags::SYMLINK_NOFOLLOW) else {
                 break;
             };
-            if FileType::from_raw_mode(found.st_mode) != wanted {
-                let damage = Damage::new(part, 0, Cause::NotRegular { folder });
+            if FileType::from_raw_mode(found.st_mode) != kind {
+                let damage = Damage::new(part, 0, Cause::NotRegular { wanted });
                 return io::Error::new(io::ErrorKind::InvalidInput, damage);
             }
         }
@@ -299,9 +277,10 @@ fn with_more_descriptors<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Resu
     }
 }
 
-/// Returns whether the mode gives the group or other users any access.
-fn is_open_to_others(mode: u32) -> bool {
-    !mode.is_multiple_of(0o100)
+/// Makes the name of a folder durable.
+fn sync_above(folder: &Path) -> io::Result<()> {
+    let above = folder.parent().filter(|above| !above.as_os_str().is_empty());
+    File::open(above.unwrap_or(Path::new(".")))?.sync_all()
 }
 
 impl Disk for FileDisk {
@@ -378,10 +357,7 @@ impl Disk for FileDisk {
     }
 
     fn sync_parent(&self) -> io::Result<()> {
-        match self.path.parent() {
-            Some(parent) => File::open(parent)?.sync_all(),
-            None => Ok(()),
-        }
+        sync_above(&self.path)
     }
 
     fn try_lock(&self, name: &str, holder: &str) -> io::Result<Option<Box<dyn LockGuard>>> {
@@ -402,10 +378,8 @@ impl Disk for FileDisk {
         if !guard.is_current()? {
             return Ok(None);
         }
-        let mut text = [0; HOLDER_BYTES];
-        for (to, from) in text.iter_mut().zip(holder.bytes()) {
-            *to = from;
-        }
+        let mut text = holder.as_bytes().to_vec();
+        text.resize(HOLDER_BYTES, 0);
         // The text is only used in messages, so a full disk must not make the lock fail.
         drop(guard.file.write_all_at(&text, 0));
         Ok(Some(Box::new(guard)))
@@ -422,13 +396,11 @@ impl Disk for FileDisk {
             return false;
         };
         files.flatten().any(|entry| {
-            let is_open = std::fs::metadata(entry.path()).is_ok_and(|found| identity(found) == file);
             let number = entry.file_name();
             let about = format!("/proc/{process}/fdinfo/{}", number.to_string_lossy());
             // A process may also have the file open without holding the lock.
-            is_open
-                && std::fs::read_to_string(about)
-                    .is_ok_and(|about| about.lines().any(|line| line.starts_with("lock:")))
+            std::fs::metadata(entry.path()).is_ok_and(|found| identity(found) == file)
+                && std::fs::read_to_string(about).is_ok_and(|about| about.contains("\nlock:"))
         })
     }
 
@@ -446,19 +418,15 @@ impl Disk for FileDisk {
     fn somebody_waits(&self, name: &str) -> bool {
         let mut note = [0; 8];
         let file = self.open_with(name, OFlags::RDONLY);
-        if file
-            .and_then(|file| file.read_exact_at(&mut note, HOLDER_BYTES as u64))
-            .is_err()
-        {
-            return false;
-        }
+        let read = file.and_then(|file| file.read_exact_at(&mut note, HOLDER_BYTES as u64));
         let note = u64::from_le_bytes(note);
-        self.note.swap(note, Ordering::Relaxed) != note
+        read.is_ok() && self.note.swap(note, Ordering::Relaxed) != note
     }
 
     fn boot_id(&self) -> [u8; 16] {
         let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        parse_boot_id(&text).unwrap_or_default()
+        let digits = crate::digest::from_hex(&text.trim().replace('-', ""));
+        digits.and_then(|bytes| bytes.try_into().ok()).unwrap_or_default()
     }
 
     fn process(&self) -> u32 {
@@ -543,12 +511,6 @@ impl Drop for FileLock {
     }
 }
 
-/// Parses 32 hexadecimal digits with hyphens.
-fn parse_boot_id(text: &str) -> Option<[u8; 16]> {
-    let digits: String = text.trim().chars().filter(|c| *c != '-').collect();
-    crate::digest::from_hex(&digits)?.try_into().ok()
-}
-
 /// File systems whose locks, renames or maps break the contract of `Disk`.
 #[cfg(target_os = "linux")]
 const NETWORK: [(u32, &str); 12] = [
@@ -568,29 +530,25 @@ const NETWORK: [(u32, &str); 12] = [
 
 #[cfg(target_os = "linux")]
 fn refuse_network(folder: &OwnedFd, path: &Path) -> Result<()> {
-    let found = rustix::fs::fstatfs(folder).map_err(|error| {
-        Error::io(
-            format!("cannot determine the file system of {}", path.display()),
-            error.into(),
-        )
-    })?;
-    network_name(u32::try_from(found.f_type & 0xffff_ffff).unwrap_or_default()).map_or(Ok(()), |name| {
-        let message = format!(
-            "{} is on a network file system ({name}), which is not safe for a store",
-            path.display()
-        );
-        Err(Error::new(ErrorKind::Io, message)
-            .with_code(ErrorCode::NetworkFileSystem)
-            .with_hint("copy the whole store to a local disk while no process writes, and use the copy"))
-    })
+    let found = rustix::fs::fstatfs(folder).map_err(io::Error::from);
+    let found = found.or_io(format_args!(
+        "cannot determine the file system of {}",
+        path.display()
+    ))?;
+    let Some(name) = network_name(u32::try_from(found.f_type & 0xffff_ffff).unwrap_or_default()) else {
+        return Ok(());
+    };
+    let path = path.display();
+    let message = format!("{path} is on a network file system ({name}), which is not safe for a store");
+    Err(Error::new(ErrorKind::Io, message)
+        .with_code(ErrorCode::NetworkFileSystem)
+        .with_hint("copy the whole store to a local disk while no process writes, and use the copy"))
 }
 
 #[cfg(target_os = "linux")]
 pub(super) fn network_name(magic: u32) -> Option<&'static str> {
-    NETWORK
-        .iter()
-        .find(|(number, _)| *number == magic)
-        .map(|(_, name)| *name)
+    let known = NETWORK.iter().find(|(number, _)| *number == magic);
+    known.map(|(_, name)| *name)
 }
 
 #[cfg(not(target_os = "linux"))]

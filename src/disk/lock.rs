@@ -9,8 +9,8 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use super::{Access, Disk, read_full};
-use crate::error::{Error, ErrorKind, Result};
+use super::{Disk, read_whole};
+use crate::error::{Error, ErrorKind, OrIo as _, Result};
 use crate::threads::sleep;
 
 /// The length in bytes of the text about the holder in a lock file.
@@ -47,12 +47,9 @@ pub fn lock_within(disk: &dyn Disk, name: &str, wait: Duration) -> Result<Box<dy
         sleep(LET_OTHERS_TRY.min(wait));
     }
     loop {
-        match disk.try_lock(name, &holder) {
-            Ok(Some(guard)) => return Ok(guard),
-            Ok(None) => {}
-            Err(error) => {
-                return Err(Error::io(format!("cannot lock {}", disk.describe()), error));
-            }
+        let locked = disk.try_lock(name, &holder);
+        if let Some(guard) = locked.or_io(format_args!("cannot lock {}", disk.describe()))? {
+            return Ok(guard);
         }
         let waited = started.elapsed();
         if waited >= wait {
@@ -66,17 +63,17 @@ pub fn lock_within(disk: &dyn Disk, name: &str, wait: Duration) -> Result<Box<dy
 /// Returns the process that holds a lock, according to the note in the file. Returns `None` without a note, or if that
 /// process seems not to hold the lock any more. For messages only.
 pub fn lock_holder(disk: &dyn Disk, name: &str) -> Option<String> {
-    let file = disk.open(name, Access::Read).ok()?;
-    let mut bytes = [0; HOLDER_BYTES];
-    let count = read_full(&*file, 0, &mut bytes).ok()?;
-    let text = bytes.get(..count)?.split(|byte| *byte == 0).next()?;
-    let text: String = String::from_utf8_lossy(text)
+    let bytes = read_whole(disk, name, HOLDER_BYTES).ok()??;
+    let text = String::from_utf8_lossy(&bytes);
+    let note: String = text
+        .split('\0')
+        .next()?
         .chars()
         .filter(|c| !c.is_control())
         .collect();
-    let process = text.strip_prefix(HOLDER_PREFIX)?.split(' ').next()?;
+    let process = note.strip_prefix(HOLDER_PREFIX)?.split(' ').next()?;
     let is_holder = disk.is_locked_by(name, process.parse().ok()?);
-    is_holder.then_some(text)
+    is_holder.then_some(note)
 }
 
 fn busy(disk: &dyn Disk, name: &str, waited: Duration) -> Error {
@@ -105,14 +102,6 @@ fn pause(disk: &dyn Disk, waited: Duration) -> Duration {
 /// Returns the process and the program's name. The arguments are left out: they may contain memory.
 fn holder_text(process: u32) -> String {
     let program = std::env::args_os().next().unwrap_or_default();
-    let program = std::path::Path::new(&program)
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    let mut text = format!("{HOLDER_PREFIX}{process} ({program})");
-    while text.len() > HOLDER_BYTES {
-        text.pop();
-    }
-    text
+    let program = std::path::Path::new(&program).file_name().unwrap_or_default();
+    format!("{HOLDER_PREFIX}{process} ({})", program.to_string_lossy())
 }

@@ -6,10 +6,10 @@
 //! # Layer
 //! Layer 1.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Access, Disk, DiskFile, LockGuard, check_name, folder_of};
 use crate::bytes::Buffer;
@@ -18,40 +18,23 @@ use crate::threads::{Mutex, RwLock};
 /// A folder in memory. Clones share the same folder.
 #[derive(Clone)]
 pub struct MemDisk {
-    shared: Arc<Shared>,
-}
-
-struct Shared {
-    files: Mutex<BTreeMap<String, Arc<Content>>>,
-    locks: Mutex<BTreeMap<String, Arc<AtomicBool>>>,
+    files: Arc<Mutex<BTreeMap<String, Content>>>,
+    locked: Arc<Mutex<BTreeSet<String>>>,
     number: u64,
 }
 
 /// The bytes of a file. Maps share them until the next write, which copies them.
-#[derive(Default)]
-struct Content(RwLock<Arc<Vec<u8>>>);
+type Content = Arc<RwLock<Arc<Vec<u8>>>>;
 
 impl MemDisk {
     /// Creates an empty folder.
     pub fn new() -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         Self {
-            shared: Arc::new(Shared {
-                files: Mutex::default(),
-                locks: Mutex::default(),
-                number,
-            }),
+            files: Arc::default(),
+            locked: Arc::default(),
+            number: NUMBER.fetch_add(1, Ordering::Relaxed),
         }
-    }
-
-    fn find(&self, name: &str) -> io::Result<Arc<Content>> {
-        check_name(name)?;
-        let files = self.shared.files.lock();
-        files
-            .get(name)
-            .cloned()
-            .ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }
 
@@ -63,24 +46,26 @@ impl Default for MemDisk {
 
 impl Disk for MemDisk {
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn DiskFile>> {
-        Ok(Arc::new(MemFile {
-            content: self.find(name)?,
-            access,
-        }))
+        check_name(name)?;
+        let content = self
+            .files
+            .lock()
+            .get(name)
+            .cloned()
+            .ok_or(io::ErrorKind::NotFound)?;
+        Ok(Arc::new(MemFile { content, access }))
     }
 
     fn create(&self, name: &str) -> io::Result<Arc<dyn DiskFile>> {
         check_name(name)?;
-        let mut files = self.shared.files.lock();
+        let mut files = self.files.lock();
         if files.contains_key(name) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        let content = Arc::new(Content::default());
+        let content = Content::default();
         files.insert(name.to_owned(), Arc::clone(&content));
-        Ok(Arc::new(MemFile {
-            content,
-            access: Access::ReadWrite,
-        }))
+        let access = Access::ReadWrite;
+        Ok(Arc::new(MemFile { content, access }))
     }
 
     fn create_dir(&self, name: &str) -> io::Result<()> {
@@ -88,7 +73,7 @@ impl Disk for MemDisk {
     }
 
     fn rename_new(&self, from: &str, to: &str) -> io::Result<()> {
-        if self.shared.files.lock().contains_key(to) {
+        if self.files.lock().contains_key(to) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
         self.rename_over(from, to)
@@ -96,35 +81,26 @@ impl Disk for MemDisk {
 
     fn rename_over(&self, from: &str, to: &str) -> io::Result<()> {
         check_name(to)?;
-        let mut files = self.shared.files.lock();
+        let mut files = self.files.lock();
         let content = files.remove(from).ok_or(io::ErrorKind::NotFound)?;
         files.insert(to.to_owned(), content);
         Ok(())
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        self.find(name)?;
-        self.shared.files.lock().remove(name);
-        Ok(())
+        check_name(name)?;
+        let removed = self.files.lock().remove(name);
+        removed.map(drop).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     fn list(&self, folder: &str) -> io::Result<Vec<String>> {
-        let files = self.shared.files.lock();
-        let in_folder = files.keys().filter(|name| folder_of(name) == folder);
-        let mut names: Vec<String> = in_folder
-            .map(|name| name.rsplit('/').next().unwrap_or(name).to_owned())
-            .collect();
-        if folder.is_empty() {
-            names.extend(
-                files
-                    .keys()
-                    .filter_map(|name| name.split_once('/'))
-                    .map(|(first, _)| first.to_owned()),
-            );
-        }
-        names.sort_unstable();
-        names.dedup();
-        Ok(names)
+        let files = self.files.lock();
+        let within = files.keys().filter_map(|name| match folder {
+            "" => name.split('/').next(),
+            _ => name.rsplit('/').next().filter(|_| folder_of(name) == folder),
+        });
+        let names: BTreeSet<&str> = within.collect();
+        Ok(names.into_iter().map(str::to_owned).collect())
     }
 
     fn sync_dir(&self, _folder: &str) -> io::Result<()> {
@@ -136,15 +112,16 @@ impl Disk for MemDisk {
     }
 
     fn try_lock(&self, name: &str, holder: &str) -> io::Result<Option<Box<dyn LockGuard>>> {
-        let held = Arc::clone(self.shared.locks.lock().entry(name.to_owned()).or_default());
-        if held.swap(true, Ordering::AcqRel) {
+        if !self.locked.lock().insert(name.to_owned()) {
             return Ok(None);
         }
-        let guard = MemLock(held);
-        let file = match self.open(name, Access::ReadWrite) {
-            Ok(file) => file,
-            Err(_) => self.create(name)?,
+        let guard = MemLock {
+            locked: Arc::clone(&self.locked),
+            name: name.to_owned(),
         };
+        let file = self
+            .open(name, Access::ReadWrite)
+            .or_else(|_| self.create(name))?;
         file.write_at(0, holder.as_bytes())?;
         Ok(Some(Box::new(guard)))
     }
@@ -164,7 +141,7 @@ impl Disk for MemDisk {
 
     fn identity(&self) -> (u64, u64) {
         // No real device has this number.
-        (u64::MAX, self.shared.number)
+        (u64::MAX, self.number)
     }
 
     fn describe(&self) -> String {
@@ -173,13 +150,13 @@ impl Disk for MemDisk {
 }
 
 struct MemFile {
-    content: Arc<Content>,
+    content: Content,
     access: Access,
 }
 
 impl DiskFile for MemFile {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let content = self.content.0.read();
+        let content = self.content.read();
         let start = usize::try_from(offset).unwrap_or(usize::MAX).min(content.len());
         let count = buffer.len().min(content.len() - start);
         buffer[..count].copy_from_slice(&content[start..start + count]);
@@ -190,15 +167,13 @@ impl DiskFile for MemFile {
         if self.access == Access::Read {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
-        let too_large = || io::Error::from(io::ErrorKind::FileTooLarge);
-        let start = usize::try_from(offset).map_err(|_| too_large())?;
-        let end = start.checked_add(bytes.len()).ok_or_else(too_large)?;
-        let mut content = self.content.0.write();
+        let start = usize::try_from(offset).ok();
+        let range = start.and_then(|start| Some(start..start.checked_add(bytes.len())?));
+        let range = range.ok_or(io::ErrorKind::FileTooLarge)?;
+        let mut content = self.content.write();
         let content = Arc::make_mut(&mut content);
-        if content.len() < end {
-            content.resize(end, 0);
-        }
-        content[start..end].copy_from_slice(bytes);
+        content.resize(content.len().max(range.end), 0);
+        content[range].copy_from_slice(bytes);
         Ok(())
     }
 
@@ -207,18 +182,16 @@ impl DiskFile for MemFile {
     }
 
     fn length(&self) -> io::Result<u64> {
-        Ok(self.content.0.read().len() as u64)
+        Ok(self.content.read().len() as u64)
     }
 
     fn map(&self, length: u64) -> io::Result<Option<Arc<dyn Buffer>>> {
-        let content = Arc::clone(&self.content.0.read());
+        let content = Arc::clone(&self.content.read());
         if (content.len() as u64) < length {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        Ok(Some(Arc::new(MemMap {
-            content,
-            length: length as usize,
-        })))
+        let length = length as usize;
+        Ok(Some(Arc::new(MemMap { content, length })))
     }
 }
 
@@ -234,7 +207,10 @@ impl Buffer for MemMap {
     }
 }
 
-struct MemLock(Arc<AtomicBool>);
+struct MemLock {
+    locked: Arc<Mutex<BTreeSet<String>>>,
+    name: String,
+}
 
 impl LockGuard for MemLock {
     fn is_current(&self) -> io::Result<bool> {
@@ -244,6 +220,6 @@ impl LockGuard for MemLock {
 
 impl Drop for MemLock {
     fn drop(&mut self) {
-        self.0.store(false, Ordering::Release);
+        self.locked.lock().remove(&self.name);
     }
 }

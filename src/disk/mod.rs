@@ -84,19 +84,15 @@ pub trait Disk: Send + Sync {
     fn try_lock(&self, name: &str, holder: &str) -> io::Result<Option<Box<dyn LockGuard>>>;
 
     /// Returns whether a process seems to hold the lock.
-    fn is_locked_by(&self, name: &str, process: u32) -> bool {
-        let _ = name;
+    fn is_locked_by(&self, _name: &str, process: u32) -> bool {
         process == self.process()
     }
 
     /// Signals to the holder of the lock that a process waits for it. A disk may ignore this.
-    fn announce_waiting(&self, name: &str) {
-        let _ = name;
-    }
+    fn announce_waiting(&self, _name: &str) {}
 
     /// Returns whether another process has signalled since the last call that it waits for the lock.
-    fn somebody_waits(&self, name: &str) -> bool {
-        let _ = name;
+    fn somebody_waits(&self, _name: &str) -> bool {
         false
     }
 
@@ -194,32 +190,27 @@ static ZEROS: [u8; 256 * 1024] = [0; 256 * 1024];
 /// Creates `name` with `content` followed by zeros up to `length`, and makes the bytes durable. First removes a file of
 /// that name, so no reader may rely on it yet. The name is durable only after [`Disk::sync_dir`].
 pub fn write_whole(disk: &dyn Disk, name: &str, content: &[u8], length: u64) -> io::Result<()> {
-    let written = write_whole_inner(disk, name, content, length);
-    if written.is_err() {
-        // Removing the file frees space on a full disk. If this fails too, an unused file is left.
-        drop(disk.remove(name));
-    }
-    written
-}
-
-fn write_whole_inner(disk: &dyn Disk, name: &str, content: &[u8], length: u64) -> io::Result<()> {
-    let file = match disk.create(name) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            disk.remove(name)?;
-            disk.create(name)?
+    let write = || {
+        let file = match disk.create(name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                disk.remove(name)?;
+                disk.create(name)?
+            }
+            other => other?,
+        };
+        if !content.is_empty() {
+            file.write_at(0, content)?;
         }
-        other => other?,
+        let mut at = content.len() as u64;
+        while at < length {
+            let count = (length - at).min(ZEROS.len() as u64);
+            file.write_at(at, &ZEROS[..count as usize])?;
+            at += count;
+        }
+        file.sync()
     };
-    if !content.is_empty() {
-        file.write_at(0, content)?;
-    }
-    let mut at = content.len() as u64;
-    while at < length {
-        let count = (length - at).min(ZEROS.len() as u64);
-        file.write_at(at, &ZEROS[..count as usize])?;
-        at += count;
-    }
-    file.sync()
+    // Removing the file frees space on a full disk. If this fails too, an unused file is left.
+    write().inspect_err(|_| drop(disk.remove(name)))
 }
 
 /// Creates a file that is either complete or absent, even after a crash. Refuses an existing name.

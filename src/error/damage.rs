@@ -18,6 +18,8 @@ pub struct Damage {
 
 /// A finding of `verify`, `doctor` or `salvage`: damage and its severity.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(into = "Answer"), schemars(with = "Answer"))]
 pub struct Finding {
     /// The severity of the problem.
     pub severity: Severity,
@@ -97,23 +99,23 @@ impl Finding {
     }
 }
 
-/// Declares the causes. A cause without fields has one sentence, which is also its documentation.
+/// Declares the causes. Each has one sentence, which is also its documentation.
 macro_rules! causes {
-    ({ $($plain:ident = $sentence:literal,)* } { $($data:tt)* }) => {
+    ($($name:ident $({ $($field:ident: $type:ty),+ })? $(($text:ident: $text_type:ty))? = $sentence:literal,)*) => {
         /// The cause of damage to bytes or files of a store.
         #[derive(Clone, Debug, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum Cause {
-            $(#[doc = $sentence] $plain,)*
-            $($data)*
+            $(
+                #[doc = $sentence]
+                $name $({ $(#[doc = "A part of the sentence."] $field: $type),+ })? $(($text_type))?,
+            )*
         }
 
-        impl Cause {
-            /// Returns the sentence of a cause without fields.
-            fn sentence(&self) -> Option<&'static str> {
+        impl fmt::Display for Cause {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
-                    $(Self::$plain => Some($sentence),)*
-                    _ => None,
+                    $(Self::$name $({ $($field),+ })? $(($text))? => write!(f, $sentence),)*
                 }
             }
         }
@@ -121,149 +123,105 @@ macro_rules! causes {
 }
 
 causes! {
-    {
-        // Causes in any file.
-        Missing = "it is missing",
-        OtherStore = "it belongs to another store",
-        Foreign = "it belongs to another store or another place in the log",
-        Changed = "it changed while it was read",
-        // Causes in frames and batches.
-        CutOff = "the file ends within a frame",
-        NoFrame = "no frame starts here",
-        HeaderChecksum = "a frame header does not match its checksum",
-        HeaderLimit = "a length in a frame header exceeds its limit",
-        BodyChecksum = "a record does not match its checksum",
-        Padding = "the padding of a frame is not zero",
-        OtherBatch = "a frame belongs to another batch",
-        SealMismatch = "a seal does not match its batch",
-        BrokenChain = "a batch does not continue the batch before it",
-        BatchDigest = "a batch does not match its digest",
-        // Causes in segments and the manifest.
-        SegmentMissing = "the manifest lists it, but it is missing",
-        SegmentUnopened = "the manifest lists it, but it cannot be opened",
-        Shorter = "the file is shorter than its length in the manifest",
-        LastBatch = "its last batch differs from the one in the manifest",
-        NotContinued = "its header does not continue the segment before it in the manifest",
-        OlderManifest = "it is older than when it was last read",
-        SealedEarly = "its sealed length is too short: durable bytes follow it",
-        MarkWithinBatch = "the durable mark is not at the end of a batch",
-        Zeros = "zeros have overwritten a batch",
-        EndLost = "durable batches at its end are missing",
-        FormatMissing = "it is missing, but the folder contains a log",
-        // Causes in files that crashes leave, and in tails.
-        NoMark = "it is damaged or belongs to another store; the log is read without it",
-        UnlistedNewer = "the manifest does not list it, but it contains newer batches",
-        UnlistedOlder = "the manifest does not list it, and the log does not need it; the next writer removes it",
-        UnlistedForeign = "the manifest does not list it, and this log did not write it",
-        Unfinished = "a crash left it unfinished, or a process is writing it",
-        RewriteFile = "a running rewrite is writing it, or a crash left it and the next writer removes it",
-        Misnamed = "it is a segment of this store under another name, so only salvage reads it",
-        Stray = "it does not belong to the log",
-        // Causes that salvage reports.
-        ReadWithout = "it is damaged; salvage read the segments without it",
-        NotASegment = "it has neither the name nor the header of a segment, so salvage did not read it",
-        HeaderDamaged = "its header is damaged; salvage read its batches without it",
-        Unreadable = "nothing in it can be read",
-        UnlistedHeaderless = "the manifest does not list it and its header is damaged: salvage omitted it",
-        RewrittenTwice = "`gc` or `erase` rewrote the log from this segment on; without the manifest, salvage cannot know whether the rewrite finished, and treats it as finished",
-        WrittenMeanwhile = "a process wrote to the store during the salvage: new commits may be missing, and moved ones may be reported as lost; stop the writers and salvage again",
-        RewriteCounted = "the manifest is older than this segment; salvage read the segment as part of the newer log",
-        RewriteCutOff = "an interrupted rewrite wrote it; salvage read the log before the rewrite",
-        ErasureUnsure = "an erasure wrote it and was interrupted, or the manifest is too old; salvage treats it as interrupted and keeps the records that it would have erased",
-        // Causes in checkpoints.
-        TableChecksum = "the table of checksums does not match its checksum",
-        BlockChecksum = "a block does not match its checksum",
-        OutsideBlocks = "a row points outside the file",
-        OtherHeader = "its header differs from the written one",
-        NodeOutside = "the place of a node is outside the section of nodes",
-        BeyondSection = "a row reaches beyond its section",
-        NoHistory = "it contains no history tree",
-        RowMissing = "a row is missing",
-        RowOrder = "its rows are not in order",
-        IndexMismatch = "the rows of an index do not match the commits",
-        ReferenceSection = "its references do not fill their section",
-        MadeFromOtherLog = "it was made from another log",
-        MadeFromLaterLog = "it was made from a later state of this log: the log was replaced by an older copy",
-        MadeBeforeRewrite = "it was made before the log was rewritten",
-        LogWrittenElsewhere = "recovery moved the end of the log since it was made; the log is read instead",
-        LogOlderThanCheckpoint = "the log is older than a checkpoint of it",
-        // Causes in derived files.
-        DerivedCut = "its length differs from the written one",
-        DerivedForeign = "it was written under another name or for another store",
-        DerivedVersion = "another version of the program wrote it",
-        DerivedChecksum = "it does not match its checksum",
-        // Causes in the meaning of the records.
-    }
-    {
-        /// A path is a folder, a symlink, a pipe, a socket or a device.
-        NotRegular {
-        /// Whether the path should be a folder.
-        folder: bool,
-        },
-        /// The content breaks the file's format. The text is the decoder's description of the fault.
-        Undecodable(String),
-        /// A frame has flags of a newer version.
-        UnknownFlags(u8),
-        /// A frame has a kind of a newer version.
-        UnknownKind(u8),
-        /// The manifest does not list a segment that had durable batches.
-        NotListed {
-        /// The number of the unlisted segment.
-        segment: u64,
-        },
-        /// A batch that was durable does not end at the offset recorded for its end.
-        BatchGone {
-        /// The number of the batch or segment.
-        batch: u64,
-        },
-        /// Bytes that a crash left after the last batch.
-        TornTail {
-        /// The number of these bytes.
-        bytes: u64,
-        /// The number of segments with these bytes.
-        segments: u64,
-        /// Whether no writer ever acknowledged these bytes.
-        never_acknowledged: bool,
-        },
-        /// Bytes after the last batch that a crash or damage left; the files do not show which.
-        UnprovenTail {
-        /// The number of these bytes.
-        bytes: u64,
-        },
-        /// All segments that the manifest lists are missing.
-        OnlyOlderSegments {
-        /// The number of segments that the manifest lists.
-        listed: usize,
-        },
-        /// Salvage took the number of a segment from its header, because its file name was wrong.
-        ReadAs {
-        /// The number of the batch or segment.
-        segment: u64,
-        },
-        /// Blocks do not match their checksums.
-        BlockChecksums {
-        /// The number of bytes in these blocks.
-        bytes: u64,
-        },
-        /// A state differs from the one that its commit names.
-        StateMismatch {
-        /// The seq of the commit.
-        seq: u64,
-        },
-        /// A record that another record names is missing. The text names the missing record.
-        RecordMissing(String),
-        /// Undamaged records contradict each other; the text explains how.
-        Contradiction(String),
-    }
+    // Causes in any file.
+    Missing = "it is missing",
+    OtherStore = "it belongs to another store",
+    Foreign = "it belongs to another store or another place in the log",
+    NotRegular { wanted: &'static str } = "not a {wanted}",
+    Undecodable(what: String) = "{what}",
+    Changed = "it changed while it was read",
+    // Causes in frames and batches.
+    CutOff = "the file ends within a frame",
+    NoFrame = "no frame starts here",
+    HeaderChecksum = "a frame header does not match its checksum",
+    HeaderLimit = "a length in a frame header exceeds its limit",
+    BodyChecksum = "a record does not match its checksum",
+    UnknownFlags(flags: u8) = "a newer version wrote a frame with the unknown flags {flags:#04x} or with a key",
+    UnknownKind(kind: u8) = "a newer version wrote a frame of kind {kind}",
+    Padding = "the padding of a frame is not zero",
+    OtherBatch = "a frame belongs to another batch",
+    SealMismatch = "a seal does not match its batch",
+    BrokenChain = "a batch does not continue the batch before it",
+    BatchDigest = "a batch does not match its digest",
+    // Causes in segments and the manifest.
+    SegmentMissing = "the manifest lists it, but it is missing",
+    SegmentUnopened = "the manifest lists it, but it cannot be opened",
+    Shorter = "the file is shorter than its length in the manifest",
+    LastBatch = "its last batch differs from the one in the manifest",
+    NotContinued = "its header does not continue the segment before it in the manifest",
+    NotListed { segment: u64 } = "it does not list segment {segment}, which contains durable batches",
+    OlderManifest = "it is older than when it was last read",
+    SealedEarly = "its sealed length is too short: durable bytes follow it",
+    BatchGone { batch: u64 } = "durable batch {batch} does not end here as recorded",
+    MarkWithinBatch = "the durable mark is not at the end of a batch",
+    Zeros = "zeros have overwritten a batch",
+    EndLost = "durable batches at its end are missing",
+    FormatMissing = "it is missing, but the folder contains a log",
+    // Causes in files that crashes leave, and in tails.
+    NoMark = "it is damaged or belongs to another store; the log is read without it",
+    UnlistedNewer = "the manifest does not list it, but it contains newer batches",
+    UnlistedOlder = "the manifest does not list it, and the log does not need it; the next writer removes it",
+    UnlistedForeign = "the manifest does not list it, and this log did not write it",
+    Unfinished = "a crash left it unfinished, or a process is writing it",
+    RewriteFile = "a running rewrite is writing it, or a crash left it and the next writer removes it",
+    Misnamed = "it is a segment of this store under another name, so only salvage reads it",
+    Stray = "it does not belong to the log",
+    TornTail { bytes: u64 } = "a crash left {bytes} bytes after the last batch; the next segment contains their complete batches",
+    TornTails { bytes: u64, segments: u64 } = "crashes left {bytes} bytes after the last batches of {segments} segments; the next segment contains their complete batches",
+    UnacknowledgedTail { bytes: u64 } = "a crash left {bytes} bytes after the last batch; they were never acknowledged",
+    UnprovenTail { bytes: u64 } = "a crash or damage left {bytes} bytes after the last complete commit",
+    // Causes that salvage reports.
+    OnlyOlderSegments { listed: usize } = "the {listed} segments that it lists are missing; salvage read older segments, whose content may have been collected or erased since",
+    ReadAs { segment: u64 } = "its name differs from its header; salvage read it as segment {segment}, the number in the header",
+    ReadWithout = "it is damaged; salvage read the segments without it",
+    NotASegment = "it has neither the name nor the header of a segment, so salvage did not read it",
+    HeaderDamaged = "its header is damaged; salvage read its batches without it",
+    Unreadable = "nothing in it can be read",
+    UnlistedHeaderless = "the manifest does not list it and its header is damaged: salvage omitted it",
+    RewrittenTwice = "`gc` or `erase` rewrote the log from this segment on; without the manifest, salvage cannot know whether the rewrite finished, and treats it as finished",
+    WrittenMeanwhile = "a process wrote to the store during the salvage: new commits may be missing, and moved ones may be reported as lost; stop the writers and salvage again",
+    RewriteCounted = "the manifest is older than this segment; salvage read the segment as part of the newer log",
+    RewriteCutOff = "an interrupted rewrite wrote it; salvage read the log before the rewrite",
+    ErasureUnsure = "an erasure wrote it and was interrupted, or the manifest is too old; salvage treats it as interrupted and keeps the records that it would have erased",
+    // Causes in checkpoints.
+    TableChecksum = "the table of checksums does not match its checksum",
+    BlockChecksum = "a block does not match its checksum",
+    OutsideBlocks = "a row points outside the file",
+    OtherHeader = "its header differs from the written one",
+    NodeOutside = "the place of a node is outside the section of nodes",
+    BeyondSection = "a row reaches beyond its section",
+    NoHistory = "it contains no history tree",
+    RowMissing = "a row is missing",
+    RowOrder = "its rows are not in order",
+    IndexMismatch = "the rows of an index do not match the commits",
+    ReferenceSection = "its references do not fill their section",
+    MadeFromOtherLog = "it was made from another log",
+    MadeFromLaterLog = "it was made from a later state of this log: the log was replaced by an older copy",
+    MadeBeforeRewrite = "it was made before the log was rewritten",
+    LogWrittenElsewhere = "recovery moved the end of the log since it was made; the log is read instead",
+    LogOlderThanCheckpoint = "the log is older than a checkpoint of it",
+    // Causes in derived files.
+    DerivedCut = "its length differs from the written one",
+    DerivedForeign = "it was written under another name or for another store",
+    DerivedVersion = "another version of the program wrote it",
+    DerivedChecksum = "it does not match its checksum",
+    BlockChecksums { bytes: u64 } = "{bytes} bytes do not match their checksums",
+    // Causes in the meaning of the records.
+    StateMismatch { seq: u64 } = "the state of commit {seq} differs from the one that the commit names",
+    RecordMissing(what: String) = "{what} is missing",
+    Contradiction(what: String) = "{what}",
 }
 
 impl Cause {
     fn concerns_whole_file(&self) -> bool {
-        match self {
-            Self::Missing | Self::SegmentMissing | Self::FormatMissing | Self::NotRegular { .. } => true,
-            Self::TornTail { segments, .. } => *segments > 1,
-            _ => false,
-        }
+        matches!(
+            self,
+            Self::Missing
+                | Self::SegmentMissing
+                | Self::FormatMissing
+                | Self::NotRegular { .. }
+                | Self::TornTails { .. }
+        )
     }
 
     /// Returns whether a newer version wrote the bytes.
@@ -277,79 +235,9 @@ impl fmt::Display for Damage {
         let Self { file, offset, cause } = self;
         match (cause, offset) {
             (Cause::Missing, _) => write!(f, "{file} is missing"),
-            (Cause::NotRegular { folder: false }, _) => write!(f, "{file} is not a regular file"),
-            (Cause::NotRegular { folder: true }, _) => write!(f, "{file} is not a folder"),
+            (Cause::NotRegular { .. }, _) => write!(f, "{file} is {cause}"),
             (_, Some(offset)) => write!(f, "{file} is damaged at byte {offset}: {cause}"),
             (_, None) => write!(f, "{file} is damaged: {cause}"),
-        }
-    }
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(sentence) = self.sentence() {
-            return f.write_str(sentence);
-        }
-        match self {
-            Self::NotRegular { folder: false } => f.write_str("not a regular file"),
-            Self::NotRegular { folder: true } => f.write_str("not a folder"),
-            Self::Undecodable(what) | Self::Contradiction(what) => f.write_str(what),
-            Self::RecordMissing(what) => write!(f, "{what} is missing"),
-            Self::UnknownFlags(flags) => {
-                write!(
-                    f,
-                    "a newer version wrote a frame with the unknown flags {flags:#04x} or with a key"
-                )
-            }
-            Self::UnknownKind(kind) => write!(f, "a newer version wrote a frame of kind {kind}"),
-            Self::NotListed { segment } => {
-                write!(
-                    f,
-                    "it does not list segment {segment}, which contains durable batches"
-                )
-            }
-            Self::BatchGone { batch } => write!(f, "durable batch {batch} does not end here as recorded"),
-            Self::TornTail {
-                bytes,
-                segments,
-                never_acknowledged,
-            } => {
-                match segments {
-                    0 | 1 => write!(f, "a crash left {bytes} bytes after the last batch")?,
-                    _ => write!(
-                        f,
-                        "crashes left {bytes} bytes after the last batches of {segments} segments"
-                    )?,
-                }
-                f.write_str(if *never_acknowledged {
-                    "; they were never acknowledged"
-                } else {
-                    "; the next segment contains their complete batches"
-                })
-            }
-            Self::UnprovenTail { bytes } => {
-                write!(
-                    f,
-                    "a crash or damage left {bytes} bytes after the last complete commit"
-                )
-            }
-            Self::OnlyOlderSegments { listed } => write!(
-                f,
-                "the {listed} segments that it lists are missing; salvage read older segments, whose content may have been collected or erased since"
-            ),
-            Self::ReadAs { segment } => write!(
-                f,
-                "its name differs from its header; salvage read it as segment {segment}, the number in the header"
-            ),
-            Self::BlockChecksums { bytes } => write!(f, "{bytes} bytes do not match their checksums"),
-            Self::StateMismatch { seq } => {
-                write!(
-                    f,
-                    "the state of commit {seq} differs from the one that the commit names"
-                )
-            }
-            // A cause without fields.
-            _ => Ok(()),
         }
     }
 }
@@ -358,46 +246,27 @@ impl std::error::Error for Damage {}
 
 /// The JSON form of a finding.
 #[cfg(feature = "serde")]
-mod answer {
-    use std::borrow::Cow;
+#[derive(serde::Serialize, schemars::JsonSchema)]
+#[schemars(rename = "Finding")]
+struct Answer {
+    /// The kind of the finding.
+    kind: FindingKind,
+    /// The path of the file, relative to the store.
+    file: String,
+    /// The first damaged byte.
+    offset: Option<u64>,
+    /// The sentence of the cause.
+    what: String,
+}
 
-    use schemars::{JsonSchema, Schema, SchemaGenerator};
-    use serde::{Serialize, Serializer};
-
-    use super::{Finding, FindingKind};
-
-    #[derive(Serialize, JsonSchema)]
-    #[schemars(rename = "Finding")]
-    struct Answer<'a> {
-        /// The kind of the finding.
-        kind: FindingKind,
-        /// The path of the file, relative to the store.
-        file: &'a str,
-        /// The first damaged byte.
-        offset: Option<u64>,
-        /// The sentence of the cause.
-        what: String,
-    }
-
-    impl Serialize for Finding {
-        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            let answer = Answer {
-                kind: self.kind(),
-                file: &self.damage.file,
-                offset: self.damage.offset,
-                what: self.damage.cause.to_string(),
-            };
-            answer.serialize(serializer)
-        }
-    }
-
-    impl JsonSchema for Finding {
-        fn schema_name() -> Cow<'static, str> {
-            Answer::schema_name()
-        }
-
-        fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-            Answer::json_schema(generator)
+#[cfg(feature = "serde")]
+impl From<Finding> for Answer {
+    fn from(finding: Finding) -> Self {
+        Self {
+            kind: finding.kind(),
+            what: finding.damage.cause.to_string(),
+            file: finding.damage.file,
+            offset: finding.damage.offset,
         }
     }
 }

@@ -7,11 +7,12 @@
 //! - BAT-1: encoding a batch copies each body once, into a buffer. The log writes that buffer and later reads from it.
 
 use super::frame::{self, FrameHeader, FrameSeed, RecordKind};
-use super::seal::{Chain, SEAL_BYTES, Seal};
-use super::segment::{FIRST_OFFSET, SegmentHeader};
+use super::manifest::SegmentEntry;
+use super::seal::{Chain, SEAL_FRAME_BYTES, Seal};
+use super::segment::{FIRST_OFFSET, SegmentEnd, SegmentHeader};
 use crate::bytes::Bytes;
-use crate::digest::{BatchDigest, CommitDigest, Domain, HashSuite, Root};
-use crate::error::{Error, Result};
+use crate::digest::{BatchDigest, CommitDigest, HashSuite, Root};
+use crate::error::{Cause, Error, Result};
 
 /// The place of a record, as one number that combines segment and offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,10 +45,8 @@ impl Locator {
 
     /// Returns the place right after a record that starts here and has a body of `body_bytes` bytes.
     pub(super) fn behind(self, body_bytes: usize) -> Self {
-        Self::new(
-            self.segment(),
-            self.offset() + frame::framed_bytes(body_bytes) as u64,
-        )
+        let framed = frame::framed_bytes(body_bytes) as u64;
+        Self::new(self.segment(), self.offset() + framed)
     }
 
     /// Returns the offset of the frame in the segment's file.
@@ -80,6 +79,17 @@ impl Position {
         digest: [0; 32],
         commit: CommitDigest::from_bytes([0; 32]),
     };
+
+    /// Returns the position before the first batch of a segment, where `commit` is the head.
+    pub(super) fn start_of((before, entry): (SegmentEnd, &SegmentEntry), commit: CommitDigest) -> Self {
+        Self {
+            segment: entry.id,
+            offset: FIRST_OFFSET,
+            batch: entry.batch_before(),
+            digest: before.last_digest,
+            commit,
+        }
+    }
 
     /// Returns the position after `batch`, which is in the same segment and ends at `offset`.
     pub(super) fn after(&self, batch: &Batch, offset: u64) -> Self {
@@ -130,6 +140,20 @@ impl Record {
         })
     }
 
+    /// Returns the record at `locator` whose frame begins at `start` in `bytes`, after checking its checksums.
+    pub(super) fn checked(
+        bytes: &Bytes,
+        start: usize,
+        seed: FrameSeed,
+        locator: Locator,
+    ) -> Result<Self, Cause> {
+        let frame = bytes.get(start..).unwrap_or_default();
+        let header = FrameHeader::parse(frame, seed, locator.offset())?;
+        let record = Self::of(&header, bytes, start, locator).ok_or(Cause::CutOff)?;
+        let matches = header.matches(&record.body, seed, locator.offset());
+        matches.then_some(record).ok_or(Cause::BodyChecksum)
+    }
+
     /// Returns the place of the next record in the segment.
     pub fn next(&self) -> Locator {
         self.locator.behind(self.body.len())
@@ -149,6 +173,15 @@ pub struct Batch {
     pub records: Vec<Record>,
 }
 
+impl Batch {
+    /// Returns whether another batch has the same content, whatever its place.
+    pub(super) fn is_copy_of(&self, other: &Self) -> bool {
+        let content = |record: &Record| (record.kind, record.flags, record.body.clone());
+        let (mine, others) = (self.records.iter(), other.records.iter());
+        self.commit == other.commit && mine.map(content).eq(others.map(content))
+    }
+}
+
 /// The head after a batch, as the file `live` contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeadMark {
@@ -166,7 +199,6 @@ pub struct HeadMark {
 #[derive(Clone, Debug, Default)]
 pub struct BatchBuilder {
     frames: Vec<u8>,
-    count: usize,
     longest: usize,
 }
 
@@ -179,7 +211,6 @@ impl BatchBuilder {
     /// Adds a record. The append refuses the batch if a body is over 64 MiB.
     pub fn add(&mut self, kind: RecordKind, flags: u8, body: &[u8]) {
         self.longest = self.longest.max(body.len());
-        self.count += 1;
         if body.len() <= frame::BODY_BYTES_MAX {
             frame::put_frame(&mut self.frames, kind, flags, body);
         }
@@ -188,23 +219,22 @@ impl BatchBuilder {
     /// Returns this batch with the records of `next` added at its end.
     #[must_use]
     pub fn followed_by(mut self, next: Self) -> Self {
-        if self.count == 0 {
+        if self.is_empty() {
             return next;
         }
         self.frames.extend_from_slice(&next.frames);
-        self.count += next.count;
         self.longest = self.longest.max(next.longest);
         self
     }
 
     /// Returns whether the batch has no record.
     pub fn is_empty(&self) -> bool {
-        self.count == 0
+        self.frames.is_empty() && self.longest == 0
     }
 
     /// Returns the bytes of the encoded batch, with its seal.
     pub fn encoded_bytes(&self) -> u64 {
-        (self.frames.len() + frame::framed_bytes(SEAL_BYTES)) as u64
+        self.frames.len() as u64 + SEAL_FRAME_BYTES
     }
 
     /// Checks the limits that `append` enforces.
@@ -212,15 +242,13 @@ impl BatchBuilder {
     /// # Errors
     /// `InvalidInput` if a record is too long.
     pub fn check(&self) -> Result<()> {
-        if self.longest > frame::BODY_BYTES_MAX {
-            let message = format!(
-                "a record of {} bytes exceeds the limit of {} bytes",
-                self.longest,
-                frame::BODY_BYTES_MAX
-            );
-            return Err(Error::invalid(message));
+        let (longest, limit) = (self.longest, frame::BODY_BYTES_MAX);
+        if longest <= limit {
+            return Ok(());
         }
-        Ok(())
+        Err(Error::invalid(format!(
+            "a record of {longest} bytes exceeds the limit of {limit} bytes"
+        )))
     }
 }
 
@@ -258,8 +286,8 @@ pub(super) fn encode_group(
     after: Continue,
 ) -> Result<(Bytes, Vec<Batch>)> {
     let mut buffer = Vec::new();
-    let mut layouts = Vec::with_capacity(group.len());
-    let (mut number, mut previous) = (after.chain.batch, after.chain.digest.unwrap_or_default());
+    let mut sealed = Vec::with_capacity(group.len());
+    let mut chain = after.chain;
     for (builder, commit) in group {
         let at = buffer.len();
         if at == 0 {
@@ -267,40 +295,35 @@ pub(super) fn encode_group(
         } else {
             buffer.extend_from_slice(&builder.frames);
         }
-        number += 1;
-        let start = after.start + at as u64;
-        let headers = finish_frames(&mut buffer, at, builder.count, after, number)?;
-        let length = (buffer.len() - at) as u64;
+        let number = chain.batch + 1;
+        let headers = finish_frames(&mut buffer, at, after, number)?;
+        let frames = buffer.get(at..).unwrap_or_default();
         let seal = Seal {
             batch: number,
-            start,
-            length,
+            start: after.start + at as u64,
+            length: frames.len() as u64,
             synced_upto: after.synced_upto,
-            previous,
+            previous: chain.digest.unwrap_or_default(),
             commit,
         };
-        let frames = buffer.get(at..).unwrap_or_default();
         let digest = seal.digest(suite, frames);
         let seal_at = buffer.len();
         frame::put_frame(&mut buffer, RecordKind::Seal, 0, &seal.encode(digest));
-        let seal_bytes = buffer.get_mut(seal_at..).unwrap_or_default();
-        frame::finish_frame(seal_bytes, after.seed, start + length, number);
-        previous = *digest.as_bytes();
-        layouts.push((number, commit, digest, headers));
+        finish_frames(&mut buffer, seal_at, after, number)?;
+        chain = Chain::after(number, digest);
+        sealed.push((number, commit, digest, headers));
     }
     let bytes = Bytes::from(buffer);
     let record = |(at, header): (usize, FrameHeader)| {
         let locator = Locator::new(after.segment, after.start + at as u64);
         Record::of(&header, &bytes, at, locator)
     };
-    let batches = layouts
-        .into_iter()
-        .map(|(number, commit, digest, headers)| Batch {
-            number,
-            commit,
-            digest,
-            records: headers.into_iter().filter_map(record).collect(),
-        });
+    let batches = sealed.into_iter().map(|(number, commit, digest, headers)| Batch {
+        number,
+        commit,
+        digest,
+        records: headers.into_iter().filter_map(record).collect(),
+    });
     let batches = batches.collect();
     Ok((bytes, batches))
 }
@@ -309,37 +332,16 @@ pub(super) fn encode_group(
 fn finish_frames(
     buffer: &mut [u8],
     start: usize,
-    count: usize,
     after: Continue,
     batch: u64,
 ) -> Result<Vec<(usize, FrameHeader)>> {
-    let mut headers = Vec::with_capacity(count);
+    let mut headers = Vec::new();
     let mut at = start;
-    while at < buffer.len() {
-        let bytes = buffer.get_mut(at..).unwrap_or_default();
-        let header = frame::finish_frame(bytes, after.seed, after.start + at as u64, batch)
+    while let Some(frame) = buffer.get_mut(at..).filter(|frame| !frame.is_empty()) {
+        let header = frame::finish_frame(frame, after.seed, after.start + at as u64, batch)
             .ok_or_else(|| Error::internal("a batch under construction is not a run of frames"))?;
         headers.push((at, header));
         at += header.framed_bytes();
     }
     Ok(headers)
-}
-
-/// Returns the digest of a batch's records, which does not depend on its place.
-pub(super) fn content_of(batch: &Batch, suite: HashSuite) -> [u8; 32] {
-    let lengths: Vec<_> = batch
-        .records
-        .iter()
-        .map(|record| (record.body.len() as u64).to_le_bytes())
-        .collect();
-    let heads: Vec<_> = batch
-        .records
-        .iter()
-        .map(|record| [record.kind.tag(), record.flags])
-        .collect();
-    let mut parts: Vec<&[u8]> = vec![batch.commit.as_bytes()];
-    for ((record, head), length) in batch.records.iter().zip(&heads).zip(&lengths) {
-        parts.extend([head.as_slice(), length, &record.body]);
-    }
-    suite.hash_fixed(Domain::Batch, &parts)
 }

@@ -10,35 +10,33 @@
 //! - CAT-3: if a batch was delivered before it was known to be durable, and is read again at another place, the two
 //!   must be equal.
 
-use super::batch::{Batch, Position, content_of};
+use std::sync::Arc;
+
+use super::batch::{Batch, Position};
+use super::commit::is_clean_behind;
 use super::files::{cannot_list, damage};
 use super::handle::{Log, Tail};
 use super::leftovers::Unlisted;
 use super::live::Live;
-use super::manifest::{MANIFEST_NAME, SegmentEntry};
+use super::manifest::{MANIFEST_NAME, SegmentEntry, chained};
 use super::reader::SegmentFile;
-use super::seal::Chain;
-use super::segment::{FIRST_OFFSET, LOG_FOLDER, parse_segment_name, segment_name};
-use super::walk::{Scanned, Survey, Visit, Window, durable_by};
-use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Result};
+use super::segment::{FIRST_OFFSET, LOG_FOLDER, SegmentEnd, parse_segment_name, segment_name};
+use super::walk::{Scanned, Survey, Visit, durable_by};
+use crate::bytes::Bytes;
+use crate::error::{Cause, Error, ErrorKind, Result};
 
 /// The maximal number of reads after damage was found. A writer may have replaced the bytes between two reads.
-pub(super) const TRIES: u32 = 3;
-
-/// The number of bytes after `live` to search first. The number doubles as long as batches fill it.
-const BEHIND_BYTES: u64 = 4096;
+const TRIES: u32 = 3;
 
 /// The content of the active segment from an offset on.
 pub(super) struct ActiveScan {
-    pub(super) window: Window,
+    /// The bytes of the complete batches.
+    pub(super) bytes: Bytes,
     pub(super) batches: Vec<Scanned>,
-    /// The offset after the last complete batch.
-    pub(super) end: u64,
     /// The offset up to which all bytes are known to be durable.
     pub(super) durable: u64,
-    pub(super) torn_bytes: u64,
-    /// The damage after the last complete batch, for a degraded log.
-    pub(super) damage: Option<Error>,
+    /// The bytes after the last complete batch.
+    pub(super) tail: Tail,
 }
 
 impl Log {
@@ -57,39 +55,37 @@ impl Log {
         self.check_process()?;
         let mut refused = false;
         let mut visit = |batch: Batch| visit(batch).inspect_err(|_| refused = true);
-        let mut result = self.catch_up_once(&mut visit);
-        for _ in 1..TRIES {
-            match &result {
-                Err(error) if error.is_corruption() => result = self.catch_up_once(&mut visit),
-                _ => break,
-            }
-        }
+        let result = self.retry(|log| log.catch_up_once(&mut visit));
         match result {
-            Err(error)
-                if self.options.degraded
-                    && !refused
-                    && error.kind() == ErrorKind::Corrupt
-                    && error.code() != ErrorCode::NoLog =>
-            {
-                Ok(Tail {
-                    torn_bytes: 0,
-                    damage: Some(error),
-                })
-            }
+            Err(error) if !refused && self.may_pass_over(&error) => Ok(Tail {
+                torn_bytes: 0,
+                damage: Some(error),
+            }),
             other => other,
         }
     }
 
+    /// Runs `read` again after damage, because a writer may have replaced the bytes between two reads.
+    pub(super) fn retry<T>(&mut self, mut read: impl FnMut(&mut Self) -> Result<T>) -> Result<T> {
+        for _ in 1..TRIES {
+            match read(self) {
+                Err(error) if error.is_corruption() => {}
+                other => return other,
+            }
+        }
+        read(self)
+    }
+
     fn catch_up_once(&mut self, visit: &mut Visit<'_>) -> Result<Tail> {
         let live = self.look(visit)?;
-        let mut limit = live.as_ref().and_then(|live| self.live_limit(live));
+        let mut limit = live.and_then(|live| self.live_limit(live));
         if let Some(mark) = limit
             && self.is_overtaken(mark)?
             && self.read_live()? == live
         {
             limit = None;
         }
-        let tail = self.read_active(live.as_ref(), limit, visit)?;
+        let tail = self.read_active(live, limit, visit)?;
         self.check_unlisted(self.cursor.batch)?;
         Ok(tail)
     }
@@ -100,51 +96,35 @@ impl Log {
         // lists that segment.
         let live = self.read_live()?;
         self.take_listed()?;
-        let live = self.place_live(live)?;
-        self.read_sealed(visit)?;
-        Ok(live)
-    }
-
-    /// Checks that the manifest lists the segment that `live` names. Ignores a mark in a segment that a rewrite
-    /// replaced.
-    pub(super) fn place_live(&self, live: Option<Live>) -> Result<Option<Live>> {
-        let Some(mark) = live else { return Ok(None) };
-        if let Some(found) = self.misplaced(&mark) {
-            return Err(damage(&found.file, found.offset.unwrap_or_default(), found.cause));
+        if let Some(error) = live.and_then(|live| self.misplaced(live)) {
+            return Err(error);
         }
+        self.read_sealed(visit)?;
+        // A mark in a segment that a rewrite replaced is ignored.
         Ok(live.filter(|mark| self.manifest.lists(mark.segment)))
     }
 
     /// Returns the damage if the log lacks bytes that `live` declares durable.
-    pub(super) fn misplaced(&self, live: &Live) -> Option<Damage> {
-        let active = self.manifest.active().id;
-        if live.segment == active {
-            return None;
-        }
-        let sealed = self.manifest.sealed();
-        match sealed.iter().find(|entry| entry.id == live.segment) {
-            Some(entry) if live.offset <= entry.length => None,
-            Some(entry) => Some(Damage::new(
-                segment_name(entry.id),
-                entry.length,
-                Cause::SealedEarly,
-            )),
+    pub(super) fn misplaced(&self, live: Live) -> Option<Error> {
+        match self.manifest.entries().find(|entry| entry.id == live.segment) {
+            Some(entry) if entry.is_active() || live.offset <= entry.length => None,
+            Some(entry) => Some(damage(&segment_name(entry.id), entry.length, Cause::SealedEarly)),
             // The active segment has the highest number, so the mark is older than the manifest. Its segment may have
             // been dropped: by a recovery if it never got a batch, or by a rewrite if it ended before the cut.
-            None if live.segment < active
+            None if live.segment < self.manifest.active().id
                 && (live.offset == FIRST_OFFSET || self.manifest.has_replaced(live.batch)) =>
             {
                 None
             }
             None => {
                 let segment = live.segment;
-                Some(Damage::new(MANIFEST_NAME, 0, Cause::NotListed { segment }))
+                Some(damage(MANIFEST_NAME, 0, Cause::NotListed { segment }))
             }
         }
     }
 
     /// Returns the offset in the active segment at which `live` makes a reader stop (CAT-2).
-    pub(super) fn live_limit(&self, live: &Live) -> Option<u64> {
+    pub(super) fn live_limit(&self, live: Live) -> Option<u64> {
         if !live.is_of_boot(self.disk.boot_id()) {
             return None;
         }
@@ -159,43 +139,36 @@ impl Log {
     /// before such a seal. So the writer wrote more after `live` was read, or a file system that was shut down without
     /// the machine restored an older `live`.
     fn is_overtaken(&self, limit: u64) -> Result<bool> {
-        let segment = self.segment(self.manifest.active().id)?;
-        let mut count = BEHIND_BYTES;
-        loop {
-            let window = segment.window(limit, limit.saturating_add(count), self.suite)?;
-            if window.bytes.is_empty() {
-                return Ok(false);
-            }
-            if window.seals_from(limit).any(|(_, seal)| seal.synced_upto > limit) {
-                return Ok(true);
-            }
-            if (window.bytes.len() as u64) < count {
-                return Ok(false);
-            }
-            count *= 2;
+        let segment = self.active_segment()?;
+        if is_clean_behind(&segment, limit)? {
+            return Ok(false);
         }
+        let (window, _) = segment.read_to_end(limit, self.suite)?;
+        Ok(window.seals_from(limit).any(|(_, seal)| seal.synced_upto > limit))
     }
 
     /// Delivers the new batches of sealed segments and moves the cursor to the active segment.
     fn read_sealed(&mut self, visit: &mut Visit<'_>) -> Result<()> {
-        let sealed = self.manifest.sealed().to_vec();
-        let active = *self.manifest.active();
-        if self.cursor.segment == active.id {
+        let here = self.cursor.segment;
+        if here == self.manifest.active().id {
             return Ok(());
         }
         self.unsynced = None;
-        let here = sealed.iter().position(|entry| entry.id == self.cursor.segment);
+        let manifest = self.manifest.clone();
+        let (is_listed, durable) = (manifest.lists(here), self.durable_batch());
         // A segment that is no longer listed had no durable batch. Reading continues at the new place of its first
         // batch.
-        let first =
-            here.unwrap_or_else(|| sealed.partition_point(|entry| entry.last_batch <= self.durable_batch()));
-        for (index, entry) in sealed.iter().enumerate().skip(first) {
-            let before = index.checked_sub(1).and_then(|index| sealed.get(index));
-            self.read_sealed_segment(entry, before, visit)?;
+        let is_read = |entry: &SegmentEntry| {
+            if is_listed {
+                entry.id != here
+            } else {
+                entry.last_batch <= durable
+            }
+        };
+        for (before, entry) in chained(manifest.sealed()).skip_while(|(_, entry)| is_read(entry)) {
+            self.read_sealed_segment((before, entry), visit)?;
         }
-        if self.cursor.segment != active.id {
-            self.enter(&active, self.manifest.before_active().last_digest);
-        }
+        self.enter(manifest.active_place());
         Ok(())
     }
 
@@ -203,17 +176,12 @@ impl Log {
     fn durable_batch(&self) -> u64 {
         self.unproven
             .first()
-            .map_or(self.visited, |(number, _)| number.saturating_sub(1))
+            .map_or(self.visited, |batch| batch.number.saturating_sub(1))
     }
 
-    fn enter(&mut self, entry: &SegmentEntry, digest: [u8; 32]) {
-        self.cursor = Position {
-            segment: entry.id,
-            offset: FIRST_OFFSET,
-            batch: entry.batch_before(),
-            digest,
-            commit: self.cursor.commit,
-        };
+    /// Moves the cursor to the start of a segment.
+    pub(super) fn enter(&mut self, place: (SegmentEnd, &SegmentEntry)) {
+        self.cursor = Position::start_of(place, self.cursor.commit);
         // The numbers that a rewrite skipped count as delivered, because no batch will ever have them.
         self.visited = self.visited.max(self.cursor.batch);
         self.durable = FIRST_OFFSET;
@@ -221,93 +189,64 @@ impl Log {
 
     fn read_sealed_segment(
         &mut self,
-        entry: &SegmentEntry,
-        before: Option<&SegmentEntry>,
+        place: (SegmentEnd, &SegmentEntry),
         visit: &mut Visit<'_>,
     ) -> Result<()> {
+        let (_, entry) = place;
         let segment = self.segment(entry.id)?;
-        segment.seal(entry.length, self.options.map);
+        self.seal(&segment, entry.length);
         if self.cursor.segment != entry.id {
-            let digest = before.map_or([0; 32], |before| before.last_digest);
-            self.enter(entry, digest);
+            self.enter(place);
         }
-        // After a rewritten segment, only the manifest names the previous batch.
-        let is_chained = segment.continues(before) || self.cursor.offset > FIRST_OFFSET;
-        let window = segment.window(
-            self.cursor.offset,
-            entry.length.max(self.cursor.offset),
-            self.suite,
-        )?;
-        let chain = Chain {
-            batch: self.cursor.batch,
-            digest: is_chained.then_some(self.cursor.digest),
-        };
-        let from = (self.cursor.offset, chain);
-        segment.each_batch(&window, entry, from, u64::MAX, &mut |scanned| {
+        let from = Some(self.cursor).filter(|cursor| cursor.offset > FIRST_OFFSET);
+        segment.batches(place, from.as_ref(), u64::MAX, self.suite, &mut |scanned| {
             self.deliver(scanned, true, visit)
         })?;
         // Later batches were read before they were known to be durable; the next segment shows whether they survived.
-        self.unproven.retain(|(number, _)| *number > entry.last_batch);
+        self.unproven.retain(|batch| batch.number > entry.last_batch);
         Ok(())
     }
 
-    fn read_active(
-        &mut self,
-        live: Option<&Live>,
-        limit: Option<u64>,
-        visit: &mut Visit<'_>,
-    ) -> Result<Tail> {
+    fn read_active(&mut self, live: Option<Live>, limit: Option<u64>, visit: &mut Visit<'_>) -> Result<Tail> {
         let from = self.cursor.offset;
-        let segment = self.segment(self.manifest.active().id)?;
-        self.check_active_header(&segment)?;
+        let segment = self.active_segment()?;
         if limit.is_some_and(|limit| limit <= from) {
             return Ok(Tail::default());
         }
-        let chain = self.cursor.chain();
-        let scan = self.scan_active(&segment, from, chain, live, limit)?;
-        let (torn_bytes, durable, end) = (scan.torn_bytes, scan.durable, scan.end);
-        if end > from
-            && let Some(bytes) = scan.window.bytes.slice(0..(end - from) as usize)
-        {
-            segment.keep(from, bytes);
-        }
+        let scan = self.scan_active(&segment, self.cursor, live, limit)?;
+        segment.keep(from, scan.bytes);
         for scanned in scan.batches {
-            let proven = scanned.end <= durable;
+            let proven = scanned.end <= scan.durable;
             self.deliver(scanned, proven, visit)?;
         }
-        if scan.damage.is_some() {
-            return Ok(Tail {
-                torn_bytes: 0,
-                damage: scan.damage,
-            });
+        if scan.tail.damage.is_none() {
+            self.durable = self.durable.max(scan.durable);
+            if self.durable >= self.cursor.offset {
+                self.unproven.clear();
+            }
         }
-        self.durable = self.durable.max(durable);
-        if self.durable >= self.cursor.offset {
-            self.unproven.clear();
-        }
-        Ok(Tail {
-            torn_bytes,
-            damage: None,
-        })
+        Ok(scan.tail)
     }
 
-    pub(super) fn check_active_header(&self, segment: &SegmentFile) -> Result<()> {
+    /// Opens the active segment, which must continue the segment before it.
+    pub(super) fn active_segment(&self) -> Result<Arc<SegmentFile>> {
+        let segment = self.segment(self.manifest.active().id)?;
         if segment.header.previous == self.manifest.before_active() {
-            return Ok(());
+            return Ok(segment);
         }
-        Err(damage(&segment.name(), 0, Cause::NotContinued))
+        Err(segment.damage(0, Cause::NotContinued))
     }
 
-    /// Reads the batches of the active segment from `from` on, up to `limit` or to the last complete one. Distinguishes
+    /// Reads the batches of the active segment from `start` on, up to `limit` or to the last complete one. Distinguishes
     /// damage from a torn tail (LOG-4).
     pub(super) fn scan_active(
         &self,
         segment: &SegmentFile,
-        from: u64,
-        chain: Chain,
-        live: Option<&Live>,
+        start: Position,
+        live: Option<Live>,
         limit: Option<u64>,
     ) -> Result<ActiveScan> {
+        let from = start.offset;
         let (places, (window, mut behind)) = match limit {
             Some(limit) => {
                 let window = segment.window(from, limit, self.suite)?;
@@ -320,10 +259,8 @@ impl Log {
             .filter(|live| live.segment == segment.header.id)
             .map_or(0, |live| live.offset);
         let mut durable = self.durable.max(FIRST_OFFSET).max(mark);
-        let mut batches = Vec::new();
-        let mut damage = None;
-        let mut stop = None;
-        let mut walk = window.batches(from..limit.unwrap_or(u64::MAX), chain);
+        let (mut batches, mut stop) = (Vec::new(), None);
+        let mut walk = window.batches(from..limit.unwrap_or(u64::MAX), start.chain());
         for found in &mut walk {
             match found {
                 Ok(scanned) => {
@@ -335,30 +272,29 @@ impl Log {
         }
         let end = walk.at;
         durable = durable.max(durable_by(&places, &batches, end));
-        if let Some(stop) = &stop {
-            if stop.cause.is_of_newer_version() {
-                return Err(segment.damage(stop));
-            }
+        let mut tail = Tail::default();
+        if let Some(stop) = stop {
+            let is_newer = stop.cause.is_of_newer_version();
+            let error = segment.damage(stop.offset, stop.cause);
             behind.add(&window, end);
             durable = durable.max(behind.synced_upto);
             // INVARIANT LOG-4: the first invalid byte is damage if it is before the durable mark, and a torn tail if it
             // is after.
+            if is_newer || durable > end && !self.options.degraded {
+                return Err(error);
+            }
             if durable > end {
-                let error = segment.damage(stop);
-                if !self.options.degraded {
-                    return Err(error);
-                }
-                damage = Some(error);
+                tail.damage = Some(error);
+            } else {
+                tail.torn_bytes = behind.used_from(end);
             }
         }
-        let torn_bytes = stop.map_or(0, |_| behind.used_from(end));
+        let bytes = window.bytes.slice(0..(end - from) as usize);
         Ok(ActiveScan {
-            window,
+            bytes: bytes.unwrap_or(window.bytes),
             batches,
-            end,
             durable,
-            torn_bytes,
-            damage,
+            tail,
         })
     }
 
@@ -374,10 +310,10 @@ impl Log {
     pub(super) fn hand_out(&mut self, batch: Batch, proven: bool, visit: &mut Visit<'_>) -> Result<()> {
         let number = batch.number;
         if number <= self.visited {
-            let unproven = self.unproven.iter().find(|(unproven, _)| *unproven == number);
+            let unproven = self.unproven.iter().find(|unproven| unproven.number == number);
             // A durable batch is the same by LOG-1, and the newest commit confirms all batches before it.
             let same = match unproven {
-                Some((_, content)) => *content == content_of(&batch, self.suite),
+                Some(unproven) => unproven.is_copy_of(&batch),
                 None => number < self.visited || batch.commit == self.visited_commit,
             };
             if same {
@@ -385,15 +321,14 @@ impl Log {
                 self.moved = number;
                 return Ok(());
             }
-            let message = format!("batch {number} was read before it was durable, and is now lost");
-            return Err(Error::new(ErrorKind::Poisoned, message).with_hint("open the store again"));
+            return Err(lost(number));
         }
         let commit = batch.commit;
-        let content = (!proven).then(|| content_of(&batch, self.suite));
+        let unproven = (!proven).then(|| batch.clone());
         visit(batch)?;
         self.visited = number;
         self.visited_commit = commit;
-        self.unproven.extend(content.map(|content| (number, content)));
+        self.unproven.extend(unproven);
         Ok(())
     }
 
@@ -404,14 +339,10 @@ impl Log {
             return Ok(());
         }
         let names = self.disk.list(LOG_FOLDER).map_err(cannot_list)?;
-        for id in names
-            .iter()
-            .filter_map(|name| parse_segment_name(name))
-            .filter(|(_, unfinished)| !unfinished)
-        {
-            let id = id.0;
+        for (id, unfinished) in names.iter().filter_map(|name| parse_segment_name(name)) {
             // A reader that stopped at `live` has not read all listed batches, so this call reads on before it decides.
-            if self.manifest.lists(id)
+            if unfinished
+                || self.manifest.lists(id)
                 || self.unlisted(id, newest)? != Unlisted::Newer
                 || self.unlisted(id, self.newest_listed()?)? != Unlisted::Newer
             {
@@ -421,8 +352,7 @@ impl Log {
             if self.is_outdated()? {
                 return Ok(());
             }
-            let cause = Cause::NotListed { segment: id };
-            return Err(damage(MANIFEST_NAME, 0, cause));
+            return Err(damage(MANIFEST_NAME, 0, Cause::NotListed { segment: id }));
         }
         self.unlisted_checked = true;
         Ok(())
@@ -430,11 +360,16 @@ impl Log {
 
     /// Returns the number of the last complete batch in the listed segments, durable or not.
     fn newest_listed(&self) -> Result<u64> {
-        let window = self
-            .segment(self.manifest.active().id)?
-            .window_to_end(FIRST_OFFSET, self.suite)?;
-        let mut walk = window.batches(FIRST_OFFSET..u64::MAX, self.manifest.chain_into_active());
+        let start = Position::start_of(self.manifest.active_place(), self.cursor.commit);
+        let (window, _) = self.active_segment()?.read_to_end(start.offset, self.suite)?;
+        let mut walk = window.batches(start.offset..u64::MAX, start.chain());
         walk.by_ref().for_each(drop);
         Ok(walk.chain.batch)
     }
+}
+
+/// Returns the error for a batch that was delivered, but is not in the log any more.
+pub(super) fn lost(batch: u64) -> Error {
+    let message = format!("batch {batch} was read before it was durable, and is now lost");
+    Error::new(ErrorKind::Poisoned, message).with_hint("open the store again")
 }

@@ -14,20 +14,20 @@ use std::io;
 use std::sync::Arc;
 
 use super::batch::Batch;
-use super::files::cannot_list;
+use super::files::{cannot_list, open_there};
 use super::format_file::Mode;
 use super::handle::{DurablePlaces, Log, LogOptions};
 use super::leftovers::Unlisted;
 use super::live::{LIVE_NAME, Live};
-use super::manifest::SegmentEntry;
-use super::reader::SegmentFile;
-use super::seal::Chain;
+use super::manifest::{SegmentEntry, chained};
+use super::reader::read_segment_header;
+use super::seal::{Chain, SEAL_FRAME_BYTES};
 use super::segment::{
     FIRST_OFFSET, LOG_FOLDER, SegmentEnd, is_rewrite_name, parse_segment_name, segment_name,
 };
-use super::walk::{Stop, Survey, Window, Windows};
+use super::walk::{Survey, Window, Windows};
 use crate::disk::{Access, Disk, is_not_regular};
-use crate::error::{Cause, Damage, Error, ErrorKind, Finding, Result, Severity};
+use crate::error::{Cause, Damage, Error, ErrorKind, Finding, OrIo as _, Result, Severity};
 
 /// A batch or a finding, in the order of the log.
 #[derive(Clone, Debug)]
@@ -61,7 +61,7 @@ impl Log {
         let mut report = Report {
             visit,
             bytes: 0,
-            torn: Torn::default(),
+            torn: Vec::new(),
         };
         let mut log = match Self::open(disk, Mode::ReadOnly, options) {
             Ok(log) => log,
@@ -79,50 +79,34 @@ impl Log {
     }
 
     fn check_all(&self, report: &mut Report<'_>) -> Result<()> {
-        let live = self.check_live(report)?;
+        let live = self.read_live()?;
+        if live.is_none() {
+            let is_missing = open_there(&*self.disk, LIVE_NAME)?.is_none();
+            let cause = if is_missing { Cause::Missing } else { Cause::NoMark };
+            report.finding(Severity::Derived, Damage::new(LIVE_NAME, 0, cause))?;
+        }
         // Reads the positions before the segments, so the segments contain at least the batches that the positions
         // prove durable.
         let places = self.durable_places()?;
         let placed = places.iter().map(|place| place.offset).fold(0, u64::max);
-        let manifest = &self.manifest;
-        let mut newest = 0;
-        let mut before = SegmentEnd::default();
-        for entry in manifest.entries() {
-            let walk = Walk {
-                log: self,
-                entry,
-                before,
-                live,
-                placed,
-            };
-            newest = walk.run(report)?.max(newest);
-            before = entry.end();
+        // The numbers that a rewrite skipped do not count as missing.
+        let mut newest = self.manifest.active().batch_before();
+        for place in chained(self.manifest.entries()) {
+            newest = self.check_segment(place, live, placed, report)?.max(newest);
         }
-        report.torn()?;
+        report.report_torn()?;
         self.check_folder(newest, report)?;
-        match live.and_then(|live| self.misplaced(&live)) {
+        match live.and_then(|live| self.misplaced(live)) {
             // An outdated manifest means that a writer changed the log meanwhile, so there is no damage.
-            Some(damage) if !self.is_outdated()? => report.finding(Severity::Damage, damage),
+            Some(error) if !self.is_outdated()? => report.damage(error),
             _ => Ok(()),
         }
     }
 
-    fn check_live(&self, report: &mut Report<'_>) -> Result<Option<Live>> {
-        let live = self.read_live()?;
-        if live.is_none() {
-            let is_missing = self.disk.open(LIVE_NAME, Access::Read).is_err();
-            let cause = if is_missing { Cause::Missing } else { Cause::NoMark };
-            report.finding(Severity::Derived, Damage::new(LIVE_NAME, 0, cause))?;
-        }
-        Ok(live)
-    }
-
     /// Finds segments that the manifest does not list, and files that do not belong to the log.
     fn check_folder(&self, newest: u64, report: &mut Report<'_>) -> Result<()> {
-        let names = self.disk.list(LOG_FOLDER).map_err(cannot_list)?;
-        // The numbers that a rewrite skipped do not count as missing.
-        let newest = newest.max(self.manifest.active().batch_before());
-        for file in names {
+        for file in self.disk.list(LOG_FOLDER).map_err(cannot_list)? {
+            let name = format!("{LOG_FOLDER}/{file}");
             let (severity, cause) = match parse_segment_name(&file) {
                 Some((id, _)) if self.manifest.lists(id) => continue,
                 Some((id, false)) => match self.unlisted(id, newest)? {
@@ -135,31 +119,118 @@ impl Log {
                 },
                 Some((_, true)) => (Severity::Harmless, Cause::Unfinished),
                 None if is_rewrite_name(&file) => (Severity::Harmless, Cause::RewriteFile),
-                None if self.is_segment(&format!("{LOG_FOLDER}/{file}"))? => {
-                    (Severity::Unsure, Cause::Misnamed)
-                }
+                None if self.is_segment(&name)? => (Severity::Unsure, Cause::Misnamed),
                 None => (Severity::Harmless, Cause::Stray),
             };
-            report.finding(severity, Damage::new(format!("{LOG_FOLDER}/{file}"), 0, cause))?;
+            report.finding(severity, Damage::new(name, 0, cause))?;
         }
         Ok(())
     }
 
     /// Returns whether a file has the header of a segment of this store.
     fn is_segment(&self, name: &str) -> Result<bool> {
-        let segment = match self.disk.open(name, Access::Read) {
-            Ok(file) => SegmentFile::with_file(file, false, name),
+        let file = match self.disk.open(name, Access::Read) {
             Err(error) if error.kind() == io::ErrorKind::NotFound || is_not_regular(&error) => {
                 return Ok(false);
             }
             // A file that cannot be read may be a segment.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(true),
-            Err(error) => return Err(Error::io(format!("cannot open {name}"), error)),
+            opened => opened.or_io(format_args!("cannot open {name}"))?,
         };
-        match segment {
+        match read_segment_header(&*file, name) {
             Err(error) if !error.is_corruption() => Err(error),
-            segment => Ok(segment.is_ok_and(|segment| segment.header.instance == self.format.instance)),
+            header => Ok(header.is_ok_and(|header| header.instance == self.format.instance)),
         }
+    }
+
+    /// Checks a segment and returns the number of the newest batch found. Derived files prove the active segment durable
+    /// up to `placed`.
+    fn check_segment(
+        &self,
+        (before, entry): (SegmentEnd, &SegmentEntry),
+        live: Option<Live>,
+        placed: u64,
+        report: &mut Report<'_>,
+    ) -> Result<u64> {
+        let segment = match self.segment(entry.id) {
+            Ok(segment) => segment,
+            Err(error) => return report.damage(error).map(|()| 0),
+        };
+        if entry.is_active() && segment.header.previous != before {
+            report.damage(segment.damage(0, Cause::NotContinued))?;
+        }
+        let (mut window, mut survey) = segment.read_to_end(FIRST_OFFSET, self.suite)?;
+        report.bytes += window.bytes.len() as u64 + FIRST_OFFSET;
+        let mut windows = segment.windows(window.end(), u64::MAX, self.suite)?;
+        // For a sealed segment, the manifest states the durable length.
+        let (limit, durable, placed) = if entry.is_active() {
+            survey.add(&window, FIRST_OFFSET);
+            let marked = live.filter(|live| live.segment == entry.id);
+            let marked = marked.map_or(FIRST_OFFSET, |live| live.offset);
+            (u64::MAX, survey.synced_upto.max(FIRST_OFFSET).max(marked), placed)
+        } else {
+            survey.add(&window, entry.length);
+            (entry.length, entry.length, 0)
+        };
+        let (mut at, mut chain) = (FIRST_OFFSET, segment.chain_from((before, entry)));
+        let mut newest = 0;
+        while at < limit {
+            match window.batch_at(at, chain) {
+                Ok(scanned) => {
+                    at = scanned.end;
+                    newest = scanned.batch.number;
+                    chain = scanned.chain();
+                    (report.visit)(CheckItem::Batch(scanned.batch))?;
+                }
+                Err(stop) if at >= durable.max(placed) && !stop.cause.is_of_newer_version() => {
+                    self.report_unused(entry, live, &survey, at, report)?;
+                    return Ok(newest);
+                }
+                // Only zeros follow, so the segment is not damaged. The comparison with the checkpoint reports the lost
+                // end.
+                Err(_) if at >= durable && survey.used_from(at) == 0 => return Ok(newest),
+                Err(stop) => {
+                    report.damage(segment.damage(stop.offset, stop.cause))?;
+                    match resume(&mut window, &mut windows, at, stop.offset)? {
+                        Some(next) if at < durable.max(placed) => (at, chain) = next,
+                        _ => return Ok(newest),
+                    }
+                }
+            }
+        }
+        if at != entry.length || chain != entry.end_chain() && chain.digest.is_some() {
+            report.damage(segment.damage(entry.length, Cause::LastBatch))?;
+        }
+        self.report_unused(entry, live, &survey, limit, report)?;
+        Ok(newest)
+    }
+
+    /// Reports the bytes of a segment after its last batch.
+    fn report_unused(
+        &self,
+        entry: &SegmentEntry,
+        live: Option<Live>,
+        survey: &Survey,
+        from: u64,
+        report: &mut Report<'_>,
+    ) -> Result<()> {
+        let (name, bytes) = (segment_name(entry.id), survey.used_from(from));
+        if bytes == 0 {
+            return Ok(());
+        }
+        if !entry.is_active() {
+            report.torn.push((name, from, bytes));
+            return Ok(());
+        }
+        // A writer in this run of the machine writes `live` before it acknowledges a batch, unless the log proves
+        // `live` outdated.
+        let limit = live.and_then(|live| self.live_limit(live));
+        let (severity, cause) = if limit.is_some_and(|limit| survey.synced_upto <= limit) {
+            (Severity::Harmless, Cause::UnacknowledgedTail { bytes })
+        } else {
+            (Severity::Unsure, Cause::UnprovenTail { bytes })
+        };
+        report.finding(severity, Damage::new(name, from, cause))
     }
 }
 
@@ -167,17 +238,8 @@ struct Report<'a> {
     visit: &'a mut dyn FnMut(CheckItem) -> Result<()>,
     /// The number of bytes of segments that were read.
     bytes: u64,
-    torn: Torn,
-}
-
-/// The torn tails of sealed segments. Each recovery leaves one, so a single finding reports all of them.
-#[derive(Default)]
-struct Torn {
-    count: u64,
-    bytes: u64,
-    /// The file of the last torn tail.
-    file: String,
-    offset: u64,
+    /// The torn tails of sealed segments: file, offset and length.
+    torn: Vec<(String, u64, u64)>,
 }
 
 impl Report<'_> {
@@ -193,187 +255,36 @@ impl Report<'_> {
         }
     }
 
-    fn torn(&mut self) -> Result<()> {
-        let torn = std::mem::take(&mut self.torn);
-        let cause = Cause::TornTail {
-            bytes: torn.bytes,
-            segments: torn.count,
-            never_acknowledged: false,
-        };
-        match torn.count {
-            0 => Ok(()),
-            1 => self.finding(Severity::Harmless, Damage::new(torn.file, torn.offset, cause)),
-            _ => self.finding(Severity::Harmless, Damage::new(LOG_FOLDER, 0, cause)),
-        }
-    }
-}
-
-/// The check of one segment.
-struct Walk<'a> {
-    log: &'a Log,
-    entry: &'a SegmentEntry,
-    before: SegmentEnd,
-    live: Option<Live>,
-    /// The offset up to which derived files prove the active segment durable.
-    placed: u64,
-}
-
-impl Walk<'_> {
-    fn name(&self) -> String {
-        segment_name(self.entry.id)
-    }
-
-    /// Checks the segment and returns the number of the newest batch found.
-    fn run(&self, report: &mut Report<'_>) -> Result<u64> {
-        let segment = match self.log.segment(self.entry.id) {
-            Ok(segment) => segment,
-            Err(error) => return report.damage(error).map(|()| 0),
-        };
-        let continues = segment.header.previous == self.before;
-        if self.entry.is_active() && !continues {
-            report.finding(Severity::Damage, Damage::new(self.name(), 0, Cause::NotContinued))?;
-        }
-        let (window, mut survey) = segment.read_to_end(FIRST_OFFSET, self.log.suite)?;
-        // For a sealed segment, the manifest states the durable length.
-        let open_from = if self.entry.is_active() {
-            FIRST_OFFSET
-        } else {
-            self.entry.length
-        };
-        survey.add(&window, open_from);
-        report.bytes += window.bytes.len() as u64 + FIRST_OFFSET;
-        let chain = Chain {
-            batch: self.entry.batch_before(),
-            digest: continues.then_some(self.before.last_digest),
-        };
-        self.walk(&segment, window, &survey, chain, report)
-    }
-
-    /// Returns the offset before which every byte must be intact.
-    fn durable(&self, survey: &Survey) -> u64 {
-        if !self.entry.is_active() {
-            return self.entry.length;
-        }
-        let live = self
-            .live
-            .filter(|live| live.segment == self.entry.id)
-            .map_or(0, |live| live.offset);
-        survey.synced_upto.max(FIRST_OFFSET).max(live)
-    }
-
-    fn walk(
-        &self,
-        segment: &SegmentFile,
-        mut window: Window,
-        survey: &Survey,
-        chain: Chain,
-        report: &mut Report<'_>,
-    ) -> Result<u64> {
-        let durable = self.durable(survey);
-        let placed = if self.entry.is_active() { self.placed } else { 0 };
-        let mut windows = segment.windows(window.end(), u64::MAX, self.log.suite)?;
-        let limit = if self.entry.is_active() {
-            u64::MAX
-        } else {
-            self.entry.length
-        };
-        let (mut at, mut chain) = (FIRST_OFFSET, chain);
-        let mut newest = 0;
-        while at < limit {
-            match window.batch_at(at, chain) {
-                Ok(scanned) => {
-                    at = scanned.end;
-                    newest = scanned.batch.number;
-                    chain = scanned.chain();
-                    (report.visit)(CheckItem::Batch(scanned.batch))?;
-                }
-                Err(stop) if at >= durable.max(placed) => {
-                    self.report_tail(survey, at, &stop, report)?;
-                    return Ok(newest);
-                }
-                // Only zeros follow, so the segment is not damaged. The comparison with the checkpoint reports the lost
-                // end.
-                Err(_) if at >= durable && survey.used_from(at) == 0 => return Ok(newest),
-                Err(stop) => {
-                    report.finding(Severity::Damage, self.damage(&stop))?;
-                    match resume(&mut window, &mut windows, at, stop.offset)? {
-                        Some((next, batch)) => {
-                            at = next;
-                            chain = Chain { batch, digest: None };
-                        }
-                        None => return Ok(newest),
-                    }
-                }
+    /// Reports the torn tails in a single finding. Each recovery leaves one.
+    fn report_torn(&mut self) -> Result<()> {
+        let damage = match self.torn.as_slice() {
+            [] => return Ok(()),
+            [(file, offset, bytes)] => Damage::new(file, *offset, Cause::TornTail { bytes: *bytes }),
+            torn => {
+                let (bytes, segments) = (torn.iter().map(|torn| torn.2).sum(), torn.len() as u64);
+                Damage::new(LOG_FOLDER, 0, Cause::TornTails { bytes, segments })
             }
-        }
-        self.check_end(at, chain, report)?;
-        self.report_unused(survey, limit, report)?;
-        Ok(newest)
-    }
-
-    /// Checks that a sealed segment ends with the batch that the manifest names.
-    fn check_end(&self, at: u64, chain: Chain, report: &mut Report<'_>) -> Result<()> {
-        if at == self.entry.length && (chain == self.entry.end_chain() || chain.digest.is_none()) {
-            return Ok(());
-        }
-        let damage = Damage::new(self.name(), self.entry.length, Cause::LastBatch);
-        report.finding(Severity::Damage, damage)
-    }
-
-    fn report_tail(&self, survey: &Survey, at: u64, stop: &Stop, report: &mut Report<'_>) -> Result<()> {
-        if stop.cause.is_of_newer_version() {
-            return report.finding(Severity::Damage, self.damage(stop));
-        }
-        self.report_unused(survey, at, report)
-    }
-
-    fn report_unused(&self, survey: &Survey, from: u64, report: &mut Report<'_>) -> Result<()> {
-        let used = survey.used_from(from);
-        if used == 0 {
-            return Ok(());
-        }
-        if !self.entry.is_active() {
-            let torn = &mut report.torn;
-            (torn.count, torn.bytes) = (torn.count + 1, torn.bytes + used);
-            (torn.file, torn.offset) = (self.name(), from);
-            return Ok(());
-        }
-        // A writer in this run of the machine writes `live` before it acknowledges a batch, unless the log proves
-        // `live` outdated.
-        let limit = self.live.and_then(|live| self.log.live_limit(&live));
-        if limit.is_some_and(|limit| survey.synced_upto <= limit) {
-            let cause = Cause::TornTail {
-                bytes: used,
-                segments: 1,
-                never_acknowledged: true,
-            };
-            return report.finding(Severity::Harmless, Damage::new(self.name(), from, cause));
-        }
-        let cause = Cause::UnprovenTail { bytes: used };
-        report.finding(Severity::Unsure, Damage::new(self.name(), from, cause))
-    }
-
-    fn damage(&self, stop: &Stop) -> Damage {
-        Damage::new(self.name(), stop.offset, stop.cause.clone())
+        };
+        self.finding(Severity::Harmless, damage)
     }
 }
 
 /// Returns the start of the next batch after the damage at `damaged`, in the batch that starts at `batch_start`, and
-/// the number of the batch before it. Searches `window`, then `windows`.
+/// the chain before it. Searches `window`, then `windows`.
 fn resume(
     window: &mut Window,
     windows: &mut Windows<'_>,
     batch_start: u64,
     damaged: u64,
-) -> Result<Option<(u64, u64)>> {
+) -> Result<Option<(u64, Chain)>> {
     loop {
         if let Some((at, seal)) = window.seals_from(damaged.max(window.base)).next() {
-            if seal.start > batch_start && seal.start >= window.base {
-                return Ok(Some((seal.start, seal.batch.saturating_sub(1))));
-            }
-            // The damaged batch ends at this seal.
-            let seal_bytes = super::frame::framed_bytes(super::seal::SEAL_BYTES) as u64;
-            return Ok(Some((at + seal_bytes, seal.batch)));
+            // If the seal ends the damaged batch, the next batch follows it.
+            return Ok(Some(if seal.start > batch_start && seal.start >= window.base {
+                (seal.start, Chain::before(seal.batch))
+            } else {
+                (at + SEAL_FRAME_BYTES, Chain::before(seal.batch.saturating_add(1)))
+            }));
         }
         match windows.next()? {
             Some(next) => *window = next,

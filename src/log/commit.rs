@@ -20,7 +20,7 @@
 use std::io;
 use std::time::Duration;
 
-use super::batch::{Batch, BatchBuilder, Continue, HeadMark, content_of, encode_group};
+use super::batch::{Batch, BatchBuilder, Continue, HeadMark, encode_group};
 use super::handle::{Log, next_number};
 use super::live::{LIVE_NAME, Live};
 use super::lock::{LOCK_NAME, WriteLock};
@@ -28,7 +28,7 @@ use super::reader::SegmentFile;
 use super::segment::{FIRST_OFFSET, LOG_FOLDER, SEGMENT_BYTES_LIMIT};
 use super::walk::Visit;
 use crate::disk::{Access, lock_within, read_full};
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::{Error, ErrorCode, OrIo as _, Result};
 
 /// The number of bytes after the end that must be zero to continue in the active segment. An interrupted write leaves
 /// its first bytes there. If a failed sync lost a page further on, a torn tail remains, at which every scan stops.
@@ -51,12 +51,10 @@ impl Log {
     /// `Busy`, naming the holder; `Denied` for a read-only handle; `Poisoned`; `Io`.
     pub fn lock(&self, wait: Duration) -> Result<WriteLock> {
         self.check_writable()?;
-        let guard = lock_within(&*self.disk, LOCK_NAME, wait)?;
-        let number = next_number();
         Ok(WriteLock {
-            guard,
+            guard: lock_within(&*self.disk, LOCK_NAME, wait)?,
             log: self.identity,
-            number,
+            number: next_number(),
             process: self.process,
         })
     }
@@ -74,16 +72,15 @@ impl Log {
         self.check_lock(lock)?;
         lock.check_file()?;
         let live = self.look(visit)?;
-        let segment = self.segment(self.manifest.active().id)?;
-        self.check_active_header(&segment)?;
+        let segment = self.active_segment()?;
         if segment.unfinished {
             self.poison_on_error(|log| log.finish_name(segment.header.id))?;
         }
         self.poison_on_error(Self::make_names_durable)?;
-        if self.go_on_in_place(live.as_ref(), &segment, visit)? {
+        if self.go_on_in_place(live, &segment, visit)? {
             self.check_unlisted(self.cursor.batch)?;
         } else {
-            self.recover(live.as_ref(), &segment, visit)?;
+            self.recover(live, &segment, visit)?;
         }
         if !self.leftovers_removed {
             self.poison_on_error(|log| log.remove_leftovers(None))?;
@@ -99,17 +96,15 @@ impl Log {
         if self.named_generation == generation {
             return Ok(());
         }
-        self.disk
-            .sync_dir(LOG_FOLDER)
-            .and_then(|()| self.disk.sync_dir(""))
-            .and_then(|()| {
-                if self.named_generation == 0 {
-                    self.disk.sync_parent()
-                } else {
-                    Ok(())
-                }
-            })
-            .map_err(|error| Error::io("cannot sync the folders of the store", error))?;
+        let sync = || {
+            self.disk.sync_dir(LOG_FOLDER)?;
+            self.disk.sync_dir("")?;
+            if self.named_generation == 0 {
+                self.disk.sync_parent()?;
+            }
+            Ok(())
+        };
+        sync().or_io("cannot sync the folders of the store")?;
         self.named_generation = generation;
         Ok(())
     }
@@ -117,7 +112,7 @@ impl Log {
     /// Catches up, and returns true if writing can continue in the active segment.
     fn go_on_in_place(
         &mut self,
-        live: Option<&Live>,
+        live: Option<Live>,
         segment: &SegmentFile,
         visit: &mut Visit<'_>,
     ) -> Result<bool> {
@@ -125,9 +120,8 @@ impl Log {
             return Ok(false);
         };
         if end > self.cursor.offset {
-            let from = self.cursor.offset;
-            let scan = self.scan_in_place(live, segment, end)?;
-            segment.keep(from, scan.window.bytes.clone());
+            let scan = self.scan_active(segment, self.cursor, live, Some(end))?;
+            segment.keep(self.cursor.offset, scan.bytes);
             for scanned in scan.batches {
                 self.deliver(scanned, true, visit)?;
             }
@@ -140,7 +134,7 @@ impl Log {
     }
 
     /// Returns the offset for the next batch if writing can continue in the active segment.
-    pub(super) fn end_in_place(&self, live: Option<&Live>, segment: &SegmentFile) -> Result<Option<u64>> {
+    pub(super) fn end_in_place(&self, live: Option<Live>, segment: &SegmentFile) -> Result<Option<u64>> {
         let Some(limit) = live.and_then(|live| self.live_limit(live)) else {
             return Ok(None);
         };
@@ -270,10 +264,7 @@ impl Log {
                 self.mark_durable(head).map_err(done_untold)?;
             }
             Durability::Later => {
-                let contents = batches
-                    .iter()
-                    .map(|batch| (batch.number, content_of(batch, self.suite)));
-                self.unproven.extend(contents);
+                self.unproven.extend(batches.iter().cloned());
             }
         }
         self.visited = self.cursor.batch;
@@ -286,7 +277,7 @@ impl Log {
         let Some(head) = self.unsynced else { return Ok(()) };
         let segment = self.segment(self.cursor.segment)?;
         let synced = segment.file.sync();
-        synced.map_err(|error| Error::io(format!("cannot sync {}", segment.name()), error))?;
+        synced.or_io(format_args!("cannot sync {}", segment.name()))?;
         self.mark_durable(head)
     }
 
@@ -299,18 +290,15 @@ impl Log {
             segment: self.cursor.segment,
             offset: self.cursor.offset,
             batch: self.cursor.batch,
-            commit: head.commit,
-            root: head.root,
-            seq: head.seq,
+            head,
         };
-        let writing = |error| Error::io(format!("cannot write {LIVE_NAME}"), error);
         let file = match self.disk.open(LIVE_NAME, Access::ReadWrite) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.disk.create(LIVE_NAME),
             other => other,
         };
         // LIV-1: the callers have synced the segment up to the cursor.
         file.and_then(|file| file.write_at(0, &live.encode()))
-            .map_err(writing)?;
+            .or_io(format_args!("cannot write {LIVE_NAME}"))?;
         self.durable = self.cursor.offset;
         self.unsynced = None;
         self.unproven.clear();
@@ -319,10 +307,9 @@ impl Log {
 }
 
 /// Returns whether the first [`CLEAN_BYTES`] bytes after `end` are zero.
-fn is_clean_behind(segment: &SegmentFile, end: u64) -> Result<bool> {
+pub(super) fn is_clean_behind(segment: &SegmentFile, end: u64) -> Result<bool> {
     let mut behind = [0; CLEAN_BYTES];
-    let count = read_full(&*segment.file, end, &mut behind)
-        .map_err(|error| Error::io(format!("cannot read {}", segment.name()), error))?;
+    let count = read_full(&*segment.file, end, &mut behind).map_err(|error| segment.cannot_read(error))?;
     Ok(behind.iter().take(count).all(|byte| *byte == 0))
 }
 

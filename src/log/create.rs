@@ -29,7 +29,7 @@ use super::segment::{
 };
 use crate::digest::{HashAlgorithm, HashSuite};
 use crate::disk::{self, Disk, is_not_regular, lock_within, unfinished_name};
-use crate::error::{Cause, Error, ErrorCode, Result};
+use crate::error::{Cause, Error, ErrorCode, OrIo as _, Result};
 
 /// The time that a creation waits for another creation of the same store.
 const CREATE_WAIT: Duration = Duration::from_secs(30);
@@ -64,7 +64,7 @@ impl Log {
         // Another process may have created the store meanwhile.
         let leftovers = unfinished_files(&*disk)?;
         write_store(&*disk, &leftovers, hash, (first, head), &options)
-            .map_err(|error| Error::io(format!("cannot create a store in {}", disk.describe()), error))?;
+            .or_io(format_args!("cannot create a store in {}", disk.describe()))?;
         drop(lock);
         Self::open(disk, Mode::ReadWrite, options)
     }
@@ -107,9 +107,7 @@ fn write_store(
         segment: FIRST_SEGMENT,
         offset: content.len() as u64,
         batch: 1,
-        commit: head.commit,
-        root: head.root,
-        seq: head.seq,
+        head,
     };
     let manifest = Manifest::new(instance, 1, 0, Vec::new(), SegmentEntry::active(FIRST_SEGMENT, 1));
     let length = next_segment_bytes(options, 0, bytes.len() as u64);
@@ -165,9 +163,8 @@ fn unfinished_files(disk: &dyn Disk) -> Result<Vec<String>> {
     }
     let marker = unfinished_name(FORMAT_NAME);
     let is_unfinished = unfinished_instance(disk)?.is_some();
-    let mut found = disk
-        .list("")
-        .map_err(|error| Error::io(format!("cannot list {}", disk.describe()), error))?;
+    let listed = disk.list("");
+    let mut found = listed.or_io(format_args!("cannot list {}", disk.describe()))?;
     found.retain(|name| match name.strip_suffix(".tmp").unwrap_or(name) {
         FORMAT_NAME => *name != marker || read_small(disk, name, 1).is_err(),
         LOG_FOLDER => disk.list(name).is_err(),
@@ -218,13 +215,12 @@ fn holds_files_beside(disk: &dyn Disk, unfinished: Option<[u8; 16]>) -> Result<b
     }
     for file in log_files(disk)? {
         let header = read_regular(disk, &format!("{LOG_FOLDER}/{file}"), SEGMENT_HEADER_BYTES)?;
-        let header = header.map(|bytes| SegmentHeader::decode(&bytes));
         // A segment gets its final name only when it is complete.
         let is_named = matches!(parse_segment_name(&file), Some((_, false)));
-        match header {
-            Some(Ok(header)) if is_other(header.instance) => return Ok(true),
-            Some(Err(_)) if is_named => return Ok(true),
-            _ => {}
+        if header.is_some_and(|bytes| {
+            SegmentHeader::decode(&bytes).map_or(is_named, |header| is_other(header.instance))
+        }) {
+            return Ok(true);
         }
     }
     Ok(false)

@@ -4,13 +4,14 @@
 //! Layer 2.
 
 use std::io;
+use std::sync::Arc;
 
 use super::format_file::{self, FORMAT_NAME, Format, Mode};
 use super::manifest::{MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest};
 use super::segment::LOG_FOLDER;
 use crate::codec::DecodeError;
-use crate::disk::{Disk, read_whole};
-use crate::error::{Cause, Damage, Error, ErrorCode, Result};
+use crate::disk::{Access, Disk, DiskFile, if_there, read_whole};
+use crate::error::{Cause, Damage, Error, ErrorCode, OrIo as _, Result};
 
 /// Reads the format file; returns `None` if it does not exist.
 pub(super) fn read_format(disk: &dyn Disk, mode: Mode) -> Result<Option<Format>> {
@@ -31,7 +32,12 @@ pub(super) fn read_manifest(disk: &dyn Disk, format: &Format) -> Result<Manifest
 
 /// Reads the first `limit` bytes of a file; returns `None` if it does not exist.
 pub(super) fn read_small(disk: &dyn Disk, name: &str, limit: usize) -> Result<Option<Vec<u8>>> {
-    read_whole(disk, name, limit).map_err(|error| Error::io(format!("cannot read {name}"), error))
+    read_whole(disk, name, limit).or_io(format_args!("cannot read {name}"))
+}
+
+/// Opens a file for reading; returns `None` if it does not exist.
+pub(super) fn open_there(disk: &dyn Disk, name: &str) -> Result<Option<Arc<dyn DiskFile>>> {
+    if_there(disk.open(name, Access::Read)).or_io(format_args!("cannot open {name}"))
 }
 
 /// Returns the error for damage at `offset` of `file`.

@@ -12,10 +12,11 @@
 //! # Format
 //! docs/format.md, "format".
 
-use super::files::{damage, undecodable as broken_by};
-use crate::codec::{DecodeError, Reader};
+use super::files::{damage, undecodable};
+use super::fixed::{checked, with_checksum, zeros_left};
+use crate::codec::DecodeError;
 use crate::digest::HashAlgorithm;
-use crate::error::{Cause, Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The number of bytes in the file.
 pub(super) const FORMAT_BYTES: usize = 128;
@@ -49,7 +50,7 @@ pub struct Format {
 }
 
 impl Format {
-    pub(super) fn encode(&self) -> [u8; FORMAT_BYTES] {
+    pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(FORMAT_BYTES);
         bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(&self.format.to_le_bytes());
@@ -58,11 +59,7 @@ impl Format {
         bytes.extend_from_slice(&[self.hash.tag(), 0, 0, 0, 0, 0, 0, 0]);
         bytes.extend_from_slice(&self.lineage);
         bytes.extend_from_slice(&self.instance);
-        bytes.resize(FORMAT_BYTES - 4, 0);
-        bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
-        bytes
-            .try_into()
-            .expect("the fields above add up to the length of the file")
+        with_checksum(bytes, FORMAT_BYTES)
     }
 
     /// Decodes the file for `mode`.
@@ -70,75 +67,60 @@ impl Format {
     /// # Errors
     /// `Corrupt`, or `UnsupportedFormat` (FMT-1).
     pub(super) fn decode(bytes: &[u8], mode: Mode) -> Result<Self> {
-        let damaged = |cause| damage(FORMAT_NAME, 0, cause);
-        let undecodable = |what: &str| damaged(Cause::Undecodable(what.to_owned()));
-        let fixed = bytes
-            .first_chunk::<FORMAT_BYTES>()
-            .ok_or_else(|| damaged(Cause::CutOff))?;
-        if !fixed.starts_with(MAGIC) {
-            return Err(undecodable("its first bytes are not those of a format file"));
-        }
-        let (covered, stored) = fixed.split_at(FORMAT_BYTES - 4);
-        if crc32c::crc32c(covered).to_le_bytes() != *stored {
-            return Err(undecodable("its checksum does not match"));
-        }
-        Self::read_fields(covered, bytes.len(), mode)
+        Self::decode_fields(bytes, mode)
+            .map_err(|error| damage(FORMAT_NAME, 0, undecodable(&error)))?
+            .map_err(|what| {
+                Error::new(ErrorKind::UnsupportedFormat, format!("the store {what}"))
+                    .with_hint("upgrade treering; nothing was changed")
+            })
     }
 
-    fn read_fields(covered: &[u8], length: usize, mode: Mode) -> Result<Self> {
-        let broken = |error: DecodeError| damage(FORMAT_NAME, 0, broken_by(&error));
-        let mut reader = Reader::new(covered);
-        reader.bytes(MAGIC.len()).map_err(broken)?;
-        let format = reader.u32().map_err(broken)?;
-        let min_reader = reader.u32().map_err(broken)?;
-        let _compatible = reader.u64().map_err(broken)?;
-        let read_only_compatible = reader.u64().map_err(broken)?;
-        let incompatible = reader.u64().map_err(broken)?;
+    /// As [`Format::decode`]. The inner error says which feature of a newer version the store has.
+    fn decode_fields(bytes: &[u8], mode: Mode) -> Result<Result<Self, String>, DecodeError> {
+        let mut reader = checked(bytes, FORMAT_BYTES, MAGIC)?;
+        let format = reader.u32()?;
+        let min_reader = reader.u32()?;
+        let _compatible = reader.u64()?;
+        let read_only_compatible = reader.u64()?;
+        let incompatible = reader.u64()?;
+        let [hash, cipher, zeros @ ..] = reader.array::<8>()?;
         if min_reader > FORMAT {
-            return Err(too_new(&format!(
+            return Ok(Err(format!(
                 "needs a reader of format {min_reader}; this version reads format {FORMAT}"
             )));
         }
-        if incompatible != 0 {
-            return Err(too_new(&format!(
-                "has features ({incompatible:#x}) that this version does not support"
+        let unknown = match mode {
+            Mode::ReadWrite => incompatible | read_only_compatible,
+            Mode::ReadOnly => incompatible,
+        };
+        if unknown != 0 {
+            let ability = if incompatible == 0 {
+                "read but not write"
+            } else {
+                "neither read nor write"
+            };
+            return Ok(Err(format!(
+                "has features ({unknown:#x}) that this version can {ability}"
             )));
         }
-        if mode == Mode::ReadWrite && read_only_compatible != 0 {
-            return Err(too_new(&format!(
-                "has features ({read_only_compatible:#x}) that this version can read but not write"
-            )));
-        }
-        let [hash, cipher, zeros @ ..] = reader.array::<8>().map_err(broken)?;
-        let hash = HashAlgorithm::from_tag(hash)
-            .ok_or_else(|| too_new("uses a hash that this version does not support"))?;
+        let Some(hash) = HashAlgorithm::from_tag(hash) else {
+            return Ok(Err("uses a hash that this version does not support".to_owned()));
+        };
         if cipher != 0 {
-            return Err(too_new(
-                "is encrypted in a way that this version does not support",
+            return Ok(Err(
+                "is encrypted in a way that this version does not support".to_owned()
             ));
         }
-        let lineage = reader.array().map_err(broken)?;
-        let instance = reader.array().map_err(broken)?;
-        let rest_is_zero = reader
-            .bytes(reader.left())
-            .map_err(broken)?
-            .iter()
-            .all(|byte| *byte == 0);
-        if format == 0 || min_reader == 0 || zeros != [0; 6] || !rest_is_zero || length != FORMAT_BYTES {
-            return Err(broken(DecodeError::Invalid(
-                "a reserved byte or the length is wrong",
-            )));
+        let (lineage, instance) = (reader.array()?, reader.array()?);
+        zeros_left(&mut reader)?;
+        if format == 0 || min_reader == 0 || zeros != [0; 6] || bytes.len() != FORMAT_BYTES {
+            return Err(DecodeError::Invalid("a reserved byte or the length is wrong"));
         }
-        Ok(Self {
+        Ok(Ok(Self {
             format,
             hash,
             lineage,
             instance,
-        })
+        }))
     }
-}
-
-fn too_new(what: &str) -> Error {
-    Error::new(ErrorKind::UnsupportedFormat, format!("the store {what}"))
-        .with_hint("upgrade treering; nothing was changed")
 }

@@ -16,6 +16,7 @@
 
 use std::ops::Range;
 
+use super::fixed::is_zero;
 use crate::error::Cause;
 
 /// The number of bytes of a frame before its body.
@@ -104,21 +105,13 @@ impl RecordKind {
     }
 
     /// Returns the byte in the header of a frame; never 0.
-    pub(super) const fn tag(self) -> u8 {
+    pub(super) fn tag(self) -> u8 {
         match self {
-            Self::Object => 1,
-            Self::Content => 2,
-            Self::Text => 3,
-            Self::Link => 4,
-            Self::Unlink => 5,
-            Self::Commit => 6,
-            Self::Reference => 7,
-            Self::Seal => 8,
-            Self::Gap => 9,
-            Self::Erased => 10,
-            Self::Base => 11,
-            Self::Delta => 12,
             Self::Ignorable(tag) => tag,
+            known => (1..)
+                .zip(KNOWN)
+                .find_map(|(tag, (kind, _))| (kind == known).then_some(tag))
+                .expect("the table contains every kind"),
         }
     }
 }
@@ -180,7 +173,7 @@ pub(super) struct FrameHeader {
 }
 
 /// Returns the length of a frame with a body of `length` bytes, including header and padding.
-pub(super) fn framed_bytes(length: usize) -> usize {
+pub(super) const fn framed_bytes(length: usize) -> usize {
     (FRAME_HEADER_BYTES + length).next_multiple_of(FRAME_ALIGNMENT)
 }
 
@@ -242,10 +235,8 @@ pub(super) fn parse_frame(bytes: &[u8], seed: FrameSeed, offset: u64) -> Result<
         return Err(Cause::BodyChecksum);
     }
     // INVARIANT FRM-1: frames start on 16-byte boundaries, and the bytes between a body and the next boundary are zero.
-    if frame
-        .get(header.body_range().end..)
-        .is_some_and(|padding| padding.iter().any(|byte| *byte != 0))
-    {
+    let padding = frame.get(header.body_range().end..);
+    if !padding.is_some_and(is_zero) {
         return Err(Cause::Padding);
     }
     Ok(header)
@@ -256,9 +247,8 @@ pub(super) fn parse_frame(bytes: &[u8], seed: FrameSeed, offset: u64) -> Result<
 /// # Panics
 /// If the length of the body does not fit in a u32. The caller limits it.
 pub(super) fn put_frame(out: &mut Vec<u8>, kind: RecordKind, flags: u8, body: &[u8]) {
-    let length = u32::try_from(body.len())
-        .expect("bodies are bounded far below 4 GiB")
-        .to_le_bytes();
+    let length = u32::try_from(body.len()).expect("bodies are bounded far below 4 GiB");
+    let length = length.to_le_bytes();
     let end = out.len() + framed_bytes(body.len());
     out.reserve(end - out.len());
     out.extend_from_slice(MAGIC);

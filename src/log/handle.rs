@@ -1,23 +1,30 @@
-//! The handle of a log: its state, and opening it.
+//! The handle of a log: its state, opening it, and the manifest that it follows.
+//!
+//! A rewrite replaces the segments with the oldest batches, and begins an epoch. A handle that delivered batches of an
+//! earlier epoch reports an error, and must be reopened. Those batches stay readable, because the handle keeps the old
+//! files open.
 //!
 //! # Layer
 //! Layer 2.
+//!
+//! # Invariants
+//! - EPO-1: all batches that a handle delivers between two openings belong to one epoch.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::batch::{HeadMark, Position};
+use super::batch::{Batch, HeadMark, Position};
 use super::create;
-use super::files::{read_format, read_manifest};
+use super::files::{damage, open_there, read_format, read_manifest};
 use super::format_file::{Format, Mode};
 use super::live::{self, LIVE_NAME, Live};
 use super::lock::WriteLock;
-use super::manifest::Manifest;
+use super::manifest::{MANIFEST_NAME, Manifest, SegmentEntry};
 use super::reader::{LogReader, SegmentFile, Segments};
 use super::segment::SEGMENT_HEADER_BYTES;
 use crate::digest::{CommitDigest, HashSuite};
-use crate::disk::{Access, Disk, if_there};
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::disk::Disk;
+use crate::error::{Cause, Error, ErrorCode, ErrorKind, Result};
 
 /// Returns positions in the log's present epoch up to which derived files show that the log was durable.
 pub type DurablePlaces = dyn Fn(&Log) -> Result<Vec<Position>> + Send + Sync;
@@ -74,8 +81,8 @@ pub struct Log {
     pub(super) visited: u64,
     /// The head commit after that batch.
     pub(super) visited_commit: CommitDigest,
-    /// Batches that were delivered before they were known to be durable: their number, and the digest of their records.
-    pub(super) unproven: Vec<(u64, [u8; 32])>,
+    /// Batches that were delivered before they were known to be durable.
+    pub(super) unproven: Vec<Batch>,
     /// The head after the written groups that are not synced yet.
     pub(super) unsynced: Option<HeadMark>,
     pub(super) unlisted_checked: bool,
@@ -125,10 +132,21 @@ impl Log {
             }
         };
         let manifest = read_manifest(&*disk, &format)?;
+        Ok(Self::at_start(disk, mode, options, format, manifest))
+    }
+
+    /// Makes a handle that has delivered nothing yet.
+    fn at_start(
+        disk: Arc<dyn Disk>,
+        mode: Mode,
+        options: LogOptions,
+        format: Format,
+        manifest: Manifest,
+    ) -> Self {
         let process = disk.process();
         let suite = HashSuite::new(format.hash);
         let segments = Arc::new(Segments::new(suite, &manifest));
-        Ok(Self {
+        Self {
             disk,
             mode,
             options,
@@ -152,7 +170,131 @@ impl Log {
             identity: next_number(),
             prepared: 0,
             passed_over: Vec::new(),
-        })
+        }
+    }
+
+    /// Resets this handle as if it had just been opened, for a log that was rewritten. Every batch is delivered again,
+    /// and [`Log::reader`] is a new one. Earlier readers can still read the batches delivered before. A held lock stays
+    /// valid, but writing requires another [`Log::prepare`].
+    ///
+    /// # Errors
+    /// The errors of [`Log::open`].
+    pub fn reopen(&mut self) -> Result<()> {
+        self.check_process()?;
+        let manifest = read_manifest(&*self.disk, &self.format)?;
+        *self = Self {
+            named_generation: self.named_generation,
+            poisoned: self.poisoned,
+            places: self.places.take(),
+            identity: self.identity,
+            ..Self::at_start(
+                Arc::clone(&self.disk),
+                self.mode,
+                self.options,
+                self.format,
+                manifest,
+            )
+        };
+        Ok(())
+    }
+
+    /// Returns the number of rewrites of the log. Batch numbers, segments and positions are valid only within their
+    /// epoch.
+    pub fn epoch(&self) -> u32 {
+        self.manifest.epoch
+    }
+
+    /// Returns whether recovery moved batches that this handle had delivered. Their records are still readable at the
+    /// old places, which no longer belong to the log. [`Log::reopen`] delivers the batches from the new places.
+    pub fn has_moved(&self) -> bool {
+        self.moved > 0
+    }
+
+    /// Reads the manifest again. A handle that has delivered nothing yet opens every listed segment first, so no
+    /// rewrite can remove them.
+    ///
+    /// # Errors
+    /// As [`Log::take_manifest`]; `Corrupt` if a listed segment is missing or damaged.
+    pub(super) fn take_listed(&mut self) -> Result<()> {
+        loop {
+            self.take_manifest(read_manifest(&*self.disk, &self.format)?)?;
+            if self.cursor != Position::START {
+                return Ok(());
+            }
+            match self.open_listed() {
+                // A newer manifest may no longer list the missing segment.
+                Err(error) if error.is_corruption() && self.is_outdated()? => {}
+                other => return other,
+            }
+        }
+    }
+
+    /// Returns whether the manifest was replaced since this handle read it.
+    pub(super) fn is_outdated(&self) -> Result<bool> {
+        let manifest = read_manifest(&*self.disk, &self.format)?;
+        Ok(manifest.generation > self.manifest.generation)
+    }
+
+    /// Continues with the manifest that was just read.
+    ///
+    /// # Errors
+    /// [`ErrorCode::Rewritten`] if delivered batches belong to another epoch (EPO-1); `Corrupt` if the manifest is
+    /// older than the previous one.
+    pub(super) fn take_manifest(&mut self, manifest: Manifest) -> Result<()> {
+        if manifest.generation < self.manifest.generation {
+            return Err(damage(MANIFEST_NAME, 0, Cause::OlderManifest));
+        }
+        if manifest.epoch != self.manifest.epoch && self.cursor != Position::START {
+            return Err(rewritten());
+        }
+        self.keep_manifest(manifest);
+        Ok(())
+    }
+
+    /// Makes `manifest` the current one of this handle.
+    pub(super) fn keep_manifest(&mut self, manifest: Manifest) {
+        if manifest != self.manifest {
+            self.segments.keep_manifest(&manifest);
+            self.manifest = manifest;
+        }
+    }
+
+    /// Opens every listed segment, because an open file stays readable after a rewrite unlinks it. Sealed segments are
+    /// mapped at their first read.
+    ///
+    /// # Errors
+    /// `Corrupt` if a segment is missing, damaged or shorter than its sealed length. A degraded log records the damage
+    /// and reports it when the segment is read. `Io`.
+    pub(super) fn open_listed(&mut self) -> Result<()> {
+        let mut passed_over = Vec::new();
+        for entry in self.manifest.entries() {
+            match self.open_entry(entry) {
+                // The segment may also be missing because a rewrite has replaced it.
+                Err(error) if self.may_pass_over(&error) && !self.is_outdated()? => passed_over.push(error),
+                other => other?,
+            }
+        }
+        self.passed_over = passed_over;
+        Ok(())
+    }
+
+    /// Returns whether reading continues after this error, because the log is degraded.
+    pub(super) fn may_pass_over(&self, error: &Error) -> bool {
+        self.options.degraded && error.is_corruption() && error.code() != ErrorCode::NoLog
+    }
+
+    /// Returns the damage of listed segments that a degraded log could not open completely.
+    pub fn passed_over(&self) -> &[Error] {
+        &self.passed_over
+    }
+
+    fn open_entry(&self, entry: &SegmentEntry) -> Result<()> {
+        let segment = self.segment(entry.id)?;
+        if entry.is_active() {
+            return Ok(());
+        }
+        self.seal(&segment, entry.length);
+        segment.check_length(entry.length)
     }
 
     /// Returns the identity and the format of the store.
@@ -191,11 +333,8 @@ impl Log {
     /// Returns the number of segments, and the bytes of their files up to the last batch that was read.
     pub fn size(&self) -> (usize, u64) {
         let sealed: u64 = self.manifest.sealed().iter().map(|entry| entry.length).sum();
-        let active = if self.cursor.segment == self.manifest.active().id {
-            self.cursor.offset
-        } else {
-            0
-        };
+        let active = Some(self.cursor).filter(|cursor| cursor.segment == self.manifest.active().id);
+        let active = active.map_or(0, |cursor| cursor.offset);
         (self.manifest.sealed().len() + 1, sealed + active)
     }
 
@@ -216,10 +355,8 @@ impl Log {
     pub(super) fn check_writable(&self) -> Result<()> {
         self.check_process()?;
         if self.mode == Mode::ReadOnly {
-            return Err(
-                Error::new(ErrorKind::Denied, "the store was opened for reading only")
-                    .with_code(ErrorCode::ReadOnly),
-            );
+            let message = "the store was opened for reading only";
+            return Err(Error::denied(ErrorCode::ReadOnly, message));
         }
         if self.poisoned {
             let message = "an earlier write failed, so the state of the disk is unknown to this handle";
@@ -247,10 +384,23 @@ impl Log {
     }
 
     pub(super) fn read_live(&self) -> Result<Option<Live>> {
-        let opened = if_there(self.disk.open(LIVE_NAME, Access::Read));
-        match opened.map_err(|error| Error::io(format!("cannot open {LIVE_NAME}"), error))? {
+        match open_there(&*self.disk, LIVE_NAME)? {
             Some(file) => live::read_live(&*file, &self.format),
             None => Ok(None),
         }
     }
+
+    /// Lets reads map a segment that is sealed at `length`.
+    pub(super) fn seal(&self, segment: &SegmentFile, length: u64) {
+        if self.options.map {
+            segment.seal(length);
+        }
+    }
+}
+
+/// Returns the error for a handle that has delivered batches of another epoch.
+pub(super) fn rewritten() -> Error {
+    Error::conflict("the log was rewritten since this handle read it")
+        .with_code(ErrorCode::Rewritten)
+        .with_hint("open the store again")
 }

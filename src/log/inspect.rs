@@ -18,19 +18,19 @@ mod parts;
 
 use std::sync::Arc;
 
-use super::files::{cannot_list, read_small, undecodable};
+use super::files::{cannot_list, open_there, read_small, undecodable};
 use super::format_file::{FORMAT_BYTES, FORMAT_NAME, Format, Mode};
 use super::frame::FRAME_ALIGNMENT;
 use super::handle::{DurablePlaces, Log, LogOptions};
 use super::live::{LIVE_BYTES, LIVE_NAME, Live};
-use super::manifest::{MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest};
+use super::manifest::{MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest, SegmentEntry};
 use super::reader::read_segment_header;
 use super::recover::NextWriter;
 use super::segment::{
     FIRST_OFFSET, LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentHeader, parse_segment_name, segment_name,
 };
-use crate::disk::{Access, Disk, DiskFile, if_there};
-use crate::error::{Cause, Error, ErrorCode, Result};
+use crate::disk::{Access, Disk, if_there};
+use crate::error::{Cause, Error, ErrorCode, OrIo as _, Result};
 pub use frames::{Found, Frame, Frames};
 use parts::{FORMAT_PARTS, LIVE_PARTS, SEGMENT_PARTS, manifest_parts, with_checksum};
 pub use parts::{Part, link_parts, seal_parts, unlink_parts};
@@ -116,36 +116,19 @@ impl Inspection {
     /// # Errors
     /// `Io` if the folder of the store cannot be listed. Paths in it that cannot be opened are left out.
     pub fn files(&self) -> Result<Vec<(String, u64)>> {
-        let listed = self.disk.list("");
-        let names = listed.map_err(|error| Error::io("cannot list the files of the store", error))?;
-        let mut files = Vec::new();
-        for name in names {
+        let names = self.disk.list("").or_io("cannot list the files of the store")?;
+        let paths = names.into_iter().flat_map(|name| {
             // A path that can be listed is a folder. A store has folders only at this level.
             let inside = self.disk.list(&name).unwrap_or_default();
-            let inside = inside.into_iter().map(|file| format!("{name}/{file}"));
-            for path in std::iter::once(name.clone()).chain(inside) {
-                // Only a regular file has a length.
-                if let Some(length) = self
-                    .disk
-                    .open(&path, Access::Read)
-                    .ok()
-                    .and_then(|file| file.length().ok())
-                {
-                    files.push((path, length));
-                }
-            }
-        }
-        Ok(files)
-    }
-
-    /// Opens a file for reading (INS-1); returns `None` if it does not exist.
-    fn open(&self, name: &str) -> Result<Option<Arc<dyn DiskFile>>> {
-        if_there(self.disk.open(name, Access::Read))
-            .map_err(|error| Error::io(format!("cannot open {name}"), error))
-    }
-
-    fn small(&self, name: &str, limit: usize) -> Result<Option<Vec<u8>>> {
-        read_small(&*self.disk, name, limit)
+            let inside = inside.iter().map(|file| format!("{name}/{file}"));
+            std::iter::once(name.clone()).chain(inside).collect::<Vec<_>>()
+        });
+        // Only a regular file has a length.
+        let with_length = paths.filter_map(|path| {
+            let file = self.disk.open(&path, Access::Read).ok()?;
+            Some((path, file.length().ok()?))
+        });
+        Ok(with_length.collect())
     }
 
     /// Returns one of the small files, or the header of a segment, part by part.
@@ -153,44 +136,33 @@ impl Inspection {
     /// # Errors
     /// `Io` if the file cannot be read. Damage is part of the answer.
     pub fn layout(&self, file: StoreFile) -> Result<Layout> {
-        match file {
-            StoreFile::Format => self.checked_layout(FORMAT_NAME, FORMAT_BYTES + 1, |bytes| {
+        type Read = fn(&[u8]) -> (Vec<Part>, Option<Cause>);
+        let (name, limit, read): (_, _, Read) = match file {
+            StoreFile::Format => (FORMAT_NAME.to_owned(), FORMAT_BYTES + 1, |bytes| {
                 let trouble = Format::decode(bytes, Mode::ReadOnly).err();
-                (
-                    with_checksum(bytes, FORMAT_PARTS),
-                    trouble.as_ref().map(Error::cause),
-                )
+                let parts = with_checksum(bytes, FORMAT_PARTS);
+                (parts, trouble.map(|error| error.cause()))
             }),
-            StoreFile::Live => self.checked_layout(LIVE_NAME, LIVE_BYTES + 1, |bytes| {
+            StoreFile::Live => (LIVE_NAME.to_owned(), LIVE_BYTES + 1, |bytes| {
                 let trouble = Live::decode(bytes).is_none();
                 (with_checksum(bytes, LIVE_PARTS), trouble.then_some(Cause::NoMark))
             }),
-            StoreFile::Manifest => self.checked_layout(MANIFEST_NAME, MANIFEST_BYTES_MAX, |bytes| {
+            StoreFile::Manifest => (MANIFEST_NAME.to_owned(), MANIFEST_BYTES_MAX, |bytes| {
                 let trouble = Manifest::decode(bytes).err();
                 (manifest_parts(bytes), trouble.as_ref().map(undecodable))
             }),
-            StoreFile::Segment(id) => self.checked_layout(&segment_name(id), SEGMENT_HEADER_BYTES, |bytes| {
+            StoreFile::Segment(id) => (segment_name(id), SEGMENT_HEADER_BYTES, |bytes| {
                 let trouble = SegmentHeader::decode(bytes).err();
-                (
-                    with_checksum(bytes, SEGMENT_PARTS),
-                    trouble.as_ref().map(undecodable),
-                )
+                let parts = with_checksum(bytes, SEGMENT_PARTS);
+                (parts, trouble.as_ref().map(undecodable))
             }),
-        }
-    }
-
-    fn checked_layout(
-        &self,
-        name: &str,
-        limit: usize,
-        read: impl FnOnce(&[u8]) -> (Vec<Part>, Option<Cause>),
-    ) -> Result<Layout> {
-        let (parts, trouble) = match self.small(name, limit)? {
+        };
+        let (parts, trouble) = match read_small(&*self.disk, &name, limit)? {
             Some(bytes) => read(&bytes),
             None => (Vec::new(), Some(Cause::Missing)),
         };
         Ok(Layout {
-            file: name.to_owned(),
+            file: name,
             parts,
             trouble,
         })
@@ -201,46 +173,38 @@ impl Inspection {
     /// # Errors
     /// `Io` if the folder or the manifest cannot be read. A damaged manifest counts as empty.
     pub fn segments(&self) -> Result<Vec<SegmentState>> {
-        let manifest = self
-            .small(MANIFEST_NAME, MANIFEST_BYTES_MAX)?
-            .and_then(|bytes| Manifest::decode(&bytes).ok());
+        let manifest = read_small(&*self.disk, MANIFEST_NAME, MANIFEST_BYTES_MAX)?;
+        let manifest = manifest.and_then(|bytes| Manifest::decode(&bytes).ok());
         let mut segments = Vec::new();
-        let listed = manifest.iter().flat_map(Manifest::entries);
-        for entry in listed {
-            let sealed = !entry.is_active();
-            segments.push(SegmentState {
-                state: if sealed {
-                    SegmentStanding::Sealed
-                } else {
-                    SegmentStanding::Active
-                },
-                sealed_bytes: sealed.then_some(entry.length),
-                first_batch: Some(entry.first_batch),
-                last_batch: sealed.then_some(entry.last_batch),
-                ..self.unlisted(segment_name(entry.id), entry.id)?
-            });
+        for entry in manifest.iter().flat_map(Manifest::entries) {
+            segments.push(self.state(segment_name(entry.id), entry.id, Some(entry))?);
         }
         let names = if_there(self.disk.list(LOG_FOLDER)).map_err(cannot_list)?;
         for name in names.unwrap_or_default() {
             if let Some((id, unfinished)) = parse_segment_name(&name)
                 && (unfinished || !segments.iter().any(|known| known.id == id))
             {
-                segments.push(self.unlisted(format!("{LOG_FOLDER}/{name}"), id)?);
+                segments.push(self.state(format!("{LOG_FOLDER}/{name}"), id, None)?);
             }
         }
         Ok(segments)
     }
 
-    fn unlisted(&self, file: String, id: u64) -> Result<SegmentState> {
-        let file_bytes = self.open(&file)?.and_then(|file| file.length().ok());
+    fn state(&self, file: String, id: u64, entry: Option<&SegmentEntry>) -> Result<SegmentState> {
+        let opened = open_there(&*self.disk, &file)?;
+        let sealed = entry.filter(|entry| !entry.is_active());
         Ok(SegmentState {
             id,
             file,
-            file_bytes,
-            state: SegmentStanding::Unlisted,
-            sealed_bytes: None,
-            first_batch: None,
-            last_batch: None,
+            file_bytes: opened.and_then(|file| file.length().ok()),
+            state: match (entry, sealed) {
+                (None, _) => SegmentStanding::Unlisted,
+                (_, None) => SegmentStanding::Active,
+                (_, Some(_)) => SegmentStanding::Sealed,
+            },
+            sealed_bytes: sealed.map(|entry| entry.length),
+            first_batch: entry.map(|entry| entry.first_batch),
+            last_batch: sealed.map(|entry| entry.last_batch),
         })
     }
 
@@ -254,17 +218,22 @@ impl Inspection {
         let name = segment_name(segment);
         let missing =
             || Error::not_found(format!("segment {segment} does not exist")).with_code(ErrorCode::NoSegment);
-        let file = self.open(&name)?.ok_or_else(missing)?;
+        let file = open_there(&*self.disk, &name)?.ok_or_else(missing)?;
         let header = read_segment_header(&*file, &name)?;
-        let end = file
-            .length()
-            .map_err(|error| Error::io(format!("cannot read {name}"), error))?;
+        let end = file.length().or_io(format_args!("cannot read {name}"))?;
         if offset > end {
             let told = format!("segment {segment} ends at {end}, before {offset}");
             return Err(Error::not_found(told).with_code(ErrorCode::NoOffset));
         }
         let at = offset.max(FIRST_OFFSET).next_multiple_of(FRAME_ALIGNMENT as u64);
-        Ok(Frames::new(name, file, header.seed(), at..end))
+        let seed = header.seed();
+        Ok(Frames {
+            name,
+            file,
+            seed,
+            at,
+            end,
+        })
     }
 
     /// Determines, from the same files, what the next writer will do before it appends.

@@ -12,13 +12,12 @@
 
 use std::time::Duration;
 
-use super::files::cannot_list;
+use super::files::{cannot_list, open_there};
 use super::handle::Log;
 use super::lock::CompactionLock;
 use super::reader::SegmentFile;
-use super::segment::{LOG_FOLDER, is_rewrite_name, parse_segment_name, segment_name};
-use crate::disk::{Access, if_there};
-use crate::error::{Error, Result};
+use super::segment::{FIRST_OFFSET, LOG_FOLDER, is_rewrite_name, parse_segment_name, segment_name};
+use crate::error::{OrIo as _, Result};
 
 /// The state of a segment that the manifest does not list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,9 +38,7 @@ impl Log {
             return Ok(Unlisted::Left);
         }
         let name = segment_name(id);
-        let opened = if_there(self.disk.open(&name, Access::Read));
-        let opened = opened.map_err(|error| Error::io(format!("cannot open {name}"), error))?;
-        let Some(file) = opened else {
+        let Some(file) = open_there(&*self.disk, &name)? else {
             return Ok(Unlisted::Left);
         };
         let segment = match SegmentFile::with_file(file, false, &name) {
@@ -50,7 +47,9 @@ impl Log {
             _ => return Ok(Unlisted::Foreign),
         };
         // A segment that was created and never listed is empty, or contains copies of listed batches.
-        let is_newer = segment.survey(self.suite)?.batch > newest;
+        let (window, mut survey) = segment.read_to_end(FIRST_OFFSET, self.suite)?;
+        survey.add(&window, FIRST_OFFSET);
+        let is_newer = survey.batch > newest;
         Ok(if is_newer { Unlisted::Newer } else { Unlisted::Left })
     }
 
@@ -63,11 +62,8 @@ impl Log {
         let names = self.disk.list(LOG_FOLDER).map_err(cannot_list)?;
         // INVARIANT LEF-2: a rewrite begins under the writer's lock, so no rewrite can begin now.
         let has_rewrite = alone.is_none() && names.iter().any(|name| is_rewrite_name(name));
-        let guard = if has_rewrite {
-            CompactionLock::take_if_free(&*self.disk, Duration::ZERO)?
-        } else {
-            None
-        };
+        let is_free = has_rewrite.then(|| CompactionLock::take_if_free(&*self.disk, Duration::ZERO));
+        let guard = is_free.transpose()?.flatten();
         let mut removed = false;
         for name in &names {
             let is_left = match parse_segment_name(name) {
@@ -84,16 +80,14 @@ impl Log {
             };
             if is_left {
                 let name = format!("{LOG_FOLDER}/{name}");
-                self.disk
-                    .remove(&name)
-                    .map_err(|error| Error::io(format!("cannot remove {name}, which a crash left"), error))?;
+                let gone = self.disk.remove(&name);
+                gone.or_io(format_args!("cannot remove {name}, which a crash left"))?;
                 removed = true;
             }
         }
         if removed {
-            self.disk
-                .sync_dir(LOG_FOLDER)
-                .map_err(|error| Error::io("cannot sync the folder of the log", error))?;
+            let synced = self.disk.sync_dir(LOG_FOLDER);
+            synced.or_io("cannot sync the folder of the log")?;
         }
         self.leftovers_removed = true;
         Ok(())

@@ -15,11 +15,13 @@
 
 use std::time::Duration;
 
+use super::batch::HeadMark;
+use super::fixed::{checked, with_checksum, zeros_left};
 use super::format_file::Format;
-use crate::codec::Reader;
+use crate::codec::DecodeError;
 use crate::digest::{CommitDigest, Root};
-use crate::disk::{DiskFile, read_full};
-use crate::error::{Error, Result};
+use crate::disk::{DiskFile, read_bytes};
+use crate::error::{OrIo as _, Result};
 use crate::threads::sleep;
 
 /// The number of bytes in the file.
@@ -38,13 +40,11 @@ pub(super) struct Live {
     pub(super) segment: u64,
     pub(super) offset: u64,
     pub(super) batch: u64,
-    pub(super) commit: CommitDigest,
-    pub(super) root: Root,
-    pub(super) seq: u64,
+    pub(super) head: HeadMark,
 }
 
 impl Live {
-    pub(super) fn encode(&self) -> [u8; LIVE_BYTES] {
+    pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(LIVE_BYTES);
         bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(&self.lineage);
@@ -53,43 +53,33 @@ impl Live {
         for number in [self.segment, self.offset, self.batch] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
-        bytes.extend_from_slice(self.commit.as_bytes());
-        bytes.extend_from_slice(self.root.as_bytes());
-        bytes.extend_from_slice(&self.seq.to_le_bytes());
-        bytes.resize(LIVE_BYTES - 4, 0);
-        bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
-        bytes
-            .try_into()
-            .expect("the fields above add up to the length of the file")
+        bytes.extend_from_slice(self.head.commit.as_bytes());
+        bytes.extend_from_slice(self.head.root.as_bytes());
+        bytes.extend_from_slice(&self.head.seq.to_le_bytes());
+        with_checksum(bytes, LIVE_BYTES)
     }
 
     /// Returns `None` if the bytes are not a complete, undamaged mark.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
-        if bytes.len() != LIVE_BYTES || !bytes.starts_with(MAGIC) {
-            return None;
-        }
-        let (covered, stored) = bytes.split_at_checked(LIVE_BYTES - 4)?;
-        if crc32c::crc32c(covered).to_le_bytes() != *stored {
-            return None;
-        }
-        let mut reader = Reader::new(covered.get(MAGIC.len()..)?);
-        let live = Self {
-            lineage: reader.array().ok()?,
-            instance: reader.array().ok()?,
-            boot: reader.array().ok()?,
-            segment: reader.u64().ok()?,
-            offset: reader.u64().ok()?,
-            batch: reader.u64().ok()?,
-            commit: CommitDigest::from_bytes(reader.array().ok()?),
-            root: Root::from_bytes(reader.array().ok()?),
-            seq: reader.u64().ok()?,
+        let decode = || {
+            let mut reader = checked(bytes, LIVE_BYTES, MAGIC)?;
+            let live = Self {
+                lineage: reader.array()?,
+                instance: reader.array()?,
+                boot: reader.array()?,
+                segment: reader.u64()?,
+                offset: reader.u64()?,
+                batch: reader.u64()?,
+                head: HeadMark {
+                    commit: CommitDigest::from_bytes(reader.array()?),
+                    root: Root::from_bytes(reader.array()?),
+                    seq: reader.u64()?,
+                },
+            };
+            zeros_left(&mut reader)?;
+            Ok::<_, DecodeError>(live)
         };
-        reader
-            .bytes(reader.left())
-            .ok()?
-            .iter()
-            .all(|byte| *byte == 0)
-            .then_some(live)
+        decode().ok().filter(|_| bytes.len() == LIVE_BYTES)
     }
 
     /// Returns whether the mark is from this run of the machine. If it is, bytes after it were never acknowledged.
@@ -108,10 +98,8 @@ pub(super) fn read_live(file: &dyn DiskFile, format: &Format) -> Result<Option<L
             sleep(Duration::from_micros(200));
         }
         // Reads one more byte, to detect a file that is too long.
-        let mut bytes = [0; LIVE_BYTES + 1];
-        let count = read_full(file, 0, &mut bytes)
-            .map_err(|error| Error::io(format!("cannot read {LIVE_NAME}"), error))?;
-        if let Some(live) = bytes.get(..count).and_then(Live::decode) {
+        let bytes = read_bytes(file, 0, LIVE_BYTES + 1).or_io(format_args!("cannot read {LIVE_NAME}"))?;
+        if let Some(live) = Live::decode(&bytes) {
             let ours = live.instance == format.instance && live.lineage == format.lineage;
             return Ok(ours.then_some(live));
         }

@@ -9,7 +9,7 @@
 use std::time::Duration;
 
 use crate::disk::{Disk, LockGuard, lock_within};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, OrIo as _, Result};
 
 /// Name of the lock file.
 pub(crate) const LOCK_NAME: &str = "lock";
@@ -41,14 +41,11 @@ impl WriteLock {
 
 /// Refuses a lock whose name no longer leads to the locked file.
 fn check_current(guard: &dyn LockGuard) -> Result<()> {
-    match guard.is_current() {
-        Ok(true) => Ok(()),
-        Ok(false) => {
-            let message = "the lock file was removed or replaced while it was held";
-            Err(Error::new(ErrorKind::Poisoned, message).with_hint("open the store again"))
-        }
-        Err(error) => Err(Error::io("cannot check the lock file", error)),
+    if guard.is_current().or_io("cannot check the lock file")? {
+        return Ok(());
     }
+    let message = "the lock file was removed or replaced while it was held";
+    Err(Error::new(ErrorKind::Poisoned, message).with_hint("open the store again"))
 }
 
 impl CompactionLock {

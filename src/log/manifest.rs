@@ -14,9 +14,12 @@
 //! # Format
 //! docs/format.md, "manifest".
 
+use std::collections::BTreeSet;
+
+use super::fixed::{checked, with_checksum};
 use super::seal::Chain;
 use super::segment::{SEGMENT_BYTES_LIMIT, SEGMENT_HEADER_BYTES, SegmentEnd};
-use crate::codec::{DecodeError, Reader};
+use crate::codec::DecodeError;
 
 /// The name of the file.
 pub(super) const MANIFEST_NAME: &str = "manifest";
@@ -74,18 +77,11 @@ impl SegmentEntry {
     }
 
     pub(super) fn end(&self) -> SegmentEnd {
-        let Self {
-            id,
-            length,
-            last_batch,
-            last_digest,
-            ..
-        } = *self;
         SegmentEnd {
-            id,
-            length,
-            last_batch,
-            last_digest,
+            id: self.id,
+            length: self.length,
+            last_batch: self.last_batch,
+            last_digest: self.last_digest,
         }
     }
 }
@@ -136,12 +132,9 @@ impl Manifest {
         self.sealed.last().map(SegmentEntry::end).unwrap_or_default()
     }
 
-    /// Returns the end of the chain before the active segment.
-    pub(super) fn chain_into_active(&self) -> Chain {
-        Chain {
-            batch: self.active.batch_before(),
-            digest: Some(self.before_active().last_digest),
-        }
+    /// Returns the active segment with the end of the one before it.
+    pub(super) fn active_place(&self) -> (SegmentEnd, &SegmentEntry) {
+        (self.before_active(), &self.active)
     }
 
     /// Returns whether a rewrite replaced the segment with batch `number`, which is no longer listed.
@@ -176,22 +169,12 @@ impl Manifest {
             }
             bytes.extend_from_slice(&entry.last_digest);
         }
-        bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
-        bytes
+        let length = bytes.len() + CHECKSUM_BYTES;
+        with_checksum(bytes, length)
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let split = bytes.len().saturating_sub(CHECKSUM_BYTES);
-        let (covered, stored) = bytes.split_at_checked(split).unwrap_or_default();
-        if covered.len() < HEADER_BYTES || crc32c::crc32c(covered).to_le_bytes() != *stored {
-            return Err(DecodeError::Invalid("its checksum does not match"));
-        }
-        let mut reader = Reader::new(covered);
-        if reader.bytes(MAGIC.len())? != MAGIC {
-            return Err(DecodeError::Invalid(
-                "its first bytes are not those of a manifest",
-            ));
-        }
+        let mut reader = checked(bytes, bytes.len(), MAGIC)?;
         let instance = reader.array()?;
         let generation = reader.u64()?;
         let count = reader.u32()? as usize;
@@ -213,69 +196,65 @@ impl Manifest {
         }
         reader.finish()?;
         let active = sealed.pop().ok_or(DecodeError::Invalid("it lists no segment"))?;
-        let manifest = Self {
-            instance,
-            generation,
-            epoch,
-            sealed,
-            active,
-        };
+        let manifest = Self::new(instance, generation, epoch, sealed, active);
         manifest.validate()?;
         Ok(manifest)
     }
 
     fn validate(&self) -> Result<(), DecodeError> {
-        let mut ids: Vec<u64> = self.entries().map(|entry| entry.id).collect();
-        ids.sort_unstable();
-        if !ids.iter().all(|id| (1..=u64::from(u32::MAX)).contains(id))
-            || ids.windows(2).any(|pair| pair[0] == pair[1])
-        {
-            return Err(DecodeError::Invalid(
-                "a segment number is out of range or occurs twice",
-            ));
-        }
+        let must = |holds: bool, fault: &'static str| holds.then_some(()).ok_or(DecodeError::Invalid(fault));
+        let ids: BTreeSet<u64> = self.entries().map(|entry| entry.id).collect();
+        let in_range = |id: &u64| (1..=u64::from(u32::MAX)).contains(id);
+        must(
+            ids.len() > self.sealed.len() && ids.iter().all(in_range),
+            "a segment number is out of range or occurs twice",
+        )?;
         // No log reaches numbers this large, and the numbers below cannot overflow.
         let mut numbers = self
             .entries()
             .flat_map(|entry| [entry.first_batch, entry.last_batch]);
-        if self.generation > NUMBER_MAX
-            || self.epoch > u32::MAX / 2
-            || numbers.any(|number| number > NUMBER_MAX)
-        {
-            return Err(DecodeError::Invalid("a number in it is out of range"));
-        }
+        must(
+            self.generation <= NUMBER_MAX
+                && self.epoch <= u32::MAX / 2
+                && numbers.all(|number| number <= NUMBER_MAX),
+            "a number in it is out of range",
+        )?;
         // Every rewrite publishes a new generation.
-        if u64::from(self.epoch) >= self.generation {
-            return Err(DecodeError::Invalid("it counts more rewrites than generations"));
-        }
+        must(
+            u64::from(self.epoch) < self.generation,
+            "it counts more rewrites than generations",
+        )?;
         // INVARIANT MAN-1: batch numbers rise by one from segment to segment, starting at 1.
         let mut next = 1;
         let mut may_skip = false;
         for entry in &self.sealed {
-            let fits = follows(entry, next, &mut may_skip) && entry.last_batch >= entry.first_batch;
             let lengths = SEGMENT_HEADER_BYTES as u64 + 1..=SEGMENT_BYTES_LIMIT;
-            let ends = lengths.contains(&entry.length) && entry.length.is_multiple_of(16);
-            if !fits || !ends {
-                return Err(DecodeError::Invalid(
-                    "a sealed segment does not continue the one before it",
-                ));
-            }
+            must(
+                follows(entry, next, &mut may_skip)
+                    && entry.last_batch >= entry.first_batch
+                    && lengths.contains(&entry.length)
+                    && entry.length.is_multiple_of(16),
+                "a sealed segment does not continue the one before it",
+            )?;
             // The first segment begins with batch 1, so only a later one may skip.
             may_skip |= next == 1 && self.epoch > 0;
             next = entry.last_batch + 1;
         }
-        let active = &self.active;
-        if !follows(active, next, &mut may_skip)
-            || active.length != 0
-            || active.last_batch != 0
-            || active.last_digest != [0; 32]
-        {
-            return Err(DecodeError::Invalid(
-                "the active segment does not continue the sealed ones",
-            ));
-        }
-        Ok(())
+        let empty = SegmentEntry::active(self.active.id, self.active.first_batch);
+        must(
+            follows(&self.active, next, &mut may_skip) && self.active == empty,
+            "the active segment does not continue the sealed ones",
+        )
     }
+}
+
+/// Iterates segments, each with the end of the one before it.
+pub(super) fn chained<'a>(
+    entries: impl IntoIterator<Item = &'a SegmentEntry>,
+) -> impl Iterator<Item = (SegmentEnd, &'a SegmentEntry)> {
+    entries.into_iter().scan(SegmentEnd::default(), |before, entry| {
+        Some((std::mem::replace(before, entry.end()), entry))
+    })
 }
 
 /// Returns whether a segment may begin when the next batch is `next`. If it skips numbers, clears `may_skip`.

@@ -11,15 +11,13 @@
 use std::sync::Arc;
 
 use super::batch::{Locator, Position};
-use super::catch_up::TRIES;
-use super::epoch::rewritten;
 use super::files::{damage, read_manifest};
 use super::format_file::Mode;
-use super::frame::{FRAME_ALIGNMENT, RecordKind, framed_bytes};
-use super::handle::{DurablePlaces, Log, LogOptions};
-use super::manifest::{MANIFEST_NAME, SegmentEntry};
+use super::frame::{FRAME_ALIGNMENT, RecordKind};
+use super::handle::{DurablePlaces, Log, LogOptions, rewritten};
+use super::manifest::{MANIFEST_NAME, chained};
 use super::reader::{LogReader, SegmentFile};
-use super::seal::{SEAL_BYTES, Seal};
+use super::seal::{SEAL_FRAME_BYTES, Seal};
 use super::segment::{FIRST_OFFSET, SEGMENT_BYTES_LIMIT, segment_name};
 use crate::error::{Cause, Error, Result};
 
@@ -73,8 +71,8 @@ impl Log {
             return self.cursor;
         }
         // No batch of this segment was read yet, so the last batch is in another segment.
-        let here = |entry: &&SegmentEntry| entry.id == self.cursor.segment;
-        let before = self.manifest.entries().take_while(|entry| !here(entry)).last();
+        let here = chained(self.manifest.entries()).find(|(_, entry)| entry.id == self.cursor.segment);
+        let before = here.map(|(before, _)| before).filter(|before| before.id != 0);
         before.map_or(Position::START, |before| Position {
             segment: before.id,
             offset: before.length,
@@ -99,15 +97,7 @@ impl Log {
                 "start_at was called on a log that was already read",
             ));
         }
-        let mut result = self.start_at_once(position);
-        for _ in 1..TRIES {
-            match &result {
-                // A writer may have changed the log between the two reads.
-                Err(error) if error.is_corruption() => result = self.start_at_once(position),
-                _ => break,
-            }
-        }
-        result
+        self.retry(|log| log.start_at_once(position))
     }
 
     fn start_at_once(&mut self, position: &Position) -> Result<()> {
@@ -129,15 +119,16 @@ impl Log {
         })?;
         let segment = self.segment(entry.id)?;
         if !entry.is_active() && position.offset > entry.length {
-            return Err(damage(&segment.name(), entry.length, Cause::SealedEarly));
+            return Err(segment.damage(entry.length, Cause::SealedEarly));
         }
         if !segment.holds_seal_before(position)? {
             let batch = position.batch;
-            let at = seal_before(position.offset);
-            return Err(damage(&segment.name(), at, Cause::BatchGone { batch }));
+            return Err(segment.damage(seal_before(position.offset), Cause::BatchGone { batch }));
         }
         if self.options.degraded && entry.is_active() {
-            self.check_active(&segment)?;
+            let start = Position::start_of(self.manifest.active_place(), position.commit);
+            let scan = self.scan_active(&segment, start, None, None)?;
+            scan.tail.damage.map_or(Ok(()), Err)?;
         }
         self.cursor = *position;
         self.durable = position.offset;
@@ -145,21 +136,11 @@ impl Log {
         self.visited_commit = position.commit;
         Ok(())
     }
-
-    /// Reads the durable part of the active segment.
-    ///
-    /// # Errors
-    /// `Corrupt` if a batch in it is not complete; `Io`.
-    fn check_active(&self, segment: &SegmentFile) -> Result<()> {
-        let chain = self.manifest.chain_into_active();
-        let scan = self.scan_active(segment, FIRST_OFFSET, chain, None, None)?;
-        scan.damage.map_or(Ok(()), Err)
-    }
 }
 
 /// Returns the start of the seal's frame that ends at `offset`.
 fn seal_before(offset: u64) -> u64 {
-    offset.saturating_sub(framed_bytes(SEAL_BYTES) as u64)
+    offset.saturating_sub(SEAL_FRAME_BYTES)
 }
 
 impl LogReader {

@@ -15,9 +15,8 @@
 
 use std::sync::Arc;
 
-use super::batch::{Batch, BatchBuilder, Continue, HeadMark, encode_group};
-use super::catch_up::ActiveScan;
-use super::files::damage;
+use super::batch::{Batch, BatchBuilder, Continue, HeadMark, Position, encode_group};
+use super::catch_up::{ActiveScan, lost};
 use super::handle::Log;
 use super::live::Live;
 use super::manifest::SegmentEntry;
@@ -25,8 +24,9 @@ use super::reader::SegmentFile;
 use super::rotate::next_segment_bytes;
 use super::segment::{FIRST_OFFSET, LOG_FOLDER, segment_name};
 use super::walk::{Scanned, Visit};
+use crate::digest::{CommitDigest, Root};
 use crate::disk::{self, unfinished_name};
-use crate::error::{Cause, Error, ErrorKind, Result};
+use crate::error::{Cause, OrIo as _, Result};
 
 /// What the next writer will do before it appends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,47 +54,32 @@ pub enum NextWriter {
 }
 
 impl Log {
-    /// Scans the active segment between the cursor and `end`.
-    pub(super) fn scan_in_place(
-        &self,
-        live: Option<&Live>,
-        segment: &SegmentFile,
-        end: u64,
-    ) -> Result<ActiveScan> {
-        let chain = self.cursor.chain();
-        self.scan_active(segment, self.cursor.offset, chain, live, Some(end))
-    }
-
     /// Scans the active segment. Returns the scan with the durable batches, and separately the batches after them.
     ///
     /// # Errors
     /// The reason why recovery would lose a batch or include one that does not belong to the log.
     pub(super) fn scan_to_recover(
         &mut self,
-        live: Option<&Live>,
+        live: Option<Live>,
         segment: &SegmentFile,
     ) -> Result<(ActiveScan, Vec<Scanned>)> {
-        let chain = self.manifest.chain_into_active();
-        let mut scan = self.scan_active(segment, FIRST_OFFSET, chain, live, None)?;
+        let start = Position::start_of(self.manifest.active_place(), self.cursor.commit);
+        let mut scan = self.scan_active(segment, start, live, None)?;
         let split = scan
             .batches
             .partition_point(|scanned| scanned.end <= scan.durable);
         let beyond = scan.batches.split_off(split);
         let boundary = scan.batches.last().map_or(FIRST_OFFSET, |scanned| scanned.end);
         if boundary != scan.durable {
-            return Err(damage(&segment.name(), scan.durable, Cause::MarkWithinBatch));
+            return Err(segment.damage(scan.durable, Cause::MarkWithinBatch));
         }
         let newest = beyond
             .last()
             .or(scan.batches.last())
-            .map_or(chain.batch, |scanned| scanned.batch.number);
+            .map_or(start.batch, |scanned| scanned.batch.number);
         self.check_unlisted(newest)?;
         if newest < self.visited {
-            let message = format!(
-                "batch {} was read before it was durable, and is now lost",
-                self.visited
-            );
-            return Err(Error::new(ErrorKind::Poisoned, message).with_hint("open the store again"));
+            return Err(lost(self.visited));
         }
         Ok((scan, beyond))
     }
@@ -105,11 +90,10 @@ impl Log {
     /// The errors of [`Log::prepare`].
     pub(super) fn next_writer(&mut self) -> Result<NextWriter> {
         let live = self.look(&mut |_| Ok(()))?;
-        let active = self.manifest.active().id;
-        let segment = self.segment(active)?;
-        self.check_active_header(&segment)?;
-        if let Some(offset) = self.end_in_place(live.as_ref(), &segment)? {
-            let scan = self.scan_in_place(live.as_ref(), &segment, offset)?;
+        let segment = self.active_segment()?;
+        let active = segment.header.id;
+        if let Some(offset) = self.end_in_place(live, &segment)? {
+            let scan = self.scan_active(&segment, self.cursor, live, Some(offset))?;
             let newest = scan.batches.last();
             self.check_unlisted(newest.map_or(self.cursor.batch, |scanned| scanned.batch.number))?;
             return Ok(NextWriter::GoOn {
@@ -117,28 +101,25 @@ impl Log {
                 offset,
             });
         }
-        let (scan, beyond) = self.scan_to_recover(live.as_ref(), &segment)?;
+        let (scan, beyond) = self.scan_to_recover(live, &segment)?;
         Ok(NextWriter::Recover {
             segment: active,
             sealed_at: scan.durable,
             again: beyond.iter().map(|scanned| scanned.batch.number).collect(),
-            torn_bytes: scan.torn_bytes,
+            torn_bytes: scan.tail.torn_bytes,
         })
     }
 
     /// Seals the active segment at its durable end and writes the whole batches after that again.
     pub(super) fn recover(
         &mut self,
-        live: Option<&Live>,
+        live: Option<Live>,
         segment: &Arc<SegmentFile>,
         visit: &mut Visit<'_>,
     ) -> Result<()> {
-        let (mut scan, beyond) = self.scan_to_recover(live, segment)?;
-        self.cursor.offset = FIRST_OFFSET;
-        self.cursor.batch = self.manifest.active().batch_before();
-        self.cursor.digest = self.manifest.before_active().last_digest;
-        let below = std::mem::take(&mut scan.batches);
-        for scanned in below {
+        let (scan, beyond) = self.scan_to_recover(live, segment)?;
+        self.cursor = Position::start_of(self.manifest.active_place(), self.cursor.commit);
+        for scanned in scan.batches {
             let after = self.cursor.after(&scanned.batch, scanned.end);
             if after.batch > self.visited {
                 self.hand_out(scanned.batch, true, visit)?;
@@ -146,12 +127,13 @@ impl Log {
             self.cursor = after;
         }
         let kept = scan.durable.saturating_sub(FIRST_OFFSET) as usize;
-        segment.keep_all(FIRST_OFFSET, scan.window.bytes.slice(0..kept));
+        let bytes = scan.bytes.slice(0..kept);
+        segment.keep(FIRST_OFFSET, bytes.unwrap_or(scan.bytes));
         self.unsynced = None;
-        let mut group = Vec::with_capacity(beyond.len());
-        for scanned in &beyond {
-            group.push((rebuild(&scanned.batch), scanned.batch.commit));
-        }
+        let rebuilt = beyond
+            .iter()
+            .map(|scanned| (rebuild(&scanned.batch), scanned.batch.commit));
+        let group = rebuilt.collect();
         let head = self.head_mark(live, beyond.last().map(|scanned| scanned.batch.commit));
         let batches = self.poison_on_error(|log| log.write_recovered(group, head))?;
         for batch in batches {
@@ -163,33 +145,23 @@ impl Log {
 
     /// Returns the head for `live` if the caller gave none. The log cannot decode a commit. So root and seq come from
     /// the old mark if it names the same commit; otherwise they are zero.
-    pub(super) fn head_mark(
-        &self,
-        live: Option<&Live>,
-        newest: Option<crate::digest::CommitDigest>,
-    ) -> HeadMark {
+    pub(super) fn head_mark(&self, live: Option<Live>, newest: Option<CommitDigest>) -> HeadMark {
         let commit = newest.unwrap_or(self.cursor.commit);
-        match live {
-            Some(live) if live.commit == commit => HeadMark {
-                commit,
-                root: live.root,
-                seq: live.seq,
-            },
-            _ => HeadMark {
-                commit,
-                root: crate::digest::Root::from_bytes([0; 32]),
-                seq: 0,
-            },
-        }
+        let known = live.map(|live| live.head).filter(|head| head.commit == commit);
+        known.unwrap_or(HeadMark {
+            commit,
+            root: Root::from_bytes([0; 32]),
+            seq: 0,
+        })
     }
 
     fn write_recovered(
         &mut self,
-        group: Vec<(BatchBuilder, crate::digest::CommitDigest)>,
+        group: Vec<(BatchBuilder, CommitDigest)>,
         head: HeadMark,
     ) -> Result<Vec<Batch>> {
         let (sealed, previous) = self.sealed_at_cursor();
-        let header = self.new_header(previous)?;
+        let header = self.new_header(self.new_numbers(1)?, previous)?;
         let after = Continue::start(&header, self.cursor.chain());
         let first_batch = self.cursor.batch + 1;
         let (bytes, batches) = encode_group(group, self.suite, after)?;
@@ -202,7 +174,7 @@ impl Log {
         // ends before the batches that are written again here.
         disk::write_whole(&*self.disk, &unfinished, &content, length)
             .and_then(|()| self.disk.sync_dir(LOG_FOLDER))
-            .map_err(|error| Error::io(format!("cannot create {name}"), error))?;
+            .or_io(format_args!("cannot create {name}"))?;
         // INVARIANT REC-3: the manifest lists the new segment only when its content is durable.
         let active = SegmentEntry::active(header.id, first_batch);
         self.publish_manifest(self.manifest.epoch, sealed, active)?;

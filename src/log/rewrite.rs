@@ -13,10 +13,13 @@
 //! - RWR-2: every published segment was read back from its file without damage.
 //! - RWR-3: a rewrite has at most as many batches as it replaces, so batch numbers after the cut still rise.
 //! - RWR-4: an abandoned rewrite leaves no file.
+//! - PUB-1: until the new manifest is durable, the old log is complete; from then on, the new one is.
+//! - PUB-2: no segment is removed before a manifest without it is durable.
 //!
 //! # After a crash
 //! Readers ignore the files of a rewrite until it is published, by their names. [`Log::begin_rewrite`] and the next
-//! writer remove such files.
+//! writer remove such files. Before the new manifest is durable, the new segments are unlisted files; after it, the old
+//! ones are. The next writer removes unlisted files.
 
 use std::sync::Arc;
 
@@ -26,67 +29,57 @@ use super::frame::FrameSeed;
 use super::handle::Log;
 use super::lock::{CompactionLock, WriteLock};
 use super::manifest::SegmentEntry;
-use super::rotate::new_nonce;
+use super::reader::SegmentFile;
+use super::rotate::{create_segment, new_nonce};
 use super::seal::Chain;
-use super::segment::{FIRST_OFFSET, SEGMENT_BYTES_LIMIT, rewrite_name};
+use super::segment::{
+    FIRST_OFFSET, SEGMENT_BYTES_LIMIT, SegmentEnd, SegmentHeader, rewrite_name, segment_name,
+};
 use super::walk::{Origin, Windows};
 use crate::digest::{CommitDigest, HashSuite};
 use crate::disk::{Access, Disk, DiskFile};
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, OrIo as _, Result};
 
 /// The number of bytes collected before a write.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// A rewrite whose new segments are being written.
+/// A rewrite whose new segments are being written. Dropping it before publication removes its files (RWR-4).
 pub struct Rewrite {
-    pub(super) files: NewFiles,
-    pub(super) plan: Plan,
-    segment_bytes_max: u64,
-    /// The bytes for the end of the last file that are not written yet.
-    buffer: Vec<u8>,
-    failed: bool,
-    /// The head after the newest batch.
-    head: Option<CommitDigest>,
-}
-
-/// The part of the log that a rewrite replaces.
-pub(super) struct Plan {
     pub(super) epoch: u32,
     /// The segments that the rewrite replaces.
     pub(super) replaced: Vec<SegmentEntry>,
     /// The number of the last batch that the rewrite replaces, or of the last one that an earlier rewrite skipped.
     pub(super) cut: u64,
-    /// The head commit after that batch.
-    pub(super) commit: CommitDigest,
-    /// The head at the end of the rewrite, if it differs from the head of the log.
-    pub(super) moved_to: Option<HeadMark>,
-    pub(super) alone: CompactionLock,
-}
-
-/// The files of a rewrite. Dropping them before publication removes them (RWR-4).
-pub(super) struct NewFiles {
+    /// The head at the end of the rewrite: that of the log at the cut, unless the rewrite moves it.
+    head: CommitDigest,
+    /// The head to which the rewrite moves the log, if it does.
+    moved_to: Option<HeadMark>,
+    alone: CompactionLock,
     disk: Arc<dyn Disk>,
     suite: HashSuite,
     instance: [u8; 16],
     process: u32,
-    pub(super) list: Vec<NewFile>,
-    pub(super) published: bool,
+    segment_bytes_max: u64,
+    pub(super) files: Vec<NewFile>,
+    /// The bytes for the end of the last file that are not written yet.
+    buffer: Vec<u8>,
+    /// The head after the newest batch.
+    newest: Option<CommitDigest>,
+    failed: bool,
+    published: bool,
 }
 
 /// A file that will become a sealed segment.
 pub(super) struct NewFile {
-    pub(super) name: String,
+    name: String,
     file: Arc<dyn DiskFile>,
-    pub(super) nonce: [u8; 16],
+    nonce: [u8; 16],
     /// Its entry in the manifest. Publication sets the number.
     pub(super) entry: SegmentEntry,
 }
 
 /// A finished rewrite: its segments are durable and were read back (RWR-2).
-pub struct Rewritten {
-    pub(super) files: NewFiles,
-    pub(super) plan: Plan,
-}
+pub struct Rewritten(pub(super) Rewrite);
 
 impl Log {
     /// Begins to rewrite everything up to the newest batch. [`Log::prepare`] must have been called under this lock.
@@ -112,27 +105,107 @@ impl Log {
         })
         .map_err(not_rewritten)?;
         Ok(Rewrite {
-            plan: Plan {
-                epoch: self.manifest.epoch,
-                replaced: self.manifest.sealed().to_vec(),
-                cut: self.manifest.active().batch_before(),
-                commit: self.cursor.commit,
-                moved_to: None,
-                alone,
-            },
-            files: NewFiles {
-                disk: Arc::clone(&self.disk),
-                suite: self.suite,
-                instance: self.format.instance,
-                process: self.process,
-                list: Vec::new(),
-                published: false,
-            },
+            epoch: self.manifest.epoch,
+            replaced: self.manifest.sealed().to_vec(),
+            cut: self.manifest.active().batch_before(),
+            head: self.cursor.commit,
+            moved_to: None,
+            alone,
+            disk: Arc::clone(&self.disk),
+            suite: self.suite,
+            instance: self.format.instance,
+            process: self.process,
             segment_bytes_max: self.options.segment_bytes_max,
+            files: Vec::new(),
             buffer: Vec::new(),
+            newest: None,
             failed: false,
-            head: None,
+            published: false,
         })
+    }
+
+    /// Replaces the segments that a rewrite was made from by the new ones, and removes them. [`Log::prepare`] must have
+    /// been called under this lock. Batches after the cut stay. Afterwards this handle is as after [`Log::reopen`].
+    /// Returns the numbers of the new segments.
+    ///
+    /// # Errors
+    /// `Internal`, without any change, in three cases: the rewrite is of another store; the log was rewritten since the
+    /// rewrite began; or batches were appended after a rewrite that moves the head. After any other error, the rewrite
+    /// may be published or not, and this handle refuses further writes with `Poisoned`.
+    ///
+    /// # Durability
+    /// When the call returns, the rewrite is durable, and so is the removal of the old segments.
+    pub fn publish(&mut self, lock: &WriteLock, rewritten: Rewritten) -> Result<()> {
+        self.check_prepared(lock)?;
+        let Rewritten(rewrite) = rewritten;
+        rewrite.alone.check(&*self.disk)?;
+        let sealed = self.manifest.sealed();
+        if rewrite.epoch != self.manifest.epoch || !sealed.starts_with(&rewrite.replaced) {
+            return Err(Error::internal("the log was rewritten since this rewrite began"));
+        }
+        let is_behind = sealed.len() > rewrite.replaced.len() || self.cursor.offset > FIRST_OFFSET;
+        if rewrite.moved_to.is_some() && is_behind {
+            return Err(Error::internal(
+                "batches were appended after a rewrite that moves the head",
+            ));
+        }
+        self.poison_on_error(|log| log.publish_files(lock, rewrite))
+    }
+
+    fn publish_files(&mut self, lock: &WriteLock, mut rewrite: Rewrite) -> Result<()> {
+        lock.check_file()?;
+        self.sync_group().map_err(not_rewritten)?;
+        let count = rewrite.files.len() as u64;
+        let first = self.new_numbers(count + 1)?;
+        let mut entries: Vec<SegmentEntry> = Vec::new();
+        for (id, file) in (first..).zip(&rewrite.files) {
+            let previous = entries.last().map(SegmentEntry::end).unwrap_or_default();
+            entries.push(self.name_file(file, id, previous)?);
+        }
+        rewrite.published = true;
+        let (sealed, _) = self.sealed_at_cursor();
+        entries.extend_from_slice(sealed.get(rewrite.replaced.len()..).unwrap_or_default());
+        let previous = entries.last().map(SegmentEntry::end).unwrap_or_default();
+        let header = self.new_header(first + count, previous)?;
+        // The sync of this segment makes the names of the other new segments durable too.
+        create_segment(&*self.disk, &header, &self.options, 0, 0)?;
+        let live = self.read_live()?;
+        // INVARIANT PUB-1.
+        let active = SegmentEntry::active(header.id, self.cursor.batch + 1);
+        self.publish_manifest(self.manifest.epoch + 1, entries, active)
+            .map_err(maybe_done)?;
+        self.enter_new(header.id).map_err(old_files_left)?;
+        let head = rewrite.moved_to;
+        let head = head.unwrap_or_else(|| self.head_mark(live, None));
+        self.mark_durable(head).map_err(old_files_left)?;
+        // INVARIANT PUB-2: the new manifest is durable now.
+        self.remove_leftovers(Some(&rewrite.alone))
+            .and_then(|()| self.reopen())
+            .map_err(old_files_left)?;
+        self.leftovers_removed = true;
+        Ok(())
+    }
+
+    /// Renames a file of a rewrite to segment `id`. The name is durable after the folder is synced.
+    fn name_file(&self, new: &NewFile, id: u64, previous: SegmentEnd) -> Result<SegmentEntry> {
+        let header = SegmentHeader {
+            instance: self.format.instance,
+            id,
+            nonce: new.nonce,
+            previous,
+        };
+        let name = segment_name(id);
+        let naming = format!("cannot rename {} to the segment {name}", new.name);
+        let file = self.disk.open(&new.name, Access::ReadWrite).or_io(&naming)?;
+        let written = file.write_at(0, &header.encode()).and_then(|()| file.sync());
+        written.or_io(&naming)?;
+        match SegmentFile::with_file(file, true, &new.name) {
+            Ok(segment) if segment.header == header => {}
+            Err(error) if !error.is_corruption() => return Err(error),
+            _ => return Err(not_as_written(&new.name, 0)),
+        }
+        self.disk.rename_new(&new.name, &name).or_io(&naming)?;
+        Ok(SegmentEntry { id, ..new.entry })
     }
 }
 
@@ -151,10 +224,10 @@ impl Rewrite {
                 "a batch of {needed} bytes exceeds the limit of a segment"
             )));
         }
-        if self.files.chain().batch >= self.plan.cut {
+        if self.chain().batch >= self.cut {
             return Err(Error::invalid(format!(
                 "a rewrite may not have more batches than the {} that it replaces",
-                self.plan.cut
+                self.cut
             )));
         }
         let placed = self.place(batch, commit, needed);
@@ -165,7 +238,7 @@ impl Rewrite {
     /// Declares that the last batch changes the head, which is then committed by publishing the rewrite. Until then,
     /// nothing may be appended after the cut.
     pub fn moves_head(&mut self, head: HeadMark) {
-        self.plan.moved_to = Some(head);
+        (self.head, self.moved_to) = (head.commit, Some(head));
     }
 
     /// Makes the new segments durable, and reads all of them back.
@@ -175,57 +248,50 @@ impl Rewrite {
     /// that of [`Self::moves_head`]. `Io` if writing failed, or if a file read back differs from what was written.
     pub fn finish(mut self) -> Result<Rewritten> {
         self.check_whole()?;
-        if self.head != Some(self.plan.moved_to.map_or(self.plan.commit, |head| head.commit)) {
+        if self.newest != Some(self.head) {
             return Err(Error::invalid(
                 "a rewrite must end with the head of the log, or with the head that it moves to",
             ));
         }
         self.write_buffer()?;
-        for file in &self.files.list {
-            file.file
-                .sync()
-                .map_err(|error| Error::io(format!("cannot sync {}", file.name), error))?;
+        for NewFile { file, name, .. } in &self.files {
+            file.sync().or_io(format_args!("cannot sync {name}"))?;
         }
         // INVARIANT RWR-2: every published segment was read back from its file without damage.
-        self.files.read_back()?;
-        Ok(Rewritten {
-            files: self.files,
-            plan: self.plan,
-        })
+        self.read_back()?;
+        Ok(Rewritten(self))
     }
 
     fn check_whole(&self) -> Result<()> {
-        if !self.failed && self.files.disk.process() == self.files.process {
+        if !self.failed && self.disk.process() == self.process {
             return Ok(());
         }
-        Err(
-            Error::new(ErrorKind::Poisoned, "an earlier write of this rewrite failed")
-                .with_hint("start the rewrite again"),
-        )
+        let message = "an earlier write of this rewrite failed";
+        Err(Error::new(ErrorKind::Poisoned, message).with_hint("start the rewrite again"))
     }
 
     fn place(&mut self, batch: BatchBuilder, commit: CommitDigest, needed: u64) -> Result<()> {
-        let chain = self.files.chain();
+        let chain = self.chain();
         let is_full = |file: &NewFile| file.entry.length.saturating_add(needed) > self.segment_bytes_max;
-        if self.files.list.last().is_none_or(is_full) {
+        if self.files.last().is_none_or(is_full) {
             self.write_buffer()?;
-            self.files.add()?;
+            self.add_file()?;
         }
-        let file = self.files.list.last_mut();
+        let file = self.files.last_mut();
         let file = file.ok_or_else(|| Error::internal("a rewrite has no file"))?;
         let after = Continue {
             segment: 0,
-            seed: FrameSeed::new(&self.files.instance, &file.nonce),
+            seed: FrameSeed::new(&self.instance, &file.nonce),
             start: file.entry.length,
             // As in a recovery, no byte of this file was durable when its batches were written.
             synced_upto: FIRST_OFFSET,
             chain,
         };
-        let (bytes, batches) = encode_group(vec![(batch, commit)], self.files.suite, after)?;
+        let (bytes, batches) = encode_group(vec![(batch, commit)], self.suite, after)?;
         for batch in batches {
             (file.entry.last_batch, file.entry.last_digest) = (batch.number, *batch.digest.as_bytes());
-            self.head = Some(batch.commit);
         }
+        self.newest = Some(commit);
         file.entry.length += bytes.len() as u64;
         self.buffer.extend_from_slice(&bytes);
         if self.buffer.len() >= BUFFER_BYTES {
@@ -235,41 +301,38 @@ impl Rewrite {
     }
 
     fn write_buffer(&mut self) -> Result<()> {
-        let Some(file) = self.files.list.last().filter(|_| !self.buffer.is_empty()) else {
+        let Some(NewFile {
+            file, name, entry, ..
+        }) = self.files.last().filter(|_| !self.buffer.is_empty())
+        else {
             return Ok(());
         };
-        let at = file.entry.length - self.buffer.len() as u64;
-        file.file
-            .write_at(at, &self.buffer)
-            .map_err(|error| Error::io(format!("cannot write {}", file.name), error))?;
+        file.write_at(entry.length - self.buffer.len() as u64, &self.buffer)
+            .or_io(format_args!("cannot write {name}"))?;
         self.buffer.clear();
         Ok(())
     }
-}
 
-impl NewFiles {
     /// Returns the end of the chain that the next batch continues.
     fn chain(&self) -> Chain {
-        self.list
-            .last()
-            .map_or(Chain::START, |file| file.entry.end_chain())
+        let last = self.files.last();
+        last.map_or(Chain::START, |file| file.entry.end_chain())
     }
 
-    fn add(&mut self) -> Result<()> {
-        let name = rewrite_name(self.list.len() + 1);
+    fn add_file(&mut self) -> Result<()> {
+        let name = rewrite_name(self.files.len() + 1);
         let file = self
             .disk
             .create(&name)
-            .map_err(|error| Error::io(format!("cannot create {name}"), error))?;
+            .or_io(format_args!("cannot create {name}"))?;
         let entry = SegmentEntry {
             length: FIRST_OFFSET,
             ..SegmentEntry::active(0, self.chain().batch + 1)
         };
-        let nonce = new_nonce(&*self.disk)?;
-        self.list.push(NewFile {
+        self.files.push(NewFile {
             name,
             file,
-            nonce,
+            nonce: new_nonce(&*self.disk)?,
             entry,
         });
         Ok(())
@@ -278,52 +341,65 @@ impl NewFiles {
     /// Reads every batch back, through files that are opened again.
     fn read_back(&self) -> Result<()> {
         let mut chain = Chain::START;
-        for file in &self.list {
-            chain = self.read_file_back(file, chain)?;
+        for NewFile {
+            name, nonce, entry, ..
+        } in &self.files
+        {
+            let file = self
+                .disk
+                .open(name, Access::Read)
+                .or_io(format_args!("cannot read {name}"))?;
+            let length = file.length().or_io(format_args!("cannot read {name}"))?;
+            let origin = Origin {
+                segment: 0,
+                seed: FrameSeed::new(&self.instance, nonce),
+                suite: self.suite,
+            };
+            let between = FIRST_OFFSET..entry.length;
+            let window = Windows::new(&*file, name.clone(), origin, between.clone()).here()?;
+            let mut walk = window.batches(between, chain);
+            let stop = walk.by_ref().find_map(Result::err);
+            chain = walk.chain;
+            if stop.is_some() || (chain, walk.at, length) != (entry.end_chain(), entry.length, entry.length) {
+                return Err(not_as_written(name, stop.map_or(walk.at, |stop| stop.offset)));
+            }
         }
         Ok(())
     }
-
-    fn read_file_back(&self, file: &NewFile, chain: Chain) -> Result<Chain> {
-        let reading = |error| Error::io(format!("cannot read {}", file.name), error);
-        let opened = self.disk.open(&file.name, Access::Read).map_err(reading)?;
-        let origin = Origin {
-            segment: 0,
-            seed: FrameSeed::new(&self.instance, &file.nonce),
-            suite: self.suite,
-        };
-        let between = FIRST_OFFSET..file.entry.length;
-        let window = Windows::new(&*opened, file.name.clone(), origin, between.clone()).here()?;
-        let mut walk = window.batches(between, chain);
-        if let Some(stop) = walk.by_ref().find_map(Result::err) {
-            return Err(not_as_written(&file.name, stop.offset));
-        }
-        let (at, written) = (walk.at, file.entry.length);
-        let length = opened.length().map_err(reading)?;
-        if walk.chain != file.entry.end_chain() || at != written || length != written {
-            return Err(not_as_written(&file.name, at));
-        }
-        Ok(walk.chain)
-    }
 }
 
-impl Drop for NewFiles {
+impl Drop for Rewrite {
     fn drop(&mut self) {
         // A forked child has the same files open, but the parent owns them.
         if self.published || self.disk.process() != self.process {
             return;
         }
         // INVARIANT RWR-4: the next writer removes a file that cannot be removed here.
-        for file in &self.list {
+        for file in &self.files {
             drop(self.disk.remove(&file.name));
         }
     }
 }
 
 /// Returns the error for a new file that differs when it is read back. The log itself was not changed.
-pub(super) fn not_as_written(name: &str, offset: u64) -> Error {
+fn not_as_written(name: &str, offset: u64) -> Error {
     let message = format!("{name} differs at byte {offset} from the written bytes; nothing was changed");
     Error::new(ErrorKind::Io, message)
         .with_code(ErrorCode::NotAsWritten)
         .with_hint("the memory or the disk of this machine may be faulty")
+}
+
+/// The hint while old segments, which may contain erased content, were not removed yet.
+const LEFT: &str = "old files remain until the next write removes them";
+
+/// Returns the error for a failure after the new manifest is durable and before the old segments are removed.
+fn old_files_left(error: Error) -> Error {
+    error.behind_change(LEFT)
+}
+
+/// Returns the error for a manifest that could not be renamed, or whose name could not be synced.
+fn maybe_done(error: Error) -> Error {
+    error.with_code(ErrorCode::OutcomeUnknown).with_hint(format!(
+        "the change may or may not be done: open the store again and check before you repeat it; if it is done, {LEFT}"
+    ))
 }

@@ -15,7 +15,7 @@ use super::segment::{
     segment_name,
 };
 use crate::disk::{self, Disk, if_there, unfinished_name};
-use crate::error::{Error, Result};
+use crate::error::{Error, OrIo as _, Result};
 
 impl Log {
     /// Seals the active segment at the cursor and continues in a new one. The size of the new segment depends on
@@ -23,7 +23,7 @@ impl Log {
     pub(super) fn rotate(&mut self, lock: &WriteLock, used: u64, needed: u64) -> Result<Arc<SegmentFile>> {
         lock.check_file()?;
         let (sealed, previous) = self.sealed_at_cursor();
-        let header = self.new_header(previous)?;
+        let header = self.new_header(self.new_numbers(1)?, previous)?;
         create_segment(&*self.disk, &header, &self.options, used, needed)?;
         // MAN-2: the file is durable, and empty so far.
         let active = SegmentEntry::active(header.id, self.cursor.batch + 1);
@@ -54,11 +54,11 @@ impl Log {
         (sealed, end)
     }
 
-    /// Makes a header for the next segment, under a new number (MAN-3).
-    pub(super) fn new_header(&self, previous: SegmentEnd) -> Result<SegmentHeader> {
+    /// Makes a header for a new segment.
+    pub(super) fn new_header(&self, id: u64, previous: SegmentEnd) -> Result<SegmentHeader> {
         Ok(SegmentHeader {
             instance: self.format.instance,
-            id: self.new_numbers(1)?,
+            id,
             nonce: new_nonce(&*self.disk)?,
             previous,
         })
@@ -66,16 +66,13 @@ impl Log {
 
     /// Returns the first of `count` unused segment numbers (MAN-3).
     pub(super) fn new_numbers(&self, count: u64) -> Result<u64> {
-        let names = self.disk.list(LOG_FOLDER);
-        let names = names.map_err(|error| Error::io("cannot list the log", error))?;
-        let on_disk = names
-            .iter()
-            .filter_map(|name| parse_segment_name(name))
-            .map(|(id, _)| id);
+        let limit = u64::from(u32::MAX);
+        let names = self.disk.list(LOG_FOLDER).or_io("cannot list the log")?;
+        let on_disk = names.iter().filter_map(|name| Some(parse_segment_name(name)?.0));
         let highest = on_disk
-            .filter(|id| *id < u64::from(u32::MAX))
+            .filter(|id| *id < limit)
             .fold(self.manifest.highest_id(), u64::max);
-        if highest.saturating_add(count) >= u64::from(u32::MAX) {
+        if highest.saturating_add(count) >= limit {
             return Err(Error::invalid("the log has used all segment numbers"));
         }
         Ok(highest + 1)
@@ -95,7 +92,7 @@ impl Log {
                 .with_hint("`treering gc` merges many small segments into few"));
         }
         disk::replace(&*self.disk, MANIFEST_NAME, &manifest.encode())
-            .map_err(|error| Error::io(format!("cannot replace {MANIFEST_NAME}"), error))?;
+            .or_io(format_args!("cannot replace {MANIFEST_NAME}"))?;
         self.named_generation = manifest.generation;
         self.keep_manifest(manifest);
         Ok(())
@@ -105,11 +102,9 @@ impl Log {
     pub(super) fn enter_new(&mut self, id: u64) -> Result<Arc<SegmentFile>> {
         let before = self.manifest.before_active();
         if before.id != 0 {
-            self.segment(before.id)?.seal(before.length, self.options.map);
+            self.seal(&*self.segment(before.id)?, before.length);
         }
-        self.cursor.segment = id;
-        self.cursor.offset = FIRST_OFFSET;
-        self.durable = FIRST_OFFSET;
+        self.enter(self.manifest.clone().active_place());
         self.segment(id)
     }
 
@@ -119,20 +114,14 @@ impl Log {
         // Another process may have renamed the file before this one got the lock.
         if_there(self.disk.rename_new(&unfinished_name(&name), &name))
             .and_then(|_| self.disk.sync_dir(LOG_FOLDER))
-            .map_err(|error| {
-                Error::io(
-                    format!("cannot rename {name}, which {MANIFEST_NAME} lists"),
-                    error,
-                )
-            })
+            .or_io(format_args!("cannot rename {name}, which {MANIFEST_NAME} lists"))
     }
 }
 
 /// Makes a nonce for a new segment (SEG-2).
 pub(super) fn new_nonce(disk: &dyn Disk) -> Result<[u8; 16]> {
     let mut nonce = [0; 16];
-    disk.random(&mut nonce)
-        .map_err(|error| Error::io("cannot get random bytes", error))?;
+    disk.random(&mut nonce).or_io("cannot get random bytes")?;
     Ok(nonce)
 }
 
@@ -167,7 +156,7 @@ pub(super) fn create_segment(
     };
     written
         .and_then(|()| disk::finish_whole(disk, &name))
-        .map_err(|error| Error::io(format!("cannot create {name}"), error))
+        .or_io(format_args!("cannot create {name}"))
 }
 
 fn is_full(error: &io::Error) -> bool {

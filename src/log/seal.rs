@@ -11,12 +11,15 @@
 //! # Format
 //! docs/format.md, "Batch and seal".
 
+use super::frame::framed_bytes;
 use super::segment::SEGMENT_HEADER_BYTES;
 use crate::codec::Reader;
 use crate::digest::{BatchDigest, CommitDigest, Domain, HashSuite};
 
 /// The number of bytes in a seal's body.
 pub(super) const SEAL_BYTES: usize = 128;
+/// The number of bytes in a seal's frame.
+pub(super) const SEAL_FRAME_BYTES: u64 = framed_bytes(SEAL_BYTES) as u64;
 const COVERED_BYTES: usize = 96;
 
 /// The end of the chain of batches, which the next batch continues.
@@ -44,6 +47,22 @@ impl Chain {
         batch: 0,
         digest: Some([0; 32]),
     };
+
+    /// The chain before a batch of this number, with the digest before it left open.
+    pub(super) fn before(number: u64) -> Self {
+        Self {
+            batch: number.wrapping_sub(1),
+            digest: None,
+        }
+    }
+
+    /// The chain after a batch.
+    pub(super) fn after(batch: u64, digest: BatchDigest) -> Self {
+        Self {
+            batch,
+            digest: Some(*digest.as_bytes()),
+        }
+    }
 }
 
 impl Seal {

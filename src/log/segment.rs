@@ -10,8 +10,9 @@
 //! # Format
 //! docs/format.md, "Segment".
 
+use super::fixed::{checked, with_checksum, zeros_left};
 use super::frame::FrameSeed;
-use crate::codec::{DecodeError, Reader};
+use crate::codec::DecodeError;
 
 /// The number of bytes before the first batch.
 pub(super) const SEGMENT_HEADER_BYTES: usize = 4096;
@@ -56,22 +57,11 @@ impl SegmentHeader {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
         bytes.extend_from_slice(&self.previous.last_digest);
-        bytes.resize(SEGMENT_HEADER_BYTES - 4, 0);
-        bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
-        bytes
+        with_checksum(bytes, SEGMENT_HEADER_BYTES)
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut whole = Reader::new(bytes);
-        let covered = whole.bytes(SEGMENT_HEADER_BYTES - 4)?;
-        let stored = whole.u32()?;
-        let mut reader = Reader::new(covered);
-        if reader.bytes(MAGIC.len())? != MAGIC {
-            return Err(DecodeError::Invalid("its first bytes are not those of a segment"));
-        }
-        if crc32c::crc32c(covered) != stored {
-            return Err(DecodeError::Invalid("the checksum of its header does not match"));
-        }
+        let mut reader = checked(bytes, SEGMENT_HEADER_BYTES, MAGIC)?;
         if reader.u32()? != FORMAT || reader.u32()? != 0 {
             return Err(DecodeError::Invalid("its header is of another format"));
         }
@@ -86,11 +76,7 @@ impl SegmentHeader {
                 last_digest: reader.array()?,
             },
         };
-        // Compares all bytes at once for speed, because opening a store opens every segment.
-        let rest = reader.bytes(reader.left())?;
-        if rest != &[0; SEGMENT_HEADER_BYTES][..rest.len()] {
-            return Err(DecodeError::Invalid("a reserved byte of its header is not zero"));
-        }
+        zeros_left(&mut reader)?;
         Ok(header)
     }
 
@@ -112,13 +98,10 @@ pub fn segment_name(id: u64) -> String {
 /// Parses the segment number in a file name without its folder. The flag is true for an unfinished file. Returns `None`
 /// for other names.
 pub(super) fn parse_segment_name(name: &str) -> Option<(u64, bool)> {
-    let (finished, unfinished) = match name.strip_suffix(".tmp") {
-        Some(finished) => (finished, true),
-        None => (name, false),
-    };
-    let digits = finished.strip_suffix(".seg")?;
+    let finished = name.strip_suffix(".tmp");
+    let digits = finished.unwrap_or(name).strip_suffix(".seg")?;
     let id: u64 = digits.parse().ok()?;
-    (format!("{id:08}") == digits).then_some((id, unfinished))
+    (format!("{id:08}") == digits).then_some((id, finished.is_some()))
 }
 
 /// Returns the name of a file of an unpublished rewrite.
@@ -128,5 +111,5 @@ pub(super) fn rewrite_name(number: usize) -> String {
 
 /// Returns whether a file in the log's folder belongs to an unpublished rewrite.
 pub(super) fn is_rewrite_name(name: &str) -> bool {
-    name.starts_with("rewrite-") && name.strip_suffix(".tmp").is_some()
+    name.starts_with("rewrite-") && name.ends_with(".tmp")
 }

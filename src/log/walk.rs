@@ -21,12 +21,13 @@ use std::io;
 use std::ops::Range;
 
 use super::batch::{Batch, Locator, Position, Record};
+use super::fixed::is_zero;
 use super::frame::{FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FrameHeader, FrameSeed, RecordKind, parse_frame};
 use super::seal::{Chain, Seal};
 use crate::bytes::Bytes;
 use crate::digest::HashSuite;
 use crate::disk::{DiskFile, read_bytes, read_full};
-use crate::error::{Cause, Error, Result};
+use crate::error::{Cause, OrIo as _, Result};
 
 /// Receives batches.
 pub(super) type Visit<'a> = dyn FnMut(Batch) -> Result<()> + 'a;
@@ -68,10 +69,7 @@ pub(super) struct Stop {
 impl Scanned {
     /// Returns the end of the chain after this batch.
     pub(super) fn chain(&self) -> Chain {
-        Chain {
-            batch: self.batch.number,
-            digest: Some(*self.batch.digest.as_bytes()),
-        }
+        Chain::after(self.batch.number, self.batch.digest)
     }
 }
 
@@ -199,11 +197,14 @@ impl Window {
 
     /// Returns the number of bytes from `offset` to the last nonzero byte.
     pub(super) fn used_bytes_from(&self, offset: u64) -> u64 {
-        self.rest(offset)
-            .iter()
-            .rposition(|byte| *byte != 0)
-            .map_or(0, |last| last as u64 + 1)
+        used_bytes(self.rest(offset)) as u64
     }
+}
+
+/// Returns the number of bytes up to the last nonzero byte.
+fn used_bytes(bytes: &[u8]) -> usize {
+    let last = bytes.iter().rposition(|byte| *byte != 0);
+    last.map_or(0, |last| last + 1)
 }
 
 /// Reads the record at `place` of a file. Returns it only if its checksums match.
@@ -213,19 +214,14 @@ pub(super) fn record_in(
     place: Locator,
 ) -> io::Result<Result<Record, Cause>> {
     let offset = place.offset();
-    let header = match FrameHeader::parse(&read_bytes(file, offset, FRAME_HEADER_BYTES)?, seed, offset) {
-        Ok(header) => header,
-        Err(cause) => return Ok(Err(cause)),
-    };
-    let start = offset + FRAME_HEADER_BYTES as u64;
+    let mut frame = read_bytes(file, offset, FRAME_HEADER_BYTES)?;
     // A header may claim only as many bytes as the file has, which limits the memory.
-    if file.length()?.saturating_sub(start) < header.body_length as u64 {
-        return Ok(Err(Cause::CutOff));
+    if let Ok(header) = FrameHeader::parse(&frame, seed, offset)
+        && header.body_range().end as u64 <= file.length()?.saturating_sub(offset)
+    {
+        frame = read_bytes(file, offset, header.body_range().end)?;
     }
-    let frame = Bytes::from(read_bytes(file, offset, header.body_range().end)?);
-    let record = Record::of(&header, &frame, 0, place);
-    let record = record.filter(|record| header.matches(&record.body, seed, offset));
-    Ok(record.ok_or(Cause::BodyChecksum))
+    Ok(Record::checked(&Bytes::from(frame), 0, seed, place))
 }
 
 /// A summary of a part of a segment.
@@ -258,21 +254,17 @@ impl Survey {
 /// Returns the offset up to which `places` prove the scanned batches durable; the scan ends at `end`. A place at which
 /// no batch ends belongs to another log and is ignored.
 pub(super) fn durable_by(places: &[Position], scanned: &[Scanned], end: u64) -> u64 {
-    let ends_there = |place: &&Position| {
-        let at = scanned.partition_point(|scanned| scanned.end < place.offset);
-        let batch = scanned.get(at).filter(|scanned| scanned.end == place.offset);
-        place.offset > end || batch.is_some_and(|scanned| *scanned.batch.digest.as_bytes() == place.digest)
+    let ends_at = |scanned: &Scanned, place: &Position| {
+        scanned.end == place.offset && *scanned.batch.digest.as_bytes() == place.digest
     };
-    places
+    let ours = places
         .iter()
-        .filter(ends_there)
-        .map(|place| place.offset)
-        .fold(0, u64::max)
+        .filter(|place| place.offset > end || scanned.iter().any(|scanned| ends_at(scanned, place)));
+    ours.map(|place| place.offset).fold(0, u64::max)
 }
 
 /// The number of bytes that are compared with zeros at a time.
 const PAGE_BYTES: usize = 4096;
-static ZEROS: [u8; PAGE_BYTES] = [0; PAGE_BYTES];
 /// The number of bytes read at a time, in whole pages.
 const STEP_BYTES: u64 = 1 << 20;
 /// The number of zeros to keep after the last nonzero byte, because a seal may end with zeros.
@@ -341,11 +333,7 @@ impl<'a> Windows<'a> {
                 }
             }
         }
-        let used = bytes
-            .iter()
-            .rposition(|byte| *byte != 0)
-            .map_or(0, |last| last + 1);
-        bytes.truncate(used + ZEROS_AT_END);
+        bytes.truncate(used_bytes(&bytes) + ZEROS_AT_END);
         bytes.shrink_to_fit();
         Ok(Window {
             bytes: Bytes::from(bytes),
@@ -371,19 +359,12 @@ impl<'a> Windows<'a> {
             let wanted = STEP_BYTES.min(self.end.saturating_sub(self.at));
             self.step.resize(wanted as usize, 0);
             let count = read_full(self.file, self.at, &mut self.step)
-                .map_err(|error| Error::io(format!("cannot read {}", self.name), error))?;
+                .or_io(format_args!("cannot read {}", self.name))?;
             self.step.truncate(count);
             self.step_at = self.at;
         }
-        let rest = self
-            .step
-            .get((self.at - self.step_at) as usize..)
-            .unwrap_or_default();
+        let rest = self.step.get((self.at - self.step_at) as usize..);
+        let rest = rest.unwrap_or_default();
         Ok(rest.get(..PAGE_BYTES).unwrap_or(rest))
     }
-}
-
-fn is_zero(page: &[u8]) -> bool {
-    // Comparing whole pages is many times as fast as comparing single bytes.
-    ZEROS.get(..page.len()) == Some(page)
 }

@@ -126,7 +126,7 @@ const MUTANTS: [Mutant; 31] = [
         "skip the sync of a whole file",
         "src/disk/mod.rs",
         [
-            "        at += count;\n    }\n    file.sync()",
+            "            at += count;\n        }\n        file.sync()",
             "file.sync()",
             "Ok(())",
         ],
@@ -156,8 +156,8 @@ const MUTANTS: [Mutant; 31] = [
         "go on without recovering",
         "src/log/commit.rs",
         [
-            "self.recover(live.as_ref(), &segment, visit)?;",
-            "self.recover(live.as_ref(), &segment, visit)?;",
+            "self.recover(live, &segment, visit)?;",
+            "self.recover(live, &segment, visit)?;",
             "",
         ],
         CRASH,
@@ -266,7 +266,7 @@ const MUTANTS: [Mutant; 31] = [
         "take a lock file that was replaced for the right one",
         "src/log/lock.rs",
         [
-            "match guard.is_current() {",
+            "if guard.is_current().or_io(",
             "guard.is_current()",
             "Ok::<bool, std::io::Error>(true)",
         ],
@@ -305,22 +305,22 @@ const MUTANTS: [Mutant; 31] = [
     mutant(
         "publish a rewrite that was not read back",
         "src/log/rewrite.rs",
-        ["self.files.read_back()?;", "self.files.read_back()?;", ""],
+        ["self.read_back()?;", "self.read_back()?;", ""],
         "log::tests::rewrite",
     ),
     mutant(
         "publish a rewrite that was not synced",
         "src/log/rewrite.rs",
         [
-            "            file.file\n                .sync()",
-            "file.file\n                .sync()",
+            "file.sync().or_io(",
+            "file.sync()",
             "Ok::<(), std::io::Error>(())",
         ],
         "log::",
     ),
     mutant(
         "remove what is replaced before the manifest is",
-        "src/log/publish.rs",
+        "src/log/rewrite.rs",
         [
             "// INVARIANT PUB-1.",
             "// INVARIANT PUB-1.",

@@ -5,7 +5,7 @@
 
 use crate::digest::{CommitDigest, DIGEST_LEN, TextDigest};
 use crate::error::{Error, ErrorCode, Result};
-use crate::store::{self, Store, erased_error};
+use crate::store::{Store, erased_error};
 
 /// Returns the error for reading erased content. It names the author, time and reason of the erasure, as far as history
 /// keeps them.
@@ -20,7 +20,7 @@ pub(crate) fn erased_by(store: &Store, what: &str, by: Option<CommitDigest>) -> 
     };
     let commit = &commit.commit;
     let reason = text_of(store, commit.reason).map_or_else(String::new, |text| format!(": {text}"));
-    let lane = store::lane_of(commit.session.as_deref(), commit.actor.as_deref());
+    let lane = commit.lane();
     let who = match commit.actor.as_deref() {
         Some(actor) if actor != lane => format!("{actor} in {lane}"),
         _ => lane.to_owned(),

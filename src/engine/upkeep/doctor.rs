@@ -177,8 +177,10 @@ fn of_finding(found: &Finding, is_whole: bool) -> Option<Problem> {
             let meaning = "; the newest acknowledged commit may be lost: check the head";
             (torn(Warning, Nothing), meaning)
         }
-        (Cause::TornTail { segments: 0 | 1, .. }, _) => (torn(Notice, Nothing), "; harmless"),
-        (Cause::TornTail { .. }, _) => (torn(Notice, Gc), "; harmless, but uses space"),
+        (Cause::TornTail { .. } | Cause::UnacknowledgedTail { .. }, _) => {
+            (torn(Notice, Nothing), "; harmless")
+        }
+        (Cause::TornTails { .. }, _) => (torn(Notice, Gc), "; harmless, but uses space"),
         (_, "checkpoint" | derived::FOLDER | "live") => {
             let meaning = "; nothing is lost: Treering rebuilds it";
             ((Notice, "derived_damaged", Nothing), meaning)

@@ -3,12 +3,12 @@
 //! # Layer
 //! Layer 2. Keeps at most one record in memory.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::parts::{FRAME_PARTS, Part, name_parts};
 use crate::disk::{DiskFile, read_bytes};
-use crate::error::{Cause, Error, Result};
+use crate::error::{Cause, OrIo as _, Result};
+use crate::log::fixed::is_zero;
 use crate::log::frame::{FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FrameHeader, FrameSeed, RecordKind};
 
 /// The number of bytes read at a time in the search for the next frame.
@@ -53,32 +53,17 @@ pub struct Frame {
 
 /// The frames of a segment; see [`super::Inspection::frames`]. The iterator ends after an error.
 pub struct Frames {
-    name: String,
-    file: Arc<dyn DiskFile>,
-    seed: FrameSeed,
-    at: u64,
-    end: u64,
+    pub(super) name: String,
+    pub(super) file: Arc<dyn DiskFile>,
+    /// The seed of the frames' checksums.
+    pub(super) seed: FrameSeed,
+    pub(super) at: u64,
+    pub(super) end: u64,
 }
 
 impl Frames {
-    /// Iterates the frames of a file in the range `part`. Their checksums start from `seed`.
-    pub(super) fn new(name: String, file: Arc<dyn DiskFile>, seed: FrameSeed, places: Range<u64>) -> Self {
-        Self {
-            name,
-            file,
-            seed,
-            at: places.start,
-            end: places.end,
-        }
-    }
-
     fn read(&self, offset: u64, length: usize) -> Result<Vec<u8>> {
-        read_bytes(&*self.file, offset, length)
-            .map_err(|error| Error::io(format!("cannot read {}", self.name), error))
-    }
-
-    fn header_at(&self, bytes: &[u8], offset: u64) -> Result<FrameHeader, Cause> {
-        FrameHeader::parse(bytes, self.seed, offset)
+        read_bytes(&*self.file, offset, length).or_io(format_args!("cannot read {}", self.name))
     }
 
     fn step(&mut self) -> Result<Option<Found>> {
@@ -87,7 +72,7 @@ impl Frames {
         }
         let offset = self.at;
         let bytes = self.read(offset, FRAME_HEADER_BYTES)?;
-        match self.header_at(&bytes, offset) {
+        match FrameHeader::parse(&bytes, self.seed, offset) {
             Ok(header) => self.frame(offset, &bytes, header).map(Some),
             Err(trouble) => self.gap(offset, trouble).map(Some),
         }
@@ -125,12 +110,11 @@ impl Frames {
             for place in (0..places).step_by(FRAME_ALIGNMENT) {
                 let rest = chunk.get(place..).unwrap_or_default();
                 let here = at + place as u64;
-                if here > offset && rest.first() != Some(&0) && self.header_at(rest, here).is_ok() {
+                if here > offset && FrameHeader::parse(rest, self.seed, here).is_ok() {
                     at = here;
                     break 'search;
                 }
-                let cell = rest.get(..FRAME_ALIGNMENT.min(rest.len())).unwrap_or_default();
-                all_zero &= cell.iter().all(|byte| *byte == 0);
+                all_zero &= is_zero(rest.get(..FRAME_ALIGNMENT).unwrap_or(rest));
             }
             if places == 0 {
                 break;

@@ -106,10 +106,8 @@ pub(super) fn name_parts(
     let mut parts = Vec::new();
     let mut at = 0;
     let mut push = |name, from: usize, to: usize| {
-        if let Some(bytes) = bytes
-            .get(from..to.min(bytes.len()))
-            .filter(|bytes| !bytes.is_empty())
-        {
+        let part = bytes.get(from..to.min(bytes.len()));
+        if let Some(bytes) = part.filter(|part| !part.is_empty()) {
             parts.push(Part {
                 name,
                 offset: offset + from as u64,

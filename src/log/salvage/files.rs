@@ -9,9 +9,8 @@ use std::sync::Arc;
 
 use crate::digest::{HashAlgorithm, HashSuite};
 use crate::disk::{Access, Disk, DiskFile, if_there, is_not_regular, read_bytes};
-use crate::error::{Cause, Error, Finding, Result, Severity};
-use crate::log::batch::Locator;
-use crate::log::files::{cannot_list, damage};
+use crate::error::{Cause, Finding, OrIo as _, Result, Severity};
+use crate::log::files::cannot_list;
 use crate::log::frame::{FRAME_ALIGNMENT, FrameSeed, parse_frame};
 use crate::log::manifest::{Manifest, SegmentEntry};
 use crate::log::segment::{
@@ -27,9 +26,8 @@ pub(super) struct DamagedFile {
     pub(super) id: u64,
     pub(super) file: Arc<dyn DiskFile>,
     pub(super) length: u64,
-    pub(super) seed: FrameSeed,
-    /// Whether the file has neither a header nor a frame.
-    is_blank: bool,
+    /// The seed of its checksums; `None` if the file has neither a header nor a frame.
+    known_seed: Option<FrameSeed>,
     pub(super) header: Option<SegmentHeader>,
     /// The offset at which it was sealed, and the number of its last batch, if these are known.
     pub(super) sealed: Option<(u64, u64)>,
@@ -42,10 +40,6 @@ pub(super) struct DamagedFile {
 }
 
 impl DamagedFile {
-    pub(super) fn changed(&self, place: Locator) -> Error {
-        damage(&self.name, place.offset(), Cause::Changed)
-    }
-
     /// Returns `sealed` if the header confirms that it is about this file. The name alone is no proof, because the file
     /// may be another segment.
     pub(super) fn surely_sealed(&self) -> Option<(u64, u64)> {
@@ -59,68 +53,63 @@ impl DamagedFile {
         let end = sealed.min(self.length).min(SEGMENT_BYTES_LIMIT);
         let origin = Origin {
             segment: index as u64,
-            seed: self.seed,
+            seed: self.seed(),
             suite,
         };
         Windows::new(&*self.file, self.name.clone(), origin, FIRST_OFFSET..end)
     }
 
-    pub(super) fn cannot_read(&self, error: std::io::Error) -> Error {
-        Error::io(format!("cannot read {}", self.name), error)
+    /// Returns the seed of the checksums. Any seed works for a file without frames.
+    pub(super) fn seed(&self) -> FrameSeed {
+        self.known_seed
+            .unwrap_or_else(|| FrameSeed::new(&[0; 16], &[0; 16]))
     }
 
-    /// Reads these bytes, or fewer if the file ends before.
-    pub(super) fn bytes(&self, offset: u64, length: usize) -> Result<Vec<u8>> {
-        let left = usize::try_from(self.length.saturating_sub(offset)).unwrap_or(usize::MAX);
-        read_bytes(&*self.file, offset, length.min(left)).map_err(|error| self.cannot_read(error))
+    fn begins_log(&self) -> bool {
+        self.header.is_some_and(|header| header.begins_log())
     }
 }
 
 /// Opens every file of the folder that is a segment by its name or by its header.
 pub(super) fn list_files(disk: &dyn Disk, found: &mut Vec<Finding>) -> Result<Vec<DamagedFile>> {
-    let names = if_there(disk.list(LOG_FOLDER))
-        .map_err(cannot_list)?
-        .unwrap_or_default();
+    let names = if_there(disk.list(LOG_FOLDER)).map_err(cannot_list)?;
     let mut files: Vec<DamagedFile> = Vec::new();
     // Skips unfinished files of a rewrite, because listed segments have the same content.
-    for file in names.iter().filter(|file| !is_rewrite_name(file)) {
+    for file in names.iter().flatten().filter(|file| !is_rewrite_name(file)) {
         let named = parse_segment_name(file).map(|(id, _)| id);
         let name = format!("{LOG_FOLDER}/{file}");
-        let opening = |error| Error::io(format!("cannot open {name}"), error);
-        let opened = match disk.open(&name, Access::Read) {
+        let file = match disk.open(&name, Access::Read) {
             // A garbage collection may have removed the file. Or it is a folder that has no segment name.
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(error) if named.is_none() && is_not_regular(&error) => continue,
-            opened => opened.map_err(opening)?,
+            opened => opened.or_io(format_args!("cannot open {name}"))?,
         };
-        let mut file = DamagedFile {
-            length: opened.length().map_err(opening)?,
-            name,
-            id: 0,
-            file: opened,
-            seed: FrameSeed::new(&[0; 16], &[0; 16]),
-            header: None,
-            is_blank: true,
-            sealed: None,
-            age: 0,
-            chain: 0,
-            orphaned: false,
-        };
-        file.header = SegmentHeader::decode(&file.bytes(0, SEGMENT_HEADER_BYTES)?).ok();
-        let Some(id) = file.header.map(|header| header.id).or(named) else {
-            found.push(Finding::new(Severity::Unsure, &file.name, 0, Cause::NotASegment));
+        let length = file.length().or_io(format_args!("cannot open {name}"))?;
+        let start = read_bytes(&*file, 0, SEGMENT_HEADER_BYTES).or_io(format_args!("cannot read {name}"))?;
+        let header = SegmentHeader::decode(&start).ok();
+        let Some(id) = header.map(|header| header.id).or(named) else {
+            found.push(Finding::new(Severity::Unsure, &name, 0, Cause::NotASegment));
             continue;
         };
         if named != Some(id) {
             let cause = Cause::ReadAs { segment: id };
-            found.push(Finding::new(Severity::Derived, &file.name, 0, cause));
+            found.push(Finding::new(Severity::Derived, &name, 0, cause));
         }
-        (file.id, file.age, file.chain) = (id, id, id);
-        let seed = match &file.header {
-            Some(header) => Some(header.seed()),
-            None => find_seed(&file)?,
+        let mut file = DamagedFile {
+            name,
+            id,
+            file,
+            length,
+            known_seed: header.map(|header| header.seed()),
+            header,
+            sealed: None,
+            age: id,
+            chain: id,
+            orphaned: false,
         };
-        (file.seed, file.is_blank) = (seed.unwrap_or(file.seed), seed.is_none());
+        if header.is_none() {
+            file.known_seed = find_seed(&file)?;
+        }
         files.push(file);
     }
     // If two files have the same number in their headers, the file with the matching name is first.
@@ -154,10 +143,10 @@ pub(super) fn most_common_instance(files: &[DamagedFile]) -> Option<[u8; 16]> {
             *bytes.entry(header.instance).or_default() += file.length;
         }
     }
-    bytes
+    let most = bytes
         .into_iter()
-        .max_by_key(|(instance, bytes)| (*bytes, *instance))
-        .map(|(instance, _)| instance)
+        .max_by_key(|(instance, bytes)| (*bytes, *instance));
+    most.map(|(instance, _)| instance)
 }
 
 /// Leaves out files of other stores.
@@ -173,17 +162,17 @@ pub(super) fn leave_out(
         let is_listed = listed.as_ref().is_none_or(|listed| listed.contains(&file.id));
         match &file.header {
             None if is_listed => {
-                let (severity, cause) = match (file.is_blank, &listed) {
-                    (true, Some(_)) => (Severity::Damage, Cause::Unreadable),
+                let (severity, cause) = match (file.known_seed, &listed) {
+                    (None, Some(_)) => (Severity::Damage, Cause::Unreadable),
                     // Only the manifest shows whether the file ever had batches.
-                    (true, None) => (Severity::Unsure, Cause::Unreadable),
-                    (false, _) => (Severity::Derived, Cause::HeaderDamaged),
+                    (None, None) => (Severity::Unsure, Cause::Unreadable),
+                    (Some(_), _) => (Severity::Derived, Cause::HeaderDamaged),
                 };
                 found.push(Finding::new(severity, &file.name, 0, cause));
                 true
             }
             None => {
-                if !file.is_blank {
+                if file.known_seed.is_some() {
                     let cause = Cause::UnlistedHeaderless;
                     found.push(Finding::new(Severity::Unsure, &file.name, 0, cause));
                 }
@@ -237,19 +226,16 @@ pub(super) fn use_manifest(files: &mut Vec<DamagedFile>, manifest: &Manifest, fo
 /// Marks the segments of a rewrite that the manifest does not list: either the rewrite was interrupted, or the manifest
 /// is too old (SAL-2). If a segment that they would replace is missing, they are needed and stay unmarked.
 fn set_rewrite_aside(files: &mut [DamagedFile], manifest: &Manifest) {
-    let present: HashSet<u64> = files
-        .iter()
-        .filter(|file| !file.is_blank)
-        .map(|file| file.id)
-        .collect();
+    let readable = files.iter().filter(|file| file.known_seed.is_some());
+    let present: HashSet<u64> = readable.map(|file| file.id).collect();
     if !manifest.sealed().iter().all(|entry| present.contains(&entry.id)) {
         return;
     }
     let highest = manifest.highest_id();
     let mut aside = HashSet::new();
     for file in files.iter_mut().filter(|file| file.id > highest) {
-        let follows = |header: SegmentHeader| header.begins_log() || aside.contains(&header.previous.id);
-        if file.header.is_some_and(follows) {
+        let follows = |header: SegmentHeader| aside.contains(&header.previous.id);
+        if file.begins_log() || file.header.is_some_and(follows) {
             aside.insert(file.id);
             file.orphaned = true;
         }
@@ -258,16 +244,11 @@ fn set_rewrite_aside(files: &mut [DamagedFile], manifest: &Manifest) {
 
 /// Reports a log that exists twice, from before and after a rewrite. Only the manifest could show which one is valid.
 pub(super) fn tell_rewritten_twice(files: &[DamagedFile], found: &mut Vec<Finding>) {
-    let begins = |file: &&DamagedFile| file.header.is_some_and(|header| header.begins_log());
-    let mut beginnings: Vec<&DamagedFile> = files.iter().filter(begins).collect();
+    let mut beginnings: Vec<&DamagedFile> = files.iter().filter(|file| file.begins_log()).collect();
     beginnings.dedup_by_key(|file| file.id);
     if let [.., _, newest] = beginnings.as_slice() {
-        found.push(Finding::new(
-            Severity::Unsure,
-            &newest.name,
-            0,
-            Cause::RewrittenTwice,
-        ));
+        let cause = Cause::RewrittenTwice;
+        found.push(Finding::new(Severity::Unsure, &newest.name, 0, cause));
     }
 }
 

@@ -15,25 +15,24 @@
 //! - SAL-3: the use of memory is limited by the content of a file (RUN-2), not by its length.
 
 mod files;
-mod piece;
 
 use std::sync::Arc;
 
 use super::batch::{Locator, Position, Record};
-use super::files::{read_format, read_small};
+use super::files::{damage, read_format, read_small};
 use super::format_file::{FORMAT_NAME, Mode};
+use super::frame::{FRAME_ALIGNMENT, FrameHeader, RecordKind, parse_frame};
 use super::live::{LIVE_BYTES, LIVE_NAME, Live};
 use super::manifest::{MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest};
+use super::seal::Chain;
 use super::segment::FIRST_OFFSET;
-use super::walk::{Window, Windows, record_in};
+use super::walk::{Scanned, Stop, Window, Windows, record_in};
 use crate::digest::{CommitDigest, HashAlgorithm, HashSuite};
 use crate::disk::Disk;
-use crate::error::{Cause, Error, ErrorCode, Finding, Result, Severity};
+use crate::error::{Cause, Error, ErrorCode, Finding, OrIo as _, Result, Severity};
 use files::{
     DamagedFile, leave_out, list_files, most_common_instance, tell_rewritten_twice, use_headers, use_manifest,
 };
-pub use piece::Piece;
-use piece::{batch_here, before, broken_piece, whole_piece};
 
 /// The number of times that salvage lists the files if writers replace the manifest meanwhile.
 const LISTINGS: u32 = 8;
@@ -89,11 +88,8 @@ impl DamagedLog {
         let format = match read_format(&*disk, Mode::ReadOnly) {
             // If all segments belong to another store, the format file is the wrong one.
             Ok(format) => format.filter(|format| {
-                let is_ours = |file: &DamagedFile| {
-                    file.header
-                        .is_some_and(|header| header.instance == format.instance)
-                };
-                common.is_none() || files.iter().any(is_ours)
+                let mut headers = files.iter().filter_map(|file| file.header);
+                common.is_none() || headers.any(|header| header.instance == format.instance)
             }),
             Err(error) if error.is_corruption() => None,
             Err(error) => return Err(error),
@@ -103,11 +99,11 @@ impl DamagedLog {
         let manifest =
             manifest.filter(|manifest| format.is_none_or(|format| format.instance == manifest.instance));
         // A manifest that lists none of the files belongs to another state of the log, so it is not used.
+        let is_used =
+            |manifest: &Manifest| files.is_empty() || files.iter().any(|file| manifest.lists(file.id));
         let (manifest, other) = match manifest {
-            Some(other) if !files.is_empty() && !files.iter().any(|file| other.lists(file.id)) => {
-                (None, Some(other))
-            }
-            manifest => (manifest, None),
+            Some(manifest) if is_used(&manifest) => (Some(manifest), None),
+            other => (None, other),
         };
         let newer = other.filter(|other| files.iter().all(|file| file.id < other.highest_id()));
         if let Some(newer) = &newer {
@@ -116,28 +112,21 @@ impl DamagedLog {
             found.push(Finding::new(Severity::Damage, MANIFEST_NAME, 0, cause));
         }
         if files.is_empty() && format.is_none() && manifest.is_none() {
-            return Err(
-                Error::not_found(format!("{} is not a store", disk.describe())).with_code(ErrorCode::NoStore)
-            );
+            let message = format!("{} is not a store", disk.describe());
+            return Err(Error::not_found(message).with_code(ErrorCode::NoStore));
         }
-        for (name, is_there) in [
-            (FORMAT_NAME, format.is_some()),
-            (MANIFEST_NAME, manifest.is_some() || newer.is_some()),
-        ] {
+        let has_manifest = manifest.is_some() || newer.is_some();
+        for (name, is_there) in [(FORMAT_NAME, format.is_some()), (MANIFEST_NAME, has_manifest)] {
             if !is_there {
-                let is_missing = read_small(&*disk, name, 1)?.is_none();
-                let cause = if is_missing {
-                    Cause::Missing
-                } else {
-                    Cause::ReadWithout
+                let cause = match read_small(&*disk, name, 1)? {
+                    Some(_) => Cause::ReadWithout,
+                    None => Cause::Missing,
                 };
                 found.push(Finding::new(Severity::Derived, name, 0, cause));
             }
         }
-        let instance = format
-            .map(|format| format.instance)
-            .or_else(|| manifest.as_ref().map(|manifest| manifest.instance))
-            .or(common);
+        let listed = manifest.as_ref().map(|manifest| manifest.instance);
+        let instance = format.map(|format| format.instance).or(listed).or(common);
         if let Some(instance) = instance {
             leave_out(&mut files, instance, manifest.as_ref(), &mut found);
         }
@@ -187,7 +176,7 @@ impl DamagedLog {
 
     /// Returns the head that the last writer noted in `live`, with its seq.
     pub fn noted_head(&self) -> Option<(CommitDigest, u64)> {
-        self.live.map(|live| (live.commit, live.seq))
+        self.live.map(|live| (live.head.commit, live.head.seq))
     }
 
     /// Returns the numbers of the orphaned segments, with the names of their files.
@@ -220,9 +209,9 @@ impl DamagedLog {
     ) -> Result<Vec<Finding>> {
         let mut found = self.found.clone();
         let mut done = 0;
-        for index in 0..self.files.len() {
-            self.pieces_of(index, places, &mut found, &mut |piece| visit(piece, done))?;
-            done += self.files.get(index).map_or(0, |file| file.length);
+        for (index, file) in self.files.iter().enumerate() {
+            self.pieces_of((index, file), places, &mut found, &mut |piece| visit(piece, done))?;
+            done += file.length;
         }
         Ok(found)
     }
@@ -241,13 +230,11 @@ impl DamagedLog {
     /// # Errors
     /// `Corrupt` if the file changed meanwhile; `Io`.
     pub fn read(&self, place: Locator) -> Result<Record> {
-        let file = usize::try_from(place.segment())
-            .ok()
-            .and_then(|index| self.files.get(index));
+        let file = self.files.get(place.segment() as usize);
         let file = file.ok_or_else(|| Error::internal("the record belongs to another log"))?;
-        let found = record_in(&*file.file, file.seed, place);
-        let found = found.map_err(|error| file.cannot_read(error))?;
-        found.map_err(|_| file.changed(place))
+        let found = record_in(&*file.file, file.seed(), place);
+        let found = found.or_io(format_args!("cannot read {}", file.name))?;
+        found.map_err(|_| damage(&file.name, place.offset(), Cause::Changed))
     }
 
     /// Finds the hash that gives a batch the digest in its seal.
@@ -259,7 +246,7 @@ impl DamagedLog {
                 for seal in seals.into_iter().filter(|seal| seal.start >= window.base) {
                     for hash in [HashAlgorithm::Blake3, HashAlgorithm::Sha256] {
                         window.origin.suite = HashSuite::new(hash);
-                        if window.batch_at(seal.start, before(seal.batch)).is_ok() {
+                        if window.batch_at(seal.start, Chain::before(seal.batch)).is_ok() {
                             return Ok(hash);
                         }
                     }
@@ -277,15 +264,12 @@ impl DamagedLog {
             .map(|damage| damage.file.as_str())
             .take(NAMED_MAX)
             .collect();
-        let passed = if passed.is_empty() {
-            String::new()
-        } else {
-            format!(
-                "; files without the name and header of a segment were not read: {}",
-                passed.join(", ")
-            )
-        };
-        Error::corrupt(format!("{why}: nothing can be saved{passed}"))
+        let mut message = format!("{why}: nothing can be saved");
+        if !passed.is_empty() {
+            message += "; files without the name and header of a segment were not read: ";
+            message += &passed.join(", ");
+        }
+        Error::corrupt(message)
     }
 
     /// Returns whether a file is the first one with its number. Others are copies, which may be older.
@@ -299,18 +283,13 @@ impl DamagedLog {
         if let Some((length, _)) = file.surely_sealed() {
             return Ok(length);
         }
-        let sealed = file.sealed.map_or(0, |(length, _)| length);
-        let is_marked = self.is_marked(index, file);
-        let live = self
-            .live
-            .filter(|live| is_marked && live.segment == file.id)
-            .map_or(0, |live| live.offset);
-        let placed = places
-            .iter()
-            .filter(|place| is_marked && place.segment == file.id);
-        let mut durable = placed
-            .map(|place| place.offset)
-            .fold(FIRST_OFFSET.max(sealed).max(live), u64::max);
+        let mut durable = file.sealed.map_or(0, |(length, _)| length).max(FIRST_OFFSET);
+        if self.is_marked(index, file) {
+            let placed = places.iter().map(|place| (place.segment, place.offset));
+            let marked = self.live.map(|live| (live.segment, live.offset));
+            let here = placed.chain(marked).filter(|(segment, _)| *segment == file.id);
+            durable = here.map(|(_, offset)| offset).fold(durable, u64::max);
+        }
         let mut windows = file.windows(index, self.suite);
         while let Some(window) = windows.next()? {
             let sealed = window.seals_from(window.base).map(|(_, seal)| seal.synced_upto);
@@ -321,21 +300,18 @@ impl DamagedLog {
 
     fn pieces_of(
         &self,
-        index: usize,
+        (index, file): (usize, &DamagedFile),
         places: &[Position],
         found: &mut Vec<Finding>,
         visit: &mut dyn FnMut(Piece) -> Result<()>,
     ) -> Result<()> {
-        let Some(file) = self.files.get(index) else {
-            return Ok(());
-        };
         let durable = self.durable(index, file, places)?;
         let (mut at, mut newest) = (FIRST_OFFSET, 0);
         let mut windows = file.windows(index, self.suite);
         while let Some(window) = windows.next()? {
             if window.base > at {
                 if at >= durable {
-                    return self.tail(index, at, durable, (&window, &mut windows), found);
+                    return self.tail((index, file), at, durable, (&window, &mut windows), found);
                 }
                 found.push(Finding::new(Severity::Damage, &file.name, at, Cause::Zeros));
                 at = window.base;
@@ -349,15 +325,11 @@ impl DamagedLog {
                         visit(whole_piece(scanned, file))?;
                     }
                     Err(_) if at >= durable => {
-                        return self.tail(index, at, durable, (&window, &mut windows), found);
+                        return self.tail((index, file), at, durable, (&window, &mut windows), found);
                     }
                     Err(stop) => {
-                        found.push(Finding::new(
-                            Severity::Damage,
-                            &file.name,
-                            stop.offset,
-                            stop.cause,
-                        ));
+                        let Stop { offset, cause } = stop;
+                        found.push(Finding::new(Severity::Damage, &file.name, offset, cause));
                         let (piece, next) = broken_piece(&window, at, file);
                         at = next;
                         if let Some(piece) = piece {
@@ -378,15 +350,12 @@ impl DamagedLog {
     /// Reports the bytes after the last complete batch of a file, if they may have been acknowledged.
     fn tail(
         &self,
-        index: usize,
+        (index, file): (usize, &DamagedFile),
         at: u64,
         durable: u64,
         (window, windows): (&Window, &mut Windows<'_>),
         found: &mut Vec<Finding>,
     ) -> Result<()> {
-        let Some(file) = self.files.get(index) else {
-            return Ok(());
-        };
         let live = self.live.filter(|live| live.segment == file.id);
         let live = live.filter(|live| live.is_of_boot(self.disk.boot_id()));
         if !self.is_marked(index, file)
@@ -405,4 +374,85 @@ impl DamagedLog {
         found.push(Finding::new(Severity::Unsure, &file.name, at, cause));
         Ok(())
     }
+}
+
+/// The intact records of one batch, or of a part of it.
+#[derive(Clone, Debug)]
+pub struct Piece {
+    /// The number of the batch.
+    pub number: u64,
+    /// Whether the batch is complete and matches its digest.
+    pub whole: bool,
+    /// The age of the segment; a higher age is newer. Segments of one manifest have the same age, because rewritten
+    /// segments have higher numbers than the newer ones appended meanwhile.
+    pub age: u64,
+    /// The chain of the segment. Batch numbers can be compared only within one chain, because a rewrite numbers batches
+    /// again. Two segments are of one chain if one manifest lists both, or if the header of one names the other.
+    pub chain: u64,
+    /// Whether the batch is in an unlisted segment of a rewrite that may not have been published. The manifest lists
+    /// another log, which is complete.
+    pub orphaned: bool,
+    /// The records of the batch, in order. Their places are valid only for
+    /// [`DamagedLog::read`].
+    pub records: Vec<Record>,
+}
+
+impl Piece {
+    fn of(number: u64, file: &DamagedFile) -> Self {
+        Self {
+            number,
+            whole: false,
+            age: file.age,
+            chain: file.chain,
+            orphaned: file.orphaned,
+            records: Vec::new(),
+        }
+    }
+}
+
+/// Reads the batch that starts at `at`, with any number.
+fn batch_here(window: &Window, at: u64) -> Result<Scanned, Stop> {
+    let header = FrameHeader::parse(window.rest(at), window.origin.seed, at)
+        .map_err(|cause| Stop { offset: at, cause })?;
+    window.batch_at(at, Chain::before(header.batch))
+}
+
+/// Returns a complete batch as a piece.
+fn whole_piece(scanned: Scanned, file: &DamagedFile) -> Piece {
+    Piece {
+        whole: true,
+        records: scanned.batch.records,
+        ..Piece::of(scanned.batch.number, file)
+    }
+}
+
+/// Returns the intact records of a damaged batch that starts at or after `start`, and the offset at which to continue.
+fn broken_piece(window: &Window, start: u64, file: &DamagedFile) -> (Option<Piece>, u64) {
+    let mut piece: Option<Piece> = None;
+    let mut at = start;
+    while at < window.end() {
+        let rest = window.rest(at);
+        let Ok(header) = FrameHeader::parse(rest, window.origin.seed, at) else {
+            at += FRAME_ALIGNMENT as u64;
+            continue;
+        };
+        let is_next = match &piece {
+            Some(piece) => piece.number != header.batch,
+            None => at > start && window.batch_at(at, Chain::before(header.batch)).is_ok(),
+        };
+        if is_next {
+            break;
+        }
+        let piece = piece.get_or_insert_with(|| Piece::of(header.batch, file));
+        let place = at;
+        at += header.framed_bytes() as u64;
+        if parse_frame(rest, window.origin.seed, place).is_err() {
+            continue;
+        }
+        if header.kind == RecordKind::Seal {
+            break;
+        }
+        piece.records.extend(window.record(&header, place));
+    }
+    (piece, at.max(start + FRAME_ALIGNMENT as u64))
 }

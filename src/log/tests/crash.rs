@@ -76,12 +76,12 @@ fn rewrite(
     drop(lock);
     let mut texts: Vec<Record> = Vec::new();
     log.reader()
-        .batches(&Position::START, rewrite.plan.cut, &mut |batch| {
+        .batches(&Position::START, rewrite.cut, &mut |batch| {
             let objects = batch.records.into_iter();
             texts.extend(objects.filter(|record| record.kind == RecordKind::Object));
             Ok(())
         })?;
-    assert_eq!(texts.len() as u64, rewrite.plan.cut);
+    assert_eq!(texts.len() as u64, rewrite.cut);
     let epoch = log.epoch() + 1;
     for (index, merged) in texts.chunks(3).enumerate() {
         let mut builder = BatchBuilder::new();

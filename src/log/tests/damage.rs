@@ -663,6 +663,11 @@ fn a_folder_that_took_the_place_of_the_manifest_is_told_by_who_replaces_it() {
     let damage = refused.damage().unwrap();
     assert_eq!(
         (damage.file.as_str(), &damage.cause),
-        ("manifest", &Cause::NotRegular { folder: false })
+        (
+            "manifest",
+            &Cause::NotRegular {
+                wanted: "regular file"
+            }
+        )
     );
 }

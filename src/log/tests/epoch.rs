@@ -69,7 +69,9 @@ fn read_from(disk: &SimDisk, mode: Mode, position: &Position) -> Result<(Vec<Bat
 fn rewrite_by_hand(disk: &SimDisk, replaced: usize, texts: &[&str]) {
     let mut log = Log::open(shared(disk), Mode::ReadWrite, SMALL).unwrap();
     log.catch_up(&mut |_| Ok(())).unwrap();
-    let header = log.new_header(segment::SegmentEnd::default()).unwrap();
+    let header = log
+        .new_header(log.new_numbers(1).unwrap(), segment::SegmentEnd::default())
+        .unwrap();
     let after = Continue::start(&header, Chain::START);
     let group = texts.iter().map(|text| (batch(text), mark(500).commit)).collect();
     let (bytes, batches) = encode_group(group, log.suite, after).unwrap();

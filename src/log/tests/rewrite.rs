@@ -48,7 +48,7 @@ fn begin(log: &mut Log) -> Result<Rewrite> {
 fn fill(log: &Log, rewrite: &mut Rewrite) -> Result<Vec<Batch>> {
     let mut batches = Vec::new();
     log.reader()
-        .batches(&Position::START, rewrite.plan.cut, &mut |batch| {
+        .batches(&Position::START, rewrite.cut, &mut |batch| {
             batches.push(batch);
             Ok(())
         })?;
@@ -100,9 +100,9 @@ fn a_rewrite_takes_the_place_of_all_up_to_its_cut_and_keeps_what_came_behind() {
     let old = segments(&disk);
     let mut other = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();
     let mut rewrite = begin(&mut log).unwrap();
-    assert_eq!(rewrite.plan.cut, BATCHES as u64);
+    assert_eq!(rewrite.cut, BATCHES as u64);
     let kept = fill(&log, &mut rewrite).unwrap();
-    assert!(rewrite.files.list.len() > 1, "it rolls over");
+    assert!(rewrite.files.len() > 1, "it rolls over");
     for number in BATCHES + 1..=BATCHES + 40 {
         append(&mut other, &[&format!("batch {number}")]).unwrap();
     }
@@ -262,7 +262,7 @@ fn a_rewrite_of_another_epoch_is_refused_and_changes_nothing() {
     fill(&log, &mut late).unwrap();
     let mut late = late.finish().unwrap();
     // This is the state after the lock file was removed and a second rewrite came first.
-    late.plan.epoch += 1;
+    late.0.epoch += 1;
     let lock = at_end(&mut log).unwrap();
     let before = disk.files();
     assert!(log.publish(&lock, late).is_err());
@@ -279,7 +279,7 @@ fn a_rewrite_of_another_epoch_is_refused_and_changes_nothing() {
     let mut late = begin(&mut log).unwrap();
     fill(&log, &mut late).unwrap();
     let mut late = late.finish().unwrap();
-    late.plan.replaced[0].last_digest[0] ^= 1;
+    late.0.replaced[0].last_digest[0] ^= 1;
     let lock = at_end(&mut log).unwrap();
     assert!(log.publish(&lock, late).is_err());
     assert_eq!(texts(&disk), expected(BATCHES));
@@ -291,7 +291,7 @@ fn rwr_2_a_bit_that_flips_before_it_is_read_back_is_caught() {
     let (disk, mut log) = store();
     let mut rewrite = begin(&mut log).unwrap();
     fill(&log, &mut rewrite).unwrap();
-    let lengths: Vec<u64> = rewrite.files.list.iter().map(|file| file.entry.length).collect();
+    let lengths: Vec<u64> = rewrite.files.iter().map(|file| file.entry.length).collect();
     drop(rewrite);
     drop(log);
     assert_eq!(lengths.len(), 2);

@@ -133,9 +133,7 @@ impl Inner {
         let plan = Plan {
             kept: &(0..cut.commits).collect::<Vec<_>>(),
             live: &Live::everything(),
-            erasure: &Erasure {
-                digests: erased.collect(),
-            },
+            erasure: &erased.collect(),
         };
         let mut sink = |batch, commit| rewrite.push(batch, commit).map(drop);
         self.copy(&cut, &plan, &mut sink)?;
