@@ -173,20 +173,18 @@ impl Audit {
     /// Returns the first ids that the commit changed; `None` if the commit does not match.
     fn ids(&self, info: &CommitInfo) -> Result<Option<Vec<String>>> {
         let wanted = &self.request;
-        let is_open = wanted.id.is_none() && wanted.kind.is_none();
         let Some(before) = self.memory.view_before(info)? else {
-            return Ok(is_open.then(Vec::new));
+            return Ok((wanted.id.is_none() && wanted.kind.is_none()).then(Vec::new));
         };
         let after = self.memory.view_at(&Revision::Prefix(info.digest.to_hex()), "")?;
-        let (mut ids, mut has_kind, mut has_id) = (Vec::new(), wanted.kind.is_none(), wanted.id.is_none());
         if let Some(id) = &wanted.id {
             let digest =
                 |view: &View| -> Result<_> { Ok(unless_erased(view.get(id))?.map(|object| object.digest())) };
-            has_id = digest(&before)? != digest(&after)?;
-            if !has_id {
+            if digest(&before)? == digest(&after)? {
                 return Ok(None);
             }
         }
+        let (mut ids, mut has_kind) = (Vec::new(), wanted.kind.is_none());
         self.memory.each_change(&before, &after, &mut |change| {
             has_kind = has_kind || self.is_of_kind(&change)?;
             if ids.len() < IDS_SHOWN {
@@ -199,7 +197,7 @@ impl Audit {
             })
         })?;
         ids.sort_unstable();
-        Ok((has_kind && has_id).then_some(ids))
+        Ok(has_kind.then_some(ids))
     }
 
     fn is_of_kind(&self, change: &Change) -> Result<bool> {

@@ -76,13 +76,13 @@ impl Shown {
         let updated = text_of(record.updated_us);
         Self {
             section,
-            id: attribute(record.id, ID_CHARS_MAX),
+            id: attribute(&record.id, ID_CHARS_MAX),
             trust: record.trust,
-            flags: attribute(record.flags, SOURCE_CHARS_MAX),
-            source: attribute(record.source, SOURCE_CHARS_MAX),
+            flags: attribute(&record.flags, SOURCE_CHARS_MAX),
+            source: attribute(&record.source, SOURCE_CHARS_MAX),
             updated: if updated == time { String::new() } else { updated },
             time,
-            text: line::content(record.text, section.chars_max(), lines),
+            text: line::content(&record.text, section.chars_max(), lines),
         }
     }
 

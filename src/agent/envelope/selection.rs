@@ -69,7 +69,7 @@ fn admit(record: &Record, request: &Request) -> Result<Section, Count> {
     if record.kind == kind::ENTRY {
         return Err(|left_out| &mut left_out.entries);
     }
-    let is_own = !record.root_session.is_empty() && request.compacted == Some(record.root_session);
+    let is_own = !record.root_session.is_empty() && request.compacted == Some(&*record.root_session);
     if record.is_note() && !is_own {
         return Err(|left_out| &mut left_out.notes);
     }
@@ -86,7 +86,7 @@ struct Page<'a> {
     boundary: Option<&'a str>,
     /// The characters left in the budget; `None` if not even an empty envelope fits.
     room: Option<usize>,
-    shown: Vec<(Section, &'a Record<'a>, Shown)>,
+    shown: Vec<(Section, &'a Record, Shown)>,
     counts: [usize; Section::ALL.len()],
     said: HashSet<String>,
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::duplicate_index::{key_of, text_hash};
+use super::duplicate_index::{DuplicateIndex, text_hash};
 use super::near::unite;
 use crate::agent::agent::Agent;
 use crate::agent::change::{Change, ids};
@@ -243,13 +243,9 @@ impl<'c, 'a> Intake<'c, 'a> {
             };
             let is_live = object.expires().is_none_or(|expires| expires > self.view().now())
                 && counts_in_quota(object.kind(), object.parent().is_some());
-            let key = key_of(self.change.agent().memory(), old.as_str());
-            if is_live
-                && !self
-                    .change
-                    .agent()
-                    .with_duplicate_index(self.view(), |known| known.is_superseded(&key))?
-            {
+            let agent = self.change.agent();
+            let is_superseded = |known: &DuplicateIndex| known.is_superseded(&known.key_of(old));
+            if is_live && !agent.with_duplicate_index(self.view(), is_superseded)? {
                 first.insert(old.clone(), object.origin());
             }
         }

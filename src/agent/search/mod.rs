@@ -17,7 +17,6 @@ mod vectors;
 
 pub(super) use hits::recall_among;
 pub(crate) use index::RecallIndex;
-pub use indexed::Reached;
 pub(super) use indexed::key_of;
 pub(crate) use query::LIMIT;
 pub use query::{RecallHit, RecallQuery, Recalled};

@@ -49,7 +49,7 @@ proptest! {
         let record = |(id, text, section, trust, time_us): &(String, String, usize, usize, Option<i64>)| Record {
             trust: Origin::ALL[*trust],
             time_us: *time_us,
-            ..Record::new(Section::ALL[*section], Box::leak(id.clone().into_boxed_str()), Box::leak(text.clone().into_boxed_str()))
+            ..Record::new(Section::ALL[*section], id, text)
         };
         let records: Vec<Record> = texts.iter().map(record).collect();
         let boundary = Boundary::new("s3cretBoundaryWord").filter(|_| has_boundary);
