@@ -111,14 +111,6 @@ impl Scanner {
     }
 }
 
-impl std::fmt::Debug for Scanner {
-    /// Does not write the key.
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut shown = formatter.debug_struct("Scanner");
-        shown.field("settings", &self.settings).finish_non_exhaustive()
-    }
-}
-
 /// Returns all findings in one field.
 fn find(name: &str, text: &str) -> Vec<Finding> {
     let mut found = secrets::find(text);

@@ -74,12 +74,6 @@ fn text_about_attacks_is_kept() {
     }
 }
 
-#[test]
-fn the_key_is_not_shown() {
-    let shown = format!("{:?}", Scanner::new(VerdictTable::default(), [77; 32]));
-    assert!(!shown.contains("77"), "{shown}");
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(500) })]
 

@@ -214,7 +214,7 @@ impl<'a> Change<'a> {
         class: Origin,
         place: impl FnOnce(&mut NewObject),
     ) -> Result<Passed> {
-        let (verdict, rules) = (reviewed.verdict, reviewed.rules());
+        let (verdict, rules) = (reviewed.verdict, reviewed.rules);
         let mut object = reviewed.item.into_object(id)?;
         place(&mut object);
         // STA-1: the verdict decides whether the item is staged.
@@ -227,20 +227,20 @@ impl<'a> Change<'a> {
             }
             Verdict::Allow | Verdict::Flag => {
                 let present = self.present(&object.id)?;
-                self.reserve(&object, present.as_ref(), class, |_| 0)?;
+                self.reserve(&object, present.as_ref(), class, &[])?;
                 Fate::Staged(self.draft.put_at_most(object, class)?)
             }
         };
         Ok(Passed { fate, verdict, rules })
     }
 
-    /// Stages an item that the writer states, after its review; `present` is the current object of the id. `superseded`
-    /// returns how many superseded items free quota for it, given its origin.
+    /// Stages an item that the writer states, after its review; `present` is the current object of the id. The
+    /// `superseded` items free quota for it.
     pub(super) fn say(
         &mut self,
         object: NewObject,
         present: Option<&Object>,
-        superseded: impl FnOnce(Origin) -> usize,
+        superseded: &[Object],
     ) -> Result<Staged> {
         self.reserve(&object, present, self.class(), superseded)?;
         self.draft.put_said(object, present.map(Object::origin))
@@ -252,12 +252,11 @@ impl<'a> Change<'a> {
         object: &NewObject,
         present: Option<&Object>,
         class: Origin,
-        superseded: impl FnOnce(Origin) -> usize,
+        superseded: &[Object],
     ) -> Result<()> {
         let origin = self.draft.origin_at_most(object, class)?;
-        let room_made = superseded(origin);
         self.quota
-            .reserve(self.agent, &mut self.draft, (object, present), origin, room_made)
+            .reserve(self.agent, &mut self.draft, (object, present), origin, superseded)
     }
 
     /// Quarantines a reviewed object, for a reason of the verb.

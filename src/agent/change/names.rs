@@ -93,22 +93,23 @@ pub(in crate::agent) fn check_names(agent: &Agent, object: &NewObject) -> Result
         ("the scope", object.scope.as_str()),
     ];
     ids.extend(object.parent.iter().map(|parent| ("the parent", parent.as_str())));
-    let mut names = ids.clone();
-    names.push(("the kind", object.kind.as_str()));
-    let position = object.position.as_ref();
-    names.extend(position.map(|position| ("the position", position.as_str())));
-    names.extend(keys_of(&object.attributes).map(|key| (ATTRIBUTE, key)));
-    for (what, name) in names {
+    let position = object
+        .position
+        .iter()
+        .map(|position| ("the position", position.as_str()));
+    let keys = keys_of(&object.attributes).map(|key| (ATTRIBUTE, key));
+    let others = [("the kind", object.kind.as_str())]
+        .into_iter()
+        .chain(position)
+        .chain(keys);
+    for (what, name) in ids.iter().copied().chain(others) {
         refuse_secret(scanner, what, name)?;
     }
-    for (what, name) in ids {
-        if is_looked_at(name) && is_misleading(name, &scanner.scan(name)) {
-            return Err(Error::denied(
-                ErrorCode::Refused,
-                format!("{what} has a secret, an invisible character or mixed scripts"),
-            )
+    let is_bad = |name: &str| is_looked_at(name) && is_misleading(name, &scanner.scan(name));
+    if let Some((what, _)) = ids.into_iter().find(|(_, name)| is_bad(name)) {
+        let message = format!("{what} has a secret, an invisible character or mixed scripts");
+        return Err(Error::denied(ErrorCode::Refused, message)
             .with_hint("nothing was stored; choose a name in visible letters of one script"));
-        }
     }
     Ok(())
 }

@@ -18,11 +18,11 @@
 //! - ROO-2: every verb of the layer that stores a new item reserves quota for it. A restored item needs none.
 //! - ROO-3: trusted and untrusted items have separate quotas.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::agent::agent::Agent;
 use crate::agent::item::counts_in_quota;
-use crate::engine::{Draft, Query};
+use crate::engine::{Draft, Query, View};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, NewObject, Object, Origin, Scope, Time};
 
@@ -31,6 +31,8 @@ pub(super) struct Quota {
     items_max: i64,
     /// The number of new items of the draft less the superseded items that free quota, for each half.
     staged: HashMap<Half, i64>,
+    /// The superseded items that freed quota.
+    freed: HashSet<Id>,
     /// The number of live items in the base of the draft, for each half that was counted. It is at most `items_max`.
     live: HashMap<Half, i64>,
 }
@@ -43,12 +45,13 @@ impl Quota {
         Self {
             items_max: i64::try_from(items_max).unwrap_or(i64::MAX),
             staged: HashMap::new(),
+            freed: HashSet::new(),
             live: HashMap::new(),
         }
     }
 
-    /// Reserves quota for an object before it is staged with this origin. `room_made` is the number of superseded items
-    /// in its half that free quota. An object that is present and has not expired needs no quota.
+    /// Reserves quota for an object before it is staged with this origin. Items of its half that it supersedes first free
+    /// quota. An object that is present and has not expired needs no quota.
     ///
     /// # Errors
     /// `InvalidInput` (code `over_limit`): the scope is full.
@@ -58,14 +61,19 @@ impl Quota {
         draft: &mut Draft,
         (object, present): (&NewObject, Option<&Object>),
         origin: Origin,
-        room_made: usize,
+        superseded: &[Object],
     ) -> Result<()> {
         if !counts_in_quota(object.kind.as_str(), object.parent.is_some()) {
             return Ok(());
         }
         let half = (object.scope.clone(), origin.is_trusted());
-        let staged = self.staged.get(&half).copied().unwrap_or(0) - room_made as i64;
         let view = draft.base().clone();
+        let mut staged = self.staged.get(&half).copied().unwrap_or(0);
+        for old in superseded.iter().filter(|old| counts_in(old, &half, view.now())) {
+            if !is_superseded(agent, &view, old.id())? && self.freed.insert(old.id().clone()) {
+                staged -= 1;
+            }
+        }
         let is_new = present.is_none_or(|old| !counts_in(old, &half, view.now()));
         let items_max = self.items_max;
         let is_full = |count: i64| count.saturating_add(staged) >= items_max;
@@ -98,10 +106,7 @@ impl Quota {
         for object in view.query(&Query::default().scope(half.0.clone()).with_expired())? {
             let object = object?;
             if counts_in(&object, half, view.now()) {
-                let is_superseded = |id: &Id| {
-                    agent.with_duplicate_index(&view, |known| known.is_superseded(&known.key_of(id)))
-                };
-                live += i64::from(!is_superseded(object.id())?);
+                live += i64::from(!is_superseded(agent, &view, object.id())?);
             } else if counts_in(&object, half, Time::from_micros(i64::MIN)) {
                 expired.push(object);
             }
@@ -120,6 +125,10 @@ impl Quota {
         self.live.insert(half.clone(), live.min(self.items_max));
         Ok(live.min(self.items_max))
     }
+}
+
+fn is_superseded(agent: &Agent, view: &View, id: &Id) -> Result<bool> {
+    agent.with_duplicate_index(view, |known| known.is_superseded(&known.key_of(id)))
 }
 
 /// Whether an object counts in this half of a scope at that time.

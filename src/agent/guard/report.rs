@@ -35,12 +35,13 @@ pub struct Checked {
 }
 
 /// The results of all checks, in the order in which they ran.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Report {
-    /// The results of the checks.
-    pub checks: Vec<Checked>,
     /// The counts of the change.
+    #[serde(flatten)]
     pub counts: ChangeCounts,
+    /// The results of the checks. The reason and the advice are empty if a check passed.
+    pub checks: Vec<Checked>,
 }
 
 /// The reason why a check refuses a change.

@@ -285,27 +285,20 @@ impl LinesRemembered {
 
     /// Stages a line, or adds it to the refused lines.
     fn take(&mut self, intake: &mut Intake<'_, '_>, looked: Looked) -> Result<()> {
-        let Looked {
-            line,
-            id,
-            unknown,
-            reviewed,
-        } = looked;
-        for name in unknown {
+        for name in looked.unknown {
             if self.unknown.len() < UNKNOWN_MAX {
                 self.unknown.insert(name);
             }
         }
         let mut refuse = |verdict: &'static str, reason: String| {
-            let id = id.clone();
             self.refused.push(RefusedLine {
-                line,
-                id,
+                line: looked.line,
+                id: looked.id.clone(),
                 verdict,
                 reason,
             });
         };
-        let reviewed = match reviewed {
+        let reviewed = match looked.reviewed {
             Ok(reviewed) if reviewed.verdict == Verdict::Block => {
                 refuse(Verdict::Block.name(), reviewed.reason());
                 return Ok(());

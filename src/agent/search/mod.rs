@@ -18,6 +18,6 @@ mod vectors;
 pub(super) use hits::recall_among;
 pub(crate) use index::RecallIndex;
 pub(super) use indexed::key_of;
-pub(crate) use query::LIMIT;
+pub(crate) use query::{LIMIT, LeftOut};
 pub use query::{RecallHit, RecallQuery, Recalled};
 pub(crate) use vectors::Vectors;

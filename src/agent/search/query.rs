@@ -243,9 +243,9 @@ pub struct Recalled {
 
 /// The count of omitted hits in JSON.
 #[derive(Serialize, JsonSchema)]
-struct LeftOut {
+pub(crate) struct LeftOut {
     /// The number of untrusted matches.
-    untrusted: usize,
+    pub(crate) untrusted: usize,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]

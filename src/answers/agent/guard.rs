@@ -7,14 +7,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::items::CommitIfAny;
-use crate::agent::guard::{ChangedObject, Checked, Report, StagedInfo};
+use crate::agent::guard::{ChangedObject, Report, StagedInfo};
 use crate::answers::objects::StoredLine;
 use crate::digest::CommitDigest;
 use crate::engine::{ChangeKind, CommitInfo};
 use crate::error::Result;
 use crate::ingest::json::stored_object_to_json;
 use crate::object::{Id, Object, Time};
-use crate::store::ChangeCounts;
 
 /// The answer of `guard check`; the exit code is 4 if `passed` is false.
 #[derive(Serialize, JsonSchema)]
@@ -22,10 +21,6 @@ pub(crate) struct GuardReport {
     pub(crate) name: String,
     pub(crate) passed: bool,
     #[serde(flatten)]
-    pub(crate) counts: ChangeCounts,
-    /// `why` and `advice` are empty if a check passed.
-    pub(crate) checks: Vec<Checked>,
-    #[serde(skip)]
     pub(crate) report: Report,
 }
 
@@ -35,8 +30,6 @@ impl GuardReport {
         Self {
             name,
             passed: report.is_passed(),
-            counts: report.counts,
-            checks: report.checks.clone(),
             report,
         }
     }

@@ -7,6 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value as Json;
 
+use crate::agent::search::LeftOut;
 use crate::agent::{Reached, RecallHit, Recalled};
 use crate::object::Time;
 
@@ -40,13 +41,6 @@ pub(crate) struct FoundForLine {
 /// Returns the schema of `qid`. It is usually a text, but the answer repeats any JSON value of the line.
 fn text(generator: &mut SchemaGenerator) -> Schema {
     String::json_schema(generator)
-}
-
-/// Matches that a recall omits.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct LeftOut {
-    /// The number of untrusted matches.
-    pub(crate) untrusted: usize,
 }
 
 /// The answer of `envelope --scrub`.

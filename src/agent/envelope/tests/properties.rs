@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::document::escape_into;
+use super::super::document::escaped;
 use super::super::line::{Lines, content, line};
 use super::super::render::{Boundary, Record, Request};
 use super::super::sections::Section;
@@ -26,8 +26,7 @@ fn texts() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn escaping_is_undone(text in texts()) {
-        let mut escaped = String::new();
-        escape_into(&mut escaped, &text);
+        let escaped = escaped(&text);
         prop_assert!(!escaped.contains(['<', '>', '"', '\'']));
         prop_assert_eq!(unescape(&escaped), Ok(text));
     }

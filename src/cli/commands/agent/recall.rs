@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use crate::agent::search::LIMIT;
+use crate::agent::search::{LIMIT, LeftOut};
 use crate::agent::{Agent, Reach, RecallHit, RecallQuery, Recalled};
-use crate::answers::agent::recall::{Found, FoundForLine, LeftOut};
+use crate::answers::agent::recall::{Found, FoundForLine};
 use crate::cli::agent_context::ScopeOptions;
 use crate::cli::commands::attributes::attribute;
 use crate::cli::commands::prelude::*;
