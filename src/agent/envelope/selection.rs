@@ -45,12 +45,8 @@ pub(super) fn choose(records: &[Record], request: &Request, mut left_out: Omitte
             *count(&mut left_out) += 1;
         }
     }
-    let place = |(section, record, _): &(Section, &Record, Shown)| (*section, record.time_us);
-    page.shown.sort_by(|one, next| {
-        place(one)
-            .cmp(&place(next))
-            .then_with(|| one.1.key().cmp(&next.1.key()))
-    });
+    page.shown
+        .sort_by_key(|(section, record, _)| (*section, record.time_us, Record::key(*record)));
     let envelope = Envelope {
         boundary: page.boundary.map(str::to_owned),
         root,
