@@ -132,8 +132,8 @@ pub(in crate::scan) fn unescape(text: &str, least: usize) -> Option<Unescaped> {
 /// The bytes for which an escape stands, and the length of the escape.
 type Escape = (Vec<u8>, usize);
 
-fn of_char(char: char, length: usize) -> Option<Escape> {
-    Some((char.to_string().into_bytes(), length))
+fn of_char(char: char, length: usize) -> Escape {
+    (char.to_string().into_bytes(), length)
 }
 
 fn percent(bytes: &[u8]) -> Option<Escape> {
@@ -152,23 +152,23 @@ fn entity(bytes: &[u8]) -> Option<Escape> {
         b"apos" => '\'',
         _ => return None,
     };
-    of_char(char, end + 1)
+    Some(of_char(char, end + 1))
 }
 
 fn escape(bytes: &[u8]) -> Option<Escape> {
     match bytes.get(1)? {
-        b'x' => of_char(character(bytes.get(2..4)?, 16)?, 4),
+        b'x' => Some(of_char(character(bytes.get(2..4)?, 16)?, 4)),
         b'u' if bytes.get(2) == Some(&b'{') => {
             let end = bytes.iter().take(12).position(|byte| *byte == b'}')?;
-            of_char(character(&bytes[3..end], 16)?, end + 1)
+            Some(of_char(character(&bytes[3..end], 16)?, end + 1))
         }
         b'u' => {
             let unit = utf16_unit(bytes)?;
             let other = bytes.get(6..).and_then(utf16_unit);
             let pair = other.and_then(|other| char::decode_utf16([unit, other]).next()?.ok());
             match pair {
-                Some(char) if char.len_utf16() == 2 => of_char(char, 12),
-                _ => of_char(char::from_u32(u32::from(unit))?, 6),
+                Some(char) if char.len_utf16() == 2 => Some(of_char(char, 12)),
+                _ => Some(of_char(char::from_u32(u32::from(unit))?, 6)),
             }
         }
         // An escape that is itself escaped, as in a string within a string.

@@ -122,15 +122,17 @@ pub(super) fn review_names(
     others: &BTreeMap<String, Value>,
     report: &mut Report,
 ) -> Option<&'static str> {
-    let mut names = Vec::with_capacity(8);
-    names.push(("the scope", item.scope.as_str()));
-    names.push(("the kind", item.kind.as_str()));
-    names.extend(item.id.iter().map(|id| ("the id", id.as_str())));
     let superseded = item.supersedes.iter();
-    names.extend(superseded.map(|id| ("the id of a superseded item", id.as_str())));
-    names.extend(keys_of(others).map(|key| (ATTRIBUTE, key)));
+    let names = [
+        ("the scope", item.scope.as_str()),
+        ("the kind", item.kind.as_str()),
+    ]
+    .into_iter()
+    .chain(item.id.iter().map(|id| ("the id", id.as_str())))
+    .chain(superseded.map(|id| ("the id of a superseded item", id.as_str())))
+    .chain(keys_of(others).map(|key| (ATTRIBUTE, key)));
     let mut bad = None;
-    for (what, name) in names.into_iter().filter(|(_, name)| is_looked_at(name)) {
+    for (what, name) in names.filter(|(_, name)| is_looked_at(name)) {
         let found = scanner.scan(name);
         report.verdict = report.verdict.max(found.verdict);
         if is_misleading(name, &found) {

@@ -112,7 +112,8 @@ impl Quota {
             }
         }
         let staged = self.staged.get(half).copied().unwrap_or(0);
-        if live + expired.len() as i64 + staged >= self.items_max {
+        let with_expired = live.saturating_add_unsigned(expired.len() as u64);
+        if with_expired.saturating_add(staged) >= self.items_max {
             // ROO-1: expired items leave the state when the quota needs it. An item that this draft writes again is
             // live. An item with children stays.
             for old in expired.iter().filter(|old| old.id() != new) {

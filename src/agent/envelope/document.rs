@@ -89,9 +89,8 @@ impl Shown {
     /// Adds its lines to `out`.
     pub(super) fn write(&self, out: &mut String) {
         let item = self.section.layout().item;
-        out.push_str(&format!("<{item}"));
-        out.push_str(&attribute("id", &self.id));
-        out.push_str(&attribute("trust", self.trust.name()));
+        let (id, trust) = (attribute("id", &self.id), attribute("trust", self.trust.name()));
+        out.extend(["<", item, &id, &trust]);
         for (name, value) in [
             ("flags", &self.flags),
             ("source", &self.source),
@@ -102,7 +101,7 @@ impl Shown {
                 out.push_str(&attribute(name, value));
             }
         }
-        out.push_str(&format!(">{}</{item}>\n", escaped(&self.text)));
+        out.extend([">", &escaped(&self.text), "</", item, ">\n"]);
     }
 }
 

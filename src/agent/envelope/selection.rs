@@ -46,7 +46,7 @@ pub(super) fn choose(records: &[Record], request: &Request, mut left_out: Omitte
         }
     }
     page.shown
-        .sort_by_key(|(section, record, _)| (*section, record.time_us, Record::key(*record)));
+        .sort_by_key(|(section, record, _)| (*section, record.time_us, Record::key(record)));
     let envelope = Envelope {
         boundary: page.boundary.map(str::to_owned),
         root,

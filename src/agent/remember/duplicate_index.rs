@@ -95,12 +95,12 @@ impl Derive for Texts {
         for named in superseded_by(old, &object) {
             self.superseded.remove(&(named, key));
         }
-        if let Some(scope) = counted_in(&object) {
-            if let Entry::Occupied(mut count) = self.items.entry(scope) {
-                *count.get_mut() = count.get().saturating_sub(1);
-                if *count.get() == 0 {
-                    count.remove();
-                }
+        if let Some(scope) = counted_in(&object)
+            && let Entry::Occupied(mut count) = self.items.entry(scope)
+        {
+            *count.get_mut() = count.get().saturating_sub(1);
+            if *count.get() == 0 {
+                count.remove();
             }
         }
         Ok(true)

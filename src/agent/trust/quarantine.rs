@@ -115,10 +115,12 @@ fn described(agent: &Agent, reference: ReferenceInfo, reach: &Reach) -> Result<O
         Err(error) => return Err(error),
     };
     change.ids_total = objects.len();
-    let seen = objects.iter().filter(|(.., object)| reach.has(scope_of(object)));
+    let seen = objects
+        .iter()
+        .filter(|(.., object)| reach.has(scope_of(object.as_ref())));
     for (id, _, object) in seen.take(IDS_SHOWN) {
         if change.preview.is_empty() {
-            change.preview = preview(agent, text_of(object));
+            change.preview = preview(agent, text_of(object.as_ref()));
         }
         change.ids.push(id.to_string());
     }
@@ -140,11 +142,11 @@ impl Agent {
     pub(crate) fn held_objects(&self, name: &str) -> Result<Vec<HeldObject>> {
         let name = full_name(name)?;
         let draft = opened(self, &name, &Writer::user())?;
-        let held = |(id, is_removed, object)| HeldObject {
+        let held = |(id, is_removed, object): (Id, bool, Option<Object>)| HeldObject {
             id,
-            scope: scope_of(&object).to_owned(),
+            scope: scope_of(object.as_ref()).to_owned(),
             is_removed,
-            preview: preview(self, text_of(&object)),
+            preview: preview(self, text_of(object.as_ref())),
         };
         Ok(objects_of(&draft)?.into_iter().map(held).collect())
     }
@@ -200,12 +202,12 @@ fn objects_of(draft: &Draft) -> Result<Vec<(Id, bool, Option<Object>)>> {
     draft.changes().into_iter().map(object_of).collect()
 }
 
-fn scope_of(object: &Option<Object>) -> &str {
-    object.as_ref().map_or("", Object::scope)
+fn scope_of(object: Option<&Object>) -> &str {
+    object.map_or("", Object::scope)
 }
 
-fn text_of(object: &Option<Object>) -> &str {
-    object.as_ref().and_then(Object::content).unwrap_or_default()
+fn text_of(object: Option<&Object>) -> &str {
+    object.and_then(Object::content).unwrap_or_default()
 }
 
 fn not_held(name: &str, error: Error) -> Error {
