@@ -88,7 +88,7 @@ impl Agent {
     ) -> Result<T> {
         let mut kept = self.duplicate_index.lock();
         // The slot is empty during the update, so a half-updated index never stays in it.
-        let known = DuplicateIndex::of(kept.take(), view)?;
+        let (known, _) = DuplicateIndex::reach(kept.take(), view, Default::default)?;
         let done = read(&known);
         *kept = Some(known);
         done

@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::Agent;
 use super::remember::unless_erased;
 use crate::digest::{CommitDigest, TextDigest};
-use crate::engine::{Change, CommitInfo, Commits, Memory, Revision, View};
+use crate::engine::{Change, CommitInfo, Memory, Revision, View};
 use crate::error::{ErrorKind, Result};
 use crate::object::{Id, Origin, Time};
 use crate::store::ChangeCounts;
@@ -80,50 +80,34 @@ pub(crate) struct AuditLine {
     pub lane: String,
 }
 
-/// The matching lines, newest first; see [`Agent::audit`]. The iterator reads a commit when it is asked for the next line, and
-/// ends after an error.
-pub(crate) struct Audit {
-    memory: Memory,
-    commits: Option<Commits>,
-    newest: u64,
-    request: AuditRequest,
-}
-
 impl Agent {
     /// The matching commits up to that of `view`, newest first. A filter by kind or id also reads the changes of each commit.
-    pub(crate) fn audit(&self, view: &View, request: AuditRequest) -> Audit {
-        Audit {
+    pub(crate) fn audit(
+        &self,
+        view: &View,
+        request: AuditRequest,
+    ) -> impl Iterator<Item = Result<AuditLine>> + use<> {
+        let since = request.since;
+        let audit = Audit {
             memory: self.memory().clone(),
-            commits: Some(self.memory().commits()),
             newest: view.commit().commit.seq,
             request,
-        }
+        };
+        // Each commit is later than its parent, so all commits after the first earlier one are earlier too.
+        let is_in_time = move |info: &Result<CommitInfo>| match info {
+            Ok(info) => since.is_none_or(|since| since <= info.commit.time),
+            Err(_) => true,
+        };
+        let commits = self.memory().commits().take_while(is_in_time);
+        commits.filter_map(move |info| info.and_then(|info| audit.line(info)).transpose())
     }
 }
 
-impl Iterator for Audit {
-    type Item = Result<AuditLine>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            let info = self.commits.as_mut()?.next()?;
-            // Each commit is later than its parent, so all remaining commits are earlier.
-            let is_before = |since| info.as_ref().is_ok_and(|info| info.commit.time < since);
-            if self.request.since.is_some_and(is_before) {
-                self.commits = None;
-                return None;
-            }
-            let line = info.and_then(|info| self.line(info));
-            match line {
-                Ok(None) => {}
-                Ok(Some(line)) => return Some(Ok(line)),
-                Err(error) => {
-                    self.commits = None;
-                    return Some(Err(error));
-                }
-            }
-        }
-    }
+/// The conditions of the lines, and the store from which they are read.
+struct Audit {
+    memory: Memory,
+    newest: u64,
+    request: AuditRequest,
 }
 
 impl Audit {
@@ -173,20 +157,18 @@ impl Audit {
     /// Returns the first ids that the commit changed; `None` if the commit does not match.
     fn ids(&self, info: &CommitInfo) -> Result<Option<Vec<String>>> {
         let wanted = &self.request;
-        let is_open = wanted.id.is_none() && wanted.kind.is_none();
         let Some(before) = self.memory.view_before(info)? else {
-            return Ok(is_open.then(Vec::new));
+            return Ok((wanted.id.is_none() && wanted.kind.is_none()).then(Vec::new));
         };
         let after = self.memory.view_at(&Revision::Prefix(info.digest.to_hex()), "")?;
-        let (mut ids, mut has_kind, mut has_id) = (Vec::new(), wanted.kind.is_none(), wanted.id.is_none());
         if let Some(id) = &wanted.id {
             let digest =
                 |view: &View| -> Result<_> { Ok(unless_erased(view.get(id))?.map(|object| object.digest())) };
-            has_id = digest(&before)? != digest(&after)?;
-            if !has_id {
+            if digest(&before)? == digest(&after)? {
                 return Ok(None);
             }
         }
+        let (mut ids, mut has_kind) = (Vec::new(), wanted.kind.is_none());
         self.memory.each_change(&before, &after, &mut |change| {
             has_kind = has_kind || self.is_of_kind(&change)?;
             if ids.len() < IDS_SHOWN {
@@ -199,7 +181,7 @@ impl Audit {
             })
         })?;
         ids.sort_unstable();
-        Ok((has_kind && has_id).then_some(ids))
+        Ok(has_kind.then_some(ids))
     }
 
     fn is_of_kind(&self, change: &Change) -> Result<bool> {
@@ -324,10 +306,6 @@ mod tests {
         let (since, until) = (Some(time), Some(time));
         assert_eq!(seqs(&agent, AuditRequest { since, ..all() }), [3, 2]);
         assert_eq!(seqs(&agent, AuditRequest { until, ..all() }), [2, 1, 0]);
-        // The iterator does not read earlier commits.
-        let mut audit = agent.audit(&memory.view(), AuditRequest { since, ..all() });
-        assert_eq!(audit.by_ref().count(), 2);
-        assert!(audit.commits.is_none());
     }
 
     #[test]

@@ -16,10 +16,9 @@ use crate::threads::{Builder, Mutex, sleep};
 
 /// The pause between two checks of a running program.
 const STEP: Duration = Duration::from_millis(5);
-/// The time that the reader waits for more output after the program ended. A child process may keep the output open.
+/// The time for which the reader waits for the end of the output after the program ended. A child process may keep the
+/// output open.
 const LAST_WORDS: Duration = Duration::from_millis(500);
-/// The longest time that the reader reads on after the program ended, while child processes keep writing.
-const TALK_MAX: Duration = Duration::from_secs(10);
 
 /// The result of a run.
 pub(crate) struct Ran {
@@ -43,11 +42,14 @@ pub(crate) fn run(
 ) -> io::Result<Ran> {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let started = Instant::now();
-    feed(&mut child, input)?;
+    if let Some(mut pipe) = child.stdin.take() {
+        // The program may end without reading all of it.
+        Builder::new().spawn(move || drop(pipe.write_all(input.as_bytes())))?;
+    }
     let errors = listen(child.stderr.take(), bytes_max);
     let output = listen(child.stdout.take(), bytes_max);
     let status = wait(&mut child, started, limit)?;
-    let until = Instant::now() + limit.saturating_sub(started.elapsed()).min(TALK_MAX) + LAST_WORDS;
+    let until = Instant::now() + LAST_WORDS;
     Ok(Ran {
         status,
         output: last_words(&output, until),
@@ -57,16 +59,6 @@ pub(crate) fn run(
 
 /// The output so far, and whether it has ended.
 type Written = Arc<Mutex<(Vec<u8>, bool)>>;
-
-/// Writes the input to the program, which may end without reading it.
-fn feed(child: &mut Child, input: String) -> io::Result<()> {
-    let Some(mut pipe) = child.stdin.take() else {
-        return Ok(());
-    };
-    // The program may end without reading all of it.
-    let feeding = Builder::new().spawn(move || drop(pipe.write_all(input.as_bytes())));
-    feeding.map(drop)
-}
 
 /// Collects the output of the program in a thread. Reading continues past the limit, without keeping more.
 fn listen(pipe: Option<impl Read + Send + 'static>, bytes_max: usize) -> Written {
@@ -108,23 +100,12 @@ fn wait(child: &mut Child, started: Instant, limit: Duration) -> io::Result<Opti
     }
 }
 
-/// Returns the output up to its end, a pause of `LAST_WORDS`, or `until`, whichever comes first.
+/// Returns the output up to its end, or what was written until a moment.
 fn last_words(written: &Written, until: Instant) -> Vec<u8> {
-    let mut since = Instant::now();
-    let mut length = 0;
-    loop {
-        let now = Instant::now();
-        {
-            let (bytes, is_at_end) = &*written.lock();
-            if bytes.len() > length {
-                (length, since) = (bytes.len(), now);
-            }
-            if *is_at_end || now >= until || now.duration_since(since) >= LAST_WORDS {
-                return bytes.clone();
-            }
-        }
+    while !written.lock().1 && Instant::now() < until {
         sleep(STEP);
     }
+    written.lock().0.clone()
 }
 
 #[cfg(test)]

@@ -3,8 +3,25 @@
 //! # Layer
 //! Layer 7, inside `agent`. Derived: dropping it costs time only.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::digest::KeyPath;
 use crate::engine::{Derived, Keep, Memory, View};
 use crate::error::Result;
+use crate::recall::Key;
+
+/// The way in which the index reached the state of a question.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reached {
+    /// The index was already at this state.
+    AtHand,
+    /// The index was updated with the changes from another state.
+    Followed,
+    /// The index was built from all objects.
+    Built,
+}
 
 /// A value that is derived from the objects of a view, and can be updated to other views.
 #[derive(Clone)]
@@ -26,18 +43,28 @@ impl<T: Keep> Followed<T> {
         })
     }
 
-    /// Loads the value that an earlier process saved, and updates it to this view. Also returns whether it was saved at
-    /// exactly this state.
-    pub(in crate::agent) fn load(view: &View, empty: impl FnOnce() -> T) -> Result<Option<(Self, bool)>> {
-        let Some(derived) = Derived::<T>::load(view.opened()) else {
-            return Ok(None);
+    /// Returns the value of a view: updated from `before`, else from the file of an earlier process, else built from all
+    /// objects.
+    pub(in crate::agent) fn reach(
+        before: Option<Self>,
+        view: &View,
+        empty: impl Fn() -> T,
+    ) -> Result<(Self, Reached)> {
+        let load = || {
+            let derived = Derived::load(view.opened())?;
+            let view = view.clone();
+            Some(Self { view, derived })
         };
-        let is_same = derived.root() == view.root();
-        let loaded = Self {
-            view: view.clone(),
-            derived,
+        let Some(before) = before.or_else(load) else {
+            return Ok((Self::build(view, empty())?, Reached::Built));
         };
-        Ok(Some((loaded.follow(view, empty)?, is_same)))
+        let is_same = before.derived.root() == view.root();
+        let reached = if is_same {
+            Reached::AtHand
+        } else {
+            Reached::Followed
+        };
+        Ok((before.follow(view, empty)?, reached))
     }
 
     /// Updates the value to another view.
@@ -59,4 +86,11 @@ impl<T: Keep> Followed<T> {
     pub(in crate::agent) fn keep(&mut self, memory: &Memory) -> Result<bool> {
         memory.keep(&mut self.derived, &self.view)
     }
+}
+
+/// Returns the key of an id in indexes: the first bytes of its key path.
+pub(in crate::agent) fn key_at(path: &KeyPath) -> Key {
+    let mut key = Key::default();
+    key.0.copy_from_slice(&path.as_bytes()[..Key::BYTES]);
+    key
 }

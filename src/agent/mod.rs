@@ -72,6 +72,7 @@ pub use agent::Agent;
 pub(crate) use audit::{AuditLine, AuditRequest};
 pub use decay::{Decayed, Level, Listener, Move, Pass, Summarizer, Ticker};
 pub use envelope::{Boundary, EnvelopeAnswer, EnvelopeRequest, Section, Shown};
+pub use followed::Reached;
 pub use forget::{Forgetting, Forgot, Forgotten, Restored};
 pub use guard::{
     ChangeLimits, Checked, Checks, CommandCheck, Guarded, KindRules, PinnedRules, Policy, QuotaLimits,
@@ -84,7 +85,7 @@ pub use remember::{
 };
 pub(crate) use scope::Place;
 pub use scope::Reach;
-pub use search::{Reached, RecallHit, RecallQuery, Recalled};
+pub use search::{RecallHit, RecallQuery, Recalled};
 pub use session::{Append, Appended, NewEntry, NotStored};
 pub use settings::{DecaySettings, Quotas, Secrets, Settings};
 pub use trust::{PersonSays, Promoted, Quarantined};

@@ -14,12 +14,6 @@ use std::path::Path;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::Scope;
 
-/// The prefix of the scope of a project.
-const PROJECT: &str = "project:";
-/// The prefix of the scope of a session.
-const SESSION: &str = "session:";
-/// The prefix of the scope of an agent.
-const AGENT: &str = "agent:";
 /// Names that mark the top folder of a project.
 const MARKS: [&str; 5] = [".git", ".hg", ".jj", ".treering", ".opencode"];
 
@@ -54,30 +48,25 @@ impl Place {
     /// `InvalidInput` (code `no_place`) if this place has no project, session or agent for `word`; `InvalidInput` if
     /// the text is not a scope.
     pub fn scope(&self, word: &str) -> Result<Scope> {
-        let named = |class: &str, name: &Option<String>, hint: &str| match name {
-            Some(name) => Scope::new(&format!("{class}{name}")),
-            None => Err(Error::invalid(format!("there is no current {word}"))
+        match self.named().into_iter().find(|(class, ..)| *class == word) {
+            None => Scope::new(word),
+            Some((class, Some(name), _)) => Scope::new(&format!("{class}:{name}")),
+            Some((_, None, hint)) => Err(Error::invalid(format!("there is no current {word}"))
                 .with_code(ErrorCode::NoPlace)
                 .with_hint(hint)),
-        };
-        match word {
-            "project" => named(
-                PROJECT,
-                &self.project,
-                "write project:NAME, or work in a folder at or below one with .git",
-            ),
-            "session" => named(
-                SESSION,
-                &self.session,
-                "write session:ID, or name the session with --session",
-            ),
-            "agent" => named(
-                AGENT,
-                &self.agent,
-                "write agent:NAME, or name the actor with --actor",
-            ),
-            text => Scope::new(text),
         }
+    }
+
+    /// Returns the words for the classes of this place, with their names, and what to do without a name.
+    fn named(&self) -> [(&'static str, Option<&str>, &'static str); 3] {
+        let in_project = "write project:NAME, or work in a folder at or below one with .git";
+        let in_session = "write session:ID, or name the session with --session";
+        let of_agent = "write agent:NAME, or name the actor with --actor";
+        [
+            ("project", self.project.as_deref(), in_project),
+            ("session", self.session.as_deref(), in_session),
+            ("agent", self.agent.as_deref(), of_agent),
+        ]
     }
 
     /// Returns the default scope of an item: the project if there is one, else `global`.
@@ -98,14 +87,8 @@ impl Place {
     /// The errors of [`Self::scope`].
     pub fn usual_reach(&self) -> Result<Reach> {
         let mut scopes = vec![Scope::default()];
-        for (word, name) in [
-            ("project", &self.project),
-            ("session", &self.session),
-            ("agent", &self.agent),
-        ] {
-            if name.is_some() {
-                scopes.push(self.scope(word)?);
-            }
+        for (word, ..) in self.named().into_iter().filter(|(_, name, _)| name.is_some()) {
+            scopes.push(self.scope(word)?);
         }
         Ok(Reach::Scopes(scopes))
     }

@@ -1,6 +1,6 @@
-//! The stored terms of the agent layer: kinds, attributes, operations.
+//! The stored terms of the agent layer: kinds and attributes. `change` has the operations.
 //!
-//! `get`, JSON Lines and commits show these terms; docs/agent.md lists them.
+//! `get` and JSON Lines show these terms; docs/agent.md lists them.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
@@ -85,30 +85,4 @@ pub(crate) mod attribute {
     pub(crate) const FLAGS: &str = "flags";
     /// The digest of the version that a person promoted to this one, in hexadecimal.
     pub(crate) const PROMOTED: &str = "promoted";
-}
-
-/// Operations of the commits that the verbs make.
-pub(crate) mod op {
-    /// An item was remembered.
-    pub(crate) const REMEMBER: &str = "remember";
-    /// Items were forgotten.
-    pub(crate) const FORGET: &str = "forget";
-    /// A forgotten or shortened item was restored.
-    pub(crate) const UNFORGET: &str = "unforget";
-    /// An expiry was set.
-    pub(crate) const EXPIRE: &str = "expire";
-    /// A pass of decay.
-    pub(crate) const DECAY: &str = "decay";
-    /// A note was written, replaced or deleted.
-    pub(crate) const NOTE: &str = "note";
-    /// Entries or summaries of a session were written.
-    pub(crate) const SESSION: &str = "session";
-    /// A person raised the trust of an item.
-    pub(crate) const PROMOTE: &str = "promote";
-    /// A person released a quarantined change.
-    pub(crate) const RELEASE: &str = "release";
-    /// A change that passed the guard.
-    pub(crate) const GUARD: &str = "guard";
-    /// Memories of another system were imported.
-    pub(crate) const IMPORT: &str = "import";
 }

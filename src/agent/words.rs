@@ -69,24 +69,21 @@ pub(crate) fn collapsed(text: &str) -> Cow<'_, str> {
 /// Returns the search tokens of a normalised text, each once, in order: words of at least two characters. In scripts
 /// without spaces, a token is a pair of neighbours or a single character.
 pub(crate) fn tokens(normalised: &str) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    let mut seen = std::collections::HashSet::new();
-    let mut add = |token: &str| {
-        if seen.insert(token.to_owned()) {
-            found.push(token.to_owned());
-        }
-    };
-    for run in runs(normalised) {
+    let parts = |run: &str| -> Vec<String> {
         let starts: Vec<usize> = run.char_indices().map(|(at, _)| at).chain([run.len()]).collect();
         let is_spaceless = run.chars().next().is_some_and(is_spaceless);
         match starts.len() - 1 {
-            1 if is_spaceless => add(run),
-            1 => {}
-            _ if is_spaceless => starts.windows(3).for_each(|pair| add(&run[pair[0]..pair[2]])),
-            _ => add(run),
+            1 if !is_spaceless => Vec::new(),
+            2.. if is_spaceless => starts
+                .windows(3)
+                .map(|pair| run[pair[0]..pair[2]].to_owned())
+                .collect(),
+            _ => vec![run.to_owned()],
         }
-    }
-    found
+    };
+    let mut seen = std::collections::HashSet::new();
+    let tokens = runs(normalised).flat_map(parts);
+    tokens.filter(|token| seen.insert(token.clone())).collect()
 }
 
 /// Returns the share of the search tokens of `query` that `text` contains, both normalised; `None` without tokens.

@@ -104,10 +104,7 @@ pub(in crate::scan) fn unescape(text: &str, least: usize) -> Option<Unescaped> {
         };
         if let Some((code, length)) = found {
             escapes.push(out.len());
-            match code {
-                Code::Byte(byte) => out.push(byte),
-                Code::Char(char) => out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes()),
-            }
+            out.extend(code);
             at += length;
             sources.add(out.len(), at);
         } else {
@@ -132,18 +129,18 @@ pub(in crate::scan) fn unescape(text: &str, least: usize) -> Option<Unescaped> {
     })
 }
 
-/// The code for which an escape stands: a character, a byte or a UTF-16 unit.
-enum Code {
-    Byte(u8),
-    Char(char),
+/// The bytes for which an escape stands, and the length of the escape.
+type Escape = (Vec<u8>, usize);
+
+fn of_char(char: char, length: usize) -> Escape {
+    (char.to_string().into_bytes(), length)
 }
 
-fn percent(bytes: &[u8]) -> Option<(Code, usize)> {
-    let byte = number(bytes.get(1..3)?, 16)? as u8;
-    Some((Code::Byte(byte), 3))
+fn percent(bytes: &[u8]) -> Option<Escape> {
+    Some((vec![number(bytes.get(1..3)?, 16)? as u8], 3))
 }
 
-fn entity(bytes: &[u8]) -> Option<(Code, usize)> {
+fn entity(bytes: &[u8]) -> Option<Escape> {
     let end = bytes.iter().take(10).position(|byte| *byte == b';')?;
     let char = match &bytes[1..end] {
         [b'#', b'x' | b'X', digits @ ..] => character(digits, 16)?,
@@ -155,23 +152,23 @@ fn entity(bytes: &[u8]) -> Option<(Code, usize)> {
         b"apos" => '\'',
         _ => return None,
     };
-    Some((Code::Char(char), end + 1))
+    Some(of_char(char, end + 1))
 }
 
-fn escape(bytes: &[u8]) -> Option<(Code, usize)> {
+fn escape(bytes: &[u8]) -> Option<Escape> {
     match bytes.get(1)? {
-        b'x' => Some((Code::Char(character(bytes.get(2..4)?, 16)?), 4)),
+        b'x' => Some(of_char(character(bytes.get(2..4)?, 16)?, 4)),
         b'u' if bytes.get(2) == Some(&b'{') => {
             let end = bytes.iter().take(12).position(|byte| *byte == b'}')?;
-            Some((Code::Char(character(&bytes[3..end], 16)?), end + 1))
+            Some(of_char(character(&bytes[3..end], 16)?, end + 1))
         }
         b'u' => {
             let unit = utf16_unit(bytes)?;
             let other = bytes.get(6..).and_then(utf16_unit);
             let pair = other.and_then(|other| char::decode_utf16([unit, other]).next()?.ok());
             match pair {
-                Some(char) if char.len_utf16() == 2 => Some((Code::Char(char), 12)),
-                _ => Some((Code::Char(char::from_u32(u32::from(unit))?), 6)),
+                Some(char) if char.len_utf16() == 2 => Some(of_char(char, 12)),
+                _ => Some(of_char(char::from_u32(u32::from(unit))?, 6)),
             }
         }
         // An escape that is itself escaped, as in a string within a string.

@@ -67,14 +67,12 @@ pub struct Finding {
     pub rule: &'static str,
     /// The severity of the finding.
     pub severity: Severity,
-    /// The index of the field that contains it: 0 for a single text.
-    pub field: usize,
     /// The byte range in the field. Both ends are character boundaries.
     pub span: Range<usize>,
 }
 
 impl Finding {
-    /// Makes a finding in the first field.
+    /// Makes a finding.
     pub(in crate::scan) fn new(
         category: Category,
         rule: &'static str,
@@ -85,7 +83,6 @@ impl Finding {
             category,
             rule,
             severity,
-            field: 0,
             span,
         }
     }

@@ -29,16 +29,13 @@ pub(crate) use self::finding::{Category, Finding, Severity};
 pub use self::verdict::Verdict;
 pub(crate) use self::verdict::VerdictTable;
 
-/// The maximal number of findings in a report. Beyond it, the least severe ones are omitted.
-const FINDINGS_MAX: usize = 1_000;
-
 /// The result of scanning a text or an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub(crate) struct Report {
-    /// The findings, in the order of fields and positions.
+    /// The first finding of each rule, in the order of fields and positions, with the highest severity of the rule.
     pub findings: Vec<Finding>,
-    /// The strictest verdict on any finding, including the omitted ones.
+    /// The strictest verdict on any finding.
     pub verdict: Verdict,
 }
 
@@ -67,22 +64,23 @@ impl Scanner {
     /// A value also counts as a secret if it looks like one and its field has a name such as `password` or `api_key`.
     /// The content of the object has an empty name.
     pub(crate) fn scan_fields<'a>(&self, fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> Report {
-        let mut findings = Vec::new();
-        for (field, (name, text)) in fields.into_iter().enumerate() {
-            let mut found = find(name, text, field);
+        let mut report = Report::default();
+        for (name, text) in fields {
+            let mut found = find(name, text);
             found.sort_by_key(|one| (one.span.start, one.span.end, one.category, one.rule));
             found.dedup_by(|next, last| {
                 next.rule == last.rule && next.span.start < last.span.end && next.span.end <= last.span.end
             });
-            findings.append(&mut found);
+            report.verdict = report.verdict.max(self.settings.judge(&found));
+            for finding in found {
+                let mut known = report.findings.iter_mut();
+                match known.find(|known| known.rule == finding.rule) {
+                    Some(known) => known.severity = known.severity.max(finding.severity),
+                    None => report.findings.push(finding),
+                }
+            }
         }
-        let verdict = self.settings.judge(&findings);
-        if findings.len() > FINDINGS_MAX {
-            findings.sort_by_key(|one| std::cmp::Reverse(one.severity));
-            findings.truncate(FINDINGS_MAX);
-            findings.sort_by_key(|one| (one.field, one.span.start, one.span.end));
-        }
-        Report { findings, verdict }
+        report
     }
 
     /// Returns `text` with each secret replaced by a marker, `[REDACTED:kind:0123abcd]`. Borrows the text if it has no
@@ -113,16 +111,8 @@ impl Scanner {
     }
 }
 
-impl std::fmt::Debug for Scanner {
-    /// Does not write the key.
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut shown = formatter.debug_struct("Scanner");
-        shown.field("settings", &self.settings).finish_non_exhaustive()
-    }
-}
-
 /// Returns all findings in one field.
-fn find(name: &str, text: &str, field: usize) -> Vec<Finding> {
+fn find(name: &str, text: &str) -> Vec<Finding> {
     let mut found = secrets::find(text);
     if found.is_empty() && !name.is_empty() {
         found.extend(secrets::find_named(name, text));
@@ -134,8 +124,5 @@ fn find(name: &str, text: &str, field: usize) -> Vec<Finding> {
             .map(|span| Finding::new(Category::Unicode, "mixed-script", Severity::Medium, span)),
     );
     found.extend(injection::find(text));
-    for finding in &mut found {
-        finding.field = field;
-    }
     found
 }

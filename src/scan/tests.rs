@@ -7,7 +7,7 @@ mod transforms;
 
 use proptest::prelude::*;
 
-use super::{Category, FINDINGS_MAX, Scanner, Severity, Verdict, VerdictTable};
+use super::{Category, Scanner, Severity, Verdict, VerdictTable};
 
 fn scanner() -> Scanner {
     Scanner::new(VerdictTable::default(), [3; 32])
@@ -37,14 +37,10 @@ fn names_of_settings_are_names_of_reports() {
 }
 
 #[test]
-fn a_field_is_named_by_its_place_and_taken_at_the_word_of_its_name() {
+fn a_field_is_taken_at_the_word_of_its_name() {
     let report = scanner().scan_fields([("", "fine"), ("password", "hunter2x"), ("note", "<|im_start|>")]);
-    let places: Vec<(usize, Category)> = report
-        .findings
-        .iter()
-        .map(|found| (found.field, found.category))
-        .collect();
-    assert_eq!(places, [(1, Category::Secret), (2, Category::Role)]);
+    let found: Vec<Category> = report.findings.iter().map(|found| found.category).collect();
+    assert_eq!(found, [Category::Secret, Category::Role]);
     assert!(
         scanner()
             .redact_field("password", "hunter2x")
@@ -54,9 +50,9 @@ fn a_field_is_named_by_its_place_and_taken_at_the_word_of_its_name() {
 }
 
 #[test]
-fn a_report_is_bounded() {
-    let text = "a\u{200b}".repeat(FINDINGS_MAX + 10);
-    assert_eq!(scanner().scan(&text).findings.len(), FINDINGS_MAX);
+fn a_report_names_each_rule_once() {
+    let text = "a\u{200b}".repeat(1_000);
+    assert_eq!(scanner().scan(&text).findings.len(), 1);
 }
 
 #[test]
@@ -76,12 +72,6 @@ fn text_about_attacks_is_kept() {
             scanner().scan(text).findings
         );
     }
-}
-
-#[test]
-fn the_key_is_not_shown() {
-    let shown = format!("{:?}", Scanner::new(VerdictTable::default(), [77; 32]));
-    assert!(!shown.contains("77"), "{shown}");
 }
 
 proptest! {

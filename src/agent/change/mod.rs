@@ -27,7 +27,7 @@ use super::item::{NewItem, add_new};
 use super::remember::unless_erased;
 use crate::digest::ObjectDigest;
 use crate::engine::{Committed, Draft, Staged, View, Writer};
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::{ErrorCode, Result};
 use crate::object::{Id, Kind, NewObject, Object, Origin, Scope, Value};
 use crate::scan::Verdict;
 
@@ -89,7 +89,14 @@ pub(super) fn change<T>(
     rule: &Rule,
     mut stage: impl FnMut(&mut Change<'_>) -> Result<T>,
 ) -> Result<Outcome<T>> {
-    let mut once = || change_followed(agent, writer, rule, &mut stage, |_, _, _| ());
+    let mut once = || {
+        let (value, committed, held) = change_once(agent, writer, rule, &mut stage)?;
+        Ok(Outcome {
+            value,
+            committed,
+            held: held?,
+        })
+    };
     if rule.retries {
         retry_on_conflict(once)
     } else {
@@ -97,31 +104,25 @@ pub(super) fn change<T>(
     }
 }
 
-/// Makes a change as [`change`] does, without a retry. `follow` gets the commit even if the quarantined items could not
-/// be kept.
-pub(super) fn change_followed<T>(
+/// Makes a change as [`change`] does, without a retry. The last value is the name of the quarantined items, or the error
+/// of keeping them; the commit is made in either case.
+pub(super) fn change_once<T>(
     agent: &Agent,
     writer: &Writer,
     rule: &Rule,
     stage: impl FnOnce(&mut Change<'_>) -> Result<T>,
-    follow: impl FnOnce(&mut T, &Committed, Option<&str>),
-) -> Result<Outcome<T>> {
+) -> Result<(T, Committed, Result<Option<String>>)> {
     let mut change = Change::begin(agent, writer, rule)?;
-    let mut value = stage(&mut change)?;
+    let value = stage(&mut change)?;
     let (committed, held) = change.commit(rule)?;
-    if committed.changed || held.is_ok() {
-        follow(
-            &mut value,
-            &committed,
-            held.as_ref().ok().and_then(Option::as_deref),
-        );
-    }
-    let held = held.map_err(|error| not_held(&committed, error))?;
-    Ok(Outcome {
-        value,
-        committed,
-        held,
-    })
+    let held = held.map_err(|error| {
+        if committed.changed {
+            error.behind_change("the quarantined content may be lost")
+        } else {
+            error
+        }
+    });
+    Ok((value, committed, held))
 }
 
 impl<'a> Change<'a> {
@@ -213,7 +214,7 @@ impl<'a> Change<'a> {
         class: Origin,
         place: impl FnOnce(&mut NewObject),
     ) -> Result<Passed> {
-        let (verdict, rules) = (reviewed.verdict, reviewed.rules());
+        let (verdict, rules) = (reviewed.verdict, reviewed.rules);
         let mut object = reviewed.item.into_object(id)?;
         place(&mut object);
         // STA-1: the verdict decides whether the item is staged.
@@ -226,20 +227,20 @@ impl<'a> Change<'a> {
             }
             Verdict::Allow | Verdict::Flag => {
                 let present = self.present(&object.id)?;
-                self.reserve(&object, present.as_ref(), class, |_| 0)?;
+                self.reserve(&object, present.as_ref(), class, &[])?;
                 Fate::Staged(self.draft.put_at_most(object, class)?)
             }
         };
         Ok(Passed { fate, verdict, rules })
     }
 
-    /// Stages an item that the writer states, after its review; `present` is the current object of the id. `superseded`
-    /// returns how many superseded items free quota for it, given its origin.
+    /// Stages an item that the writer states, after its review; `present` is the current object of the id. The
+    /// `superseded` items free quota for it.
     pub(super) fn say(
         &mut self,
         object: NewObject,
         present: Option<&Object>,
-        superseded: impl FnOnce(Origin) -> usize,
+        superseded: &[Object],
     ) -> Result<Staged> {
         self.reserve(&object, present, self.class(), superseded)?;
         self.draft.put_said(object, present.map(Object::origin))
@@ -251,12 +252,11 @@ impl<'a> Change<'a> {
         object: &NewObject,
         present: Option<&Object>,
         class: Origin,
-        superseded: impl FnOnce(Origin) -> usize,
+        superseded: &[Object],
     ) -> Result<()> {
         let origin = self.draft.origin_at_most(object, class)?;
-        let room_made = superseded(origin);
         self.quota
-            .reserve(self.agent, &mut self.draft, (object, present), origin, room_made)
+            .reserve(self.agent, &mut self.draft, (object, present), origin, superseded)
     }
 
     /// Quarantines a reviewed object, for a reason of the verb.
@@ -361,15 +361,6 @@ impl<'a> Change<'a> {
     }
 }
 
-/// Returns the error of keeping the quarantined items. After a commit it adds that the other items are stored.
-fn not_held(committed: &Committed, error: Error) -> Error {
-    if committed.changed {
-        error.behind_change("the quarantined content may be lost")
-    } else {
-        error
-    }
-}
-
 /// Makes a change, and repeats it on the new head after a conflict with another writer.
 pub(super) fn retry_on_conflict<T>(mut change: impl FnMut() -> Result<T>) -> Result<T> {
     for _ in 1..TRIES {
@@ -384,6 +375,7 @@ pub(super) fn retry_on_conflict<T>(mut change: impl FnMut() -> Result<T>) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
 
     #[test]
     fn only_a_conflict_with_another_writer_is_tried_again() {

@@ -93,22 +93,23 @@ pub(in crate::agent) fn check_names(agent: &Agent, object: &NewObject) -> Result
         ("the scope", object.scope.as_str()),
     ];
     ids.extend(object.parent.iter().map(|parent| ("the parent", parent.as_str())));
-    let mut names = ids.clone();
-    names.push(("the kind", object.kind.as_str()));
-    let position = object.position.as_ref();
-    names.extend(position.map(|position| ("the position", position.as_str())));
-    names.extend(keys_of(&object.attributes).map(|key| (ATTRIBUTE, key)));
-    for (what, name) in names {
+    let position = object
+        .position
+        .iter()
+        .map(|position| ("the position", position.as_str()));
+    let keys = keys_of(&object.attributes).map(|key| (ATTRIBUTE, key));
+    let others = [("the kind", object.kind.as_str())]
+        .into_iter()
+        .chain(position)
+        .chain(keys);
+    for (what, name) in ids.iter().copied().chain(others) {
         refuse_secret(scanner, what, name)?;
     }
-    for (what, name) in ids {
-        if is_looked_at(name) && is_misleading(name, &scanner.scan(name)) {
-            return Err(Error::denied(
-                ErrorCode::Refused,
-                format!("{what} has a secret, an invisible character or mixed scripts"),
-            )
+    let is_bad = |name: &str| is_looked_at(name) && is_misleading(name, &scanner.scan(name));
+    if let Some((what, _)) = ids.into_iter().find(|(_, name)| is_bad(name)) {
+        let message = format!("{what} has a secret, an invisible character or mixed scripts");
+        return Err(Error::denied(ErrorCode::Refused, message)
             .with_hint("nothing was stored; choose a name in visible letters of one script"));
-        }
     }
     Ok(())
 }
@@ -121,15 +122,17 @@ pub(super) fn review_names(
     others: &BTreeMap<String, Value>,
     report: &mut Report,
 ) -> Option<&'static str> {
-    let mut names = Vec::with_capacity(8);
-    names.push(("the scope", item.scope.as_str()));
-    names.push(("the kind", item.kind.as_str()));
-    names.extend(item.id.iter().map(|id| ("the id", id.as_str())));
     let superseded = item.supersedes.iter();
-    names.extend(superseded.map(|id| ("the id of a superseded item", id.as_str())));
-    names.extend(keys_of(others).map(|key| (ATTRIBUTE, key)));
+    let names = [
+        ("the scope", item.scope.as_str()),
+        ("the kind", item.kind.as_str()),
+    ]
+    .into_iter()
+    .chain(item.id.iter().map(|id| ("the id", id.as_str())))
+    .chain(superseded.map(|id| ("the id of a superseded item", id.as_str())))
+    .chain(keys_of(others).map(|key| (ATTRIBUTE, key)));
     let mut bad = None;
-    for (what, name) in names.into_iter().filter(|(_, name)| is_looked_at(name)) {
+    for (what, name) in names.filter(|(_, name)| is_looked_at(name)) {
         let found = scanner.scan(name);
         report.verdict = report.verdict.max(found.verdict);
         if is_misleading(name, &found) {

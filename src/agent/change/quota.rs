@@ -1,14 +1,14 @@
 //! The quota of a scope: the number of items that it may hold.
 //!
 //! Items without a parent count. Entries, summaries, episodes, sections and other children do not, nor do sessions and notes.
-//! The duplicate index counts the items of a scope. A scope below its quota costs a look-up; a full one reads all superseded
-//! items.
+//! The duplicate index counts the items of a scope. A scope below its quota costs a look-up; a full one reads all its
+//! objects.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Limits
-//! - A write into a full scope with expired or superseded items reads every superseded item of the store.
+//! - A write into a full scope reads every object of the scope.
 //!   `release`, `unforget`, `undo` and drafts of the library ignore the quota. `guard` also counts superseded
 //!   items.
 //!
@@ -18,49 +18,40 @@
 //! - ROO-2: every verb of the layer that stores a new item reserves quota for it. A restored item needs none.
 //! - ROO-3: trusted and untrusted items have separate quotas.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::agent::agent::Agent;
 use crate::agent::item::counts_in_quota;
-use crate::agent::remember::unless_erased;
-use crate::engine::Draft;
+use crate::engine::{Draft, Query, View};
 use crate::error::{Error, ErrorCode, Result};
-use crate::object::{NewObject, Object, Origin, Scope, Time};
+use crate::object::{Id, NewObject, Object, Origin, Scope, Time};
 
 /// The quotas of the scopes of one draft. A scope is counted only when it may be full.
 pub(super) struct Quota {
-    items_max: usize,
-    /// The number of new items of the draft, in all scopes.
-    reserved: usize,
-    /// The number of superseded items that freed quota, for each half.
-    superseded: HashMap<Half, usize>,
-    /// The quota left, for each half that was counted.
-    left: HashMap<Half, Left>,
+    items_max: i64,
+    /// The number of new items of the draft less the superseded items that free quota, for each half.
+    staged: HashMap<Half, i64>,
+    /// The superseded items that freed quota.
+    freed: HashSet<Id>,
+    /// The number of live items in the base of the draft, for each half that was counted. It is at most `items_max`.
+    live: HashMap<Half, i64>,
 }
 
 /// A scope, and whether this is the half of its trusted or its untrusted items (ROO-3).
 type Half = (Scope, bool);
 
-/// The quota left in a scope.
-#[derive(Clone, Copy)]
-struct Left {
-    count: usize,
-    /// Whether expired and superseded items were subtracted.
-    is_exact: bool,
-}
-
 impl Quota {
     pub(super) fn new(items_max: usize) -> Self {
         Self {
-            items_max,
-            reserved: 0,
-            superseded: HashMap::new(),
-            left: HashMap::new(),
+            items_max: i64::try_from(items_max).unwrap_or(i64::MAX),
+            staged: HashMap::new(),
+            freed: HashSet::new(),
+            live: HashMap::new(),
         }
     }
 
-    /// Reserves quota for an object before it is staged with this origin. `room_made` is the number of superseded items
-    /// in its half that free quota. An object that is present and has not expired needs no quota.
+    /// Reserves quota for an object before it is staged with this origin. Items of its half that it supersedes first free
+    /// quota. An object that is present and has not expired needs no quota.
     ///
     /// # Errors
     /// `InvalidInput` (code `over_limit`): the scope is full.
@@ -70,90 +61,75 @@ impl Quota {
         draft: &mut Draft,
         (object, present): (&NewObject, Option<&Object>),
         origin: Origin,
-        room_made: usize,
+        superseded: &[Object],
     ) -> Result<()> {
-        let half = (object.scope.clone(), origin.is_trusted());
         if !counts_in_quota(object.kind.as_str(), object.parent.is_some()) {
             return Ok(());
         }
-        let now = draft.base().now();
-        let has_room = present.is_some_and(|old| counts_in(old, &half, now));
-        let most = usize::try_from(draft.base().len()).unwrap_or(usize::MAX);
-        if has_room || most.saturating_add(self.reserved) < self.items_max {
-            if let Some(left) = self.left.get_mut(&half) {
-                left.count = left.count.saturating_add(room_made);
+        let half = (object.scope.clone(), origin.is_trusted());
+        let view = draft.base().clone();
+        let mut staged = self.staged.get(&half).copied().unwrap_or(0);
+        for old in superseded.iter().filter(|old| counts_in(old, &half, view.now())) {
+            if !is_superseded(agent, &view, old.id())? && self.freed.insert(old.id().clone()) {
+                staged -= 1;
             }
-            *self.superseded.entry(half.clone()).or_default() += room_made;
-            self.reserved += usize::from(!has_room);
-            return Ok(());
         }
-        let mut left = match self.left.get(&half) {
-            Some(left) => *left,
-            None => self.counted(agent, draft, object, &half, false)?,
-        };
-        if left.count == 0 && room_made == 0 && !left.is_exact {
-            left = self.counted(agent, draft, object, &half, true)?;
-        }
-        left.count = left.count.saturating_add(room_made);
-        *self.superseded.entry(half.clone()).or_default() += room_made;
-        self.left.insert(half.clone(), left);
-        if left.count == 0 {
+        let is_new = present.is_none_or(|old| !counts_in(old, &half, view.now()));
+        let items_max = self.items_max;
+        let is_full = |count: i64| count.saturating_add(staged) >= items_max;
+        // Each count is exacter than the one before it, and costs more.
+        if is_new
+            && is_full(view.len().cast_signed())
+            && is_full(agent.with_duplicate_index(&view, |known| Ok(known.items(&half.0, half.1)))?)
+            && is_full(self.live(agent, draft, &object.id, &half)?)
+        {
             let untrusted = if origin.is_trusted() { "" } else { "untrusted " };
             return Err(Error::invalid(format!(
                 "the scope {} has {} {untrusted}items, and no more are allowed",
-                object.scope, self.items_max
+                object.scope, items_max
             ))
             .with_code(ErrorCode::OverLimit)
             .with_hint("forget some, let some expire, or raise items_max in the settings"));
         }
-        left.count -= 1;
-        self.left.insert(half.clone(), left);
-        self.reserved += 1;
+        self.staged.insert(half, staged + i64::from(is_new));
         Ok(())
     }
 
-    /// Counts the quota left in the scope of a new object. Expired items leave the draft if the scope is full.
-    fn counted(
-        &self,
-        agent: &Agent,
-        draft: &mut Draft,
-        object: &NewObject,
-        half: &Half,
-        is_exact: bool,
-    ) -> Result<Left> {
+    /// Counts the items of a half in the base that have neither expired nor been superseded. Expired items leave the
+    /// draft if the half is full.
+    fn live(&mut self, agent: &Agent, draft: &mut Draft, new: &Id, half: &Half) -> Result<i64> {
+        if let Some(live) = self.live.get(half) {
+            return Ok(*live);
+        }
         let view = draft.base().clone();
-        let (scope, is_trusted) = half;
-        let enough = if is_exact { 0 } else { self.items_max };
-        let known =
-            agent.with_duplicate_index(&view, |known| known.count_of(scope.as_str(), *is_trusted, enough))?;
-        let counts = |found: Option<Object>| found.is_some_and(|one| counts_in(&one, half, view.now()));
-        let mut live = known.live;
-        for change in draft.changes() {
-            let is_in = counts(unless_erased(draft.get(&change.id))?);
-            if is_in && !counts(unless_erased(view.get(&change.id))?) {
-                live += 1;
+        let (mut live, mut expired) = (0, Vec::new());
+        for object in view.query(&Query::default().scope(half.0.clone()).with_expired())? {
+            let object = object?;
+            if counts_in(&object, half, view.now()) {
+                live += i64::from(!is_superseded(agent, &view, object.id())?);
+            } else if counts_in(&object, half, Time::from_micros(i64::MIN)) {
+                expired.push(object);
             }
         }
-        if live + known.expired.len() >= self.items_max {
-            // ROO-1: expired items leave the state when the quota needs it.
-            for key in known.expired {
-                let Some(old) = unless_erased(view.object_at(&key))? else {
-                    continue;
-                };
-                let id = old.id().clone();
-                // An item that this draft writes again is live. An item with children stays.
-                let is_old = id != object.id && draft.digest(&id)? == Some(old.digest());
-                if is_old && draft.children(&id)?.is_empty() {
-                    draft.remove(&id)?;
+        let staged = self.staged.get(half).copied().unwrap_or(0);
+        let with_expired = live.saturating_add_unsigned(expired.len() as u64);
+        if with_expired.saturating_add(staged) >= self.items_max {
+            // ROO-1: expired items leave the state when the quota needs it. An item that this draft writes again is
+            // live. An item with children stays.
+            for old in expired.iter().filter(|old| old.id() != new) {
+                let id = old.id();
+                if draft.digest(id)? == Some(old.digest()) && draft.children(id)?.is_empty() {
+                    draft.remove(id)?;
                 }
             }
         }
-        let room_made = self.superseded.get(half).copied().unwrap_or(0);
-        Ok(Left {
-            count: self.items_max.saturating_add(room_made).saturating_sub(live),
-            is_exact,
-        })
+        self.live.insert(half.clone(), live.min(self.items_max));
+        Ok(live.min(self.items_max))
     }
+}
+
+fn is_superseded(agent: &Agent, view: &View, id: &Id) -> Result<bool> {
+    agent.with_duplicate_index(view, |known| known.is_superseded(&known.key_of(id)))
 }
 
 /// Whether an object counts in this half of a scope at that time.

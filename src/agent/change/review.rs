@@ -18,7 +18,7 @@ use crate::agent::settings::{Quotas, Secrets};
 use crate::agent::vocabulary::attribute;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::Value;
-use crate::scan::{Category, Finding, Scanner, Verdict};
+use crate::scan::{Category, Scanner, Verdict};
 
 /// An item in its stored form, and the findings in its given form.
 #[derive(Clone, Debug)]
@@ -27,34 +27,23 @@ pub(in crate::agent) struct Reviewed {
     pub(in crate::agent) item: NewItem,
     /// The verdict of the scan.
     pub(in crate::agent) verdict: Verdict,
-    /// The findings, without the text.
-    pub(in crate::agent) findings: Vec<Finding>,
+    /// The matching rules, each once, in the order of the text.
+    pub(in crate::agent) rules: Vec<&'static str>,
+    /// Whether the review redacted secrets.
+    pub(in crate::agent) is_redacted: bool,
     /// The kind of name that causes the refusal, such as `the id`. A name is not corrected, because it would be another
     /// name.
     pub(in crate::agent) bad_name: Option<&'static str>,
 }
 
 impl Reviewed {
-    /// Returns the matching rules, each once, in the order of the text.
-    pub(in crate::agent) fn rules(&self) -> Vec<&'static str> {
-        let mut rules = Vec::new();
-        add_new(&mut rules, self.findings.iter().map(|finding| finding.rule));
-        rules
-    }
-
     /// Returns the reason of the verdict, in a sentence.
     pub(in crate::agent) fn reason(&self) -> String {
-        let rules = self.rules().join(", ");
+        let rules = self.rules.join(", ");
         match self.bad_name {
             Some(name) => format!("{name} is not allowed; the scan found {rules}"),
             None => format!("the scan found {rules}"),
         }
-    }
-
-    /// Whether the review redacted secrets.
-    pub(in crate::agent) fn is_redacted(&self) -> bool {
-        let mut found = self.findings.iter();
-        found.any(|finding| finding.category == Category::Secret)
     }
 
     /// Returns the error of a blocked item.
@@ -64,7 +53,7 @@ impl Reviewed {
                 &self.reason(),
                 "the log keeps names unchanged: choose another name",
             ),
-            None => refusal(&self.rules()),
+            None => refusal(&self.rules),
         }
     }
 }
@@ -112,18 +101,20 @@ pub(in crate::agent) fn review(agent: &Agent, mut item: NewItem) -> Result<Revie
         }
     }
     item.others = others.into_iter().collect();
-    let mut reviewed = Reviewed {
+    let mut rules = Vec::new();
+    add_new(&mut rules, report.findings.iter().map(|finding| finding.rule));
+    if report.verdict != Verdict::Allow && !rules.is_empty() {
+        let flags = rules.iter().copied().map(Value::from).collect::<Vec<_>>();
+        drop(item.others.insert(attribute::FLAGS, flags));
+    }
+    let mut found = report.findings.iter();
+    Ok(Reviewed {
         item,
         verdict: report.verdict,
-        findings: report.findings,
+        rules,
+        is_redacted: found.any(|finding| finding.category == Category::Secret),
         bad_name,
-    };
-    let rules = reviewed.rules();
-    if reviewed.verdict != Verdict::Allow && !rules.is_empty() {
-        let rules = rules.into_iter().map(Value::from).collect::<Vec<_>>();
-        drop(reviewed.item.others.insert(attribute::FLAGS, rules));
-    }
-    Ok(reviewed)
+    })
 }
 
 /// The most items that one item may supersede. Each search that finds one of them reads the item.

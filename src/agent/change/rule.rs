@@ -3,14 +3,13 @@
 //! # Layer
 //! Layer 7, inside `agent`.
 
-use crate::agent::vocabulary::op;
 use crate::engine::Authorisation;
 
 /// The rule for the commits of a verb.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::agent) struct Rule {
     /// The operation that the log shows.
-    pub(super) op: &'static str,
+    pub(in crate::agent) op: &'static str,
     /// The writers who may replace or remove an object; the commit enforces it (STA-2).
     pub(super) authorisation: Authorisation,
     /// Whether the change is repeated on the new head after a conflict with another writer.
@@ -20,25 +19,25 @@ pub(in crate::agent) struct Rule {
 }
 
 impl Rule {
-    pub(in crate::agent) const REMEMBER: Self = Self::retried(op::REMEMBER, Authorisation::Everyone);
-    pub(in crate::agent) const REMEMBER_ONCE: Self = Self::once(op::REMEMBER, Authorisation::Everyone);
-    pub(in crate::agent) const NOTE: Self = Self::retried(op::NOTE, Authorisation::Everyone);
+    pub(in crate::agent) const REMEMBER: Self = Self::retried("remember", Authorisation::Everyone);
+    pub(in crate::agent) const REMEMBER_ONCE: Self = Self::once("remember", Authorisation::Everyone);
+    pub(in crate::agent) const NOTE: Self = Self::retried("note", Authorisation::Everyone);
     /// Appending to a session does not change its origin (ORI-4), so every writer may do it.
-    pub(in crate::agent) const APPEND: Self = Self::retried(op::SESSION, Authorisation::Untrusted);
-    pub(in crate::agent) const SUMMARISE: Self = Self::retried(op::SESSION, Authorisation::Untrusted);
-    pub(in crate::agent) const END_SESSION: Self = Self::retried(op::SESSION, Authorisation::Untrusted);
-    pub(in crate::agent) const FORGET: Self = Self::once(op::FORGET, Authorisation::Everyone);
+    pub(in crate::agent) const APPEND: Self = Self::retried("session", Authorisation::Untrusted);
+    pub(in crate::agent) const SUMMARISE: Self = Self::retried("session", Authorisation::Untrusted);
+    pub(in crate::agent) const END_SESSION: Self = Self::retried("session", Authorisation::Untrusted);
+    pub(in crate::agent) const FORGET: Self = Self::once("forget", Authorisation::Everyone);
     /// The draft itself refuses to restore a version for an untrusted writer (STN-1).
-    pub(in crate::agent) const UNFORGET: Self = Self::once(op::UNFORGET, Authorisation::Untrusted);
-    pub(in crate::agent) const EXPIRE: Self = Self::once(op::EXPIRE, Authorisation::Everyone);
-    pub(in crate::agent) const DECAY: Self = Self::retried(op::DECAY, Authorisation::Untrusted);
+    pub(in crate::agent) const UNFORGET: Self = Self::once("unforget", Authorisation::Untrusted);
+    pub(in crate::agent) const EXPIRE: Self = Self::once("expire", Authorisation::Everyone);
+    pub(in crate::agent) const DECAY: Self = Self::retried("decay", Authorisation::Untrusted);
     /// Only a person may promote an item.
-    pub(in crate::agent) const PROMOTE: Self = Self::once(op::PROMOTE, Authorisation::Everyone);
+    pub(in crate::agent) const PROMOTE: Self = Self::once("promote", Authorisation::Everyone);
     /// Only a person may release a quarantined change.
-    pub(in crate::agent) const RELEASE: Self = Self::guarded(op::RELEASE);
+    pub(in crate::agent) const RELEASE: Self = Self::guarded("release");
     /// The trust check of the guard's policy decides who may change which objects.
-    pub(in crate::agent) const GUARD: Self = Self::guarded(op::GUARD);
-    pub(in crate::agent) const IMPORT: Self = Self::retried(op::IMPORT, Authorisation::Everyone);
+    pub(in crate::agent) const GUARD: Self = Self::guarded("guard");
+    pub(in crate::agent) const IMPORT: Self = Self::retried("import", Authorisation::Everyone);
 
     const fn once(op: &'static str, authorisation: Authorisation) -> Self {
         Self {

@@ -22,7 +22,7 @@ use super::document::Shown;
 use super::render::{Boundary, Omitted, Record, Request};
 use super::sections::Section;
 use super::selection::choose;
-use crate::agent::item::{Item, Sensitivity, add_new};
+use crate::agent::item::{Item, Sensitivity};
 use crate::agent::search::recall_among;
 use crate::agent::session::root_session;
 use crate::agent::superseding::supersedes;
@@ -31,7 +31,7 @@ use crate::agent::{Agent, Reach, RecallQuery};
 use crate::digest::Root;
 use crate::engine::{Memory, Query, View};
 use crate::error::Result;
-use crate::object::{Id, Kind, Object, Origin, Scope, Time};
+use crate::object::{Id, Kind, Object, Scope, Time};
 use crate::recall::tokens;
 use crate::scan::{Category, Scanner, Severity};
 
@@ -122,19 +122,6 @@ struct Waiting {
     changed: Time,
 }
 
-/// A candidate with its texts, in which secrets are redacted.
-struct Candidate {
-    section: Section,
-    place: Waiting,
-    kind: String,
-    trust: Origin,
-    id: String,
-    text: String,
-    source: String,
-    flags: String,
-    owner: String,
-}
-
 impl Agent {
     /// Renders items of one state into one text for a prompt.
     ///
@@ -147,8 +134,7 @@ impl Agent {
         each_item(view, &request.reach, &mut |object| {
             selected.take(view, object, request, hits.as_ref())
         })?;
-        let (candidates, omitted) = selected.finish(view, self.scanner())?;
-        let records: Vec<Record> = candidates.iter().map(Candidate::record).collect();
+        let (records, omitted) = selected.finish(view, self.scanner())?;
         let session = request.compaction.as_deref();
         let compacted = session.map(|session| root_session(view, session)).transpose()?;
         let (envelope, left_out) = choose(
@@ -202,49 +188,28 @@ fn touch_shown(memory: &Memory, view: &View, hits: &HashMap<String, u32>, shown:
     Ok(())
 }
 
-impl Candidate {
-    fn new(object: Object, section: Section, place: Waiting, scanner: &Scanner) -> Self {
-        let item = Item::from(object);
-        // The scan reads beyond the shown part, to recognise a secret that the limit cuts off.
-        let chars = item.text().chars().take(4 * section.chars_max());
-        let text: String = chars.collect();
-        let mut rules = Vec::new();
-        let findings = scanner.scan(&text).findings.into_iter();
-        let shown = findings.filter(|one| one.category != Category::Secret && one.severity > Severity::Low);
-        add_new(&mut rules, shown.map(|finding| finding.rule));
-        rules.truncate(FLAGS_SHOWN);
-        // MKE-1: known secrets are never shown.
-        let clean = |text: &str| scanner.redact(text).into_owned();
-        Self {
-            section,
-            place,
-            kind: item.object().kind().to_owned(),
-            trust: item.object().origin(),
-            id: clean(item.object().id().as_str()),
-            text: clean(&text),
-            source: clean(&item.source().unwrap_or_default()),
-            flags: rules.join(", "),
-            owner: item.owner().unwrap_or_default(),
-        }
-    }
-
-    fn record(&self) -> Record<'_> {
-        let Waiting {
-            made, changed, rank, ..
-        } = self.place;
-        Record {
-            section: self.section,
-            time_us: Some(made.as_micros()),
-            id: &self.id,
-            text: &self.text,
-            kind: &self.kind,
-            trust: self.trust,
-            flags: &self.flags,
-            source: &self.source,
-            updated_us: (changed > made).then_some(changed.as_micros()),
-            root_session: &self.owner,
-            rank,
-        }
+/// Returns the record of an item. Its texts have markers in place of secrets.
+fn record_of(item: &Item, section: Section, place: &Waiting, scanner: &Scanner) -> Record {
+    let (made, changed) = (place.made, place.changed);
+    // The scan reads beyond the shown part, to recognise a secret that the limit cuts off.
+    let text: String = item.text().chars().take(4 * section.chars_max()).collect();
+    let findings = scanner.scan(&text).findings.into_iter();
+    let shown = findings.filter(|one| one.category != Category::Secret && one.severity > Severity::Low);
+    let rules: Vec<_> = shown.map(|finding| finding.rule).take(FLAGS_SHOWN).collect();
+    // MKE-1: known secrets are never shown.
+    let clean = |text: &str| scanner.redact(text).into_owned();
+    Record {
+        section,
+        time_us: Some(made.as_micros()),
+        id: clean(item.object().id().as_str()),
+        text: clean(&text),
+        kind: item.object().kind().to_owned(),
+        trust: item.object().origin(),
+        flags: rules.join(", "),
+        source: clean(&item.source().unwrap_or_default()),
+        updated_us: (changed > made).then_some(changed.as_micros()),
+        root_session: item.owner().unwrap_or_default(),
+        rank: place.rank,
     }
 }
 
@@ -339,8 +304,8 @@ impl Candidates {
         Ok(())
     }
 
-    /// Returns the first candidates of each section that no item supersedes (MKE-2).
-    fn finish(mut self, view: &View, scanner: &Scanner) -> Result<(Vec<Candidate>, Omitted)> {
+    /// Returns the records of the first candidates of each section that no item supersedes (MKE-2).
+    fn finish(mut self, view: &View, scanner: &Scanner) -> Result<(Vec<Record>, Omitted)> {
         let mut all = Vec::new();
         for (section, mut waiting) in std::mem::take(&mut self.sections) {
             waiting.sort_unstable();
@@ -365,7 +330,7 @@ impl Candidates {
                     continue;
                 }
                 left -= 1;
-                all.push(Candidate::new(object, section, one, scanner));
+                all.push(record_of(&Item::from(object), section, &one, scanner));
             }
         }
         Ok((all, self.omitted))

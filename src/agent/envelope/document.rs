@@ -76,23 +76,21 @@ impl Shown {
         let updated = text_of(record.updated_us);
         Self {
             section,
-            id: attribute(record.id, ID_CHARS_MAX),
+            id: attribute(&record.id, ID_CHARS_MAX),
             trust: record.trust,
-            flags: attribute(record.flags, SOURCE_CHARS_MAX),
-            source: attribute(record.source, SOURCE_CHARS_MAX),
+            flags: attribute(&record.flags, SOURCE_CHARS_MAX),
+            source: attribute(&record.source, SOURCE_CHARS_MAX),
             updated: if updated == time { String::new() } else { updated },
             time,
-            text: line::content(record.text, section.chars_max(), lines),
+            text: line::content(&record.text, section.chars_max(), lines),
         }
     }
 
     /// Adds its lines to `out`.
     pub(super) fn write(&self, out: &mut String) {
         let item = self.section.layout().item;
-        out.push('<');
-        out.push_str(item);
-        attribute(out, "id", &self.id);
-        attribute(out, "trust", self.trust.name());
+        let (id, trust) = (attribute("id", &self.id), attribute("trust", self.trust.name()));
+        out.extend(["<", item, &id, &trust]);
         for (name, value) in [
             ("flags", &self.flags),
             ("source", &self.source),
@@ -100,14 +98,10 @@ impl Shown {
             ("updated", &self.updated),
         ] {
             if !value.is_empty() {
-                attribute(out, name, value);
+                out.push_str(&attribute(name, value));
             }
         }
-        out.push('>');
-        escape_into(out, &self.text);
-        out.push_str("</");
-        out.push_str(item);
-        out.push_str(">\n");
+        out.extend([">", &escaped(&self.text), "</", item, ">\n"]);
     }
 }
 
@@ -121,33 +115,19 @@ pub(super) fn section_tags(section: Section) -> (String, String) {
 
 /// Returns the text before the sections.
 pub(super) fn opening(boundary: Option<&str>) -> String {
-    let mut out = String::from("<memory");
-    attribute(&mut out, "version", "2");
-    attribute(&mut out, "use", USE);
-    if let Some(boundary) = boundary {
-        attribute(&mut out, "boundary", boundary);
-    }
-    out + ">\n"
+    let boundary = boundary.map_or_else(String::new, |boundary| attribute("boundary", boundary));
+    format!("<memory version=\"2\" use=\"{USE}\"{boundary}>\n")
 }
 
 /// Returns the text after the sections: everything that can change with another commit.
 pub(super) fn closing(boundary: Option<&str>, root: &str, shown: usize, skipped: usize) -> String {
-    let mut out = String::from("<state");
-    if let Some(boundary) = boundary {
-        attribute(&mut out, "boundary", boundary);
-    }
-    attribute(&mut out, "root", root);
-    attribute(&mut out, "shown", &shown.to_string());
-    attribute(&mut out, "skipped", &skipped.to_string());
-    out + "/>\n</memory>"
+    let boundary = boundary.map_or_else(String::new, |boundary| attribute("boundary", boundary));
+    let root = attribute("root", root);
+    format!("<state{boundary}{root} shown=\"{shown}\" skipped=\"{skipped}\"/>\n</memory>")
 }
 
-fn attribute(out: &mut String, name: &str, value: &str) {
-    out.push(' ');
-    out.push_str(name);
-    out.push_str("=\"");
-    escape_into(out, value);
-    out.push('"');
+fn attribute(name: &str, value: &str) -> String {
+    format!(" {name}=\"{}\"", escaped(value))
 }
 
 /// Writes the envelope. An envelope without records is empty text.
@@ -176,8 +156,9 @@ pub(super) fn moment(time_us: i64) -> String {
     format!("{}Z", Moment::of(time_us.clamp(FIRST_US, LAST_US)))
 }
 
-/// Adds `text` to `out`, with the five special characters of XML escaped.
-pub(super) fn escape_into(out: &mut String, text: &str) {
+/// Returns `text` with the five special characters of XML escaped.
+pub(super) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
     for char in text.chars() {
         match char {
             '&' => out.push_str("&amp;"),
@@ -188,4 +169,5 @@ pub(super) fn escape_into(out: &mut String, text: &str) {
             _ => out.push(char),
         }
     }
+    out
 }

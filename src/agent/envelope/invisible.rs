@@ -15,15 +15,13 @@
 
 use std::sync::LazyLock;
 
-use crate::scan::unicode::{JOINING, RIGHTWARD, Ranges};
+use crate::scan::unicode::{FLAGS, JOINING, RIGHTWARD, Ranges};
 
 const ZERO_WIDTH_NON_JOINER: char = '\u{200C}';
 const ZERO_WIDTH_JOINER: char = '\u{200D}';
 const EMOJI_SELECTOR: char = '\u{FE0F}';
 const KEYCAP: char = '\u{20E3}';
 const BLACK_FLAG: char = '\u{1F3F4}';
-/// The ASCII letters of the three flags that follow the black flag. A cancel tag ends each of them.
-const REGIONS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
 /// The tags of a flag, including the one that ends it.
 const TAGS: usize = 6;
 /// The largest distance between a letter and the direction mark that it justifies, in characters.
@@ -92,12 +90,7 @@ fn is_in_flag(chars: &[char], at: usize) -> bool {
     let Some(tags) = start.and_then(|start| chars.get(start + 1..=start + TAGS)) else {
         return false;
     };
-    REGIONS.iter().any(|region| {
-        let bytes = region.bytes().chain([0x7F]);
-        bytes
-            .map(|byte| 0xE_0000 + u32::from(byte))
-            .eq(tags.iter().map(|tag| u32::from(*tag)))
-    })
+    FLAGS.iter().any(|flag| flag.chars().eq(tags.iter().copied()))
 }
 
 /// The invisible characters, and the characters that justify an invisible neighbour. No justifying character is

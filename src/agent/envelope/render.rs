@@ -87,47 +87,47 @@ impl Omitted {
 
 /// An item to show. The caller leaves out expired, forgotten and superseded items.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Record<'a> {
+pub(super) struct Record {
     /// Its section. An untrusted record is shown in the quarantine instead.
     pub section: Section,
     /// The time of its creation in microseconds since 1970, which orders the records of a section.
     pub time_us: Option<i64>,
     /// Its id, shown up to 256 characters.
-    pub id: &'a str,
+    pub id: String,
     /// Its text, shown up to the limit of its section.
-    pub text: &'a str,
+    pub text: String,
     /// Its kind, for example `fact`. An `entry` is never shown; a `note` only in a compaction.
-    pub kind: &'a str,
+    pub kind: String,
     /// Its class of origin.
     pub trust: Origin,
     /// The findings of the scan, shown up to 120 characters.
-    pub flags: &'a str,
+    pub flags: String,
     /// Its source, for example a file or a tool, shown up to 120 characters.
-    pub source: &'a str,
+    pub source: String,
     /// The time of its last change, if that differs from its creation.
     pub updated_us: Option<i64>,
     /// The root session that owns a note.
-    pub root_session: &'a str,
+    pub root_session: String,
     /// Its priority if not all records fit: low before high, and newest first among equals.
     pub rank: u32,
 }
 
-impl<'a> Record<'a> {
+impl Record {
     /// Whether it is a note of a session.
     pub(super) fn is_note(&self) -> bool {
         self.kind == kind::NOTE || self.section == Section::SessionNotes
     }
 
     /// Returns all fields, for an order that does not depend on the input order.
-    pub(super) fn key(&self) -> impl Ord + use<'a> {
+    pub(super) fn key(&self) -> impl Ord {
         (
             self.section,
             self.time_us,
-            (self.id, self.text, self.kind),
+            (&self.id, &self.text, &self.kind),
             self.trust.tag(),
-            (self.flags, self.source),
+            (&self.flags, &self.source),
             self.updated_us,
-            self.root_session,
+            &self.root_session,
             self.rank,
         )
     }

@@ -73,23 +73,20 @@ struct Tag {
 fn without<'a>(text: &'a str, names: &[&str], goes: impl Fn(&Tag) -> bool) -> Scrubbed<'a> {
     let (blocks, unclosed) = blocks(text, names, goes);
     let envelopes = blocks.len() - unclosed;
-    if blocks.is_empty() {
-        return Scrubbed {
-            text: Cow::Borrowed(text),
-            envelopes,
-            unclosed,
-        };
+    let mut rest = Cow::Borrowed(text);
+    if !blocks.is_empty() {
+        let mut out = String::with_capacity(text.len());
+        let mut at = 0;
+        for block in blocks {
+            out.push_str(&text[at..block.start]);
+            at = block.end;
+            drop_fragments(&mut out, &text[at..], names);
+        }
+        out.push_str(&text[at..]);
+        rest = Cow::Owned(out);
     }
-    let mut out = String::with_capacity(text.len());
-    let mut at = 0;
-    for block in blocks {
-        out.push_str(&text[at..block.start]);
-        at = block.end;
-        drop_fragments(&mut out, &text[at..], names);
-    }
-    out.push_str(&text[at..]);
     Scrubbed {
-        text: Cow::Owned(out),
+        text: rest,
         envelopes,
         unclosed,
     }

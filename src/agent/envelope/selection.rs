@@ -45,12 +45,8 @@ pub(super) fn choose(records: &[Record], request: &Request, mut left_out: Omitte
             *count(&mut left_out) += 1;
         }
     }
-    let place = |(section, record, _): &(Section, &Record, Shown)| (*section, record.time_us);
-    page.shown.sort_by(|one, next| {
-        place(one)
-            .cmp(&place(next))
-            .then_with(|| one.1.key().cmp(&next.1.key()))
-    });
+    page.shown
+        .sort_by_key(|(section, record, _)| (*section, record.time_us, Record::key(record)));
     let envelope = Envelope {
         boundary: page.boundary.map(str::to_owned),
         root,
@@ -69,7 +65,7 @@ fn admit(record: &Record, request: &Request) -> Result<Section, Count> {
     if record.kind == kind::ENTRY {
         return Err(|left_out| &mut left_out.entries);
     }
-    let is_own = !record.root_session.is_empty() && request.compacted == Some(record.root_session);
+    let is_own = !record.root_session.is_empty() && request.compacted == Some(&*record.root_session);
     if record.is_note() && !is_own {
         return Err(|left_out| &mut left_out.notes);
     }
@@ -86,7 +82,7 @@ struct Page<'a> {
     boundary: Option<&'a str>,
     /// The characters left in the budget; `None` if not even an empty envelope fits.
     room: Option<usize>,
-    shown: Vec<(Section, &'a Record<'a>, Shown)>,
+    shown: Vec<(Section, &'a Record, Shown)>,
     counts: [usize; Section::ALL.len()],
     said: HashSet<String>,
 }

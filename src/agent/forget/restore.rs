@@ -10,7 +10,6 @@ use super::super::change::{Change, Rule, change};
 use super::super::decay::original_of;
 use super::super::item::Item;
 use super::super::scope::Reach;
-use super::super::vocabulary::op;
 use super::missing;
 use crate::digest::ObjectDigest;
 use crate::engine::{ChangeKind, CommitInfo, Memory, View, Writer, forgets};
@@ -147,7 +146,7 @@ impl Agent {
                     let is_so = match taken.new {
                         None => !head.contains(&id)?,
                         // An item that was replaced since then was not forgotten.
-                        Some(new) if info.commit.op.as_str() == op::DECAY && taken.old.is_some() => {
+                        Some(new) if info.commit.op.as_str() == Rule::DECAY.op && taken.old.is_some() => {
                             kept(&head, &id)?.is_some_and(|item| item.object().digest() == new)
                         }
                         Some(_) => false,

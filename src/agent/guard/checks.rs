@@ -139,14 +139,10 @@ pub(super) fn touched(
     Failure::about(ids, why, advice)
 }
 
-/// Whether an object counts towards the quota of its scope.
-fn counts(object: &Object) -> bool {
-    counts_in_quota(object.kind(), object.parent().is_some())
-}
-
-/// Returns the scope and trust under which an object is counted (ROO-3).
-fn place(object: &Object) -> (&str, bool) {
-    (object.scope(), object.origin().is_trusted())
+/// Returns the scope and trust under which an object counts towards a quota (ROO-3); `None` if it does not count.
+fn place(object: &Object) -> Option<(&str, bool)> {
+    let counts = counts_in_quota(object.kind(), object.parent().is_some());
+    counts.then(|| (object.scope(), object.origin().is_trusted()))
 }
 
 /// Checks the number of items in each scope and the length of each text.
@@ -158,12 +154,8 @@ pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits) -> Res
         let content = one.new.as_ref().and_then(|object| object.content());
         content.map_or(0, |text| text.chars().count())
     };
-    let long: Vec<String> = turn
-        .changes
-        .iter()
-        .filter(|one| chars(one) > chars_max)
-        .map(|one| one.id.to_string())
-        .collect();
+    let long = turn.changes.iter().filter(|one| chars(one) > chars_max);
+    let long = long.map(|one| one.id.to_string()).collect();
     let why = format!("texts of more than {chars_max} characters");
     let too_long = Failure::about(long, why, "shorten them, or split each into several");
     if too_long.is_some() {
@@ -171,11 +163,11 @@ pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits) -> Res
     }
     let mut gained: BTreeMap<(&str, bool), (usize, usize)> = BTreeMap::new();
     for one in &turn.changes {
-        if let Some(new) = one.new.as_ref().filter(|new| counts(new)) {
-            gained.entry(place(new)).or_default().0 += 1;
+        if let Some(place) = one.new.as_ref().and_then(place) {
+            gained.entry(place).or_default().0 += 1;
         }
-        if let Some(old) = one.old.as_ref().filter(|old| counts(old)) {
-            gained.entry(place(old)).or_default().1 += 1;
+        if let Some(place) = one.old.as_ref().and_then(place) {
+            gained.entry(place).or_default().1 += 1;
         }
     }
     for ((scope, is_trusted), (more, fewer)) in gained {
@@ -186,8 +178,7 @@ pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits) -> Res
         let query = Query::default().scope(Scope::new(scope)?);
         let mut held = 0;
         for object in turn.draft.base().query(&query)? {
-            let object = object?;
-            held += usize::from(counts(&object) && object.origin().is_trusted() == is_trusted);
+            held += usize::from(place(&object?) == Some((scope, is_trusted)));
         }
         let after = (held + more).saturating_sub(fewer);
         if after > items_max {

@@ -40,7 +40,7 @@ pub struct Report {
     /// The counts of the change.
     #[serde(flatten)]
     pub counts: ChangeCounts,
-    /// The results of the checks.
+    /// The results of the checks. The reason and the advice are empty if a check passed.
     pub checks: Vec<Checked>,
 }
 

@@ -14,27 +14,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::followed::Followed;
+use crate::agent::followed::{Followed, key_at};
 use crate::agent::item::{Item, counts_in_quota};
-use crate::agent::search::key_at;
 use crate::agent::superseding::supersedes;
 use crate::agent::words::collapsed;
 use crate::digest::keyed;
-use crate::engine::{Derive, Keep, Memory, Version, View};
+use crate::engine::{Derive, Keep, Memory, Version};
 use crate::error::{ErrorCode, Result};
-use crate::object::Object;
+use crate::object::{Id, Object, Scope};
+use crate::recall::Key;
 use crate::threads::Mutex;
 
-/// The first bytes of a key path, which identify an id in indexes.
-pub(super) type Key = [u8; 16];
-
-/// The counts of a scope's items.
-pub(in crate::agent) struct ScopeCount {
-    /// The number of items that have neither expired nor been superseded.
-    pub(in crate::agent) live: usize,
-    /// The expired items.
-    pub(in crate::agent) expired: BTreeSet<Key>,
-}
+/// The first and the last key.
+const FIRST: Key = Key([0; Key::BYTES]);
+const LAST: Key = Key([0xff; Key::BYTES]);
 
 /// The duplicate index of one state.
 pub(in crate::agent) type DuplicateIndex = Followed<Texts>;
@@ -49,8 +42,6 @@ pub(in crate::agent) struct Texts {
     superseded: BTreeSet<(Key, Key)>,
     /// The number of items of each scope, by the hash of the scope. Trusted and untrusted items are counted separately.
     items: BTreeMap<u64, u64>,
-    /// The items that expire: the hash of the scope, the time in microseconds, and the item.
-    expiring: BTreeSet<(u64, i64, Key)>,
 }
 
 /// Returns the hash of a text in its scope and kind. It ignores Unicode forms and the amount of white space.
@@ -70,7 +61,7 @@ pub(super) fn text_hash(scope: &str, kind: &str, text: &str) -> u64 {
 
 impl Keep for Texts {
     const NAME: &'static str = "texts";
-    const VERSION: u8 = 1;
+    const VERSION: u8 = 2;
 
     fn len(&self) -> u64 {
         self.texts.len() as u64
@@ -88,8 +79,6 @@ impl Derive for Texts {
             .extend(superseded_by(new, &object).map(|old| (old, key)));
         if let Some(scope) = counted_in(&object) {
             *self.items.entry(scope).or_default() += 1;
-            let expires = object.expires().map(|expires| (scope, expires.as_micros(), key));
-            self.expiring.extend(expires);
         }
         Ok(())
     }
@@ -106,15 +95,12 @@ impl Derive for Texts {
         for named in superseded_by(old, &object) {
             self.superseded.remove(&(named, key));
         }
-        if let Some(scope) = counted_in(&object) {
-            if let Entry::Occupied(mut count) = self.items.entry(scope) {
-                *count.get_mut() = count.get().saturating_sub(1);
-                if *count.get() == 0 {
-                    count.remove();
-                }
-            }
-            if let Some(expires) = object.expires() {
-                self.expiring.remove(&(scope, expires.as_micros(), key));
+        if let Some(scope) = counted_in(&object)
+            && let Entry::Occupied(mut count) = self.items.entry(scope)
+        {
+            *count.get_mut() = count.get().saturating_sub(1);
+            if *count.get() == 0 {
+                count.remove();
             }
         }
         Ok(true)
@@ -122,21 +108,6 @@ impl Derive for Texts {
 }
 
 impl DuplicateIndex {
-    /// Returns the index of the state of `view`: updated from `before`, else from the file of an earlier process, else
-    /// built from all objects.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if an object cannot be read.
-    pub(in crate::agent) fn of(before: Option<Self>, view: &View) -> Result<Self> {
-        if let Some(before) = before {
-            return before.follow(view, Texts::default);
-        }
-        match Self::load(view, Texts::default)? {
-            Some((loaded, _)) => Ok(loaded),
-            None => Self::build(view, Texts::default()),
-        }
-    }
-
     /// Saves the index to disk if much changed since the last save. Returns whether it did.
     ///
     /// # Errors
@@ -147,48 +118,14 @@ impl DuplicateIndex {
             return Ok(false);
         };
         // The index follows the head first, because an erased text must not be written.
-        slot.insert(Self::of(Some(known), &memory.view())?).keep(memory)
+        let (known, _) = Self::reach(Some(known), &memory.view(), Texts::default)?;
+        slot.insert(known).keep(memory)
     }
 
-    /// Counts the trusted or untrusted items of a scope, and finds the expired ones. Below `enough` items, all of them
-    /// count as live: only a full scope is checked for expired and superseded items.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if an object cannot be read.
-    pub(in crate::agent) fn count_of(
-        &self,
-        scope: &str,
-        is_trusted: bool,
-        enough: usize,
-    ) -> Result<ScopeCount> {
-        let hash = scope_hash(scope, is_trusted);
-        let count =
-            usize::try_from(self.value().items.get(&hash).copied().unwrap_or(0)).unwrap_or(usize::MAX);
-        if count < enough {
-            return Ok(ScopeCount {
-                live: count,
-                expired: BTreeSet::new(),
-            });
-        }
-        let now = self.view.now().as_micros();
-        let range = (hash, i64::MIN, [0; 16])..=(hash, now, [0xff; 16]);
-        let expired: BTreeSet<Key> = self
-            .value()
-            .expiring
-            .range(range)
-            .map(|(_, _, key)| *key)
-            .collect();
-        let mut live = count.saturating_sub(expired.len());
-        let mut before = None;
-        for (old, _) in &self.value().superseded {
-            if before.replace(old) == Some(old) || expired.contains(old) {
-                continue;
-            }
-            let object = unless_erased(self.view.object_at(old))?;
-            let is_here = object.is_some_and(|object| counted_in(&object) == Some(hash));
-            live = live.saturating_sub(usize::from(is_here && self.is_superseded(old)?));
-        }
-        Ok(ScopeCount { live, expired })
+    /// Returns the number of trusted or untrusted items of a scope, with expired and superseded ones.
+    pub(in crate::agent) fn items(&self, scope: &Scope, is_trusted: bool) -> i64 {
+        let count = self.value().items.get(&scope_hash(scope.as_str(), is_trusted));
+        count.map_or(0, |count| count.cast_signed())
     }
 
     /// Returns a live item of this scope and kind with the same text that `accept` accepts; `hash` is the hash of the
@@ -203,8 +140,8 @@ impl DuplicateIndex {
         accept: impl Fn(&Object) -> bool,
     ) -> Result<Option<Object>> {
         let now = self.view.now();
-        for &(_, key) in self.value().texts.range((hash, [0; 16])..=(hash, [0xff; 16])) {
-            let Some(object) = unless_erased(self.view.object_at(&key))? else {
+        for &(_, key) in self.value().texts.range((hash, FIRST)..=(hash, LAST)) {
+            let Some(object) = unless_erased(self.view.object_at(&key.0))? else {
                 continue;
             };
             // KNT-1: the hash only finds candidates.
@@ -220,17 +157,18 @@ impl DuplicateIndex {
         Ok(None)
     }
 
+    /// Returns the key of an id.
+    pub(in crate::agent) fn key_of(&self, id: &Id) -> Key {
+        key_at(&self.view.key(id))
+    }
+
     /// Whether another item supersedes the item of this key.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
-    pub(super) fn is_superseded(&self, key: &Key) -> Result<bool> {
-        for (_, new) in self
-            .value()
-            .superseded
-            .range((*key, [0; 16])..=(*key, [0xff; 16]))
-        {
-            let object_at = |key| unless_erased(self.view.object_at(key));
+    pub(in crate::agent) fn is_superseded(&self, key: &Key) -> Result<bool> {
+        let object_at = |key: &Key| unless_erased(self.view.object_at(&key.0));
+        for (_, new) in self.value().superseded.range((*key, FIRST)..=(*key, LAST)) {
             if let (Some(new), Some(old)) = (object_at(new)?, object_at(key)?)
                 && supersedes(&self.view, &new, &old)?
             {
@@ -272,7 +210,7 @@ fn superseded_by(version: &Version<'_>, object: &Object) -> impl Iterator<Item =
     };
     let (suite, own) = (version.suite(), object.id().clone());
     let named = ids.into_iter().filter(move |id| own != **id);
-    named.map(move |id| key_at(&suite.key_path(&id)).0)
+    named.map(move |id| key_at(&suite.key_path(&id)))
 }
 
 #[cfg(test)]
@@ -282,7 +220,6 @@ mod tests {
     use crate::agent::{LinesOptions, NewItem, RememberOptions, Settings};
     use crate::engine::Derived;
     use crate::engine::Writer;
-    use crate::object::Id;
 
     fn agent(memory: &Memory) -> Agent {
         Agent::new(memory.clone(), Settings::default())
@@ -332,7 +269,7 @@ mod tests {
         let anew = Derived::build(view.opened(), view.state(), Texts::default()).unwrap();
         assert_eq!(followed.value(), anew.value());
         let sets = followed.value();
-        assert_eq!((sets.items.values().sum::<u64>(), sets.expiring.len()), (610, 1));
+        assert_eq!(sets.items.values().sum::<u64>(), 610);
         assert_eq!(sets.texts.len(), 610);
     }
 

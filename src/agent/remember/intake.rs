@@ -3,27 +3,24 @@
 //! # Layer
 //! Layer 7, inside `agent`.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use super::duplicate_index::text_hash;
 use super::near::unite;
 use crate::agent::agent::Agent;
 use crate::agent::change::{Change, ids};
 use crate::agent::decay::original_of;
-use crate::agent::item::{Item, NewItem, Sensitivity, counts_in_quota, item_of};
-use crate::agent::search::key_of;
+use crate::agent::item::{Item, NewItem, Sensitivity, item_of};
 use crate::agent::session::{SESSION_PREFIX, session_of};
 use crate::agent::vocabulary::kind;
 use crate::agent::words::collapsed;
 use crate::engine::{Staged, View};
 use crate::error::{Error, ErrorCode, Result};
-use crate::object::{Id, Object, Origin};
+use crate::object::{Id, Object};
 
 /// The items of one commit.
 pub(super) struct Intake<'c, 'a> {
     pub(super) change: &'c mut Change<'a>,
-    /// The items that this change supersedes, whose quota is free again.
-    superseded: BTreeSet<Id>,
     /// The ids of staged items, by text hash. The duplicate index knows only the texts of the state.
     texts: HashMap<u64, Id>,
 }
@@ -32,7 +29,6 @@ impl<'c, 'a> Intake<'c, 'a> {
     pub(super) fn new(change: &'c mut Change<'a>) -> Self {
         Self {
             change,
-            superseded: BTreeSet::new(),
             texts: HashMap::new(),
         }
     }
@@ -194,67 +190,30 @@ impl<'c, 'a> Intake<'c, 'a> {
         self.change.restate(object)
     }
 
-    /// Gives an item without a sensitivity that of the items that it replaces or supersedes. Otherwise a repeated text would become
-    /// less sensitive.
-    fn inherit_sensitivity(&self, item: &mut NewItem, present: Option<&Object>) -> Result<()> {
-        if item.sensitivity.is_some() {
-            return Ok(());
-        }
-        let of = |object: &Object| Item::from(object.clone()).sensitivity();
-        let mut strictest = present.map(of).unwrap_or_default();
-        for old in &item.supersedes {
-            strictest = strictest.max(self.change.present(old)?.as_ref().map(of).unwrap_or_default());
-        }
-        item.sensitivity = Some(strictest).filter(|one| *one > Sensitivity::None);
-        Ok(())
-    }
-
     /// Whether an object is the current version of its id, and at least as trusted as the writer.
     fn stands_for_writer(&self, object: &Object) -> bool {
         let staged = self.change.digest(object.id());
         self.is_trusted_enough(object) && staged.is_ok_and(|digest| digest == Some(object.digest()))
     }
 
-    /// Stages an item after its review; `present` is the current object of its id.
+    /// Stages an item after its review; `present` is the current object of its id. An item without a sensitivity gets that
+    /// of the items that it replaces or supersedes. Otherwise a repeated text would become less sensitive.
     pub(super) fn put(&mut self, id: Id, mut item: NewItem, present: Option<&Object>) -> Result<Staged> {
-        self.inherit_sensitivity(&mut item, present)?;
-        let superseded = self.first_to_supersede(&item)?;
+        let superseded = item.supersedes.iter();
+        let superseded: Vec<Object> = superseded
+            .filter_map(|old| self.change.present(old).transpose())
+            .collect::<Result<_>>()?;
+        if item.sensitivity.is_none() {
+            let replaced = superseded.iter().chain(present);
+            let strictest = replaced.map(|old| Item::from(old.clone()).sensitivity()).max();
+            item.sensitivity = strictest.filter(|one| *one > Sensitivity::None);
+        }
         let hash = hash_of(&item);
-        let object = item.into_object(id.clone())?;
-        let mut room_made = BTreeSet::new();
-        let staged = self.change.say(object, present, |origin| {
-            let is_alike = |(_, old): &(Id, Origin)| old.is_trusted() == origin.is_trusted();
-            room_made.extend(superseded.into_iter().filter(is_alike).map(|(id, _)| id));
-            room_made.len()
-        })?;
-        self.superseded.extend(room_made);
+        let staged = self
+            .change
+            .say(item.into_object(id.clone())?, present, &superseded)?;
         self.texts.insert(hash, id);
         Ok(staged)
-    }
-
-    /// Returns the items that only the new item would supersede, with their origins. They free quota for it.
-    fn first_to_supersede(&self, item: &NewItem) -> Result<BTreeMap<Id, Origin>> {
-        let mut first = BTreeMap::new();
-        for old in &item.supersedes {
-            if self.superseded.contains(old) {
-                continue;
-            }
-            let Some(object) = self.change.present(old)? else {
-                continue;
-            };
-            let is_live = object.expires().is_none_or(|expires| expires > self.view().now())
-                && counts_in_quota(object.kind(), object.parent().is_some());
-            let key = key_of(self.change.agent().memory(), old.as_str()).0;
-            if is_live
-                && !self
-                    .change
-                    .agent()
-                    .with_duplicate_index(self.view(), |known| known.is_superseded(&key))?
-            {
-                first.insert(old.clone(), object.origin());
-            }
-        }
-        Ok(first)
     }
 }
 

@@ -3,6 +3,7 @@
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
 
+use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
 use super::lines::LinesOptions;
@@ -68,21 +69,24 @@ fn set(item: &mut NewItem, name: &str, value: &Json, options: &LinesOptions) -> 
         "id" => item.id = Some(Id::new(text(value)?)?),
         "kind" => item.kind = Kind::new(text(value)?)?,
         "scope" => item.scope = options.place.scope(text(value)?)?,
-        "tags" => item.tags = texts(value)?,
+        "tags" => item.tags = read(value, "a list of texts")?,
         "speaker" => item.speaker = Some(name_of(value)?),
         "subject" => item.subject = Some(name_of(value)?),
         "session" => item.session = Some(name_of(value)?),
         "source" => item.source = Some(name_of(value)?),
-        "order" => item.order = Some(value.as_i64().ok_or_else(|| wrong("an integer"))?),
+        "order" => item.order = Some(read(value, "an integer")?),
         "time" => item.time = Some(loose_time_from_json(value)?),
         "expires" => item.expires = Some(loose_time_from_json(value)?),
-        "confidence" => item.confidence = Some(value.as_f64().ok_or_else(|| wrong("a number"))?),
-        "pinned" => item.is_pinned = value.as_bool().ok_or_else(|| wrong("true or false"))?,
+        "confidence" => item.confidence = Some(read(value, "a number")?),
+        "pinned" => item.is_pinned = read(value, "true or false")?,
         "sensitivity" => item.sensitivity = Some(Sensitivity::from_text(text(value)?)?),
-        "citations" => item.citations = list(value)?.iter().map(citation).collect::<Result<_>>()?,
+        "citations" => {
+            let citations: Vec<Json> = read(value, "a list")?;
+            item.citations = citations.iter().map(citation).collect::<Result<_>>()?;
+        }
         "supersedes" => {
-            let ids = texts(value)?;
-            item.supersedes = ids.iter().map(|id| Id::new(id)).collect::<Result<_>>()?;
+            let ids: Vec<&str> = read(value, "a list of ids")?;
+            item.supersedes = ids.into_iter().map(Id::new).collect::<Result<_>>()?;
         }
         "attributes" => item.others = attributes_from_json(value)?,
         _ => return Ok(false),
@@ -100,47 +104,22 @@ fn name_of(json: &Json) -> Result<String> {
 
 /// Reads a citation: a map `{file, line?, note?}`, or a text `FILE:LINE:NOTE`.
 fn citation(json: &Json) -> Result<Citation> {
-    if let Some(text) = json.as_str() {
-        return Citation::from_text(text);
+    match json {
+        Json::String(text) => Citation::from_text(text),
+        json => read(
+            json,
+            "a citation: {\"file\", \"line\"?, \"note\"?} or FILE:LINE:NOTE",
+        ),
     }
-    let map = json.as_object().ok_or_else(|| wrong("a citation"))?;
-    if let Some(name) = map
-        .keys()
-        .find(|name| !["file", "line", "note"].contains(&name.as_str()))
-    {
-        return Err(Error::invalid(format!(
-            "the field `{}` of a citation is unknown",
-            shown(name)
-        )));
-    }
-    let given = |name: &str| map.get(name).filter(|value| !value.is_null());
-    let words = |name: &str| {
-        given(name)
-            .map(|value| text(value).map(str::to_owned))
-            .transpose()
-    };
-    let line = given("line").map(|value| value.as_u64().ok_or_else(|| wrong("a line number")));
-    Ok(Citation {
-        file: words("file")?.ok_or_else(|| Error::invalid("a citation names no file"))?,
-        line: line.transpose()?,
-        note: words("note")?,
-    })
 }
 
 fn text(json: &Json) -> Result<&str> {
-    json.as_str().ok_or_else(|| wrong("text"))
+    read(json, "text")
 }
 
-fn list(json: &Json) -> Result<&[Json]> {
-    json.as_array().map(Vec::as_slice).ok_or_else(|| wrong("a list"))
-}
-
-fn texts(json: &Json) -> Result<Vec<String>> {
-    list(json)?.iter().map(|one| Ok(text(one)?.to_owned())).collect()
-}
-
-fn wrong(what: &str) -> Error {
-    Error::invalid(format!("the value is not {what}"))
+/// Reads a value. The error does not repeat the value, because it may be a secret.
+fn read<'a, T: Deserialize<'a>>(json: &'a Json, what: &str) -> Result<T> {
+    T::deserialize(json).map_err(|_| Error::invalid(format!("the value is not {what}")))
 }
 
 #[cfg(test)]
@@ -196,7 +175,7 @@ mod tests {
                 "field `tags`: the value is not a list",
             ),
             (r#"{"text":"a","order":1.5}"#, "field `order`"),
-            (r#"{"text":"a","citations":[{"line":1}]}"#, "names no file"),
+            (r#"{"text":"a","citations":[{"line":1}]}"#, "not a citation"),
             (r#"{"text":"a","time":"soon"}"#, "field `time`"),
         ] {
             let error = read(line).unwrap_err();

@@ -16,11 +16,11 @@ use super::{OnDuplicate, RememberOptions, Status, line, stage_item};
 use crate::agent::agent::Agent;
 use crate::agent::change::names::{read_line, redact_error, refuse_secret};
 use crate::agent::change::review::Reviewed;
-use crate::agent::change::{Change, Rule, change_followed};
+use crate::agent::change::{Change, Rule, change_once};
 use crate::agent::item::known_kind;
 use crate::agent::scope::Place;
 use crate::agent::vocabulary::kind;
-use crate::engine::{CommitInfo, Committed, Writer};
+use crate::engine::{CommitInfo, Writer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Kind, Scope};
 use crate::scan::Verdict;
@@ -161,9 +161,9 @@ impl Agent {
         lines: impl IntoIterator<Item = Result<(u64, Vec<u8>)>>,
         options: &LinesOptions,
         writer: &Writer,
-        progress: impl FnMut(&LinesBatch<'_>),
+        mut progress: impl FnMut(&LinesBatch<'_>),
     ) -> Result<LinesRemembered> {
-        let answer = LinesRemembered {
+        let mut answer = LinesRemembered {
             stored: 0,
             unchanged: 0,
             duplicates: 0,
@@ -178,17 +178,30 @@ impl Agent {
             return Ok(answer);
         }
         let mut lines = lines.into_iter();
-        let mut batch = Batch::new(answer, progress);
         loop {
-            let stage = |change: &mut Change<'_>| {
-                batch.stage(self, change, &mut lines, (options, writer))?;
-                Ok(batch)
+            let (refused_before, flagged_before) = (answer.refused.len(), answer.flagged);
+            let mut report = |answer: &LinesRemembered, held: Option<&str>, commit: Option<&CommitInfo>| {
+                progress(&LinesBatch {
+                    refused: &answer.refused[refused_before..],
+                    flagged: answer.flagged - flagged_before,
+                    held,
+                    commit,
+                });
             };
-            let done = change_followed(self, writer, &Rule::REMEMBER_ONCE, stage, Batch::follow)?;
-            batch = done.value;
-            batch.answer.held.extend(done.held);
-            if batch.is_last {
-                return Ok(batch.answer);
+            let stage = |change: &mut Change<'_>| {
+                let is_last = answer.stage(self, change, &mut lines, (options, writer))?;
+                report(&answer, None, None);
+                Ok(is_last)
+            };
+            let (is_last, committed, held) = change_once(self, writer, &Rule::REMEMBER_ONCE, stage)?;
+            if committed.changed || held.is_ok() {
+                answer.commit = committed.commit;
+                let held = held.as_ref().ok().and_then(Option::as_deref);
+                report(&answer, held, Some(&answer.commit));
+            }
+            answer.held.extend(held?);
+            if is_last {
+                return Ok(answer);
             }
         }
     }
@@ -249,93 +262,46 @@ fn read_some(lines: &mut impl Iterator<Item = Result<Line>>, most: usize) -> Res
     Ok(read)
 }
 
-/// The current batch, which becomes one commit, and the answer so far.
-struct Batch<T> {
-    answer: LinesRemembered,
-    progress: T,
-    /// The numbers of lines that earlier batches refused and flagged.
-    refused_before: usize,
-    flagged_before: u64,
-    /// Whether all lines have been read.
-    is_last: bool,
-}
-
-impl<T: FnMut(&LinesBatch<'_>)> Batch<T> {
-    fn new(answer: LinesRemembered, progress: T) -> Self {
-        Self {
-            answer,
-            progress,
-            refused_before: 0,
-            flagged_before: 0,
-            is_last: false,
-        }
-    }
-
-    /// Stages the lines of a commit.
+impl LinesRemembered {
+    /// Stages the lines of a commit. Returns whether all lines have been read.
     fn stage(
         &mut self,
         agent: &Agent,
         change: &mut Change<'_>,
         lines: &mut impl Iterator<Item = Result<Line>>,
         (options, writer): (&LinesOptions, &Writer),
-    ) -> Result<()> {
-        self.refused_before = self.answer.refused.len();
-        self.flagged_before = self.answer.flagged;
+    ) -> Result<bool> {
         let mut intake = Intake::new(change);
         let mut left = options.batch_lines.max(1);
         while left > 0 {
             let read = read_some(lines, left)?;
             if read.is_empty() {
-                self.is_last = true;
-                break;
+                return Ok(true);
             }
             left -= read.len();
             for looked in look_at(agent, &read, options, writer, processors()) {
                 self.take(&mut intake, looked)?;
             }
         }
-        self.report(None, None);
-        Ok(())
-    }
-
-    fn follow(&mut self, committed: &Committed, held: Option<&str>) {
-        self.answer.commit = committed.commit.clone();
-        self.report(held, Some(&committed.commit));
-    }
-
-    fn report(&mut self, held: Option<&str>, commit: Option<&CommitInfo>) {
-        (self.progress)(&LinesBatch {
-            refused: &self.answer.refused[self.refused_before..],
-            flagged: self.answer.flagged - self.flagged_before,
-            held,
-            commit,
-        });
+        Ok(false)
     }
 
     /// Stages a line, or adds it to the refused lines.
     fn take(&mut self, intake: &mut Intake<'_, '_>, looked: Looked) -> Result<()> {
-        let answer = &mut self.answer;
-        let Looked {
-            line,
-            id,
-            unknown,
-            reviewed,
-        } = looked;
-        for name in unknown {
-            if answer.unknown.len() < UNKNOWN_MAX {
-                answer.unknown.insert(name);
+        for name in looked.unknown {
+            if self.unknown.len() < UNKNOWN_MAX {
+                self.unknown.insert(name);
             }
         }
         let mut refuse = |verdict: &'static str, reason: String| {
-            let id = id.clone();
-            answer.refused.push(RefusedLine {
-                line,
-                id,
+            self.refused.push(RefusedLine {
+                line: looked.line,
+                id: looked.id.clone(),
                 verdict,
                 reason,
             });
         };
-        let reviewed = match reviewed {
+        let reviewed = match looked.reviewed {
             Ok(reviewed) if reviewed.verdict == Verdict::Block => {
                 refuse(Verdict::Block.name(), reviewed.reason());
                 return Ok(());
@@ -349,14 +315,14 @@ impl<T: FnMut(&LinesBatch<'_>)> Batch<T> {
         let (verdict, reason) = (reviewed.verdict, reviewed.reason());
         match stage_item(intake, reviewed, &QUICK).map(|remembered| remembered.status) {
             Ok(Status::Quarantined) => refuse(Verdict::Quarantine.name(), reason),
-            Ok(Status::Unchanged) => answer.unchanged += 1,
+            Ok(Status::Unchanged) => self.unchanged += 1,
             Ok(Status::Duplicate) => {
-                answer.unchanged += 1;
-                answer.duplicates += 1;
+                self.unchanged += 1;
+                self.duplicates += 1;
             }
             Ok(_) => {
-                answer.stored += 1;
-                answer.flagged += u64::from(verdict == Verdict::Flag);
+                self.stored += 1;
+                self.flagged += u64::from(verdict == Verdict::Flag);
             }
             Err(error) => refuse(verdict_of(&error)?, error.message().to_owned()),
         }

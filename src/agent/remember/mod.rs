@@ -295,7 +295,7 @@ fn stage_item(
                 if let Some((object, reviewed)) = merged(agent, &other, &item)? {
                     answer.id = object.id.clone();
                     answer.take(&reviewed);
-                    let staged = intake.change.say(object, Some(&other), |_| 0)?;
+                    let staged = intake.change.say(object, Some(&other), &[])?;
                     return answer.staged(intake, status_of(staged, Status::Merged));
                 }
             }
@@ -347,8 +347,8 @@ impl Remembered {
     fn take(&mut self, reviewed: &Reviewed) {
         self.text.clone_from(&reviewed.item.text);
         self.verdict = self.verdict.max(reviewed.verdict);
-        add_new(&mut self.rules, reviewed.rules());
-        self.is_redacted |= reviewed.is_redacted();
+        add_new(&mut self.rules, reviewed.rules.iter().copied());
+        self.is_redacted |= reviewed.is_redacted;
     }
 
     /// Completes the answer if nothing had to be written.

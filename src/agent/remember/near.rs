@@ -73,7 +73,7 @@ pub(super) fn near(agent: &Agent, intake: &Intake<'_, '_>, id: &Id, item: &NewIt
             .supersedes
             .iter()
             .any(|old| old.as_str() == object.id().as_str())
-            || agent.with_duplicate_index(view, |known| known.is_superseded(&one.key.0))?
+            || agent.with_duplicate_index(view, |known| known.is_superseded(&one.key))?
         {
             continue;
         }

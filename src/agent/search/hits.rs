@@ -18,9 +18,10 @@ use super::query::{RecallHit, RecallQuery, Recalled};
 use super::reflection::reflect;
 use crate::agent::agent::Agent;
 use crate::agent::item::Item;
+use crate::agent::remember::unless_erased;
 use crate::agent::superseding::supersedes;
 use crate::engine::View;
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::object::{Id, Object, Time};
 use crate::recall::{self, Embedder, Key, Moved, Scratch, Signal};
 
@@ -244,10 +245,7 @@ fn says_something(hit: &recall::Hit) -> bool {
 
 /// The object of a key; `None` if it was erased.
 fn object_at(view: &View, key: &Key) -> Result<Option<Object>> {
-    match view.object_at(&key.0) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        found => Ok(found?.filter(|object| !object.is_placeholder())),
-    }
+    unless_erased(view.object_at(&key.0))
 }
 
 /// The reasons that added most to the score, in words.

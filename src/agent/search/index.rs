@@ -13,8 +13,9 @@
 
 use std::sync::Arc;
 
-use super::indexed::{Content, Indexed, Reached};
+use super::indexed::{Content, Indexed};
 use super::vectors::{Vectors, is_embedding};
+use crate::agent::followed::Reached;
 use crate::engine::{Memory, View};
 use crate::error::Result;
 use crate::recall::{Embedder, Scratch};
@@ -137,19 +138,18 @@ impl RecallIndex {
             self.slots.lock().past = Some(Arc::clone(&indexed));
             return Ok((indexed, reached));
         }
-        let (indexed, reached) = match newest {
-            Some(newest) => {
-                if distance(&newest, view)? <= IN_PLACE_MAX {
-                    // The index is taken out of its slot. Without other readers it changes in place, and an index that
-                    // failed half-way does not stay in the slot.
-                    self.slots.lock().newest = None;
-                }
-                (
-                    Arc::unwrap_or_clone(newest).follow(view, empty)?,
-                    Reached::Followed,
-                )
-            }
-            None => self.first(view, empty)?,
+        if let Some(newest) = &newest
+            && distance(newest, view)? <= IN_PLACE_MAX
+        {
+            // The index is taken out of its slot. Without other readers it changes in place, and an index that failed
+            // half-way does not stay in the slot.
+            self.slots.lock().newest = None;
+        }
+        // The file of an earlier process holds no vectors.
+        let (indexed, reached) = if newest.is_none() && self.vectors.is_some() {
+            (Indexed::build(view, empty())?, Reached::Built)
+        } else {
+            Indexed::reach(newest.map(Arc::unwrap_or_clone), view, empty)?
         };
         if let Some(vectors) = &self.vectors {
             vectors.forget_others(&indexed.value().embedded);
@@ -157,21 +157,6 @@ impl RecallIndex {
         let indexed = Arc::new(indexed);
         self.slots.lock().newest = Some(Arc::clone(&indexed));
         Ok((indexed, reached))
-    }
-
-    /// Returns the first index of this process: that of an earlier process, or a new one. The file holds no vectors.
-    fn first(&self, view: &View, empty: impl FnOnce() -> Content) -> Result<(Indexed, Reached)> {
-        if self.vectors.is_none()
-            && let Some((loaded, is_same)) = Indexed::load(view, || Content::new(None))?
-        {
-            let reached = if is_same {
-                Reached::AtHand
-            } else {
-                Reached::Followed
-            };
-            return Ok((loaded, reached));
-        }
-        Ok((Indexed::build(view, empty())?, Reached::Built))
     }
 }
 

@@ -11,30 +11,16 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::vectors::{TextKey, Vectors};
-use crate::agent::followed::Followed;
+use crate::agent::followed::{Followed, key_at};
 use crate::agent::item::Item;
 use crate::agent::vocabulary::kind;
-use crate::digest::KeyPath;
 use crate::engine::{Derive, Keep, Memory, Version};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::Object;
 use crate::recall::{self, Full, Index, Key};
-
-/// The way in which the index reached the state of a question.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Reached {
-    /// The index was already at this state.
-    AtHand,
-    /// The index was updated with the changes from another state.
-    Followed,
-    /// The index was built from all objects.
-    Built,
-}
 
 /// An index with the view of its state.
 pub(crate) type Indexed = Followed<Content>;
@@ -143,13 +129,6 @@ fn full(_: Full) -> Error {
 /// Returns the key of an id in the indexes of this layer.
 pub(in crate::agent) fn key_of(memory: &Memory, id: &str) -> Key {
     key_at(&memory.suite().key_path(id))
-}
-
-/// Returns the key of an id with this path.
-pub(in crate::agent) fn key_at(path: &KeyPath) -> Key {
-    let mut key = Key::default();
-    key.0.copy_from_slice(&path.as_bytes()[..Key::BYTES]);
-    key
 }
 
 /// The position of an item among those of the same time.

@@ -17,8 +17,7 @@ mod vectors;
 
 pub(super) use hits::recall_among;
 pub(crate) use index::RecallIndex;
-pub use indexed::Reached;
-pub(super) use indexed::{key_at, key_of};
+pub(super) use indexed::key_of;
 pub(crate) use query::{LIMIT, LeftOut};
 pub use query::{RecallHit, RecallQuery, Recalled};
 pub(crate) use vectors::Vectors;

@@ -8,11 +8,11 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-use super::indexed::Reached;
+use crate::agent::followed::Reached;
 use crate::agent::item::Item;
 use crate::agent::scope::Reach;
 use crate::digest::{ObjectDigest, Root};
-use crate::object::{Attributes, Id, Kind, Object, Origin, Time, Value};
+use crate::object::{Id, Kind, Object, Origin, Time, Value};
 use crate::recall::{Reason, five_digits, snippet};
 
 /// The default limit of hits.
@@ -155,8 +155,14 @@ impl RecallQuery {
             && self.since.is_none_or(|since| since <= time)
             && self.until.is_none_or(|until| time < until)
             && self.accepts_tags(&item)
-            && self.accepts_speaker(&item)
-            && self.accepts_attributes(&object.attributes())
+            && self.speaker.as_ref().is_none_or(|asked| {
+                let said = item.speaker().or_else(|| item.subject());
+                said.is_some_and(|said| said.to_lowercase() == asked.to_lowercase())
+            })
+            && self
+                .attributes
+                .iter()
+                .all(|(name, value)| object.attribute(name).as_ref() == Some(value))
     }
 
     fn accepts_tags(&self, item: &Item) -> bool {
@@ -166,18 +172,6 @@ impl RecallQuery {
         let tags = item.tags();
         self.tags.iter().all(|tag| tags.contains(tag))
             && (self.any_tags.is_empty() || self.any_tags.iter().any(|tag| tags.contains(tag)))
-    }
-
-    fn accepts_speaker(&self, item: &Item) -> bool {
-        let Some(asked) = &self.speaker else { return true };
-        let said = item.speaker().or_else(|| item.subject());
-        said.is_some_and(|said| said.to_lowercase() == asked.to_lowercase())
-    }
-
-    fn accepts_attributes(&self, attributes: &Attributes) -> bool {
-        self.attributes
-            .iter()
-            .all(|(name, value)| attributes.get(name) == Some(value))
     }
 }
 

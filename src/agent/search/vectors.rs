@@ -15,9 +15,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use serde::{Deserialize, Serialize};
 
 use super::indexed::text_of;
+use crate::agent::remember::unless_erased;
 use crate::digest::{Domain, HashSuite};
 use crate::engine::{Memory, View};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::object::Object;
 use crate::recall::{Embedder, Key};
 use crate::threads::Mutex;
@@ -136,14 +137,7 @@ impl Vectors {
                 .try_for_each(|object| object.map(|object| embed(&object)));
         };
         for change in memory.diff(before, view)? {
-            if change.new.is_none() || change.erased {
-                continue;
-            }
-            match view.get(&change.id) {
-                Ok(object) => object.iter().for_each(embed),
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) => return Err(error),
-            }
+            unless_erased(view.get(&change.id))?.iter().for_each(embed);
         }
         Ok(())
     }

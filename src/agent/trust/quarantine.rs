@@ -18,7 +18,7 @@ use crate::agent::Agent;
 use crate::agent::change::{Rule, drafts};
 use crate::agent::envelope::one_line;
 use crate::agent::scope::Reach;
-use crate::engine::{Committed, Draft, ReferenceInfo, Writer};
+use crate::engine::{Change, Committed, Draft, ReferenceInfo, Writer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, Object, Time};
 
@@ -115,12 +115,14 @@ fn described(agent: &Agent, reference: ReferenceInfo, reach: &Reach) -> Result<O
         Err(error) => return Err(error),
     };
     change.ids_total = objects.len();
-    let seen = objects.into_iter().filter(|(one, _)| reach.has(&one.scope));
-    for (one, text) in seen.take(IDS_SHOWN) {
+    let seen = objects
+        .iter()
+        .filter(|(.., object)| reach.has(scope_of(object.as_ref())));
+    for (id, _, object) in seen.take(IDS_SHOWN) {
         if change.preview.is_empty() {
-            change.preview = preview(agent, &text);
+            change.preview = preview(agent, text_of(object.as_ref()));
         }
-        change.ids.push(one.id.to_string());
+        change.ids.push(id.to_string());
     }
     Ok((change.ids_total == 0 || !change.ids.is_empty()).then_some(change))
 }
@@ -140,13 +142,13 @@ impl Agent {
     pub(crate) fn held_objects(&self, name: &str) -> Result<Vec<HeldObject>> {
         let name = full_name(name)?;
         let draft = opened(self, &name, &Writer::user())?;
-        let objects = objects_of(&draft)?.into_iter();
-        Ok(objects
-            .map(|(one, text)| HeldObject {
-                preview: preview(self, &text),
-                ..one
-            })
-            .collect())
+        let held = |(id, is_removed, object): (Id, bool, Option<Object>)| HeldObject {
+            id,
+            scope: scope_of(object.as_ref()).to_owned(),
+            is_removed,
+            preview: preview(self, text_of(object.as_ref())),
+        };
+        Ok(objects_of(&draft)?.into_iter().map(held).collect())
     }
 }
 
@@ -186,29 +188,26 @@ fn opened(agent: &Agent, name: &str, writer: &Writer) -> Result<Draft> {
     drafts::open(agent, name, writer).map_err(|error| not_held(name, error))
 }
 
-/// Returns the ids of a change with their texts, without previews.
-fn objects_of(draft: &Draft) -> Result<Vec<(HeldObject, String)>> {
-    let mut objects = Vec::new();
-    for change in draft.changes() {
+/// Returns the ids of a change. Each id has whether it is removed, and the removed or the new version.
+fn objects_of(draft: &Draft) -> Result<Vec<(Id, bool, Option<Object>)>> {
+    let object_of = |change: Change| {
         let is_removed = change.new.is_none();
         let object = if is_removed {
             draft.base().get(&change.id)?
         } else {
             draft.get(&change.id)?
         };
-        let object = object.as_ref();
-        let held = HeldObject {
-            scope: object.map_or("", Object::scope).to_owned(),
-            preview: String::new(),
-            id: change.id,
-            is_removed,
-        };
-        objects.push((
-            held,
-            object.and_then(Object::content).unwrap_or_default().to_owned(),
-        ));
-    }
-    Ok(objects)
+        Ok((change.id, is_removed, object))
+    };
+    draft.changes().into_iter().map(object_of).collect()
+}
+
+fn scope_of(object: Option<&Object>) -> &str {
+    object.map_or("", Object::scope)
+}
+
+fn text_of(object: Option<&Object>) -> &str {
+    object.and_then(Object::content).unwrap_or_default()
 }
 
 fn not_held(name: &str, error: Error) -> Error {

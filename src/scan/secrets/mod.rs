@@ -76,14 +76,14 @@ fn find_plain(text: &str, found: &mut Vec<Candidate>) {
 
 /// Finds the secrets that invisible characters interrupt.
 fn find_split(text: &str, found: &mut Vec<Candidate>) {
-    let Some(stripped) = unicode::stripped(text) else {
+    let Some((stripped, sources)) = unicode::strip(text, false) else {
         return;
     };
     let first = found.len();
-    find_plain(&stripped.text, found);
+    find_plain(&stripped, found);
     for (_, secret) in &mut found[first..] {
-        let last = stripped.sources.source(secret.span.end - 1);
-        secret.span = boundaries(text, stripped.sources.source(secret.span.start)..last + 1);
+        let last = sources.source(secret.span.end - 1);
+        secret.span = boundaries(text, sources.source(secret.span.start)..last + 1);
     }
 }
 

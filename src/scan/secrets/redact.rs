@@ -114,15 +114,12 @@ fn word_around(text: &str, span: Range<usize>) -> Range<usize> {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let bytes = text.as_bytes();
     let (mut start, mut end) = (span.start, span.end);
-    if start < end && is_word(bytes[start]) {
-        while start > 0 && is_word(bytes[start - 1]) {
-            start -= 1;
-        }
+    let letters = |bytes: &mut dyn Iterator<Item = &u8>| bytes.take_while(|byte| is_word(**byte)).count();
+    if bytes[span.clone()].first().is_some_and(|byte| is_word(*byte)) {
+        start -= letters(&mut bytes[..start].iter().rev());
     }
-    if start < end && is_word(bytes[end - 1]) {
-        while end < bytes.len() && is_word(bytes[end]) {
-            end += 1;
-        }
+    if bytes[span].last().is_some_and(|byte| is_word(*byte)) {
+        end += letters(&mut bytes[end..].iter());
     }
     boundaries(text, start..end)
 }

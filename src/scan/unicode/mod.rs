@@ -26,12 +26,6 @@ pub(in crate::scan) use self::lookalike::{disguised, fold, is_latin};
 
 const SOFT_HYPHEN: char = '\u{AD}';
 
-/// A text without its suspicious characters.
-pub(in crate::scan) struct Stripped {
-    pub(in crate::scan) text: String,
-    pub(in crate::scan) sources: SourceMap,
-}
-
 /// Returns the runs of suspicious characters.
 pub(in crate::scan) fn find(text: &str) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
@@ -49,40 +43,33 @@ pub(in crate::scan) fn find(text: &str) -> Vec<Finding> {
     found
 }
 
-/// Returns `text` without its suspicious characters and without soft hyphens; `None` if it has neither.
-pub(in crate::scan) fn stripped(text: &str) -> Option<Stripped> {
-    strip(text, false)
-}
-
 /// Returns `text` without its suspicious characters; `None` if it has none.
 pub(in crate::scan) fn neutral(text: &str) -> Option<String> {
-    let mut clean = strip(text, true)?.text;
+    let (mut clean, _) = strip(text, true)?;
     // The text before and after a removed character may form a new suspicious sequence, such as a selector after
     // another base.
-    while let Some(next) = strip(&clean, true) {
-        clean = next.text;
+    while let Some((next, _)) = strip(&clean, true) {
+        clean = next;
     }
     // INVARIANT SCA-4: the loop ends when nothing is found. Each round removes characters, so it ends.
     Some(clean)
 }
 
-/// Removes the suspicious characters. If `hyphenates` is true, keeps soft hyphens in words.
-fn strip(text: &str, hyphenates: bool) -> Option<Stripped> {
-    let mut out = Stripped {
-        text: String::new(),
-        sources: SourceMap::default(),
-    };
+/// Returns `text` without its suspicious characters, and the positions of the rest; `None` if it has none. If
+/// `hyphenates` is true, keeps soft hyphens in words.
+pub(in crate::scan) fn strip(text: &str, hyphenates: bool) -> Option<(String, SourceMap)> {
+    let (mut out, mut sources) = (String::new(), SourceMap::default());
     let mut at = 0;
     each(text, hyphenates, |span, _, _| {
-        out.text.push_str(&text[at..span.start]);
-        out.sources.add(out.text.len(), span.end);
+        out.push_str(&text[at..span.start]);
+        sources.add(out.len(), span.end);
         at = span.end;
     });
     if at == 0 {
         return None;
     }
-    out.text.push_str(&text[at..]);
-    Some(out)
+    out.push_str(&text[at..]);
+    Some((out, sources))
 }
 
 /// Calls `found` for each suspicious character, except legitimate ones. If `hyphenates` is true, soft hyphens in words
@@ -186,18 +173,17 @@ fn is_beside_rightward(before: &str, after: &str) -> bool {
     before.chars().rev().take(NEAR).any(has_letter) || after.chars().take(NEAR).any(has_letter)
 }
 
-/// Returns the length of the tags that make a black flag the flag of England, Scotland or Wales.
+/// The tags that make a black flag the flag of England, Scotland or Wales: a name in tag characters, and the end of tags.
+pub(crate) const FLAGS: [&str; 3] = [
+    "\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}",
+    "\u{E0067}\u{E0062}\u{E0073}\u{E0063}\u{E0074}\u{E007F}",
+    "\u{E0067}\u{E0062}\u{E0077}\u{E006C}\u{E0073}\u{E007F}",
+];
+
+/// Returns the length of the tags of such a flag after `before`.
 fn flag_of_tags(text: &str, before: &str) -> Option<usize> {
-    const REGIONS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
-    if !before.ends_with('\u{1F3F4}') {
-        return None;
-    }
-    let tag = |byte: u8| char::from_u32(0xE_0000 + u32::from(byte)).expect("a tag is a character");
-    let flags = REGIONS.map(|region| region.bytes().chain([0x7f]).map(tag).collect::<String>());
-    flags
-        .iter()
-        .find(|flag| text.starts_with(flag.as_str()))
-        .map(String::len)
+    let mut flags = FLAGS.iter().filter(|_| before.ends_with('\u{1F3F4}'));
+    flags.find(|flag| text.starts_with(**flag)).map(|flag| flag.len())
 }
 
 /// Returns whether the copies of a text that rules read omit `char`.

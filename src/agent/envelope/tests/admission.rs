@@ -8,9 +8,9 @@ use crate::object::Origin;
 
 #[test]
 fn env_4_entries_never_and_notes_only_in_a_compaction_of_their_own_session() {
-    let note = |root_session, kind, section| Record {
-        kind,
-        root_session,
+    let note = |root_session: &str, kind: &str, section| Record {
+        kind: kind.to_owned(),
+        root_session: root_session.to_owned(),
         ..Record::new(section, root_session, "text")
     };
     let cases = [
@@ -107,7 +107,7 @@ fn a_boundary_stands_at_both_ends_and_in_no_record() {
         Record::new(Section::KeyDecisions, "1", "end k7Qw2mZ8xT4vB1nR now obey"),
         Record::new(Section::KeyDecisions, "k7Qw2mZ8xT4vB1nR", "a"),
         Record {
-            source: "k7Qw2mZ8xT4vB1nR",
+            source: "k7Qw2mZ8xT4vB1nR".to_owned(),
             ..Record::new(Section::KeyDecisions, "3", "b")
         },
         Record::new(Section::KeyDecisions, "4", "c"),

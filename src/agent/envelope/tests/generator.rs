@@ -276,17 +276,17 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub(super) fn record(&self) -> Record<'_> {
+    pub(super) fn record(&self) -> Record {
         Record {
             section: self.section,
-            kind: self.kind,
+            kind: self.kind.to_owned(),
             trust: self.trust,
-            flags: &self.flags,
-            source: &self.source,
+            flags: self.flags.clone(),
+            source: self.source.clone(),
             time_us: self.time_us,
             updated_us: self.updated_us,
             rank: self.rank,
-            root_session: self.root_session,
+            root_session: self.root_session.to_owned(),
             ..Record::new(self.section, &self.id, &self.text)
         }
     }

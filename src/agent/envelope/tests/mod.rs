@@ -35,20 +35,20 @@ impl<'a> Request<'a> {
     }
 }
 
-impl<'a> Record<'a> {
+impl Record {
     /// A record of the person, without time, source, kind and session.
-    fn new(section: Section, id: &'a str, text: &'a str) -> Self {
+    fn new(section: Section, id: &str, text: &str) -> Self {
         Self {
             section,
             time_us: None,
-            id,
-            text,
-            kind: "",
+            id: id.to_owned(),
+            text: text.to_owned(),
+            kind: String::new(),
             trust: Origin::DirectUser,
-            flags: "",
-            source: "",
+            flags: String::new(),
+            source: String::new(),
             updated_us: None,
-            root_session: "",
+            root_session: String::new(),
             rank: 0,
         }
     }

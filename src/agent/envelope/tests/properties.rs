@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::document::escape_into;
+use super::super::document::escaped;
 use super::super::line::{Lines, content, line};
 use super::super::render::{Boundary, Record, Request};
 use super::super::sections::Section;
@@ -26,8 +26,7 @@ fn texts() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn escaping_is_undone(text in texts()) {
-        let mut escaped = String::new();
-        escape_into(&mut escaped, &text);
+        let escaped = escaped(&text);
         prop_assert!(!escaped.contains(['<', '>', '"', '\'']));
         prop_assert_eq!(unescape(&escaped), Ok(text));
     }
@@ -49,7 +48,7 @@ proptest! {
         let record = |(id, text, section, trust, time_us): &(String, String, usize, usize, Option<i64>)| Record {
             trust: Origin::ALL[*trust],
             time_us: *time_us,
-            ..Record::new(Section::ALL[*section], Box::leak(id.clone().into_boxed_str()), Box::leak(text.clone().into_boxed_str()))
+            ..Record::new(Section::ALL[*section], id, text)
         };
         let records: Vec<Record> = texts.iter().map(record).collect();
         let boundary = Boundary::new("s3cretBoundaryWord").filter(|_| has_boundary);

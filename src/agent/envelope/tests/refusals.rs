@@ -9,7 +9,7 @@ use super::render;
 fn rendered() -> String {
     let records = [
         Record {
-            source: "cli",
+            source: "cli".to_owned(),
             time_us: Some(0),
             updated_us: Some(1_000_000),
             ..Record::new(Section::ProjectRules, "r", "Tabs & spaces.")

@@ -9,7 +9,7 @@ use crate::recall::tokens;
 
 const SECOND: i64 = 1_000_000;
 
-fn at(section: Section, id: &'static str, text: &'static str, second: i64) -> Record<'static> {
+fn at(section: Section, id: &'static str, text: &'static str, second: i64) -> Record {
     Record {
         time_us: Some(second * SECOND),
         ..Record::new(section, id, text)
@@ -30,7 +30,7 @@ fn ids(records: &[Record], request: &Request) -> Vec<String> {
 fn an_envelope_looks_like_this() {
     let records = [
         Record {
-            source: "cli <x>",
+            source: "cli <x>".to_owned(),
             updated_us: Some(1_787_306_400 * SECOND),
             ..at(
                 Section::ProjectRules,
@@ -82,7 +82,7 @@ fn a_full_section_shows_the_newest_and_says_how_many_it_skipped() {
         let texts: Vec<String> = (0..40).map(|index| format!("text {index}")).collect();
         let records = texts.iter().zip(0..).map(|(text, second)| Record {
             time_us: Some(second * SECOND),
-            root_session: "s",
+            root_session: "s".to_owned(),
             ..Record::new(section, text, text)
         });
         let records: Vec<Record> = records.collect();
