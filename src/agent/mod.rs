@@ -47,6 +47,7 @@ mod change;
 pub(crate) mod command;
 pub(crate) mod decay;
 pub(crate) mod envelope;
+mod fault;
 mod followed;
 pub(crate) mod forget;
 pub(crate) mod guard;

@@ -20,14 +20,14 @@ use serde::Serialize;
 
 use super::block::Block;
 use super::files::{as_written, blocks_in, text_of};
-use super::id::{BlockId, id_of_path};
+use super::id::id_of_path;
 use super::object::{apply, block_of, say_the_same, scope_of, trust_of};
 use super::reader::{BlockFile, read_block};
 use super::writer::with_updated;
 use crate::agent::Agent;
 use crate::agent::change::names::refuse_secret;
 use crate::agent::change::{Change, Fate, Rule, change};
-use crate::agent::item::{MADE_BY_VERBS, item_of, known_kind};
+use crate::agent::item::{item_of, known_kind};
 use crate::agent::scope::{Place, Reach};
 use crate::agent::vocabulary::kind;
 use crate::engine::{CommitInfo, Memory, Staged, View, Writer};
@@ -135,29 +135,46 @@ impl Agent {
     ) -> Result<TakenBlocks> {
         let done = change(self, writer, &Rule::IMPORT, |change| {
             let view = change.base().clone();
-            let found = SortedFiles::read(files);
-            let (mut taken, kept) = (found.refused, found.kept);
-            for (path, file) in found.read {
-                let mut edit = Edit {
-                    change,
-                    view: &view,
-                    take,
-                    said: file.faults.iter().map(ToString::to_string).collect(),
+            let read: Vec<_> = files.iter().map(read_found).collect();
+            let mut kept = BTreeSet::new();
+            let mut count_of = BTreeMap::new();
+            for (file, read) in files.iter().zip(&read) {
+                // BEX-3: a block whose file exists is not pruned, whatever the file contains now.
+                kept.extend(id_of_path(&file.path));
+                if let Ok(read) = read {
+                    kept.insert(read.block.id.clone());
+                    *count_of.entry(read.block.id.clone()).or_insert(0) += 1;
+                }
+            }
+            let mut taken = Vec::new();
+            for (file, read) in files.iter().zip(read) {
+                let id = match &read {
+                    Ok(read) => Some(read.block.id.clone()),
+                    Err(_) => id_of_path(&file.path).ok(),
                 };
-                let became = match edit.apply(&file.block) {
-                    Ok(became) => became,
-                    Err(error)
-                        if error.kind() == ErrorKind::InvalidInput || error.code() == ErrorCode::Erased =>
-                    {
-                        edit.refuse(error.message())
+                let (became, said) = match read {
+                    Err(why) => (Taken::Refused, vec![why]),
+                    // BEX-2: the path decides between two files with one id.
+                    Ok(read) if count_of[&read.block.id] > 1 && !is_at_home(file, &read) => {
+                        let why = "another file has the same id, and this path does not match it";
+                        (Taken::Refused, vec![why.to_owned()])
                     }
-                    Err(error) => return Err(error),
+                    Ok(read) => {
+                        let said = read.faults.iter().map(ToString::to_string).collect();
+                        let mut edit = Edit {
+                            change,
+                            view: &view,
+                            take,
+                            said,
+                        };
+                        (edit.take(&read.block)?, edit.said)
+                    }
                 };
                 taken.push(TakenFile {
-                    path,
-                    id: Some(file.block.id.as_str().to_owned()),
+                    path: file.path.clone(),
+                    id: id.as_ref().map(Id::to_string),
                     taken: became,
-                    said: edit.said,
+                    said,
                     fresh: None,
                 });
             }
@@ -193,19 +210,30 @@ impl Agent {
     }
 }
 
+/// Reads the block of a file, or the reason why the file has none. A path that cannot have a block is not read (BLF-2).
+fn read_found(file: &FoundFile) -> std::result::Result<BlockFile, String> {
+    let bytes = file.bytes.as_ref().map_err(String::clone)?;
+    let read = id_of_path(&file.path).and_then(|path_id| read_block(bytes, &path_id));
+    read.map_err(|why| why.to_string())
+}
+
+fn is_at_home(file: &FoundFile, read: &BlockFile) -> bool {
+    id_of_path(&file.path).is_ok_and(|path_id| path_id == read.block.id)
+}
+
 /// Removes the blocks without a file if the caller prunes. Returns the blocks that stay and those that are removed
 /// (BEX-3).
 fn prune(
     change: &mut Change<'_>,
     view: &View,
     take: &TakeBlocks,
-    kept: &BTreeSet<String>,
+    kept: &BTreeSet<Id>,
 ) -> Result<(Vec<Id>, Vec<Id>)> {
     let (mut missing, mut pruned) = (Vec::new(), Vec::new());
     for object in blocks_in(view, &take.reach)? {
         let object = object?;
         // A block that cannot be written as a file never has one.
-        if kept.contains(object.id().as_str()) || text_of(view, &take.place, &object)?.is_err() {
+        if kept.contains(object.id()) || text_of(view, &take.place, &object)?.is_err() {
             continue;
         }
         let id = object.id().clone();
@@ -228,7 +256,7 @@ fn refresh(memory: &Memory, files: &[FoundFile], taken: &mut [TakenFile]) -> Res
             && let Some(Ok(bytes)) = bytes_of.get(file.path.as_str()).map(|file| &file.bytes)
             && let Some((_, updated)) = view.stamps(&Id::new(id)?)?
         {
-            file.fresh = with_updated(bytes, updated.as_micros());
+            file.fresh = with_updated(bytes, updated);
         }
     }
     Ok(())
@@ -249,20 +277,28 @@ impl Edit<'_, '_> {
         Taken::Refused
     }
 
-    /// Stages the block of a file.
+    /// Stages the block of a file. A fault refuses only this file.
+    fn take(&mut self, block: &Block) -> Result<Taken> {
+        match self.apply(block) {
+            Err(error) if error.kind() == ErrorKind::InvalidInput || error.code() == ErrorCode::Erased => {
+                Ok(self.refuse(error.message()))
+            }
+            taken => taken,
+        }
+    }
+
     fn apply(&mut self, block: &Block) -> Result<Taken> {
-        let id = Id::new(block.id.as_str())?;
         let scope = scope_of(&self.take.place, block, &self.take.usual_scope)?;
         // BEX-1: a file changes no block outside the reach.
         if !self.take.reach.has(scope.as_str()) {
             return Ok(self.refuse(format!("this import may not change the scope '{scope}'")));
         }
-        let present = self.view.get(&id)?;
-        let (mut object, before) = match &present {
+        let present = self.view.get(&block.id)?;
+        let mut object = match &present {
             None => {
-                let mut object = NewObject::new(id.clone(), known_kind(kind::BLOCK));
+                let mut object = NewObject::new(block.id.clone(), known_kind(kind::BLOCK));
                 object.scope = scope;
-                (object, None)
+                object
             }
             Some(present) => {
                 if present.kind() != kind::BLOCK || !self.take.reach.has(present.scope()) {
@@ -274,42 +310,38 @@ impl Edit<'_, '_> {
                         present.scope()
                     )));
                 }
-                let before = block_of(self.view, &self.take.place, present, block.id.clone())?;
-                if let Some(taken) = self.outdated(present, &before, block)? {
+                if let Some(taken) = self.outdated(present, block)? {
                     return Ok(taken);
                 }
-                (present.to_new()?, Some(before))
+                present.to_new()?
             }
         };
-        for name in MADE_BY_VERBS {
-            object.attributes.remove(name);
-        }
-        apply(&mut object, before.as_ref(), block)?;
+        apply(&mut object, block)?;
         self.stage(object, block, present.as_ref().map(Object::origin))
     }
 
     /// Returns the outcome of a file that must not be applied; `None` if it may be applied.
-    fn outdated(&mut self, present: &Object, before: &Block, block: &Block) -> Result<Option<Taken>> {
-        if say_the_same(before, block) {
+    fn outdated(&mut self, present: &Object, block: &Block) -> Result<Option<Taken>> {
+        let before = block_of(self.view, &self.take.place, present)?;
+        if say_the_same(&before, block) {
             return Ok(Some(Taken::Unchanged));
         }
-        if !self.take.force && block.updated_micros.is_none() {
-            let why = "the file has no line `updated`, so the edited version of the block is unknown";
-            self.said.push(why.to_owned());
-            return Ok(Some(Taken::Conflict));
-        }
-        if !self.take.force && block.updated_micros < before.updated_micros {
+        if !self.take.force && block.updated < before.updated {
             let written = as_written(self.change.agent().memory(), &self.take.place, block)?;
-            let is_edited = !written.is_some_and(|written| say_the_same(&written, block));
-            let (why, taken) = if is_edited {
+            let (why, taken) = if block.updated.is_none() {
                 (
-                    "the block changed in memory after the file was written",
+                    "the file has no line `updated`, so the edited version of the block is unknown",
                     Taken::Conflict,
                 )
-            } else {
+            } else if written.is_some_and(|written| say_the_same(&written, block)) {
                 (
                     "the block changed after the file was written, and nobody edited the file",
                     Taken::Stale,
+                )
+            } else {
+                (
+                    "the block changed in memory after the file was written",
+                    Taken::Conflict,
                 )
             };
             self.said.push(why.to_owned());
@@ -335,12 +367,13 @@ impl Edit<'_, '_> {
         };
         let (parent, position) = (object.parent.clone(), object.position.clone());
         let reserved = object.reserved.clone();
-        let id = object.id.clone();
-        let passed = self.change.put(id, item_of(object)?, class, |object| {
-            object.parent = parent;
-            object.position = position;
-            object.reserved = reserved;
-        })?;
+        let passed = self
+            .change
+            .put(object.id.clone(), item_of(object)?, class, |object| {
+                object.parent = parent;
+                object.position = position;
+                object.reserved = reserved;
+            })?;
         if passed.fate != Fate::Staged(Staged::Unchanged) {
             let rules = passed.rules.iter().map(|rule| format!("the scan found {rule}"));
             self.said.extend(rules);
@@ -360,65 +393,5 @@ impl Edit<'_, '_> {
             Fate::Held => Taken::Quarantined,
             Fate::Refused => Taken::Refused,
         })
-    }
-}
-
-/// The files that hold a block, the refused ones, and the ids that have a file.
-#[derive(Default)]
-struct SortedFiles {
-    read: Vec<(String, BlockFile)>,
-    refused: Vec<TakenFile>,
-    kept: BTreeSet<String>,
-}
-
-impl SortedFiles {
-    /// Reads files, and refuses those without a block or with the id of another file (BEX-2).
-    fn read(files: &[FoundFile]) -> Self {
-        let mut found = Self::default();
-        let mut by_id: BTreeMap<BlockId, Vec<(String, BlockFile, bool)>> = BTreeMap::new();
-        for file in files {
-            let path_id = id_of_path(&file.path);
-            // A block whose file exists is not pruned, whatever the file contains now.
-            found.kept.extend(path_id.iter().map(ToString::to_string));
-            let read = match (&file.bytes, &path_id) {
-                (Err(why), _) => Err(why.clone()),
-                // BLF-2: a file that cannot hold a block is not read.
-                (Ok(_), Err(why)) => Err(why.to_string()),
-                (Ok(bytes), Ok(path_id)) => read_block(bytes, Some(path_id)).map_err(|why| why.to_string()),
-            };
-            match read {
-                Ok(read) => {
-                    let is_at_home = path_id.is_ok_and(|path_id| path_id == read.block.id);
-                    let same = by_id.entry(read.block.id.clone()).or_default();
-                    same.push((file.path.clone(), read, is_at_home));
-                }
-                Err(why) => found.refuse(file.path.clone(), path_id.ok().as_ref(), why),
-            }
-        }
-        for (id, mut same) in by_id {
-            let home = same.iter().position(|(.., is_at_home)| *is_at_home);
-            let chosen = home.or_else(|| (same.len() == 1).then_some(0));
-            let chosen = chosen.map(|chosen| same.remove(chosen));
-            let why = match &chosen {
-                Some((path, ..)) => format!("{path} has the same id, and its path matches the id"),
-                None => "another file has the same id, and neither path matches it".to_owned(),
-            };
-            found.read.extend(chosen.map(|(path, file, _)| (path, file)));
-            found.kept.insert(id.to_string());
-            for (path, ..) in same {
-                found.refuse(path, Some(&id), why.clone());
-            }
-        }
-        found
-    }
-
-    fn refuse(&mut self, path: String, id: Option<&BlockId>, why: String) {
-        self.refused.push(TakenFile {
-            path,
-            id: id.map(ToString::to_string),
-            taken: Taken::Refused,
-            said: vec![why],
-            fresh: None,
-        });
     }
 }

@@ -4,18 +4,18 @@
 //! Layer 7, inside `agent`.
 
 use super::block::{Block, Unfit};
-use super::id::BlockId;
-use super::id::{id_of_path, path_of};
+use super::id::{block_id, id_of_path, path_of};
 use super::object::{block_of, say_the_same};
-use super::reader::read_block;
+use super::reader::{BlockFile, read_block};
 use super::writer::write_block;
+use crate::agent::fault::Fault;
 use crate::agent::item::known_kind;
 use crate::agent::remember::unless_erased;
 use crate::agent::scope::{Place, Reach};
 use crate::agent::vocabulary::kind;
 use crate::engine::{Memory, Query, Revision, View};
 use crate::error::Result;
-use crate::object::{Id, Object, Time};
+use crate::object::{Id, Object};
 
 /// The file of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(crate) struct BlockText {
     /// Its path below the folder of blocks, with `/`.
     pub path: String,
     /// The id of the block.
-    pub id: BlockId,
+    pub id: Id,
     /// The content of the file.
     pub text: String,
 }
@@ -66,40 +66,30 @@ pub(crate) fn is_unedited(
     path: &str,
     bytes: &[u8],
 ) -> Result<bool> {
-    let path_id = id_of_path(path).ok();
-    let Ok(file) = read_block(bytes, path_id.as_ref()) else {
+    let file = id_of_path(path).and_then(|path_id| read_block(bytes, &path_id));
+    let Ok(BlockFile { block, .. }) = file else {
         return Ok(false);
     };
-    let object = unless_erased(view.get(&Id::new(file.block.id.as_str())?))?;
-    if let Some(object) = object
-        && say_the_same(
-            &block_of(view, place, &object, file.block.id.clone())?,
-            &file.block,
-        )
+    if let Some(object) = unless_erased(view.get(&block.id))?
+        && say_the_same(&block_of(view, place, &object)?, &block)
     {
         return Ok(true);
     }
-    let Some(written) = as_written(memory, place, &file.block)? else {
-        return Ok(false);
-    };
-    Ok(say_the_same(&written, &file.block) && written.scope == file.block.scope)
+    let written = as_written(memory, place, &block)?;
+    Ok(written.is_some_and(|written| say_the_same(&written, &block) && written.scope == block.scope))
 }
 
 /// Returns the block at the time of its file, if history keeps that state.
 pub(super) fn as_written(memory: &Memory, place: &Place, block: &Block) -> Result<Option<Block>> {
-    let Some(updated) = block.updated_micros else {
+    let view = block
+        .updated
+        .and_then(|time| memory.view_at(&Revision::Time(time), "").ok());
+    let Some(view) = view else {
         return Ok(None);
     };
-    let time = Revision::Time(Time::from_micros(updated));
-    // History does not keep the state any more.
-    let Ok(view) = memory.view_at(&time, "") else {
-        return Ok(None);
-    };
-    let object = view.get(&Id::new(block.id.as_str())?).ok().flatten();
+    let object = view.get(&block.id).ok().flatten();
     let object = object.filter(|object| object.kind() == kind::BLOCK);
-    object
-        .map(|object| block_of(&view, place, &object, block.id.clone()))
-        .transpose()
+    object.map(|object| block_of(&view, place, &object)).transpose()
 }
 
 /// Iterates the blocks of some scopes, by id, including expired ones, because their files remain valid.
@@ -108,22 +98,18 @@ pub(super) fn blocks_in(view: &View, reach: &Reach) -> Result<impl Iterator<Item
     Ok(found.filter(move |object| object.as_ref().map_or(true, |object| reach.has(object.scope()))))
 }
 
+/// Returns the file of a block, or the reason why no file can hold the block.
 pub(super) fn text_of(
     view: &View,
     place: &Place,
     object: &Object,
-) -> Result<std::result::Result<BlockText, Unfit>> {
-    let id = match BlockId::new(object.id().as_str()) {
-        Ok(id) => id,
-        Err(error) => return Ok(Err(Unfit::ObjectNoId(error))),
+) -> Result<std::result::Result<BlockText, Fault<Unfit>>> {
+    let block = block_of(view, place, object)?;
+    let fit = |id: Id| {
+        let path = path_of(&id)?;
+        let text = write_block(&block)?;
+        Ok(BlockText { path, id, text })
     };
-    let block = block_of(view, place, object, id)?;
-    let text = write_block(&block);
-    Ok(path_of(&block.id).and_then(|path| {
-        Ok(BlockText {
-            path,
-            text: text?,
-            id: block.id,
-        })
-    }))
+    let id = block_id(object.id().as_str()).ok_or(Unfit::NotAnId.into());
+    Ok(id.and_then(fit))
 }

@@ -30,7 +30,7 @@ pub(crate) use self::files::{is_unedited, texts};
 #[cfg(test)]
 use self::id::{id_of_path, path_of};
 #[cfg(test)]
-use self::reader::{BlockFile, Fault, read_block};
+use self::reader::{BlockFile, FileFault, read_block};
 #[cfg(test)]
 use self::writer::write_block;
 

@@ -3,60 +3,53 @@
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
 
-use std::collections::HashSet;
-
-use serde_json::json;
-
-use super::block::{Block, KEPT, KEYS, Unfit, WHITESPACE, bare, unquoted};
-use crate::agent::item::Citation;
-use crate::calendar::Moment;
+use super::block::{Block, DEPTH_MAX, KEPT, KEYS, Unfit, WHITESPACE, bare, unquoted};
+use crate::agent::fault::Fault;
+use crate::agent::vocabulary::attribute;
+use crate::ingest::json::{parse_within, value_to_json};
+use crate::object::{Time, Value};
 
 /// Returns the file of a block.
 ///
 /// # Errors
 /// An [`Unfit`] if a file cannot hold the block.
-pub(super) fn write_block(block: &Block) -> Result<String, Unfit> {
+pub(super) fn write_block(block: &Block) -> Result<String, Fault<Unfit>> {
     let mut out = format!("---\nid: {}\n", block.id);
-    let mut pair = |key: &str, value: &str| out.extend([key, ": ", value, "\n"]);
-    if let Some(scope) = &block.scope {
-        check_value("scope", scope, unquoted(scope) == scope)?;
-        pair("scope", scope);
-    }
-    let time = |key, micros: Option<i64>| {
-        let text = micros.map(|micros| time_text(micros).ok_or(Unfit::Time(key)));
-        text.transpose()
+    let mut pair = |key: &str, value: &str, is_fit: bool| {
+        if !is_fit || value.is_empty() || value.contains('\n') || bare(value) != value {
+            return Err(Fault::of(Unfit::Pair, key));
+        }
+        out.extend([key, ": ", value, "\n"]);
+        Ok(())
     };
-    for (key, micros) in [
-        ("created", block.created_micros),
-        ("updated", block.updated_micros),
+    let tags = block.attributes.get(attribute::TAGS);
+    if tags.is_some_and(|tags| !matches!(tags, Value::List(_))) {
+        return Err(Fault::of(Unfit::Pair, attribute::TAGS));
+    }
+    let time = |time: &Option<Time>| time.map(time_text);
+    let shown_of = |name: &str| block.attributes.get(name).map(shown);
+    for (key, value) in [
+        ("scope", block.scope.clone()),
+        ("created", time(&block.created)),
+        ("updated", time(&block.updated)),
+        (attribute::TAGS, shown_of(attribute::TAGS)),
+        ("expires", time(&block.expires)),
+        (attribute::CITATIONS, shown_of(attribute::CITATIONS)),
     ] {
-        if let Some(text) = time(key, micros)? {
-            pair(key, &text);
+        if let Some(value) = value {
+            pair(key, &value, unquoted(&value) == value)?;
         }
     }
-    if !block.tags.is_empty() {
-        pair("tags", &json!(block.tags).to_string());
-    }
-    if let Some(text) = time("expires", block.expires_micros)? {
-        pair("expires", &text);
-    }
-    let is_bad = |citation: &Citation| citation.file.is_empty() || citation.line == Some(0);
-    if let Some(place) = block.citations.iter().position(is_bad) {
-        return Err(Unfit::Citation(place));
-    }
-    if !block.citations.is_empty() {
-        pair("citations", &json!(block.citations).to_string());
-    }
-    let mut seen = HashSet::new();
-    for (key, value) in &block.other {
-        let is_new = seen.insert(key.as_str());
+    for (key, value) in &block.attributes {
+        if key == attribute::TAGS || key == attribute::CITATIONS {
+            continue;
+        }
         let is_key =
             !key.is_empty() && !key.contains([':', '\n']) && bare(key) == key && !key.starts_with('#');
-        check_value(key, value, is_new && is_key && !KEYS.contains(&key.as_str()))?;
-        pair(key, value);
+        pair(key, &shown(value), is_key && !KEYS.contains(&key.as_str()))?;
     }
     if bare(&block.content) != block.content {
-        pair(WHITESPACE, KEPT);
+        pair(WHITESPACE, KEPT, true)?;
     }
     out.push_str("---\n\n");
     out.push_str(&block.content);
@@ -65,15 +58,14 @@ pub(super) fn write_block(block: &Block) -> Result<String, Unfit> {
 }
 
 /// Returns the file with another time in `updated`; `None` if it has no front matter.
-pub(super) fn with_updated(bytes: &[u8], micros: i64) -> Option<Vec<u8>> {
+pub(super) fn with_updated(bytes: &[u8], time: Time) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(bytes).ok()?;
-    let time = time_text(micros)?;
     let mut lines = text.split_inclusive('\n');
     let first = lines.next().filter(|line| bare(line) == "---")?;
     let (mut out, mut has_line) = (first.to_owned(), false);
     while let Some(line) = lines.next() {
         let end = if line.ends_with("\r\n") { "\r\n" } else { "\n" };
-        let updated = format!("updated: {time}{end}");
+        let updated = format!("updated: {}{end}", time_text(time));
         let key = line.split_once(':').map(|(key, _)| bare(key));
         if bare(line) == "---" {
             out.extend((!has_line).then_some(updated));
@@ -92,21 +84,25 @@ pub(super) fn with_updated(bytes: &[u8], micros: i64) -> Option<Vec<u8>> {
     None
 }
 
-/// Writes a time with milliseconds, or with microseconds if needed; `None` for years without four digits.
-fn time_text(micros: i64) -> Option<String> {
-    let at = Moment::of(micros);
-    let fraction = if at.micro % 1000 == 0 {
-        format!("{:03}", at.micro / 1000)
-    } else {
-        format!("{:06}", at.micro)
-    };
-    at.has_plain_year().then(|| format!("{at}.{fraction}Z"))
+/// Writes a time with milliseconds, or with microseconds if needed.
+fn time_text(time: Time) -> String {
+    let text = time.to_string();
+    text.strip_suffix("000Z")
+        .map_or(text.clone(), |short| format!("{short}Z"))
 }
 
-/// Checks that a value is one trimmed line.
-fn check_value(key: &str, value: &str, is_fit: bool) -> Result<(), Unfit> {
-    if is_fit && !value.is_empty() && !value.contains('\n') && bare(value) == value {
-        return Ok(());
+/// Writes a value on a line: as text if the reader gets the same value back, else as JSON.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Text(text) if is_plain(text) => text.clone(),
+        other => value_to_json(other).to_string(),
     }
-    Err(Unfit::Pair(key.to_owned()))
+}
+
+fn is_plain(text: &str) -> bool {
+    !text.is_empty()
+        && !text.contains('\n')
+        && bare(text) == text
+        && unquoted(text) == text
+        && parse_within(text, DEPTH_MAX).is_err()
 }

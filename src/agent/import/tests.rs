@@ -20,7 +20,7 @@ const SNAP: &str = r#"(:memory (("root" . (:id "root" :type :headline :attribute
  ("two" . (:id "two" :type :headline :content "Two" :parent-id "one")))
  :history-store (("bb" . (:id "root" :type :headline :content "Old plans" :hash "bb"))))"#;
 
-fn foreign(format: ForeignFormat, bytes: &[u8]) -> Foreign<'_> {
+pub(super) fn foreign(format: ForeignFormat, bytes: &[u8]) -> Foreign<'_> {
     Foreign {
         format,
         bytes,

@@ -27,7 +27,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::agent::Agent;
-use super::blocks::id::BlockId;
+use super::blocks::id;
 use super::change::ids::{self, IdGenerator};
 use super::change::review::{Reviewed, review};
 use super::change::{Rule, change};
@@ -210,16 +210,14 @@ fn check_given(agent: &Agent, item: &NewItem) -> Result<()> {
             .with_code(ErrorCode::NotOwner)
             .with_hint("`session append` creates a session"));
     }
-    let Some(id) = item
-        .id
-        .as_ref()
-        .filter(|_| agent.settings().quotas.are_ids_strict)
-    else {
-        return Ok(());
-    };
-    BlockId::new(id.as_str()).map(drop).map_err(|error| {
-        Error::invalid(format!("'{id}' is not a valid id here: {error}")).with_code(ErrorCode::BadId)
-    })
+    let is_strict = agent.settings().quotas.are_ids_strict;
+    match &item.id {
+        Some(id) if is_strict && id::block_id(id.as_str()).is_none() => {
+            let message = format!("'{id}' is not a valid id here: {}", id::GRAMMAR);
+            Err(Error::invalid(message).with_code(ErrorCode::BadId))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Stages a reviewed item, unless an existing item counts as the same.

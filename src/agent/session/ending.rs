@@ -14,7 +14,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::attribution::{Backing, Span, SpanKind, backing, spans};
+use super::attribution::TurnWords;
 use super::entries::is_person;
 use super::extraction::{
     Admission, Fact, FactScope, FactSettings, GateReason, Gates, Reply, SkippedFact, gate, prompt, read_reply,
@@ -240,14 +240,13 @@ fn stage_facts(
             gates.add(scope, item.text(), is_own);
         }
     }
-    let spans = spans_of(change.agent(), transcript);
-    let turns: Vec<(&str, &[Span])> = spans.iter().map(|(text, spans)| (*text, &spans[..])).collect();
+    let words = words_of(change.agent(), transcript);
     let mut stage = |fact: &Fact| {
         let reviewed = review(change.agent(), fact_item(fact, session, &transcript.scope))?;
         let reason = match reviewed.verdict {
             Verdict::Block => return Ok((FactFate::Refused, None, Some(reviewed.reason()))),
             Verdict::Quarantine => reviewed.reason(),
-            _ if backing(&fact.text, &turns) == Backing::Foreign => {
+            _ if words.is_foreign(&fact.text) => {
                 "the words of the fact are only in pasted or foreign text".to_owned()
             }
             _ => match gates.admit(fact.scope, &reviewed.item.text) {
@@ -302,22 +301,16 @@ fn store_fact(
 }
 
 /// Attributes the words of each entry. Text of tools and pages is foreign; text of the model is neither own nor foreign.
-fn spans_of<'a>(agent: &Agent, transcript: &'a Transcript) -> Vec<(&'a str, Vec<Span>)> {
-    let of_item = |item: &'a Item| {
-        let text = item.text();
-        let found = if is_person(item, &transcript.session) {
-            spans(text, &agent.settings().attribution)
+fn words_of(agent: &Agent, transcript: &Transcript) -> TurnWords {
+    let mut words = TurnWords::default();
+    for item in &transcript.items {
+        if is_person(item, &transcript.session) {
+            words.add_turn(item.text(), &agent.settings().attribution);
         } else if item.object().origin().tag() >= Origin::ToolInternal.tag() {
-            vec![Span {
-                range: 0..text.len(),
-                kind: SpanKind::Paste,
-            }]
-        } else {
-            return None;
-        };
-        Some((text, found))
-    };
-    transcript.items.iter().filter_map(of_item).collect()
+            words.add_foreign(item.text());
+        }
+    }
+    words
 }
 
 /// Stages the episode: the summary of the reply, else sentences of the session.

@@ -210,10 +210,14 @@ fn a_file_is_edited_and_taken_again_and_again() {
         let found = is_unedited(agent.memory(), &view, &place(), "tea.md", other.as_bytes()).unwrap();
         assert_eq!(found, expected, "{text}");
     }
-    let new = writer::with_updated(b"---\nid: x\n---\ny", 0).unwrap();
+    let new = writer::with_updated(b"---\nid: x\n---\ny", crate::Time::from_micros(0)).unwrap();
     assert_eq!(new, b"---\nid: x\nupdated: 1970-01-01T00:00:00.000Z\n---\ny");
     for none in ["", "x", "---", "---\nid: x", "x\n---\n---\n"] {
-        assert_eq!(writer::with_updated(none.as_bytes(), 0), None, "{none}");
+        assert_eq!(
+            writer::with_updated(none.as_bytes(), crate::Time::from_micros(0)),
+            None,
+            "{none}"
+        );
     }
 }
 

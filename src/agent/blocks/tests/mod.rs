@@ -1,26 +1,48 @@
 //! Tests of files of blocks.
 
+use serde_json::json;
+
 use super::block::*;
-use super::id::BlockId;
+use super::id::block_id;
 use super::*;
 use crate::Time;
-use crate::agent::item::Citation;
+use crate::agent::fault::Fault;
+use crate::agent::vocabulary::attribute;
+use crate::ingest::json::value_from_json;
+use crate::object::{Attributes, Id, Value};
 
 mod exchange;
 mod properties;
 
 const HEAD: &str = "scope: project\ncreated: 2026-01-01T00:00:00.000Z\nupdated: 2026-01-02T00:00:00.000Z\n";
 
-fn micros_of(text: &str) -> Option<i64> {
-    text.parse().ok().map(Time::as_micros)
+fn time_of(text: &str) -> Option<Time> {
+    text.parse().ok()
 }
 
-fn id(text: &str) -> BlockId {
-    BlockId::new(text).unwrap()
+fn id(text: &str) -> Id {
+    block_id(text).unwrap()
+}
+
+/// A block with an id and a text.
+fn plain_block(name: &str, content: impl Into<String>) -> Block {
+    Block {
+        id: id(name),
+        scope: None,
+        created: None,
+        updated: None,
+        expires: None,
+        attributes: Attributes::new(),
+        content: content.into(),
+    }
+}
+
+fn value(json: serde_json::Value) -> Value {
+    value_from_json(&json).unwrap()
 }
 
 fn read(text: &str) -> Result<BlockFile, Unfit> {
-    read_block(text.as_bytes(), Some(&id("test-block")))
+    read_block(text.as_bytes(), &id("test-block"))
 }
 
 fn good(text: &str) -> Block {
@@ -31,27 +53,18 @@ fn good(text: &str) -> Block {
 
 #[test]
 fn a_full_block_is_written_as_the_first_system_writes_it() {
-    let mut block = Block::new(
-        id("kitchen-sink"),
-        "## Full Block\n\n- Item 1\n- Item 2\n\n> Quote",
-    );
+    let mut block = plain_block("kitchen-sink", "## Full Block\n\n- Item 1\n- Item 2\n\n> Quote");
     block.scope = Some("project".to_owned());
-    block.tags = ["a", "b", "c"].map(str::to_owned).into();
-    block.created_micros = micros_of("2026-01-01T00:00:00.000Z");
-    block.updated_micros = micros_of("2026-06-15T12:30:45.123Z");
-    block.expires_micros = micros_of("2027-12-31T23:59:59.999Z");
-    block.citations = vec![
-        Citation {
-            file: "a.sql".to_owned(),
-            line: Some(1),
-            note: Some("First".to_owned()),
-        },
-        Citation {
-            file: "b.sql".to_owned(),
-            line: None,
-            note: None,
-        },
-    ];
+    let citations = json!([{"file": "a.sql", "line": 1, "note": "First"}, {"file": "b.sql"}]);
+    block.attributes = [
+        (attribute::TAGS.to_owned(), value(json!(["a", "b", "c"]))),
+        (attribute::CITATIONS.to_owned(), value(citations)),
+    ]
+    .into_iter()
+    .collect();
+    block.created = time_of("2026-01-01T00:00:00.000Z");
+    block.updated = time_of("2026-06-15T12:30:45.123Z");
+    block.expires = time_of("2027-12-31T23:59:59.999Z");
     let text = write_block(&block).unwrap();
     assert_eq!(
         text,
@@ -60,9 +73,8 @@ fn a_full_block_is_written_as_the_first_system_writes_it() {
          citations: [{\"file\":\"a.sql\",\"line\":1,\"note\":\"First\"},{\"file\":\"b.sql\"}]\n---\n\n\
          ## Full Block\n\n- Item 1\n- Item 2\n\n> Quote\n"
     );
-    let path_id = id("kitchen-sink");
     assert_eq!(
-        read_block(text.as_bytes(), Some(&path_id)),
+        read_block(text.as_bytes(), &id("kitchen-sink")),
         Ok(BlockFile {
             block,
             faults: Vec::new()
@@ -87,7 +99,7 @@ fn contents_that_look_like_front_matter_survive() {
         "---\r\n",
         "id: other\nwhitespace: kept",
     ] {
-        let block = Block::new(id("test-block"), content);
+        let block = plain_block("test-block", content);
         assert_eq!(
             good(&write_block(&block).unwrap()).content,
             content,
@@ -103,11 +115,11 @@ fn files_from_other_editors_are_read_and_it_is_said() {
     let expected = good(&plain);
     assert_eq!(expected.content, "Line 1\nLine 2");
     let cases = [
-        (windows.clone(), vec![Fault::WindowsLines]),
-        (format!("\u{FEFF}{plain}"), vec![Fault::ByteOrderMark]),
+        (windows.clone(), vec![FileFault::WindowsLines.into()]),
+        (format!("\u{FEFF}{plain}"), vec![FileFault::ByteOrderMark.into()]),
         (
             format!("\u{FEFF}{windows}"),
-            vec![Fault::ByteOrderMark, Fault::WindowsLines],
+            vec![FileFault::ByteOrderMark.into(), FileFault::WindowsLines.into()],
         ),
         (plain.replace("---\n\nLine", "---   \nLine"), vec![]),
         (
@@ -116,11 +128,14 @@ fn files_from_other_editors_are_read_and_it_is_said() {
         ),
         (
             plain.replace("id: test-block", "# a comment: here\nid: test-block"),
-            vec![Fault::NotAPair(2)],
+            vec![Fault::of(FileFault::NotAPair, 2)],
         ),
         (
             plain.replace("scope", "just words\n: x\nscope"),
-            vec![Fault::NotAPair(3), Fault::NotAPair(4)],
+            vec![
+                Fault::of(FileFault::NotAPair, 3),
+                Fault::of(FileFault::NotAPair, 4),
+            ],
         ),
     ];
     for (text, faults) in cases {
@@ -142,16 +157,16 @@ fn the_last_of_a_double_key_holds_and_is_said() {
     let text = "---\nid: test-block\nscope: global\nmine: 1\nscope: project\nmine: 2\n---\n\nx\n";
     let file = read(text).unwrap();
     assert_eq!(file.block.scope.as_deref(), Some("project"));
-    assert_eq!(file.block.other, [("mine".to_owned(), "2".to_owned())]);
-    let twice = |key: &str, line| Fault::KeyTwice {
-        key: key.to_owned(),
-        line,
-    };
-    assert_eq!(file.faults, [twice("scope", 5), twice("mine", 6)]);
+    assert_eq!(file.block.attributes.get("mine"), Some(&Value::Integer(2)));
+    let twice = |key: &str| Fault::of(FileFault::KeyTwice, key);
+    assert_eq!(file.faults, [twice("scope"), twice("mine")]);
     let text = format!("---\nid: dup-keys\nid: overwritten-id\n{HEAD}---\n\nContent\n");
-    let file = read_block(text.as_bytes(), Some(&id("dup-keys"))).unwrap();
+    let file = read_block(text.as_bytes(), &id("dup-keys")).unwrap();
     assert_eq!(file.block.id, id("overwritten-id"));
-    assert_eq!(file.faults, [twice("id", 3), Fault::IdNotOfPath(id("dup-keys"))]);
+    assert_eq!(
+        file.faults,
+        [twice("id"), Fault::of(FileFault::IdNotOfPath, "dup-keys")]
+    );
 }
 
 #[test]
@@ -159,17 +174,11 @@ fn wrong_and_missing_ids_fall_back_to_the_path() {
     let missing = read("---\nscope: global\n---\nx").unwrap();
     assert_eq!(
         (missing.block.id, missing.faults),
-        (id("test-block"), vec![Fault::IdMissing])
+        (id("test-block"), vec![FileFault::IdMissing.into()])
     );
     let wrong = read("---\nid: ../../etc/passwd\n---\nx").unwrap();
     assert_eq!(wrong.block.id, id("test-block"));
-    assert!(matches!(&wrong.faults[..], [Fault::IdWrong { text, .. }] if text == "../../etc/passwd"));
-    assert_eq!(read_block(b"---\nscope: a\n---\nx", None), Err(Unfit::NoId));
-    assert_eq!(read_block(b"---\nid: A B\n---\nx", None), Err(Unfit::NoId));
-    assert_eq!(
-        read_block(b"---\nid: fine\n---\nx", None).unwrap().block.id,
-        id("fine")
-    );
+    assert_eq!(wrong.faults, [Fault::of(FileFault::IdWrong, "../../etc/passwd")]);
 }
 
 #[test]
@@ -182,101 +191,57 @@ fn files_without_a_block_are_refused_with_the_reason() {
         (b"---\rid: a\r---\r", Unfit::NoFrontMatter),
         (b"---\nid: oops\nno end\n", Unfit::OpenFrontMatter),
         (b"---", Unfit::OpenFrontMatter),
-        (b"\x89PNG\r\n\x1a\n", Unfit::NotText(0)),
-        (b"---\nid: a\n---\n\xff", Unfit::NotText(14)),
+        (b"\x89PNG\r\n\x1a\n", Unfit::NotText),
+        (b"---\nid: a\n---\n\xff", Unfit::NotText),
     ] {
-        assert_eq!(read_block(bytes, Some(&id("a"))), Err(reason), "{bytes:?}");
+        assert_eq!(read_block(bytes, &id("a")), Err(reason), "{bytes:?}");
     }
 }
 
 #[test]
-fn tags_and_citations_lose_only_what_is_wrong() {
+fn tags_and_other_attributes_are_json_or_words() {
     let of = |line: &str| read(&format!("---\nid: test-block\n{line}\n---\n\nx\n")).unwrap();
-    let tags = |line: &str| {
+    let words = vec![FileFault::TagsAreWords.into()];
+    for (line, tags, faults) in [
+        (
+            "tags: [\"yes\", \"no\", \"true\", \"null\"]",
+            json!(["yes", "no", "true", "null"]),
+            vec![],
+        ),
+        ("tags: [a, 'b c', \"d\"]", json!(["a", "b c", "d"]), words.clone()),
+        ("tags: a, b", json!(["a", "b"]), words.clone()),
+        ("tags: [not valid json", json!(["not valid json"]), words),
+    ] {
         let file = of(line);
-        (file.block.tags, file.faults)
-    };
-    let texts = |texts: &[&str]| {
-        texts
-            .iter()
-            .map(|text| (*text).to_owned())
-            .collect::<Vec<String>>()
-    };
-    assert_eq!(
-        tags("tags: [\"yes\", \"no\", \"true\", \"null\"]"),
-        (texts(&["yes", "no", "true", "null"]), vec![])
-    );
-    assert_eq!(
-        tags("tags: [\"a\", 5, null, \"b\"]"),
-        (texts(&["a", "b"]), vec![Fault::TagWrong(1), Fault::TagWrong(2)])
-    );
-    assert_eq!(
-        tags("tags: [a, 'b c', \"d\"]"),
-        (texts(&["a", "b c", "d"]), vec![Fault::TagsAreWords])
-    );
-    assert_eq!(
-        tags("tags: a, b"),
-        (texts(&["a", "b"]), vec![Fault::TagsAreWords])
-    );
-    assert_eq!(
-        tags("tags: [not valid json"),
-        (texts(&["not valid json"]), vec![Fault::TagsAreWords])
-    );
-    assert_eq!(tags("tags:"), (vec![], vec![]));
-    let file = of(
-        r#"citations: [{"file":"a","line":0},{"file":""},{"line":3},7,{"file":"b","line":2,"note":null},{"file":"c","note":5}]"#,
-    );
-    let citation = |file: &str, line| Citation {
-        file: file.to_owned(),
-        line,
-        note: None,
-    };
-    assert_eq!(
-        file.block.citations,
-        [citation("a", None), citation("b", Some(2)), citation("c", None)]
-    );
-    assert_eq!(
-        file.faults,
-        [
-            Fault::CitationFieldWrong(0),
-            Fault::CitationWrong(1),
-            Fault::CitationWrong(2),
-            Fault::CitationWrong(3),
-            Fault::CitationFieldWrong(5),
-        ]
-    );
-    assert_eq!(of("citations: none").faults, [Fault::CitationsWrong]);
-    let deep = format!("citations: {}", "[".repeat(100_000));
-    assert_eq!(of(&deep).faults, [Fault::CitationsWrong]);
+        assert_eq!(file.block.attributes.get("tags"), Some(&value(tags)), "{line}");
+        assert_eq!(file.faults, faults, "{line}");
+    }
+    assert!(of("tags:").block.attributes.is_empty());
+    let deep = "[".repeat(100_000);
+    for (line, read) in [("none", json!("none")), ("[5]", json!([5])), (&deep, json!(deep))] {
+        let file = of(&format!("citations: {line}"));
+        assert_eq!(file.block.attributes.get("citations"), Some(&value(read)));
+    }
 }
 
 #[test]
 fn times_that_cannot_be_read_are_left_out_and_said() {
     let file = read("---\nid: test-block\ncreated: 2026-01-01\nupdated: '2026-01-02T00:00:00Z'\nexpires: never\n---\n\nx\n").unwrap();
-    assert_eq!(
-        (file.block.created_micros, file.block.expires_micros),
-        (None, None)
-    );
-    assert_eq!(file.block.updated_micros, micros_of("2026-01-02T00:00:00Z"));
-    let wrong = |key, text: &str| Fault::TimeWrong {
-        key,
-        text: text.to_owned(),
-    };
-    assert_eq!(
-        file.faults,
-        [wrong("created", "2026-01-01"), wrong("expires", "never")]
-    );
+    assert_eq!((file.block.created, file.block.expires), (None, None));
+    assert_eq!(file.block.updated, time_of("2026-01-02T00:00:00Z"));
+    let wrong = |text: &str| Fault::of(FileFault::TimeWrong, text);
+    assert_eq!(file.faults, [wrong("2026-01-01"), wrong("never")]);
     assert!(file.faults.iter().all(|finding| !finding.to_string().is_empty()));
 }
 
 #[test]
 fn what_a_file_cannot_hold_is_refused() {
     let with = |change: fn(&mut Block)| {
-        let mut block = Block::new(id("a"), "x");
+        let mut block = plain_block("a", "x");
         change(&mut block);
         write_block(&block)
     };
-    let pair = |key: &str| Err(Unfit::Pair(key.to_owned()));
+    let pair = |key: &str| Err(Fault::of(Unfit::Pair, key));
     assert_eq!(
         with(|block| block.scope = Some("a\nid: b".to_owned())),
         pair("scope")
@@ -286,33 +251,14 @@ fn what_a_file_cannot_hold_is_refused() {
         pair("scope")
     );
     assert_eq!(with(|block| block.scope = Some(String::new())), pair("scope"));
+    assert_eq!(with(|block| drop(block.attributes.insert("id", "b"))), pair("id"));
     assert_eq!(
-        with(|block| block.other = vec![("id".to_owned(), "b".to_owned())]),
-        pair("id")
-    );
-    assert_eq!(
-        with(|block| block.other = vec![("a:b".to_owned(), "b".to_owned())]),
+        with(|block| drop(block.attributes.insert("a:b", "b"))),
         pair("a:b")
     );
     assert_eq!(
-        with(|block| block.other = vec![("a".to_owned(), "b\n---".to_owned())]),
-        pair("a")
-    );
-    assert_eq!(
-        with(|block| block.created_micros = Some(i64::MAX)),
-        Err(Unfit::Time("created"))
-    );
-    let empty = Citation {
-        file: String::new(),
-        line: None,
-        note: None,
-    };
-    assert_eq!(
-        write_block(&Block {
-            citations: vec![empty],
-            ..Block::new(id("a"), "x")
-        }),
-        Err(Unfit::Citation(0))
+        with(|block| drop(block.attributes.insert("tags", "b"))),
+        pair("tags")
     );
 }
 
@@ -323,21 +269,21 @@ fn paths_and_ids_stand_for_each_other() {
         ("warehouse/snowflake.md", Ok("warehouse/snowflake")),
         ("v1.0/config.md", Ok("v1.0/config")),
         ("a.md.md", Ok("a.md")),
-        ("a.txt", Err(Unfit::NotMarkdown)),
-        ("orphan.md.tmp", Err(Unfit::NotMarkdown)),
-        ("a.md.tmp.1700000000000.abc123", Err(Unfit::NotMarkdown)),
-        (".hidden.md", Err(Unfit::Hidden)),
-        (".git/a.md", Err(Unfit::Hidden)),
-        ("../a.md", Err(Unfit::Hidden)),
-        ("a/../../b.md", Err(Unfit::Hidden)),
-        ("/etc/a.md", Err(Unfit::Outside)),
-        ("c:/a.md", Err(Unfit::Outside)),
-        ("..\\a.md", Err(Unfit::Outside)),
+        ("a.txt", Err(Unfit::NotAPath)),
+        ("orphan.md.tmp", Err(Unfit::NotAPath)),
+        ("a.md.tmp.1700000000000.abc123", Err(Unfit::NotAPath)),
+        (".hidden.md", Err(Unfit::NotAPath)),
+        (".git/a.md", Err(Unfit::NotAPath)),
+        ("../a.md", Err(Unfit::NotAPath)),
+        ("a/../../b.md", Err(Unfit::NotAPath)),
+        ("/etc/a.md", Err(Unfit::NotAPath)),
+        ("c:/a.md", Err(Unfit::NotAPath)),
+        ("..\\a.md", Err(Unfit::NotAPath)),
         ("a.md/b.md", Err(Unfit::FolderLikeFile)),
     ] {
         assert_eq!(id_of_path(path), expected.map(id), "{path}");
     }
-    assert!(matches!(id_of_path("README.md"), Err(Unfit::PathNoId(_))));
+    assert_eq!(id_of_path("README.md"), Err(Unfit::NotAPath));
     assert_eq!(path_of(&id("a/b")), Ok("a/b.md".to_owned()));
     assert_eq!(path_of(&id("x/a.md/b")), Err(Unfit::FolderLikeFile));
 }

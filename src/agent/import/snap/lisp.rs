@@ -11,9 +11,7 @@
 //! - SNP-2: the limits bound depth, number of values and memory.
 
 use std::fmt;
-use std::sync::LazyLock;
 
-use regex::Regex;
 use serde_json::{Map, Value as Json};
 
 /// A value of printed Lisp data.
@@ -23,13 +21,11 @@ pub(super) enum Lisp {
     List(Vec<Lisp>),
     /// A dotted list: at least one item, and the value after the dot.
     Dotted(Vec<Lisp>, Box<Lisp>),
-    /// A text, or a symbol in lower case without its package.
+    /// A text, a symbol in lower case without its package, or the name of a character.
     Word(String),
     /// A keyword in lower case, without its colon.
     Keyword(String),
-    /// The symbol `T`.
-    True,
-    /// A number or a character.
+    /// A number, or `true` for the symbol `T`.
     Scalar(Json),
 }
 
@@ -43,7 +39,6 @@ impl Lisp {
     pub(super) fn name(&self) -> Option<&str> {
         match self {
             Self::Word(name) | Self::Keyword(name) => Some(name),
-            Self::True => Some("t"),
             _ => None,
         }
     }
@@ -99,7 +94,6 @@ impl Lisp {
             Self::List(items) => array(&mut items.iter()),
             Self::Dotted(items, tail) => array(&mut items.iter().chain([&**tail])),
             Self::Word(name) | Self::Keyword(name) => name.as_str().into(),
-            Self::True => true.into(),
             Self::Scalar(json) => json.clone(),
         }
     }
@@ -112,36 +106,19 @@ fn alternates(items: &[Lisp]) -> bool {
     !pairs.is_empty() && rest.is_empty() && pairs.iter().all(has_key)
 }
 
-/// The limits of the reader.
-#[derive(Clone, Copy)]
-#[expect(clippy::struct_field_names, reason = "limits name the largest value allowed")]
-pub(super) struct Limits {
-    /// The most bytes of a file.
-    pub(super) bytes_max: usize,
-    /// The deepest nesting of lists. The reader recurses, so more than 64 needs a larger stack.
-    pub(super) depth_max: usize,
-    /// The most values in a file, where each list and each of its parts counts.
-    pub(super) values_max: usize,
-}
+/// The deepest nesting of lists. The reader recurses, so more than 64 needs a larger stack.
+pub(super) const DEPTH_MAX: usize = 64;
+/// The most values in a file, where each list and each of its parts counts.
+pub(super) const VALUES_MAX: usize = 4_000_000;
 
-/// The limits of an import.
-pub(super) const LIMITS: Limits = Limits {
-    bytes_max: 256 * 1024 * 1024,
-    depth_max: 64,
-    values_max: 4_000_000,
-};
-
-/// The reason why a file cannot be read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Cause {
-    /// It is beyond a limit.
-    Limit,
-    /// It is not UTF-8.
-    NotText,
-    /// It holds a reader macro that could evaluate, or that printed data never needs.
-    Macro,
-    /// It is not printed data.
-    Malformed,
+named! {
+    /// The reason why a file cannot be read.
+    pub(super) enum Cause {
+        Limit => "lists are nested too deep, or there are too many values",
+        NotText => "the file is not text",
+        Macro => "a reader macro is refused: data is read, never evaluated",
+        Malformed => "this is not data as a Lisp system prints it",
+    }
 }
 
 /// The reason why a file cannot be read, and the byte offset.
@@ -149,57 +126,36 @@ pub(super) enum Cause {
 pub(super) struct LispError {
     pub(super) offset: usize,
     pub(super) cause: Cause,
-    what: String,
 }
 
 impl fmt::Display for LispError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "byte {}: {}", self.offset, self.what)
+        write!(f, "byte {}: {}", self.offset, self.cause)
     }
 }
 
 type Result<T> = std::result::Result<T, LispError>;
 
-fn fail<T>(offset: usize, cause: Cause, what: impl Into<String>) -> Result<T> {
-    let what = what.into();
-    Err(LispError { offset, cause, what })
+fn fail<T>(offset: usize, cause: Cause) -> Result<T> {
+    Err(LispError { offset, cause })
 }
 
-fn malformed<T>(offset: usize, what: &str) -> Result<T> {
-    fail(offset, Cause::Malformed, what)
+fn malformed<T>(offset: usize) -> Result<T> {
+    fail(offset, Cause::Malformed)
 }
-
-fn refused<T>(offset: usize, sign: &str) -> Result<T> {
-    let what = format!("`{sign}` is refused: data is read, never evaluated");
-    fail(offset, Cause::Macro, what)
-}
-
-const OPEN: &str = "a list, text, name or comment that begins here has no end";
-const DOT: &str = "a dot is in the wrong place";
-const TOKEN: &str = "a symbol or number is malformed";
 
 /// Reads the only value of a file.
-pub(super) fn read(bytes: &[u8], limits: Limits) -> Result<Lisp> {
-    if bytes.len() > limits.bytes_max {
-        return fail(limits.bytes_max, Cause::Limit, "the file is too long");
-    }
+pub(super) fn read(bytes: &[u8]) -> Result<Lisp> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
-        Err(error) => return fail(error.valid_up_to(), Cause::NotText, "the file is not text"),
+        Err(error) => return fail(error.valid_up_to(), Cause::NotText),
     };
-    let mut reader = Reader {
-        text,
-        at: 0,
-        values: 0,
-        limits,
-    };
-    if reader.skip_space()?.is_none() {
-        return malformed(0, "the file holds no value");
-    }
+    let (at, values) = (0, 0);
+    let mut reader = Reader { text, at, values };
     let value = reader.value(0, 0)?;
-    match reader.skip_space()? {
+    match reader.skip_space() {
         None => Ok(value),
-        Some(_) => malformed(reader.at, "there is more data after the value"),
+        Some(_) => malformed(reader.at),
     }
 }
 
@@ -207,7 +163,6 @@ struct Reader<'a> {
     text: &'a str,
     at: usize,
     values: usize,
-    limits: Limits,
 }
 
 impl<'a> Reader<'a> {
@@ -215,41 +170,16 @@ impl<'a> Reader<'a> {
         &self.text[self.at..]
     }
 
-    /// Skips white space and comments, and returns the character after them.
-    fn skip_space(&mut self) -> Result<Option<char>> {
-        while let Some(sign) = self.rest().chars().next() {
-            match sign {
-                ';' => self.at += self.rest().find('\n').unwrap_or(self.rest().len()),
-                '#' if self.rest().starts_with("#|") => self.skip_comment()?,
-                _ if is_space(sign) => self.at += 1,
-                _ => return Ok(Some(sign)),
-            }
-        }
-        Ok(None)
-    }
-
-    /// Skips a comment in bars, which may contain others.
-    fn skip_comment(&mut self) -> Result<()> {
-        let (start, mut depth) = (self.at, 0_usize);
-        while let Some(pair) = self.text.as_bytes().get(self.at..self.at + 2) {
-            let (step, change) = match pair {
-                b"#|" => (2, 1),
-                b"|#" => (2, -1),
-                _ => (1, 0),
-            };
-            self.at += step;
-            depth = depth.saturating_add_signed(change);
-            if depth == 0 {
-                return Ok(());
-            }
-        }
-        malformed(start, OPEN)
+    /// Skips white space, and returns the character after it.
+    fn skip_space(&mut self) -> Option<char> {
+        self.at = self.text.len() - self.rest().trim_start_matches(is_space).len();
+        self.rest().chars().next()
     }
 
     /// Reads one value. `open` is the start of the surrounding list.
     fn value(&mut self, depth: usize, open: usize) -> Result<Lisp> {
-        let Some(sign) = self.skip_space()? else {
-            return malformed(open, OPEN);
+        let Some(sign) = self.skip_space() else {
+            return malformed(open);
         };
         let start = self.at;
         let value = match sign {
@@ -261,13 +191,13 @@ impl<'a> Reader<'a> {
             }
             '"' => self.string()?,
             '#' => self.dispatch(depth)?,
-            ')' => return malformed(start, "a closing parenthesis has no opening one"),
-            '`' | ',' => return refused(start, sign.encode_utf8(&mut [0; 4])),
+            ')' => return malformed(start),
+            '`' | ',' => return fail(start, Cause::Macro),
             _ => self.token()?,
         };
         self.values += 1;
-        if self.values > self.limits.values_max {
-            return fail(start, Cause::Limit, "there are too many values");
+        if self.values > VALUES_MAX {
+            return fail(start, Cause::Limit);
         }
         Ok(value)
     }
@@ -279,9 +209,10 @@ impl<'a> Reader<'a> {
         match (signs.next(), signs.next()) {
             (Some('('), _) => match self.list(depth, 2)? {
                 vector @ Lisp::List(_) => Ok(vector),
-                _ => malformed(start, DOT),
+                _ => malformed(start),
             },
             (Some('S' | 's'), Some('(')) => match self.list(depth, 3)? {
+                // A structure has a name, and then fields with values.
                 Lisp::List(mut items)
                     if matches!(items.first(), Some(Lisp::Word(_)))
                         && (items.len() == 1 || alternates(&items[1..])) =>
@@ -289,7 +220,7 @@ impl<'a> Reader<'a> {
                     items.remove(0);
                     Ok(Lisp::List(items))
                 }
-                _ => malformed(start, "a structure has no name, or a field without a value"),
+                _ => malformed(start),
             },
             (Some('\\'), Some(first)) => {
                 // The first character belongs to the name, even if it would end a token elsewhere.
@@ -297,19 +228,13 @@ impl<'a> Reader<'a> {
                 let after = &name[first.len_utf8()..];
                 let length = first.len_utf8() + after.find(ends_token).unwrap_or(after.len());
                 self.at += 2 + length;
-                match character(&name[..length]) {
-                    Some(sign) => Ok(Lisp::Scalar(sign.to_string().into())),
-                    None => malformed(start, "the name of a character is unknown"),
-                }
+                Ok(Lisp::Word(name[..length].to_owned()))
             }
             (Some(':'), Some(_)) => {
                 self.at += 2;
-                match self.token()? {
-                    symbol @ Lisp::Word(_) => Ok(symbol),
-                    _ => malformed(start, TOKEN),
-                }
+                self.token()
             }
-            (sign, _) => refused(start, &['#'].into_iter().chain(sign).collect::<String>()),
+            _ => fail(start, Cause::Macro),
         }
     }
 
@@ -326,13 +251,13 @@ impl<'a> Reader<'a> {
                 _ => text.push(sign),
             }
         }
-        malformed(start, OPEN)
+        malformed(start)
     }
 
-    /// Enters a list, and checks the limits (SNP-2).
+    /// Enters a list, and checks the limit of its depth (SNP-2).
     fn enter(&mut self, depth: usize, length: usize) -> Result<()> {
-        if depth >= self.limits.depth_max {
-            return fail(self.at, Cause::Limit, "lists are nested too deep");
+        if depth >= DEPTH_MAX {
+            return fail(self.at, Cause::Limit);
         }
         self.at += length;
         Ok(())
@@ -344,40 +269,31 @@ impl<'a> Reader<'a> {
         self.enter(depth, length)?;
         let (mut items, mut tail) = (Vec::new(), None);
         loop {
-            let sign = self.skip_space()?;
+            let sign = self.skip_space();
             let is_dot = sign == Some('.') && self.rest()[1..].chars().next().is_none_or(ends_token);
             match (sign, &tail) {
                 (Some(')'), _) => break,
-                (Some(_), Some(_)) => return malformed(self.at, DOT),
+                (Some(_), Some(_)) => return malformed(self.at),
                 (Some(_), None) if is_dot && !items.is_empty() => {
                     self.at += 1;
-                    if self.skip_space()? == Some(')') {
-                        return malformed(self.at, DOT);
-                    }
                     tail = Some(self.value(depth + 1, start)?);
                 }
                 _ => items.push(self.value(depth + 1, start)?),
             }
         }
         self.at += 1;
-        match tail {
-            None => {}
-            Some(Lisp::List(more)) => items.extend(more),
-            Some(Lisp::Dotted(more, last)) => {
-                items.extend(more);
-                return Ok(Lisp::Dotted(items, last));
-            }
-            Some(tail) => return Ok(Lisp::Dotted(items, Box::new(tail))),
-        }
-        Ok(Lisp::List(items))
+        Ok(match tail {
+            None => Lisp::List(items),
+            Some(Lisp::List(more)) => Lisp::List([items, more].concat()),
+            Some(Lisp::Dotted(more, last)) => Lisp::Dotted([items, more].concat(), last),
+            Some(tail) => Lisp::Dotted(items, Box::new(tail)),
+        })
     }
 
     /// Reads a symbol, keyword or number.
     fn token(&mut self) -> Result<Lisp> {
         let (start, rest) = (self.at, self.rest());
         let (mut name, mut is_escaped, mut in_bars) = (String::new(), false, false);
-        // The position of the last unescaped colon.
-        let mut colon = None;
         let mut signs = rest.char_indices();
         self.at = self.text.len();
         while let Some((at, sign)) = signs.next() {
@@ -386,47 +302,37 @@ impl<'a> Reader<'a> {
                     is_escaped = true;
                     match signs.next() {
                         Some((_, escaped)) => name.push(escaped),
-                        None => return malformed(start, OPEN),
+                        None => return malformed(start),
                     }
                 }
                 '|' => {
                     in_bars = !in_bars;
                     is_escaped = true;
                 }
-                _ if in_bars => name.push(sign),
-                _ if ends_token(sign) => {
+                _ if !in_bars && ends_token(sign) => {
                     self.at = start + at;
                     break;
                 }
-                _ => {
-                    if sign == ':' {
-                        colon = Some(name.len());
-                    }
-                    name.push(sign);
-                }
+                _ => name.push(sign),
             }
         }
-        if in_bars {
-            return malformed(start, OPEN);
+        if in_bars || (!is_escaped && name.bytes().all(|byte| byte == b'.')) {
+            return malformed(start);
         }
-        if !is_escaped {
-            if name == "." {
-                return malformed(start, DOT);
-            }
-            if name.bytes().all(|byte| byte == b'.') {
-                return malformed(start, TOKEN);
-            }
-            if let Some(number) = number(&name) {
-                return Ok(Lisp::Scalar(number));
-            }
+        if let Some(keyword) = name.strip_prefix(':').filter(|_| rest.starts_with(':')) {
+            return Ok(Lisp::Keyword(keyword.to_lowercase()));
         }
-        Ok(match colon {
-            Some(0) => Lisp::Keyword(name[1..].to_lowercase()),
+        if is_escaped {
+            return Ok(Lisp::Word(name.to_lowercase()));
+        }
+        let symbol = name.rsplit(':').next().unwrap_or_default().to_lowercase();
+        Ok(match (symbol.as_str(), number(&name)) {
             // A package without a symbol after it is not valid.
-            Some(at) if at + 1 == name.len() && !is_escaped => return malformed(start, TOKEN),
-            None if !is_escaped && name.eq_ignore_ascii_case("nil") => Lisp::List(Vec::new()),
-            None if !is_escaped && name.eq_ignore_ascii_case("t") => Lisp::True,
-            _ => Lisp::Word(name[name.rfind(':').map_or(0, |at| at + 1)..].to_lowercase()),
+            ("", _) => return malformed(start),
+            (_, Some(number)) => Lisp::Scalar(number),
+            ("nil", _) => Lisp::List(Vec::new()),
+            ("t", _) => Lisp::Scalar(true.into()),
+            _ => Lisp::Word(symbol),
         })
     }
 }
@@ -439,48 +345,17 @@ fn ends_token(sign: char) -> bool {
     is_space(sign) || matches!(sign, '(' | ')' | '"' | '\'' | ';' | '`' | ',')
 }
 
-/// Returns the character of a printed name, for example `a`, `Space` or `U+20AC`.
-fn character(name: &str) -> Option<char> {
-    let mut signs = name.chars();
-    if let (Some(only), None) = (signs.next(), signs.next()) {
-        return Some(only);
-    }
-    let lower = name.to_lowercase();
-    Some(match &*lower {
-        "space" => ' ',
-        "newline" | "linefeed" => '\n',
-        "tab" => '\t',
-        "return" => '\r',
-        "page" => '\u{C}',
-        "backspace" => '\u{8}',
-        "rubout" => '\u{7F}',
-        "nul" | "null" => '\0',
-        "escape" => '\u{1B}',
-        "no-break_space" => '\u{A0}',
-        _ => {
-            let digits = lower.strip_prefix("u+").or_else(|| lower.strip_prefix('u'))?;
-            return char::from_u32(u32::from_str_radix(digits, 16).ok()?);
-        }
-    })
-}
-
-/// Whole numbers, ratios, and floats with their mantissa and exponent.
-static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
-    let pattern = r"^(?:([+-]?[0-9]+)\.?|[+-]?[0-9]+/[0-9]+|([+-]?[0-9]*\.[0-9]+|[+-]?[0-9]+\.?)(?:[ESFDLesfdl]([+-]?[0-9]+))?)$";
-    Regex::new(pattern).expect("the pattern is valid")
-});
-
-/// Returns the number of a token without escapes, as text if JSON cannot represent it.
+/// Returns the number of a token. A ratio, and a number that is too large for JSON, stays a word.
 fn number(text: &str) -> Option<Json> {
-    let parts = NUMBER.captures(text)?;
-    if let Some(whole) = parts.get(1) {
-        let whole = whole.as_str();
-        return Some(whole.parse::<i64>().map_or_else(|_| whole.into(), Json::from));
+    if !text.bytes().any(|byte| byte.is_ascii_digit()) {
+        return None;
     }
-    let float = parts.get(2).and_then(|mantissa| {
-        let exponent = parts.get(3).map_or("0", |exponent| exponent.as_str());
-        let float: f64 = format!("{}e{exponent}", mantissa.as_str()).parse().ok()?;
-        float.is_finite().then_some(float)
-    });
-    Some(float.map_or_else(|| text.to_uppercase().into(), Json::from))
+    if let Ok(whole) = text.strip_suffix('.').unwrap_or(text).parse::<i64>() {
+        return Some(whole.into());
+    }
+    let float: f64 = text
+        .replace(['E', 'S', 'F', 'D', 'L', 's', 'f', 'd', 'l'], "e")
+        .parse()
+        .ok()?;
+    float.is_finite().then(|| float.into())
 }

@@ -8,14 +8,12 @@
 
 mod lisp;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::Map;
-use serde_json::Value as Json;
 
-use self::lisp::{LIMITS, Lisp, LispError, read};
-use super::Foreign;
-use super::{FOREIGN, Incoming, Mapped, id_for, is_partial, other_attributes, unreadable};
+use self::lisp::{Lisp, read};
+use super::{FOREIGN, Foreign, Incoming, Mapped, id_for, is_partial, other_attributes, unreadable};
 use crate::agent::item::known_kind;
 use crate::agent::vocabulary::kind;
 use crate::error::Result;
@@ -26,78 +24,92 @@ use crate::object::{Id, Kind, NewObject, Position, Scope, Time};
 const SECONDS_FROM_1900: i64 = 2_208_988_800;
 const MEMORY: &str = "memory";
 const HISTORY: &str = "history-store";
+/// The fields of an object of the published core. A vector can be computed again, and the digest is of another kind.
+const FIELDS: [&str; 11] = [
+    "id",
+    "type",
+    "attributes",
+    "content",
+    "vector",
+    "parent-id",
+    "children",
+    "version",
+    "last-sync",
+    "hash",
+    "scope",
+];
 
-/// An object of the published core. Names of attributes and fields are in lower case.
-#[derive(Default, Debug, PartialEq)]
+/// An object of the published core.
+#[derive(Debug, PartialEq)]
 struct SnapObject {
     id: String,
-    kind: Option<String>,
-    attributes: Map<String, Json>,
-    content: Option<String>,
-    parent: Option<String>,
-    children: Vec<String>,
-    /// The time when this version was made.
-    version: Option<Time>,
-    /// The digest in the file, which Treering does not check.
-    hash: Option<String>,
-    scope: Option<String>,
-    /// Unknown fields.
-    other: Map<String, Json>,
+    /// Its fields, under names in lower case, without empty ones.
+    fields: BTreeMap<String, Lisp>,
 }
 
-/// The objects of the two tables.
-#[derive(Default, Debug, PartialEq)]
-struct Snap {
-    objects: Vec<SnapObject>,
-    history: Vec<SnapObject>,
+impl SnapObject {
+    /// Returns a text field, or adds a finding about another value.
+    fn text(&self, name: &str, mapped: &mut Mapped) -> Option<&str> {
+        let value = self.fields.get(name)?;
+        if value.name().is_none() {
+            mapped.say(&self.id, format!("`{name}` is not text and is ignored"));
+        }
+        value.name()
+    }
+
+    /// Returns the time when this version was made.
+    fn version(&self, mapped: &mut Mapped) -> Option<Time> {
+        let micros = match self.fields.get("version")? {
+            Lisp::Scalar(number) => number
+                .as_i64()
+                .and_then(|seconds| seconds.checked_sub(SECONDS_FROM_1900)?.checked_mul(1_000_000)),
+            _ => None,
+        };
+        if micros.is_none() {
+            mapped.say(&self.id, "an invalid time is ignored");
+        }
+        micros.map(Time::from_micros)
+    }
+
+    fn children(&self) -> impl Iterator<Item = &str> {
+        let items = match self.fields.get("children") {
+            None => &[],
+            Some(Lisp::List(items)) => items.as_slice(),
+            // `(:children . ("a"))` is printed as `(:children "a")`.
+            Some(only) => std::slice::from_ref(only),
+        };
+        items.iter().filter_map(Lisp::name)
+    }
 }
 
 /// Maps a file to objects of Treering.
 pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
     let mut mapped = Mapped::default();
-    let value = read(foreign.bytes, LIMITS).map_err(|error: LispError| unreadable(error.to_string()))?;
-    let snap = tables(value, &mut mapped)
-        .ok_or_else(|| unreadable("byte 0: the value is not `(:memory ... :history-store ...)`"))?;
-    let mut ids = HashMap::new();
-    let mut places = HashMap::new();
-    for object in snap.objects.iter().filter(|object| !object.id.is_empty()) {
-        match snap_id(key, &object.id) {
-            Ok(id) => drop(ids.insert(object.id.clone(), id)),
-            Err(error) => mapped.say(&object.id, error.message()),
-        }
-    }
-    for object in &snap.objects {
-        for (place, child) in object.children.iter().enumerate() {
-            places.insert((object.id.as_str(), child.as_str()), place);
-        }
-    }
-    let mut parents = parents(&snap.objects, &ids, &mut mapped);
-    let depths = depths(&snap.objects, &mut parents, &mut mapped);
-    let mut objects: Vec<&SnapObject> = snap.objects.iter().collect();
-    objects.retain(|object| ids.contains_key(&object.id));
-    // Parents are sorted before their children, because a child keeps its parent only if the parent was imported.
-    objects.sort_by_key(|object| depths.get(object.id.as_str()).copied().unwrap_or(0));
-    for object in objects {
-        let Some(mut new) = new_object(object, ids[&object.id].clone(), foreign, &mut mapped)? else {
+    let value = read(foreign.bytes).map_err(|error| unreadable(error.to_string()))?;
+    let (objects, history) = tables(value, &mut mapped)
+        .ok_or_else(|| unreadable("the value is not `(:memory ... :history-store ...)`"))?;
+    let by_id: HashMap<&str, &SnapObject> = objects
+        .iter()
+        .map(|object| (object.id.as_str(), object))
+        .collect();
+    let mut parents = parents(&objects, &by_id, &mut mapped);
+    // A child keeps its parent only if the parent was imported before it.
+    for id in in_order(&objects, &mut parents, &mut mapped) {
+        let Some(mut new) = new_object(by_id[id], foreign, key, &mut mapped)? else {
             continue;
         };
-        if let Some(parent) = parents.get(&object.id) {
-            new.parent = ids.get(parent).cloned();
-            let place = places.get(&(parent.as_str(), object.id.as_str()));
+        if let Some(parent) = parents.get(id) {
+            new.parent = snap_id(key, parent).ok();
+            let place = by_id[parent].children().position(|child| child == id);
             let position = place.map(|place| Position::new(&format!("{place:08x}")));
             new.position = position.transpose()?;
         }
-        let at = object.id.clone();
+        let at = id.to_owned();
         mapped.incoming.push(Incoming { at, object: new });
     }
-    for object in snap.history.iter().filter(|object| !object.id.is_empty()) {
-        match snap_id(key, &object.id) {
-            Ok(id) => {
-                let past = new_object(object, id, foreign, &mut mapped)?;
-                mapped.past.extend(past);
-            }
-            Err(error) => mapped.say(&object.id, error.message()),
-        }
+    for object in &history {
+        let past = new_object(object, foreign, key, &mut mapped)?;
+        mapped.past.extend(past);
     }
     Ok(mapped)
 }
@@ -110,50 +122,61 @@ fn snap_id(key: &[u8; 32], name: &str) -> Result<Id> {
 /// Returns the object of Treering; `None`, with a finding, if a part of it cannot be kept.
 fn new_object(
     object: &SnapObject,
-    id: Id,
     foreign: &Foreign<'_>,
+    key: &[u8; 32],
     mapped: &mut Mapped,
 ) -> Result<Option<NewObject>> {
-    let named = object.kind.as_deref().map(Kind::new).transpose();
-    let kind = named.ok().flatten().unwrap_or_else(|| known_kind(kind::ENTRY));
-    let mut new = NewObject::new(id, kind);
-    let scope = match (&foreign.scope, object.scope.as_deref()) {
+    let word = |name: &str| object.fields.get(name).and_then(Lisp::name);
+    let scope = match (&foreign.scope, word("scope")) {
         (Some(scope), _) => Ok(scope.clone()),
         (None, None | Some("memex")) => Ok(Scope::default()),
         (None, Some("project")) => foreign.place.usual_scope(),
         (None, Some(other)) => Scope::new(other),
     };
-    new.scope = match scope {
-        Ok(scope) => scope,
+    let (id, scope) = match snap_id(key, &object.id).and_then(|id| Ok((id, scope?))) {
         Err(error) if is_partial(&error) => {
             mapped.say(&object.id, error.message());
             return Ok(None);
         }
-        Err(error) => return Err(error),
+        place => place?,
     };
-    new.content.clone_from(&object.content);
-    new.event_time = object.version;
-    new.attributes = other_attributes(&object.attributes, &object.id, mapped);
-    for (name, json) in &object.other {
-        if let Ok(value) = value_from_json(json) {
+    let kind = word("type").and_then(|name| Kind::new(name).ok());
+    let mut new = NewObject::new(id, kind.unwrap_or_else(|| known_kind(kind::ENTRY)));
+    new.scope = scope;
+    new.content = object.text("content", mapped).map(str::to_owned);
+    new.event_time = object.version(mapped);
+    let pairs = object.fields.get("attributes").cloned().map(Lisp::into_pairs);
+    if pairs == Some(None) {
+        mapped.say(&object.id, "attributes that are not pairs are ignored");
+    }
+    let mut attributes = Map::new();
+    for (name, value) in pairs.flatten().unwrap_or_default() {
+        attributes.entry(name).or_insert_with(|| value.to_json());
+    }
+    new.attributes = other_attributes(&attributes, &object.id, mapped);
+    for (name, value) in &object.fields {
+        if !FIELDS.contains(&name.as_str())
+            && let Ok(value) = value_from_json(&value.to_json())
+        {
             drop(new.attributes.insert(format!("{FOREIGN}{name}"), value));
         }
     }
     Ok(Some(new))
 }
 
-/// Returns the two tables of a file; `None` without a table `:memory`, or if a table is not a list.
-fn tables(value: Lisp, mapped: &mut Mapped) -> Option<Snap> {
-    let mut pairs = value.into_pairs()?;
-    let mut take = |name: &str| {
-        let at = pairs.iter().position(|(key, _)| key == name)?;
-        Some(pairs.remove(at).1)
-    };
-    let (memory, history) = (take(MEMORY)?, take(HISTORY));
-    Some(Snap {
-        objects: table(MEMORY, memory, mapped)?,
-        history: history.map_or_else(|| Some(Vec::new()), |history| table(HISTORY, history, mapped))?,
-    })
+/// Returns the live objects and the earlier versions of a file; `None` without a table `:memory`, or if a table is not
+/// a list.
+fn tables(value: Lisp, mapped: &mut Mapped) -> Option<(Vec<SnapObject>, Vec<SnapObject>)> {
+    let (mut memory, mut history) = (None, Some(Vec::new()));
+    // The first table of a name counts.
+    for (name, value) in value.into_pairs()?.into_iter().rev() {
+        match name.as_str() {
+            MEMORY => memory = table(MEMORY, value, mapped),
+            HISTORY => history = table(HISTORY, value, mapped),
+            _ => {}
+        }
+    }
+    Some((memory?, history?))
 }
 
 /// Returns the objects of a table; `None` if the table is not a list.
@@ -161,184 +184,96 @@ fn table(name: &str, value: Lisp, mapped: &mut Mapped) -> Option<Vec<SnapObject>
     let Lisp::List(entries) = value else {
         return None;
     };
-    let mut objects = Vec::new();
-    let mut keys = HashSet::new();
+    let (mut objects, mut seen) = (Vec::new(), HashSet::new());
     for (place, entry) in entries.into_iter().enumerate() {
         let mut say = |what: &str| mapped.say(format!("entry {place} of `{name}`"), what);
         let pair = entry.into_pair();
-        let read = pair.and_then(|(key, value)| Some((key, object_of(value.into_pairs()?, &mut say)?)));
-        let Some((key, mut object)) = read else {
+        let Some((key, pairs)) = pair.and_then(|(key, value)| Some((key, value.into_pairs()?))) else {
             say("the entry is not a named object and is ignored");
             continue;
         };
-        // The first entry for a name counts, as in a lookup of Lisp.
-        if !keys.insert(key.clone()) {
-            say("the entry has the name of an earlier one and is ignored");
-            continue;
+        let mut fields = BTreeMap::new();
+        // The first value of a field counts, as in a lookup of Lisp.
+        for (name, value) in pairs.into_iter().rev() {
+            fields.insert(name, value);
         }
-        if name == HISTORY {
-            if object.hash.as_ref().is_some_and(|hash| *hash != key) {
-                say("the hash of the entry differs from its key");
+        fields.retain(|_, value| !value.is_nil());
+        // The name in the object counts more than its key. A key of the history is a digest.
+        let stated = fields.get("id").and_then(Lisp::name).map(str::to_owned);
+        match stated.or((name == MEMORY).then_some(key)) {
+            None => say("the entry has no name and is ignored"),
+            Some(id) if name == MEMORY && !seen.insert(id.clone()) => {
+                say("the entry has the name of an earlier one and is ignored");
             }
-        } else if object.id.is_empty() {
-            object.id = key;
-        } else if object.id != key {
-            say("the name of the entry differs from its key; the name in the object counts");
+            Some(id) => objects.push(SnapObject { id, fields }),
         }
-        if object.id.is_empty() {
-            say("the entry has no name");
-        }
-        objects.push(object);
     }
     Some(objects)
 }
 
-/// Returns the object of some fields; `None` if no field is known.
-fn object_of(fields: Vec<(String, Lisp)>, say: &mut dyn FnMut(&str)) -> Option<SnapObject> {
-    let mut object = SnapObject::default();
-    let (mut is_object, mut seen) = (false, HashSet::new());
-    for (name, value) in fields {
-        if !seen.insert(name.clone()) {
-            say("a field occurs twice; the first counts");
-            continue;
-        }
-        is_object |= value.is_nil();
-        match name.as_str() {
-            _ if value.is_nil() => continue,
-            "id" => object.id = text_of(&value, say).unwrap_or_default(),
-            "type" => object.kind = value.name().map(str::to_owned),
-            "content" => object.content = text_of(&value, say),
-            "parent-id" => object.parent = text_of(&value, say),
-            "hash" => object.hash = text_of(&value, say),
-            "scope" => object.scope = value.name().map(str::to_owned),
-            "version" => object.version = time_of(&value, say),
-            "last-sync" => drop(time_of(&value, say)),
-            // A vector can be computed again, so it is dropped.
-            "vector" => {}
-            "children" => object.children = names_of(&value, say),
-            "attributes" => object.attributes = attributes_of(value, say),
-            _ => {
-                object.other.insert(name, value.to_json());
-                continue;
-            }
-        }
-        is_object = true;
-    }
-    is_object.then_some(object)
-}
-
-fn text_of(value: &Lisp, say: &mut dyn FnMut(&str)) -> Option<String> {
-    let text = value.name();
-    if text.is_none() {
-        say("a field that is not text is ignored");
-    }
-    text.map(str::to_owned)
-}
-
-/// Reads a time of Lisp, in seconds since 1900.
-fn time_of(value: &Lisp, say: &mut dyn FnMut(&str)) -> Option<Time> {
-    let micros = match value {
-        Lisp::Scalar(number) => number
-            .as_i64()
-            .and_then(|seconds| seconds.checked_sub(SECONDS_FROM_1900)?.checked_mul(1_000_000)),
-        _ => None,
-    };
-    if micros.is_none() {
-        say("an invalid time is ignored");
-    }
-    micros.map(Time::from_micros)
-}
-
-fn names_of(value: &Lisp, say: &mut dyn FnMut(&str)) -> Vec<String> {
-    let items = match value {
-        Lisp::List(items) => items,
-        // `(:children . ("a"))` is printed as `(:children "a")`.
-        only => std::slice::from_ref(only),
-    };
-    let mut names = Vec::new();
-    for item in items {
-        match item.name() {
-            Some(name) => names.push(name.to_owned()),
-            None => say("a child that is not a name is ignored"),
-        }
-    }
-    names
-}
-
-fn attributes_of(value: Lisp, say: &mut dyn FnMut(&str)) -> Map<String, Json> {
-    let mut attributes = Map::new();
-    let Some(pairs) = value.into_pairs() else {
-        say("attributes that are not pairs are ignored");
-        return attributes;
-    };
-    for (name, value) in pairs {
-        if attributes.contains_key(&name) {
-            say("an attribute occurs twice; the first counts");
-        } else {
-            attributes.insert(name, value.to_json());
-        }
-    }
-    attributes
-}
-
 /// Returns the parent of each object: the one it names, else the first one that lists it as a child. Drops parents that
 /// are not in the file.
-fn parents(
-    objects: &[SnapObject],
-    ids: &HashMap<String, Id>,
+fn parents<'a>(
+    objects: &'a [SnapObject],
+    by_id: &HashMap<&str, &SnapObject>,
     mapped: &mut Mapped,
-) -> HashMap<String, String> {
-    let listed = objects.iter().flat_map(|object| {
-        let children = object.children.iter();
-        children.map(|child| (child.clone(), object.id.clone()))
-    });
-    let own = objects
-        .iter()
-        .filter_map(|object| Some((object.id.clone(), object.parent.clone()?)));
-    let mut parents: HashMap<String, String> = HashMap::new();
-    for (child, parent) in own.chain(listed) {
-        if child.is_empty() || !ids.contains_key(&child) || parents.contains_key(&child) {
-            continue;
-        }
-        if ids.contains_key(&parent) {
-            parents.insert(child, parent);
+) -> HashMap<&'a str, &'a str> {
+    let mut pairs = Vec::new();
+    for object in objects {
+        let parent = object.text("parent-id", mapped);
+        pairs.extend(parent.map(|parent| (object.id.as_str(), parent)));
+    }
+    for object in objects {
+        pairs.extend(object.children().map(|child| (child, object.id.as_str())));
+    }
+    let mut parents = HashMap::new();
+    for (child, parent) in pairs {
+        if by_id.contains_key(parent) {
+            if by_id.contains_key(child) {
+                parents.entry(child).or_insert(parent);
+            }
         } else {
-            mapped.say(
-                child,
-                format!("the parent '{parent}' is not in the file, so the object has no parent"),
-            );
+            let what = format!("the parent '{parent}' is not in the file, so the object has no parent");
+            mapped.say(child, what);
         }
     }
     parents
 }
 
-/// Returns the depth of each object below its root. One parent of every circle is dropped.
-fn depths(
-    objects: &[SnapObject],
-    parents: &mut HashMap<String, String>,
+/// Returns the ids of the objects, parents before their children. One parent of every circle is dropped.
+fn in_order<'a>(
+    objects: &'a [SnapObject],
+    parents: &mut HashMap<&'a str, &'a str>,
     mapped: &mut Mapped,
-) -> HashMap<String, usize> {
-    let mut depths: HashMap<String, usize> = HashMap::new();
+) -> Vec<&'a str> {
+    let mut children: HashMap<&str, Vec<&str>> = HashMap::new();
     for object in objects {
-        // The walk upwards ends at a root, or at an object of known depth.
-        let (mut path, mut seen) = (Vec::new(), HashSet::new());
-        let mut next = Some(object.id.clone());
-        while let Some(at) = next.take_if(|at| !depths.contains_key(at)) {
-            seen.insert(at.clone());
-            next = parents.get(&at).cloned();
-            if let Some(parent) = next.take_if(|parent| seen.contains(parent)) {
-                let what = format!("the parent '{parent}' is below the object, so the object has no parent");
-                mapped.say(&at, what);
-                parents.remove(&at);
-            }
-            path.push(at);
+        if let Some(parent) = parents.get(object.id.as_str()) {
+            children.entry(parent).or_default().push(&object.id);
         }
-        let top = next
-            .and_then(|known| depths.get(&known))
-            .map_or(0, |above| above + 1);
-        depths.extend(path.into_iter().rev().zip(top..));
     }
-    depths
+    let (mut order, mut placed) = (Vec::new(), HashSet::new());
+    for object in objects {
+        // The walk upwards ends at a root, or comes round a circle.
+        let (mut top, mut seen) = (object.id.as_str(), HashSet::new());
+        while let Some(&parent) = parents.get(top).filter(|_| !placed.contains(top)) {
+            if !seen.insert(top) {
+                let what = format!("the parent '{parent}' is below the object, so the object has no parent");
+                mapped.say(top, what);
+                parents.remove(top);
+                break;
+            }
+            top = parent;
+        }
+        let mut waiting = vec![top];
+        while let Some(id) = waiting.pop() {
+            if placed.insert(id) {
+                order.push(id);
+                waiting.extend(children.get(id).into_iter().flatten());
+            }
+        }
+    }
+    order
 }
 
 #[cfg(test)]

@@ -13,7 +13,9 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::LazyLock;
 
+use regex::Regex;
 use serde::Deserialize;
 
 use crate::agent::markdown::{Fence, INDENT, columns, is_item};
@@ -49,83 +51,47 @@ impl Default for AttributionSettings {
     }
 }
 
-/// The source of a stretch of a turn.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum SpanKind {
-    /// The person's own words.
-    Own,
-    /// A code fence with its content.
-    Code,
-    /// Lines after `>`, or a long quotation.
-    Quote,
-    /// A long run of text that looks pasted.
-    Paste,
-}
-
-#[cfg(test)]
-impl SpanKind {
-    /// Returns its name.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Own => "own",
-            Self::Code => "code",
-            Self::Quote => "quote",
-            Self::Paste => "paste",
-        }
-    }
-}
-
 /// A span of a turn.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Span {
+struct Span {
     /// Its range, in bytes.
-    pub range: Range<usize>,
-    /// Its source.
-    pub kind: SpanKind,
+    range: Range<usize>,
+    /// Whether it has the person's own words.
+    is_own: bool,
 }
 
 /// Returns the spans of a person's turn, in order.
-pub(crate) fn spans(text: &str, settings: &AttributionSettings) -> Vec<Span> {
-    let mut found = Vec::new();
+fn spans(text: &str, settings: &AttributionSettings) -> Vec<Span> {
+    let mut found: Vec<Span> = Vec::new();
     for block in blocks(text, settings) {
-        match block.kind {
-            SpanKind::Own => found.extend(split(text, block.range, settings.quotation_chars_min)),
-            _ => found.push(block),
-        }
-    }
-    let own_chars: usize = found
-        .iter()
-        .filter(|span| span.kind == SpanKind::Own)
-        .map(|span| text[span.range.clone()].chars().count())
-        .sum();
-    if own_chars > settings.own_chars_max {
-        for span in &mut found {
-            if span.kind == SpanKind::Own {
-                span.kind = SpanKind::Paste;
+        let parts = if block.is_own {
+            split(text, block.range, settings.quotation_chars_min)
+        } else {
+            vec![block]
+        };
+        for part in parts.into_iter().filter(|part| !part.range.is_empty()) {
+            // ATB-1: neighbours of the same kind become one span.
+            match found.last_mut() {
+                Some(last) if last.is_own == part.is_own => last.range.end = part.range.end,
+                _ => found.push(part),
             }
         }
     }
-    merged(found)
-}
-
-/// ATB-1: joins neighbours of the same kind.
-fn merged(spans: Vec<Span>) -> Vec<Span> {
-    let mut out: Vec<Span> = Vec::new();
-    for span in spans {
-        match out.last_mut() {
-            Some(last) if last.kind == span.kind => last.range.end = span.range.end,
-            _ => out.push(span),
-        }
+    let own = found.iter().filter(|span| span.is_own);
+    let own_chars: usize = own.map(|span| text[span.range.clone()].chars().count()).sum();
+    if own_chars > settings.own_chars_max {
+        let range = 0..text.len();
+        return vec![Span { range, is_own: false }];
     }
-    out
+    found
 }
 
 /// The kind of a single line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LineKind {
     Blank,
-    Code,
-    Quote,
+    /// A line of a code fence, or after `>`.
+    Foreign,
     Indented,
     Text,
 }
@@ -135,61 +101,47 @@ struct Line {
     kind: LineKind,
 }
 
-/// Returns blocks of lines that cover the text. A block is of one foreign kind, or holds the person's own lines between
-/// empty ones.
+/// Returns blocks of lines that cover the text. A block is foreign, or holds the person's own lines between empty ones.
 fn blocks(text: &str, settings: &AttributionSettings) -> Vec<Span> {
     let lines = lines(text);
     let mut found = Vec::new();
     let mut at = 0;
     while at < lines.len() {
-        let (end, kind) = match lines[at].kind {
-            LineKind::Blank => (at + 1, SpanKind::Own),
-            LineKind::Code => (run(&lines, at, |kind| kind == LineKind::Code), SpanKind::Code),
-            LineKind::Quote => (run(&lines, at, |kind| kind == LineKind::Quote), SpanKind::Quote),
+        let (end, is_own) = match lines[at].kind {
+            LineKind::Blank => (at + 1, true),
+            LineKind::Foreign => (at + 1, false),
             LineKind::Indented => indented(&lines, at, settings),
             LineKind::Text => own(text, &lines, at, settings),
         };
         let range = lines[at].range.start..lines[end - 1].range.end;
-        found.push(Span { range, kind });
+        found.push(Span { range, is_own });
         at = end;
     }
     found
 }
 
-/// Returns the end of the run of wanted lines that begins at `at`.
-fn run(lines: &[Line], at: usize, is_wanted: impl Fn(LineKind) -> bool) -> usize {
-    let rest = lines[at..].iter().take_while(|line| is_wanted(line.kind));
-    at + rest.count()
-}
-
 /// Reads indented lines, with empty lines between them. Many of them count as a paste.
-fn indented(lines: &[Line], at: usize, settings: &AttributionSettings) -> (usize, SpanKind) {
-    let mut end = run(lines, at, |kind| {
-        matches!(kind, LineKind::Indented | LineKind::Blank)
-    });
-    while lines[end - 1].kind == LineKind::Blank {
-        end -= 1;
+fn indented(lines: &[Line], at: usize, settings: &AttributionSettings) -> (usize, bool) {
+    let (mut end, mut count) = (at, 0);
+    for (place, line) in (at..).zip(&lines[at..]) {
+        match line.kind {
+            LineKind::Blank => {}
+            LineKind::Indented => (end, count) = (place + 1, count + 1),
+            _ => break,
+        }
     }
-    let count = lines[at..end]
-        .iter()
-        .filter(|line| line.kind == LineKind::Indented)
-        .count();
-    if count >= settings.indented_lines_min {
-        (end, SpanKind::Paste)
-    } else {
-        (end, SpanKind::Own)
-    }
+    (end, count < settings.indented_lines_min)
 }
 
 /// Reads lines up to an empty or foreign line. They count as a paste if they are many or long. A few indented lines
 /// belong to them.
-fn own(text: &str, lines: &[Line], at: usize, settings: &AttributionSettings) -> (usize, SpanKind) {
+fn own(text: &str, lines: &[Line], at: usize, settings: &AttributionSettings) -> (usize, bool) {
     let mut end = at;
     while end < lines.len() {
         end = match lines[end].kind {
             LineKind::Text => end + 1,
             LineKind::Indented => match indented(lines, end, settings) {
-                (end, SpanKind::Own) => end,
+                (end, true) => end,
                 _ => break,
             },
             _ => break,
@@ -198,11 +150,10 @@ fn own(text: &str, lines: &[Line], at: usize, settings: &AttributionSettings) ->
     let chars = text[lines[at].range.start..lines[end - 1].range.end]
         .chars()
         .count();
-    if end - at >= settings.block_lines_min || chars >= settings.block_chars_min {
-        (end, SpanKind::Paste)
-    } else {
-        (end, SpanKind::Own)
-    }
+    (
+        end,
+        end - at < settings.block_lines_min && chars < settings.block_chars_min,
+    )
 }
 
 /// Splits the text into lines, with their line ends.
@@ -211,22 +162,16 @@ fn lines(text: &str) -> Vec<Line> {
     let mut fence: Option<Fence> = None;
     let mut start = 0;
     for line in text.split_inclusive('\n') {
-        let kind = match fence {
-            // ATB-2: an open fence ends with the text.
-            Some(open) => {
-                if open.is_closed_by(line) {
-                    fence = None;
-                }
-                LineKind::Code
-            }
-            None => {
-                fence = Fence::opened_by(line);
-                if fence.is_some() {
-                    LineKind::Code
-                } else {
-                    kind_of(line)
-                }
-            }
+        // ATB-2: an open fence ends with the text.
+        let is_in_fence = fence.is_some();
+        fence = match fence {
+            Some(open) => Some(open).filter(|open| !open.is_closed_by(line)),
+            None => Fence::opened_by(line),
+        };
+        let kind = if is_in_fence || fence.is_some() {
+            LineKind::Foreign
+        } else {
+            kind_of(line)
         };
         let range = start..start + line.len();
         start = range.end;
@@ -240,7 +185,7 @@ fn kind_of(line: &str) -> LineKind {
     if bare.is_empty() {
         LineKind::Blank
     } else if bare.starts_with('>') {
-        LineKind::Quote
+        LineKind::Foreign
     } else if columns(line) >= INDENT && !is_item(bare) {
         LineKind::Indented
     } else {
@@ -248,103 +193,65 @@ fn kind_of(line: &str) -> LineKind {
     }
 }
 
-/// Marks that open a quotation, each with the marks that may close it.
-const MARKS: [(char, &[char]); 7] = [
-    ('"', &['"']),
-    ('`', &['`']),
-    ('\u{201C}', &['\u{201D}']),
-    ('\u{201E}', &['\u{201C}', '\u{201D}']),
-    ('\u{AB}', &['\u{BB}']),
-    ('\u{300C}', &['\u{300D}']),
-    ('\u{300E}', &['\u{300F}']),
-];
+/// A quotation: an opening mark, and the text up to the first mark that closes it.
+static QUOTATION: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = "\"[^\"]*\"|`[^`]*`|\u{201C}[^\u{201D}]*\u{201D}|\u{201E}[^\u{201C}\u{201D}]*[\u{201C}\u{201D}]\
+                   |\u{AB}[^\u{BB}]*\u{BB}|\u{300C}[^\u{300D}]*\u{300D}|\u{300E}[^\u{300F}]*\u{300F}";
+    Regex::new(pattern).expect("the pattern is valid")
+});
 
 /// Cuts `text[block]` at quotations of `chars_min` characters and more, marks included.
 fn split(text: &str, block: Range<usize>, chars_min: usize) -> Vec<Span> {
     let mut found = Vec::new();
     let mut start = block.start;
-    let mut at = block.start;
-    // Opening marks without a closing mark in the rest, so that the search runs once for each.
-    let mut hopeless: Vec<char> = Vec::new();
-    let opens = |sign: char| MARKS.iter().find(|(open, _)| *open == sign);
-    while let Some((offset, sign)) = text[at..block.end]
-        .char_indices()
-        .find(|(_, sign)| opens(*sign).is_some())
-    {
-        let (open, inside) = (at + offset, at + offset + sign.len_utf8());
-        at = inside;
-        let closers = opens(sign).map_or(&[][..], |(_, closers)| closers);
-        if hopeless.contains(&sign) {
-            continue;
-        }
-        let Some((length, closer)) = text[inside..block.end]
-            .char_indices()
-            .find(|(_, sign)| closers.contains(sign))
-        else {
-            hopeless.push(sign);
-            continue;
-        };
-        let end = inside + length + closer.len_utf8();
-        at = end;
-        if text[inside..inside + length].chars().count() >= chars_min {
-            push(&mut found, start..open, SpanKind::Own);
-            push(&mut found, open..end, SpanKind::Quote);
-            start = end;
+    for quotation in QUOTATION.find_iter(&text[block.clone()]) {
+        if quotation.as_str().chars().count() >= chars_min + 2 {
+            let range = block.start + quotation.start()..block.start + quotation.end();
+            let own = start..range.start;
+            start = range.end;
+            found.extend([(own, true), (range, false)]);
         }
     }
-    push(&mut found, start..block.end, SpanKind::Own);
-    found
+    found.push((start..block.end, true));
+    let spans = found.into_iter();
+    spans.map(|(range, is_own)| Span { range, is_own }).collect()
 }
 
-fn push(found: &mut Vec<Span>, range: Range<usize>, kind: SpanKind) {
-    if !range.is_empty() {
-        found.push(Span { range, kind });
-    }
+/// The words of the turns of a session.
+#[derive(Default)]
+pub(crate) struct TurnWords {
+    own: HashSet<String>,
+    foreign: HashSet<String>,
 }
 
-/// The attribution of the words of a fact.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Backing {
-    /// At least half of its words are the person's own, and less than a quarter are only in foreign text.
-    Own,
-    /// At least a quarter of its words are only in foreign text.
-    Foreign,
-    /// Most of its words are in no turn: a conclusion of the model.
-    Nobody,
-}
-
-/// Attributes the words of `fact`, by the turns of a session with their spans. Words of up to three Latin letters count
-/// only if there are no others.
-pub(crate) fn backing(fact: &str, turns: &[(&str, &[Span])]) -> Backing {
-    let (mut own, mut foreign) = (HashSet::new(), HashSet::new());
-    for (text, spans) in turns {
-        for span in *spans {
-            let side = if span.kind == SpanKind::Own {
-                &mut own
+impl TurnWords {
+    /// Adds a turn of the person.
+    pub(crate) fn add_turn(&mut self, text: &str, settings: &AttributionSettings) {
+        for span in spans(text, settings) {
+            let side = if span.is_own {
+                &mut self.own
             } else {
-                &mut foreign
+                &mut self.foreign
             };
-            side.extend(words::tokens(&words::normalised(&text[span.range.clone()])));
+            side.extend(words::tokens(&words::normalised(&text[span.range])));
         }
     }
-    let all = words::tokens(&words::normalised(fact));
-    let weighty: Vec<&String> = all.iter().filter(|word| word.len() > 3).collect();
-    let counted: Vec<&String> = if weighty.is_empty() {
-        all.iter().collect()
-    } else {
-        weighty
-    };
-    let own_count = counted.iter().filter(|word| own.contains(**word)).count();
-    let foreign_count = counted
-        .iter()
-        .filter(|word| !own.contains(**word) && foreign.contains(**word))
-        .count();
-    if foreign_count * 4 >= counted.len() && foreign_count > 0 {
-        Backing::Foreign
-    } else if own_count * 2 >= counted.len() && own_count > 0 {
-        Backing::Own
-    } else {
-        Backing::Nobody
+
+    /// Adds a text that is not the person's.
+    pub(crate) fn add_foreign(&mut self, text: &str) {
+        self.foreign.extend(words::tokens(&words::normalised(text)));
+    }
+
+    /// Whether at least a quarter of the words of a fact are only in foreign text. Words of up to three Latin letters
+    /// count only if there are no others.
+    pub(crate) fn is_foreign(&self, fact: &str) -> bool {
+        let mut counted = words::tokens(&words::normalised(fact));
+        if counted.iter().any(|word| word.len() > 3) {
+            counted.retain(|word| word.len() > 3);
+        }
+        let only_foreign = |word: &&String| !self.own.contains(*word) && self.foreign.contains(*word);
+        let foreign_count = counted.iter().filter(only_foreign).count();
+        foreign_count > 0 && foreign_count * 4 >= counted.len()
     }
 }
 

@@ -4,9 +4,6 @@
 //! Layer 7, inside `agent`. Pure.
 
 use std::collections::HashSet;
-use std::fmt;
-
-use serde::{Serialize, Serializer};
 
 use super::{FactScope, FactSettings};
 
@@ -22,49 +19,14 @@ pub(crate) struct SessionState {
     pub turns: usize,
 }
 
-/// The reason why a fact is not stored.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum GateReason {
-    /// Extraction is off, as by default.
-    Off,
-    /// An entry of the session is untrusted.
-    Untrusted,
-    /// The session is too short.
-    TooFewTurns {
-        /// The number of turns that it has.
-        turns: usize,
-        /// The number of turns that it needs.
-        turns_min: usize,
-    },
-    /// The session has stored this number of facts, which is the limit.
-    TooMany(usize),
-    /// The facts of the scope would have more than this number of characters.
-    ScopeFull(FactScope, usize),
-}
-
-impl Serialize for GateReason {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl fmt::Display for GateReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Off => f.write_str("extraction of facts is off"),
-            Self::Untrusted => f.write_str("the session has an untrusted entry"),
-            Self::TooFewTurns { turns, turns_min } => {
-                write!(f, "the session has {turns} turns, fewer than {turns_min}")
-            }
-            Self::TooMany(facts_max) => write!(f, "the session has stored {facts_max} facts, the limit"),
-            Self::ScopeFull(scope, chars_max) => {
-                let scope = scope.name();
-                write!(
-                    f,
-                    "the facts of `{scope}` would have more than {chars_max} characters"
-                )
-            }
-        }
+named! {
+    /// The reason why a fact is not stored. Extraction is off by default.
+    pub(crate) enum GateReason {
+        Off => "extraction of facts is off",
+        Untrusted => "the session has an untrusted entry",
+        TooFewTurns => "the person has fewer turns in the session than `turns_min`",
+        TooMany => "the session has stored `facts_max` facts already",
+        ScopeFull => "the facts of this scope would have more characters than allowed",
     }
 }
 
@@ -88,10 +50,7 @@ pub(crate) fn gate(session: SessionState, settings: &FactSettings) -> Result<(),
     } else if !session.is_trusted {
         Err(GateReason::Untrusted)
     } else if session.turns < settings.turns_min {
-        Err(GateReason::TooFewTurns {
-            turns: session.turns,
-            turns_min: settings.turns_min,
-        })
+        Err(GateReason::TooFewTurns)
     } else {
         Ok(())
     }
@@ -145,9 +104,8 @@ impl<'a> Gates<'a> {
             return Ok(Admission::Known);
         }
         // FCT-3: at most `facts_max` facts are stored.
-        let facts_max = self.settings.facts_max;
-        if self.stored >= facts_max {
-            return Err(GateReason::TooMany(facts_max));
+        if self.stored >= self.settings.facts_max {
+            return Err(GateReason::TooMany);
         }
         let chars_max = match scope {
             FactScope::User => self.settings.user_chars_max,
@@ -155,7 +113,7 @@ impl<'a> Gates<'a> {
         };
         // Each present fact counts with its separator, so the new one needs no separator.
         if present.chars + text.chars().count() > chars_max {
-            return Err(GateReason::ScopeFull(scope, chars_max));
+            return Err(GateReason::ScopeFull);
         }
         self.add(scope, text, true);
         Ok(Admission::Store)

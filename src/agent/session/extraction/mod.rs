@@ -14,13 +14,10 @@
 mod gates;
 mod reply;
 
-use std::fmt;
 use std::fmt::Write as _;
 
 use serde::Deserialize;
 use serde_json::json;
-
-use crate::ingest::json::JsonError;
 
 pub(crate) use self::gates::{Admission, GateReason, Gates, SessionState, gate};
 #[cfg(test)]
@@ -74,43 +71,15 @@ impl Default for FactSettings {
     }
 }
 
-/// The reason why a reply holds no facts.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum ReplyReason {
-    /// It is empty.
-    Empty,
-    /// It has more bytes than allowed.
-    TooLong {
-        /// Its size in bytes.
-        bytes: usize,
-        /// The largest allowed number.
-        bytes_max: usize,
-    },
-    /// It has no JSON that the reader accepts.
-    NotJson(JsonError),
-    /// It is JSON, but neither a list of facts nor an object with one.
-    NotFacts,
-}
-
-impl fmt::Display for ReplyReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => f.write_str("the reply is empty"),
-            Self::TooLong { bytes, bytes_max } => {
-                write!(
-                    f,
-                    "the reply has {bytes} bytes, more than the {bytes_max} that are read"
-                )
-            }
-            Self::NotJson(JsonError::NotJson) => f.write_str("the reply has no complete JSON value"),
-            Self::NotJson(JsonError::TooDeep { depth_max }) => {
-                write!(f, "the reply is nested more than {depth_max} deep")
-            }
-            Self::NotJson(JsonError::KeyTwice(key)) => {
-                write!(f, "an object of the reply has the key `{key}` twice")
-            }
-            Self::NotFacts => f.write_str("the reply is neither a list of facts nor an object with `facts`"),
-        }
+named! {
+    /// The reason why a reply holds no facts.
+    pub(crate) enum ReplyReason {
+        Empty => "the reply is empty",
+        TooLong => "the reply is longer than allowed",
+        NotJson => "the reply has no complete JSON value",
+        TooDeep => "the reply is nested too deep",
+        KeyTwice => "an object of the reply has a key twice",
+        NotFacts => "the reply is neither a list of facts nor an object with `facts`",
     }
 }
 

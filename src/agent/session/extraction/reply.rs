@@ -4,15 +4,13 @@
 //! Layer 7, inside `agent`. Pure.
 
 use std::collections::HashSet;
-use std::fmt;
 
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
 use super::{FactSettings, ReplyReason};
 use crate::ingest::json::{JsonError, balanced_end, parse_within};
-use crate::ingest::shown;
 
 /// The keys that may hold the text of a fact, best first.
 const TEXT_KEYS: [&str; 3] = ["fact", "text", "content"];
@@ -36,49 +34,16 @@ pub(crate) struct Fact {
     pub text: String,
 }
 
-/// The reason why the reader skips a part of a reply.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum SkipReason {
-    /// It is neither an object nor in a list of a scope.
-    NotAnObject,
-    /// Its text is missing, empty, or not a JSON string.
-    NoText,
-    /// It has no scope.
-    NoScope,
-    /// Its scope is not one of the two.
-    UnknownScope(String),
-    /// It has more characters than allowed.
-    TooLong {
-        /// Its number of characters.
-        chars: usize,
-        /// The largest allowed number.
-        chars_max: usize,
-    },
-    /// It repeats an earlier fact.
-    Repeated,
-    /// The limit of facts was reached before it.
-    TooMany,
-}
-
-impl Serialize for SkipReason {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl fmt::Display for SkipReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotAnObject => f.write_str("the entry is not a JSON object"),
-            Self::NoText => f.write_str("the entry has no text in `fact`"),
-            Self::NoScope => f.write_str("the fact has no scope"),
-            Self::UnknownScope(name) => write!(f, "the scope `{name}` is neither `user` nor `env`"),
-            Self::TooLong { chars, chars_max } => {
-                write!(f, "the fact has {chars} characters, more than {chars_max}")
-            }
-            Self::Repeated => f.write_str("the fact repeats an earlier one"),
-            Self::TooMany => f.write_str("the limit of facts was reached before this one"),
-        }
+named! {
+    /// The reason why the reader skips a part of a reply.
+    pub(crate) enum SkipReason {
+        NotAnObject => "the entry is not a JSON object",
+        NoText => "the entry has no text in `fact`",
+        NoScope => "the fact has no scope",
+        UnknownScope => "the scope is neither `user` nor `env`",
+        TooLong => "the fact has more characters than allowed",
+        Repeated => "the fact repeats an earlier one",
+        TooMany => "the limit of facts was reached before this one",
     }
 }
 
@@ -103,9 +68,6 @@ pub(crate) struct Reply {
     pub skipped: Vec<SkippedFact>,
 }
 
-/// The reason why a reply without any JSON holds no facts.
-const NOT_JSON: ReplyReason = ReplyReason::NotJson(JsonError::NotJson);
-
 /// Reads a model's reply: JSON alone, in a fence or among other words; a list of `{"scope", "fact"}`, one such object,
 /// `{"facts": [...], "summary"?}`, or `{"user": [texts], "env": [texts]}`.
 ///
@@ -113,23 +75,24 @@ const NOT_JSON: ReplyReason = ReplyReason::NotJson(JsonError::NotJson);
 /// A [`ReplyReason`] if the reply has no JSON of these forms. An empty list is not an error.
 pub(crate) fn read_reply(reply: &str, settings: &FactSettings) -> Result<Reply, ReplyReason> {
     if reply.len() > settings.reply_bytes_max {
-        return Err(ReplyReason::TooLong {
-            bytes: reply.len(),
-            bytes_max: settings.reply_bytes_max,
-        });
+        return Err(ReplyReason::TooLong);
     }
     if reply.trim().is_empty() {
         return Err(ReplyReason::Empty);
     }
-    let mut reason = NOT_JSON;
+    let mut reason = ReplyReason::NotJson;
     let mut without_facts = None;
     for candidate in candidates(reply) {
-        let json = parse_within(candidate, settings.depth_max).map_err(ReplyReason::NotJson);
+        let json = parse_within(candidate, settings.depth_max).map_err(|error| match error {
+            JsonError::NotJson => ReplyReason::NotJson,
+            JsonError::TooDeep { .. } => ReplyReason::TooDeep,
+            JsonError::KeyTwice(_) => ReplyReason::KeyTwice,
+        });
         match json.and_then(|json| reply_of(&json, settings)) {
             Ok(found) if !found.facts.is_empty() || found.summary.is_some() => return Ok(found),
             // Bracketed words before the facts may be a list too.
             Ok(found) => without_facts = without_facts.or(Some(found)),
-            Err(other) if reason == NOT_JSON => reason = other,
+            Err(other) if reason == ReplyReason::NotJson => reason = other,
             Err(_) => {}
         }
     }
@@ -219,7 +182,7 @@ impl Reader<'_> {
                     .and_then(Json::as_str);
                 let scope = match (map.get("scope"), scope) {
                     (Some(Json::String(name)), _) => FactScope::from_name(&name.trim().to_ascii_lowercase())
-                        .ok_or_else(|| SkipReason::UnknownScope(shown(name)))?,
+                        .ok_or(SkipReason::UnknownScope)?,
                     (None, Some(scope)) => scope,
                     _ => return Err(SkipReason::NoScope),
                 };
@@ -231,10 +194,8 @@ impl Reader<'_> {
             .map(str::trim)
             .filter(|text| !text.is_empty())
             .ok_or(SkipReason::NoText)?;
-        let chars = text.chars().count();
-        let chars_max = self.settings.fact_chars_max;
-        if chars > chars_max {
-            return Err(SkipReason::TooLong { chars, chars_max });
+        if text.chars().count() > self.settings.fact_chars_max {
+            return Err(SkipReason::TooLong);
         }
         Ok(Fact {
             scope,
@@ -246,45 +207,12 @@ impl Reader<'_> {
 /// The most candidates of a reply.
 const CANDIDATES_MAX: usize = 16;
 
-/// Returns the parts of a reply that may be JSON, the likeliest first: all of it, fenced blocks, and bracketed parts.
+/// Returns the parts of a reply that may be JSON, the likeliest first: all of it, then the texts between matching
+/// brackets. An open bracket that begins like JSON was cut off, so the search ends there.
 fn candidates(reply: &str) -> Vec<&str> {
     let mut found = vec![reply.trim()];
-    found.extend(fenced(reply));
-    found.extend(bracketed(reply));
-    found.truncate(CANDIDATES_MAX);
-    found
-}
-
-/// Returns the texts between fences. An open fence ends with the reply.
-fn fenced(reply: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut open: Option<(&str, usize)> = None;
     let mut at = 0;
-    for line in reply.split_inclusive('\n') {
-        let bare = line.trim();
-        let sign = ["```", "~~~"].into_iter().find(|sign| bare.starts_with(sign));
-        match (open, sign) {
-            (None, Some(sign)) => open = Some((sign, at + line.len())),
-            (Some((own, start)), Some(sign)) if own == sign => {
-                found.push(reply[start..at].trim());
-                open = None;
-            }
-            _ => {}
-        }
-        at += line.len();
-    }
-    if let Some((_, start)) = open {
-        found.push(reply[start.min(reply.len())..].trim());
-    }
-    found
-}
-
-/// Returns the texts between matching brackets. An open bracket that begins like JSON was cut off, so the search ends
-/// there.
-fn bracketed(reply: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    for _ in 0..CANDIDATES_MAX {
+    for _ in 1..CANDIDATES_MAX {
         let Some(start) = reply[at..].find(['[', '{']).map(|offset| at + offset) else {
             break;
         };
