@@ -136,19 +136,6 @@ fn shared(names: &[&str]) -> Vec<Arg> {
     taken.cloned().collect()
 }
 
-/// Returns the parser of an option that takes the name of one of these values.
-pub(crate) fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
-    all: [T; N],
-    name: fn(T) -> &'static str,
-) -> impl TypedValueParser<Value = T> {
-    let names = PossibleValuesParser::new(all.map(name));
-    names.try_map(move |word| {
-        all.into_iter()
-            .find(|one| name(*one) == word)
-            .ok_or("the name is unknown")
-    })
-}
-
 impl SharedOptions {
     /// Returns these options; a value that `after` gives wins.
     pub(crate) fn overlaid_by(self, after: Self) -> Self {

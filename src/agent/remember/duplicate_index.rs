@@ -73,7 +73,7 @@ impl Derive for Texts {
         let Some(object) = new.object()? else {
             return Ok(());
         };
-        let key = key_at(&new.key()).0;
+        let key = key_at(&new.key());
         self.texts.extend(known_by(&object).map(|hash| (hash, key)));
         self.superseded
             .extend(superseded_by(new, &object).map(|old| (old, key)));
@@ -88,7 +88,7 @@ impl Derive for Texts {
         let Some(object) = old.object()?.filter(|object| !object.is_placeholder()) else {
             return Ok(false);
         };
-        let key = key_at(&old.key()).0;
+        let key = key_at(&old.key());
         if let Some(hash) = known_by(&object) {
             self.texts.remove(&(hash, key));
         }

@@ -10,7 +10,7 @@ use super::prelude::*;
 use crate::answers::history::LogLine;
 use crate::cli::open_store::StoreFolder;
 use crate::engine::Revision;
-use crate::object::Commit;
+use crate::object::lane_of;
 
 /// The time between two reads of the log.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -44,8 +44,7 @@ pub(super) fn follow(context: &mut Context, memory: &Memory, limit: usize) -> Do
 }
 
 fn say_line(context: &mut Context, row: &LogLine) -> Result<(), Failure> {
-    let lane = row.session.as_deref().or(row.actor.as_deref());
-    let lane = one_line(lane.unwrap_or(Commit::DEFAULT_LANE));
+    let lane = one_line(lane_of(row.session.as_deref(), row.actor.as_deref()));
     let (time, seq, op, counts) = (row.time, row.seq, &row.op, row.counts);
     let counts = format!("+{} ~{} -{}", counts.added, counts.changed, counts.removed);
     let reason = one_line(row.reason.as_deref().unwrap_or_default());

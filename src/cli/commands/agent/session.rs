@@ -19,7 +19,7 @@ use crate::answers::agent::sessions::{EntriesAppended, SessionLine, SummaryLine}
 use crate::cli::agent_context::ScopeOptions;
 use crate::cli::commands::prelude::*;
 use crate::cli::commands::progress::BatchProgress;
-use crate::cli::input::{Lines, at_line, open_input, read_input, text_or_input, time_of};
+use crate::cli::input::{Lines, open_input, read_input, text_or_input, time_of};
 use crate::engine::Query;
 use crate::ingest::json::parse;
 use crate::object::Origin;

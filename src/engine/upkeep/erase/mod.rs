@@ -17,7 +17,7 @@ use crate::digest::{CommitDigest, DIGEST_LEN};
 use crate::error::{Error, Result};
 use crate::log::{BatchBuilder, CompactionLock, RecordKind, not_rewritten};
 use crate::object::{Id, Op};
-use crate::store::{self, Erasure, Live, Plan};
+use crate::store::{self, Live, Plan};
 use crate::trie::Shape;
 
 use crate::engine::inner::Inner;

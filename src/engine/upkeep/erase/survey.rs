@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::digest::{ContentDigest, DIGEST_LEN, Domain, to_hex};
+use crate::digest::{DIGEST_LEN, Domain, to_hex};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{Record, RecordKind};
 use crate::object::Id;
