@@ -158,15 +158,13 @@ impl Salvager<'_> {
         let digest = self.damaged.suite().hash_bytes(Domain::Text, reason.as_bytes());
         let mut batch = BatchBuilder::new();
         batch.add(RecordKind::Text, 0, reason.as_bytes());
-        let mut history = self.history.clone();
-        for digest in &missed {
-            history.append(digest);
-        }
+        self.add_gap(&missed, &mut batch);
+        self.state(&trie, time, &mut batch)?;
         let commit = Commit {
             parents: parent.into_iter().collect(),
             root,
             seq,
-            history_root: history.root(),
+            history_root: self.history.root(),
             time,
             op: Op::constant(Op::SALVAGE),
             target: None,
@@ -177,8 +175,9 @@ impl Salvager<'_> {
             reason: Some(TextDigest::from_bytes(digest)),
             reserved: BTreeMap::new(),
         };
-        let digest = commit.digest(self.damaged.suite())?;
-        self.put_commit(digest, &commit, trie, &missed, batch)
+        let bytes = commit.encode()?;
+        batch.add(RecordKind::Commit, 0, &bytes);
+        self.put_commit(Commit::hash(&bytes, self.damaged.suite()), &commit, trie, batch)
     }
 
     /// Writes the references whose commit and versions are kept; returns the names of the others.

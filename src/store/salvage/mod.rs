@@ -161,31 +161,35 @@ impl Salvager<'_> {
         self.guess.seq = Some(commit.seq);
         let chain = self.chain(commit);
         let thinned: u64 = changes.gaps.iter().map(|(gap, _)| gap.count).sum();
-        // The changes of a commit start from the last kept one if every commit between them was thinned.
-        let follows = chain
-            .as_ref()
-            .is_some_and(|missed| missed.len() as u64 == thinned);
-        let head = self.head.as_ref().filter(|_| follows);
-        let mut starts: Vec<Trie> = head.map(|head| head.trie.clone()).into_iter().collect();
-        starts.push(self.guess.state().clone());
-        let (mut state, mut is_proven) = (Trie::new(), false);
-        for start in starts {
-            state = self.states.changed(&start, &changes, Some(commit))?;
-            is_proven = self.states.root(&state)? == commit.root;
-            if is_proven {
-                break;
+        if let Some(missed) = &chain
+            && missed.len() as u64 == thinned
+        {
+            let before = self.head.as_ref().map(|head| head.trie.clone());
+            let trie = self
+                .states
+                .changed(&before.unwrap_or_default(), &changes, Some(commit))?;
+            if self.states.root(&trie)? == commit.root {
+                let mut batch = BatchBuilder::new();
+                self.add_as_it_was(&changes, records, &mut batch)?;
+                missed.iter().for_each(|missed| self.history.append(missed));
+                return self.keep(digest, commit, trie, batch);
             }
         }
+        let mut trie = self.states.changed(self.guess.state(), &changes, Some(commit))?;
+        let mut is_proven = self.states.root(&trie)? == commit.root;
         if !is_proven && let Some(known) = self.states.known(commit) {
-            (state, is_proven) = (known, true);
+            (trie, is_proven) = (known, true);
         }
-        self.output.add_contents(records)?;
         let Some(missed) = chain.filter(|_| is_proven) else {
-            return self.guess.follow(state);
+            self.guess.follow(trie)?;
+            return self.output.add_contents(records);
         };
-        let texts = commit.reason.into_iter().chain(commit.source);
-        self.output.need_texts(texts)?;
-        self.put_commit(digest, commit, state, &missed, BatchBuilder::new())
+        let mut batch = BatchBuilder::new();
+        self.add_gap(&missed, &mut batch);
+        self.output.add_contents(records)?;
+        self.state(&trie, commit.time, &mut batch)?;
+        batch.add(RecordKind::Commit, 0, &commit.encode()?);
+        self.keep(digest, commit, trie, batch)
     }
 
     /// Takes the states that checkpoints store for commits between the last one and `seq`.
@@ -225,22 +229,21 @@ impl Salvager<'_> {
         (known.len() as u64 == seq.checked_sub(first)?).then_some(known)
     }
 
-    /// Writes a commit and its state at the end of `batch`, after a gap with the digests of the commits that are not
-    /// kept.
+    /// Writes the batch of a commit of the damaged log, after the texts that the commit needs.
+    fn keep(&mut self, digest: CommitDigest, commit: &Commit, trie: Trie, batch: BatchBuilder) -> Result<()> {
+        let texts = commit.reason.into_iter().chain(commit.source);
+        self.output.need_texts(texts)?;
+        self.put_commit(digest, commit, trie, batch)
+    }
+
     fn put_commit(
         &mut self,
         digest: CommitDigest,
         commit: &Commit,
         trie: Trie,
-        missed: &[CommitDigest],
-        mut batch: BatchBuilder,
+        batch: BatchBuilder,
     ) -> Result<()> {
-        put_gap(&mut batch, self.history.size(), missed);
-        self.state(&trie, commit.time, &mut batch)?;
-        batch.add(RecordKind::Commit, 0, &commit.encode()?);
-        for digest in missed.iter().chain([&digest]) {
-            self.history.append(digest);
-        }
+        self.history.append(&digest);
         self.states.keep(commit.root, &trie);
         self.guess.follow(trie.clone())?;
         self.kept.insert(digest);
@@ -255,6 +258,30 @@ impl Salvager<'_> {
             trie,
         });
         self.output.put(batch, Some(mark))
+    }
+
+    fn add_as_it_was(
+        &mut self,
+        changes: &Decoded,
+        records: &[Record],
+        batch: &mut BatchBuilder,
+    ) -> Result<()> {
+        let map_record = changes
+            .map_record
+            .iter()
+            .flat_map(|map_record| &map_record.entries);
+        let map_record = map_record.filter_map(|entry| Some((entry.key, entry.digest?)));
+        self.output.add_own(records, batch)?;
+        for (key, digest) in changes.links.iter().copied().chain(map_record) {
+            self.output.need_version(key, digest)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the digests of the commits after the newest kept one, which are not kept.
+    fn add_gap(&mut self, missed: &[CommitDigest], batch: &mut BatchBuilder) {
+        put_gap(batch, self.history.size(), missed);
+        missed.iter().for_each(|missed| self.history.append(missed));
     }
 
     /// Writes a state: as a whole map for the first kept commit, and as the changes since the previous kept one for the

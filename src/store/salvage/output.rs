@@ -12,6 +12,7 @@ use std::collections::HashSet;
 use crate::digest::{CommitDigest, DIGEST_LEN, KeyPath, ObjectDigest, Root, TextDigest};
 use crate::error::Result;
 use crate::log::{BatchBuilder, DamagedLog, HeadMark, Record, RecordKind, UNLINKED};
+use crate::object::Object;
 use crate::store::records::{digest_of, object_of};
 use crate::store::rewritten::Erased;
 
@@ -83,9 +84,8 @@ impl<'a> Output<'a> {
     fn add_content(&mut self, record: &Record) -> Result<()> {
         match record.kind {
             RecordKind::Object => {
-                let suite = self.damaged.suite();
-                let object = object_of(record, suite);
-                self.need_version(suite.key_path(object.id().as_str()), object.digest())
+                let object = object_of(record, self.damaged.suite());
+                self.need_version(self.key_of(&object), object.digest())
             }
             RecordKind::Content | RecordKind::Text => self.need_text(digest_of(record, self.damaged.suite())),
             RecordKind::Erased => {
@@ -103,6 +103,39 @@ impl<'a> Output<'a> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Adds the records of a kept commit unchanged to its batch. Markers replace the damaged ones.
+    pub(super) fn add_own(&mut self, records: &[Record], batch: &mut BatchBuilder) -> Result<()> {
+        for record in records {
+            match record.kind {
+                RecordKind::Object => {
+                    let object = object_of(record, self.damaged.suite());
+                    let digest = object.digest();
+                    if let Some((content, _)) = object.content_digest() {
+                        self.need_text(*content.as_bytes())?;
+                    }
+                    if self.index.objects.contains_key(digest.as_bytes()) {
+                        self.versions += u64::from(self.done.insert(*digest.as_bytes()));
+                        batch.add(record.kind, record.flags, &record.body);
+                    } else {
+                        self.done.insert(*digest.as_bytes());
+                        let erased = self.marker(Some(self.key_of(&object)), *digest.as_bytes());
+                        batch.add(RecordKind::Erased, record.flags, &erased.encode());
+                    }
+                }
+                RecordKind::Content | RecordKind::Text => self.add_content(record)?,
+                RecordKind::Erased => {
+                    if let Ok(erased) = Erased::decode(&record.body) {
+                        self.done.insert(erased.digest);
+                    }
+                    batch.add(record.kind, record.flags, &record.body);
+                }
+                RecordKind::Reference | RecordKind::Seal => {}
+                _ => batch.add(record.kind, record.flags, &record.body),
+            }
+        }
+        Ok(())
     }
 
     /// Writes a version, or its marker, unless that was done already, so it precedes the next record (SVO-1).
@@ -143,13 +176,21 @@ impl<'a> Output<'a> {
             .try_for_each(|text| self.need_text(*text.as_bytes()))
     }
 
-    /// Writes the marker of an erased or lost record.
     fn mark(&mut self, key: Option<KeyPath>, digest: [u8; DIGEST_LEN]) {
-        let by = self.index.erased_by(&digest).unwrap_or(CommitDigest::NOBODY);
-        let erased = Erased { key, digest, by };
+        let erased = self.marker(key, digest);
         if erased.is_lost() {
             self.lost.insert(digest);
         }
         self.waiting.add(RecordKind::Erased, UNLINKED, &erased.encode());
+    }
+
+    /// Returns the marker of an erased or lost record.
+    fn marker(&self, key: Option<KeyPath>, digest: [u8; DIGEST_LEN]) -> Erased {
+        let by = self.index.erased_by(&digest).unwrap_or(CommitDigest::NOBODY);
+        Erased { key, digest, by }
+    }
+
+    fn key_of(&self, object: &Object) -> KeyPath {
+        self.damaged.suite().key_path(object.id().as_str())
     }
 }
