@@ -12,9 +12,7 @@ use crate::store::Store;
 use crate::threads::Mutex;
 
 use super::opened::Opened;
-use super::read::children::Children;
 use super::read::source::Source;
-use super::read::state::State;
 use super::read::view::View;
 use super::settings::Settings;
 use super::upkeep::checkpointing::checkpoint_if_due;
@@ -53,11 +51,6 @@ impl Inner {
     /// Returns the state of the newest commit that this process has read.
     pub(crate) fn view(&self) -> View {
         View::head(&self.source)
-    }
-
-    /// As [`Source::children`].
-    pub(crate) fn children(&self, state: State) -> Result<Children<'_>> {
-        self.source.children(state)
     }
 
     /// Reads the commits of other processes. Returns false if another thread holds the log.

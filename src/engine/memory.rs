@@ -112,7 +112,6 @@ impl Memory {
     ///
     /// # Errors
     /// `Io` if the system has no random bytes.
-    #[cfg(feature = "agent")]
     pub(crate) fn random(&self, bytes: &mut [u8]) -> Result<()> {
         let drawn = self.inner.disk().random(bytes);
         drawn.map_err(|error| Error::io("cannot read random bytes", error))

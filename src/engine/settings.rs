@@ -196,9 +196,7 @@ impl Settings {
         const EVERY: u64 = 1024;
         if done.is_multiple_of(EVERY) || done == total {
             self.check_stop()?;
-            if let Some(progress) = &self.progress {
-                progress(Progress { doing, done, total });
-            }
+            self.tell(doing, done, total);
         }
         Ok(())
     }

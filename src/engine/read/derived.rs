@@ -28,13 +28,9 @@
 //! # Format
 //! docs/format.md, "Derived files".
 
-#[cfg(feature = "agent")]
-use crate::digest::HashSuite;
-use crate::digest::{KeyPath, Root};
+use crate::digest::{HashSuite, KeyPath, Root};
 use crate::error::Result;
-use crate::object::Object;
-#[cfg(feature = "agent")]
-use crate::object::Time;
+use crate::object::{Object, Time};
 use crate::trie::Entry;
 
 use super::state::State;
@@ -84,7 +80,6 @@ impl Version<'_> {
     }
 
     /// Returns the hash suite of the store.
-    #[cfg(feature = "agent")]
     pub(crate) fn suite(&self) -> HashSuite {
         self.state.store.suite
     }
@@ -100,7 +95,6 @@ impl Version<'_> {
     }
 
     /// Returns the time at which the id was first written.
-    #[cfg(feature = "agent")]
     pub(crate) fn created(&self) -> Time {
         Time::from_micros(self.entry.created)
     }
@@ -146,13 +140,11 @@ impl<T> Derived<T> {
     }
 
     /// Returns the number of objects added or removed since the value was last written to its file.
-    #[cfg(feature = "agent")]
     pub(crate) fn changes(&self) -> u64 {
         self.changes
     }
 
     /// Records that the file contains the present value.
-    #[cfg(feature = "agent")]
     pub(crate) fn set_kept(&mut self) {
         self.changes = 0;
     }

@@ -59,17 +59,6 @@ pub enum Meaning {
 const NODE_LEVELS: usize = 3;
 
 impl Inner {
-    fn place(&self, place: Locator) -> Result<Place> {
-        let record = self.store().records.record(place)?;
-        Ok(Place {
-            kind: record.kind,
-            segment: place.segment(),
-            offset: place.offset(),
-            bytes: record.body.len() as u64,
-            batch: record.batch,
-        })
-    }
-
     fn commits_and_roots(&self, low: [u8; 32], high: [u8; 32], limit: usize) -> Result<Vec<Meaning>> {
         let store = self.store();
         let commits = store.commits_between(false, low, high)?;
@@ -204,11 +193,18 @@ impl Memory {
             Some((digest, _)) => records.find(RecordKind::Content, digest.as_bytes())?,
             None => None,
         };
-        [Some(own), content.map(|record| record.locator)]
-            .into_iter()
-            .flatten()
-            .map(|place| self.inner.place(place))
-            .collect()
+        let place = |at: Locator| {
+            let record = records.record(at)?;
+            Ok(Place {
+                kind: record.kind,
+                segment: at.segment(),
+                offset: at.offset(),
+                bytes: record.body.len() as u64,
+                batch: record.batch,
+            })
+        };
+        let content = content.map(|record| record.locator);
+        [Some(own), content].into_iter().flatten().map(place).collect()
     }
 
     /// Returns every possible meaning of the first digits of a digest, at most `limit` of each sort: kept commits and

@@ -8,29 +8,22 @@ use std::time::Duration;
 use crate::disk::if_there;
 use crate::error::{Error, Result};
 use crate::log::CompactionLock;
-#[cfg(feature = "agent")]
 use crate::object::Op;
 use crate::store::Store;
 use crate::trie::Trie;
 
-#[cfg(feature = "agent")]
-use super::derived_files::check_name;
-use super::derived_files::{FOLDER, write_derived};
+use super::derived_files::{FOLDER, check_name, write_derived};
 use super::last_access::{USES, USES_NEW};
 use crate::engine::inner::Inner;
-#[cfg(feature = "agent")]
 use crate::engine::memory::Memory;
 #[cfg(feature = "agent")]
 use crate::engine::read::derived::{Derived, Keep};
-#[cfg(feature = "agent")]
 use crate::engine::read::view::View;
 
 /// The minimal number of objects changed since the last write that justifies another write. A reader applies fewer
 /// changes faster.
-#[cfg(feature = "agent")]
 const CHANGES_MIN: u64 = 500;
 /// The value is written only if at least one in this many contributions changed.
-#[cfg(feature = "agent")]
 const SHARE: u64 = 8;
 
 impl Inner {
@@ -85,7 +78,6 @@ impl Inner {
     }
 }
 
-#[cfg(feature = "agent")]
 impl Memory {
     /// Writes `bytes` as the derived file `name`. They must derive from the state `of`, or from it and later states.
     /// Returns false, without writing, if something was erased since that state or another process rewrites the log.
@@ -122,6 +114,7 @@ impl Memory {
     ///
     /// # Errors
     /// As [`Self::keep_derived`]; `InvalidInput` if the value is of another state than the view.
+    #[cfg(feature = "agent")]
     pub(crate) fn keep<T: Keep>(&self, value: &mut Derived<T>, view: &View) -> Result<bool> {
         if value.root() != view.root() {
             return Err(Error::invalid(

@@ -15,14 +15,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::digest::{CommitDigest, KeyPath, ObjectDigest, Root, TextDigest};
+use crate::digest::{CommitDigest, KeyPath, Root, TextDigest};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::{BatchBuilder, HeadMark, RecordKind};
 use crate::object::{Commit, HistoryTree, Id, Op, ReferenceName, Time, hash_text};
 use crate::store::{ChangeCounts, CommitEntry, StagedState, Store};
 use crate::trie::{Shape, Trie};
 
-use super::draft::{Draft, StagedChange, changed_meanwhile};
+use super::draft::{Draft, StagedChange};
 use super::log_handle::{LogHandle, body_bytes};
 use super::policy::PolicyVerdict;
 use super::request::{Answer, Committed, Request};
@@ -252,7 +252,7 @@ impl Inner {
                 "another writer committed since this change was checked",
             ));
         }
-        let changes = merge(store, tip, draft)?;
+        let changes = draft.changes_on(store, &tip.trie)?;
         if changes.is_empty() && note.target.is_none() {
             return Ok(None);
         }
@@ -262,8 +262,8 @@ impl Inner {
         if draft.snapshot_before {
             self.add_ring_snapshot(&mut batch, tip, &draft.writer)?;
         }
-        let (mut trie, past) = (tip.trie.clone(), &draft.past);
-        let objects = add_changes(store, &**store, &mut batch, &mut trie, past, staged(), 0)?;
+        let mut trie = tip.trie.clone();
+        let objects = add_changes(store, draft, &mut batch, &mut trie, &**store, staged(), 0)?;
         let root = trie.root(store.suite, Shape::State, &**store)?;
         if note.target.is_some() && store.by_root(root)?.is_some() {
             // History keeps the state that a reversal restores, so the batch needs no links.
@@ -315,7 +315,7 @@ impl Inner {
             before,
             placed: &placed,
         };
-        tree.check(|| self.children(before.clone()))?;
+        tree.check(|| self.source.children(before.clone()))?;
         Ok(placed)
     }
 
@@ -332,38 +332,6 @@ impl Inner {
         batch.add(RecordKind::Reference, 0, &reference.encode()?);
         Ok(name)
     }
-}
-
-/// Returns the changes of a draft that the tip does not already contain.
-fn merge<'a>(store: &Store, tip: &Tip, draft: &'a Draft) -> Result<BTreeMap<KeyPath, &'a StagedChange>> {
-    let mut changes = BTreeMap::new();
-    let mut conflicts = Vec::new();
-    let current = |key: &KeyPath| {
-        let entry = tip.trie.get(key, store)?;
-        Ok::<_, Error>(entry.map(|entry| ObjectDigest::from_bytes(entry.digest)))
-    };
-    for (key, change) in &draft.staged {
-        let now = current(key)?;
-        if now == change.new_digest() {
-            continue;
-        }
-        if now == change.old {
-            changes.insert(*key, change);
-        } else {
-            conflicts.push(change.id.to_string());
-        }
-    }
-    for (id, version) in &draft.expected {
-        if current(&store.suite.key_path(id.as_str()))? != *version {
-            conflicts.push(id.to_string());
-        }
-    }
-    if conflicts.is_empty() {
-        return Ok(changes);
-    }
-    conflicts.sort_unstable();
-    conflicts.dedup();
-    Err(changed_meanwhile(conflicts))
 }
 
 impl Memory {

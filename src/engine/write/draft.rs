@@ -26,7 +26,7 @@ use crate::digest::{ContentDigest, KeyPath, ObjectDigest};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Encoded, Id, NewObject, Object, Origin};
 use crate::store::{ChangeCounts, Store};
-use crate::trie::Entry;
+use crate::trie::{Entry, Trie};
 
 use super::authorisation::Authorisation;
 use super::writer::Writer;
@@ -174,30 +174,46 @@ impl Draft {
     ///
     /// # Errors
     /// `Conflict`, naming the ids that another writer changed since; `Corrupt` or `Io`.
-    #[cfg(feature = "agent")]
     pub(crate) fn rebase(&mut self) -> Result<()> {
         let head = View::head(&self.base.source);
-        let (mut done, mut overtaken) = (Vec::new(), Vec::new());
-        for (key, change) in &self.staged {
-            let now = head
-                .state
-                .entry_at(key)?
-                .map(|entry| ObjectDigest::from_bytes(entry.digest));
-            if now == change.new_digest() {
-                done.push(*key);
-            } else if now != change.old {
-                overtaken.push(change.id.to_string());
-            }
-        }
-        if !overtaken.is_empty() {
-            return Err(changed_meanwhile(overtaken));
-        }
-        for key in done {
+        let changes = self.changes_on(&head.state.store, &head.state.trie)?;
+        let done = self.staged.keys().filter(|key| !changes.contains_key(key));
+        for key in done.copied().collect::<Vec<_>>() {
             self.unstage(&key);
         }
         self.base = head;
         self.only_on_base = true;
         Ok(())
+    }
+
+    /// Returns the staged changes that a newer state does not contain yet.
+    ///
+    /// # Errors
+    /// `Conflict`, naming the ids that another writer changed since; `Corrupt` or `Io`.
+    pub(crate) fn changes_on(&self, store: &Store, trie: &Trie) -> Result<BTreeMap<KeyPath, &StagedChange>> {
+        let (mut changes, mut conflicts) = (BTreeMap::new(), BTreeSet::new());
+        let current = |key: &KeyPath| -> Result<Option<ObjectDigest>> {
+            let entry = trie.get(key, store)?;
+            Ok(entry.map(|entry| ObjectDigest::from_bytes(entry.digest)))
+        };
+        for (key, change) in &self.staged {
+            let now = current(key)?;
+            if now != change.new_digest() {
+                if now != change.old {
+                    conflicts.insert(change.id.to_string());
+                }
+                changes.insert(*key, change);
+            }
+        }
+        for (id, version) in &self.expected {
+            if current(&store.suite.key_path(id.as_str()))? != *version {
+                conflicts.insert(id.to_string());
+            }
+        }
+        if conflicts.is_empty() {
+            return Ok(changes);
+        }
+        Err(changed_meanwhile(conflicts.into_iter().collect()))
     }
 
     /// Makes the commit fail with `Conflict` unless `id` still has this version; `None` means that it does not exist.
@@ -278,7 +294,6 @@ impl Draft {
     ///
     /// # Errors
     /// The errors of [`Self::put`].
-    #[cfg(feature = "agent")]
     pub(crate) fn put_promoted(&mut self, object: NewObject) -> Result<Staged> {
         self.put_with(object, self.writer.trust, true)
     }
@@ -288,7 +303,6 @@ impl Draft {
     ///
     /// # Errors
     /// The errors of [`Self::put`].
-    #[cfg(feature = "agent")]
     pub(crate) fn put_restated(&mut self, object: NewObject) -> Result<Staged> {
         let Some(current) = self.get(&object.id)? else {
             return self.put(object);
@@ -305,7 +319,6 @@ impl Draft {
     ///
     /// # Errors
     /// The errors of [`Self::put`].
-    #[cfg(feature = "agent")]
     pub(crate) fn put_said(&mut self, object: NewObject, present: Option<Origin>) -> Result<Staged> {
         let origin = self.origin_at_most(&object, self.writer.trust)?;
         let keeps_origin = !origin.is_trusted() || present.is_none_or(Origin::is_trusted);
@@ -317,7 +330,6 @@ impl Draft {
     ///
     /// # Errors
     /// The errors of [`Self::put`].
-    #[cfg(feature = "agent")]
     pub(crate) fn put_noted(
         &mut self,
         known: &Object,
@@ -423,13 +435,11 @@ impl Draft {
     }
 
     /// Returns the earlier versions that the commit adds to history.
-    #[cfg(feature = "agent")]
     pub(crate) fn past(&self) -> Vec<Object> {
         self.past.values().map(|staged| staged.object.clone()).collect()
     }
 
     /// Drops an earlier version, added by [`Self::put_past`], if no staged object is derived from it.
-    #[cfg(feature = "agent")]
     pub(crate) fn drop_past(&mut self, version: ObjectDigest) {
         if self.past.remove(&version).is_some() {
             self.origins.remove(&version);

@@ -17,7 +17,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::calendar::DAY_MICROS;
-use crate::digest::Root;
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind, UNLINKED};
 use crate::object::{Reference, ReferenceClass, ReferenceName, StagedChange, Time};
@@ -195,51 +194,28 @@ impl Inner {
         self.write(|writing| {
             let (store, head, tip) = self.tip(writing)?;
             let mut batch = BatchBuilder::new();
-            let (root, changes) = self.stage_unlinked(&mut batch, draft)?;
-            let base = draft.base().commit().digest;
-            let place = place(&store, &changes, tip.next_batch)?;
-            let name = place.name.clone();
-            let mut reference = self.reference(
-                &mut batch,
-                place.name,
-                Some(base),
-                head.commit.time,
-                &place.writer,
-            )?;
-            reference.root = Some(root);
+            let (base, mut trie) = (draft.base(), draft.base().state.trie.clone());
+            let nodes = &*base.state.store;
+            let staged = draft.staged.iter();
+            add_changes(&store, draft, &mut batch, &mut trie, nodes, staged, UNLINKED)?;
+            let changes = draft.staged.iter().map(|(key, change)| StagedChange {
+                key: *key,
+                digest: change.new_digest(),
+            });
+            let changes: Vec<_> = changes.collect();
+            let Place { name, writer, gone } = place(&store, &changes, tip.next_batch)?;
+            let (commit, time) = (Some(base.entry.digest), head.commit.time);
+            let mut reference = self.reference(&mut batch, name.clone(), commit, time, &writer)?;
+            reference.root = Some(trie.root(nodes.suite, Shape::State, nodes)?);
             reference.changes = changes;
             batch.add(RecordKind::Reference, 0, &reference.encode()?);
-            for gone in place.gone {
+            for gone in gone {
                 let gone = self.reference(&mut batch, gone, None, head.commit.time, &Writer::user())?;
                 batch.add(RecordKind::Reference, 0, &gone.encode()?);
             }
             self.write_references(writing, batch, &head)?;
             Ok(name)
         })
-    }
-
-    /// Adds the new versions of a draft as records of history only. Returns the root of the state with the changes, and
-    /// the changes.
-    fn stage_unlinked(&self, batch: &mut BatchBuilder, draft: &Draft) -> Result<(Root, Vec<StagedChange>)> {
-        let base = draft.base();
-        let mut trie = base.state.trie.clone();
-        add_changes(
-            &self.store(),
-            &*base.state.store,
-            batch,
-            &mut trie,
-            &draft.past,
-            draft.staged.iter(),
-            UNLINKED,
-        )?;
-        let changes = draft.staged.iter().map(|(key, change)| StagedChange {
-            key: *key,
-            digest: change.new_digest(),
-        });
-        Ok((
-            trie.root(base.state.store.suite, Shape::State, &*base.state.store)?,
-            changes.collect(),
-        ))
     }
 }
 

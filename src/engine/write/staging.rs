@@ -6,7 +6,7 @@
 //! # Invariants
 //! - STG-1: a batch contains no version and no content that history already has, and none twice.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use crate::digest::{KeyPath, ObjectDigest};
 use crate::error::Result;
@@ -14,16 +14,16 @@ use crate::log::{BODY_BYTES_MAX, BatchBuilder, RecordKind, UNLINKED};
 use crate::store::Store;
 use crate::trie::{Entry, NodeSource, Trie};
 
-use super::draft::{StagedChange, StagedObject};
+use super::draft::{Draft, StagedChange, StagedObject};
 
-/// Adds the records of `past` and of `changes` to the batch, and edits the trie, whose nodes are in `nodes`. The flag
-/// [`UNLINKED`] keeps the changed versions out of the state. Returns the content of the object records.
+/// Adds the draft's earlier versions and `changes` to the batch, and edits the trie, whose nodes are in `nodes`. The
+/// flag [`UNLINKED`] keeps the changed versions out of the state. Returns the content of the object records.
 pub(crate) fn add_changes<'a>(
     store: &Store,
-    nodes: &dyn NodeSource,
+    draft: &Draft,
     batch: &mut BatchBuilder,
     trie: &mut Trie,
-    past: &BTreeMap<ObjectDigest, StagedObject>,
+    nodes: &dyn NodeSource,
     changes: impl Iterator<Item = (&'a KeyPath, &'a StagedChange)>,
     flags: u8,
 ) -> Result<Vec<(KeyPath, ObjectDigest)>> {
@@ -47,7 +47,7 @@ pub(crate) fn add_changes<'a>(
             }
             Ok(is_new)
         };
-    for staged in past.values() {
+    for staged in draft.past.values() {
         let key = store.suite.key_path(staged.object.id().as_str());
         add(batch, key, staged, UNLINKED)?;
     }

@@ -257,7 +257,7 @@ impl Survey<'_> {
             before: &head,
             placed: &placed,
         };
-        tree.check(|| self.inner.children(head.clone()))
+        tree.check(|| self.inner.source.children(head.clone()))
             .map_err(|refused| {
                 if refused.code() != ErrorCode::HasChildren {
                     return refused;
