@@ -484,8 +484,8 @@ fn summarise(context: &mut Context, file: Option<&Path>, scope: Option<&str>) ->
     }
     let reach = reach(context, scope)?;
     let agent = context.agent_to_write()?;
-    let mut host = |due: &DueSummary| Ok(texts.get(&due.bucket.to_string()).cloned());
-    let done = agent.summarise(&reach, &session, &mut host, &context.writer())?;
+    let host = |due: &DueSummary| texts.get(&due.bucket.to_string()).cloned();
+    let done = agent.summarise(&reach, &session, &host, &context.writer())?;
     context.answer(&done, show_summarised)?;
     for unknown in texts
         .keys()
