@@ -16,8 +16,8 @@ pub(crate) struct Fault<C> {
 
 impl<C> Fault<C> {
     /// Returns the fault of a part of the input.
-    pub(crate) fn of(cause: C, part: impl ToString) -> Self {
-        let part = part.to_string();
+    pub(crate) fn of(cause: C, part: impl Into<String>) -> Self {
+        let part = part.into();
         Self { cause, part }
     }
 }

@@ -408,7 +408,7 @@ const WAYS: &[(&str, bool, Way)] = &[
             .summarise(
                 &Reach::All,
                 &session,
-                &mut |_| Ok(Some(secret.to_owned())),
+                &|_| Some(secret.to_owned()),
                 &Writer::user().reason(secret),
             )
             .map(drop)

@@ -108,7 +108,7 @@ pub(crate) struct TakenBlocks {
     pub conflicts: usize,
     pub quarantined: usize,
     pub refused: usize,
-    /// The files, by path.
+    /// The files, in the order of the call.
     pub files: Vec<TakenFile>,
     /// Blocks without a file that stay.
     pub missing: Vec<Id>,
@@ -178,7 +178,6 @@ impl Agent {
                     fresh: None,
                 });
             }
-            taken.sort_by(|one, other| one.path.cmp(&other.path));
             let (missing, pruned) = prune(change, &view, take, &kept)?;
             Ok((taken, missing, pruned))
         })?;
@@ -249,11 +248,9 @@ fn prune(
 
 /// Sets the time of the new version in each imported file.
 fn refresh(memory: &Memory, files: &[FoundFile], taken: &mut [TakenFile]) -> Result<()> {
-    let bytes_of: BTreeMap<&str, &FoundFile> = files.iter().map(|file| (file.path.as_str(), file)).collect();
     let view = memory.view();
-    for file in taken {
-        if let (Taken::Created | Taken::Updated, Some(id)) = (file.taken, &file.id)
-            && let Some(Ok(bytes)) = bytes_of.get(file.path.as_str()).map(|file| &file.bytes)
+    for (file, found) in taken.iter_mut().zip(files) {
+        if let (Taken::Created | Taken::Updated, Some(id), Ok(bytes)) = (file.taken, &file.id, &found.bytes)
             && let Some((_, updated)) = view.stamps(&Id::new(id)?)?
         {
             file.fresh = with_updated(bytes, updated);

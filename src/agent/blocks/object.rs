@@ -30,9 +30,10 @@ pub(super) fn block_of(view: &View, place: &Place, object: &Object) -> Result<Bl
         attributes.insert(TRUST, object.origin().name());
     }
     let is_of_project = |project: Scope| project.as_str() == object.scope();
-    let scope = match place.scope(PROJECT).is_ok_and(is_of_project) {
-        true => PROJECT,
-        false => object.scope(),
+    let scope = if place.scope(PROJECT).is_ok_and(is_of_project) {
+        PROJECT
+    } else {
+        object.scope()
     };
     Ok(Block {
         id: object.id().clone(),
@@ -89,8 +90,9 @@ pub(super) fn apply(object: &mut NewObject, block: &Block) -> Result<()> {
     // A line that states a class is no attribute.
     if stated_class(block).is_some() {
         attributes.remove(TRUST);
-        let own = object.attributes.get(TRUST).cloned();
-        own.map(|own| attributes.insert(TRUST, own));
+        if let Some(own) = object.attributes.get(TRUST) {
+            attributes.insert(TRUST, own.clone());
+        }
     }
     object.content = Some(block.content.clone());
     object.expires = block.expires;

@@ -129,7 +129,7 @@ fn pairs<'a>(front: &'a str, faults: &mut Vec<Fault<FileFault>>) -> BTreeMap<&'a
         let pair = line.split_once(':').filter(|_| !line.starts_with('#'));
         let pair = pair.map(|(key, value)| (bare(key), bare(value)));
         match pair.filter(|(key, _)| !key.is_empty()) {
-            None => faults.push(Fault::of(FileFault::NotAPair, number)),
+            None => faults.push(Fault::of(FileFault::NotAPair, number.to_string())),
             Some((_, "")) => {}
             Some((key, value)) => {
                 let before = pairs.insert(key, value);
@@ -146,7 +146,7 @@ fn id_of(line: Option<&str>, path_id: &Id, faults: &mut Vec<Fault<FileFault>>) -
     faults.extend(match (stated, &id) {
         (None, _) => Some(FileFault::IdMissing.into()),
         (Some(text), None) => Some(Fault::of(FileFault::IdWrong, text)),
-        (Some(_), Some(id)) => (id != path_id).then(|| Fault::of(FileFault::IdNotOfPath, path_id)),
+        (Some(_), Some(id)) => (id != path_id).then(|| Fault::of(FileFault::IdNotOfPath, path_id.as_str())),
     });
     id.unwrap_or_else(|| path_id.clone())
 }

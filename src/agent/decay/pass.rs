@@ -15,7 +15,7 @@ use serde::{Serialize, Serializer};
 use super::super::agent::Agent;
 use super::super::change::review::review;
 use super::super::change::{Rule, change};
-use super::super::item::{Item, NewItem};
+use super::super::item::{Item, NewItem, add_new, texts};
 use super::super::settings::DecaySettings;
 use super::super::vocabulary::{attribute, kind};
 use super::extract;
@@ -24,7 +24,7 @@ use crate::calendar::DAY_MICROS;
 use crate::digest::{CommitDigest, ObjectDigest};
 use crate::engine::{CommitInfo, View, Writer};
 use crate::error::Result;
-use crate::object::{Id, NewObject, Object, Origin, Scope, Time, Value};
+use crate::object::{Id, NewObject, Object, Origin, Scope, Time};
 use crate::scan::Verdict;
 
 /// The most items of one commit.
@@ -151,11 +151,9 @@ impl Decayed {
 struct Planned {
     moved: Move,
     /// The version that the plan is for.
-    seen: Object,
-    /// The new version; `None` removes the item from memory.
-    new: Option<NewObject>,
-    /// The most trusted origin that the new version may have.
-    origin: Origin,
+    seen: ObjectDigest,
+    /// The new version and its most trusted origin; `None` removes the item from memory.
+    new: Option<(NewObject, Origin)>,
 }
 
 impl Agent {
@@ -275,25 +273,35 @@ impl Run<'_> {
             chars_before,
             chars_after: 0,
         };
-        let mut planned_origin = item.object().origin();
-        let new = if to == Level::Gone {
-            None
-        } else {
-            let shorter = self.shorter(&item, original.as_ref(), to)?;
-            moved.chars_after = shorter.text.chars().count();
-            planned_origin = Origin::least(planned_origin, shorter.origin);
-            Some(shortened(&item, shorter, &moved, stored)?)
-        };
-        Ok(Some(Planned {
-            moved,
-            seen: item.into_object(),
-            new,
-            origin: planned_origin,
-        }))
+        let mut new = None;
+        if to != Level::Gone {
+            let mut shorter = item.object().to_new()?;
+            let origin = self.shorten(&item, original.as_ref(), to, &mut shorter)?;
+            moved.chars_after = shorter.content.as_ref().map_or(0, |text| text.chars().count());
+            // INVARIANT DEC-3: the new version is not more trusted than its source, and names it.
+            shorter.derived_from = vec![moved.original];
+            drop(shorter.attributes.insert(attribute::LEVEL, to.name()));
+            drop(
+                shorter
+                    .attributes
+                    .insert(attribute::ORIGINAL, moved.original.to_hex()),
+            );
+            drop(shorter.attributes.insert(attribute::WRITTEN, stored.as_micros()));
+            new = Some((shorter, Origin::least(item.object().origin(), origin)));
+        }
+        let seen = item.object().digest();
+        Ok(Some(Planned { moved, seen, new }))
     }
 
-    /// Returns the text of an item at a lower level, which is never longer than the present one.
-    fn shorter(&self, item: &Item, original: Option<&Object>, to: Level) -> Result<Shorter> {
+    /// Sets the text of an item at a lower level, which is never longer than the present one. Returns the origin of the
+    /// text.
+    fn shorten(
+        &self,
+        item: &Item,
+        original: Option<&Object>,
+        to: Level,
+        shorter: &mut NewObject,
+    ) -> Result<Origin> {
         let length = item.text().chars().count();
         if let Some(text) = self.pass.summarizer.and_then(|host| host.shorten(item, to)) {
             let mut given = NewItem::new(text);
@@ -306,24 +314,24 @@ impl Run<'_> {
                     && one.item.text.chars().count() < length
             });
             if let Some(reviewed) = fits {
-                return Ok(Shorter {
-                    flags: reviewed.item.others.get(attribute::FLAGS).cloned(),
-                    text: reviewed.item.text,
-                    // A model may have written the text, whoever calls the summarizer.
-                    origin: Origin::Model,
-                });
+                let mut flags = item.flags();
+                add_new(&mut flags, reviewed.item.flags());
+                if let Some(flags) = texts(&flags) {
+                    drop(shorter.attributes.insert(attribute::FLAGS, flags));
+                }
+                shorter.content = Some(reviewed.item.text);
+                // A model may have written the text, whoever calls the summarizer.
+                return Ok(Origin::Model);
             }
         }
+        let extract = |text: &str| match to {
+            Level::Keywords => extract::keyword_text(text).into_owned(),
+            _ => extract::summary(text).into_owned(),
+        };
         let whole = original.and_then(Object::content).unwrap_or_else(|| item.text());
-        let mut text = extracted(whole, to);
-        if text.chars().count() > length {
-            text = extracted(item.text(), to);
-        }
-        Ok(Shorter {
-            text,
-            flags: None,
-            origin: Origin::DirectUser,
-        })
+        let text = Some(extract(whole)).filter(|text| text.chars().count() <= length);
+        shorter.content = text.or_else(|| Some(extract(item.text())));
+        Ok(Origin::DirectUser)
     }
 
     /// Commits the planned moves. Skips items that changed meanwhile, because they were used.
@@ -335,11 +343,11 @@ impl Run<'_> {
         let done = change(self.agent, self.writer, &Rule::DECAY, |change| {
             let mut kept = Vec::with_capacity(planned.len());
             for one in std::mem::take(&mut planned) {
-                if change.digest(&one.moved.id)? != Some(one.seen.digest()) {
+                if change.digest(&one.moved.id)? != Some(one.seen) {
                     continue;
                 }
                 match &one.new {
-                    Some(new) => change.shorten(new.clone(), one.origin)?,
+                    Some((new, origin)) => change.shorten(new.clone(), *origin)?,
                     None => drop(change.remove(&one.moved.id)?),
                 }
                 kept.push(one);
@@ -353,39 +361,6 @@ impl Run<'_> {
         }
         Ok(())
     }
-}
-
-/// A shorter text, with its flags and origin.
-struct Shorter {
-    text: String,
-    flags: Option<Value>,
-    origin: Origin,
-}
-
-fn extracted(text: &str, to: Level) -> String {
-    match to {
-        Level::Keywords => extract::keyword_text(text).into_owned(),
-        _ => extract::summary(text).into_owned(),
-    }
-}
-
-/// Returns the shorter version of an item.
-fn shortened(item: &Item, shorter: Shorter, moved: &Move, stored: Time) -> Result<NewObject> {
-    let mut new = item.object().to_new()?;
-    new.content = Some(shorter.text);
-    // INVARIANT DEC-3: the new version is not more trusted than its source, and names it.
-    new.derived_from = vec![moved.original];
-    let attributes = &mut new.attributes;
-    drop(attributes.insert(attribute::LEVEL, moved.to.name()));
-    drop(attributes.insert(attribute::ORIGINAL, moved.original.to_hex()));
-    drop(attributes.insert(attribute::WRITTEN, stored.as_micros()));
-    if let Some(Value::List(more)) = shorter.flags {
-        let mut flags: Vec<Value> = item.flags().into_iter().map(Value::Text).collect();
-        let before = flags.clone();
-        flags.extend(more.into_iter().filter(|flag| !before.contains(flag)));
-        drop(attributes.insert(attribute::FLAGS, flags));
-    }
-    Ok(new)
 }
 
 /// Returns the last time when an item was stored or shown. A time more than a day in the future comes from a wrong

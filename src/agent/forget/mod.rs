@@ -20,7 +20,6 @@ use super::change::{Rule, change};
 use super::decay::written;
 use super::item::Item;
 use super::scope::Reach;
-use super::vocabulary::attribute;
 use crate::engine::{CommitInfo, Query, View, Writer};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Kind, Time};
@@ -70,24 +69,6 @@ impl Forgetting {
             Some(before) if fits => written(view, item)? < before,
             _ => fits,
         })
-    }
-
-    /// Returns the query for candidates, if no ids are given.
-    fn query(&self) -> Query {
-        let mut query = Query::default().with_expired();
-        query.kind.clone_from(&self.kind);
-        if let Some(session) = &self.session {
-            query = query.attribute(attribute::SESSION, session.as_str());
-        }
-        if let Some(source) = &self.source {
-            query = query.attribute(attribute::SOURCE, source.as_str());
-        }
-        if let Some(Reach::Scopes(scopes)) = &self.reach
-            && let [scope] = scopes.as_slice()
-        {
-            query.scope = Some(scope.clone());
-        }
-        query
     }
 }
 
@@ -147,11 +128,7 @@ impl Agent {
         }
         let done = change(self, writer, &Rule::FORGET, |change| {
             let view = change.base().clone();
-            let forgot = if what.ids.is_empty() {
-                found(&view, what)?
-            } else {
-                named(&view, what)?
-            };
+            let forgot = selected(&view, what)?;
             for item in &forgot.items {
                 change.remove(item.object().id())?;
             }
@@ -184,25 +161,24 @@ impl Agent {
     }
 }
 
-fn found(view: &View, what: &Forgetting) -> Result<Forgot> {
-    let mut forgot = Forgot::default();
-    for object in view.query(&what.query())? {
-        let item = Item::from(object?);
-        if !what.accepts(view, &item)? {
-            continue;
-        }
-        // INVARIANT FGT-1: a pinned item is forgotten only by its id.
-        if item.is_pinned() {
-            forgot.pinned.push(item.object().id().clone());
-        } else {
-            forgot.items.push(item);
+fn selected(view: &View, what: &Forgetting) -> Result<Forgot> {
+    let (mut forgot, mut absent) = (Forgot::default(), Vec::new());
+    if what.ids.is_empty() {
+        let mut query = Query::default().with_expired();
+        query.kind.clone_from(&what.kind);
+        for object in view.query(&query)? {
+            let item = Item::from(object?);
+            if !what.accepts(view, &item)? {
+                continue;
+            }
+            // INVARIANT FGT-1: a pinned item is forgotten only by its id.
+            if item.is_pinned() {
+                forgot.pinned.push(item.object().id().clone());
+            } else {
+                forgot.items.push(item);
+            }
         }
     }
-    Ok(forgot)
-}
-
-fn named(view: &View, what: &Forgetting) -> Result<Forgot> {
-    let (mut forgot, mut absent) = (Forgot::default(), Vec::new());
     for id in what.ids.iter().collect::<BTreeSet<_>>() {
         match view.get(id)?.map(Item::from) {
             None => absent.push(id.clone()),

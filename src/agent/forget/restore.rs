@@ -6,13 +6,13 @@
 use std::collections::BTreeSet;
 
 use super::super::agent::Agent;
-use super::super::change::{Change, Rule, change};
+use super::super::change::{self, Rule, change};
 use super::super::decay::original_of;
 use super::super::item::Item;
 use super::super::scope::Reach;
 use super::missing;
 use crate::digest::ObjectDigest;
-use crate::engine::{ChangeKind, CommitInfo, Memory, View, Writer, forgets};
+use crate::engine::{Change, ChangeKind, CommitInfo, Memory, View, Writer, forgets};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::Id;
 
@@ -50,12 +50,13 @@ impl Agent {
         let (memory, newest) = (self.memory(), view.commit().commit.seq);
         let (mut seen, mut list) = (BTreeSet::new(), Vec::new());
         for taken in taking(memory) {
-            let (info, before) = taken?;
+            let (info, before, changes) = taken?;
             if info.commit.seq > newest {
                 continue;
             }
             let mut reason = None;
-            for id in removed(memory, &before, &info)? {
+            let removed = |change: &Change| change.kind() == ChangeKind::Removed && !change.erased;
+            for Change { id, .. } in changes.into_iter().filter(removed) {
                 if list.len() >= limit {
                     return Ok(list);
                 }
@@ -110,16 +111,12 @@ impl Agent {
                 if wanted.is_empty() {
                     break;
                 }
-                let (info, before) = taken?;
-                let after = self.memory().view_of(&info)?;
-                let mut found = Vec::new();
-                for id in &wanted {
-                    if before.contains(id)? && !after.contains(id)? {
+                let (_, before, changes) = taken?;
+                for Change { id, .. } in changes.iter().filter(|change| change.new.is_none()) {
+                    if wanted.remove(id) {
                         restore(self, change, id, &before)?;
-                        found.push(id.clone());
                     }
                 }
-                wanted.retain(|id| !found.contains(id));
             }
             if wanted.is_empty() {
                 return Ok(());
@@ -140,8 +137,8 @@ impl Agent {
         bring_back(self, writer, dry_run, |change, _| {
             let head = change.base().clone();
             for taken in taking(memory) {
-                let (info, before) = taken?;
-                for taken in memory.diff(&before, &memory.view_of(&info)?)? {
+                let (info, before, changes) = taken?;
+                for taken in changes {
                     let id = taken.id;
                     let is_so = match taken.new {
                         None => !head.contains(&id)?,
@@ -166,7 +163,7 @@ impl Agent {
 }
 
 /// Stages the full version of a shortened item, else the version in the state `from` (FGT-2).
-fn restore(agent: &Agent, change: &mut Change<'_>, id: &Id, from: &View) -> Result<()> {
+fn restore(agent: &Agent, change: &mut change::Change<'_>, id: &Id, from: &View) -> Result<()> {
     let shortened = from.get(id)?.map(Item::from);
     let original = shortened
         .map(|item| original_of(agent.memory(), &item))
@@ -182,7 +179,7 @@ fn bring_back(
     agent: &Agent,
     writer: &Writer,
     dry_run: bool,
-    mut stage: impl FnMut(&mut Change<'_>, &mut Restored) -> Result<()>,
+    mut stage: impl FnMut(&mut change::Change<'_>, &mut Restored) -> Result<()>,
 ) -> Result<Restored> {
     let done = change(agent, writer, &Rule::UNFORGET, |change| {
         let mut back = Restored::default();
@@ -206,26 +203,24 @@ fn bring_back(
     Ok(back)
 }
 
-/// Returns the commits that forgot or shortened items, newest first, each with the state before it.
-fn taking(memory: &Memory) -> impl Iterator<Item = Result<(CommitInfo, View)>> {
-    let taken = |info: CommitInfo| -> Result<Option<(CommitInfo, View)>> {
+/// A commit that forgot or shortened items, with the state before it and its changes.
+type Taking = (CommitInfo, View, Vec<Change>);
+
+/// Returns the commits that forgot or shortened items, newest first.
+fn taking(memory: &Memory) -> impl Iterator<Item = Result<Taking>> {
+    let taken = |info: CommitInfo| -> Result<Option<Taking>> {
         if !forgets(info.commit.op.as_str(), || memory.commit_counts(&info))? {
             return Ok(None);
         }
-        let before = memory.view_before(&info)?;
-        Ok(before.map(|before| (info, before)))
+        let Some(before) = memory.view_before(&info)? else {
+            return Ok(None);
+        };
+        let changes = memory.diff(&before, &memory.view_of(&info)?)?;
+        Ok(Some((info, before, changes)))
     };
     memory
         .commits()
         .filter_map(move |info| info.and_then(taken).transpose())
-}
-
-fn removed(memory: &Memory, before: &View, info: &CommitInfo) -> Result<Vec<Id>> {
-    let changes = memory.diff(before, &memory.view_of(info)?)?;
-    let removed = changes
-        .into_iter()
-        .filter(|change| change.kind() == ChangeKind::Removed && !change.erased);
-    Ok(removed.map(|change| change.id).collect())
 }
 
 /// Returns the item, unless it has been erased.

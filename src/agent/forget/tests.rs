@@ -10,6 +10,7 @@ use super::super::item::NewItem;
 use super::super::scope::Reach;
 use super::super::settings::Settings;
 use super::*;
+use crate::agent::vocabulary::attribute;
 use crate::disk::MemDisk;
 use crate::engine::{Clock, Memory, Options, Retention};
 use crate::error::ErrorKind;

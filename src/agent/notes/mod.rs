@@ -20,6 +20,8 @@
 
 pub(crate) mod rank;
 
+use std::cmp::Reverse;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -115,12 +117,7 @@ impl Agent {
         let mut notes = note_objects(view, scope, owner.as_deref())?
             .map(|object| note_read(view, object?))
             .collect::<Result<Vec<_>>>()?;
-        notes.sort_by(|one, other| {
-            let key = |note: &NoteRead| note.updated;
-            key(other)
-                .cmp(&key(one))
-                .then_with(|| one.item.object().id().cmp(other.item.object().id()))
-        });
+        notes.sort_by_cached_key(|note| (Reverse(note.updated), note.item.object().id().clone()));
         Ok(notes)
     }
 

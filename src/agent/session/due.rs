@@ -6,12 +6,14 @@
 //! # Invariants
 //! - SMW-2: a summary is at most as trusted as its least trusted entry.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::entries::{arrival_of, arrivals_before};
 use super::lineage::{check_reach, root_session, session_id, session_of};
-use super::summaries::{Bucket, EntryTime, Granularity, Watermarks, due_buckets};
+use super::summaries::{Bucket, EntryTime, Granularity, due_buckets};
 use crate::agent::item::{Item, integer_of, text_of};
 use crate::agent::scope::Reach;
 use crate::agent::vocabulary::{attribute, kind};
@@ -54,7 +56,8 @@ pub(crate) struct DueSummary {
 pub(super) struct Tree {
     pub(super) scope: Scope,
     entries: Vec<(EntryTime, Id)>,
-    pub(super) summaries: Vec<(Bucket, u64, Id)>,
+    /// The watermark and the id of each summary.
+    pub(super) summaries: BTreeMap<Bucket, (u64, Id)>,
 }
 
 /// Reads the root of a session, and the objects below it within the reach; entries only on request. `None` if the
@@ -76,7 +79,7 @@ pub(super) fn read_tree(
     let mut tree = Tree {
         scope: Scope::new(object.scope())?,
         entries: Vec::new(),
-        summaries: Vec::new(),
+        summaries: BTreeMap::new(),
     };
     let mut waiting = vec![object.id().clone()];
     while let Some(parent) = waiting.pop() {
@@ -86,11 +89,9 @@ pub(super) fn read_tree(
         }
         for child in view.query(&children)? {
             let child = child?;
-            if !reach.has(child.scope()) {
-                continue;
-            }
             let id = child.id().clone();
             match child.kind() {
+                _ if !reach.has(child.scope()) => {}
                 kind::SESSION => waiting.push(id),
                 kind::ENTRY => tree.entries.push(entry_part(view, id, child)?),
                 kind::SUMMARY => tree
@@ -120,12 +121,12 @@ fn entry_part(view: &View, id: Id, object: Object) -> Result<(EntryTime, Id)> {
 
 /// Returns the bucket, watermark and id of a summary that the verb wrote. Such a summary has the id of its bucket, and
 /// a watermark in the past. Other objects of the kind are ignored.
-fn summary_part(view: &View, root: &str, id: Id, item: &Item) -> Option<(Bucket, u64, Id)> {
+fn summary_part(view: &View, root: &str, id: Id, item: &Item) -> Option<(Bucket, (u64, Id))> {
     let granularity = Granularity::from_name(&text_of(item.object(), attribute::GRANULARITY)?)?;
     let watermark = u64::try_from(integer_of(item.object(), attribute::WATERMARK)?).ok()?;
     let bucket = Bucket::of(granularity, item.object().event_time()?.as_micros());
     let has_its_name = summary_id(root, bucket).is_ok_and(|own| own == id);
-    (has_its_name && watermark < arrivals_before(view)).then_some((bucket, watermark, id))
+    (has_its_name && watermark < arrivals_before(view)).then_some((bucket, (watermark, id)))
 }
 
 /// Returns the id of a summary.
@@ -141,21 +142,19 @@ pub(super) fn due_of(
     tree: &Tree,
     granularity: Granularity,
 ) -> Result<Vec<DueSummary>> {
-    let (mut parts, mut watermarks) = (Vec::new(), Watermarks::new());
-    for (bucket, watermark, id) in &tree.summaries {
-        watermarks.insert(*bucket, *watermark);
-        let time = EntryTime {
-            time_micros: bucket.start_micros(),
-            arrival: *watermark,
-        };
-        if bucket.granularity() == Granularity::Day {
-            parts.push((time, id));
-        }
-    }
-    if granularity == Granularity::Day {
-        parts = tree.entries.iter().map(|(time, id)| (*time, id)).collect();
-    }
-    let due = due_buckets(parts, granularity, &watermarks, view.now().as_micros());
+    let parts: Vec<(EntryTime, &Id)> = if granularity == Granularity::Day {
+        tree.entries.iter().map(|(time, id)| (*time, id)).collect()
+    } else {
+        let days = tree.summaries.iter();
+        days.filter(|(bucket, _)| bucket.granularity() == Granularity::Day)
+            .map(|(bucket, (arrival, id))| {
+                let (time_micros, arrival) = (bucket.start_micros(), *arrival);
+                (EntryTime { time_micros, arrival }, id)
+            })
+            .collect()
+    };
+    let seen = |bucket| tree.summaries.get(&bucket).map(|(watermark, _)| *watermark);
+    let due = due_buckets(parts, granularity, seen, view.now().as_micros());
     due.into_iter()
         .map(|due| {
             let mut summary = DueSummary {

@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::attribution::TurnWords;
 use super::entries::is_person;
 use super::extraction::{
-    Admission, Fact, FactScope, FactSettings, GateReason, Gates, Reply, SkippedFact, gate, prompt, read_reply,
+    Fact, FactScope, FactSettings, GateReason, Gates, Reply, SkippedFact, gate, prompt, read_reply,
 };
 use super::lineage::{check_kind, session_id};
 use super::summarising::sentences;
@@ -241,40 +241,44 @@ fn stage_facts(
         }
     }
     let words = words_of(change.agent(), transcript);
-    let mut stage = |fact: &Fact| {
-        let reviewed = review(change.agent(), fact_item(fact, session, &transcript.scope))?;
-        let reason = match reviewed.verdict {
-            Verdict::Block => return Ok((FactFate::Refused, None, Some(reviewed.reason()))),
-            Verdict::Quarantine => reviewed.reason(),
-            _ if words.is_foreign(&fact.text) => {
-                "the words of the fact are only in pasted or foreign text".to_owned()
-            }
-            _ => match gates.admit(fact.scope, &reviewed.item.text) {
-                Ok(Admission::Known) => return Ok((FactFate::Known, None, None)),
-                Ok(Admission::Store) => return store_fact(change, transcript, sources, reviewed),
-                Err(reason @ GateReason::Off) => {
-                    return Ok((FactFate::Refused, None, Some(reason.to_string())));
-                }
-                Err(reason) => reason.to_string(),
-            },
+    let mut ended = Vec::with_capacity(facts.len());
+    for fact in facts {
+        let reviewed = review(change.agent(), fact_item(&fact, session, &transcript.scope))?;
+        let gate = if reviewed.verdict > Verdict::Flag {
+            Err((FactFate::Quarantined, reviewed.reason()))
+        } else if words.is_foreign(&fact.text) {
+            let reason = "the words of the fact are only in pasted or foreign text";
+            Err((FactFate::Quarantined, reason.to_owned()))
+        } else {
+            gates
+                .admit(fact.scope, &reviewed.item.text)
+                .map_err(|reason| match reason {
+                    GateReason::Off => (FactFate::Refused, reason.to_string()),
+                    GateReason::Known => (FactFate::Known, reason.to_string()),
+                    _ => (FactFate::Quarantined, reason.to_string()),
+                })
         };
-        let mut item = reviewed.item;
-        item.derived_from.clone_from(&transcript.sources);
-        let id = change.new_id(&item.scope, &item.kind)?;
-        change.hold(item.into_object(id)?, fact_class(transcript), reason.clone())?;
-        Ok((FactFate::Quarantined, None, Some(reason)))
-    };
-    let ended = facts.into_iter().map(|fact| {
-        let (fate, id, reason) = stage(&fact)?;
-        Ok(EndedFact {
+        let (fate, id, reason) = match gate {
+            Ok(()) => store_fact(change, transcript, sources, reviewed)?,
+            Err((_, reason)) if reviewed.verdict == Verdict::Block => (FactFate::Refused, None, Some(reason)),
+            Err((FactFate::Quarantined, reason)) => {
+                let mut item = reviewed.item;
+                item.derived_from.clone_from(&transcript.sources);
+                let id = change.new_id(&item.scope, &item.kind)?;
+                change.hold(item.into_object(id)?, fact_class(transcript), reason.clone())?;
+                (FactFate::Quarantined, None, Some(reason))
+            }
+            Err((fate, reason)) => (fate, None, (fate != FactFate::Known).then_some(reason)),
+        };
+        ended.push(EndedFact {
             about: fact.scope,
             text: fact.text,
             fate,
             id,
             reason,
-        })
-    });
-    ended.collect()
+        });
+    }
+    Ok(ended)
 }
 
 /// SND-1: the highest class of a fact.

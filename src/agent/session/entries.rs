@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::lineage::{
-    DEPTH_MAX, check_reach, may_name_user, parent_session, root_among, session_id, session_of, stage_session,
+    check_reach, line_of, may_name_user, root_among, session_id, session_of, stage_session,
 };
 use crate::agent::Agent;
 use crate::agent::change::names::refuse_secret;
@@ -218,7 +218,7 @@ fn stage_append(agent: &Agent, change: &mut Change<'_>, append: &Append) -> Resu
             }),
         }
     }
-    note_on_line(change, session, answer.not_stored.len(), least)?;
+    note_on_line(change, &append.session, answer.not_stored.len(), least)?;
     Ok(answer)
 }
 
@@ -256,30 +256,28 @@ impl Agent {
 
 /// Records, on a session and its ancestors, the number of entries that were not stored and the class of the least
 /// trusted entry. The record stays when entries are removed, because the model has seen them.
-fn note_on_line(change: &mut Change<'_>, session: Id, count: usize, class: Origin) -> Result<()> {
+fn note_on_line(change: &mut Change<'_>, session: &str, count: usize, class: Origin) -> Result<()> {
     let (mut count, mut class) = (i64::try_from(count).unwrap_or(i64::MAX), class);
-    let mut next = Some(session);
-    for depth in 0..=DEPTH_MAX {
-        let Some(id) = next else { break };
-        let Some(known) = change.get(&id)?.filter(|known| session_of(known).is_some()) else {
-            break;
-        };
-        let least = Origin::least(class_noted(&known), class);
+    let line = line_of(|id| change.get(id), session).collect::<Result<Vec<_>>>()?;
+    let sessions = line
+        .iter()
+        .map_while(|(_, known)| known.as_ref().filter(|known| session_of(known).is_some()));
+    for (depth, known) in sessions.enumerate() {
+        let least = Origin::least(class_noted(known), class);
         count = match depth {
-            0 => withheld(&known).saturating_add(count),
+            0 => withheld(known).saturating_add(count),
             // The count of a parent includes that of its child.
-            _ => withheld(&known).max(count),
+            _ => withheld(known).max(count),
         };
         let mut notes: Vec<(&str, Value)> = Vec::new();
-        if count > withheld(&known) {
+        if count > withheld(known) {
             notes.push((attribute::WITHHELD, Value::Integer(count)));
         }
-        if least != class_noted(&known) {
+        if least != class_noted(known) {
             notes.push((attribute::CLASS, Value::from(least.name())));
         }
-        change.note(&known, notes)?;
+        change.note(known, notes)?;
         class = Origin::least(least, known.origin());
-        next = parent_session(Some(&known)).map(session_id).transpose()?;
     }
     Ok(())
 }

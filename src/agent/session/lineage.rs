@@ -8,7 +8,7 @@
 //!
 //! # Invariants
 //! - SLN-1: a session has one root, reached in at most `DEPTH_MAX` steps. An unknown session is its own root.
-//! - SLN-2: a verb reads and writes a session only if its reach has the scope of the session and that of its root.
+//! - SLN-2: a verb reads and writes a session only if its reach has the scopes of the session and of all sessions above it.
 //! - SLN-3: a session is in the scope of its parent.
 //! - SLN-4: a session is staged only if its name passes the review (REV-1, REV-2).
 
@@ -61,15 +61,28 @@ pub(crate) fn root_session(view: &View, session: &str) -> Result<String> {
 /// Returns the root of a session as [`root_session`] does, among the objects that `get` finds.
 pub(super) fn root_among(get: impl Fn(&Id) -> Result<Option<Object>>, session: &str) -> Result<String> {
     let mut root = session.to_owned();
-    // SLN-1: the root is at most `DEPTH_MAX` steps away.
-    for _ in 0..DEPTH_MAX {
-        let object = get(&session_id(&root)?)?;
-        match parent_session(object.as_ref()) {
-            Some(parent) => parent.clone_into(&mut root),
-            None => break,
-        }
+    for above in line_of(get, session) {
+        (root, _) = above?;
     }
     Ok(root)
+}
+
+/// Iterates a session and the sessions above it, each with its object among those that `get` finds. SLN-1: the last one
+/// is the root.
+pub(super) fn line_of(
+    get: impl Fn(&Id) -> Result<Option<Object>>,
+    session: &str,
+) -> impl Iterator<Item = Result<(String, Option<Object>)>> {
+    let mut next = Some(session.to_owned());
+    let line = std::iter::from_fn(move || {
+        let name = next.take()?;
+        let object = session_id(&name).and_then(|id| get(&id));
+        Some(object.map(|object| {
+            next = parent_session(object.as_ref()).map(str::to_owned);
+            (name, object)
+        }))
+    });
+    line.take(DEPTH_MAX + 1)
 }
 
 /// Returns the name of the parent session of a session's object.
@@ -85,12 +98,11 @@ pub(crate) fn parent_session(object: Option<&Object>) -> Option<&str> {
 /// # Errors
 /// `InvalidInput` (code `other_scope`); also the errors of [`root_session`].
 pub(super) fn check_reach(view: &View, reach: &Reach, session: &str) -> Result<()> {
-    let root = root_session(view, session)?;
-    for name in [session, &root] {
-        let known = view.get(&session_id(name)?)?;
+    for above in line_of(|id| view.get(id), session) {
+        let (name, known) = above?;
         if let Some(other) = known.filter(|object| session_of(object).is_some() && !reach.has(object.scope()))
         {
-            return Err(other_scope(name, other.scope()));
+            return Err(other_scope(&name, other.scope()));
         }
     }
     Ok(())
@@ -127,9 +139,7 @@ pub(super) fn stage_session(change: &mut Change<'_>, append: &Append) -> Result<
     let Some(known) = change.get(&id)? else {
         return stage_new(change, append, scope);
     };
-    if session_of(&known).is_none() {
-        return Err(taken(&id));
-    }
+    check_kind(change, &id, kind::SESSION)?;
     let own = Scope::new(known.scope())?;
     if scope.is_some_and(|scope| *scope != own) {
         return Err(other_scope(session, own.as_str()));
@@ -157,8 +167,8 @@ fn stage_new(change: &mut Change<'_>, append: &Append, named: Option<&Scope>) ->
     if let Some(name) = &append.parent {
         check_ancestors(change, session, name)?;
         let above = session_id(name)?;
+        check_kind(change, &above, kind::SESSION)?;
         match change.get(&above)? {
-            Some(object) if session_of(&object).is_none() => return Err(taken(&above)),
             // SLN-3: a session is in the scope of its parent.
             Some(object) if named.is_some_and(|scope| scope.as_str() != object.scope()) => {
                 return Err(other_scope(name, object.scope()));
@@ -209,33 +219,21 @@ fn check_host(change: &Change<'_>, session: &str, origin: Origin) -> Result<()> 
 
 /// Refuses a parent that is below the session, or too deep.
 fn check_ancestors(change: &Change<'_>, session: &str, parent: &str) -> Result<()> {
-    let mut above = parent.to_owned();
-    for _ in 1..DEPTH_MAX {
-        if above == session {
-            return Err(Error::invalid(format!(
-                "the session '{session}' would be its own ancestor below '{parent}'"
-            ))
-            .with_code(ErrorCode::Cycle));
-        }
-        let object = change.get(&session_id(&above)?)?;
-        match parent_session(object.as_ref()) {
-            Some(next) => next.clone_into(&mut above),
-            None => return Ok(()),
-        }
+    let line = line_of(|id| change.get(id), parent).collect::<Result<Vec<_>>>()?;
+    if line.iter().any(|(above, _)| above == session) {
+        return Err(Error::invalid(format!(
+            "the session '{session}' would be its own ancestor below '{parent}'"
+        ))
+        .with_code(ErrorCode::Cycle));
+    }
+    if line.len() < DEPTH_MAX {
+        return Ok(());
     }
     Err(
         Error::invalid(format!("the session '{parent}' is {DEPTH_MAX} sessions deep"))
             .with_code(ErrorCode::OverLimit)
             .with_hint("choose a parent session that is nearer to the root"),
     )
-}
-
-fn taken(id: &Id) -> Error {
-    Error::invalid(format!(
-        "the id '{id}' belongs to an object that is not a session"
-    ))
-    .with_code(ErrorCode::IdTaken)
-    .with_hint("choose another name for the session")
 }
 
 /// Refuses to overwrite an object of another kind.

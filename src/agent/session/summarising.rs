@@ -13,9 +13,6 @@
 //! # Invariants
 //! - SMW-1: the watermark of a summary is the arrival of its newest entry, so a late entry makes the summary due again.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -86,18 +83,16 @@ impl Agent {
     /// Writes the due summaries in one commit. `host` may give each text; otherwise sentences of the entries form it.
     ///
     /// # Errors
-    /// The errors of `host`; `NotFound` (code `no_session`); `InvalidInput` if the id of a summary belongs to another object (code `id_taken`), or the
+    /// `NotFound` (code `no_session`); `InvalidInput` if the id of a summary belongs to another object (code `id_taken`), or the
     /// session is out of reach (`other_scope`); `Denied` (code `less_trusted`): an untrusted writer replaces a summary
     /// that is more trusted; also the errors of a commit.
     pub(crate) fn summarise(
         &self,
         reach: &Reach,
         session: &str,
-        host: &mut dyn FnMut(&DueSummary) -> Result<Option<String>>,
+        host: &dyn Fn(&DueSummary) -> Option<String>,
         writer: &Writer,
     ) -> Result<Summarised> {
-        // A host's text costs a call of a model, so a retry uses it again unless the entries differ.
-        let mut given: HashMap<(Bucket, String), Option<String>> = HashMap::new();
         let done = change(self, writer, &Rule::SUMMARISE, |change| {
             let view = change.base().clone();
             let (root, tree) = read_tree(&view, reach, session, true)?;
@@ -105,14 +100,9 @@ impl Agent {
             let mut written = Vec::new();
             for granularity in Granularity::ALL {
                 for due in due_of(&view, |id| change.get(id), &tree, granularity)? {
-                    let text = match given.entry((due.bucket, due.text.clone())) {
-                        Entry::Occupied(known) => known.get().clone(),
-                        Entry::Vacant(new) => new.insert(host(&due)?).clone(),
-                    };
-                    let one = write_summary(change, &root, &tree.scope, &due, text)?;
+                    let one = write_summary(change, &root, &tree.scope, &due, host(&due))?;
                     if one.is_stored && granularity == Granularity::Day {
-                        tree.summaries.retain(|(bucket, ..)| *bucket != due.bucket);
-                        tree.summaries.push((due.bucket, due.watermark, one.id.clone()));
+                        tree.summaries.insert(due.bucket, (due.watermark, one.id.clone()));
                     }
                     written.push(one);
                 }
@@ -145,7 +135,7 @@ pub(crate) fn session_summaries(
         return Ok(Vec::new());
     };
     let mut summaries = Vec::new();
-    for (bucket, _, id) in tree.summaries {
+    for (bucket, (_, id)) in tree.summaries {
         let object = view.get(&id)?;
         let time = Time::from_micros(bucket.start_micros());
         summaries.extend(object.map(|object| (bucket.granularity(), time, Item::from(object))));

@@ -299,7 +299,7 @@ fn a_session_of_another_project_is_neither_read_nor_written() {
     let agent = &test.agent;
     append(agent, "main", None, vec![at(19_990, "user", "the tea of A")]);
     agent
-        .summarise(&Reach::All, "main", &mut |_| Ok(None), &Writer::user())
+        .summarise(&Reach::All, "main", &|_| None, &Writer::user())
         .unwrap();
     let coffee = Scope::new("project:coffee").unwrap();
     let here = Reach::Scopes(vec![Scope::default(), coffee.clone()]);
@@ -335,9 +335,7 @@ fn a_session_of_another_project_is_neither_read_nor_written() {
             .err(),
         due_summaries(&view, &here, "main").err(),
         session_summaries(&view, &here, "main", "", None).err(),
-        agent
-            .summarise(&here, "main", &mut |_| Ok(None), &Writer::user())
-            .err(),
+        agent.summarise(&here, "main", &|_| None, &Writer::user()).err(),
     ] {
         assert_eq!(code(failed), "other_scope");
     }
@@ -416,11 +414,10 @@ fn days_weeks_and_months_are_summarised_when_they_are_over() {
         .map(|one| (one.bucket.to_string(), one.entries))
         .collect();
     assert_eq!(due, [("2024-09-28".to_owned(), 1), ("2024-10-03".to_owned(), 2)]);
-    let mut host = |due: &DueSummary| {
-        Ok((due.bucket.to_string() == "2024-10-03").then(|| "Coffee, and Bob.".to_owned()))
-    };
+    let host =
+        |due: &DueSummary| (due.bucket.to_string() == "2024-10-03").then(|| "Coffee, and Bob.".to_owned());
     let done = agent
-        .summarise(&Reach::All, "child", &mut host, &Writer::user())
+        .summarise(&Reach::All, "child", &host, &Writer::user())
         .unwrap();
     // The previous week and month are over; the current ones are not.
     assert_eq!(
@@ -429,7 +426,7 @@ fn days_weeks_and_months_are_summarised_when_they_are_over() {
     );
     assert_eq!(done.root_session, "s1");
     let again = agent
-        .summarise(&Reach::All, "s1", &mut |_| Ok(None), &Writer::user())
+        .summarise(&Reach::All, "s1", &|_| None, &Writer::user())
         .unwrap();
     assert!(again.written.is_empty());
     assert_eq!(
@@ -439,7 +436,7 @@ fn days_weeks_and_months_are_summarised_when_they_are_over() {
     // A late entry makes its day due again, and so its week and month.
     append(agent, "s1", None, vec![at(19_994, "user", "Late news.")]);
     let late = agent
-        .summarise(&Reach::All, "s1", &mut |_| Ok(None), &Writer::user())
+        .summarise(&Reach::All, "s1", &|_| None, &Writer::user())
         .unwrap();
     assert_eq!(buckets(&late), ["2024-09-28", "2024-W39", "2024-09"]);
     let read = session_summaries(&agent.memory().view(), &Reach::All, "child", "", None).unwrap();
@@ -478,7 +475,7 @@ fn a_summary_is_trusted_as_its_least_trusted_entry() {
         ],
     );
     agent
-        .summarise(&Reach::All, "s1", &mut |_| Ok(None), &Writer::user())
+        .summarise(&Reach::All, "s1", &|_| None, &Writer::user())
         .unwrap();
     let read = session_summaries(&agent.memory().view(), &Reach::All, "s1", "", None).unwrap();
     let origin = |bucket: &str| {
@@ -499,7 +496,7 @@ fn a_summary_is_trusted_as_its_least_trusted_entry() {
     many[1_000].origin = Some(Origin::ToolExternal);
     append(agent, "s2", None, many);
     agent
-        .summarise(&Reach::All, "s2", &mut |_| Ok(None), &Writer::user())
+        .summarise(&Reach::All, "s2", &|_| None, &Writer::user())
         .unwrap();
     let read = session_summaries(&agent.memory().view(), &Reach::All, "s2", "", None).unwrap();
     assert!(
@@ -664,7 +661,7 @@ fn what_a_gate_holds_back_waits_for_a_person() {
     let ended = agent
         .end_session(&Reach::All, "short", Some(REPLY), Some(true), &Writer::user())
         .unwrap();
-    assert!(held(&ended).1.contains("1 turns"), "{ended:?}");
+    assert!(held(&ended).1.contains("fewer turns"), "{ended:?}");
     // The person pasted these words and did not say them.
     let mut pasted = talk();
     pasted.push(said(
@@ -713,7 +710,7 @@ fn a_session_leaves_few_facts_however_often_it_is_ended() {
         .unwrap();
     assert_eq!(fates(&second), ["quarantined", "known"]);
     let reason = second.facts[0].reason.as_ref().unwrap();
-    assert!(reason.contains("2 facts"), "{reason}");
+    assert!(reason.contains("`facts_max`"), "{reason}");
 }
 
 #[test]
@@ -760,10 +757,10 @@ fn ids_of_different_sessions_never_meet() {
     append(agent, "a/2024-10-03", None, vec![at(19_999, "user", "z")]);
     append(agent, "a", None, vec![at(19_999, "user", "w")]);
     agent
-        .summarise(&Reach::All, "a", &mut |_| Ok(None), &Writer::user())
+        .summarise(&Reach::All, "a", &|_| None, &Writer::user())
         .unwrap();
     agent
-        .summarise(&Reach::All, "a/2024-10-03", &mut |_| Ok(None), &Writer::user())
+        .summarise(&Reach::All, "a/2024-10-03", &|_| None, &Writer::user())
         .unwrap();
     assert_eq!(texts(agent, "a"), ["x", "w"]);
     assert_eq!(texts(agent, name), ["y"]);

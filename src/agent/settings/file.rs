@@ -29,7 +29,7 @@ struct File {
     profile: Profile,
     secrets: Secrets,
     quotas: Quotas,
-    scan: BTreeMap<Categories, Verdicts>,
+    scan: BTreeMap<Categories, BTreeMap<Severity, Verdict>>,
     decay: DecaySettings,
     notes: NoteSettings,
     facts: FactSettings,
@@ -46,28 +46,17 @@ enum Profile {
 
 /// The category of a table of `scan`. `None` is `all`, which sorts first, so a single category overrides it.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Categories(Option<usize>);
+struct Categories(Option<Category>);
 
 impl<'de> Deserialize<'de> for Categories {
     fn deserialize<D: Deserializer<'de>>(input: D) -> std::result::Result<Self, D::Error> {
         let name = String::deserialize(input)?;
-        if name == "all" {
-            return Ok(Self(None));
+        let category = Category::from_name(&name);
+        if category.is_some() || name == "all" {
+            return Ok(Self(category));
         }
-        let place = Category::ALL.iter().position(|category| category.name() == name);
-        place
-            .map(|place| Self(Some(place)))
-            .ok_or_else(|| D::Error::custom(format!("unknown field `{name}`")))
+        Err(D::Error::custom(format!("unknown field `{name}`")))
     }
-}
-
-/// The verdict for each severity.
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Verdicts {
-    low: Option<Verdict>,
-    medium: Option<Verdict>,
-    high: Option<Verdict>,
 }
 
 impl Settings {
@@ -91,19 +80,11 @@ impl Settings {
         if file.profile == Profile::Blocks {
             settings.quotas = over_blocks(text).map_err(|error| bad(text, &error))?;
         }
-        for (categories, verdicts) in file.scan {
-            let categories = match categories.0 {
-                Some(place) => &Category::ALL[place..=place],
-                None => &Category::ALL[..],
-            };
-            for (severity, verdict) in [
-                (Severity::Low, verdicts.low),
-                (Severity::Medium, verdicts.medium),
-                (Severity::High, verdicts.high),
-            ] {
-                for category in categories {
-                    if let Some(verdict) = verdict {
-                        settings.scan.set(*category, severity, verdict);
+        for (Categories(named), verdicts) in file.scan {
+            for category in Category::ALL {
+                if named.is_none_or(|named| named == category) {
+                    for (severity, verdict) in &verdicts {
+                        settings.scan.set(category, *severity, *verdict);
                     }
                 }
             }

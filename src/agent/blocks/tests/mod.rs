@@ -128,13 +128,13 @@ fn files_from_other_editors_are_read_and_it_is_said() {
         ),
         (
             plain.replace("id: test-block", "# a comment: here\nid: test-block"),
-            vec![Fault::of(FileFault::NotAPair, 2)],
+            vec![Fault::of(FileFault::NotAPair, "2")],
         ),
         (
             plain.replace("scope", "just words\n: x\nscope"),
             vec![
-                Fault::of(FileFault::NotAPair, 3),
-                Fault::of(FileFault::NotAPair, 4),
+                Fault::of(FileFault::NotAPair, "3"),
+                Fault::of(FileFault::NotAPair, "4"),
             ],
         ),
     ];

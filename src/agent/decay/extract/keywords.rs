@@ -13,7 +13,7 @@ use crate::agent::words;
 pub(super) const KEYWORDS_MAX: usize = 20;
 /// The shortest keyword in a script with spaces, in characters.
 const CHARS_MIN: usize = 4;
-/// The longest word, in characters. A longer one, for example a key or an address, is cut into parts.
+/// The longest keyword, in characters. A longer one, for example a key or an address, is cut at its signs.
 const CHARS_MAX: usize = 64;
 
 /// Stop words in English and six other languages, in lower case. All have four letters or more, because no shorter word is
@@ -128,25 +128,11 @@ fn stretches(run: &str, found: &mut Found) {
             Writing::Han => {
                 let is_alone = stretch.chars().count() == 1;
                 let parts = stretch.split(|letter| HAN_PARTICLES.contains(letter));
-                parts.for_each(|part| in_parts(part, if is_alone { 1 } else { 2 }, found));
+                parts.for_each(|part| found.add(part, if is_alone { 1 } else { 2 }));
             }
-            Writing::Katakana | Writing::Hangul => in_parts(stretch, 2, found),
-            Writing::Hiragana | Writing::Other => in_parts(stretch, CHARS_MIN, found),
+            Writing::Katakana | Writing::Hangul => found.add(stretch, 2),
+            Writing::Hiragana | Writing::Other => found.add(stretch, CHARS_MIN),
         }
-    }
-}
-
-/// Adds a run, cut into parts of [`CHARS_MAX`] characters.
-fn in_parts(stretch: &str, chars_min: usize, found: &mut Found) {
-    let mut rest = stretch;
-    while !rest.is_empty() {
-        let end = rest
-            .char_indices()
-            .nth(CHARS_MAX)
-            .map_or(rest.len(), |(at, _)| at);
-        let part;
-        (part, rest) = rest.split_at(end);
-        found.add(part, chars_min);
     }
 }
 

@@ -29,28 +29,9 @@ pub(crate) const SUMMARY_SHARE_PERCENT: usize = 20;
 pub(crate) const SUMMARY_CHARS_MIN: usize = 20;
 
 /// Words that mark importance, in lower case. In scripts without spaces, they are searched as characters.
-const WEIGHTY_WORDS: [&str; 14] = [
-    "important",
-    "key",
-    "must",
-    "should",
-    "wichtig",
-    "muss",
-    "soll",
-    "importante",
-    "debe",
-    "deve",
-    "doit",
-    "\u{432}\u{430}\u{436}\u{43d}\u{43e}",
-    "\u{434}\u{43e}\u{43b}\u{436}\u{435}\u{43d}",
-    "\u{43d}\u{443}\u{436}\u{43d}\u{43e}",
-];
-const WEIGHTY_SIGNS: [&str; 4] = [
-    "\u{91cd}\u{8981}",
-    "\u{5fc5}\u{987b}",
-    "\u{5fc5}\u{9808}",
-    "\u{c911}\u{c694}",
-];
+const WEIGHTY_WORDS: &str = "important key must should wichtig muss soll importante debe deve doit \
+    \u{432}\u{430}\u{436}\u{43d}\u{43e} \u{434}\u{43e}\u{43b}\u{436}\u{435}\u{43d} \u{43d}\u{443}\u{436}\u{43d}\u{43e}";
+const WEIGHTY_SIGNS: &str = "\u{91cd}\u{8981} \u{5fc5}\u{987b} \u{5fc5}\u{9808} \u{c911}\u{c694}";
 
 /// Returns about a fifth of `text`: the sentences with the highest scores, in their order, at least one.
 ///
@@ -89,29 +70,21 @@ pub(crate) fn summary(text: &str) -> Cow<'_, str> {
 /// Returns the score of a piece, in half points: 4 for the first piece, 2 for the last one, 2 for 5 to 25 words, 3 for
 /// a word of importance, 1 for a digit.
 fn score(piece: &str, at: usize, count: usize) -> u32 {
-    let mut score = 0;
-    if at == 0 {
-        score += 4;
-    }
-    if at + 1 == count {
-        score += 2;
-    }
-    if (5..=25).contains(&words::count(piece)) {
-        score += 2;
-    }
-    if is_weighty(piece) {
-        score += 3;
-    }
-    if piece.chars().any(char::is_numeric) {
-        score += 1;
-    }
-    score
+    let points = [
+        (4, at == 0),
+        (2, at + 1 == count),
+        (2, (5..=25).contains(&words::count(piece))),
+        (3, is_weighty(piece)),
+        (1, piece.chars().any(char::is_numeric)),
+    ];
+    let met = points.iter().filter(|(_, is_met)| *is_met);
+    met.map(|(points, _)| points).sum()
 }
 
 fn is_weighty(piece: &str) -> bool {
     let lower = piece.to_lowercase();
-    words::runs(&lower).any(|word| WEIGHTY_WORDS.contains(&word))
-        || WEIGHTY_SIGNS.iter().any(|signs| lower.contains(signs))
+    words::runs(&lower).any(|word| WEIGHTY_WORDS.split(' ').any(|weighty| weighty == word))
+        || WEIGHTY_SIGNS.split(' ').any(|signs| lower.contains(signs))
 }
 
 /// Joins the kept pieces into one text. Neighbours keep the text between them. Elsewhere one character replaces the

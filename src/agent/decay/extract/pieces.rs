@@ -1,7 +1,6 @@
 //! Cuts a text into the pieces of a summary: sentences, and blocks that stay whole.
 //!
-//! Blocks are fenced and indented code, tables, quoted lines, headings, and list items with all indented lines below
-//! them.
+//! A Markdown parser finds the blocks: code, tables, quotations, headings, and list items with everything below them.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
@@ -11,135 +10,46 @@
 
 use std::ops::Range;
 
-use super::sentences::sentences;
-use crate::agent::markdown::{Fence, INDENT, columns, is_item};
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag};
 
-/// The block to which the last lines belong.
-enum Open {
-    Nothing,
-    Paragraph,
-    /// A list item whose marker is at this column.
-    Item(usize),
-    /// Indented code, a table or quoted lines, which end with a line of another kind.
-    Lines(LineKind),
-    /// Fenced code.
-    Fence(Fence),
-}
-
-/// The kind of a single line.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum LineKind {
-    Blank,
-    Heading,
-    Table,
-    Quote,
-    Indented,
-    Fence(Fence),
-    Item,
-    Text,
-}
+use super::sentences::{sentences, trimmed};
 
 /// Returns the ranges of the pieces of `text`, in bytes.
 pub(super) fn pieces(text: &str) -> Vec<Range<usize>> {
-    let mut cutter = Cutter {
-        text,
-        open: Open::Nothing,
-        range: 0..0,
-        found: Vec::new(),
-    };
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        cutter.take(line, start);
-        start += line.len();
-    }
-    cutter.close();
-    cutter.found
-}
-
-struct Cutter<'a> {
-    text: &'a str,
-    open: Open,
-    /// The range of the open block.
-    range: Range<usize>,
-    found: Vec<Range<usize>>,
-}
-
-impl Cutter<'_> {
-    fn take(&mut self, line: &str, start: usize) {
-        let end = start + line.trim_end().len();
-        if let Open::Fence(fence) = self.open {
-            self.range.end = end.max(self.range.end);
-            if fence.is_closed_by(line) {
-                self.close();
+    let (mut found, mut codes): (Vec<Range<usize>>, Vec<Range<usize>>) = Default::default();
+    let mut end = 0;
+    for (event, range) in Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter() {
+        if matches!(event, Event::Code(_)) {
+            codes.push(range.clone());
+        }
+        // An event inside of the last block, or of a list: the items of a list are blocks.
+        if range.start < end || matches!(event, Event::Start(Tag::List(_))) {
+            continue;
+        }
+        // The parser passes over definitions of links.
+        found.extend(trimmed(text, end..range.start));
+        end = range.end;
+        match event {
+            Event::Start(Tag::Paragraph) => found.extend(sentences(text, range)),
+            // The first line of indented code keeps its indent.
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Indented)) => {
+                let indent = text[..range.start].rfind('\n').map_or(0, |line| line + 1);
+                found.push(indent..text[..range.end].trim_end().len());
             }
-            return;
-        }
-        let (kind, columns) = (kind_of(line), columns(line));
-        let goes_on = match (&self.open, kind) {
-            (Open::Item(own), LineKind::Item | LineKind::Fence(..)) => columns > *own,
-            (Open::Lines(own), kind) => *own == kind,
-            (Open::Item(_), LineKind::Text | LineKind::Indented | LineKind::Quote | LineKind::Table)
-            | (Open::Paragraph, LineKind::Text | LineKind::Indented) => true,
-            _ => false,
-        };
-        if goes_on {
-            self.range.end = end;
-            return;
-        }
-        self.close();
-        self.range = start + (line.len() - line.trim_start().len())..end;
-        self.open = match kind {
-            LineKind::Blank => Open::Nothing,
-            LineKind::Text => Open::Paragraph,
-            LineKind::Item => Open::Item(columns),
-            LineKind::Fence(fence) => Open::Fence(fence),
-            LineKind::Heading | LineKind::Table | LineKind::Quote => Open::Lines(kind),
-            LineKind::Indented => {
-                // The first line keeps its indent, because it is code.
-                self.range.start = start;
-                Open::Lines(kind)
-            }
-        };
-        if kind == LineKind::Heading {
-            self.close();
+            _ => found.extend(trimmed(text, range)),
         }
     }
-
-    /// Ends the open block.
-    fn close(&mut self) {
-        match std::mem::replace(&mut self.open, Open::Nothing) {
-            Open::Nothing => {}
-            Open::Paragraph => self.found.extend(sentences(self.text, self.range.clone())),
-            _ => self.found.push(self.range.clone()),
+    found.extend(trimmed(text, end..text.len()));
+    // Inline code stays whole.
+    found.dedup_by(|next, before| {
+        let code = codes.partition_point(|code| code.end <= next.start);
+        let is_inside = codes.get(code).is_some_and(|code| code.start < next.start);
+        if is_inside {
+            before.end = next.end;
         }
-    }
-}
-
-fn kind_of(line: &str) -> LineKind {
-    let bare = line.trim();
-    if bare.is_empty() {
-        return LineKind::Blank;
-    }
-    if let Some(fence) = Fence::opened_by(bare) {
-        return LineKind::Fence(fence);
-    }
-    if is_item(bare) {
-        return LineKind::Item;
-    }
-    if columns(line) >= INDENT {
-        return LineKind::Indented;
-    }
-    if bare.starts_with('|') {
-        return LineKind::Table;
-    }
-    if bare.starts_with('>') {
-        return LineKind::Quote;
-    }
-    let level = bare.bytes().take_while(|&byte| byte == b'#').count();
-    if (1..=6).contains(&level) && bare[level..].starts_with(' ') {
-        return LineKind::Heading;
-    }
-    LineKind::Text
+        is_inside
+    });
+    found
 }
 
 #[cfg(test)]
@@ -153,7 +63,7 @@ mod tests {
 
     #[test]
     fn blocks_stay_whole() {
-        let cases: [(&str, &[&str]); 10] = [
+        let cases: [(&str, &[&str]); 12] = [
             ("# Title\nOne. Two.\n", &["# Title", "One.", "Two."]),
             (
                 "Run this:\n```sh\na. b.\n\nc. d.\n```\nThen rest.",
@@ -168,7 +78,7 @@ mod tests {
                 &["1. First. Do it.", "2) Second."],
             ),
             (
-                "| a. b | c. |\n|---|---|\n| 1. 2 | x |\nAfter.",
+                "| a. b | c. |\n|---|---|\n| 1. 2 | x |\n\nAfter.",
                 &["| a. b | c. |\n|---|---|\n| 1. 2 | x |", "After."],
             ),
             (
@@ -176,15 +86,23 @@ mod tests {
                 &["Text.", "    let a = b. c;\n    d. e", "End."],
             ),
             (
-                "> he said. that.\n> and more.\nI say.",
+                "> he said. that.\n> and more.\n\nI say.",
                 &["> he said. that.\n> and more.", "I say."],
+            ),
+            (
+                "[a]: http://b.c 'x. y.'\n\nOne. <b>\n\n***",
+                &["[a]: http://b.c 'x. y.'", "One.", "<b>", "***"],
             ),
             ("~~~\nopen. to the. end", &["~~~\nopen. to the. end"]),
             (
                 "One goes\non here. Two.\r\n\r\nThree.",
                 &["One goes\non here.", "Two.", "Three."],
             ),
-            ("```a. b.``` is text. Yes.", &["```a. b.``` is text.", "Yes."]),
+            (
+                "Use `a. b! c`. Then ``d. ` e``. Or ` f. g",
+                &["Use `a. b! c`.", "Then ``d. ` e``.", "Or ` f.", "g"],
+            ),
+            ("```a. b``` is text. Yes.", &["```a. b``` is text.", "Yes."]),
         ];
         for (text, expected) in cases {
             assert_eq!(all(text), expected, "{text}");

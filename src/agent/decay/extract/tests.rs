@@ -129,7 +129,7 @@ fn keywords_follow_the_rules() {
     let many: String = (0..50).map(|n| format!("word{n} ")).collect();
     assert_eq!(keywords(&many).len(), KEYWORDS_MAX);
     assert!(keywords(&"x".repeat(65)).is_empty());
-    assert_eq!(keywords(&"漢".repeat(100)).len(), 2);
+    assert!(keywords(&"漢".repeat(65)).is_empty());
 }
 
 #[test]

@@ -12,7 +12,7 @@
 
 use std::fmt;
 
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 /// A value of printed Lisp data.
 #[derive(Clone, PartialEq, Debug)]
@@ -83,13 +83,7 @@ impl Lisp {
             Self::List(items) if alternates(items) => {
                 let (pairs, _) = items.as_chunks::<2>();
                 let named = |[key, value]: &[Self; 2]| Some((key.name()?.to_owned(), value.to_json()));
-                let object: Map<String, Json> = pairs.iter().filter_map(named).collect();
-                // A list with a repeated key becomes a plain list.
-                if object.len() == pairs.len() {
-                    Json::Object(object)
-                } else {
-                    array(&mut items.iter())
-                }
+                Json::Object(pairs.iter().filter_map(named).collect())
             }
             Self::List(items) => array(&mut items.iter()),
             Self::Dotted(items, tail) => array(&mut items.iter().chain([&**tail])),
@@ -347,15 +341,12 @@ fn ends_token(sign: char) -> bool {
 
 /// Returns the number of a token. A ratio, and a number that is too large for JSON, stays a word.
 fn number(text: &str) -> Option<Json> {
-    if !text.bytes().any(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    if let Ok(whole) = text.strip_suffix('.').unwrap_or(text).parse::<i64>() {
+    let is_sign = |byte: u8| byte == b'+' || byte == b'-';
+    if text.bytes().all(|byte| byte.is_ascii_digit() || is_sign(byte)) || text.ends_with('.') {
+        let whole: i64 = text.strip_suffix('.').unwrap_or(text).parse().ok()?;
         return Some(whole.into());
     }
-    let float: f64 = text
-        .replace(['E', 'S', 'F', 'D', 'L', 's', 'f', 'd', 'l'], "e")
-        .parse()
-        .ok()?;
-    float.is_finite().then(|| float.into())
+    let text = text.replace(['E', 'S', 'F', 'D', 'L', 's', 'f', 'd', 'l'], "e");
+    let float: f64 = text.parse().ok()?;
+    (float.is_finite() && text.contains(|sign: char| sign.is_ascii_digit())).then(|| float.into())
 }

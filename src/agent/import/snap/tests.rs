@@ -212,8 +212,8 @@ fn objects_are_read_in_each_form() {
         (first.id.as_str(), first.kind.as_str(), first.scope.as_str()),
         ("id-1", "headline", "global")
     );
-    let attributes = json!({"title": "Plan \"A\"", "todo-state": "DONE", "level": 2, "snap.tags": ["x", "y"],
-        "flag": true, "none": null});
+    let attributes = json!({"title": "Plan \"A\"", "todo-state": "DONE", "snap.level": 2, "snap.tags": ["x", "y"],
+        "flag": true});
     assert_eq!(attributes_to_json(&first.attributes), sorted(attributes));
     assert_eq!(first.content.as_deref(), Some("Plan\nGröße"));
     assert_eq!(objects[0].children().collect::<Vec<_>>(), ["id-2"]);

@@ -95,24 +95,20 @@ pub(crate) fn rank_notes<'a>(
     now_micros: i64,
     settings: &NoteSettings,
 ) -> Vec<NoteHit<'a>> {
-    let mut hits: Vec<NoteHit<'a>> = notes
-        .into_iter()
-        .filter_map(|note| hit(query, note, now_micros, settings))
-        .collect();
+    let hit = |note: Note<'a>| {
+        let score = relevance(query, note.text)
+            * fresh_factor(note.updated_micros, now_micros, settings)
+            * read_factor(note.read_micros, now_micros, settings);
+        let score = score.clamp(0.0, 1.0);
+        (score > 0.0).then(|| NoteHit {
+            note,
+            score,
+            snippet: snippet(note.text, query, settings),
+        })
+    };
+    let mut hits: Vec<NoteHit<'a>> = notes.into_iter().filter_map(hit).collect();
     hits.sort_by(|left, right| order(left, right, settings));
     hits
-}
-
-fn hit<'a>(query: &str, note: Note<'a>, now_micros: i64, settings: &NoteSettings) -> Option<NoteHit<'a>> {
-    let relevance = relevance(query, note.text);
-    let fresh_factor = fresh_factor(note.updated_micros, now_micros, settings);
-    let read_factor = read_factor(note.read_micros, now_micros, settings);
-    let score = (relevance * fresh_factor * read_factor).clamp(0.0, 1.0);
-    (score > 0.0).then(|| NoteHit {
-        note,
-        score,
-        snippet: snippet(note.text, query, settings),
-    })
 }
 
 /// Returns the freshness of a note: 1 now or in the future, half after every half-life, 0 if the time of writing is unknown.
@@ -133,14 +129,10 @@ pub(crate) fn read_factor(read_micros: Option<i64>, now_micros: i64, settings: &
 /// Returns 0.5 to the power of the age in half-lives. A time in the future has age 0. With a half-life of 0 the result
 /// is 0, except at age 0.
 fn halved(then_micros: i64, now_micros: i64, half_life_micros: i64) -> f64 {
-    let age = now_micros.saturating_sub(then_micros).max(0);
-    if age == 0 {
-        return 1.0;
+    match now_micros.saturating_sub(then_micros) {
+        ..=0 => 1.0,
+        age => (-(age as f64) / half_life_micros as f64).exp2(),
     }
-    if half_life_micros <= 0 {
-        return 0.0;
-    }
-    (-(age as f64) / half_life_micros as f64).exp2()
 }
 
 /// The order of hits. Scores are compared in whole steps, because "equal within a step" is not transitive.

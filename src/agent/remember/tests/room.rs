@@ -310,7 +310,7 @@ fn no_verb_writes_while_the_memory_is_switched_off() {
         off.delete_note(&kept, &scope, &writer).err(),
         off.append(&append, &writer).err(),
         off.end_session(all, "s1", None, None, &writer).err(),
-        off.summarise(all, "s1", &mut |_| Ok(None), &writer).err(),
+        off.summarise(all, "s1", &|_| None, &writer).err(),
         off.promote(&kept, seen, says, &writer).err(),
         off.release("rejected/1", says, &writer).err(),
         off.discard("rejected/1", &writer).err(),

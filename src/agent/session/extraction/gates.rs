@@ -22,21 +22,13 @@ pub(crate) struct SessionState {
 named! {
     /// The reason why a fact is not stored. Extraction is off by default.
     pub(crate) enum GateReason {
+        Known => "the same text is stored already",
         Off => "extraction of facts is off",
         Untrusted => "the session has an untrusted entry",
         TooFewTurns => "the person has fewer turns in the session than `turns_min`",
         TooMany => "the session has stored `facts_max` facts already",
         ScopeFull => "the facts of this scope would have more characters than allowed",
     }
-}
-
-/// The fate of an admitted fact.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Admission {
-    /// Store it.
-    Store,
-    /// The same text is stored already.
-    Known,
 }
 
 /// Checks whether a session may store facts.
@@ -97,11 +89,11 @@ impl<'a> Gates<'a> {
     ///
     /// # Errors
     /// The reason why the fact is not stored.
-    pub(crate) fn admit(&mut self, scope: FactScope, text: &str) -> Result<Admission, GateReason> {
+    pub(crate) fn admit(&mut self, scope: FactScope, text: &str) -> Result<(), GateReason> {
         gate(self.session, self.settings)?;
         let present = &self.present[scope as usize];
         if present.texts.contains(text.trim()) {
-            return Ok(Admission::Known);
+            return Err(GateReason::Known);
         }
         // FCT-3: at most `facts_max` facts are stored.
         if self.stored >= self.settings.facts_max {
@@ -116,6 +108,6 @@ impl<'a> Gates<'a> {
             return Err(GateReason::ScopeFull);
         }
         self.add(scope, text, true);
-        Ok(Admission::Store)
+        Ok(())
     }
 }

@@ -19,7 +19,7 @@ use std::fmt::Write as _;
 use serde::Deserialize;
 use serde_json::json;
 
-pub(crate) use self::gates::{Admission, GateReason, Gates, SessionState, gate};
+pub(crate) use self::gates::{GateReason, Gates, SessionState, gate};
 #[cfg(test)]
 use self::reply::SkipReason;
 pub(crate) use self::reply::{Fact, FactScope, Reply, SkippedFact, read_reply};

@@ -3,11 +3,9 @@
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
 
-use std::collections::HashSet;
-
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use super::{FactSettings, ReplyReason};
 use crate::ingest::json::{JsonError, balanced_end, parse_within};
@@ -68,6 +66,12 @@ pub(crate) struct Reply {
     pub skipped: Vec<SkippedFact>,
 }
 
+impl Reply {
+    fn skip(&mut self, place: usize, reason: SkipReason) {
+        self.skipped.push(SkippedFact { place, reason });
+    }
+}
+
 /// Reads a model's reply: JSON alone, in a fence or among other words; a list of `{"scope", "fact"}`, one such object,
 /// `{"facts": [...], "summary"?}`, or `{"user": [texts], "env": [texts]}`.
 ///
@@ -101,107 +105,81 @@ pub(crate) fn read_reply(reply: &str, settings: &FactSettings) -> Result<Reply, 
 
 /// Reads the facts of a JSON value.
 fn reply_of(json: &Json, settings: &FactSettings) -> Result<Reply, ReplyReason> {
-    let mut reader = Reader {
-        settings,
-        reply: Reply::default(),
-        seen: HashSet::new(),
-        place: 0,
+    let (summary, items) = items_of(json)?;
+    let mut reply = Reply {
+        summary,
+        ..Reply::default()
     };
-    match json {
-        Json::Array(items) if items.is_empty() || items.iter().any(Json::is_object) => {
-            reader.take_all(items, None);
+    let items_max = settings.items_max;
+    for (place, (item, scope)) in items.iter().take(items_max).enumerate() {
+        match fact_of(item, *scope, settings) {
+            Ok(fact) if !reply.facts.contains(&fact) => reply.facts.push(fact),
+            Ok(_) => reply.skip(place, SkipReason::Repeated),
+            Err(reason) => reply.skip(place, reason),
         }
-        Json::Object(map) => reader.take_object(map)?,
+    }
+    if items.len() > items_max {
+        // One finding covers all remaining facts.
+        reply.skip(items_max, SkipReason::TooMany);
+    }
+    Ok(reply)
+}
+
+/// An entry of a reply, with the scope of its list.
+type Entry<'a> = (&'a Json, Option<FactScope>);
+
+/// Returns the summary and the entries of a reply in any of its forms.
+fn items_of(json: &Json) -> Result<(Option<String>, Vec<Entry<'_>>), ReplyReason> {
+    let map = match json {
+        Json::Array(list) if list.is_empty() || list.iter().any(Json::is_object) => {
+            return Ok((None, list.iter().map(|item| (item, None)).collect()));
+        }
+        Json::Object(map) => map,
         _ => return Err(ReplyReason::NotFacts),
+    };
+    let summary = map.get("summary").and_then(Json::as_str).map(str::trim);
+    let summary = summary.filter(|text| !text.is_empty()).map(str::to_owned);
+    let facts = map
+        .get("facts")
+        .map(|facts| facts.as_array().ok_or(ReplyReason::NotFacts));
+    let mut lists = Vec::from_iter(facts.transpose()?.map(|list| (list, None)));
+    for scope in FactScope::ALL {
+        let list = map.get(scope.name()).and_then(Json::as_array);
+        lists.extend(list.map(|list| (list, Some(scope))));
     }
-    Ok(reader.reply)
+    if summary.is_none() && lists.is_empty() {
+        let is_fact = TEXT_KEYS.iter().any(|key| map.contains_key(*key));
+        let alone = is_fact.then(|| vec![(json, None)]);
+        return Ok((None, alone.ok_or(ReplyReason::NotFacts)?));
+    }
+    let items = lists
+        .into_iter()
+        .flat_map(|(list, scope)| list.iter().map(move |item| (item, scope)));
+    Ok((summary, items.collect()))
 }
 
-struct Reader<'a> {
-    settings: &'a FactSettings,
-    reply: Reply,
-    seen: HashSet<Fact>,
-    place: usize,
-}
-
-impl Reader<'_> {
-    fn take_object(&mut self, map: &Map<String, Json>) -> Result<(), ReplyReason> {
-        let summary = map.get("summary").and_then(Json::as_str).map(str::trim);
-        self.reply.summary = summary.filter(|text| !text.is_empty()).map(str::to_owned);
-        let mut is_known = self.reply.summary.is_some();
-        if let Some(facts) = map.get("facts") {
-            let items = facts.as_array().ok_or(ReplyReason::NotFacts)?;
-            self.take_all(items, None);
-            is_known = true;
+fn fact_of(item: &Json, scope: Option<FactScope>, settings: &FactSettings) -> Result<Fact, SkipReason> {
+    let (text, scope) = match (item, scope) {
+        (Json::String(text), Some(scope)) => (Some(text.as_str()), scope),
+        (Json::Object(map), _) => {
+            let text = TEXT_KEYS.iter().find_map(|key| map.get(*key));
+            let scope = match (map.get("scope"), scope) {
+                (Some(Json::String(name)), _) => {
+                    FactScope::from_name(&name.trim().to_ascii_lowercase()).ok_or(SkipReason::UnknownScope)?
+                }
+                (None, Some(scope)) => scope,
+                _ => return Err(SkipReason::NoScope),
+            };
+            (text.and_then(Json::as_str), scope)
         }
-        for scope in FactScope::ALL {
-            if let Some(items) = map.get(scope.name()).and_then(Json::as_array) {
-                self.take_all(items, Some(scope));
-                is_known = true;
-            }
-        }
-        if !is_known && TEXT_KEYS.iter().any(|key| map.contains_key(*key)) {
-            self.take_all(&[Json::Object(map.clone())], None);
-            is_known = true;
-        }
-        if is_known {
-            Ok(())
-        } else {
-            Err(ReplyReason::NotFacts)
-        }
+        _ => return Err(SkipReason::NotAnObject),
+    };
+    let text = text.map(str::trim).filter(|text| !text.is_empty());
+    let text = text.ok_or(SkipReason::NoText)?.to_owned();
+    if text.chars().count() > settings.fact_chars_max {
+        return Err(SkipReason::TooLong);
     }
-
-    fn take_all(&mut self, items: &[Json], scope: Option<FactScope>) {
-        for item in items {
-            if self.place >= self.settings.items_max {
-                self.skip(SkipReason::TooMany);
-                // One finding covers all remaining facts.
-                return;
-            }
-            match self.fact_of(item, scope) {
-                Ok(fact) if self.seen.insert(fact.clone()) => self.reply.facts.push(fact),
-                Ok(_) => self.skip(SkipReason::Repeated),
-                Err(reason) => self.skip(reason),
-            }
-            self.place += 1;
-        }
-    }
-
-    fn skip(&mut self, reason: SkipReason) {
-        let place = self.place;
-        self.reply.skipped.push(SkippedFact { place, reason });
-    }
-
-    fn fact_of(&self, item: &Json, scope: Option<FactScope>) -> Result<Fact, SkipReason> {
-        let (text, scope) = match (item, scope) {
-            (Json::String(text), Some(scope)) => (Some(text.as_str()), scope),
-            (Json::Object(map), _) => {
-                let text = TEXT_KEYS
-                    .iter()
-                    .find_map(|key| map.get(*key))
-                    .and_then(Json::as_str);
-                let scope = match (map.get("scope"), scope) {
-                    (Some(Json::String(name)), _) => FactScope::from_name(&name.trim().to_ascii_lowercase())
-                        .ok_or(SkipReason::UnknownScope)?,
-                    (None, Some(scope)) => scope,
-                    _ => return Err(SkipReason::NoScope),
-                };
-                (text, scope)
-            }
-            _ => return Err(SkipReason::NotAnObject),
-        };
-        let text = text
-            .map(str::trim)
-            .filter(|text| !text.is_empty())
-            .ok_or(SkipReason::NoText)?;
-        if text.chars().count() > self.settings.fact_chars_max {
-            return Err(SkipReason::TooLong);
-        }
-        Ok(Fact {
-            scope,
-            text: text.to_owned(),
-        })
-    }
+    Ok(Fact { scope, text })
 }
 
 /// The most candidates of a reply.

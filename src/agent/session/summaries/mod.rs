@@ -11,6 +11,7 @@
 //! - SMB-1: every time is in exactly one bucket of each granularity.
 //! - SMB-2: a past bucket is due if it has an entry above its watermark.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -32,9 +33,6 @@ pub(crate) struct EntryTime {
     pub arrival: u64,
 }
 
-/// The watermark of each bucket: the arrival of the last entry that its summary covers.
-pub(crate) type Watermarks = BTreeMap<Bucket, u64>;
-
 /// A due bucket, for its first or another summary.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct DueBucket<T> {
@@ -49,12 +47,12 @@ pub(crate) struct DueBucket<T> {
 }
 
 /// Returns the buckets of `granularity` that are over at `now_micros` and hold an entry above their watermark, in order
-/// of time. The caller must give all entries of a bucket, not only the new ones, because the whole summary is made
-/// again.
+/// of time. `seen` returns the watermark of a bucket: the arrival of the last entry that its summary covers. The caller
+/// must give all entries of a bucket, not only the new ones, because the whole summary is made again.
 pub(crate) fn due_buckets<T>(
     entries: impl IntoIterator<Item = (EntryTime, T)>,
     granularity: Granularity,
-    watermarks: &Watermarks,
+    seen: impl Fn(Bucket) -> Option<u64>,
     now_micros: i64,
 ) -> Vec<DueBucket<T>> {
     let mut by_bucket: BTreeMap<Bucket, Vec<(EntryTime, T)>> = BTreeMap::new();
@@ -64,8 +62,8 @@ pub(crate) fn due_buckets<T>(
     }
     let mut due = Vec::new();
     for (bucket, mut entries) in by_bucket {
-        let seen = watermarks.get(&bucket);
-        let is_unseen = |(time, _): &&(EntryTime, T)| seen.is_none_or(|seen| time.arrival > *seen);
+        let seen = seen(bucket);
+        let is_unseen = |(time, _): &&(EntryTime, T)| seen.is_none_or(|seen| time.arrival > seen);
         let unseen = entries.iter().filter(is_unseen).count();
         // SMB-2: a past bucket with an uncovered entry is due.
         if unseen == 0 || bucket.end_micros() > now_micros {
@@ -221,11 +219,7 @@ pub(crate) fn chronological(
             time,
         });
     let mut hits: Vec<SummaryRead> = scored.filter(|hit| hit.score > 0.0).collect();
-    hits.sort_by(|left, right| {
-        (left.time, right.granularity)
-            .cmp(&(right.time, left.granularity))
-            .then_with(|| left.item.object().id().cmp(right.item.object().id()))
-    });
+    hits.sort_by_cached_key(|hit| (hit.time, Reverse(hit.granularity), hit.item.object().id().clone()));
     hits
 }
 

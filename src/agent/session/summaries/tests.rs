@@ -59,7 +59,7 @@ fn a_bucket_is_due_when_it_is_over_and_not_before() {
         "2026-04-21T09:00:00Z",
         "2026-04-22T08:00:00Z",
     ]);
-    let due = |now: &str| due_buckets(given.clone(), Granularity::Day, &Watermarks::new(), at(now));
+    let due = |now: &str| due_buckets(given.clone(), Granularity::Day, |_| None, at(now));
     assert!(due("2026-04-21T23:59:59.999999Z").is_empty());
     let found = due("2026-04-22T00:00:00Z");
     assert_eq!(found.len(), 1);
@@ -72,7 +72,7 @@ fn a_bucket_is_due_when_it_is_over_and_not_before() {
         due_buckets(
             given.clone(),
             Granularity::Month,
-            &Watermarks::new(),
+            |_| None,
             at("2026-05-01T00:00:00Z")
         )[0]
         .entries,
@@ -83,8 +83,13 @@ fn a_bucket_is_due_when_it_is_over_and_not_before() {
 #[test]
 fn a_late_entry_makes_its_bucket_due_again_and_no_other_is_lost() {
     let mut given = entries(&["2026-04-21T10:00:00Z", "2026-04-22T08:00:00Z"]);
-    let mut seen = Watermarks::new();
-    for due in due_buckets(given.clone(), Granularity::Day, &seen, at("2026-04-22T12:00:00Z")) {
+    let mut seen = BTreeMap::<Bucket, u64>::new();
+    for due in due_buckets(
+        given.clone(),
+        Granularity::Day,
+        |bucket| seen.get(&bucket).copied(),
+        at("2026-04-22T12:00:00Z"),
+    ) {
         seen.insert(due.bucket, due.watermark);
     }
     // On the second day an entry of the first day arrives, with a higher number than any entry of the second day.
@@ -93,21 +98,39 @@ fn a_late_entry_makes_its_bucket_due_again_and_no_other_is_lost() {
         arrival: 3,
     };
     given.push((late, 2));
-    let again = due_buckets(given.clone(), Granularity::Day, &seen, at("2026-04-22T13:00:00Z"));
+    let again = due_buckets(
+        given.clone(),
+        Granularity::Day,
+        |bucket| seen.get(&bucket).copied(),
+        at("2026-04-22T13:00:00Z"),
+    );
     assert_eq!(
         (again.len(), again[0].unseen, again[0].entries.clone()),
         (1, 1, vec![0, 2])
     );
     seen.insert(again[0].bucket, again[0].watermark);
-    assert!(due_buckets(given.clone(), Granularity::Day, &seen, at("2026-04-22T13:00:00Z")).is_empty());
-    let next = due_buckets(given.clone(), Granularity::Day, &seen, at("2026-04-23T00:00:00Z"));
+    assert!(
+        due_buckets(
+            given.clone(),
+            Granularity::Day,
+            |bucket| seen.get(&bucket).copied(),
+            at("2026-04-22T13:00:00Z")
+        )
+        .is_empty()
+    );
+    let next = due_buckets(
+        given.clone(),
+        Granularity::Day,
+        |bucket| seen.get(&bucket).copied(),
+        at("2026-04-23T00:00:00Z"),
+    );
     assert_eq!((next.len(), next[0].entries.clone()), (1, vec![1]));
 }
 
 #[test]
 fn a_year_with_clock_jumps_of_ten_years_summarises_every_entry() {
     let mut given = Vec::new();
-    let mut seen = Watermarks::new();
+    let mut seen = BTreeMap::<Bucket, u64>::new();
     let mut summarised = 0;
     let start = at("2026-01-01T00:00:00Z");
     for step in 0..365_i64 {
@@ -122,7 +145,12 @@ fn a_year_with_clock_jumps_of_ten_years_summarises_every_entry() {
             arrival: step.unsigned_abs(),
         };
         given.push((time, ()));
-        for due in due_buckets(given.clone(), Granularity::Day, &seen, now + DAY) {
+        for due in due_buckets(
+            given.clone(),
+            Granularity::Day,
+            |bucket| seen.get(&bucket).copied(),
+            now + DAY,
+        ) {
             summarised += due.unseen;
             seen.insert(due.bucket, due.watermark);
         }
@@ -226,8 +254,8 @@ proptest! {
         let given: Vec<Numbered> = times.iter().enumerate()
             .map(|(place, &(day, arrival))| (EntryTime { time_micros: day * DAY + 5, arrival }, place)).collect();
         for granularity in Granularity::ALL {
-            let seen: Watermarks = marks.iter().map(|&(day, mark)| (Bucket::of(granularity, day * DAY), mark)).collect();
-            let due = due_buckets(given.clone(), granularity, &seen, now * DAY);
+            let seen: BTreeMap<Bucket, u64> = marks.iter().map(|&(day, mark)| (Bucket::of(granularity, day * DAY), mark)).collect();
+            let due = due_buckets(given.clone(), granularity, |bucket| seen.get(&bucket).copied(), now * DAY);
             for &(entry, place) in &given {
                 let bucket = Bucket::of(granularity, entry.time_micros);
                 let is_seen = seen.get(&bucket).is_some_and(|&mark| entry.arrival <= mark);

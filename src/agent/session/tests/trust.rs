@@ -112,7 +112,7 @@ fn an_outsider_puts_nothing_over_what_a_trusted_session_left() {
     let agent = &test.agent;
     let outside = Writer::of(Origin::Document);
     let summarise =
-        |writer: &Writer| agent.summarise(&Reach::All, "s1", &mut |_| Ok(Some("of it".to_owned())), writer);
+        |writer: &Writer| agent.summarise(&Reach::All, "s1", &|_| Some("of it".to_owned()), writer);
     let end = |writer: &Writer| agent.end_session(&Reach::All, "s1", None, None, writer);
     append(agent, "s1", None, vec![at(19_999, "user", "I drink green tea.")]);
     let seen = summarise(&Writer::user()).unwrap().written.len();

@@ -438,8 +438,8 @@ fn summarise(context: &mut Context, file: Option<&Path>, scope: Option<&str>) ->
     }
     let reach = reach(context, scope)?;
     let agent = context.agent_to_write()?;
-    let mut host = |due: &DueSummary| Ok(texts.get(&due.bucket.to_string()).cloned());
-    let done = agent.summarise(&reach, &session, &mut host, &context.writer())?;
+    let host = |due: &DueSummary| texts.get(&due.bucket.to_string()).cloned();
+    let done = agent.summarise(&reach, &session, &host, &context.writer())?;
     let (count, root) = (done.written.len(), &done.root_session);
     context.say(&done, format_args!("wrote {count} summaries of '{root}'"))?;
     for written in &done.written {
