@@ -121,19 +121,14 @@ impl ProofDocument {
             .as_deref()
             .map(|object| digest(object, "object"))
             .transpose()?;
-        match (proven, stated) {
-            (Proven::Present(proven), Some(stated)) if proven == stated => Ok(()),
-            (Proven::Absent, None) => Ok(()),
-            (Proven::Present(_), None) => {
-                Err("the document claims that the object is absent, but proves that it is present".to_owned())
-            }
-            (Proven::Absent, Some(_)) => {
-                Err("the document claims that the object is present, but proves that it is absent".to_owned())
-            }
-            (Proven::Present(_), Some(_)) => {
-                Err("the document proves another version of the object than it claims".to_owned())
-            }
+        let proven = match proven {
+            Proven::Present(digest) => Some(digest),
+            Proven::Absent => None,
+        };
+        if proven == stated {
+            return Ok(());
         }
+        Err("the document claims something else about the object than it proves".to_owned())
     }
 
     fn proof(&self, algorithm: HashAlgorithm) -> Result<Proof, String> {

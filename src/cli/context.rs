@@ -14,14 +14,12 @@ use std::env;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::args::{LaneOptions, SharedOptions};
 use super::errors::system_kind;
 use super::human::{counted, short_in};
 use super::open_store::OpenStore;
-use super::output::{Meaning, Mode, Output, interrupted};
+use super::output::{Meaning, Mode, Output, check_stop};
 use super::verb::Groups;
 use crate::digest::{HashAlgorithm, Root, to_hex};
 use crate::engine::{CommitInfo, Memory, Options, Revision, View, Writer};
@@ -49,8 +47,6 @@ pub(crate) struct Context {
     pub(crate) output: Output,
     /// The verbs of the program.
     pub(crate) verbs: Groups,
-    /// Set when the user of a shell stops the command.
-    pub(crate) stop: Option<Arc<AtomicBool>>,
     /// Whether standard input is in use because a shell reads its commands from it.
     pub(crate) input_is_taken: bool,
     /// The store that the debug shell keeps open, with the defaults of its commands.
@@ -71,7 +67,6 @@ impl Context {
             options,
             output,
             verbs,
-            stop: None,
             input_is_taken: false,
             kept: None,
             opened: None,
@@ -123,7 +118,11 @@ impl Context {
     /// Returns the folder of the store.
     pub(crate) fn store(&self) -> Result<PathBuf> {
         let found = self.named_store().or_else(project_store).or_else(user_store);
-        found.ok_or_else(|| no_home().with_hint("name the store with --store DIR"))
+        found.ok_or_else(|| {
+            Error::not_found("there is no store here, and HOME is not set")
+                .with_code(ErrorCode::NoStore)
+                .with_hint("name the store with --store DIR")
+        })
     }
 
     /// Returns the folder in which `init` creates a store.
@@ -143,12 +142,9 @@ impl Context {
 
     /// Returns the engine's options that every verb uses.
     pub(crate) fn engine_options(&self) -> Options {
-        let mut options = Options::new().indexes(false);
+        let mut options = Options::new().indexes(false).stop(self.output.stop());
         if let Some(wait) = self.options.commit.wait {
             options = options.wait(wait);
-        }
-        if let Some(stop) = &self.stop {
-            options = options.stop(Arc::clone(stop));
         }
         match self.output.progress() {
             Some(progress) => options.progress(progress),
@@ -206,8 +202,12 @@ impl Context {
     ) -> Result<Memory> {
         self.is_written |= to_write;
         let memory = match &self.kept {
-            Some(kept) if to_write => kept.memory_to_write()?.clone(),
-            Some(kept) => kept.memory()?.clone(),
+            Some(kept) => {
+                if to_write {
+                    kept.check_writable()?;
+                }
+                kept.memory()?.clone()
+            }
             None => {
                 let path = self.store()?;
                 let memory = open(self, &path).map_err(|error| explain(error, &path))?;
@@ -244,11 +244,8 @@ impl Context {
 
     /// Returns a check for long work without output. The check fails once the user stops the command.
     pub(crate) fn stopper(&self) -> impl Fn() -> Result<()> + use<> {
-        let stop = self.stop.clone();
-        move || match &stop {
-            Some(stop) if stop.load(Ordering::Relaxed) => Err(interrupted()),
-            _ => Ok(()),
-        }
+        let stop = self.output.stop();
+        move || check_stop(&stop)
     }
 
     /// Describes a state in the form with which every writing verb ends.
@@ -262,30 +259,26 @@ impl Context {
         if let Some(kept) = &self.kept {
             kept.check_writable()?;
         }
-        let exists = |hint: String| {
-            Error::invalid(format!("{} is already a store", shown(path)))
-                .with_code(ErrorCode::StoreExists)
-                .with_hint(hint)
-        };
-        match self.engine_options().read_only(true).open(path) {
-            Ok(_) => {
-                return Err(exists("use it as it is: see treering head".to_owned()));
-            }
+        let hint = match self.engine_options().read_only(true).open(path) {
+            Ok(_) => "use it as it is: see treering head".to_owned(),
             Err(why) if why.is_corruption() && looks_like_store(path) => {
                 let store = quoted(path);
-                return Err(exists(format!(
-                    "the store is damaged: {why}; treering doctor --store {store} names the repair"
-                )));
+                format!("the store is damaged: {why}; treering doctor --store {store} names the repair")
             }
             Err(why) if why.kind() == ErrorKind::UnsupportedFormat => {
-                return Err(exists(format!("the store does not open: {why}")));
+                format!("the store does not open: {why}")
             }
             // There is no store yet, or `create` fails with the same error.
-            Err(_) => {}
-        }
-        refuse_other_folder(path)?;
-        let created = self.engine_options().hash(hash).create(path);
-        created.map_err(|error| explain(error, path))
+            Err(_) => {
+                refuse_other_folder(path)?;
+                let created = self.engine_options().hash(hash).create(path);
+                return created.map_err(|error| explain(error, path));
+            }
+        };
+        let message = format!("{} is already a store", shown(path));
+        Err(Error::invalid(message)
+            .with_code(ErrorCode::StoreExists)
+            .with_hint(hint))
     }
 
     /// Returns the state of `--at`, or the head.
@@ -351,10 +344,6 @@ pub(crate) fn xdg_folder(variable: &str, usual: &str) -> Option<PathBuf> {
     Some(folder.join("treering"))
 }
 
-fn no_home() -> Error {
-    Error::not_found("there is no store here, and HOME is not set").with_code(ErrorCode::NoStore)
-}
-
 /// Whether a folder has at least two of the names of a store, even if the store is damaged.
 pub(crate) fn looks_like_store(path: &Path) -> bool {
     STORE_NAMES.iter().filter(|name| path.join(name).exists()).count() >= 2
@@ -362,29 +351,24 @@ pub(crate) fn looks_like_store(path: &Path) -> bool {
 
 /// Refuses to put the files of a store among other files (CLI-4).
 fn refuse_other_folder(path: &Path) -> Result<()> {
+    let failed = |error| Error::io(format_args!("looking into {}", shown(path)), error);
     let entries = match fs::read_dir(path) {
-        Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => {
-            let error = Error::io(format_args!("looking into {}", shown(path)), error);
-            return Err(explain(error, path));
-        }
+        entries => entries.map_err(|error| explain(failed(error), path))?,
     };
     for entry in entries {
-        let entry = entry.map_err(|error| Error::io(format_args!("looking into {}", shown(path)), error))?;
-        let name = entry.file_name();
+        let name = entry.map_err(failed)?.file_name();
         let belongs =
             STORE_NAMES.iter().any(|known| name == *known) || name.to_string_lossy().ends_with(".tmp");
         if !belongs {
-            return Err(Error::invalid(format!(
-                "{} is not a store, but a folder with other files",
-                shown(path)
-            ))
-            .with_code(ErrorCode::NotAStore)
-            .with_hint(format!(
-                "name an empty or new folder, such as {}",
-                shown(&path.join(PROJECT_FOLDER))
-            )));
+            let message = format!("{} is not a store, but a folder with other files", shown(path));
+            let example = path.join(PROJECT_FOLDER);
+            return Err(Error::invalid(message)
+                .with_code(ErrorCode::NotAStore)
+                .with_hint(format!(
+                    "name an empty or new folder, such as {}",
+                    shown(&example)
+                )));
         }
     }
     Ok(())

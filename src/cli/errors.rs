@@ -4,7 +4,8 @@
 //! Layer 10, part of cli.
 //!
 //! # Invariants
-//! - CLI-1: an exit code depends only on the kind of the error, so a script can act on the code.
+//! - CLI-1: an exit code depends only on the kind of the error, so a script can act on the code. An invalid command line
+//!   is a kind of its own.
 
 use std::io;
 use std::path::Path;
@@ -28,8 +29,6 @@ pub(crate) const BUG: u8 = 70;
 pub(crate) enum Failure {
     /// The engine, or the program itself, refused or failed.
     Error(Error),
-    /// The command line is invalid.
-    Usage { message: String, hint: Option<String> },
     /// The reader closed the pipe. This counts as success.
     ClosedPipe,
 }
@@ -52,10 +51,8 @@ pub(crate) fn system_kind(error: &Error) -> Option<io::ErrorKind> {
 impl Failure {
     /// Returns the failure for a command line that clap accepts and the verb refuses.
     pub(crate) fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self::Usage {
-            message: message.into(),
-            hint: Some(hint.into()),
-        }
+        let error = Error::invalid(message).with_code(ErrorCode::Usage);
+        error.with_hint(hint).into()
     }
 
     /// Returns the failure for `--json` with another output mode.
@@ -69,35 +66,24 @@ impl Failure {
     /// Converts an error of clap; `hint` is used if clap gives none.
     pub(crate) fn of_clap(error: &clap::Error, hint: &str) -> Self {
         let text = error.render().to_string();
-        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-        let first = lines.next().unwrap_or_default();
-        let (tips, rest): (Vec<&str>, Vec<&str>) = lines
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let (tips, message): (Vec<&str>, Vec<&str>) = lines
             .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
             .partition(|line| line.starts_with("tip:"));
-        let mut message = first.trim_start_matches("error: ").to_owned();
-        for line in rest {
-            message = format!("{message} {line}");
-        }
         let tips: Vec<&str> = tips.iter().map(|tip| tip.trim_start_matches("tip: ")).collect();
         let hint = if tips.is_empty() {
             hint.to_owned()
         } else {
             tips.join("; ")
         };
-        Self::Usage {
-            message,
-            hint: Some(hint),
-        }
+        let message = message.join(" ");
+        Self::usage(message.trim_start_matches("error: "), hint)
     }
 
     /// Returns the same failure, with the location of the failed command.
     pub(crate) fn at(self, place: &str) -> Self {
         match self {
             Self::Error(error) => Self::Error(error.context(place)),
-            Self::Usage { message, hint } => Self::Usage {
-                message: format!("{place}: {message}"),
-                hint,
-            },
             Self::ClosedPipe => Self::ClosedPipe,
         }
     }
@@ -116,8 +102,8 @@ impl Failure {
     /// Returns the exit code.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
+            Self::Error(error) if error.code() == ErrorCode::Usage => USAGE,
             Self::Error(error) => exit_code(error.kind()),
-            Self::Usage { .. } => USAGE,
             Self::ClosedPipe => DONE,
         }
     }
@@ -130,12 +116,6 @@ impl Failure {
                 message: error.message().to_owned(),
                 hint: error.hint().map(str::to_owned),
                 ids: error.ids().to_vec(),
-            },
-            Self::Usage { message, hint } => Refused {
-                code: "usage",
-                message: message.clone(),
-                hint: hint.clone(),
-                ids: Vec::new(),
             },
             Self::ClosedPipe => Refused::default(),
         }

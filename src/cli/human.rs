@@ -184,66 +184,49 @@ impl Table {
         self.write(output)
     }
 
+    /// Writes the waiting rows, after the names of the columns: in aligned columns, as rows of a Markdown table, or with
+    /// tabs, where no column is cut or omitted.
     fn write(&mut self, output: &mut Output) -> Result<(), Failure> {
-        if output.mode() == Mode::Markdown {
-            return self.write_markdown(output);
+        let mut rows = std::mem::take(&mut self.rows);
+        if self.written == 0 && output.has_headings() {
+            let names = self.headings.iter().zip(rows.first().into_iter().flatten());
+            let names: Vec<Cell> = names
+                .map(|(name, cell)| Cell {
+                    text: (*name).to_owned(),
+                    meaning: Some(Meaning::Heading),
+                    ..*cell
+                })
+                .collect();
+            if !names.is_empty() {
+                rows.insert(0, names);
+            }
         }
-        if output.mode() == Mode::Agent {
-            return self.write_tabs(output);
-        }
-        if self.written == 0 && !self.rows.is_empty() && output.has_headings() {
-            let right = |index| self.rows[0].get(index).is_some_and(|cell: &Cell| cell.right);
-            let cells = self.headings.iter().enumerate().map(|(index, name)| Cell {
-                right: right(index),
-                ..coloured(Meaning::Heading, name)
-            });
-            let cells = cells.collect();
-            self.rows.insert(0, cells);
-        }
-        for row in &self.rows {
+        for row in &rows {
             self.widths.resize(self.widths.len().max(row.len()), 0);
             for (width, cell) in self.widths.iter_mut().zip(row) {
                 *width = (*width).max(cell.text.chars().count().min(COLUMN_MAX));
             }
         }
-        let widths = match (output.width(), self.rows.last()) {
+        let widths = match (output.width(), rows.last()) {
             (Some(room), Some(row)) => fitted(&self.widths, row, room),
             _ => self.widths.clone(),
         };
-        for row in std::mem::take(&mut self.rows) {
-            self.written += 1;
-            let line = laid_out(output, &row, &widths);
-            output.line(line)?;
-        }
-        Ok(())
-    }
-
-    /// Writes tab-separated columns with their names in the first line. No column is cut or omitted.
-    fn write_tabs(&mut self, output: &mut Output) -> Result<(), Failure> {
-        for row in std::mem::take(&mut self.rows) {
-            if self.written == 0 {
-                let names = self.headings.iter().zip(&row).filter(|(_, cell)| !cell.drawing);
-                output.line(names.map(|(name, _)| *name).collect::<Vec<_>>().join("\t"))?;
+        for row in rows {
+            match output.mode() {
+                Mode::Markdown => {
+                    output.markdown_row(row.iter().map(|cell| cell.text.as_str()))?;
+                    if self.written == 0 {
+                        output.markdown_row(row.iter().map(|_| "---"))?;
+                    }
+                }
+                Mode::Agent => {
+                    let cells = row.iter().filter(|cell| !cell.drawing);
+                    let cells: Vec<&str> = cells.map(|cell| cell.text.as_str()).collect();
+                    output.line(cells.join("\t").trim_end())?;
+                }
+                Mode::Table | Mode::Json => output.line(laid_out(output, &row, &widths))?,
             }
             self.written += 1;
-            let cells = row.iter().filter(|cell| !cell.drawing);
-            let line = cells
-                .map(|cell| cell.text.as_str())
-                .collect::<Vec<_>>()
-                .join("\t");
-            output.line(line.trim_end())?;
-        }
-        Ok(())
-    }
-
-    fn write_markdown(&mut self, output: &mut Output) -> Result<(), Failure> {
-        if self.written == 0 && !self.rows.is_empty() {
-            output.markdown_row(self.headings.iter().map(|name| (*name).to_owned()))?;
-            output.markdown_row(self.headings.iter().map(|_| "---".to_owned()))?;
-        }
-        for row in std::mem::take(&mut self.rows) {
-            self.written += 1;
-            output.markdown_row(row.into_iter().map(|cell| cell.text))?;
         }
         Ok(())
     }

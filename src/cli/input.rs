@@ -58,7 +58,13 @@ pub(crate) fn read_input(context: &Context, file: &Path, bytes_max: u64) -> Resu
         .read_to_end(&mut bytes);
     read.map_err(|error| input_error(file, error))?;
     if bytes.len() as u64 > bytes_max {
-        let text = format!("{} has more than {} MiB", shown(file), bytes_max >> 20);
+        let is_input = file == Path::new("-");
+        let name = if is_input {
+            "standard input".to_owned()
+        } else {
+            shown(file)
+        };
+        let text = format!("{name} has more than {} MiB", bytes_max >> 20);
         return Err(Error::invalid(text).with_code(ErrorCode::OverLimit).into());
     }
     Ok(bytes)
@@ -67,10 +73,10 @@ pub(crate) fn read_input(context: &Context, file: &Path, bytes_max: u64) -> Resu
 /// Reads the text on standard input.
 pub(crate) fn content_from_input(context: &Context) -> Result<String, Failure> {
     let bytes = read_input(context, Path::new("-"), CONTENT_BYTES_MAX as u64)?;
-    let text = String::from_utf8(bytes).map_err(|_| {
-        Error::invalid("the content on standard input is not UTF-8").with_hint("a content must be UTF-8 text")
-    })?;
-    Ok(text)
+    String::from_utf8(bytes).map_err(|_| {
+        let error = Error::invalid("the content on standard input is not UTF-8");
+        error.with_hint("a content must be UTF-8 text").into()
+    })
 }
 
 /// Returns the text of an option; for `-`, the text on standard input.

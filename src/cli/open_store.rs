@@ -19,7 +19,7 @@ pub(crate) struct OpenStore {
     /// The open store, or the error that prevents reading any state.
     memory: Result<Memory>,
     /// Whether commands may change the store.
-    writable: bool,
+    pub(crate) writable: bool,
     folder: StoreFolder,
     /// The revision that commands read, unless `--at` names another.
     pub(crate) at: Option<String>,
@@ -47,15 +47,6 @@ impl OpenStore {
         self.memory.as_ref().map_err(Error::clone)
     }
 
-    /// Returns the open store, for a command that writes (DBG-1).
-    ///
-    /// # Errors
-    /// `Denied` in a read-only shell; else the reason why no state can be read.
-    pub(crate) fn memory_to_write(&self) -> Result<&Memory> {
-        self.check_writable()?;
-        self.memory()
-    }
-
     /// Refuses to write in a read-only shell (DBG-1).
     pub(crate) fn check_writable(&self) -> Result<()> {
         if self.writable {
@@ -66,11 +57,6 @@ impl OpenStore {
                 .with_code(ErrorCode::ReadOnly)
                 .with_hint("start it with treering debug --write, or add --dry-run if the verb accepts it"),
         )
-    }
-
-    /// Whether commands may change the store.
-    pub(crate) fn is_writable(&self) -> bool {
-        self.writable
     }
 
     /// Reads the commits that other processes made since the last command.

@@ -29,6 +29,7 @@ use crate::answers::program::{Note, Noted, Refusal, Version};
 use crate::answers::store::FORMAT;
 use crate::engine::Progress;
 use crate::error::{Error, ErrorCode, ErrorKind};
+use crate::ingest::fence_around;
 
 /// The width of a line without a terminal.
 const WIDTH: usize = 100;
@@ -42,17 +43,19 @@ const FENCED_MAX: usize = 4 << 20;
 /// The largest number of characters of a message that people see.
 const MESSAGE_MAX: usize = 4_000;
 
-/// The output mode of answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Mode {
-    /// For people: aligned columns.
-    Table,
-    /// For programs: one document, or one line for each answer of a stream.
-    Json,
-    /// For language models: few tokens, tabs between columns, nothing cut or coloured.
-    Agent,
-    /// For Markdown pages: tables, with all other output in fenced blocks.
-    Markdown,
+named! {
+    /// The output mode of answers.
+    #[derive(clap::ValueEnum)]
+    pub(crate) enum Mode {
+        /// For people: aligned columns.
+        Table => "table",
+        /// For programs: one document, or one line for each answer of a stream.
+        Json => "json",
+        /// For language models: few tokens, tabs between columns, nothing cut or coloured.
+        Agent => "agent",
+        /// For Markdown pages: tables, with all other output in fenced blocks.
+        Markdown => "markdown",
+    }
 }
 
 /// The progress bar of an answer that a person waits for.
@@ -69,6 +72,12 @@ impl Wait {
             bar: ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8)),
             since: Arc::new(Mutex::new(Some(Instant::now()))),
         }
+    }
+
+    /// Returns a buffered destination whose first byte ends the wait.
+    fn screen(&self, out: Box<dyn io::Write>) -> BufWriter<Screen> {
+        let wait = self.clone();
+        BufWriter::with_capacity(1 << 16, Screen { wait, out })
     }
 
     fn begin(&self) {
@@ -98,20 +107,21 @@ impl Wait {
     }
 }
 
-/// Standard output. The first byte of an answer removes the bar.
-pub(crate) struct Screen {
+/// The destination of answers. The first byte of an answer removes the bar.
+struct Screen {
     wait: Wait,
+    out: Box<dyn io::Write>,
 }
 
 impl io::Write for Screen {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.wait.end();
-        io::stdout().write(bytes)
+        self.out.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
         self.wait.end();
-        io::stdout().flush()
+        self.out.flush()
     }
 }
 
@@ -141,13 +151,12 @@ pub(crate) struct Output {
     mode: Mode,
     /// Whether tables begin with a line of column names, as in the shell.
     headings: bool,
-    coloured: bool,
-    width: Option<usize>,
-    out: BufWriter<Box<dyn io::Write>>,
+    style: human::Style,
+    out: BufWriter<Screen>,
     /// Lines that wait for their Markdown fence, whose length depends on the text.
     fenced: String,
     /// Set when the user interrupts the answer.
-    stop: Option<Arc<AtomicBool>>,
+    stop: Arc<AtomicBool>,
     wait: Wait,
     /// Whether answers are sent to a pager, which uses the screen.
     paged: bool,
@@ -161,11 +170,10 @@ impl Output {
         let mut output = Self {
             mode: Mode::Table,
             headings: false,
-            coloured: false,
-            width: None,
-            out: BufWriter::with_capacity(1 << 16, Box::new(Screen { wait: wait.clone() })),
+            style: human::Style::default(),
+            out: wait.screen(Box::new(io::stdout())),
             fenced: String::new(),
-            stop: None,
+            stop: Arc::default(),
             wait,
             paged: false,
             notes: Vec::new(),
@@ -232,8 +240,11 @@ impl Output {
     /// Sets the output mode from now on. Only people at a terminal get colours.
     pub(crate) fn set_mode(&mut self, mode: Mode) {
         self.mode = mode;
-        self.width = if mode == Mode::Agent { None } else { line_width() };
-        self.coloured = mode == Mode::Table && AutoStream::choice(&io::stdout()) != ColorChoice::Never;
+        self.style = human::Style {
+            coloured: mode == Mode::Table && AutoStream::choice(&io::stdout()) != ColorChoice::Never,
+            // Without a terminal, no text is cut.
+            width: (mode != Mode::Agent && io::stdout().is_terminal()).then(help_width),
+        };
     }
 
     /// Whether tables begin with a line of column names.
@@ -246,34 +257,23 @@ impl Output {
         self.headings = true;
     }
 
-    /// Ends answers with an error of code `interrupted` as soon as `stop` is set.
-    pub(crate) fn stop_when(&mut self, stop: Arc<AtomicBool>) {
-        self.stop = Some(stop);
+    /// Returns the flag that ends the command with an error of code `interrupted`, once it is set.
+    pub(crate) fn stop(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stop)
     }
 
     /// Fails with code `interrupted` if the user interrupted the answer.
     pub(crate) fn check_stop(&self) -> Result<(), Failure> {
-        match &self.stop {
-            Some(stop) if stop.load(Ordering::Relaxed) => Err(interrupted().into()),
-            _ => Ok(()),
-        }
-    }
-
-    /// Returns standard output, for a pager to write to.
-    pub(crate) fn screen(&self) -> Screen {
-        Screen {
-            wait: self.wait.clone(),
-        }
+        Ok(check_stop(&self.stop)?)
     }
 
     /// Sends the output from now on to a pager, or to standard output if `None`.
     pub(crate) fn redirect(&mut self, pager: Option<Box<dyn io::Write>>) -> Result<(), Failure> {
         let flushed = self.flush();
         self.paged = pager.is_some();
-        let out = pager.unwrap_or_else(|| Box::new(self.screen()));
-        let old = std::mem::replace(&mut self.out, BufWriter::with_capacity(1 << 16, out));
+        let out = self.wait.screen(pager.unwrap_or_else(|| Box::new(io::stdout())));
         // If a reader closed the pipe, dropping the buffer must not write to it again.
-        drop(old.into_parts());
+        drop(std::mem::replace(&mut self.out, out).into_parts());
         flushed
     }
 
@@ -301,8 +301,8 @@ impl Output {
         report(failure, self.is_json(), notes);
     }
 
-    /// Writes a line. In Markdown mode the line waits for its fence.
-    fn write_line(&mut self, text: impl Display) -> Result<(), Failure> {
+    /// Writes one line for people. In Markdown mode the line waits for its fence.
+    pub(crate) fn line(&mut self, text: impl Display) -> Result<(), Failure> {
         self.check_stop()?;
         if self.mode != Mode::Markdown {
             return writeln!(self.out, "{text}").map_err(Failure::from_output);
@@ -325,7 +325,7 @@ impl Output {
     }
 
     /// Writes one row of a Markdown table, or the line below its headings.
-    pub(crate) fn markdown_row(&mut self, cells: impl Iterator<Item = String>) -> Result<(), Failure> {
+    pub(crate) fn markdown_row<'a>(&mut self, cells: impl Iterator<Item = &'a str>) -> Result<(), Failure> {
         self.check_stop()?;
         self.close_fence()?;
         let mut row = String::from("|");
@@ -337,27 +337,24 @@ impl Output {
 
     /// Returns the width of a line; `None` without a terminal, because no text is cut then.
     pub(crate) fn width(&self) -> Option<usize> {
-        self.width
+        self.style.width
     }
 
     /// The style of lines for people.
     pub(crate) fn style(&self) -> human::Style {
-        human::Style {
-            coloured: self.coloured,
-            width: self.width,
-        }
+        self.style
     }
 
     /// Returns the text in the colour of its meaning, if colours are enabled.
     pub(crate) fn paint(&self, meaning: Meaning, text: impl Display) -> String {
-        paint(self.coloured, meaning, text)
+        self.style.paint(meaning, text)
     }
 
     /// Writes one document, or one line of a stream.
     pub(crate) fn document(&mut self, document: &impl Serialize) -> Result<(), Failure> {
         if self.mode == Mode::Markdown {
             let text = serde_json::to_string(document).map_err(|error| Failure::from_output(error.into()))?;
-            return self.write_line(text);
+            return self.line(text);
         }
         self.check_stop()?;
         serde_json::to_writer(&mut self.out, document)
@@ -372,15 +369,11 @@ impl Output {
         self.out.write_all(text.as_bytes()).map_err(Failure::from_output)
     }
 
-    /// Writes one line for people.
-    pub(crate) fn line(&mut self, text: impl Display) -> Result<(), Failure> {
-        self.write_line(text)
-    }
-
     /// Writes a label in the colour of its meaning, and a text that is wrapped for the terminal.
     pub(crate) fn labelled(&mut self, meaning: Meaning, label: &str, text: &str) -> Result<(), Failure> {
         let margin = label.chars().count() + 2;
         let room = self
+            .style
             .width
             .map_or(usize::MAX, |width| width.saturating_sub(margin).max(WIDTH_LEAST));
         let label = self.paint(meaning, label);
@@ -425,7 +418,7 @@ impl Output {
         if self.is_json() {
             self.notes.push(Note { code, message });
         } else if self.paged {
-            let text = paint(self.coloured, Meaning::Quiet, printable(&message));
+            let text = self.paint(Meaning::Quiet, printable(&message));
             // A write fails if the user exited the pager; the end of the run reports that.
             drop(writeln!(self.out, "{text}"));
         } else {
@@ -481,9 +474,12 @@ impl Output {
     }
 }
 
-/// Returns the error of a command that the user stopped.
-pub(crate) fn interrupted() -> Error {
-    Error::new(ErrorKind::Io, "stopped").with_code(ErrorCode::Interrupted)
+/// Fails with code `interrupted` if the flag is set.
+pub(crate) fn check_stop(stop: &AtomicBool) -> crate::error::Result<()> {
+    if stop.load(Ordering::Relaxed) {
+        return Err(Error::new(ErrorKind::Io, "stopped").with_code(ErrorCode::Interrupted));
+    }
+    Ok(())
 }
 
 /// Reports a failure on standard error.
@@ -578,29 +574,12 @@ pub(crate) fn wants_json(mut arguments: impl Iterator<Item = std::ffi::OsString>
         .any(|argument| argument == "--json")
 }
 
-/// Returns a Markdown fence that is longer than any run of backticks in `text`.
-fn fence_around(text: &str) -> String {
-    let runs = text.split(|character| character != '`').map(str::len);
-    "`".repeat(runs.max().map_or(3, |longest| longest.max(2) + 1))
-}
-
 fn coloured_errors() -> bool {
     AutoStream::choice(&io::stderr()) != ColorChoice::Never
 }
 
-/// Returns the width of a line; `None` without a terminal, because no text is cut then.
-fn line_width() -> Option<usize> {
-    io::stdout()
-        .is_terminal()
-        .then(|| terminal_width().unwrap_or(WIDTH))
-}
-
 /// Returns the width of a help page, even if the output is a file.
 pub(crate) fn help_width() -> usize {
-    terminal_width().unwrap_or(WIDTH)
-}
-
-fn terminal_width() -> Option<usize> {
     // COLUMNS overrides the width of the terminal.
     let asked = std::env::var("COLUMNS")
         .ok()
@@ -611,7 +590,7 @@ fn terminal_width() -> Option<usize> {
     asked
         .or(from_terminal)
         .filter(|columns| *columns > 0)
-        .map(|columns: usize| columns.max(WIDTH_LEAST))
+        .map_or(WIDTH, |columns: usize| columns.max(WIDTH_LEAST))
 }
 
 fn to_stderr_as_json(document: &impl Serialize) {

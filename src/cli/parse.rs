@@ -56,11 +56,9 @@ const OTHER_WORDS: [(&[&str], &str); 7] = [
 /// Returns the definition of the command line.
 pub(crate) fn definition(verbs: Groups) -> Command {
     let options = SharedOptions::augment_args(Command::new("treering"));
-    let refused: Vec<Arg> = TAKEN_BY_SOME
-        .iter()
-        .filter_map(|(name, _)| options.get_arguments().find(|option| option.get_id() == *name))
-        .map(|option| option.clone().hide(true))
-        .collect();
+    let is_refused = |option: &&Arg| TAKEN_BY_SOME.iter().any(|(name, _)| option.get_id() == *name);
+    let refused = options.get_arguments().filter(is_refused);
+    let refused: Vec<Arg> = refused.map(|option| option.clone().hide(true)).collect();
     let verbs = verb::all(verbs).map(|verb| without(&refused, verb.definition()));
     options
         .bin_name("treering")
@@ -80,14 +78,8 @@ fn without(refused: &[Arg], verb: Command) -> Command {
             .all(|taken| taken.get_id() != option.get_id())
     });
     let missing: Vec<Arg> = missing.cloned().collect();
-    let names: Vec<String> = verb
-        .get_subcommands()
-        .map(|inner| inner.get_name().to_owned())
-        .collect();
-    let verb = verb.args(missing);
-    names.iter().fold(verb, |verb, name| {
-        verb.mut_subcommand(name, |inner| without(refused, inner))
-    })
+    verb.args(missing)
+        .mut_subcommands(|inner| without(refused, inner))
 }
 
 /// Returns the definition without the hidden verbs.
@@ -145,10 +137,9 @@ impl Parsed {
         };
         for (option, who) in TAKEN_BY_SOME {
             if innermost.value_source(option) == Some(ValueSource::CommandLine) && !is_taken(option) {
-                let option = if option == "reason" {
-                    "-m".to_owned()
-                } else {
-                    format!("--{option}")
+                let option = match option {
+                    "reason" => "-m".to_owned(),
+                    _ => format!("--{option}"),
                 };
                 return Err(Failure::usage(
                     format!("'{name}' does not accept {option}: {who}"),
@@ -247,9 +238,7 @@ fn shortened(error: &clap::Error) -> Option<Failure> {
         }
         _ => None,
     })?;
-    let Failure::Usage { message, .. } = Failure::of_clap(error, "") else {
-        return None;
-    };
+    let message = Failure::of_clap(error, "").refused().message;
     let message = message.replace(&format!("'{}'", strip_str(word)), &format!("'{shown}'"));
     Some(Failure::usage(message, "see treering --help"))
 }

@@ -206,6 +206,8 @@ codes! {
     UnsupportedDocument = "unsupported_document",
     /// A newer version wrote the store.
     UnsupportedFormat = "unsupported_format",
+    /// The command line is invalid.
+    Usage = "usage",
 }
 
 impl fmt::Display for ErrorCode {

@@ -12,30 +12,23 @@
 
 use super::format::Format;
 use super::json::{Fields, ObjectLine};
-use super::text;
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::object::{Attributes, Id, Kind, Time, Value};
 
 /// The kind of the object for a whole file.
 pub(super) const DOCUMENT_KIND: &str = "document";
-/// The kind of a heading of an Org or Markdown file.
-pub(crate) const HEADING_KIND: &str = "heading";
+/// The kind of a heading.
+pub(crate) const HEADING_KIND: &str = SectionKind::Heading.name();
 /// The kind of a turn of a transcript.
-pub(crate) const ENTRY_KIND: &str = "entry";
+pub(crate) const ENTRY_KIND: &str = SectionKind::Entry.name();
 
-/// The kind of a section.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SectionKind {
-    Heading,
-    Entry,
-}
-
-impl SectionKind {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Heading => HEADING_KIND,
-            Self::Entry => ENTRY_KIND,
-        }
+named! {
+    /// The kind of a section.
+    pub(super) enum SectionKind {
+        /// A heading of an Org or Markdown file.
+        Heading => "heading",
+        /// A turn of a transcript.
+        Entry => "entry",
     }
 }
 
@@ -126,31 +119,6 @@ impl Document {
             stated: Fields::default(),
             sections: Vec::new(),
             objects: Vec::new(),
-        }
-    }
-
-    /// Refuses a list of objects that has attributes or a text itself, or that has an object without an id.
-    pub(super) fn check(&self) -> Result<()> {
-        if !self.is_list {
-            return Ok(());
-        }
-        if self.content.is_some() || self.attributes.len() > 1 {
-            return Err(text::at(
-                &self.path,
-                1,
-                "a list of objects has a text or attributes of its own",
-            )
-            .with_hint("put them below a heading"));
-        }
-        let mut top = self.sections.iter().filter(|section| section.parent.is_none());
-        match top.find(|section| section.id.is_none()) {
-            None => Ok(()),
-            Some(section) => Err(text::at(
-                &self.path,
-                section.line,
-                "a heading at the top of a list of objects has no id",
-            )
-            .with_hint("state an id below it")),
         }
     }
 

@@ -40,6 +40,8 @@ pub(crate) use self::path::document_path;
 pub use self::plan::{Change, IngestOptions, Write};
 #[cfg(test)]
 use self::plan::{Existing, plan};
+#[cfg(feature = "cli")]
+pub(crate) use self::text::fence_around;
 #[cfg(any(feature = "agent", feature = "cli"))]
 pub(crate) use self::text::not_utf8;
 #[cfg(feature = "agent")]

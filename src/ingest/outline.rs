@@ -105,9 +105,26 @@ impl Outline {
     /// Returns the whole document.
     ///
     /// # Errors
-    /// The errors of [`Document::check`].
+    /// `InvalidInput` for a list of objects that has attributes or a text itself, or that has an object without an id.
     pub(super) fn finish(self) -> Result<Document> {
-        self.document.check()?;
-        Ok(self.document)
+        let document = self.document;
+        if !document.is_list {
+            return Ok(document);
+        }
+        let refused =
+            |line, message, hint: &str| Err(text::at(&document.path, line, message).with_hint(hint));
+        if document.content.is_some() || document.attributes.len() > 1 {
+            let message = "a list of objects has a text or attributes of its own";
+            return refused(1, message, "put them below a heading");
+        }
+        let mut top = document
+            .sections
+            .iter()
+            .filter(|section| section.parent.is_none());
+        if let Some(section) = top.find(|section| section.id.is_none()) {
+            let message = "a heading at the top of a list of objects has no id";
+            return refused(section.line, message, "state an id below it");
+        }
+        Ok(document)
     }
 }

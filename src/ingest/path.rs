@@ -3,8 +3,6 @@
 //! # Layer
 //! Layer 6, inside `ingest`. Pure: does not use the disk.
 
-use std::borrow::Cow;
-
 use unicode_normalization::UnicodeNormalization;
 
 use super::text::shown;
@@ -14,7 +12,7 @@ use crate::object::Id;
 /// Returns the path that identifies a file as a document. It is relative to the folder `current` if the file is below
 /// that folder, else absolute. Every form of a path gives the same result. Symlinks are not resolved.
 pub(crate) fn document_path(current: &str, path: &str) -> String {
-    let whole = if slashed(path).starts_with('/') {
+    let whole = if path.starts_with('/') {
         normal_path(path)
     } else {
         normal_path(&format!("{current}/{path}"))
@@ -27,17 +25,8 @@ pub(crate) fn document_path(current: &str, path: &str) -> String {
     }
 }
 
-fn slashed(path: &str) -> Cow<'_, str> {
-    if cfg!(windows) {
-        Cow::Owned(path.replace('\\', "/"))
-    } else {
-        Cow::Borrowed(path)
-    }
-}
-
 /// Returns a path with `/` between the parts, without `./`, and without each `x/../`.
 fn normal_path(path: &str) -> String {
-    let path = slashed(path);
     let absolute = path.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {

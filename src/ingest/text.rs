@@ -92,3 +92,9 @@ pub(crate) fn shown(text: &str) -> String {
     }
     start
 }
+
+/// Returns a Markdown fence that is longer than any run of backticks in `text`.
+pub(crate) fn fence_around(text: &str) -> String {
+    let runs = text.split(|character| character != '`').map(str::len);
+    "`".repeat(runs.max().map_or(3, |longest| longest.max(2) + 1))
+}

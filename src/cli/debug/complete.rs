@@ -5,8 +5,8 @@
 //! completion offers them once they are indexed.
 
 use std::borrow::Cow;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::BTreeSet;
+use std::thread::{self, JoinHandle};
 
 use clap::{Arg, Command, CommandFactory as _};
 use rustyline::completion::{Completer, Pair};
@@ -17,7 +17,9 @@ use rustyline::{Context, Helper};
 
 use super::dot::Dot;
 use super::words;
+use crate::answers::history::SnapshotLine;
 use crate::cli::human::short;
+use crate::cli::output::{Meaning, paint, printable};
 use crate::cli::parse;
 use crate::cli::verb::Groups;
 use crate::digest::to_hex;
@@ -33,8 +35,8 @@ pub(super) struct Completion {
     /// All commands: the verbs, and the commands of the shell.
     commands: Command,
     state: Option<(Memory, View)>,
-    /// Set while a thread indexes ids.
-    indexing: Arc<AtomicBool>,
+    /// The thread that indexes ids.
+    indexing: Option<JoinHandle<()>>,
     coloured: bool,
 }
 
@@ -45,7 +47,7 @@ impl Completion {
         Self {
             commands,
             state: None,
-            indexing: Arc::default(),
+            indexing: None,
             coloured,
         }
     }
@@ -53,23 +55,11 @@ impl Completion {
     /// Sets the state that supplies the candidates.
     pub(super) fn look_at(&mut self, memory: Memory, view: View) {
         self.state = Some((memory, view.clone()));
-        if view.indexed_ids("").is_none() && !self.indexing.swap(true, Ordering::AcqRel) {
-            self.index_ids(view);
-        }
-    }
-
-    fn index_ids(&self, view: View) {
-        let indexing = Arc::clone(&self.indexing);
-        let work = move || {
+        let is_free = self.indexing.as_ref().is_none_or(JoinHandle::is_finished);
+        if is_free && view.indexed_ids("").is_none() {
+            let thread = thread::Builder::new().name("treering-ids".to_owned());
             // The command that needs the ids reports an unreadable one.
-            drop(view.index_ids());
-            indexing.store(false, Ordering::Release);
-        };
-        let started = std::thread::Builder::new()
-            .name("treering-ids".to_owned())
-            .spawn(work);
-        if started.is_err() {
-            self.indexing.store(false, Ordering::Release);
+            self.indexing = thread.spawn(move || drop(view.index_ids())).ok();
         }
     }
 
@@ -100,62 +90,39 @@ impl Completion {
         if !possible.is_empty() {
             return possible.iter().map(|value| value.get_name().to_owned()).collect();
         }
-        match argument
-            .get_value_names()
-            .and_then(|names| names.first())
-            .map(clap::builder::Str::as_str)
-        {
-            Some("ID" | "ID|DIGEST") => self.ids(start),
-            Some("REV" | "REV2") => self.revisions(start),
-            Some("DIGEST" | "DIGITS") => self.digests(start),
+        let Some((memory, view)) = &self.state else {
+            return Vec::new();
+        };
+        let name = argument.get_value_names().and_then(|names| names.first());
+        match name.map(clap::builder::Str::as_str) {
+            Some("ID" | "ID|DIGEST") => {
+                let ids = view.indexed_ids(start).into_iter().flatten().take(CANDIDATES_MAX);
+                ids.map(|id| id.as_str().to_owned()).collect()
+            }
+            Some("REV" | "REV2") => revisions(memory, start),
+            Some("DIGEST" | "DIGITS") => digests(memory, start),
             _ => Vec::new(),
         }
     }
+}
 
-    fn ids(&self, start: &str) -> Vec<String> {
-        let indexed = self.state.iter().filter_map(|(_, view)| view.indexed_ids(start));
-        indexed
-            .flatten()
-            .take(CANDIDATES_MAX)
-            .map(|id| id.as_str().to_owned())
-            .collect()
+fn revisions(memory: &Memory, start: &str) -> Vec<String> {
+    let snapshots = memory.snapshots().into_iter().flatten();
+    let names = snapshots.map(|info| SnapshotLine::from(info).revision());
+    let named: BTreeSet<String> = names.chain(["@", "@-1"].map(str::to_owned)).collect();
+    let mut found = Vec::from_iter(named);
+    if !start.is_empty() {
+        found.extend(digests(memory, start));
     }
+    found
+}
 
-    fn revisions(&self, start: &str) -> Vec<String> {
-        let snapshots = self
-            .state
-            .iter()
-            .filter_map(|(memory, _)| memory.snapshots().ok());
-        let names = snapshots.flatten().map(|info| match info.index {
-            Some(index) => format!("snap:{index}"),
-            None => info.name,
-        });
-        let mut found: Vec<String> = names.chain(["@", "@-1"].map(str::to_owned)).collect();
-        found.sort_unstable();
-        found.dedup();
-        if !start.is_empty() {
-            found.extend(self.digests(start));
-        }
-        found
-    }
-
-    fn digests(&self, start: &str) -> Vec<String> {
-        let commits = self
-            .state
-            .iter()
-            .flat_map(|(memory, _)| memory.commits().take(COMMITS_MAX));
-        let digests = commits
-            .flatten()
-            .flat_map(|info| [*info.digest.as_bytes(), *info.commit.root.as_bytes()]);
-        let mut found: Vec<String> = digests
-            .filter(|digest| to_hex(digest).starts_with(start))
-            .map(|digest| short(&digest))
-            .take(CANDIDATES_MAX)
-            .collect();
-        found.sort_unstable();
-        found.dedup();
-        found
-    }
+fn digests(memory: &Memory, start: &str) -> Vec<String> {
+    let commits = memory.commits().take(COMMITS_MAX).flatten();
+    let digests = commits.flat_map(|info| [*info.digest.as_bytes(), *info.commit.root.as_bytes()]);
+    let found = digests.filter(|digest| to_hex(digest).starts_with(start));
+    let found: BTreeSet<String> = found.map(|digest| short(&digest)).take(CANDIDATES_MAX).collect();
+    Vec::from_iter(found)
 }
 
 /// The place of the cursor among the commands.
@@ -219,7 +186,7 @@ impl Completer for Completion {
         let found = self.candidates(&before, &line[start..at]);
         let pairs = found.into_iter().map(|found| Pair {
             replacement: format!("{} ", words::quote(&found)),
-            display: crate::cli::output::printable(&found),
+            display: printable(&found),
         });
         Ok((start, pairs.collect()))
     }
@@ -243,12 +210,7 @@ impl Hinter for Completion {
 
 impl Highlighter for Completion {
     fn highlight_hint<'h>(&self, hint: &'h str) -> Cow<'h, str> {
-        if self.coloured {
-            let quiet = anstyle::Style::new().dimmed();
-            Cow::Owned(format!("{quiet}{hint}{quiet:#}"))
-        } else {
-            Cow::Borrowed(hint)
-        }
+        Cow::Owned(paint(self.coloured, Meaning::Quiet, hint))
     }
 }
 
@@ -319,7 +281,7 @@ mod tests {
         let until = std::time::Instant::now() + std::time::Duration::from_mins(1);
         while offered(&completion, "get tea").1.len() < 3 {
             assert!(std::time::Instant::now() < until, "it is never indexed");
-            std::thread::yield_now();
+            thread::yield_now();
         }
         completion.look_at(memory, first);
         assert_eq!(offered(&completion, "get tea").1.len(), 2);

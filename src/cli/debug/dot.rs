@@ -6,8 +6,7 @@
 use clap::{CommandFactory as _, Parser};
 use serde_json::json;
 
-use super::command::Command;
-use super::shell::Shell;
+use super::shell::{Command, Shell};
 use crate::cli::args::LaneOptions;
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::{counted, short};
@@ -75,16 +74,10 @@ impl Shell<'_> {
             }
             Dot::Mode { mode: None } => {
                 let mode = self.context.output.mode();
-                self.print("mode", name_of(mode).as_str())
+                self.print("mode", mode.name())
             }
-            Dot::Timer { switch } => {
-                self.timer = switch.map_or(self.timer, |switch| switch == Switch::On);
-                self.print_switch("timer", switch, self.timer)
-            }
-            Dot::Echo { switch } => {
-                self.echo = switch.map_or(self.echo, |switch| switch == Switch::On);
-                self.print_switch("echo", switch, self.echo)
-            }
+            Dot::Timer { switch } => self.switch("timer", |shell| &mut shell.timer, switch),
+            Dot::Echo { switch } => self.switch("echo", |shell| &mut shell.echo, switch),
             Dot::Help { command } => self.help(&command),
             Dot::Quit => {
                 self.ended = true;
@@ -126,12 +119,14 @@ impl Shell<'_> {
         Ok(DONE)
     }
 
-    /// Prints a setting, unless the command set it.
-    fn print_switch(&mut self, name: &str, set: Option<Switch>, is_on: bool) -> Done {
-        match set {
-            Some(_) => Ok(DONE),
-            None => self.print(name, if is_on { "on" } else { "off" }),
+    /// Sets a setting, or prints it.
+    fn switch(&mut self, name: &str, setting: fn(&mut Self) -> &mut bool, to: Option<Switch>) -> Done {
+        if let Some(to) = to {
+            *setting(self) = to == Switch::On;
+            return Ok(DONE);
         }
+        let value = if *setting(self) { "on" } else { "off" };
+        self.print(name, value)
     }
 
     fn print(&mut self, name: &str, value: &str) -> Done {
@@ -144,15 +139,10 @@ impl Shell<'_> {
 
     /// Prints the page of a command, or the lists of verbs and of commands of the shell.
     fn help(&mut self, command: &[String]) -> Done {
-        let page = match command.first() {
-            Some(dot) if dot.starts_with('.') => Command::dot(&[dot.clone(), "--help".to_owned()])?,
-            Some(_) => {
-                let words = [&["help".to_owned()], command].concat();
-                Command::verb(self.context.verbs, &mut self.definition, &words)?
-            }
-            None => return self.overview(),
-        };
-        match page {
+        if command.is_empty() {
+            return self.overview();
+        }
+        match self.parse_words(&[command, &["--help".to_owned()]].concat())? {
             Command::Help(page) => self.print_page(&page),
             Command::Dot(_) | Command::Verb(_) => Ok(DONE),
         }
@@ -171,9 +161,4 @@ impl Shell<'_> {
         }
         Ok(DONE)
     }
-}
-
-fn name_of(mode: Mode) -> String {
-    let value = clap::ValueEnum::to_possible_value(&mode);
-    value.map(|value| value.get_name().to_owned()).unwrap_or_default()
 }

@@ -7,7 +7,6 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-mod command;
 mod complete;
 mod dot;
 mod open;
@@ -19,8 +18,6 @@ mod words;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal as _};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 
@@ -89,9 +86,7 @@ fn debug(context: &mut Context, verb: &Debug) -> Done {
     context.input_is_taken = true;
     context.output.show_headings();
     // At a terminal, Ctrl-C sets this flag. In a script, Ctrl-C ends the process.
-    let stop = Arc::new(AtomicBool::new(false));
-    context.output.stop_when(Arc::clone(&stop));
-    context.stop = Some(Arc::clone(&stop));
+    let stop = context.output.stop();
     let is_script = !(verb.files.is_empty() && verb.commands.is_empty());
     let interactive = !is_script && io::stdin().is_terminal() && io::stdout().is_terminal();
     open::keep_open(context, verb.write, interactive)?;
@@ -113,12 +108,10 @@ fn debug(context: &mut Context, verb: &Debug) -> Done {
         let opened = File::open(file).map_err(|error| input_error(file, error))?;
         script.read(&shown(file), BufReader::new(opened))?;
     }
-    let many = verb.commands.len() > 1;
-    for (index, command) in verb.commands.iter().enumerate() {
-        let place = if many {
-            format!("-c {}", index + 1)
-        } else {
-            String::new()
+    for (number, command) in (1..).zip(&verb.commands) {
+        let place = match verb.commands.len() {
+            1 => String::new(),
+            _ => format!("-c {number}"),
         };
         script.run(&place, command)?;
     }

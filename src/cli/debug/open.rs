@@ -51,24 +51,21 @@ fn open_to_read(context: &mut Context, path: &Path, interactive: bool) -> Result
     }
     context.options.degraded = true;
     let opened = open(context);
-    match &opened {
+    let (code, state) = match &opened {
         Ok(memory) => {
             let commit = memory.view().commit().commit;
-            let note = format!(
-                "damaged: {}\nthe shell reads the state at seq:{} of {}\nlater commits cannot be read: see verify and inspect recovery",
-                error.message(),
-                commit.seq,
-                commit.time
+            let (seq, time) = (commit.seq, commit.time);
+            let state = format!(
+                "the shell reads the state at seq:{seq} of {time}\nlater commits cannot be read: see verify and inspect recovery"
             );
-            context.output.note("degraded", note);
+            ("degraded", state)
         }
-        Err(error) => {
-            let note = format!(
-                "damaged: {}\nno state can be read, but inspect, verify and doctor work",
-                error.message()
-            );
-            context.output.note("unreadable", note);
-        }
-    }
+        Err(_) => (
+            "unreadable",
+            "no state can be read, but inspect, verify and doctor work".to_owned(),
+        ),
+    };
+    let damage = error.message();
+    context.output.note(code, format!("damaged: {damage}\n{state}"));
     Ok(opened)
 }

@@ -4,10 +4,9 @@
 //! Layer 10, part of cli. Starts a process only at a terminal.
 
 use std::env;
-use std::io::{self, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
-use crate::cli::output::{Output, Screen};
+use crate::cli::output::Output;
 
 /// A running pager.
 pub(super) struct Pager(Child);
@@ -27,11 +26,8 @@ impl Pager {
             command.env("LESS", "FRX");
         }
         let mut child = command.spawn().ok()?;
-        let screen = output.screen();
         let input = child.stdin.take()?;
-        output
-            .redirect(Some(Box::new(PagerInput { input, screen })))
-            .ok()?;
+        output.redirect(Some(Box::new(input))).ok()?;
         Some(Self(child))
     }
 
@@ -40,23 +36,5 @@ impl Pager {
         // A user who exits the pager early does not need the rest of the answer.
         drop(output.redirect(None));
         drop(self.0.wait());
-    }
-}
-
-/// The standard input of a pager.
-struct PagerInput {
-    input: ChildStdin,
-    screen: Screen,
-}
-
-impl Write for PagerInput {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // The progress bar must leave the screen before the pager draws on it.
-        self.screen.flush()?;
-        self.input.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.input.flush()
     }
 }

@@ -3,14 +3,26 @@
 //! # Layer
 //! Layer 10, part of cli.
 
+use std::ffi::OsString;
 use std::time::Instant;
 
-use super::command::Command;
+use clap::{CommandFactory as _, Parser as _};
+
+use super::dot::Dot;
+use super::words;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human;
 use crate::cli::output::Mode;
 use crate::cli::parse::{self, Parsed};
+
+/// A parsed line: a verb of the program, or a command of the shell itself.
+pub(super) enum Command {
+    Dot(Dot),
+    Verb(Box<Parsed>),
+    /// The text of a page of help.
+    Help(String),
+}
 
 /// A running shell. The context holds the open store and the defaults of the verbs.
 pub(super) struct Shell<'a> {
@@ -39,7 +51,36 @@ impl<'a> Shell<'a> {
 
     /// Parses a line; `None` for an empty line or a comment.
     pub(super) fn parse(&mut self, line: &str) -> Result<Option<Command>, Failure> {
-        Command::parse(self.context.verbs, &mut self.definition, line)
+        let mut words = words::split(line)?;
+        let Some(first) = words.first_mut() else {
+            return Ok(None);
+        };
+        if matches!(first.as_str(), "quit" | "exit" | "help") {
+            first.insert(0, '.');
+        }
+        self.parse_words(&words).map(Some)
+    }
+
+    /// Parses the words of a command: a verb as the program does, or a command that begins with a dot.
+    pub(super) fn parse_words(&mut self, words: &[String]) -> Result<Command, Failure> {
+        let verbs = self.context.verbs;
+        let program = std::iter::once(OsString::from("treering"));
+        let arguments: Vec<OsString> = program.chain(words.iter().map(OsString::from)).collect();
+        let parsed = if words[0].starts_with('.') {
+            Dot::try_parse_from(words).map(Command::Dot)
+        } else {
+            match Parsed::read(verbs, &mut self.definition, arguments.iter().cloned()) {
+                Ok(parsed) => Ok(Command::Verb(Box::new(parsed?))),
+                Err(error) => Err(error),
+            }
+        };
+        parsed.or_else(|error| {
+            if !error.use_stderr() {
+                return Ok(Command::Help(error.render().to_string()));
+            }
+            let ours = parse::in_our_words(verbs, &error, &arguments);
+            Err(ours.unwrap_or_else(|| Failure::of_clap(&error, &hint(&words[0]))))
+        })
     }
 
     /// Parses and runs one line.
@@ -116,4 +157,13 @@ pub(super) fn one_store() -> Failure {
         "a shell works on one store, and cannot start another shell",
         "run treering debug in another terminal",
     )
+}
+
+/// Returns the hint if clap has none: the shell command with its dot, or the list of commands.
+fn hint(word: &str) -> String {
+    let dotted = format!(".{word}");
+    match Dot::command().find_subcommand(&dotted) {
+        Some(_) => format!("did you mean {dotted}?"),
+        None => ".help lists all commands".to_owned(),
+    }
 }

@@ -21,8 +21,7 @@ use super::shell::Shell;
 use crate::cli::context::{Context, shown, xdg_folder};
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::{counted, one_line, short};
-use crate::cli::open_store::OpenStore;
-use crate::cli::output::Mode;
+use crate::cli::output::{Meaning, Mode, paint};
 use crate::cli::verb::Groups;
 use crate::engine::{Memory, View};
 use crate::error::Error;
@@ -82,26 +81,19 @@ fn is_kept(line: &str) -> bool {
 
 /// Runs one line and prints its failure: the user stays in the shell.
 fn run(shell: &mut Shell<'_>, line: &str) {
-    let done = match shell.parse(line) {
-        Ok(None) => return,
-        Ok(Some(command)) => {
-            let paged = shell.context.output.mode() == Mode::Table;
-            let pager = if paged {
-                Pager::start(&mut shell.context.output)
-            } else {
-                None
-            };
-            let done = shell.carry_out(line, command);
-            if let Some(pager) = pager {
-                pager.finish(&mut shell.context.output);
-            }
-            done
+    let done = shell.parse(line).and_then(|command| {
+        let Some(command) = command else { return Ok(DONE) };
+        let output = &mut shell.context.output;
+        let is_paged = output.mode() == Mode::Table;
+        let pager = is_paged.then(|| Pager::start(output)).flatten();
+        let done = shell.carry_out(line, command);
+        if let Some(pager) = pager {
+            pager.finish(&mut shell.context.output);
         }
-        Err(failure) => Err(failure),
-    };
-    match done {
-        Ok(_) | Err(Failure::ClosedPipe) => {}
-        Err(failure) => shell.context.output.print_failure(&failure),
+        done
+    });
+    if let Err(failure) = done {
+        shell.context.output.print_failure(&failure);
     }
 }
 
@@ -117,11 +109,9 @@ fn greet(context: &mut Context) -> Result<(), Failure> {
         Some((_, view)) => counted(view.len(), "object"),
         None => "no state can be read".to_owned(),
     };
-    let is_writable = context.kept.as_ref().is_some_and(OpenStore::is_writable);
-    let access = if is_writable {
-        "writing allowed"
-    } else {
-        "read-only"
+    let access = match &context.kept {
+        Some(kept) if kept.writable => "writing allowed",
+        _ => "read-only",
     };
     let store = shown(&context.store()?);
     context.line(format_args!("{store}: {objects}, {access}"))?;
@@ -138,14 +128,9 @@ fn prompt(context: &Context, state: Option<&(Memory, View)>, coloured: bool) -> 
         None => "unreadable".to_owned(),
     };
     let at = context.at().map_or_else(String::new, |at| format!(" at {at}"));
-    let plain = format!("{lane} {root}{at}> ");
-    if !coloured {
-        return (plain.clone(), plain);
-    }
-    let name = anstyle::AnsiColor::Cyan.on_default();
-    let quiet = anstyle::Style::new().dimmed();
-    let styled = format!("{name}{lane}{name:#} {quiet}{root}{at}{quiet:#}> ");
-    (plain, styled)
+    let name = paint(coloured, Meaning::Name, &lane);
+    let state = paint(coloured, Meaning::Quiet, format_args!("{root}{at}"));
+    (format!("{lane} {root}{at}> "), format!("{name} {state}> "))
 }
 
 fn editor(verbs: Groups, coloured: bool) -> Result<LineEditor, Error> {

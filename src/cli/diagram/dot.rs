@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Diagram, Mark};
+use super::Diagram;
 
 /// Returns the diagram as DOT: `dot -Tsvg` draws it.
 pub(in crate::cli) fn dot(diagram: &Diagram) -> String {
@@ -15,14 +15,12 @@ pub(in crate::cli) fn dot(diagram: &Diagram) -> String {
     out.push_str("  labelloc=t; rankdir=LR; fontname=\"sans-serif\";\n");
     out.push_str("  node [shape=box, style=\"rounded,filled\", fontname=\"sans-serif\", fontsize=10];\n");
     for (number, row) in diagram.rows.iter().enumerate() {
-        let mut label = row.name.clone();
-        for line in std::iter::once(&row.text).chain(&row.tags) {
-            if !line.is_empty() {
-                label.push('\n');
-                label.push_str(line);
-            }
-        }
-        let (fill, label) = (fill(row.mark), quoted(&label));
+        let lines = [&row.name, &row.text].into_iter().chain(&row.tags);
+        let lines: Vec<&str> = lines
+            .map(String::as_str)
+            .filter(|line| !line.is_empty())
+            .collect();
+        let ((_, fill), label) = (row.mark.look(), quoted(&lines.join("\n")));
         let _ = writeln!(out, "  n{number} [label={label}, fillcolor=\"{fill}\"];");
     }
     let in_chain = diagram.name == "history";
@@ -58,19 +56,4 @@ fn quoted(text: &str) -> String {
     }
     safe.push('"');
     safe
-}
-
-fn fill(mark: Mark) -> &'static str {
-    const KINDS: [&str; 8] = [
-        "#dbe9ff", "#ffe8cc", "#dff5dd", "#fbdde6", "#e9e0fb", "#d8f3f3", "#f6f0c4", "#ececec",
-    ];
-    match mark {
-        Mark::Object(kind) => KINDS[usize::from(kind) % KINDS.len()],
-        Mark::Commit => "#dbe9ff",
-        Mark::Back | Mark::Changed => "#ffe8cc",
-        Mark::Old => "#fbdde6",
-        Mark::New => "#dff5dd",
-        Mark::Shared => "#ececec",
-        Mark::LeftOut => "#ffffff",
-    }
 }

@@ -9,7 +9,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::svg::{DOT, INDENT, ROW, TOP, element};
 use super::{Diagram, escaped};
@@ -26,7 +26,7 @@ pub(in crate::cli) fn html(title: &str, diagrams: &[Diagram]) -> String {
         "row": ROW,
         "indent": INDENT,
         "dot": DOT,
-        "pictures": diagrams.iter().map(data).collect::<Vec<_>>(),
+        "pictures": diagrams,
     });
     // The data must not contain the end tag of its block; JSON allows an escape for `<`.
     let data = data.to_string().replace('<', "\\u003c");
@@ -51,21 +51,4 @@ pub(in crate::cli) fn html(title: &str, diagrams: &[Diagram]) -> String {
             }
         })
         .collect()
-}
-
-fn data(diagram: &Diagram) -> Value {
-    let rows: Vec<Value> = diagram
-        .rows
-        .iter()
-        .map(|row| {
-            json!({
-                "parent": row.parent,
-                "name": row.name,
-                "text": row.text,
-                "tags": row.tags,
-                "details": row.details,
-            })
-        })
-        .collect();
-    json!({ "name": diagram.name, "rows": rows })
 }

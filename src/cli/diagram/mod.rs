@@ -27,6 +27,8 @@ pub(super) use svg::svg;
 pub(super) use tree::{tops, tree};
 pub(super) use trie::trie;
 
+use serde::Serialize;
+
 use super::human::{cut, one_line};
 
 /// The default limit of rows, which a browser can draw at once.
@@ -34,6 +36,9 @@ pub(super) const ROWS_DRAWN: usize = 2_000;
 
 /// The largest number of characters in a row's text.
 const TEXT: usize = 100;
+
+/// The number of colours for kinds.
+const COLOURS: u8 = 8;
 
 /// The sort of a row; it decides the mark and the colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,26 +62,31 @@ pub(super) enum Mark {
 }
 
 impl Mark {
-    /// Returns its CSS class.
-    fn class(self) -> String {
-        match self {
-            Self::Object(kind) => format!("kind{kind}"),
-            Self::Commit => "commit".to_owned(),
-            Self::Back => "back".to_owned(),
-            Self::Old => "old".to_owned(),
-            Self::New => "new".to_owned(),
-            Self::Changed => "changed".to_owned(),
-            Self::Shared => "shared".to_owned(),
-            Self::LeftOut => "left-out".to_owned(),
-        }
+    /// Returns its CSS class, and the colour of its box in Graphviz.
+    fn look(self) -> (String, &'static str) {
+        const KINDS: [&str; COLOURS as usize] = [
+            "#dbe9ff", "#ffe8cc", "#dff5dd", "#fbdde6", "#e9e0fb", "#d8f3f3", "#f6f0c4", "#ececec",
+        ];
+        let (class, colour) = match self {
+            Self::Object(kind) => return (format!("kind{kind}"), KINDS[usize::from(kind % COLOURS)]),
+            Self::Commit => ("commit", "#dbe9ff"),
+            Self::Back => ("back", "#ffe8cc"),
+            Self::Old => ("old", "#fbdde6"),
+            Self::New => ("new", "#dff5dd"),
+            Self::Changed => ("changed", "#ffe8cc"),
+            Self::Shared => ("shared", "#ececec"),
+            Self::LeftOut => ("left-out", "#ffffff"),
+        };
+        (class.to_owned(), colour)
     }
 }
 
-/// One line of a diagram.
-#[derive(Clone, Debug)]
+/// One line of a diagram. The page reads its fields as JSON.
+#[derive(Clone, Debug, Serialize)]
 pub(super) struct Row {
     /// The parent row, which is above it.
     pub(super) parent: Option<usize>,
+    #[serde(skip)]
     pub(super) mark: Mark,
     /// The id of the object, the seq of the commit, or the path of the node.
     pub(super) name: String,
@@ -113,12 +123,14 @@ pub(super) struct Arc {
 }
 
 /// A diagram.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub(super) struct Diagram {
     /// One of the words `tree`, `history` and `trie`.
     pub(super) name: &'static str,
+    #[serde(skip)]
     pub(super) title: String,
     pub(super) rows: Vec<Row>,
+    #[serde(skip)]
     pub(super) arcs: Vec<Arc>,
 }
 

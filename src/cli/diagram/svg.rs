@@ -73,36 +73,29 @@ pub(super) fn element(diagram: &Diagram, head: &str) -> String {
         let _ = writeln!(out, "<path class=\"line\" d=\"M{left} {TOP}V{end}\"/>");
     }
     for (number, row) in diagram.rows.iter().enumerate() {
-        let x = left + depths[number] * INDENT;
-        let y = TOP + number * ROW;
-        out.push_str("<g class=\"row ");
-        out.push_str(&row.mark.class());
-        let _ = write!(out, "\" data-row=\"{number}\" transform=\"translate({x} {y})\">");
-        let _ = write!(out, "<title>{}</title>", escaped(&tooltip(row)));
-        if let Some(parent) = row.parent {
+        let (x, y) = (left + depths[number] * INDENT, TOP + number * ROW);
+        let branch = row.parent.map_or_else(String::new, |parent| {
             let up = (number - parent) * ROW - DOT;
-            let _ = write!(out, "<path class=\"branch\" d=\"M-{INDENT} -{up}V0H-{DOT}\"/>");
-        }
-        let _ = write!(
+            format!("<path class=\"branch\" d=\"M-{INDENT} -{up}V0H-{DOT}\"/>")
+        });
+        let span = |class: &str, gap: usize, text: &str| {
+            format!("<tspan class=\"{class}\" dx=\"{gap}\">{}</tspan>", escaped(text))
+        };
+        let tags = row
+            .tags
+            .iter()
+            .map(|tag| span("tag", 8, &format!("\u{25c6} {tag}")));
+        let text = (!row.text.is_empty()).then(|| span("text", 10, &row.text));
+        let _ = writeln!(
             out,
-            "<circle r=\"5\"/><text x=\"12\" y=\"4\"><tspan class=\"name\">{}</tspan>",
-            escaped(&row.name)
+            "<g class=\"row {}\" data-row=\"{number}\" transform=\"translate({x} {y})\">\
+             <title>{}</title>{branch}<circle r=\"5\"/>\
+             <text x=\"12\" y=\"4\"><tspan class=\"name\">{}</tspan>{}</text></g>",
+            row.mark.look().0,
+            escaped(&tooltip(row)),
+            escaped(&row.name),
+            tags.chain(text).collect::<String>(),
         );
-        for tag in &row.tags {
-            let _ = write!(
-                out,
-                "<tspan class=\"tag\" dx=\"8\">\u{25c6} {}</tspan>",
-                escaped(tag)
-            );
-        }
-        if !row.text.is_empty() {
-            let _ = write!(
-                out,
-                "<tspan class=\"text\" dx=\"10\">{}</tspan>",
-                escaped(&row.text)
-            );
-        }
-        out.push_str("</text></g>\n");
     }
     out.push_str("</svg>\n");
     out

@@ -3,16 +3,11 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use std::collections::BinaryHeap;
-
-use super::{Diagram, Mark, Row};
+use super::{COLOURS, Diagram, Mark, Row};
 use crate::cli::human::{counted, gist, short, value};
 use crate::engine::View;
 use crate::error::{Error, Result};
 use crate::object::{Id, Object};
-
-/// The number of colours for kinds.
-const COLOURS: u8 = 8;
 
 /// Draws at most `most` objects of a state, or of those at and below `under`.
 ///

@@ -11,33 +11,14 @@ use crate::cli::human::{counted, gist, nibbles, short};
 use crate::digest::{ObjectDigest, to_hex};
 use crate::engine::{Memory, View};
 use crate::error::Result;
-use crate::trie::{ChildNode, Node, NodeKind};
+use crate::trie::{Node, NodeKind};
 
 /// A pair of nodes at one path that is still to be drawn.
 struct Waiting {
     parent: Option<usize>,
     path: Vec<u8>,
-    older: Side,
-    newer: Side,
-}
-
-/// The node of one state at a path.
-#[derive(Clone)]
-enum Side {
-    Nothing,
-    Node,
-    /// A leaf at a higher level, where the other state has a branch.
-    Leaf(Node),
-}
-
-impl Side {
-    fn node(&self, view: &View, path: &[u8]) -> Result<Option<Node>> {
-        match self {
-            Self::Nothing => Ok(None),
-            Self::Node => view.trie_node(path),
-            Self::Leaf(leaf) => Ok(Some(leaf.clone())),
-        }
-    }
+    older: Option<Node>,
+    newer: Option<Node>,
 }
 
 /// Draws the nodes that differ between `newer` and `older`: at most `most` rows, plus one row per branch for its shared
@@ -52,58 +33,42 @@ pub(in crate::cli) fn trie(memory: &Memory, older: &View, newer: &View, most: us
     };
     let title = format!("Trie nodes of {} and of {}", name(older), name(newer));
     let mut diagram = Diagram::new("trie", title);
-    let top = Waiting {
+    let mut waiting = vec![Waiting {
         parent: None,
         path: Vec::new(),
-        older: Side::Node,
-        newer: Side::Node,
-    };
-    let mut waiting = vec![top];
+        older: older.trie_node(&[])?,
+        newer: newer.trie_node(&[])?,
+    }];
     while let Some(next) = waiting.pop() {
         if diagram.rows.len() >= most {
             let rest = counted(waiting.len() as u64 + 1, "more node");
             diagram.push_left_out(next.parent, &format!("{rest} with their subtrees, not drawn"));
             break;
         }
-        let old = next.older.node(older, &next.path)?;
-        let new = next.newer.node(newer, &next.path)?;
-        let Some(row) = row(memory, &next, old.as_ref(), new.as_ref())? else {
+        let Some(row) = row(memory, &next)? else {
             diagram.push_left_out(next.parent, "both states are empty");
             continue;
         };
         let shared = row.mark == Mark::Shared;
         let number = diagram.push(row);
         if !shared {
-            push_children(
-                &mut diagram,
-                &mut waiting,
-                number,
-                &next.path,
-                old.as_ref(),
-                new.as_ref(),
-            );
+            push_children(&mut diagram, &mut waiting, number, &next, [older, newer])?;
         }
     }
     Ok(diagram)
 }
 
-/// Returns the children of a node by digit. If the other state has a branch where this one has a leaf, the leaf counts
-/// as its own child.
-fn children(node: Option<&Node>, other: Option<&Node>, level: usize) -> Vec<(ChildNode, Side)> {
-    match node.map(|node| (&node.kind, node)) {
-        Some((NodeKind::Branch(children), _)) => children.iter().map(|child| (*child, Side::Node)).collect(),
-        Some((NodeKind::Leaf(entry), leaf))
-            if other.is_some_and(|other| matches!(other.kind, NodeKind::Branch(_))) =>
-        {
-            let child = ChildNode {
-                digit: entry.key.nibble(level) as u8,
-                digest: leaf.digest,
-                count: 1,
-            };
-            vec![(child, Side::Leaf(leaf.clone()))]
-        }
-        _ => Vec::new(),
-    }
+/// Returns the child of a node at `path`. If the other state has a branch where this one has a leaf, the leaf counts as
+/// its own child.
+fn child(view: &View, node: Option<&Node>, other: Option<&Node>, path: &[u8]) -> Result<Option<Node>> {
+    let Some(leaf) = node.filter(|node| matches!(node.kind, NodeKind::Leaf(_))) else {
+        return view.trie_node(path);
+    };
+    let is_opened = other.is_some_and(|other| matches!(other.kind, NodeKind::Branch(_)));
+    let level = path.len() - 1;
+    let is_at_path =
+        matches!(&leaf.kind, NodeKind::Leaf(entry) if entry.key.nibble(level) == usize::from(path[level]));
+    Ok((is_opened && is_at_path).then(|| leaf.clone()))
 }
 
 /// Draws the shared children of a branch as one row, and queues the others.
@@ -111,30 +76,25 @@ fn push_children(
     diagram: &mut Diagram,
     waiting: &mut Vec<Waiting>,
     parent: usize,
-    path: &[u8],
-    old: Option<&Node>,
-    new: Option<&Node>,
-) {
-    let level = path.len();
-    let (older, newer) = (children(old, new, level), children(new, old, level));
-    let at = |children: &[(ChildNode, Side)], digit: u8| {
-        children.iter().find(|child| child.0.digit == digit).cloned()
-    };
+    at: &Waiting,
+    [older, newer]: [&View; 2],
+) -> Result<()> {
+    let (old, new) = (at.older.as_ref(), at.newer.as_ref());
     let (mut digits, mut leaves) = (Vec::new(), 0);
     // The stack is read from its end, so the highest digit is pushed first.
     for digit in (0..16).rev() {
-        let (old, new) = (at(&older, digit), at(&newer, digit));
-        match (&old, &new) {
-            (Some((old, _)), Some((new, _))) if old.digest == new.digest => {
+        let path = [&at.path[..], &[digit]].concat();
+        match (child(older, old, new, &path)?, child(newer, new, old, &path)?) {
+            (Some(old), Some(new)) if old.digest == new.digest => {
                 digits.insert(0, format!("{digit:x}"));
                 leaves += new.count;
             }
             (None, None) => {}
-            _ => waiting.push(Waiting {
+            (older, newer) => waiting.push(Waiting {
                 parent: Some(parent),
-                path: [path, &[digit]].concat(),
-                older: old.map_or(Side::Nothing, |(_, side)| side),
-                newer: new.map_or(Side::Nothing, |(_, side)| side),
+                path,
+                older,
+                newer,
             }),
         }
     }
@@ -143,9 +103,11 @@ fn push_children(
         let text = format!("{} below digits {}", counted(leaves, "object"), digits.join(" "));
         diagram.push(Row::new(Some(parent), Mark::Shared, name, &text));
     }
+    Ok(())
 }
 
-fn row(memory: &Memory, next: &Waiting, old: Option<&Node>, new: Option<&Node>) -> Result<Option<Row>> {
+fn row(memory: &Memory, next: &Waiting) -> Result<Option<Row>> {
+    let (old, new) = (next.older.as_ref(), next.newer.as_ref());
     let Some(node) = new.or(old) else { return Ok(None) };
     let mark = match (old, new) {
         (Some(old), Some(new)) if old.digest == new.digest => Mark::Shared,
@@ -153,11 +115,9 @@ fn row(memory: &Memory, next: &Waiting, old: Option<&Node>, new: Option<&Node>) 
         (None, _) => Mark::New,
         (_, None) => Mark::Old,
     };
-    let digits = nibbles(&next.path);
-    let path = if digits.is_empty() {
-        "top".to_owned()
-    } else {
-        digits
+    let path = match next.path.as_slice() {
+        [] => "top".to_owned(),
+        path => nibbles(path),
     };
     let (name, text) = match &node.kind {
         NodeKind::Leaf(entry) => {

@@ -78,8 +78,11 @@ fn an_option_without_meaning_is_refused_by_name() {
         ("tour --at @", "--at"),
     ] {
         match read(line).unwrap() {
-            Err(Failure::Usage { message, .. }) => assert!(message.contains(named), "{message}"),
-            _ => panic!("{line} is taken"),
+            Err(failure) => {
+                let message = failure.refused().message;
+                assert!(failure.exit_code() == 2 && message.contains(named), "{message}");
+            }
+            Ok(_) => panic!("{line} is taken"),
         }
     }
     assert!(read("gc --wait 2s").unwrap().is_ok());

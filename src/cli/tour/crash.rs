@@ -5,7 +5,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use clap::Args;
 use schemars::JsonSchema;
@@ -137,30 +137,19 @@ fn kill_a_writer(store: &Path) -> Result<(Vec<Acknowledged>, String)> {
         .stderr(Stdio::piped())
         .spawn()
         .map_err(failed)?;
-    let acknowledged = listen_and_kill(&mut child);
-    let status = child.wait().map_err(failed)?;
-    let acknowledged = acknowledged?;
-    if acknowledged.len() < ACKNOWLEDGED {
-        let text = format!("the second process ended by itself ({status})");
-        return Err(Error::internal(text));
-    }
-    Ok((acknowledged, status.to_string()))
-}
-
-fn listen_and_kill(child: &mut Child) -> Result<Vec<Acknowledged>> {
-    let failed = |error| Error::io("reading from the second process", error);
     let mut acknowledged = Vec::new();
-    for line in child
-        .stdout
-        .take()
-        .into_iter()
-        .flat_map(|output| BufReader::new(output).split(b'\n'))
-    {
+    let output = child.stdout.take().into_iter();
+    for line in output.flat_map(|output| BufReader::new(output).split(b'\n')) {
         // The kill may tear the last line: only a whole line is an acknowledgement.
         acknowledged.extend(serde_json::from_slice::<Acknowledged>(&line.map_err(failed)?).ok());
         if acknowledged.len() == ACKNOWLEDGED {
             child.kill().map_err(failed)?;
         }
     }
-    Ok(acknowledged)
+    let status = child.wait().map_err(failed)?;
+    if acknowledged.len() < ACKNOWLEDGED {
+        let text = format!("the second process ended by itself ({status})");
+        return Err(Error::internal(text));
+    }
+    Ok((acknowledged, status.to_string()))
 }

@@ -2,9 +2,9 @@
 //!
 //! Parents come before their children, and siblings are in their order. Sources, including earlier versions, come
 //! before the objects derived from them, because the reader limits the origin of a derived object by those of its
-//! sources. A source from further down in the tree is written early, with the objects above it. If one of these must
-//! wait for a source itself, the source is written early for history only, as an earlier version is, and again at its
-//! own position. So both orders are kept, even for a parent that is derived from its child.
+//! sources. A source from further on in the tree is written early if its parent is already written. Otherwise the source
+//! is written early for history only, as an earlier version is, and again at its own position. So both orders are kept,
+//! even for a parent that is derived from its child.
 //!
 //! # Layer
 //! Layer 6, inside `ingest`.
@@ -13,7 +13,7 @@
 //! - EXP-1: every object of the state is written exactly once as an object. It comes after its parent, and after every
 //!   version that it is derived from and that history keeps.
 //! - EXP-4: a version is written at most twice. The number of visits to a version is limited by its links as child,
-//!   parent, source and derived object.
+//!   source and derived object.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -114,19 +114,15 @@ pub(crate) struct Omitted {
 /// # Errors
 /// `Corrupt` or `Io` if an object cannot be read.
 pub(crate) fn omitted(view: &View) -> Result<Omitted, Error> {
-    let mut omitted = Omitted::default();
-    let mut parents = BTreeSet::new();
+    let mut omitted = Omitted {
+        parents: missing_parents(view)?.len() as u64,
+        ..Omitted::default()
+    };
     for object in view.objects() {
         let object = object?;
-        if let Some(parent) = object.parent().map(Id::new).transpose()?
-            && !view.contains(&parent)?
-        {
-            parents.insert(parent);
-        }
         omitted.objects += u64::from(object.is_placeholder());
         omitted.contents += u64::from(!object.is_placeholder() && object.erased_by().is_some());
     }
-    omitted.parents = parents.len() as u64;
     Ok(omitted)
 }
 
@@ -158,8 +154,6 @@ fn missing() -> Error {
 /// How far a version was exported.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Not yet written. A source below it cannot be written early, because this version must wait for a source itself.
-    Waits,
     /// Written for history only.
     Past,
     /// Written as an object.
@@ -225,7 +219,7 @@ impl<E: From<Error>> Out<'_, E> {
         let mut waiting: Vec<(ObjectDigest, bool)> = Vec::new();
         waiting.extend(object.derived_from().map(|source| (source, false)));
         while let Some((digest, ready)) = waiting.pop() {
-            if self.is_kept(digest) {
+            if self.state(digest).is_some() {
                 continue;
             }
             let Some(source) = self.memory.version(digest)? else {
@@ -245,58 +239,15 @@ impl<E: From<Error>> Out<'_, E> {
     fn put_ahead(&mut self, source: Object) -> Result<(), E> {
         let current = self.view.get(source.id())?;
         let is_current = current.is_some_and(|current| current.digest() == source.digest());
-        if !is_current {
-            return self.put(source, true);
-        }
-        let Some(above) = self.above(&source)? else {
-            return self.put(source, true);
+        let is_placed = match source.parent().map(Id::new).transpose()? {
+            None => true,
+            Some(parent) => {
+                // The walk down the tree reports a parent that cannot be read.
+                let above = self.view.get(&parent).ok().flatten();
+                above.is_some_and(|above| self.state(above.digest()) == Some(State::Written))
+            }
         };
-        for id in above.iter().rev() {
-            let object = self.view.get(id)?.ok_or_else(missing)?;
-            self.put(object, false)?;
-        }
-        self.put(source, false)
-    }
-
-    /// Returns the unwritten ancestors of an object, the nearest first. Returns `None` if one of them must wait for a
-    /// source.
-    fn above(&mut self, object: &Object) -> Result<Option<Vec<Id>>> {
-        let (mut ids, mut digests) = (Vec::new(), Vec::new());
-        let mut parent = object.parent().map(Id::new).transpose()?;
-        while let Some(id) = parent.filter(|id| !is_missing(self.view, id)) {
-            let above = self.view.get(&id)?.ok_or_else(missing)?;
-            digests.push(above.digest());
-            match self.state(above.digest()) {
-                Some(State::Written) => return Ok(Some(ids)),
-                None if !self.lacks_source(&above)? => {}
-                _ => {
-                    // Noted, so that the walk from an object below stops here.
-                    for digest in digests {
-                        self.states.iter_mut().for_each(|states| {
-                            states.entry(digest).or_insert(State::Waits);
-                        });
-                    }
-                    return Ok(None);
-                }
-            }
-            parent = above.parent().map(Id::new).transpose()?;
-            ids.push(id);
-        }
-        Ok(Some(ids))
-    }
-
-    fn lacks_source(&self, object: &Object) -> Result<bool> {
-        for digest in object.derived_from() {
-            if !self.is_kept(digest) && self.memory.version(digest)?.is_some() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Returns whether a version is already written, as an object or for history.
-    fn is_kept(&self, digest: ObjectDigest) -> bool {
-        matches!(self.state(digest), Some(State::Past | State::Written))
+        self.put(source, !(is_current && is_placed))
     }
 
     fn state(&self, digest: ObjectDigest) -> Option<State> {

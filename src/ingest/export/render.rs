@@ -10,9 +10,8 @@
 //! # Invariants
 //! - EXP-2: an empty memory that ingests the text gets exactly the objects of the tree. Otherwise the export is
 //!   refused.
-//! - EXP-3: a part of a list is read as the same objects, whatever precedes or follows it.
-
-use std::collections::HashSet;
+//! - EXP-3: a part of a list is read as the same objects, whatever precedes or follows it: its root is at the top, and
+//!   each text is plain only if the parser finds the headings around it.
 
 use serde_json::{Map, Value as Json};
 
@@ -96,28 +95,6 @@ pub(super) fn render(tree: &Tree, shape: Shape, syntax: &dyn Syntax, suite: Hash
     }
 }
 
-/// Returns four ids that no object of the tree has.
-fn neighbours(nodes: &[Node]) -> Vec<String> {
-    let taken: HashSet<&str> = nodes.iter().map(|node| node.object.id.as_str()).collect();
-    let free = (1..).map(|number| format!("neighbour-{number}"));
-    free.filter(|id| !taken.contains(id.as_str())).take(4).collect()
-}
-
-/// Returns objects of a list as text. Each is one level below the previous one, and has a scope and an origin that its
-/// children inherit.
-fn headings(ids: &[String], syntax: &dyn Syntax) -> String {
-    let mut text = String::new();
-    for (level, id) in (1..).zip(ids) {
-        text.push_str(&syntax.heading(&Heading {
-            level,
-            attributes: &titled(id),
-            id: Some(id),
-            statement: Some(r#"{"scope":"neighbour","origin":"tool_external"}"#),
-        }));
-    }
-    text
-}
-
 /// EXP-2: after parsing, the objects are the same.
 fn check(nodes: &[Node], read: &[Write]) -> Result<()> {
     let differs = |(node, write): &(&Node, &Write)| {
@@ -143,18 +120,6 @@ struct Nothing(HashSuite);
 impl Existing for Nothing {
     fn hash(&self) -> HashSuite {
         self.0
-    }
-
-    fn get(&self, _: &Id) -> Result<Option<Object>> {
-        Ok(None)
-    }
-
-    fn children(&self, _: &Id) -> Result<Vec<Object>> {
-        Ok(Vec::new())
-    }
-
-    fn documents(&self) -> Result<Vec<Id>> {
-        Ok(Vec::new())
     }
 }
 
@@ -228,50 +193,21 @@ fn titled(title: &str) -> Attributes {
     Attributes::from_iter([("title".to_owned(), Value::from(title))])
 }
 
-/// The level of a heading.
-#[derive(Clone, Copy, Default)]
-struct Level {
-    number: usize,
-    /// Whether the parent is stated as a field, because the format has no deeper level.
-    deep: bool,
-    /// The level as an attribute, if the parser stores it as one.
-    attribute: Option<i64>,
-}
-
-/// Returns the levels of the objects, which keep the shape of the tree where possible. The root of a part of a list is
-/// always at the top, because a deeper one would be parsed as a child of the object before it (EXP-3).
-fn levels(nodes: &[Node], shape: Shape, levels_max: usize) -> Vec<Level> {
-    let mut levels = vec![Level::default(); nodes.len()];
+/// Returns the levels of the objects, which keep the shape of the tree where possible. A child of an object at the
+/// deepest level has that level too, and states its parent. The root of a part of a list is always at the top, because a
+/// deeper one would be parsed as a child of the object before it (EXP-3).
+fn levels(nodes: &[Node], shape: Shape, levels_max: usize) -> Vec<usize> {
+    let mut levels = vec![usize::from(shape == Shape::List); nodes.len()];
     // The level of the previous sibling, which no later sibling may exceed.
     let mut before = vec![usize::MAX; nodes.len()];
-    levels[0].number = usize::from(shape == Shape::List);
-    for (place, node) in nodes.iter().enumerate().skip(1) {
-        let (above, last) = match node.parent {
-            Some(parent) => (levels[parent], before[parent]),
-            None => (Level::default(), usize::MAX),
-        };
-        if above.deep || above.number >= levels_max {
-            levels[place] = Level {
-                number: levels_max,
-                deep: true,
-                attribute: None,
-            };
-            continue;
-        }
-        let next = above.number + 1;
+    for (place, node) in nodes.iter().enumerate() {
+        let Some(parent) = node.parent else { continue };
+        let next = levels[parent] + 1;
         let wanted = node.object.attributes.get("level").and_then(Value::as_integer);
-        let as_level = wanted.and_then(|level| usize::try_from(level).ok());
-        let number = as_level
-            .filter(|level| (next..=levels_max.min(last)).contains(level))
-            .unwrap_or(next);
-        levels[place] = Level {
-            number,
-            deep: false,
-            attribute: wanted.filter(|_| number != next),
-        };
-        if let Some(parent) = node.parent {
-            before[parent] = number;
-        }
+        let wanted = wanted.and_then(|level| usize::try_from(level).ok());
+        let fits = |level: &usize| (next..=levels_max.min(before[parent])).contains(level);
+        levels[place] = wanted.filter(fits).unwrap_or(next).min(levels_max);
+        before[parent] = levels[place];
     }
     levels
 }
@@ -283,7 +219,7 @@ struct Rendering<'a> {
     bodies: Vec<Body>,
     /// The declarations in these texts that change the parsing of headings.
     context: String,
-    levels: Vec<Level>,
+    levels: Vec<usize>,
     /// For each node, whether its id is stated.
     ids: Vec<bool>,
 }
@@ -318,31 +254,27 @@ impl<'a> Rendering<'a> {
     /// Returns the objects that ingestion makes from the text, in order.
     fn read_back(&self, text: &str, suite: HashSuite) -> Result<Vec<Write>> {
         let root = &self.nodes[0].object;
-        let (path, whole, around) = match self.shape {
-            Shape::Document => (root.id.as_str(), text.to_owned(), 0),
-            Shape::List => {
-                let neighbours = neighbours(self.nodes);
-                let [before, after] =
-                    [&neighbours[..2], &neighbours[2..]].map(|ids| headings(ids, self.syntax));
-                let whole = format!("{}{before}{text}{after}", self.syntax.list_head());
-                ("objects", whole, neighbours.len())
-            }
+        let (path, head) = match self.shape {
+            Shape::Document => (root.id.as_str(), String::new()),
+            Shape::List => ("objects", self.syntax.list_head()),
         };
+        let whole = format!("{head}{text}");
         let read = Document::read(path, whole.as_bytes(), Some(self.syntax.format()))
-            .and_then(|document| plan(&[document], &Nothing(suite), &IngestOptions::default()))
-            .map_err(|_| refused(&root.id))?;
-        // In a list, half of the neighbours precede the objects. No neighbour may change.
-        let mut put = read.put;
-        let end = self.nodes.len() + around / 2;
-        let is_neighbour_changed = || put[end..].iter().any(|write| write.object.content.is_some());
-        if put.len() != self.nodes.len() + around || is_neighbour_changed() {
-            return Err(refused(&root.id));
+            .and_then(|document| plan(&[document], &Nothing(suite), &IngestOptions::default()));
+        match read {
+            Ok(read) if read.put.len() == self.nodes.len() => Ok(read.put),
+            _ => Err(refused(&root.id)),
         }
-        Ok(put.drain(around / 2..end).collect())
     }
 
     fn is_document(&self, place: usize) -> bool {
         self.shape == Shape::Document && place == 0
+    }
+
+    /// Returns whether a heading must state its parent, because the format has no level below that of the parent.
+    fn is_deep(&self, place: usize) -> bool {
+        let parent = self.nodes[place].parent;
+        parent.is_some_and(|parent| self.levels[parent] >= self.syntax.levels_max())
     }
 
     fn needs_id(&self, place: usize) -> bool {
@@ -350,7 +282,7 @@ impl<'a> Rendering<'a> {
         !self.is_document(place)
             && (self.shape == Shape::List
                 || node.object.kind.as_str() != HEADING_KIND
-                || node.children.iter().any(|child| self.levels[*child].deep))
+                || node.children.iter().any(|child| self.is_deep(*child)))
     }
 
     fn write(&self) -> Result<String> {
@@ -409,7 +341,7 @@ impl<'a> Rendering<'a> {
             shown.insert("title", object.id.as_str());
         }
         let mut id = self.ids[place].then_some(object.id.as_str());
-        let level = self.levels[place];
+        let (level, parent) = (self.levels[place], node.parent);
         let read_as = |attributes: &Attributes, id: Option<&str>| {
             let heading = syntax.heading(&Heading {
                 id,
@@ -427,8 +359,10 @@ impl<'a> Rendering<'a> {
             read = read_as(&shown, id).or_else(|| read_as(&shown, None));
         }
         let (mut parsed, parsed_id) = read.ok_or_else(|| refused(&object.id))?;
-        if let Some(attribute) = level.attribute {
-            parsed.insert("level", attribute);
+        let is_deep = self.is_deep(place);
+        if !is_deep && parent.is_some_and(|parent| level != self.levels[parent] + 1) {
+            // The parser stores a level that does not follow from the depth.
+            parsed.insert("level", i64::try_from(level).unwrap_or(i64::MAX));
         }
         let mut fields = Map::new();
         if id.is_some() && parsed_id.as_ref() != Some(&object.id) {
@@ -438,15 +372,13 @@ impl<'a> Rendering<'a> {
         if object.kind.as_str() != HEADING_KIND {
             fields.insert("kind".to_owned(), object.kind.as_str().into());
         }
-        if level.deep
-            && let Some(parent) = node.parent
-        {
+        if let Some(parent) = parent.filter(|_| is_deep) {
             fields.insert("parent".to_owned(), self.nodes[parent].object.id.as_str().into());
         }
         put_difference(&mut fields, &parsed, &object.attributes);
         self.put_rest(&mut fields, place, position);
         Ok(syntax.heading(&Heading {
-            level: level.number,
+            level,
             attributes: &shown,
             id,
             statement: statement_of(fields).as_deref(),

@@ -17,7 +17,7 @@ mod strict;
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Number, Value as Json};
+use serde_json::{Map, Number, Value as Json, json};
 
 pub(super) use self::fields::{Fields, Stated};
 pub(crate) use self::object_line::{
@@ -117,7 +117,8 @@ pub(crate) fn value_to_json(value: &Value) -> Json {
         Value::Integer(integer) => Json::from(*integer),
         Value::Float(float) => match Number::from_f64(*float) {
             Some(number) => Json::Number(number),
-            None => single(FLOAT, Json::from(name_of_float(*float))),
+            // The names are `nan`, `inf` and `-inf`.
+            None => json!({ FLOAT: float.to_string().to_lowercase() }),
         },
         Value::Text(text) => Json::from(text.as_str()),
         Value::List(values) => Json::Array(values.iter().map(value_to_json).collect()),
@@ -127,25 +128,11 @@ pub(crate) fn value_to_json(value: &Value) -> Json {
                 .map(|(key, value)| (key.clone(), value_to_json(value)))
                 .collect();
             if marked(&map).is_some() {
-                single(MAP, Json::Object(map))
+                json!({ MAP: map })
             } else {
                 Json::Object(map)
             }
         }
-    }
-}
-
-fn single(key: &str, value: Json) -> Json {
-    Json::Object(Map::from_iter([(key.to_owned(), value)]))
-}
-
-fn name_of_float(float: f64) -> &'static str {
-    if float.is_nan() {
-        "nan"
-    } else if float > 0.0 {
-        "inf"
-    } else {
-        "-inf"
     }
 }
 
@@ -172,12 +159,10 @@ fn attribute_list(json: &Json) -> Result<Vec<(String, Value)>> {
 
 /// Writes attributes as a JSON object.
 pub(crate) fn attributes_to_json(attributes: &Attributes) -> Json {
-    Json::Object(
-        attributes
-            .iter()
-            .map(|(name, value)| (name.clone(), value_to_json(value)))
-            .collect(),
-    )
+    let attributes = attributes.iter();
+    attributes
+        .map(|(name, value)| (name.clone(), value_to_json(value)))
+        .collect()
 }
 
 #[cfg(test)]

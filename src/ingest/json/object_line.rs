@@ -3,7 +3,7 @@
 //! # Layer
 //! Layer 6, inside `ingest`. Pure.
 
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use super::attributes_to_json;
 use super::fields::Fields;
@@ -110,57 +110,48 @@ pub(crate) fn time_from_json(json: &Json) -> Result<Time> {
     micros.map(Time::from_micros).ok_or_else(wrong)
 }
 
-/// Writes a time as RFC 3339 text.
-pub(crate) fn time_to_json(time: Time) -> Json {
-    Json::from(time.to_string())
-}
-
 /// Writes an object as one line of JSON, which [`object_from_json`] reads as the same object.
 pub(crate) fn object_to_json(object: &NewObject, origin: Origin) -> Json {
-    let mut map = Map::new();
-    let mut put = |name: &str, value: Json| {
-        map.insert(name.to_owned(), value);
-    };
-    put("id", Json::from(object.id.as_str()));
-    put("kind", Json::from(object.kind.as_str()));
-    put("scope", Json::from(object.scope.as_str()));
-    if let Some(parent) = &object.parent {
-        put("parent", Json::from(parent.as_str()));
-    }
-    if let Some(position) = &object.position {
-        put("position", Json::from(position.as_str()));
-    }
-    if !object.attributes.is_empty() {
-        put("attributes", attributes_to_json(&object.attributes));
-    }
-    if let Some(content) = &object.content {
-        put("content", Json::from(content.as_str()));
-    }
-    put("origin", Json::from(origin.name()));
-    if !object.derived_from.is_empty() {
-        put(
+    let text = |text: &str| Some(Json::from(text));
+    let sources = object
+        .derived_from
+        .iter()
+        .map(|digest| Json::from(digest.to_hex()));
+    let reserved = object.reserved.iter();
+    let reserved = reserved.map(|(tag, bytes)| (format!("{tag:#06x}"), Json::from(to_hex(bytes))));
+    let fields = [
+        ("id", text(object.id.as_str())),
+        ("kind", text(object.kind.as_str())),
+        ("scope", text(object.scope.as_str())),
+        ("parent", object.parent.as_ref().map(|id| id.as_str().into())),
+        (
+            "position",
+            object.position.as_ref().map(|key| key.as_str().into()),
+        ),
+        (
+            "attributes",
+            (!object.attributes.is_empty()).then(|| attributes_to_json(&object.attributes)),
+        ),
+        ("content", object.content.as_deref().and_then(text)),
+        ("origin", text(origin.name())),
+        (
             "derived_from",
-            object
-                .derived_from
-                .iter()
-                .map(|digest| Json::from(digest.to_hex()))
-                .collect(),
-        );
-    }
-    if let Some(time) = object.event_time {
-        put("event_time", time_to_json(time));
-    }
-    if let Some(time) = object.expires {
-        put("expires", time_to_json(time));
-    }
-    if !object.reserved.is_empty() {
-        let reserved = object
-            .reserved
-            .iter()
-            .map(|(tag, bytes)| (format!("{tag:#06x}"), Json::from(to_hex(bytes))));
-        put("reserved", Json::Object(reserved.collect()));
-    }
-    Json::Object(map)
+            (!object.derived_from.is_empty()).then(|| sources.collect()),
+        ),
+        (
+            "event_time",
+            object.event_time.map(|time| time.to_string().into()),
+        ),
+        ("expires", object.expires.map(|time| time.to_string().into())),
+        (
+            "reserved",
+            (!object.reserved.is_empty()).then(|| reserved.collect()),
+        ),
+    ];
+    let stated = fields
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    Json::Object(stated.collect())
 }
 
 /// Writes a stored version as one line of JSON. An earlier version gets the field `past`.

@@ -6,11 +6,10 @@
 //! # Invariants
 //! - SJS-1: a text that is nested deeper than allowed reaches no parser.
 
+use std::collections::HashSet;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
-use serde_json::error::Category;
-use serde_json::{Map, Number, Value as Json};
+use serde_json::Value as Json;
 
 use crate::error::{Error, Result};
 use crate::ingest::text::shown;
@@ -27,19 +26,22 @@ pub(crate) fn parse(text: &str) -> Result<Json> {
         return Err(Error::invalid("not valid JSON: the text is empty"));
     }
     check_integers(text)?;
-    parse_once(text).map_err(|(error, key_twice)| {
-        // The parser counts lines from the start of its input. Next to the line number of the file, that would be
-        // confusing.
-        let reason = match (key_twice, error.classify()) {
-            (Some(key), _) => format!("the key `{}` is repeated", shown(&key)),
-            (None, Category::Eof) => "the text ends before the value does".to_owned(),
-            (None, Category::Data) => "a number is out of range".to_owned(),
-            (None, Category::Syntax | Category::Io) => {
-                "expected JSON, such as \"text\", 5, true or null".to_owned()
-            }
+    // The parser counts lines from the start of its input. Next to the line number of the file, that would be
+    // confusing.
+    let refused =
+        |column: usize, reason: &str| Error::invalid(format!("not valid JSON at column {column}: {reason}"));
+    let json = serde_json::from_str(text).map_err(|error| {
+        let reason = if error.is_eof() {
+            "the text ends before the value does"
+        } else {
+            "expected JSON, such as \"text\", 5, true or null"
         };
-        Error::invalid(format!("not valid JSON at column {}: {reason}", error.column()))
-    })
+        refused(error.column(), reason)
+    })?;
+    match repeated_key(text) {
+        None => Ok(json),
+        Some((key, end)) => Err(refused(end, &format!("the key `{}` is repeated", shown(&key)))),
+    }
 }
 
 /// The reason why a text is not accepted as JSON.
@@ -68,7 +70,8 @@ pub(crate) fn parse_within(text: &str, depth_max: usize) -> std::result::Result<
     if brackets(text.as_bytes()).any(|(_, depth)| depth > depth_max) {
         return Err(JsonError::TooDeep { depth_max });
     }
-    parse_once(text).map_err(|(_, key_twice)| key_twice.map_or(JsonError::NotJson, JsonError::KeyTwice))
+    let json = serde_json::from_str(text).map_err(|_| JsonError::NotJson)?;
+    repeated_key(text).map_or(Ok(json), |(key, _)| Err(JsonError::KeyTwice(key)))
 }
 
 /// Returns the length of `text` up to the bracket that closes its first one.
@@ -107,13 +110,27 @@ fn outside_strings(text: &[u8]) -> impl Iterator<Item = (usize, u8)> {
     })
 }
 
-/// Parses one JSON value without repeated keys. An error includes the repeated key.
-fn parse_once(text: &str) -> std::result::Result<Json, (serde_json::Error, Option<String>)> {
-    let mut key_twice = None;
-    let mut parser = serde_json::Deserializer::from_str(text);
-    let read = Once(&mut key_twice).deserialize(&mut parser);
-    read.and_then(|json| parser.end().map(|()| json))
-        .map_err(|error| (error, key_twice))
+/// Returns the first key that a map of a valid JSON text repeats, and the offset after it.
+fn repeated_key(text: &str) -> Option<(String, usize)> {
+    let mut maps: Vec<HashSet<String>> = Vec::new();
+    let mut start = 0;
+    for (at, byte) in outside_strings(text.as_bytes()).filter(|(_, byte)| !byte.is_ascii_whitespace()) {
+        match byte {
+            b'{' => maps.push(HashSet::new()),
+            b'}' => drop(maps.pop()),
+            b':' => {
+                let key: String = serde_json::from_str(&text[start..at]).ok()?;
+                let keys = maps.last_mut()?;
+                if keys.contains(&key) {
+                    return Some((key, at));
+                }
+                keys.insert(key);
+            }
+            _ => {}
+        }
+        start = at + 1;
+    }
+    None
 }
 
 /// Returns the error for the integer `digits`, which is too large.
@@ -147,76 +164,6 @@ fn check_integers(text: &str) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Reads a JSON value without repeated keys, and keeps the first repeated key.
-struct Once<'a>(&'a mut Option<String>);
-
-impl<'de> DeserializeSeed<'de> for Once<'_> {
-    type Value = Json;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Json, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Once<'_> {
-    type Value = Json;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_unit<E>(self) -> std::result::Result<Json, E> {
-        Ok(Json::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> std::result::Result<Json, E> {
-        Ok(Json::Bool(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> std::result::Result<Json, E> {
-        Ok(Json::from(value))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> std::result::Result<Json, E> {
-        Ok(Json::from(value))
-    }
-
-    fn visit_f64<E: serde::de::Error>(self, value: f64) -> std::result::Result<Json, E> {
-        Number::from_f64(value)
-            .map(Json::Number)
-            .ok_or_else(|| E::custom("number out of range"))
-    }
-
-    fn visit_str<E>(self, value: &str) -> std::result::Result<Json, E> {
-        Ok(Json::from(value))
-    }
-
-    fn visit_string<E>(self, value: String) -> std::result::Result<Json, E> {
-        Ok(Json::String(value))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> std::result::Result<Json, A::Error> {
-        let mut values = Vec::new();
-        while let Some(value) = items.next_element_seed(Once(self.0))? {
-            values.push(value);
-        }
-        Ok(Json::Array(values))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> std::result::Result<Json, A::Error> {
-        let mut map = Map::new();
-        while let Some(key) = entries.next_key::<String>()? {
-            let value = entries.next_value_seed(Once(self.0))?;
-            if map.contains_key(&key) {
-                *self.0 = Some(key);
-                return Err(A::Error::custom("a key is repeated"));
-            }
-            map.insert(key, value);
-        }
-        Ok(Json::Object(map))
-    }
 }
 
 #[cfg(all(test, feature = "agent"))]

@@ -43,10 +43,10 @@ pub(super) fn parse(path: &Id, matter: &str) -> Result<BTreeMap<String, Value>> 
             ),
         ),
         // The front matter starts on the second line of the file.
-        Err(error) => Err(at(
+        Err((line, message)) => Err(at(
             path,
-            error.line + 1,
-            format_args!("the front matter cannot be read: {}", error.message),
+            line + 1,
+            format_args!("the front matter cannot be read: {message}"),
         )
         .with_hint("quote values that contain `: ` or start with a character that has a meaning in YAML")),
     }

@@ -10,7 +10,7 @@
 mod front_matter;
 mod yaml;
 
-use std::collections::BTreeMap;
+pub(super) use self::yaml::write as write_matter;
 
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
@@ -19,7 +19,7 @@ use super::format::Format;
 use super::json::Fields;
 use super::outline::Outline;
 use super::statement::{self, NAME, OBJECTS};
-use super::text::shown;
+use super::text::{fence_around, shown};
 use crate::error::Result;
 use crate::object::{Id, Value};
 
@@ -64,18 +64,9 @@ fn unquote(text: &str) -> String {
     lines.get(1..lines.len() - 1).unwrap_or_default().join("\n")
 }
 
-/// Writes front matter that parses to the same map.
-pub(super) fn write_matter(map: &BTreeMap<String, Value>) -> String {
-    yaml::write(map)
-}
-
 /// Returns the text as a code block, with a fence that does not occur in it.
 pub(super) fn quote(text: &str) -> String {
-    let mut longest = 2;
-    for run in text.split(|character| character != '`') {
-        longest = longest.max(run.len());
-    }
-    let fence = "`".repeat(longest + 1);
+    let fence = fence_around(text);
     format!("{fence}\n{text}\n{fence}")
 }
 

@@ -9,21 +9,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use granit_parser::{Event, Parser, ScalarStyle, Span, Tag};
+use granit_parser::{Event, Parser, ScalarStyle, Tag};
 
 use crate::object::{OBJECT_BYTES_MAX, VALUE_DEPTH_MAX, Value};
 
-/// The reason why a text was refused, and the line of the fault.
-#[derive(Debug)]
-pub(super) struct YamlError {
-    /// The line, counted from 1.
-    pub(super) line: u64,
-    pub(super) message: String,
-}
+/// The line of the fault, counted from 1, and the reason why a text was refused.
+pub(super) type YamlError = (u64, String);
 
 fn refused<T>(line: u64, message: impl Into<String>) -> Result<T, YamlError> {
-    let message = message.into();
-    Err(YamlError { line, message })
+    Err((line, message.into()))
 }
 
 /// Reads one YAML document. An empty input is read as null.
@@ -31,21 +25,18 @@ pub(super) fn parse(text: &str) -> Result<Value, YamlError> {
     let mut builder = Builder::default();
     let mut documents = 0;
     for event in Parser::new_from_str(text) {
-        let (event, span) = event.map_err(|error| YamlError {
-            line: error.marker().line() as u64,
-            message: format!("not valid YAML: {}", error.info()),
+        let (event, span) = event.map_err(|error| {
+            let line = error.marker().line() as u64;
+            (line, format!("not valid YAML: {}", error.info()))
         })?;
+        let line = span.start.line() as u64;
         documents += u64::from(matches!(event, Event::DocumentStart(..)));
         if documents > 1 {
-            return refused(line_of(&span), "a second YAML document begins");
+            return refused(line, "a second YAML document begins");
         }
-        builder.take(event, line_of(&span))?;
+        builder.take(event, line)?;
     }
     Ok(builder.whole.unwrap_or(Value::Null))
-}
-
-fn line_of(span: &Span) -> u64 {
-    span.start.line() as u64
 }
 
 /// A list or map whose end was not read yet.
@@ -190,7 +181,7 @@ fn float_text(float: f64) -> Option<String> {
 }
 
 /// Writes a map with one entry on each line. [`parse`] reads it as the same map. The values are in flow style.
-pub(super) fn write(map: &BTreeMap<String, Value>) -> String {
+pub(in crate::ingest) fn write(map: &BTreeMap<String, Value>) -> String {
     let lines = map
         .iter()
         .map(|(key, value)| format!("{}: {}\n", text_form(key), value_form(value)));

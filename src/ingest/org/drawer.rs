@@ -23,51 +23,50 @@ pub(super) struct Properties {
     pub(super) others: BTreeMap<String, Value>,
     /// The fields in `:TREERING:`.
     pub(super) stated: Fields,
+    /// Whether the drawer declares that the file is a list of objects.
+    pub(super) is_list: bool,
 }
 
 /// A property as written.
-pub(super) struct Property<'a> {
-    pub(super) name: &'a str,
-    pub(super) value: &'a str,
+struct Property<'a> {
+    name: &'a str,
+    value: &'a str,
     line: u64,
 }
 
-impl Property<'_> {
-    /// Returns the fields that the property states, if it is `:TREERING:` with braces.
-    pub(super) fn statement(&self, path: &Id) -> Result<Option<Fields>> {
-        if !self.name.eq_ignore_ascii_case(NAME) {
-            return Ok(None);
-        }
-        statement::read(self.value)
-            .map_err(|error| error.context(format!("{path}:{}: `:{NAME}:`", self.line)))
-    }
-
-    /// Returns whether the property declares that the file is a list of objects.
-    pub(super) fn declares_list(&self) -> bool {
-        self.name.eq_ignore_ascii_case(NAME) && self.value == OBJECTS
-    }
-}
-
-/// Reads the optional drawer at the start of `body`, which starts at `line`. Returns the rest.
-pub(super) fn read<'a>(path: &Id, line: u64, body: &'a str) -> Result<(Properties, &'a str)> {
+/// Reads the optional drawer at the start of `body`, which starts at `line`: that of a heading, or of the file itself.
+/// Returns the rest.
+///
+/// The path identifies a file, so an `:ID:` in its own drawer is an ordinary property.
+pub(super) fn read<'a>(path: &Id, line: u64, body: &'a str, of_file: bool) -> Result<(Properties, &'a str)> {
     let Some((properties, rest)) = split(line, body) else {
         return Ok((Properties::default(), body));
     };
     let mut read = Properties::default();
     for property in properties {
-        if let Some(stated) = property.statement(path)? {
-            read.stated = stated;
-        } else if !property.name.eq_ignore_ascii_case("ID") {
+        let Property { name, value, line } = property;
+        if name.eq_ignore_ascii_case(NAME) {
+            let stated = statement::read(value)
+                .map_err(|error| error.context(format!("{path}:{line}: `:{NAME}:`")))?;
+            if let Some(stated) = stated {
+                read.stated = stated;
+                continue;
+            }
+            if of_file && value == OBJECTS {
+                read.is_list = true;
+                continue;
+            }
+        }
+        if of_file || !name.eq_ignore_ascii_case("ID") {
             add(path, &mut read.others, &property)?;
         } else if read.id.is_some() {
-            return Err(at(path, property.line, "a second `:ID:` in one property drawer")
+            return Err(at(path, line, "a second `:ID:` in one property drawer")
                 .with_hint("an object has one id: keep one of the two"));
-        } else if !property.value.is_empty() {
-            let id = Id::new(property.value).map_err(|error| {
+        } else if !value.is_empty() {
+            let id = Id::new(value).map_err(|error| {
                 error.context(format!(
-                    "{path}:{}: the `:ID:` `{}` cannot be an id",
-                    property.line,
-                    shown(property.value)
+                    "{path}:{line}: the `:ID:` `{}` cannot be an id",
+                    shown(value)
                 ))
             })?;
             read.id = Some(id);
@@ -77,7 +76,7 @@ pub(super) fn read<'a>(path: &Id, line: u64, body: &'a str) -> Result<(Propertie
 }
 
 /// Adds a property to the values, by name.
-pub(super) fn add(path: &Id, others: &mut BTreeMap<String, Value>, property: &Property<'_>) -> Result<()> {
+fn add(path: &Id, others: &mut BTreeMap<String, Value>, property: &Property<'_>) -> Result<()> {
     let name = property.name;
     if name.len() > NAME_BYTES_MAX || name.chars().any(char::is_control) {
         return Err(at(
@@ -105,7 +104,7 @@ pub(super) fn add_value(map: &mut BTreeMap<String, Value>, name: &str, value: &s
 
 /// Returns the properties of the drawer at the start of `body`, and the rest. As in Org, a drawer is not a property
 /// drawer if it is not closed or contains another kind of line.
-pub(super) fn split(first_line: u64, body: &str) -> Option<(Vec<Property<'_>>, &str)> {
+fn split(first_line: u64, body: &str) -> Option<(Vec<Property<'_>>, &str)> {
     let mut lines = body.split_inclusive('\n');
     let mut length = 0;
     let mut next = || {

@@ -44,7 +44,7 @@ pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
             headline.line + 1,
             &mut section.attributes,
         );
-        let (properties, rest) = drawer::read(&outline.document.path, line, rest)?;
+        let (properties, rest) = drawer::read(&outline.document.path, line, rest, false)?;
         section.id = properties.id;
         if !properties.others.is_empty() {
             section

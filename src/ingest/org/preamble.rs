@@ -20,27 +20,18 @@ const AFFILIATED_STARTS: [&str; 3] = ["attr_", "begin", "end"];
 
 /// Reads `preamble` into the attributes of the document. Returns the fields that it states and the remaining text.
 pub(super) fn read<'a>(document: &mut Document, preamble: &'a str) -> Result<(Fields, &'a str)> {
-    let mut stated = Fields::default();
-    let mut rest = text_from(preamble);
+    let rest = text_from(preamble);
     let line = 1 + preamble[..preamble.len() - rest.len()].matches('\n').count() as u64;
-    if let Some((properties, after)) = drawer::split(line, rest) {
-        let mut values = BTreeMap::new();
-        for property in &properties {
-            // The path identifies the document, so an `:ID:` here is an ordinary property.
-            match property.statement(&document.path)? {
-                Some(fields) => stated = fields,
-                None if property.declares_list() => document.is_list = true,
-                None => drawer::add(&document.path, &mut values, property)?,
-            }
-        }
-        if !values.is_empty() {
-            document.attributes.insert("properties", Value::Map(values));
-        }
-        rest = after;
+    let (properties, rest) = drawer::read(&document.path, line, rest, true)?;
+    document.is_list = properties.is_list;
+    if !properties.others.is_empty() {
+        document
+            .attributes
+            .insert("properties", Value::Map(properties.others));
     }
     let (keywords, rest) = split_keywords(rest);
     add_keywords(&keywords, &mut document.attributes);
-    Ok((stated, rest))
+    Ok((properties.stated, rest))
 }
 
 /// Returns `text` from its first non-blank line.

@@ -4,6 +4,7 @@
 //! # Layer
 //! Layer 6, inside `ingest`.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use super::super::document::{DOCUMENT_KIND, Document, SectionKind};
@@ -105,7 +106,7 @@ impl Writer<'_> {
     fn put_sections(&mut self, document: &Document, ids: &[Id], matched: &[Option<usize>]) -> Result<()> {
         let old_of = |section: usize| {
             let old = &self.known.objects[matched[section]?];
-            (old.id == ids[section]).then_some(&old.object)
+            (*old.object.id() == ids[section]).then_some(&old.object)
         };
         let mut keys: Vec<Option<Position>> = vec![None; document.sections.len()];
         for (parent, children) in children_by_parent(document) {
@@ -232,8 +233,9 @@ impl Writer<'_> {
     fn remove_others(&mut self) -> Result<()> {
         let mut leaving: HashMap<Id, Option<Id>> = HashMap::new();
         for known in &self.known.objects {
-            if !self.stays.contains(&known.id) {
-                leaving.insert(known.id.clone(), known.object.parent().map(Id::new).transpose()?);
+            let object = &known.object;
+            if !self.stays.contains(object.id()) {
+                leaving.insert(object.id().clone(), object.parent().map(Id::new).transpose()?);
             }
         }
         for id in &self.known.listed {
@@ -276,26 +278,19 @@ impl Writer<'_> {
 
 /// Sorts the ids of a map from ids to parents: children before parents, then by their bytes.
 fn children_first(parents: &HashMap<Id, Option<Id>>) -> Vec<Id> {
-    let mut children: HashMap<&Id, usize> = HashMap::new();
-    for parent in parents
-        .values()
-        .flatten()
-        .filter(|parent| parents.contains_key(*parent))
-    {
-        *children.entry(parent).or_default() += 1;
-    }
-    let mut ready: Vec<&Id> = parents.keys().filter(|id| !children.contains_key(id)).collect();
-    ready.sort_unstable_by(|one, two| two.cmp(one));
-    let mut order = Vec::with_capacity(parents.len());
-    while let Some(id) = ready.pop() {
-        order.push(id.clone());
-        let Some(parent) = &parents[id] else { continue };
-        if let Some(left) = children.get_mut(parent) {
-            *left -= 1;
-            if *left == 0 {
-                ready.push(parent);
-            }
+    let mut depths: HashMap<&Id, usize> = HashMap::new();
+    for id in parents.keys() {
+        let mut path = Vec::new();
+        let mut next = Some(id);
+        while let Some(id) = next.filter(|id| parents.contains_key(*id) && !depths.contains_key(id)) {
+            depths.insert(id, 0);
+            path.push(id);
+            next = parents[id].as_ref();
         }
+        let depth = next.and_then(|id| depths.get(id)).map_or(0, |above| above + 1);
+        depths.extend(path.into_iter().rev().zip(depth..));
     }
-    order
+    let mut order: Vec<&Id> = parents.keys().collect();
+    order.sort_unstable_by_key(|id| (Reverse(depths[id]), *id));
+    order.into_iter().cloned().collect()
 }

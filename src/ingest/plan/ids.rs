@@ -78,7 +78,7 @@ pub(super) fn assign(
                 (SectionKind::Heading, None) => join(document.path.as_str(), '#', &slug(section.title())),
                 (SectionKind::Heading, Some(parent)) => join(&bases[parent], '/', &slug(section.title())),
             };
-            let old = matched[number][place].map(|old| &known.objects[old].id);
+            let old = matched[number][place].map(|old| known.objects[old].object.id());
             if let Some(id) = section.id.as_ref().or(old) {
                 ids.push(id.clone());
                 bases.push(base);

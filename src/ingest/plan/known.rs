@@ -6,14 +6,13 @@
 use std::collections::HashMap;
 
 use super::super::document::{DOCUMENT_KIND, Document, ENTRY_KIND, HEADING_KIND};
-use super::super::format::Format;
 use super::change::Existing;
+use super::owners::{Owners, listed_ids};
 use crate::error::{Error, Result};
-use crate::object::{Id, Object, Value};
+use crate::object::{Id, Object};
 
 /// An object that a document owns.
 pub(super) struct KnownObject {
-    pub(super) id: Id,
     pub(super) object: Object,
     /// The indexes of the headings or entries below it, in order.
     pub(super) children: Vec<usize>,
@@ -29,7 +28,12 @@ pub(super) struct Known {
 }
 
 impl Known {
-    pub(super) fn read(documents: &[Document], existing: &dyn Existing, gone: &[Id]) -> Result<Self> {
+    pub(super) fn read(
+        documents: &[Document],
+        owners: &Owners<'_>,
+        existing: &dyn Existing,
+        gone: &[Id],
+    ) -> Result<Self> {
         let mut known = Self::default();
         let paths = documents.iter().filter(|document| !document.is_list);
         for path in paths.map(|document| &document.path).chain(gone) {
@@ -49,6 +53,7 @@ impl Known {
                     continue;
                 }
                 let Some(object) = existing.get(id)? else { continue };
+                owners.check(document, section.line, &object)?;
                 if object.kind() != section.kind_name() {
                     return Err(taken(
                         &format!("{}:{}", document.path, section.line),
@@ -74,7 +79,7 @@ impl Known {
         };
         let mut open = vec![first];
         while let Some(place) = open.pop() {
-            let id = self.objects[place].id.clone();
+            let id = self.objects[place].object.id().clone();
             let mut children = Vec::new();
             for child in existing.children(&id)? {
                 if !matches!(child.kind(), HEADING_KIND | ENTRY_KIND) {
@@ -91,30 +96,17 @@ impl Known {
     }
 
     fn add(&mut self, object: Object) -> Option<usize> {
-        let id = object.id().clone();
         let place = self.objects.len();
-        if self.by_id.contains_key(&id) {
+        if self.by_id.contains_key(object.id()) {
             return None;
         }
-        self.by_id.insert(id.clone(), place);
+        self.by_id.insert(object.id().clone(), place);
         self.objects.push(KnownObject {
-            id,
             object,
             children: Vec::new(),
         });
         Some(place)
     }
-}
-
-/// Returns the ids of the objects that a JSON Lines file stated, from the content of its document. Any writer may put
-/// such a document, so a line that is not an id is skipped.
-pub(super) fn listed_ids(document: &Object) -> Vec<Id> {
-    let format = document.attribute("format");
-    if format.as_ref().and_then(Value::as_text) != Some(Format::JsonLines.name()) {
-        return Vec::new();
-    }
-    let lines = document.content().unwrap_or_default().lines();
-    lines.filter_map(|line| Id::new(line).ok()).collect()
 }
 
 /// Returns the error for an id that already belongs to an object of another kind.

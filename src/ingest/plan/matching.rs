@@ -8,7 +8,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::super::document::{Document, Section, SectionKind, title_of};
+use super::super::document::{Document, Section, SectionKind};
 use super::super::order::longest_rise;
 use super::known::Known;
 use crate::digest::{ContentDigest, HashSuite};
@@ -86,59 +86,41 @@ struct Marks {
     text: Option<ContentDigest>,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum Label {
-    Title(String),
-    Turn {
-        role: Option<String>,
-        speaker: Option<String>,
-        time: Option<Time>,
-    },
-}
-
-impl Label {
-    fn new(kind: SectionKind, attributes: &Attributes, time: Option<Time>) -> Self {
-        let text = |name| attributes.get(name).and_then(Value::as_text).map(str::to_owned);
-        match kind {
-            SectionKind::Heading => Self::Title(title_of(attributes).to_owned()),
-            SectionKind::Entry => Self::Turn {
-                role: text("role"),
-                speaker: text("speaker"),
-                time,
-            },
-        }
-    }
-
-    /// Returns whether an equal label is enough for a match.
-    fn identifies(&self) -> bool {
-        match self {
-            Self::Title(_) => true,
-            Self::Turn { time, .. } => time.is_some(),
-        }
-    }
-}
+/// The title of a heading, or the role, speaker and time of an entry.
+type Label = (SectionKind, [Option<String>; 2], Option<Time>);
 
 impl Marks {
+    fn new(
+        kind: SectionKind,
+        attributes: &Attributes,
+        time: Option<Time>,
+        text: Option<ContentDigest>,
+    ) -> Self {
+        let named = |name| attributes.get(name).and_then(Value::as_text).map(str::to_owned);
+        let label = match kind {
+            SectionKind::Heading => (kind, [named("title"), None], None),
+            SectionKind::Entry => (kind, [named("role"), named("speaker")], time),
+        };
+        Self { label, text }
+    }
+
     fn of_section(section: &Section, suite: HashSuite) -> Self {
         let text = section.content.as_ref();
-        Self {
-            label: Label::new(section.kind, &section.attributes, section.event_time),
-            text: text.map(|text| hash_content(suite, text.as_bytes())),
-        }
+        let text = text.map(|text| hash_content(suite, text.as_bytes()));
+        Self::new(section.kind, &section.attributes, section.event_time, text)
     }
 
     fn of_object(object: &Object, suite: HashSuite) -> Self {
-        let kind = if object.kind() == SectionKind::Entry.name() {
-            SectionKind::Entry
-        } else {
-            SectionKind::Heading
-        };
+        let kind = SectionKind::from_name(object.kind()).unwrap_or(SectionKind::Heading);
         let stored = object.content_digest().map(|(digest, _)| digest);
         let text = stored.or_else(|| Some(hash_content(suite, object.content()?.as_bytes())));
-        Self {
-            label: Label::new(kind, &object.attributes(), object.event_time()),
-            text,
-        }
+        Self::new(kind, &object.attributes(), object.event_time(), text)
+    }
+
+    /// Returns the label if an equal one is enough for a match.
+    fn identity(&self) -> Option<&Label> {
+        let (kind, _, time) = &self.label;
+        (*kind == SectionKind::Heading || time.is_some()).then_some(&self.label)
     }
 
     /// Returns whether one of two objects is probably an edited form of the other.
@@ -147,7 +129,10 @@ impl Marks {
             return true;
         }
         match (&self.label, &other.label) {
-            (Label::Title(one), Label::Title(two)) => share_half_their_words(one, two),
+            ((SectionKind::Heading, [one, _], _), (SectionKind::Heading, [two, _], _)) => {
+                let title = |title: &Option<String>| title.clone().unwrap_or_default();
+                share_half_their_words(&title(one), &title(two))
+            }
             (one, two) => one == two,
         }
     }
@@ -179,9 +164,7 @@ impl Siblings {
         let mut free = vec![true; self.old.len()];
         self.pair_equal_ends(&mut pairs, &mut free);
         self.pair_equal(&mut pairs, &mut free, Some);
-        self.pair_equal(&mut pairs, &mut free, |marks| {
-            marks.label.identifies().then_some(&marks.label)
-        });
+        self.pair_equal(&mut pairs, &mut free, Marks::identity);
         self.pair_between(&mut pairs, &free);
         pairs
     }

@@ -38,8 +38,9 @@ pub(crate) fn plan(
     options: &IngestOptions,
 ) -> Result<Change> {
     let stated = ids::stated_ids(documents)?;
-    owners::check(documents, existing, &options.gone)?;
-    let known = known::Known::read(documents, existing, &options.gone)?;
+    let owners = owners::Owners::new(documents, existing, &options.gone);
+    let known = known::Known::read(documents, &owners, existing, &options.gone)?;
+    owners.check_lines(documents)?;
     let matched = matching::match_all(documents, &known, existing.hash());
     let ids = ids::assign(documents, &known, &matched, &stated, existing)?;
     changes::changes(documents, &known, &matched, &ids, existing, options)

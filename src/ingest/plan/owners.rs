@@ -9,85 +9,80 @@
 use std::collections::{HashMap, HashSet};
 
 use super::super::document::{DOCUMENT_KIND, Document, ENTRY_KIND, HEADING_KIND};
+use super::super::format::Format;
 use super::super::text::at;
 use super::change::Existing;
-use super::known::listed_ids;
 use crate::error::{Error, ErrorCode, Result};
-use crate::object::{Id, Object};
-
-/// Checks every id that the documents state.
-pub(super) fn check(documents: &[Document], existing: &dyn Existing, gone: &[Id]) -> Result<()> {
-    // The objects of a list may be documents too.
-    let stated = documents.iter().flat_map(|document| &document.sections);
-    let seen = documents
-        .iter()
-        .map(|document| &document.path)
-        .chain(stated.filter_map(|section| section.id.as_ref()));
-    let mut owners = Owners {
-        existing,
-        seen: seen.chain(gone).collect(),
-        lists: None,
-    };
-    for document in documents {
-        for section in &document.sections {
-            let Some(id) = &section.id else { continue };
-            let Some(object) = existing.get(id)? else { continue };
-            if let Some(owner) = owners.above(object)? {
-                return Err(belongs(document, section.line, id, &owner));
-            }
-        }
-        for object in document.live_objects() {
-            let id = &object.stated.object.id;
-            let Some(old) = existing.get(id)? else { continue };
-            if let Some(owner) = owners.of_stated(id, old)? {
-                return Err(belongs(document, object.line, id, &owner));
-            }
-        }
-    }
-    Ok(())
-}
+use crate::object::{Id, Object, Value};
 
 /// Finds the owners of objects among the documents outside this call.
-struct Owners<'a> {
+pub(super) struct Owners<'a> {
     existing: &'a dyn Existing,
     seen: HashSet<&'a Id>,
-    /// The document of each object that a JSON Lines file stated. It is read at the first use.
-    lists: Option<HashMap<Id, Id>>,
 }
 
-impl Owners<'_> {
-    /// Returns the document that contains an object, or the object itself if it is a document.
-    fn above(&self, object: Object) -> Result<Option<Id>> {
-        let mut above = Some(object);
-        while let Some(object) = above {
-            if object.kind() == DOCUMENT_KIND {
-                let owner = object.id().clone();
-                return Ok((!self.seen.contains(&owner)).then_some(owner));
+impl<'a> Owners<'a> {
+    pub(super) fn new(documents: &'a [Document], existing: &'a dyn Existing, gone: &'a [Id]) -> Self {
+        // The objects of a list may be documents too.
+        let stated = documents.iter().flat_map(|document| &document.sections);
+        let stated = stated.filter_map(|section| section.id.as_ref());
+        let paths = documents.iter().map(|document| &document.path);
+        Self {
+            existing,
+            seen: paths.chain(stated).chain(gone).collect(),
+        }
+    }
+
+    /// Refuses an object that `document` states at `line`, if it is in another document, or is another document.
+    pub(super) fn check(&self, document: &Document, line: u64, object: &Object) -> Result<()> {
+        let mut above = Some(object.clone());
+        while let Some(next) = above {
+            if next.kind() == DOCUMENT_KIND {
+                return self.check_owner(document, line, object.id(), next.id());
             }
-            above = match object.parent() {
+            above = match next.parent() {
                 Some(parent) => self.existing.get(&Id::new(parent)?)?,
                 None => None,
             };
         }
-        Ok(None)
+        Ok(())
     }
 
-    /// Returns the document whose lines state an object, else the document that contains the heading or entry.
-    fn of_stated(&mut self, id: &Id, object: Object) -> Result<Option<Id>> {
-        let lists = match self.lists.take() {
-            Some(lists) => lists,
-            None => self.read_lists()?,
-        };
-        let list = lists.get(id).cloned();
-        self.lists = Some(lists);
-        match list {
-            Some(list) => Ok((!self.seen.contains(&list)).then_some(list)),
-            None if [DOCUMENT_KIND, HEADING_KIND, ENTRY_KIND].contains(&object.kind()) => self.above(object),
-            None => Ok(None),
+    fn check_owner(&self, document: &Document, line: u64, id: &Id, owner: &Id) -> Result<()> {
+        if self.seen.contains(owner) {
+            return Ok(());
         }
+        Err(belongs(document, line, id, owner))
     }
 
-    fn read_lists(&self) -> Result<HashMap<Id, Id>> {
+    /// Checks the objects of JSON Lines files. Such an object belongs to the document whose lines state it, else a
+    /// heading or entry belongs to the document that contains it.
+    pub(super) fn check_lines(&self, documents: &[Document]) -> Result<()> {
+        let mut lists = None;
+        for document in documents {
+            for object in document.live_objects() {
+                let id = &object.stated.object.id;
+                let Some(old) = self.existing.get(id)? else {
+                    continue;
+                };
+                let lists = match &mut lists {
+                    Some(lists) => lists,
+                    None => lists.insert(self.lists()?),
+                };
+                match lists.get(id) {
+                    Some(list) => self.check_owner(document, object.line, id, list)?,
+                    None if [DOCUMENT_KIND, HEADING_KIND, ENTRY_KIND].contains(&old.kind()) => {
+                        self.check(document, object.line, &old)?;
+                    }
+                    None => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the document of each object that a JSON Lines file stated.
+    fn lists(&self) -> Result<HashMap<Id, Id>> {
         let mut lists = HashMap::new();
         for document in self.existing.documents()? {
             if let Some(object) = self.existing.get(&document)? {
@@ -96,6 +91,17 @@ impl Owners<'_> {
         }
         Ok(lists)
     }
+}
+
+/// Returns the ids of the objects that a JSON Lines file stated, from the content of its document. Any writer may put
+/// such a document, so a line that is not an id is skipped.
+pub(super) fn listed_ids(document: &Object) -> Vec<Id> {
+    let format = document.attribute("format");
+    if format.as_ref().and_then(Value::as_text) != Some(Format::JsonLines.name()) {
+        return Vec::new();
+    }
+    let lines = document.content().unwrap_or_default().lines();
+    lines.filter_map(|line| Id::new(line).ok()).collect()
 }
 
 fn belongs(document: &Document, line: u64, id: &Id, owner: &Id) -> Error {

@@ -262,7 +262,7 @@ fn a_bad_line_names_file_and_line_and_what_is_wrong() {
     );
     assert_eq!(
         message(r#"{"role":"u","role":"v"}"#),
-        "a.jsonl:3: not valid JSON at column 23: the key `role` is repeated"
+        "a.jsonl:3: not valid JSON at column 18: the key `role` is repeated"
     );
     assert_eq!(
         message(r#"{"role":nope}"#),
