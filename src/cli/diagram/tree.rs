@@ -3,6 +3,8 @@
 //! # Layer
 //! Layer 10, part of cli.
 
+use std::collections::BinaryHeap;
+
 use super::{COLOURS, Diagram, Mark, Row};
 use crate::cli::human::{counted, gist, short, value};
 use crate::engine::View;
