@@ -14,7 +14,7 @@ use crate::trie::{Entry, Trie};
 
 use super::Store;
 use super::base::row_of;
-use super::checkpoint::{self, Checkpoint, ChildRow, Contents, FirstWritten, LogId, Source, State};
+use super::checkpoint::{self, Checkpoint, ChildRow, Contents, FirstWritten, LogId, Rows, Source, State};
 
 /// The maximal number of past states in a checkpoint, besides the head's. A commit without a stored state is near one
 /// that has it.
@@ -154,7 +154,7 @@ impl Store {
                 });
             }
         }
-        let known = known.into_iter().flat_map(|rows| rows.iter());
+        let known = known.into_iter().flat_map(Rows::iter);
         let known = known.filter(move |row| row.as_ref().map_or(true, |row| !changed.contains(&row.child)));
         Ok(Box::new(known.chain(newer.into_iter().map(Ok))))
     }

@@ -35,7 +35,7 @@ use files::{CheckpointFile, list, of_error, remove_files};
 pub(crate) use check::check;
 pub(crate) use header::LogId;
 pub(crate) use reader::Checkpoint;
-pub(crate) use rows::{ChildRow, CommitRow, DigestRow, FirstWritten, StateRow, bisect, prefix_of};
+pub(crate) use rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Rows, StateRow, bisect, prefix_of};
 pub(crate) use writer::{Contents, Progress, Source, State, make, write};
 
 /// A checkpoint, as described by its header.

@@ -55,7 +55,7 @@ macro_rules! fields {
 fields! {
     u64: 8, u64::from_le_bytes, u64::to_le_bytes;
     i64: 8, i64::from_le_bytes, i64::to_le_bytes;
-    Prefix: 8, |bytes| Self(u64::from_be_bytes(bytes)), |prefix| prefix.0.to_be_bytes();
+    Prefix: 8, |bytes| Self(u64::from_le_bytes(bytes).swap_bytes()), |prefix| prefix.0.swap_bytes().to_le_bytes();
     Locator: 8, |bytes| Self::from_u64(u64::from_le_bytes(bytes)), |place| place.to_u64().to_le_bytes();
     [u8; DIGEST_LEN]: DIGEST_LEN, |bytes| bytes, |bytes| bytes;
     KeyPath: DIGEST_LEN, Self::from_bytes, |key| *key.as_bytes();
@@ -206,7 +206,7 @@ pub(crate) struct Prefix(pub(crate) u64);
 
 pub(crate) fn prefix_of(digest: &[u8; DIGEST_LEN]) -> Prefix {
     let (head, _) = digest.split_first_chunk::<8>().expect("a digest has 32 bytes");
-    Prefix(u64::from_be_bytes(*head))
+    Prefix(u64::from_le_bytes(*head).swap_bytes())
 }
 
 /// The rows of one section.

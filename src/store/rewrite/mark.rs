@@ -109,7 +109,7 @@ impl Store {
         let kept = entries(kept.to_vec())?;
         let mut roots: HashSet<Root> = kept.iter().map(|entry| entry.commit.root).collect();
         let mut lacks_state = |entry: &Arc<CommitEntry>| roots.insert(entry.commit.root) && entry.takes_state;
-        Ok(!behind.iter().any(|entry| lacks_state(entry)))
+        Ok(!behind.iter().any(&mut lacks_state))
     }
 
     fn mark_states(

@@ -171,7 +171,9 @@ impl Salvager<'_> {
             if self.states.root(&trie)? == commit.root {
                 let mut batch = BatchBuilder::new();
                 self.add_as_it_was(&changes, records, &mut batch)?;
-                missed.iter().for_each(|missed| self.history.append(missed));
+                for missed in missed {
+                    self.history.append(missed);
+                }
                 return self.keep(digest, commit, trie, batch);
             }
         }
@@ -281,7 +283,9 @@ impl Salvager<'_> {
     /// Adds the digests of the commits after the newest kept one, which are not kept.
     fn add_gap(&mut self, missed: &[CommitDigest], batch: &mut BatchBuilder) {
         put_gap(batch, self.history.size(), missed);
-        missed.iter().for_each(|missed| self.history.append(missed));
+        for missed in missed {
+            self.history.append(missed);
+        }
     }
 
     /// Writes a state: as a whole map for the first kept commit, and as the changes since the previous kept one for the
