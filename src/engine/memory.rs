@@ -195,7 +195,7 @@ impl Memory {
     pub(crate) fn view_at(&self, revision: &Revision, lane: &str) -> Result<View> {
         let store = self.inner.store();
         let entry = revision::resolve(&store, revision, lane)?;
-        View::new(Arc::clone(&self.inner.source), store, entry)
+        View::new(&self.inner.source, &store, entry)
     }
 
     /// Returns the commit that `revision` names for a writer in `lane`.
@@ -258,7 +258,7 @@ impl Memory {
     /// `NotFound` if the commit is not kept; `Corrupt` or `Io` if it cannot be read.
     pub(crate) fn view_of(&self, commit: &CommitInfo) -> Result<View> {
         let (store, entry) = self.entry_of(commit)?;
-        View::new(Arc::clone(&self.inner.source), store, entry)
+        View::new(&self.inner.source, &store, entry)
     }
 
     fn entry_of(&self, commit: &CommitInfo) -> Result<(Arc<Store>, Arc<CommitEntry>)> {
@@ -275,7 +275,7 @@ impl Memory {
     pub(crate) fn view_before(&self, commit: &CommitInfo) -> Result<Option<View>> {
         let (store, entry) = self.entry_of(commit)?;
         let before = store.before(&entry)?;
-        let view = before.map(|before| View::new(Arc::clone(&self.inner.source), store, before));
+        let view = before.map(|before| View::new(&self.inner.source, &store, before));
         view.transpose()
     }
 

@@ -86,7 +86,7 @@ impl Inner {
             let Some(entry) = store.commit_at(index)? else {
                 break;
             };
-            let older = View::new(Arc::clone(&self.source), Arc::clone(&store), entry)?;
+            let older = View::new(&self.source, &store, entry)?;
             for change in older
                 .state
                 .diff(&newer.state, &older.state.nodes_with(&newer.state))

@@ -89,10 +89,10 @@ impl std::fmt::Debug for View {
 
 impl View {
     /// Returns the state of a commit of `store`.
-    pub(crate) fn new(source: Arc<Source>, store: Arc<Store>, entry: Arc<CommitEntry>) -> Result<Self> {
+    pub(crate) fn new(source: &Arc<Source>, store: &Arc<Store>, entry: Arc<CommitEntry>) -> Result<Self> {
         Ok(Self {
-            source,
-            state: State::of(&store, &entry)?,
+            source: Arc::clone(source),
+            state: State::of(store, &entry)?,
             entry,
             now: None,
         })
@@ -101,9 +101,8 @@ impl View {
     /// Returns the state of the newest commit that this process has read.
     pub(crate) fn head(source: &Arc<Source>) -> Self {
         let store = source.opened.store();
-        let view = store
-            .head()
-            .and_then(|head| Self::new(Arc::clone(source), store, head));
+        let head = store.head();
+        let view = head.and_then(|head| Self::new(source, &store, head));
         view.expect("a memory is opened only with a head, whose state is at hand, and heads only follow")
     }
 

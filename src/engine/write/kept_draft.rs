@@ -14,7 +14,6 @@
 //!   alone may exceed the cap.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use crate::calendar::DAY_MICROS;
 use crate::error::{Error, ErrorCode, Result};
@@ -265,7 +264,7 @@ impl Memory {
             .map_or(Ok(None), |commit| store.by_digest(commit))?;
         let base =
             base.ok_or_else(|| Error::not_found(format!("the state that {name} is based on is not kept")))?;
-        let base = View::new(Arc::clone(&self.inner.source), store, base)?;
+        let base = View::new(&self.inner.source, &store, base)?;
         let mut draft = Draft::new(base, writer.clone());
         for change in reference.changes {
             self.inner.stage_kept(&mut draft, &change)?;

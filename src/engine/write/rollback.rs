@@ -448,7 +448,7 @@ impl Memory {
         tree.map_err(later_changes)?;
         Ok(Reversing {
             target: CommitInfo::of(&target),
-            state: View::new(Arc::clone(&base.source), Arc::clone(&base.state.store), to)?,
+            state: View::new(&base.source, &base.state.store, to)?,
             changes: draft.changes(),
         })
     }

@@ -64,9 +64,9 @@ pub struct ReferenceInfo {
     pub reason: Option<String>,
 }
 
-impl Inner {
+impl SnapshotInfo {
     /// Returns the snapshot of a reference; `None` if the reference names no commit of this history.
-    fn snapshot_info(&self, store: &Store, reference: &Reference) -> Result<Option<SnapshotInfo>> {
+    fn of(store: &Store, reference: &Reference) -> Result<Option<Self>> {
         let target = reference
             .commit
             .map_or(Ok(None), |commit| store.by_digest(commit));
@@ -76,7 +76,7 @@ impl Inner {
         let is_same = |other: &ReferenceEntry| other.reference.name == reference.name;
         let lane = reference.lane.as_ref();
         let index = lane.and_then(|lane| store.references().ring(lane).position(is_same));
-        Ok(Some(SnapshotInfo {
+        Ok(Some(Self {
             name: reference.name.rest().to_owned(),
             index,
             lane: reference.lane.clone(),
@@ -89,7 +89,9 @@ impl Inner {
             reason: text_of(store, reference.reason),
         }))
     }
+}
 
+impl Inner {
     /// Makes a reference with `writer` as its author and the present time.
     pub(crate) fn reference(
         &self,
@@ -151,7 +153,7 @@ impl Inner {
     fn snapshot_named(&self, name: &ReferenceName) -> Result<Option<SnapshotInfo>> {
         let store = self.store();
         let reference = store.references().get(name).map(|entry| entry.reference.clone());
-        reference.map_or(Ok(None), |reference| self.snapshot_info(&store, &reference))
+        reference.map_or(Ok(None), |reference| SnapshotInfo::of(&store, &reference))
     }
 
     /// Writes the deletion of a reference.
@@ -223,7 +225,7 @@ impl Memory {
         let store = self.inner.store();
         let references = newest_references(&store).into_iter();
         let snapshots = references.filter(|reference| reference.name.class() == ReferenceClass::Snapshots);
-        let infos = snapshots.map(|reference| self.inner.snapshot_info(&store, &reference));
+        let infos = snapshots.map(|reference| SnapshotInfo::of(&store, &reference));
         let passes = |info: &Result<_>| {
             let error = info.as_ref().err();
             !(self.inner.settings().degraded && error.is_some_and(Error::is_corruption))
