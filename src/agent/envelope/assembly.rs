@@ -23,7 +23,7 @@ use super::render::{Boundary, Omitted, Record, Request};
 use super::sections::Section;
 use super::selection::choose;
 use crate::agent::item::{Item, Sensitivity};
-use crate::agent::search::recall_among;
+use crate::agent::search::search;
 use crate::agent::session::root_session;
 use crate::agent::superseding::supersedes;
 use crate::agent::vocabulary::kind;
@@ -172,7 +172,7 @@ fn hits(agent: &Agent, view: &View, request: &EnvelopeRequest, query: &str) -> R
         with_untrusted: request.with_untrusted,
         ..RecallQuery::new(query, request.reach.clone())
     };
-    let found = recall_among(agent, view, &asked, &|object| request.may_show(object))?;
+    let found = search(agent, view, &asked, Some(&|object| request.may_show(object)))?;
     let found = found.hits.into_iter();
     Ok(found.map(|hit| hit.id.to_string()).zip(1..).collect())
 }

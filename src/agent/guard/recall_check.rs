@@ -44,8 +44,15 @@ impl Agent {
         queries: &[RecallQuery],
     ) -> Result<Vec<RecallChange>> {
         // All questions are asked in one state, then in the other, so the index is updated to each state only once.
-        let before = answers(self, older, queries)?;
-        let after = answers(self, newer, queries)?;
+        let answers = |view: &View| -> Result<Vec<Vec<String>>> {
+            let asked = queries.iter().map(|query| query.clone().without_touch());
+            let ids = |query: RecallQuery| -> Result<Vec<String>> {
+                let hits = self.recall(view, &query)?.hits;
+                Ok(hits.into_iter().map(|hit| hit.id.to_string()).collect())
+            };
+            asked.map(ids).collect()
+        };
+        let (before, after) = (answers(older)?, answers(newer)?);
         let both = before.into_iter().zip(after).zip(queries);
         let changes = both.map(|((before, after), query)| {
             let (had, has): (HashSet<_>, HashSet<_>) = (before.iter().collect(), after.iter().collect());
@@ -61,16 +68,4 @@ impl Agent {
         });
         Ok(changes.collect())
     }
-}
-
-fn answers(agent: &Agent, view: &View, queries: &[RecallQuery]) -> Result<Vec<Vec<String>>> {
-    let answer = |query: &RecallQuery| -> Result<Vec<String>> {
-        let query = RecallQuery {
-            touch: false,
-            ..query.clone()
-        };
-        let hits = agent.recall(view, &query)?.hits;
-        Ok(hits.into_iter().map(|hit| hit.id.to_string()).collect())
-    };
-    queries.iter().map(answer).collect()
 }

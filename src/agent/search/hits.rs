@@ -47,17 +47,8 @@ impl Agent {
     }
 }
 
-/// Answers a query with words, only from objects that `among` accepts. It counts no hit as used.
-pub(in crate::agent) fn recall_among(
-    agent: &Agent,
-    view: &View,
-    query: &RecallQuery,
-    among: &dyn Fn(&Object) -> bool,
-) -> Result<Recalled> {
-    search(agent, view, query, Some(among))
-}
-
-fn search(
+/// Answers a query with words; with `among` only from objects that it accepts. It counts no hit as used.
+pub(in crate::agent) fn search(
     agent: &Agent,
     view: &View,
     query: &RecallQuery,
@@ -160,7 +151,7 @@ impl Search<'_> {
 
     /// The number of untrusted matches, counted up to the limit of hits.
     fn left_out(&self, scratch: &mut Scratch) -> usize {
-        // The caller of `recall_among` does not read this number.
+        // A caller with a condition of its own does not read this number.
         if self.among.is_some() || !self.leaves_untrusted_out() {
             return 0;
         }

@@ -95,6 +95,54 @@ impl Agent {
         }
         Ok(all)
     }
+
+    /// Returns the reason of a quarantined change, with the names of older changes that it pushed out.
+    pub(crate) fn held_reason(&self, name: &str) -> Option<String> {
+        let references = self.memory().references().into_iter();
+        let mut named = references.filter(|reference| reference.name == name);
+        named.next()?.reason
+    }
+
+    /// Returns the objects of a quarantined change, by id.
+    ///
+    /// # Errors
+    /// `NotFound`: no quarantined change has this name. `Corrupt` or `Io` if it cannot be read.
+    pub(crate) fn held_objects(&self, name: &str) -> Result<Vec<HeldObject>> {
+        let name = full_name(name)?;
+        let draft = opened(self, &name, &Writer::user())?;
+        let held = |(id, is_removed, object): (Id, bool, Option<Object>)| HeldObject {
+            id,
+            scope: scope_of(object.as_ref()).to_owned(),
+            is_removed,
+            preview: preview(self, text_of(object.as_ref())),
+        };
+        Ok(objects_of(&draft)?.into_iter().map(held).collect())
+    }
+
+    /// Commits a quarantined change by the decision of a person. Its objects keep their origins.
+    ///
+    /// # Errors
+    /// `NotFound`: no quarantined change has this name. `Conflict`: another commit has changed one of its objects
+    /// since. `Denied` (code `not_a_person`): the writer is of another class. Also the errors of
+    /// [`Memory::commit`](crate::Memory::commit).
+    pub fn release(&self, name: &str, says: PersonSays, writer: &Writer) -> Result<Committed> {
+        let writer = person(writer, says, "release a quarantined change")?;
+        let name = full_name(name)?;
+        let draft = opened(self, &name, &writer)?;
+        let committed = drafts::commit(self, draft, &Rule::RELEASE)?;
+        drafts::delete(self, &name, &writer)?;
+        Ok(committed)
+    }
+
+    /// Drops a quarantined change.
+    ///
+    /// # Errors
+    /// `NotFound`: no quarantined change has this name. `Denied` (code `less_trusted`): the writer is of an untrusted
+    /// class. Also the errors of [`Memory::commit`](crate::Memory::commit).
+    pub fn discard(&self, name: &str, writer: &Writer) -> Result<()> {
+        let name = full_name(name)?;
+        drafts::delete(self, &name, writer).map_err(|error| not_held(&name, error))
+    }
 }
 
 fn described(agent: &Agent, reference: ReferenceInfo, reach: &Reach) -> Result<Option<Quarantined>> {
@@ -127,61 +175,9 @@ fn described(agent: &Agent, reference: ReferenceInfo, reach: &Reach) -> Result<O
     Ok((change.ids_total == 0 || !change.ids.is_empty()).then_some(change))
 }
 
-impl Agent {
-    /// Returns the reason of a quarantined change, with the names of older changes that it pushed out.
-    pub(crate) fn held_reason(&self, name: &str) -> Option<String> {
-        let references = self.memory().references().into_iter();
-        let mut named = references.filter(|reference| reference.name == name);
-        named.next()?.reason
-    }
-
-    /// Returns the objects of a quarantined change, by id.
-    ///
-    /// # Errors
-    /// `NotFound`: no quarantined change has this name. `Corrupt` or `Io` if it cannot be read.
-    pub(crate) fn held_objects(&self, name: &str) -> Result<Vec<HeldObject>> {
-        let name = full_name(name)?;
-        let draft = opened(self, &name, &Writer::user())?;
-        let held = |(id, is_removed, object): (Id, bool, Option<Object>)| HeldObject {
-            id,
-            scope: scope_of(object.as_ref()).to_owned(),
-            is_removed,
-            preview: preview(self, text_of(object.as_ref())),
-        };
-        Ok(objects_of(&draft)?.into_iter().map(held).collect())
-    }
-}
-
 /// Returns the beginning of a text in a form that anybody may see.
 pub(in crate::agent) fn preview(agent: &Agent, text: &str) -> String {
     one_line(&agent.scanner().redact(text), PREVIEW_CHARS)
-}
-
-impl Agent {
-    /// Commits a quarantined change by the decision of a person. Its objects keep their origins.
-    ///
-    /// # Errors
-    /// `NotFound`: no quarantined change has this name. `Conflict`: another commit has changed one of its objects
-    /// since. `Denied` (code `not_a_person`): the writer is of another class. Also the errors of
-    /// [`Memory::commit`](crate::Memory::commit).
-    pub fn release(&self, name: &str, says: PersonSays, writer: &Writer) -> Result<Committed> {
-        let writer = person(writer, says, "release a quarantined change")?;
-        let name = full_name(name)?;
-        let draft = opened(self, &name, &writer)?;
-        let committed = drafts::commit(self, draft, &Rule::RELEASE)?;
-        drafts::delete(self, &name, &writer)?;
-        Ok(committed)
-    }
-
-    /// Drops a quarantined change.
-    ///
-    /// # Errors
-    /// `NotFound`: no quarantined change has this name. `Denied` (code `less_trusted`): the writer is of an untrusted
-    /// class. Also the errors of [`Memory::commit`](crate::Memory::commit).
-    pub fn discard(&self, name: &str, writer: &Writer) -> Result<()> {
-        let name = full_name(name)?;
-        drafts::delete(self, &name, writer).map_err(|error| not_held(&name, error))
-    }
 }
 
 fn opened(agent: &Agent, name: &str, writer: &Writer) -> Result<Draft> {

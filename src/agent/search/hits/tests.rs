@@ -184,7 +184,7 @@ fn nothing_is_counted_for_who_chooses_or_for_scopes_without_any() {
     let agent = tea();
     let query = RecallQuery::new("tea in the morning", Reach::All);
     let view = agent.memory().view();
-    let all = recall_among(&agent, &view, &query, &|_| true).unwrap();
+    let all = search(&agent, &view, &query, Some(&|_| true)).unwrap();
     assert_eq!((all.hits.len(), all.left_out), (2, 0));
     let (indexed, _) = agent.recall_index().of(agent.memory(), &view).unwrap();
     let untrusted: Vec<_> = indexed.value().untrusted.iter().collect();
