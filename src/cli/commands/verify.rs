@@ -10,6 +10,9 @@ use crate::cli::context::explain;
 use crate::engine::{FindingKind, VerifyDepth, VerifyReport};
 use crate::error::ErrorKind;
 
+/// The files that even a degraded reader needs.
+const NEEDED_TO_READ: [&str; 2] = ["format", "manifest"];
+
 /// Check every byte of the store
 ///
 /// It also checks each digest and commit.
@@ -121,7 +124,15 @@ fn show_verified(answer: &Verified, context: &mut Context) -> Result<(), Failure
 
 fn damaged(path: &Path, report: &VerifyReport) -> Error {
     let places = counted(report.damage.len() as u64, "place");
-    let hint = "treering doctor names the repair; --degraded reads the newest state before the damage";
+    let mut files = report.damage.iter().map(|finding| &finding.damage.file);
+    let hint = match files.find(|file| NEEDED_TO_READ.contains(&file.as_str())) {
+        Some(file) => format!(
+            "the store cannot be read without the file {file}; treering salvage writes a new store without it"
+        ),
+        None => {
+            "treering doctor names the repair; --degraded reads the newest state before the damage".to_owned()
+        }
+    };
     Error::corrupt(format!("the store in {} is damaged in {places}", shown(path)))
         .with_code(ErrorCode::Damaged)
         .with_hint(hint)
