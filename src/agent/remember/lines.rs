@@ -98,6 +98,7 @@ pub struct LinesRemembered {
     /// The number of lines stored with the attribute `flags`.
     pub flagged: u64,
     /// Unknown fields, which became attributes; at most 100 of them.
+    #[schemars(with = "Vec<String>")]
     pub unknown: BTreeSet<String>,
     /// The names under `rejected/` of the quarantined lines.
     #[serde(skip)]

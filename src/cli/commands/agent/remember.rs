@@ -310,7 +310,8 @@ fn show_items_remembered(answer: &ItemsRemembered, context: &mut Context) -> Res
         "{stored}, {unchanged} unchanged, {refused} not stored; {head}"
     ))?;
     if !answer.unknown.is_empty() {
-        let names = Vec::from_iter(answer.unknown.iter().map(String::as_str)).join(", ");
+        let names: Vec<&str> = answer.unknown.iter().map(String::as_str).collect();
+        let names = names.join(", ");
         let text = format!("stored as attributes, because items have no such fields: {names}");
         context.note("unknown_fields", text);
     }
