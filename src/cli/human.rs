@@ -17,7 +17,6 @@ use crate::digest::to_hex;
 use crate::engine::{CommitInfo, HistoryEntry, Memory, Revision};
 use crate::ingest::json::value_to_json;
 use crate::object::{Object, Value};
-use crate::store::ChangeCounts;
 
 /// The smallest number of digits of a short digest.
 const DIGITS_LEAST: usize = 8;
@@ -124,16 +123,6 @@ pub(crate) fn made_by(entry: &HistoryEntry) -> [&str; 2] {
     entry
         .maker()
         .map_or(["thinned", "-"], |made| [made.commit.op.as_str(), made.lane()])
-}
-
-/// Returns the columns with the numbers of added, changed and removed objects.
-pub(crate) fn change_counts(counts: ChangeCounts) -> [(&'static str, Cell); 3] {
-    [
-        ("+", Meaning::Good, counts.added),
-        ("~", Meaning::Changed, counts.changed),
-        ("-", Meaning::Bad, counts.removed),
-    ]
-    .map(|(sign, meaning, count)| (sign, minor(coloured(meaning, format!("{sign}{count}")))))
 }
 
 /// Returns a cell that is aligned to the right.
