@@ -16,11 +16,7 @@ pub(super) fn with_checksum(mut fields: Vec<u8>, length: usize) -> Vec<u8> {
 }
 
 /// Checks the magic number and the checksum of `length` bytes. Returns a reader of the fields after the magic number.
-pub(super) fn checked<'a>(
-    bytes: &'a [u8],
-    length: usize,
-    magic: &[u8; 8],
-) -> Result<Reader<'a>, DecodeError> {
+pub(super) fn checked<'a>(bytes: &'a [u8], length: usize, magic: &[u8]) -> Result<Reader<'a>, DecodeError> {
     let mut whole = Reader::new(bytes);
     let covered = whole.bytes(length.saturating_sub(CHECKSUM_BYTES))?;
     let stored = whole.u32()?;

@@ -123,7 +123,7 @@ impl Inspection {
             let inside = inside.iter().map(|file| format!("{name}/{file}"));
             std::iter::once(name.clone()).chain(inside).collect::<Vec<_>>()
         });
-        // Only a regular file has a length.
+        // Only a regular file has a length. INS-1: the file is opened for reading.
         let with_length = paths.filter_map(|path| {
             let file = self.disk.open(&path, Access::Read).ok()?;
             Some((path, file.length().ok()?))

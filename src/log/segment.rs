@@ -111,5 +111,5 @@ pub(super) fn rewrite_name(number: usize) -> String {
 
 /// Returns whether a file in the log's folder belongs to an unpublished rewrite.
 pub(super) fn is_rewrite_name(name: &str) -> bool {
-    name.starts_with("rewrite-") && name.ends_with(".tmp")
+    name.starts_with("rewrite-") && name.strip_suffix(".tmp").is_some()
 }
