@@ -126,7 +126,9 @@ fn answers(index: &Index, scopes: Option<&[&str]>) -> Vec<String> {
             };
             let Answer { mut hits, terms } = index.recall(&query, &mut scratch);
             // Numbers depend on the history of the index.
-            hits.iter_mut().for_each(|hit| hit.number = 0);
+            for hit in &mut hits {
+                hit.number = 0;
+            }
             out.push(format!("{terms:?} {hits:#?}"));
         }
     }

@@ -37,8 +37,8 @@ fn plain_block(name: &str, content: impl Into<String>) -> Block {
     }
 }
 
-fn value(json: serde_json::Value) -> Value {
-    value_from_json(&json).unwrap()
+fn value(json: &serde_json::Value) -> Value {
+    value_from_json(json).unwrap()
 }
 
 fn read(text: &str) -> Result<BlockFile, Unfit> {
@@ -57,8 +57,8 @@ fn a_full_block_is_written_as_the_first_system_writes_it() {
     block.scope = Some("project".to_owned());
     let citations = json!([{"file": "a.sql", "line": 1, "note": "First"}, {"file": "b.sql"}]);
     block.attributes = [
-        (attribute::TAGS.to_owned(), value(json!(["a", "b", "c"]))),
-        (attribute::CITATIONS.to_owned(), value(citations)),
+        (attribute::TAGS.to_owned(), value(&json!(["a", "b", "c"]))),
+        (attribute::CITATIONS.to_owned(), value(&citations)),
     ]
     .into_iter()
     .collect();
@@ -213,14 +213,14 @@ fn tags_and_other_attributes_are_json_or_words() {
         ("tags: [not valid json", json!(["not valid json"]), words),
     ] {
         let file = of(line);
-        assert_eq!(file.block.attributes.get("tags"), Some(&value(tags)), "{line}");
+        assert_eq!(file.block.attributes.get("tags"), Some(&value(&tags)), "{line}");
         assert_eq!(file.faults, faults, "{line}");
     }
     assert!(of("tags:").block.attributes.is_empty());
     let deep = "[".repeat(100_000);
     for (line, read) in [("none", json!("none")), ("[5]", json!([5])), (&deep, json!(deep))] {
         let file = of(&format!("citations: {line}"));
-        assert_eq!(file.block.attributes.get("citations"), Some(&value(read)));
+        assert_eq!(file.block.attributes.get("citations"), Some(&value(&read)));
     }
 }
 

@@ -129,7 +129,9 @@ fn what_nobody_types_is_a_paste() {
 fn pasted_commands_back_no_fact_of_the_person() {
     let words_of = |turns: &[&str]| {
         let mut words = TurnWords::default();
-        turns.iter().for_each(|turn| words.add_turn(turn, &SETTINGS));
+        for turn in turns {
+            words.add_turn(turn, &SETTINGS);
+        }
         words
     };
     let words = words_of(&[
