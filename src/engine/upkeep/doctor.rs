@@ -181,7 +181,11 @@ fn of_finding(found: &Finding, is_whole: bool) -> Option<Problem> {
             (torn(Notice, Nothing), "; harmless")
         }
         (Cause::TornTails { .. }, _) => (torn(Notice, Gc), "; harmless, but uses space"),
-        (_, "checkpoint" | derived::FOLDER | "live") => {
+        (_, "live") => (
+            (Notice, "derived_damaged", Nothing),
+            "; the next writer rebuilds it",
+        ),
+        (_, "checkpoint" | derived::FOLDER) => {
             let meaning = "; nothing is lost: Treering rebuilds it";
             ((Notice, "derived_damaged", Nothing), meaning)
         }
