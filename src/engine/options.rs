@@ -143,7 +143,7 @@ impl Options {
     }
 
     /// Sets the retention of automatic garbage collection; the default is [`Retention::automatic`], and `None` never
-    /// collects. [`Memory::close`] runs a collection once for each doubling of the log, if it would free more than
+    /// collects. [`Memory::close`](crate::Memory::close) runs a collection once for each doubling of the log, if it would free more than
     /// half. A long-running process can call it on a clone of its handle when idle; the other handles stay open.
     pub fn automatic_gc(mut self, retention: Option<Retention>) -> Self {
         self.settings.automatic_gc = retention;
