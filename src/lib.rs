@@ -48,6 +48,9 @@
 //! | prove what a state has | [`View::prove`], [`proof::Proof::verify`] |
 //! | keep a store in order | [`Memory::gc`], [`Memory::erase`], [`Memory::verify`] |
 //!
+//! The feature `agent` adds the module `agent`, the verbs of an agent; `ingest` reads and writes documents; `cli` is the program. All
+//! three are default features. `default-features = false` leaves the engine alone.
+//!
 //! Every error is an [`Error`]. Its [`ErrorKind`] tells the caller the next action; its [`ErrorCode`] names the case.
 
 // With the feature `testing`, more of the crate is public.

@@ -25,16 +25,15 @@
 //! let guarded = agent.attempt(&model, turn, &Checks::new(Policy::default()))?;
 //! guarded.into_result()?;
 //!
-//! // Go back. It is a new commit, so it can be undone too.
-//! agent.memory().rollback("before").by(&model)?;
+//! // Go back, whoever wrote since. It is a new commit, so it can be undone too.
+//! agent.memory().rollback("before").across_lanes().by(&vera)?;
 //! assert!(!agent.memory().view().contains(&plan)?);
 //! # Ok::<(), treering::Error>(())
 //! ```
 //!
-//! `examples/host.rs` in the repository is a host of 60 lines with notes, recall, a guarded turn and a rollback.
-//!
 //! A *fact* is for every reader of its scope: store it with [`Agent::remember`]. A *note* is for the session that writes it:
-//! use [`Agent::write_note`]. Objects that a host writes through [`Agent::memory`] are neither scanned nor redacted.
+//! use [`Agent::write_note`]. [`Agent::recall`] finds both. Objects that
+//! a host writes or removes through [`Agent::memory`] are neither scanned nor checked.
 
 // Layer: L7. `vocabulary`, `item`, `scope` and `settings` define the terms of the layer. `words` and `markdown` read
 // texts. Only `change` makes commits. Every other module is a verb or a family of verbs.

@@ -66,7 +66,7 @@ impl<'a> Checks<'a> {
     }
 }
 
-/// The outcome of a guarded change.
+/// The outcome of a guarded change. It may be a refusal: [`Self::into_result`] makes that an error.
 #[derive(Debug)]
 #[must_use = "the change may have been refused; `into_result` makes that an error"]
 pub enum Guarded<T> {
@@ -79,11 +79,12 @@ pub enum Guarded<T> {
         /// The results of the checks.
         report: Report,
     },
-    /// It did not pass, and the state is unchanged.
+    /// It did not pass, and the state is unchanged. [`Agent::quarantined`] lists it, a person commits it with
+    /// [`Agent::release`] or drops it with [`Agent::discard`].
     Refused {
         /// The results of the checks.
         report: Report,
-        /// The name of its draft, for example `rejected/17`.
+        /// The name of its draft, for example `rejected/17`; `None` if it changed nothing.
         kept: Option<String>,
     },
 }
@@ -112,6 +113,8 @@ impl<T> Guarded<T> {
 
 impl Agent {
     /// Runs `change` on a draft, replaces secrets by markers, runs every check, and commits the draft if all pass.
+    ///
+    /// A failed check is no error: the answer is [`Guarded::Refused`]. [`Checks::and`] adds a check of the host.
     ///
     /// # Errors
     /// The error of `change`; `Denied` (code `rejected`) if it panicked; `Corrupt` or `Io` if a check could not read
@@ -180,7 +183,7 @@ impl Agent {
         }
     }
 
-    /// Runs every check on a draft (GRD-2). Changes nothing.
+    /// Runs every check on a draft . Changes nothing.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read; `Io` if a command cannot be started.

@@ -19,7 +19,7 @@ const IDS_A_LINE: usize = 3;
 /// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Checked {
-    /// The id of the object, the seq of the commit, or the path of the node.
+    /// The name of the check.
     pub check: String,
     /// Whether the change passes it.
     #[serde(rename = "passed")]

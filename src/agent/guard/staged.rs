@@ -62,7 +62,7 @@ impl StagedLine {
 /// A staged change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct StagedChange {
-    /// The id of the object, the seq of the commit, or the path of the node.
+    /// The name of the draft that it is staged in.
     pub name: String,
     /// The counts of its changes.
     #[serde(flatten)]

@@ -45,7 +45,7 @@ pub(crate) enum ForeignFormat {
 }
 
 impl ForeignFormat {
-    /// The id of the object, the seq of the commit, or the path of the node.
+    /// Returns the name of the format, as an import names it.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::ServerMemory => "server-memory",

@@ -113,7 +113,7 @@ fn six_digits<S: Serializer>(number: &f32, serializer: S) -> Result<S::Ok, S::Er
     serializer.serialize_f64((f64::from(*number) * 1e6).round() / 1e6)
 }
 
-/// The answer to [`Agent::remember`].
+/// The answer to [`Agent::remember`]. The item may be in quarantine: see [`Self::status`].
 #[must_use = "the item may be in quarantine; see `status`"]
 #[derive(Clone, Debug)]
 pub struct Remembered {
@@ -144,7 +144,8 @@ pub struct Remembered {
 }
 
 impl Agent {
-    /// Remembers an item as one commit of op `remember`. An item without a source gets the writer's.
+    /// Remembers an item as one commit of op `remember`. An item without a source gets the writer's. An item that the scan
+    /// holds back is not in the state: its status is [`Status::Quarantined`].
     ///
     /// An item without an id is not stored if another item of its scope and kind has the same text, is live, is not superseded, and
     /// is at least as trusted as the writer. Two concurrent writers may both store it.

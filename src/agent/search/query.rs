@@ -195,7 +195,8 @@ pub struct RecallHit {
     pub snippet: String,
     /// Its event time, else the time of the first commit with its id.
     pub time: Time,
-    /// Its class of origin.
+    /// Its class of origin: a person, a model, a tool, a document. [`Memory::history`](crate::Memory::history) has the
+    /// name of each writer.
     pub trust: Origin,
     /// The size of its text in tokens of about four characters.
     pub tokens: usize,
@@ -203,13 +204,13 @@ pub struct RecallHit {
     pub why: Vec<&'static str>,
     /// The ids in reach that supersede it.
     pub superseded_by: Vec<Id>,
-    /// Its speaker.
+    /// The speaker that the item names; `None` if it names none. This is not the writer.
     pub speaker: Option<String>,
     /// Its session.
     pub session: Option<String>,
     /// The digest of its version.
     pub digest: ObjectDigest,
-    /// The whole text, on request.
+    /// The whole text, if [`RecallQuery::full`] is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// Every term of the score, on request.

@@ -234,7 +234,7 @@ fn free_id(agent: &Agent, change: &Change<'_>, text: &str) -> Result<Id> {
 }
 
 impl Agent {
-    /// Returns the entries of a session in their order (SAE-1).
+    /// Returns the entries of a session in their order.
     ///
     /// # Errors
     /// `InvalidInput` (code `other_scope`) if the session is out of reach; also the errors of [`View::query`].

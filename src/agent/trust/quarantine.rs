@@ -38,7 +38,7 @@ pub struct Quarantined {
     pub reason: Option<String>,
     /// The time of the quarantine.
     pub time: Time,
-    /// Returns the writer of the command.
+    /// The name of its writer.
     pub actor: Option<String>,
     /// The session.
     pub session: Option<String>,
@@ -119,7 +119,8 @@ impl Agent {
         Ok(objects_of(&draft)?.into_iter().map(held).collect())
     }
 
-    /// Commits a quarantined change by the decision of a person. Its objects keep their origins.
+    /// Commits a quarantined change by the decision of a person, even one that a check of the host refused. Its objects
+    /// keep their origins.
     ///
     /// # Errors
     /// `NotFound`: no quarantined change has this name. `Conflict`: another commit has changed one of its objects

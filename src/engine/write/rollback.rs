@@ -93,7 +93,7 @@ impl Inner {
         ))
         .with_code(ErrorCode::OtherLanes)
         .with_ids(lanes.into_keys().collect())
-        .with_hint("`--all` rolls their work back too; `undo` reverses only your own newest commit"))
+        .with_hint("`--all` (`across_lanes` in the library) rolls their work back too; `undo` reverses only your own newest commit"))
     }
 
     fn rollback_to(
@@ -436,6 +436,9 @@ impl Memory {
     }
 
     /// Plans a rollback to the whole state of the commit that `revision` names; [`Rollback::by`] commits it.
+    ///
+    /// It is refused (code `other_lanes`) if writers of other lanes committed since; [`Rollback::across_lanes`] includes
+    /// their work. `revision` is a [`Revision`], its text, the digest of a commit, or a root.
     pub fn rollback(&self, revision: impl TryInto<Revision, Error: Into<Error>>) -> Rollback<'_> {
         Rollback::new(&self.inner, revision.try_into().map_err(Into::into))
     }
