@@ -103,10 +103,10 @@ impl Memory {
         let mut log = if create {
             let (batch, mark) = first_batch(&settings)?;
             Log::create(Arc::clone(&disk), settings.hash, batch, mark, log_options)?
-        } else if settings.read_only {
-            Log::open(Arc::clone(&disk), Mode::ReadOnly, log_options)?
         } else {
-            Log::open(Arc::clone(&disk), Mode::ReadWrite, log_options)?
+            let writable = !settings.read_only;
+            let mode = if writable { Mode::ReadWrite } else { Mode::ReadOnly };
+            Log::open(Arc::clone(&disk), mode, log_options)?
         };
         log.ask_places(places_of(&disk));
         let suite = settings
@@ -189,12 +189,8 @@ impl Options {
 
     /// Refuses to share an open memory with a caller that asks for another policy, other limits or another durability.
     fn check_same(&self, opened: &Settings, policy: Option<&Arc<dyn WritePolicy>>) -> Result<()> {
-        let policy = match (&self.policy, policy) {
-            (None, None) => true,
-            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
-            _ => false,
-        };
-        let same = policy
+        let address = |policy: &Arc<dyn WritePolicy>| Arc::as_ptr(policy).cast::<()>();
+        let same = self.policy.as_ref().map(address) == policy.map(address)
             && self.settings.limits == opened.limits
             && self.settings.durability == opened.durability
             && self.settings.exclusive == opened.exclusive;

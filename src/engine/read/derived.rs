@@ -84,16 +84,6 @@ impl Version<'_> {
         self.state.store.suite
     }
 
-    /// Returns the entry of the version in the state.
-    pub(crate) fn entry(&self) -> &Entry {
-        &self.entry
-    }
-
-    /// Returns the state that has this version.
-    pub(crate) fn state(&self) -> &State {
-        self.state
-    }
-
     /// Returns the time at which the id was first written.
     pub(crate) fn created(&self) -> Time {
         Time::from_micros(self.entry.created)
@@ -147,11 +137,6 @@ impl<T> Derived<T> {
     /// Records that the file contains the present value.
     pub(crate) fn set_kept(&mut self) {
         self.changes = 0;
-    }
-
-    /// Returns the value for edits, except of the contributions of objects.
-    pub(crate) fn value_mut(&mut self) -> &mut T {
-        &mut self.value
     }
 }
 

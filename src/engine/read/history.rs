@@ -69,13 +69,9 @@ pub(crate) fn changes_of(
     store: Arc<Store>,
     key: KeyPath,
 ) -> impl Iterator<Item = Result<HistoryEntry>> + use<> {
-    let (total, mut indexes) = (store.kept(), (0..store.kept()).rev());
+    let total = store.kept();
     let of = Arc::clone(&store);
-    // Returns the version in the commit before the one compared last.
-    let mut earlier = move || -> Result<Option<Standing>> {
-        let Some(index) = indexes.next() else {
-            return Ok(None);
-        };
+    let read = move |index: usize| -> Result<Option<Standing>> {
         let settings = &source.opened.settings;
         settings.step("commits", (total - index) as u64, total as u64)?;
         let Some(commit) = of.commit_at(index)? else {
@@ -84,22 +80,27 @@ pub(crate) fn changes_of(
         let entry = of.state(&commit)?.get(&key, &*of)?;
         Ok(Some(Standing { commit, entry }))
     };
-    let mut later = None;
-    let mut next = move || -> Result<Option<HistoryEntry>> {
-        if later.is_none() {
-            later = earlier()?;
-        }
-        while let Some(found) = later.take() {
-            later = earlier()?;
-            let before = later.as_ref();
+    let standings = (0..total).rev();
+    let mut standings = standings
+        .filter_map(move |index| read(index).transpose())
+        .peekable();
+    let changes = std::iter::from_fn(move || {
+        loop {
+            let found = match standings.next()? {
+                Ok(found) => found,
+                Err(error) => return Some(Err(error)),
+            };
+            // An error in the commit before is returned next.
+            let Ok(before) = standings.peek().map(Result::as_ref).transpose() else {
+                continue;
+            };
             if found.digest() != before.and_then(Standing::digest) {
                 let follows = before.map_or(0, |before| before.commit.seq() + 1);
-                return entry_of(&store, &found, found.commit.seq() > follows).map(Some);
+                return Some(entry_of(&store, &found, found.commit.seq() > follows));
             }
         }
-        Ok(None)
-    };
-    until_error(std::iter::from_fn(move || next().transpose()))
+    });
+    until_error(changes)
 }
 
 fn entry_of(store: &Store, found: &Standing, is_behind_gap: bool) -> Result<HistoryEntry> {

@@ -137,11 +137,6 @@ impl Index {
         }
     }
 
-    /// Returns the ids of a group in order.
-    pub(crate) fn group(&self, group: &[u8]) -> impl Iterator<Item = Id> + use<> {
-        self.from(group, &[])
-    }
-
     /// Returns whether `id` is in a group. The family must not order the objects of a group.
     pub(crate) fn has(&self, group: &[u8], id: &Id) -> bool {
         self.keys.contains(&key(group, &[], id.as_str()))

@@ -87,32 +87,18 @@ impl Query {
     }
 
     fn accepts(&self, object: &Object, now: Time) -> bool {
-        if object.is_placeholder() {
-            return false;
-        }
         let expired = object.expires().is_some_and(|expires| expires <= now);
-        (self.include_expired || !expired)
-            && self
-                .kind
-                .as_ref()
-                .is_none_or(|kind| object.kind() == kind.as_str())
+        let fits = |wanted: Option<&str>, found: Option<&str>| wanted.is_none() || wanted == found;
+        let prefix = self.prefix.as_deref().unwrap_or_default();
+        let mut attributes = self.attributes.iter();
+        !object.is_placeholder()
+            && (self.include_expired || !expired)
+            && fits(self.kind.as_ref().map(Kind::as_str), Some(object.kind()))
             && !self.not_kinds.iter().any(|kind| kind.as_str() == object.kind())
-            && self
-                .scope
-                .as_ref()
-                .is_none_or(|scope| object.scope() == scope.as_str())
-            && self
-                .prefix
-                .as_ref()
-                .is_none_or(|prefix| object.id().as_str().starts_with(prefix.as_str()))
-            && self
-                .parent
-                .as_ref()
-                .is_none_or(|parent| object.parent() == Some(parent.as_str()))
-            && self
-                .attributes
-                .iter()
-                .all(|(name, value)| object.attribute(name).as_ref() == Some(value))
+            && fits(self.scope.as_ref().map(Scope::as_str), Some(object.scope()))
+            && fits(self.parent.as_ref().map(Id::as_str), object.parent())
+            && object.id().as_str().starts_with(prefix)
+            && attributes.all(|(name, value)| object.attribute(name).as_ref() == Some(value))
     }
 
     /// Returns the index that leaves the fewest objects to filter, with the group to read and where in it to start.

@@ -151,11 +151,15 @@ pub(crate) fn by_prefix(store: &Store, prefix: &str) -> Result<Vec<usize>> {
     }
 }
 
+/// Returns the commit that a reference names, if history keeps it.
+pub(crate) fn named_by(store: &Store, commit: Option<CommitDigest>) -> Result<Option<Arc<CommitEntry>>> {
+    commit.map_or(Ok(None), |commit| store.by_digest(commit))
+}
+
 /// Returns the commit that `revision` names for a writer in `lane`.
 pub(crate) fn resolve(store: &Store, revision: &Revision, lane: &str) -> Result<Arc<CommitEntry>> {
     let head = store.head()?;
     let commit_of = |entry: Option<&ReferenceEntry>| entry?.reference.commit;
-    let of_commit = |commit: Option<CommitDigest>| commit.map_or(Ok(None), |commit| store.by_digest(commit));
     let found = match revision {
         Revision::Ancestor(count) => head
             .seq()
@@ -164,12 +168,12 @@ pub(crate) fn resolve(store: &Store, revision: &Revision, lane: &str) -> Result<
         Revision::Head => Some(head),
         Revision::Ring(index) => {
             let commit = commit_of(store.references().ring(lane).nth(*index));
-            of_commit(commit)?
+            named_by(store, commit)?
         }
         Revision::Name(name) => {
             let name = ReferenceName::of(ReferenceClass::Snapshots, name).ok();
             let commit = name.and_then(|name| commit_of(store.references().get(&name)));
-            of_commit(commit)?
+            named_by(store, commit)?
         }
         Revision::Seq(seq) => store.by_seq(*seq)?,
         Revision::Prefix(prefix) => match by_prefix(store, prefix)?[..] {
@@ -235,13 +239,14 @@ fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
             let hint = format!("`snapshots` lists them{}", if is_time { time } else { "" });
             (format!("no snapshot is named '{name}'"), hint)
         }
-        Revision::Time(_) | Revision::Prefix(_) => {
-            let what = match revision {
-                Revision::Time(_) => "no commit was made at or before this time".to_owned(),
-                _ => format!("no kept commit or root starts with {revision}"),
-            };
-            (what, "`log` lists the commits".to_owned())
-        }
+        Revision::Time(_) => (
+            "no commit was made at or before this time".to_owned(),
+            "`log` lists the commits".to_owned(),
+        ),
+        Revision::Prefix(prefix) => (
+            format!("no kept commit or root starts with {prefix}"),
+            "`log` lists the commits".to_owned(),
+        ),
         _ => {
             let hint = format!("the newest is seq:{newest}");
             (format!("commit {revision} does not exist"), hint)

@@ -18,7 +18,7 @@ use super::erased::erased_by;
 use super::index::Family;
 use super::source::Source;
 use super::state::State;
-use super::until_error;
+use super::{subtree, until_error};
 use crate::engine::opened::Opened;
 use crate::engine::settings::{CLOCK_OFF_MICROS_MAX, Settings};
 
@@ -220,7 +220,7 @@ impl View {
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
     pub fn children(&self, id: &Id, limit: Option<usize>) -> Result<Vec<Id>> {
-        let children = self.source.children(self.state.clone())?.of(id)?;
+        let children = self.source.children(&self.state, id)?;
         Ok(children.take(limit.unwrap_or(usize::MAX)).collect())
     }
 
@@ -229,7 +229,7 @@ impl View {
     /// # Errors
     /// The errors of [`Self::children`].
     pub(crate) fn child_count(&self, id: &Id) -> Result<u64> {
-        Ok(self.source.children(self.state.clone())?.of(id)?.count() as u64)
+        Ok(self.source.children(&self.state, id)?.count() as u64)
     }
 
     /// Builds the index for [`Self::indexed_ids`]. Reads every object, or only the changes since a state whose index is
@@ -272,8 +272,7 @@ impl View {
     }
 
     /// Returns the digest of `id` and everything below it. Returns `None` if `id` does not exist, or if some object of
-    /// this state was erased, because it may have been below `id`. The first call reads the whole subtree, later calls
-    /// only changes.
+    /// this state was erased, because it may have been below `id`. Reads the whole subtree.
     ///
     /// # Errors
     /// The errors of [`Self::get`].
@@ -286,12 +285,7 @@ impl View {
         if self.state.store.records.erased() > 0 && self.index(Family::Children)?.erased() > 0 {
             return Ok(None);
         }
-        let source = &self.source;
-        let children = || source.children(self.state.clone());
-        let digest = source
-            .subtrees
-            .digest(&source.opened, &self.state.clone(), children, (id, top))?;
-        Ok(Some(digest))
+        subtree::digest_of(&self.source, &self.state, top, id).map(Some)
     }
 
     /// Returns the times of the first write of the id and of this version. Returns `None` if `id` does not exist, or if

@@ -174,35 +174,29 @@ impl Inner {
     /// Rewrites the log with the commits that `choose` keeps. Waits at most `wait` for another rewrite.
     pub(crate) fn rewrite(&self, choose: &Choose<'_>, wait: Duration) -> Result<GcReport> {
         self.opened().check_writable()?;
-        if let Some(report) = self.rewrite_once(choose, false, wait)? {
-            return Ok(report);
-        }
-        let again = self.rewrite_once(choose, true, wait)?;
-        again.ok_or_else(|| Error::internal("a rewrite under the lock was overtaken"))
-    }
-
-    /// Rewrites the log once; if `hold` is set, under the lock from start to end. Returns `None` if a commit made meanwhile needs a record that the new log lacks (GC-1).
-    fn rewrite_once(&self, choose: &Choose<'_>, hold: bool, wait: Duration) -> Result<Option<GcReport>> {
-        // Taken before the mutex, because another rewriting thread may hold this lock and wait for the mutex.
-        let alone = CompactionLock::take(self.disk(), wait)?;
-        let begin = |writing: &mut LogHandle| {
+        let begin = |writing: &mut LogHandle, alone: CompactionLock| {
             let rewrite = writing.begin_rewrite(alone)?;
             Ok((self.cut(writing), rewrite))
         };
-        if hold {
-            return self.write(|writing| {
-                let (cut, rewrite) = begin(writing)?;
-                let new = self.new_log(&cut, rewrite, choose)?;
-                self.publish(writing, new.log).map(|()| Some(new.report))
-            });
-        }
-        let (cut, rewrite) = self.write(begin)?;
+        // Taken before the mutex, because another rewriting thread may hold this lock and wait for the mutex.
+        let alone = CompactionLock::take(self.disk(), wait)?;
+        let (cut, rewrite) = self.write(|writing| begin(writing, alone))?;
         let new = self.new_log(&cut, rewrite, choose)?;
-        self.write(|writing| {
+        let report = self.write(|writing| {
             if !self.carries(&cut, &new.kept, new.live)? {
                 return Ok(None);
             }
             self.publish(writing, new.log).map(|()| Some(new.report))
+        })?;
+        if let Some(report) = report {
+            return Ok(report);
+        }
+        // A commit made meanwhile needs a record that the new log lacks (GC-1), so the second rewrite holds the lock.
+        let alone = CompactionLock::take(self.disk(), wait)?;
+        self.write(|writing| {
+            let (cut, rewrite) = begin(writing, alone)?;
+            let new = self.new_log(&cut, rewrite, choose)?;
+            self.publish(writing, new.log).map(|()| new.report)
         })
     }
 

@@ -27,12 +27,11 @@ use super::log_handle::{LogHandle, body_bytes};
 use super::policy::PolicyVerdict;
 use super::request::{Answer, Committed, Request};
 use super::staging::add_changes;
-use super::tree::{Placement, Tree};
+use super::tree::{Placed, Tree};
 use super::writer::Writer;
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
 use crate::engine::read::state::State;
-use crate::engine::read::view::CommitInfo;
 
 /// The head for the next commit. Until the group is durable, this head is newer than the log.
 pub(crate) struct Tip {
@@ -43,7 +42,7 @@ pub(crate) struct Tip {
     /// The number of the next batch.
     pub(crate) next_batch: u64,
     /// The new parents of objects in earlier drafts of the group, which cannot be read from the log yet.
-    placed: BTreeMap<KeyPath, (Id, Placement)>,
+    placed: BTreeMap<KeyPath, Placed>,
 }
 
 /// The fields of a commit except its state.
@@ -230,8 +229,7 @@ impl Inner {
                 (Some(last), Ok(published)) => published.get(last).unwrap_or(&head),
                 (Some(_), Err(error)) => return Err(error.clone()),
             };
-            let commit = CommitInfo::of(entry);
-            outcome.map(|changed| Committed { commit, changed })
+            outcome.map(|changed| Committed::of(entry, changed))
         });
         Ok(answers.collect())
     }
@@ -292,30 +290,33 @@ impl Inner {
     pub(crate) fn check_tree<'a>(
         &self,
         before: &State,
-        mut placed: BTreeMap<KeyPath, (Id, Placement)>,
+        mut placed: BTreeMap<KeyPath, Placed>,
         changes: impl Iterator<Item = (&'a KeyPath, &'a StagedChange)>,
-    ) -> Result<BTreeMap<KeyPath, (Id, Placement)>> {
+    ) -> Result<BTreeMap<KeyPath, Placed>> {
         for (key, change) in changes {
-            let placement = match &change.new {
-                None => Placement::Gone,
-                Some(staged) => {
-                    let parent = staged.object.parent().map(Id::new).transpose()?;
-                    let before = placed.get(key).map(|(_, placement)| placement);
-                    // Compares with the state before the group: an object that an earlier draft of the group moved
-                    // counts as moved.
-                    let moved = !matches!(before, None | Some(Placement::Under { moved: false, .. }))
-                        || change.old.is_none()
-                        || parent != change.old_parent;
-                    Placement::Under { parent, moved }
-                }
+            let (id, exists) = (change.id.clone(), change.new.is_some());
+            let parent = change.new.as_ref().and_then(|staged| staged.object.parent());
+            let parent = parent.map(Id::new).transpose()?;
+            // Compares with the state before the group: an object that an earlier draft of the group moved counts as
+            // moved.
+            let moved = change.old.is_none()
+                || !exists
+                || parent != change.old_parent
+                || placed.get(key).is_some_and(|before| before.moved);
+            let now = Placed {
+                id,
+                exists,
+                parent,
+                moved,
             };
-            placed.insert(*key, (change.id.clone(), placement));
+            placed.insert(*key, now);
         }
         let tree = Tree {
+            source: &self.source,
             before,
             placed: &placed,
         };
-        tree.check(|| self.source.children(before.clone()))?;
+        tree.check()?;
         Ok(placed)
     }
 

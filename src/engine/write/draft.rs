@@ -498,7 +498,7 @@ impl Draft {
         let change = StagedChange {
             id,
             old: old.map(Object::digest),
-            old_parent: parent_of(old),
+            old_parent: old.and_then(|old| Id::new(old.parent()?).ok()),
             new,
             is_note: false,
         };
@@ -607,10 +607,6 @@ impl Draft {
     pub fn counts(&self) -> ChangeCounts {
         ChangeCounts::of(self.staged.values().map(StagedChange::sides))
     }
-}
-
-fn parent_of(object: Option<&Object>) -> Option<Id> {
-    object.and_then(|object| Id::new(object.parent()?).ok())
 }
 
 /// Returns the first ten ids, quoted, and the number of the others.

@@ -30,6 +30,7 @@ use super::writer::Writer;
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
 use crate::engine::read::erased::text_of;
+use crate::engine::read::revision::named_by;
 use crate::engine::read::view::View;
 
 /// How long a refused change is kept for a person to review: 7 days.
@@ -170,15 +171,16 @@ impl Inner {
                 draft.left_out.push(digest);
                 Ok(())
             }
-            None => match draft.base().state.object_at(&change.key)? {
-                // The id of an erased object is unknown, so its removal cannot be staged.
-                Some(object) if object.is_placeholder() => {
-                    draft.left_out.push(object.digest());
-                    Ok(())
+            None => {
+                let object = draft.base().state.object_at(&change.key)?;
+                match object {
+                    // The id of an erased object is unknown, so its removal cannot be staged.
+                    Some(object) if object.is_placeholder() => draft.left_out.push(object.digest()),
+                    Some(object) => drop(draft.remove(object.id())?),
+                    None => {}
                 }
-                Some(object) => draft.remove(object.id()).map(drop),
-                None => Ok(()),
-            },
+                Ok(())
+            }
         }
     }
 
@@ -209,8 +211,7 @@ impl Inner {
             reference.changes = changes;
             batch.add(RecordKind::Reference, 0, &reference.encode()?);
             for gone in gone {
-                let gone = self.reference(&mut batch, gone, None, head.commit.time, &Writer::user())?;
-                batch.add(RecordKind::Reference, 0, &gone.encode()?);
+                self.add_reference(&mut batch, gone, None, time, &Writer::user())?;
             }
             self.write_references(writing, batch, &head)?;
             Ok(name)
@@ -259,11 +260,8 @@ impl Memory {
         let reference = store.references().get(&full).map(|entry| entry.reference.clone());
         let reference = reference.filter(|reference| reference.root.is_some());
         let reference = reference.ok_or_else(|| no_draft(name))?;
-        let base = reference
-            .commit
-            .map_or(Ok(None), |commit| store.by_digest(commit))?;
-        let base =
-            base.ok_or_else(|| Error::not_found(format!("the state that {name} is based on is not kept")))?;
+        let lost = || Error::not_found(format!("the state that {name} is based on is not kept"));
+        let base = named_by(&store, reference.commit)?.ok_or_else(lost)?;
         let base = View::new(&self.inner.source, &store, base)?;
         let mut draft = Draft::new(base, writer.clone());
         for change in reference.changes {

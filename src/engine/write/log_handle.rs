@@ -162,7 +162,7 @@ impl LogHandle {
         }
         let prepared = prepared.and_then(|()| self.check_agreement(source));
         match &prepared {
-            Ok(()) => remove_outdated(source, self),
+            Ok(()) => remove_outdated(&source.opened, self),
             Err(_) => self.release(source.opened.settings.exclusive),
         }
         prepared
@@ -220,38 +220,37 @@ impl LogHandle {
         self.is_tidy = false;
         let log = &mut self.log;
         (self.tail_bytes, self.proven) = (0, false);
-        let mut result = Err(Error::internal("the log was not read"));
-        // Another process may rewrite the log again during the read.
-        for _ in 0..LOADS {
+        let mut read = || -> Result<(Store, bool, u64)> {
             log.reopen()?;
-            let mut is_covered = false;
-            let read = newest_store(source, log).and_then(|store| {
-                is_covered = store.head().is_ok();
-                let bytes = read_on(source, log, &mut |batch| store.apply(batch, None).map(drop))?;
-                Ok((store, bytes))
-            });
-            match read {
-                Err(error) if error.code() == ErrorCode::Rewritten => result = Err(error),
-                Err(error) => return Err(error),
-                Ok((store, bytes)) => {
-                    self.tail_bytes = bytes;
-                    // The process that wrote the checkpoint already searched the log before it for garbage.
-                    let behind = if is_covered { bytes } else { 0 };
-                    self.looked_at_bytes = log.batch_bytes().saturating_sub(behind);
-                    self.is_behind = false;
-                    source.clear();
-                    let head = store
-                        .head()
-                        .map_err(|error| source.opened.because_of_damage(error))?;
-                    source.opened.current.store(Arc::new(store));
-                    if before.is_some_and(|before| before.digest != head.digest) {
-                        source.opened.notify(&head);
-                    }
-                    return Ok(());
-                }
+            let store = newest_store(&source.opened, log)?;
+            let is_covered = store.head().is_ok();
+            let bytes = read_on(source, log, &mut |batch| store.apply(batch, None).map(drop))?;
+            Ok((store, is_covered, bytes))
+        };
+        let is_rewritten =
+            |read: &Result<_>| matches!(read, Err(error) if error.code() == ErrorCode::Rewritten);
+        let mut loaded = read();
+        // Another process may rewrite the log again during the read.
+        for _ in 1..LOADS {
+            if is_rewritten(&loaded) {
+                loaded = read();
             }
         }
-        result
+        let (store, is_covered, bytes) = loaded?;
+        self.tail_bytes = bytes;
+        // The process that wrote the checkpoint already searched the log before it for garbage.
+        let behind = if is_covered { bytes } else { 0 };
+        self.looked_at_bytes = self.log.batch_bytes().saturating_sub(behind);
+        self.is_behind = false;
+        source.clear();
+        let head = store
+            .head()
+            .map_err(|error| source.opened.because_of_damage(error))?;
+        source.opened.current.store(Arc::new(store));
+        if before.is_some_and(|before| before.digest != head.digest) {
+            source.opened.notify(&head);
+        }
+        Ok(())
     }
 }
 

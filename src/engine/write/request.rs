@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use crate::error::Result;
+use crate::store::CommitEntry;
 use crate::threads::Mutex;
 
 use super::draft::Draft;
@@ -18,6 +19,13 @@ pub struct Committed {
     pub commit: CommitInfo,
     /// Whether the call made a new commit.
     pub changed: bool,
+}
+
+impl Committed {
+    pub(crate) fn of(entry: &CommitEntry, changed: bool) -> Self {
+        let commit = CommitInfo::of(entry);
+        Self { commit, changed }
+    }
 }
 
 /// One caller's draft in a group of commits.

@@ -20,6 +20,7 @@ use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
 use crate::engine::opened::done_anyway;
 use crate::engine::read::erased::text_of;
+use crate::engine::read::revision::named_by;
 
 /// A snapshot.
 #[derive(Clone, Debug)]
@@ -67,10 +68,7 @@ pub struct ReferenceInfo {
 impl SnapshotInfo {
     /// Returns the snapshot of a reference; `None` if the reference names no commit of this history.
     fn of(store: &Store, reference: &Reference) -> Result<Option<Self>> {
-        let target = reference
-            .commit
-            .map_or(Ok(None), |commit| store.by_digest(commit));
-        let Some(target) = target? else {
+        let Some(target) = named_by(store, reference.commit)? else {
             return Ok(None);
         };
         let is_same = |other: &ReferenceEntry| other.reference.name == reference.name;
@@ -108,6 +106,20 @@ impl Inner {
         Ok(reference)
     }
 
+    /// Adds the record of a reference to a batch, as [`Self::reference`] makes it.
+    pub(crate) fn add_reference(
+        &self,
+        batch: &mut BatchBuilder,
+        name: ReferenceName,
+        commit: Option<CommitDigest>,
+        after: Time,
+        writer: &Writer,
+    ) -> Result<()> {
+        let reference = self.reference(batch, name, commit, after, writer)?;
+        batch.add(RecordKind::Reference, 0, &reference.encode()?);
+        Ok(())
+    }
+
     /// Writes a batch without a commit, so the head does not change.
     pub(crate) fn write_references(
         &self,
@@ -136,9 +148,7 @@ impl Inner {
                         .with_code(ErrorCode::NameTaken)
                         .with_hint("choose another name, or delete that one: `snapshot --delete NAME`"));
                 }
-                let reference =
-                    self.reference(&mut batch, name.clone(), Some(head.digest), tip.time, writer)?;
-                batch.add(RecordKind::Reference, 0, &reference.encode()?);
+                self.add_reference(&mut batch, name.clone(), Some(head.digest), tip.time, writer)?;
                 name
             }
             None => self.add_ring_snapshot(&mut batch, &tip, writer)?,
@@ -165,8 +175,7 @@ impl Inner {
     ) -> Result<()> {
         let head = self.store().head()?;
         let mut batch = BatchBuilder::new();
-        let reference = self.reference(&mut batch, name, None, head.commit.time, writer)?;
-        batch.add(RecordKind::Reference, 0, &reference.encode()?);
+        self.add_reference(&mut batch, name, None, head.commit.time, writer)?;
         self.write_references(writing, batch, &head)
     }
 

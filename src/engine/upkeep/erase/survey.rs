@@ -1,8 +1,10 @@
-//! Finds the records that an erasure removes, by reading every record of the log. Refuses an erasure that is not
-//! allowed.
+//! Finds the records that an erasure removes, by reading the log once. Refuses an erasure that is not allowed.
 //!
 //! # Layer
 //! Layer 5.
+//!
+//! # Limits
+//! - The search holds the id, the digests and the parent of every version in the log, about 300 bytes for each version.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -19,7 +21,7 @@ use crate::engine::read::erased::erased_by;
 use crate::engine::read::state::State;
 use crate::engine::upkeep::gc::Cut;
 use crate::engine::write::draft::named;
-use crate::engine::write::tree::{Placement, Tree};
+use crate::engine::write::tree::{Placed, Tree};
 
 type Digest = [u8; DIGEST_LEN];
 
@@ -55,6 +57,8 @@ struct Survey<'a> {
     report: ErasedReport,
     /// The versions to erase, by digest.
     versions: HashMap<Digest, Version>,
+    /// All other versions in the log, by digest.
+    others: HashMap<Digest, Version>,
     /// The digests that the targets name.
     given: HashSet<Digest>,
     /// The ids whose versions are all erased.
@@ -75,6 +79,7 @@ impl Inner {
             erasing,
             report: ErasedReport::default(),
             versions: HashMap::new(),
+            others: HashMap::new(),
             given: HashSet::new(),
             ids: BTreeSet::new(),
             contents: HashSet::new(),
@@ -88,63 +93,34 @@ impl Inner {
 }
 
 impl Survey<'_> {
-    fn store(&self) -> &Store {
-        &self.cut.store
-    }
-
-    /// Passes every record of the log to `visit`.
-    fn read(&self, visit: &mut dyn FnMut(&Record) -> Result<()>) -> Result<()> {
-        let settings = self.inner.settings();
-        self.cut.read(settings, "search", &mut |batch| {
-            batch.records.iter().try_for_each(&mut *visit)
-        })
-    }
-
-    /// Passes every version of the log that is not erased to `visit`.
-    fn each_other(&self, visit: &mut dyn FnMut(Version)) -> Result<()> {
-        self.read(&mut |record| {
-            if record.kind == RecordKind::Object {
-                let version = Version::of(self.store(), record);
-                if !self.versions.contains_key(&version.digest) {
-                    visit(version);
-                }
-            }
-            Ok(())
-        })
-    }
-
     /// Finds the records that the targets name and, with `derived`, the versions derived from them.
     fn find_targets(&mut self) -> Result<()> {
-        let suite = self.store().suite;
+        let (cut, suite) = (self.cut, self.cut.store.suite);
         let mut targets = Targets::of(self.erasing, suite)?;
-        let mut lineage: Vec<Version> = Vec::new();
-        let mut found: HashMap<Digest, Version> = HashMap::new();
         let mut texts: HashMap<Digest, ErasedRecord> = HashMap::new();
-        self.read(&mut |record| {
-            match record.kind {
-                RecordKind::Object => {
-                    let version = Version::of(self.store(), record);
-                    if targets.note(&version.digest, Some(&version.id)) {
-                        found.insert(version.digest, version);
-                    } else if self.erasing.derived && !version.sources.is_empty() {
-                        lineage.push(version);
-                    }
-                }
-                RecordKind::Content | RecordKind::Text => {
-                    let is_content = record.kind == RecordKind::Content;
-                    let domain = if is_content { Domain::Content } else { Domain::Text };
-                    let digest = suite.hash_bytes(domain, &record.body);
-                    if targets.note(&digest, None) {
-                        texts.insert(digest, erased_text(record, digest));
-                    }
-                }
-                RecordKind::Erased => {
-                    if let Ok(erased) = Erased::decode(&record.body) {
-                        targets.note_erased(&erased);
-                    }
-                }
-                _ => {}
+        let mut visit = |record: &Record| match record.kind {
+            RecordKind::Object => {
+                let version = Version::of(&cut.store, record);
+                targets.note(&version.digest, Some(&version.id));
+                self.others.insert(version.digest, version);
             }
+            RecordKind::Content | RecordKind::Text => {
+                let is_content = record.kind == RecordKind::Content;
+                let domain = if is_content { Domain::Content } else { Domain::Text };
+                let digest = suite.hash_bytes(domain, &record.body);
+                if targets.note(&digest, None) {
+                    texts.insert(digest, erased_text(record, digest));
+                }
+            }
+            RecordKind::Erased => {
+                if let Ok(erased) = Erased::decode(&record.body) {
+                    targets.note_erased(&erased);
+                }
+            }
+            _ => {}
+        };
+        cut.read(self.inner.settings(), "search", &mut |batch| {
+            batch.records.iter().for_each(&mut visit);
             Ok(())
         })?;
         for target in targets.all() {
@@ -152,38 +128,27 @@ impl Survey<'_> {
         }
         let given = targets.all().flat_map(|target| &target.digests);
         self.given = given.copied().collect();
-        found.retain(|digest, version| self.ids.contains(&version.id) || self.given.contains(digest));
-        self.versions = found;
-        self.add_derived(lineage);
+        let is_named =
+            |digest: &_, version: &mut Version| self.ids.contains(&version.id) || self.given.contains(digest);
+        self.versions = self.others.extract_if(is_named).collect();
+        if self.erasing.derived {
+            self.add_derived();
+        }
         Ok(())
     }
 
     /// Resolves one target to an id or a digest.
     fn resolve(&mut self, target: &Target, texts: &mut HashMap<Digest, ErasedRecord>) -> Result<()> {
         let text = target.text.as_str();
+        let ambiguous = |what: String| Error::invalid(what).with_code(ErrorCode::Ambiguous);
         match (target.is_id, target.digests.len()) {
-            (true, 0) => {
-                self.ids.insert(text.to_owned());
-            }
-            (false, 1) => {
-                let found = target.digests.iter().filter_map(|digest| texts.remove(digest));
-                for record in found {
-                    if record.kind == ErasedKind::Content {
-                        self.contents.insert(record.digest);
-                    } else {
-                        self.report.records.push(record);
-                    }
-                }
-            }
+            (true, 0) => drop(self.ids.insert(text.to_owned())),
             (true, _) => {
-                return Err(
-                    Error::invalid(format!("'{text}' is an id and also matches a digest"))
-                        .with_code(ErrorCode::Ambiguous)
-                        .with_hint("give the digest in full"),
-                );
+                let what = format!("'{text}' is an id and also matches a digest");
+                return Err(ambiguous(what).with_hint("give the digest in full"));
             }
             (false, 0) if target.erased_by.is_some() => {
-                return Err(erased_by(self.store(), text, target.erased_by));
+                return Err(erased_by(&self.cut.store, text, target.erased_by));
             }
             (false, 0) => {
                 return Err(Error::not_found(format!(
@@ -191,30 +156,37 @@ impl Survey<'_> {
                 ))
                 .with_hint("`history ID` shows the digests of versions, erased ones too; `log --json` shows those of reasons and sources"));
             }
+            (false, 1) => {
+                let record = target.digests.first().and_then(|digest| texts.remove(digest));
+                match record {
+                    Some(record) if record.kind == ErasedKind::Content => {
+                        self.contents.insert(record.digest);
+                    }
+                    record => self.report.records.extend(record),
+                }
+            }
             (false, count) => {
-                return Err(Error::invalid(format!("{count} digests start with {text}"))
-                    .with_code(ErrorCode::Ambiguous)
-                    .with_hint("give more digits"));
+                let what = format!("{count} digests start with {text}");
+                return Err(ambiguous(what).with_hint("give more digits"));
             }
         }
         Ok(())
     }
 
     /// Adds the versions that were derived from erased ones, in any number of steps.
-    fn add_derived(&mut self, lineage: Vec<Version>) {
-        let mut from: HashMap<Digest, Vec<usize>> = HashMap::new();
-        for (number, version) in lineage.iter().enumerate() {
+    fn add_derived(&mut self) {
+        let mut from: HashMap<Digest, Vec<Digest>> = HashMap::new();
+        for version in self.others.values() {
             for source in &version.sources {
-                from.entry(*source).or_default().push(number);
+                from.entry(*source).or_default().push(version.digest);
             }
         }
-        let mut lineage: Vec<_> = lineage.into_iter().map(Some).collect();
         let mut open: Vec<Digest> = self.versions.keys().copied().collect();
         while let Some(source) = open.pop() {
-            for number in from.remove(&source).unwrap_or_default() {
-                if let Some(version) = lineage[number].take() {
-                    open.push(version.digest);
-                    self.versions.insert(version.digest, version);
+            for digest in from.remove(&source).unwrap_or_default() {
+                if let Some(version) = self.others.remove(&digest) {
+                    open.push(digest);
+                    self.versions.insert(digest, version);
                 }
             }
         }
@@ -250,59 +222,54 @@ impl Survey<'_> {
         }
         let mut placed = BTreeMap::new();
         for id in leaving {
-            let id = Id::new(id)?;
-            placed.insert(store.suite.key_path(id.as_str()), (id, Placement::Gone));
+            let gone = Placed {
+                id: Id::new(id)?,
+                exists: false,
+                parent: None,
+                moved: true,
+            };
+            placed.insert(store.suite.key_path(id), gone);
         }
         let tree = Tree {
+            source: &self.inner.source,
             before: &head,
             placed: &placed,
         };
-        tree.check(|| self.inner.source.children(head.clone()))
-            .map_err(|refused| {
-                if refused.code() != ErrorCode::HasChildren {
-                    return refused;
-                }
-                let ids = refused.ids().join(" ");
-                refused.with_hint(format!(
-                    "erase them in the same call: add {ids}; `remove` keeps their content in history"
-                ))
-            })?;
-        self.report.unlinked = placed.into_values().map(|(id, _)| id).collect();
+        tree.check().map_err(|refused| {
+            if refused.code() != ErrorCode::HasChildren {
+                return refused;
+            }
+            let ids = refused.ids().join(" ");
+            refused.with_hint(format!(
+                "erase them in the same call: add {ids}; `remove` keeps their content in history"
+            ))
+        })?;
+        self.report.unlinked = placed.into_values().map(|placed| placed.id).collect();
         Ok(())
     }
 
     /// Finds the objects that stay but have a content to erase, or an id to erase as their parent.
     fn check_others(&mut self) -> Result<()> {
-        let everywhere = self.erasing.everywhere;
         let contents = self.versions.values().filter_map(|version| version.content);
         self.contents.extend(contents);
-        let mut below = HashMap::new();
-        if !self.ids.is_empty() {
-            self.each_other(&mut |version| {
-                if version
-                    .parent
-                    .as_ref()
-                    .is_some_and(|parent| self.ids.contains(parent))
-                {
-                    below.insert(version.digest, version);
-                }
-            })?;
-        }
+        let is_below = |_: &_, version: &mut Version| {
+            let parent = version.parent.as_ref();
+            parent.is_some_and(|parent| self.ids.contains(parent))
+        };
+        let below: HashMap<_, _> = self.others.extract_if(is_below).collect();
         let mut holders: BTreeSet<String> = below.values().map(|version| version.id.clone()).collect();
         // The contents of versions that are erased only because of their parent stay if other objects share them.
         let mut unshared: HashSet<Digest> = below.values().filter_map(|version| version.content).collect();
         unshared.retain(|content| !self.contents.contains(content));
         self.versions.extend(below);
         let mut sharing = BTreeSet::new();
-        if !(self.contents.is_empty() && unshared.is_empty()) {
-            self.each_other(&mut |version| {
-                if let Some(content) = version.content {
-                    unshared.remove(&content);
-                    sharing.extend(self.contents.contains(&content).then_some(version.id));
-                }
-            })?;
+        for version in self.others.values() {
+            if let Some(content) = version.content {
+                unshared.remove(&content);
+                sharing.extend(self.contents.contains(&content).then(|| version.id.clone()));
+            }
         }
-        if !everywhere {
+        if !self.erasing.everywhere {
             refuse_shared("share a content to erase", &sharing)?;
             refuse_shared("have an id to erase as their parent", &holders)?;
         }
