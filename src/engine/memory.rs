@@ -18,17 +18,17 @@ use crate::store::{ChangeCounts, CommitEntry, Store};
 use crate::trie::Entry;
 
 use super::inner::Inner;
-use super::opened::done_anyway;
+use super::opened::{HeadMoved, done_anyway};
 use super::read::change::Change;
 use super::read::erased::{erased_by, not_kept};
 use super::read::history::{self, Commits, HistoryEntry};
 use super::read::revision::{self, Revision};
+use super::read::state::State;
 use super::read::stats::Containment;
 use super::read::view::{CommitInfo, View};
 use super::settings::Limits;
 use super::upkeep::checkpointing::checkpoint_if_due;
 use super::upkeep::derived_files::derived_content;
-use super::watch::HeadMoved;
 use super::write::authorisation::Authorisation;
 use super::write::draft::Draft;
 use super::write::request::Committed;
@@ -143,7 +143,7 @@ impl Memory {
     /// [`Self::refresh`] and by commits. If the channel is full, messages are dropped; [`Self::view`] still returns the
     /// newest head.
     pub fn watch(&self) -> Receiver<HeadMoved> {
-        self.inner.opened().watchers.add()
+        self.inner.opened().watch()
     }
 
     /// Makes every acknowledged commit durable. Only [`Durability::Interval`](super::Durability::Interval) leaves
@@ -252,15 +252,6 @@ impl Memory {
         history::commits(self.inner.store())
     }
 
-    /// Returns the state of a commit.
-    ///
-    /// # Errors
-    /// `NotFound` if the commit is not kept; `Corrupt` or `Io` if it cannot be read.
-    pub(crate) fn view_of(&self, commit: &CommitInfo) -> Result<View> {
-        let (store, entry) = self.entry_of(commit)?;
-        View::new(&self.inner.source, &store, entry)
-    }
-
     fn entry_of(&self, commit: &CommitInfo) -> Result<(Arc<Store>, Arc<CommitEntry>)> {
         let store = self.inner.store();
         let entry = store.by_digest(commit.digest)?;
@@ -271,7 +262,7 @@ impl Memory {
     /// Returns the state of the kept commit before this one, which is its parent unless that was thinned.
     ///
     /// # Errors
-    /// As [`Self::view_of`].
+    /// `NotFound` if the commit is not kept; `Corrupt` or `Io` if it cannot be read.
     pub(crate) fn view_before(&self, commit: &CommitInfo) -> Result<Option<View>> {
         let (store, entry) = self.entry_of(commit)?;
         let before = store.before(&entry)?;
@@ -341,22 +332,20 @@ impl Memory {
         for (done, change) in (1..).zip(older.diff(newer, &nodes)) {
             self.inner.settings().step("diff", done, most)?;
             let change = change?;
-            let mut object = match (&change.new, &change.old) {
-                (Some(entry), _) => newer.load(entry)?,
-                (None, Some(entry)) => older.load(entry)?,
-                (None, None) => return Err(Error::internal("a difference has neither side")),
-            };
+            let load =
+                |state: &State, entry: Option<Entry>| entry.map(|entry| state.load(&entry)).transpose();
+            let mut object = load(newer, change.new)?;
             // An erased version has no id, but the other version may have it.
-            if let Some(entry) = change.old.as_ref().filter(|_| object.is_placeholder()) {
-                object = older.load(entry)?;
+            if object.as_ref().is_none_or(Object::is_placeholder) {
+                object = load(older, change.old)?.or(object);
             }
-            let (id, erased) = (object.id().clone(), object.is_placeholder());
+            let object = object.ok_or_else(|| Error::internal("a difference has neither side"))?;
             let digest = |entry: Option<Entry>| entry.map(|e| ObjectDigest::from_bytes(e.digest));
             let visited = visit(Change {
-                id,
+                id: object.id().clone(),
                 old: digest(change.old),
                 new: digest(change.new),
-                erased,
+                erased: object.is_placeholder(),
             })?;
             if visited.is_break() {
                 break;
@@ -421,12 +410,7 @@ impl Memory {
 
     /// Returns the number of thinned commits among those with these seqs.
     pub(crate) fn thinned_in(&self, numbers: Range<u64>) -> u64 {
-        let gaps = self.inner.store().gaps();
-        let within = gaps.iter().map(|gap| {
-            let end = (gap.first + gap.count).min(numbers.end);
-            end.saturating_sub(gap.first.max(numbers.start))
-        });
-        within.sum()
+        history::thinned_in(&self.inner.store(), &numbers)
     }
 
     /// Returns the number of versions of objects that history keeps.
@@ -463,7 +447,7 @@ impl Memory {
     /// # Errors
     /// `Io` if the last-access times cannot be read.
     pub fn last_used(&self, id: &Id) -> Result<Option<Time>> {
-        self.inner.source.last_used(id)
+        self.view().last_used(id)
     }
 
     /// Returns the bytes last written as the derived file `name`. Returns `None` if there is no file, or it is damaged

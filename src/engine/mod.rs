@@ -28,7 +28,6 @@ mod options;
 mod read;
 mod settings;
 mod upkeep;
-mod watch;
 mod write;
 
 #[cfg(test)]
@@ -36,12 +35,13 @@ mod tests;
 
 pub use crate::store::CheckpointInfo;
 pub use memory::Memory;
+pub use opened::HeadMoved;
 pub use options::Options;
 pub use read::change::{Change, ChangeKind};
 #[cfg(feature = "agent")]
 pub(crate) use read::derived::{Derive, Derived, Keep, Version};
 pub use read::history::{Commits, HistoryEntry};
-pub use read::inspect::{Meaning, Place};
+pub use read::inspect::Meaning;
 pub use read::query::{Matches, Query};
 pub use read::revision::Revision;
 pub use read::stats::{Containment, KindSpace, Space, Stats};
@@ -58,7 +58,6 @@ pub use upkeep::verify::{VerifyDepth, VerifyReport};
 
 pub use crate::error::{Cause, Damage, Finding, FindingKind, Severity};
 pub use crate::store::SalvageReport;
-pub use watch::HeadMoved;
 #[cfg(feature = "agent")]
 pub(crate) use write::attempt::Refusal;
 pub use write::attempt::{Attempted, Check};

@@ -272,11 +272,9 @@ fn sync_every(inner: &Arc<Inner>, interval: Duration) -> Result<()> {
             sleep(interval);
             let Some(inner) = inner.upgrade() else { return };
             let mut log = inner.log.lock();
-            if log.is_unsynced() {
-                // A failed sync poisons the handle, and the next commit reports that.
-                drop(log.sync());
-                log.release(inner.settings().exclusive);
-            }
+            // A failed sync poisons the handle, and the next commit reports that.
+            drop(log.sync());
+            log.release(inner.settings().exclusive);
         }
     };
     let started = Builder::new().name("treering-sync".to_owned()).spawn(work);

@@ -41,13 +41,13 @@ impl Source {
     pub(crate) fn children(&self, state: &State, id: &Id) -> Result<Box<dyn Iterator<Item = Id> + Send>> {
         let group = id.as_str().as_bytes();
         let is_indexed = self.indexes.at_hand(Family::Children, state.root).is_some();
-        let newer = if is_indexed { None } else { self.newer(state)? };
-        let covered = match &newer {
-            Some(_) => state
-                .store
-                .covered_children(&state.store.suite.key_path(id.as_str()))?,
-            None => None,
+        let key = state.store.suite.key_path(id.as_str());
+        let covered = if is_indexed {
+            None
+        } else {
+            state.store.covered_children(&key)?
         };
+        let newer = covered.as_ref().map_or(Ok(None), |_| self.newer(state))?;
         let (Some(newer), Some(covered)) = (newer, covered) else {
             let index = self.indexes.get(Family::Children, &self.opened, state.clone())?;
             return Ok(Box::new(index.from(group, &[])));
@@ -77,13 +77,7 @@ impl Source {
         {
             return Ok(Some(Arc::clone(known)));
         }
-        // Asks for an absent key, to learn whether the checkpoint can answer.
-        let nothing = KeyPath::from_bytes([0; 32]);
-        let covered = match state.store.covered_children(&nothing)? {
-            Some(_) => state.store.covered_head()?,
-            None => None,
-        };
-        let Some(covered) = covered else {
+        let Some(covered) = state.store.covered_head()? else {
             return Ok(None);
         };
         let mut newer = Newer {

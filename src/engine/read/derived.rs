@@ -106,7 +106,7 @@ pub(crate) struct Derived<T> {
     state: State,
     value: T,
     /// The number of objects added or removed since the value was last written to its file.
-    changes: u64,
+    pub(crate) changes: u64,
 }
 
 impl<T> Derived<T> {
@@ -127,16 +127,6 @@ impl<T> Derived<T> {
     /// Returns the value.
     pub(crate) fn value(&self) -> &T {
         &self.value
-    }
-
-    /// Returns the number of objects added or removed since the value was last written to its file.
-    pub(crate) fn changes(&self) -> u64 {
-        self.changes
-    }
-
-    /// Records that the file contains the present value.
-    pub(crate) fn set_kept(&mut self) {
-        self.changes = 0;
     }
 }
 

@@ -3,10 +3,11 @@
 //! # Layer
 //! Layer 5.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::digest::{CommitDigest, KeyPath, ObjectDigest};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::object::Time;
 use crate::store::{CommitEntry, Store};
 use crate::trie::Entry;
@@ -51,6 +52,16 @@ pub(crate) fn commits(store: Arc<Store>) -> Commits {
     ))
 }
 
+/// Returns the number of thinned commits among those with these seqs.
+pub(crate) fn thinned_in(store: &Store, numbers: &Range<u64>) -> u64 {
+    let gaps = store.gaps();
+    let within = gaps.iter().map(|gap| {
+        let end = (gap.first + gap.count).min(numbers.end);
+        end.saturating_sub(gap.first.max(numbers.start))
+    });
+    within.sum()
+}
+
 /// The version of an id in a commit.
 struct Standing {
     commit: Arc<CommitEntry>,
@@ -80,27 +91,22 @@ pub(crate) fn changes_of(
         let entry = of.state(&commit)?.get(&key, &*of)?;
         Ok(Some(Standing { commit, entry }))
     };
-    let standings = (0..total).rev();
-    let mut standings = standings
-        .filter_map(move |index| read(index).transpose())
-        .peekable();
-    let changes = std::iter::from_fn(move || {
-        loop {
-            let found = match standings.next()? {
-                Ok(found) => found,
-                Err(error) => return Some(Err(error)),
-            };
-            // An error in the commit before is returned next.
-            let Ok(before) = standings.peek().map(Result::as_ref).transpose() else {
-                continue;
-            };
+    let read = (0..total).rev().filter_map(move |index| read(index).transpose());
+    let mut standings = read.peekable();
+    let mut next = move || -> Result<Option<HistoryEntry>> {
+        while let Some(found) = standings.next().transpose()? {
+            let before = standings
+                .peek()
+                .map(|before| before.as_ref().map_err(Error::clone));
+            let before = before.transpose()?;
             if found.digest() != before.and_then(Standing::digest) {
                 let follows = before.map_or(0, |before| before.commit.seq() + 1);
-                return Some(entry_of(&store, &found, found.commit.seq() > follows));
+                return entry_of(&store, &found, found.commit.seq() > follows).map(Some);
             }
         }
-    });
-    until_error(changes)
+        Ok(None)
+    };
+    until_error(std::iter::from_fn(move || next().transpose()))
 }
 
 fn entry_of(store: &Store, found: &Standing, is_behind_gap: bool) -> Result<HistoryEntry> {

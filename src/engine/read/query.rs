@@ -125,7 +125,30 @@ impl View {
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
     pub fn query(&self, query: &Query) -> Result<Matches> {
-        Matches::find(self, query)
+        let now = self.now();
+        let (family, group, start) = query.best_index()?;
+        let is_head = self.state.store.head()?.commit.root == self.root();
+        let has = |family| is_head || self.source.indexes.holds(family, self.root());
+        let has_indexes = self.settings().indexes;
+        let indexed = family == Family::Children || has_indexes && has(family);
+        let (candidates, erased): (Box<dyn Iterator<Item = Id> + Send>, _) = if indexed {
+            let index = self.index(family)?;
+            (Box::new(index.from(&group, &start)), index.erased())
+        } else {
+            let (found, erased) = scan(self, query, now)?;
+            (Box::new(found.into_iter()), erased)
+        };
+        let has_kinds = indexed && !query.not_kinds.is_empty() && has_indexes && has(Family::Kinds);
+        Ok(Matches {
+            view: self.clone(),
+            query: query.clone(),
+            now,
+            candidates,
+            scanned: !indexed,
+            erased,
+            kinds: has_kinds.then(|| self.index(Family::Kinds)).transpose()?,
+            left: query.limit.unwrap_or(usize::MAX),
+        })
     }
 }
 
@@ -144,33 +167,6 @@ pub struct Matches {
 }
 
 impl Matches {
-    fn find(view: &View, query: &Query) -> Result<Self> {
-        let now = view.now();
-        let (family, group, start) = query.best_index()?;
-        let is_head = view.state.store.head()?.commit.root == view.root();
-        let has = |family| is_head || view.source.indexes.holds(family, view.root());
-        let has_indexes = view.settings().indexes;
-        let indexed = family == Family::Children || has_indexes && has(family);
-        let (candidates, erased): (Box<dyn Iterator<Item = Id> + Send>, _) = if indexed {
-            let index = view.index(family)?;
-            (Box::new(index.from(&group, &start)), index.erased())
-        } else {
-            let (found, erased) = scan(view, query, now)?;
-            (Box::new(found.into_iter()), erased)
-        };
-        let has_kinds = indexed && !query.not_kinds.is_empty() && has_indexes && has(Family::Kinds);
-        Ok(Self {
-            view: view.clone(),
-            query: query.clone(),
-            now,
-            candidates,
-            scanned: !indexed,
-            erased,
-            kinds: has_kinds.then(|| view.index(Family::Kinds)).transpose()?,
-            left: query.limit.unwrap_or(usize::MAX),
-        })
-    }
-
     /// Returns whether every object was read because no index of this state was cached.
     pub fn scanned(&self) -> bool {
         self.scanned

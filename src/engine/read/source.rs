@@ -5,8 +5,6 @@
 
 use std::sync::Arc;
 
-use crate::error::Result;
-use crate::object::{Id, Time};
 use crate::threads::Mutex;
 
 use super::children::Newer;
@@ -38,13 +36,5 @@ impl Source {
     pub(crate) fn clear(&self) {
         self.indexes.clear();
         *self.newer.lock() = None;
-    }
-
-    /// Returns the last-access time of an object, as far as this handle knows.
-    ///
-    /// # Errors
-    /// `Io` if the last-access times cannot be read.
-    pub(crate) fn last_used(&self, id: &Id) -> Result<Option<Time>> {
-        self.stamps.lock().last_used(&self.opened, id)
     }
 }

@@ -12,7 +12,7 @@
 //! # Format
 //! docs/format.md, "Digests" (subtree contexts).
 
-use crate::digest::{Domain, HashSuite, KeyPath, SubtreeDigest};
+use crate::digest::{Domain, SubtreeDigest};
 use crate::error::{Error, Result};
 use crate::object::Id;
 use crate::trie::{Entry, NoSource, Shape, Trie};
@@ -27,55 +27,39 @@ struct Open {
     digests: Trie,
 }
 
-impl Open {
-    fn new(source: &Source, state: &State, entry: Entry, id: &Id) -> Result<Self> {
-        Ok(Self {
-            entry,
-            children: source.children(state, id)?,
-            digests: Trie::new(),
-        })
-    }
-
-    fn add(&mut self, key: KeyPath, digest: [u8; 32]) -> Result<()> {
-        let entry = Entry {
-            key,
-            digest,
-            place: 0,
-            created: 0,
-        };
-        self.digests.insert(entry, &NoSource).map(drop)
-    }
-}
-
 /// Returns the digest of the object `id` of `state`, whose entry is `top`, and of everything below it.
 ///
 /// # Errors
 /// `Corrupt` or `Io` if an object cannot be read.
 pub(crate) fn digest_of(source: &Source, state: &State, top: Entry, id: &Id) -> Result<SubtreeDigest> {
-    let mut open = vec![Open::new(source, state, top, id)?];
+    let suite = state.store.suite;
+    let open = |entry: Entry, id: &Id| -> Result<Open> {
+        Ok(Open {
+            entry,
+            children: source.children(state, id)?,
+            digests: Trie::new(),
+        })
+    };
+    let (mut above, mut inner) = (Vec::new(), open(top, id)?);
     loop {
-        let innermost = open
-            .last_mut()
-            .expect("the loop ends when the last one is closed");
-        if let Some(child) = innermost.children.next() {
-            let entry = state.entry_at(&state.store.suite.key_path(child.as_str()))?;
+        if let Some(child) = inner.children.next() {
+            let entry = state.entry_at(&suite.key_path(child.as_str()))?;
             let entry = entry.ok_or_else(|| Error::internal(format!("IND-1: child {child} is not there")))?;
-            open.push(Open::new(source, state, entry, &child)?);
+            above.push(std::mem::replace(&mut inner, open(entry, &child)?));
             continue;
         }
-        let done = open.pop().expect("it was just there");
-        let digest = subtree_of(state.store.suite, &done.entry.digest, &done.digests)?;
-        match open.last_mut() {
-            Some(parent) => parent.add(done.entry.key, *digest.as_bytes())?,
-            None => return Ok(digest),
-        }
+        let below = inner.digests.root(suite, Shape::Subtree, &NoSource)?;
+        let digest = suite.hash_fixed(Domain::Subtree, &[&inner.entry.digest, below.as_bytes()]);
+        let Some(parent) = above.pop() else {
+            return Ok(SubtreeDigest::from_bytes(digest));
+        };
+        let done = Entry {
+            key: inner.entry.key,
+            digest,
+            place: 0,
+            created: 0,
+        };
+        inner = parent;
+        inner.digests.insert(done, &NoSource)?;
     }
-}
-
-/// Returns the subtree digest of an object, from its own digest and the trie of its children.
-pub(crate) fn subtree_of(suite: HashSuite, own: &[u8; 32], children: &Trie) -> Result<SubtreeDigest> {
-    let below = children.root(suite, Shape::Subtree, &NoSource)?;
-    Ok(SubtreeDigest::from_bytes(
-        suite.hash_fixed(Domain::Subtree, &[own, below.as_bytes()]),
-    ))
 }

@@ -252,12 +252,6 @@ impl View {
         self.source.indexes.get(family, self.opened(), self.state.clone())
     }
 
-    /// Returns whether queries of this state build and keep indexes
-    /// ([`Options::indexes`](crate::engine::Options::indexes)).
-    pub(crate) fn keeps_indexes(&self) -> bool {
-        self.settings().indexes
-    }
-
     /// Iterates every object in the order of the trie. Uses no index and keeps one object in memory at a time. An
     /// erased object appears as a placeholder ([`Object::is_placeholder`]). The iterator ends after an error.
     pub fn objects(&self) -> impl Iterator<Item = Result<Object>> + Send + use<> {
@@ -312,12 +306,8 @@ impl View {
     /// # Errors
     /// `Corrupt` or `Io` if a node cannot be read.
     pub(crate) fn trie_node(&self, path: &[u8]) -> Result<Option<trie::Node>> {
-        self.state.trie.node(
-            path,
-            self.state.store.suite,
-            trie::Shape::State,
-            &*self.state.store,
-        )
+        let State { trie, store, .. } = &self.state;
+        trie.node(path, store.suite, trie::Shape::State, &**store)
     }
 
     /// Returns the last-access time of the object, as [`Memory::last_used`](crate::Memory::last_used) does. The time is
@@ -326,7 +316,7 @@ impl View {
     /// # Errors
     /// `Io` if the last-access times cannot be read.
     pub(crate) fn last_used(&self, id: &Id) -> Result<Option<Time>> {
-        self.source.last_used(id)
+        self.source.stamps.lock().last_used(self.opened(), id)
     }
 
     /// Returns a proof of the version that this state has for `id`, or that it has none.
@@ -334,8 +324,7 @@ impl View {
     /// # Errors
     /// `Corrupt` or `Io` if a node cannot be read.
     pub fn prove(&self, id: &Id) -> Result<trie::Proof> {
-        self.state
-            .trie
-            .prove(&self.key(id), self.state.store.suite, &*self.state.store)
+        let State { trie, store, .. } = &self.state;
+        trie.prove(&self.key(id), store.suite, &**store)
     }
 }

@@ -250,7 +250,7 @@ fn a9_a_thousand_secrets_are_in_no_byte_of_any_file() -> Result<()> {
     let root = memory.view().root();
     assert!(proof.verify(memory.hash(), &root, &id("keep/3")).is_ok());
     let draft = memory.open_draft("drafts/d6", &Writer::user())?;
-    assert_eq!((draft.left_out().len(), draft.changes().len()), (1, 1));
+    assert_eq!((draft.left_out.len(), draft.changes().len()), (1, 1));
     memory.gc(&tight(), None)?;
     assert_eq!(leaks(&disk), BTreeSet::new());
     assert!(memory.verify(VerifyDepth::Full)?.ok);

@@ -121,7 +121,7 @@ impl Memory {
                 "the derived value belongs to another state than the view",
             ));
         }
-        if value.changes() < CHANGES_MIN || value.changes().saturating_mul(SHARE) < value.value().len() {
+        if value.changes < CHANGES_MIN || value.changes.saturating_mul(SHARE) < value.value().len() {
             return Ok(false);
         }
         let mut bytes = vec![T::VERSION];
@@ -131,7 +131,7 @@ impl Memory {
         })?;
         let kept = self.keep_derived(T::NAME, &bytes, view)?;
         if kept {
-            value.set_kept();
+            value.changes = 0;
         }
         Ok(kept)
     }

@@ -114,12 +114,10 @@ impl Memory {
             Err(error) => return Err(error),
         }
         look_at_kinds(&*disk, &mut problems);
-        let is_of_format = |problem: &Problem| problem.file.as_deref() == Some("format");
-        let is_damage = |problem: &Problem| problem.severity == ProblemSeverity::Damage;
-        if problems
-            .iter()
-            .any(|problem| is_damage(problem) && is_of_format(problem))
-        {
+        let is_foreign = |problem: &Problem| {
+            problem.severity == ProblemSeverity::Damage && problem.file.as_deref() == Some("format")
+        };
+        if problems.iter().any(is_foreign) {
             // The folder may belong to another program, so no remedy may change its owner or mode.
             problems.retain(|problem| !matches!(problem.remedy, Remedy::Mode | Remedy::Owner));
         }

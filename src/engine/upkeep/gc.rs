@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::log::{Batch, CompactionLock, Position, Rewrite, Rewritten};
 use crate::object::Time;
 use crate::store::{self, Erasure, Live, Plan, Sink, Store};
@@ -220,8 +220,9 @@ impl Inner {
     pub(crate) fn publish(&self, writing: &mut LogHandle, rewritten: Rewritten) -> Result<()> {
         writing.publish(rewritten)?;
         // These checkpoints belong to the old log and contain digests of removed records.
-        let removed = store::remove_checkpoints(self.disk()).map_err(checkpoints_left);
+        let removed = store::remove_checkpoints(self.disk());
         removed
+            .map_err(|error| error.behind_change("old files remain until the next write removes them"))
             .and_then(|_| self.take_up(writing).map_err(done_anyway))
             // Memory may still contain places in the old log. A checkpoint made from them would be wrong, so the handle
             // is poisoned.
@@ -279,11 +280,6 @@ impl Inner {
         }
         store.mark_behind(&mut live, &newer, cut.position.batch)
     }
-}
-
-/// Returns the error for checkpoints of the old log that could not be removed.
-fn checkpoints_left(error: Error) -> Error {
-    error.behind_change("old files remain until the next write removes them")
 }
 
 impl Memory {

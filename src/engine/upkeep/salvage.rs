@@ -85,13 +85,8 @@ fn begin(path: &Path) -> Result<(Arc<FileDisk>, Box<dyn LockGuard>)> {
     Ok((Arc::new(disk), mark))
 }
 
-/// Renames the finished store to its final name, then removes the mark. With the mark, a later salvage would remove the
-/// folder.
-fn give_name(disk: &FileDisk, unfinished: &Path, to: &Path) -> Result<()> {
-    take_mark_off(disk, unfinished, FileDisk::rename_folder(unfinished, to))
-}
-
-/// Removes the mark from a renamed store, even if syncing the new name failed.
+/// Removes the mark from a renamed store, even if syncing the new name failed. With the mark, a later salvage would
+/// remove the folder.
 fn take_mark_off(disk: &dyn Disk, unfinished: &Path, named: Result<()>) -> Result<()> {
     if unfinished.symlink_metadata().is_err() {
         // If the mark stays, it does no harm: the store is complete.
@@ -186,8 +181,10 @@ impl Memory {
         }
         let damaged = DamagedLog::open(Arc::new(source))?;
         let (disk, mark) = begin(&unfinished)?;
-        let written = write(&damaged, &(Arc::clone(&disk) as Arc<dyn Disk>), options)
-            .and_then(|report| give_name(&disk, &unfinished, to).map(|()| report));
+        let written = write(&damaged, &(Arc::clone(&disk) as Arc<dyn Disk>), options).and_then(|report| {
+            take_mark_off(&*disk, &unfinished, FileDisk::rename_folder(&unfinished, to))?;
+            Ok(report)
+        });
         if written.is_err() {
             drop(FileDisk::remove_folder(&unfinished, MARK));
         }

@@ -142,21 +142,17 @@ impl Memory {
     fn refused(&self, draft: &Draft, reason: &str, own: Option<Error>) -> Refusal {
         let rejected = || Error::denied(ErrorCode::Rejected, format!("the change was rejected: {reason}"));
         let error = own.unwrap_or_else(rejected);
-        let (kept, hint) = match self.inner.reject(draft, reason) {
+        let kept = self.inner.reject(draft, reason);
+        let hint = match &kept {
             Ok(None) => return error.into(),
-            Ok(Some(name)) => {
-                let hint = format!("nothing was changed; the staged change is kept as {name}");
-                (Some(name), hint)
-            }
-            Err(lost) => {
-                let hint = format!("nothing was changed, and the staged change could not be kept: {lost}");
-                (None, hint)
-            }
+            Ok(Some(name)) => format!("nothing was changed; the staged change is kept as {name}"),
+            Err(lost) => format!("nothing was changed, and the staged change could not be kept: {lost}"),
         };
         let error = match error.hint() {
             Some(_) => error,
             None => error.with_hint(hint),
         };
+        let kept = kept.ok().flatten();
         Refusal { error, kept }
     }
 }

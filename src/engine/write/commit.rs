@@ -144,12 +144,8 @@ impl Inner {
         writing: &mut LogHandle,
         group: Vec<Ready>,
     ) -> Result<Vec<Arc<CommitEntry>>> {
-        let mut states = Vec::with_capacity(group.len());
-        let mut batches = Vec::with_capacity(group.len());
-        for ready in group {
-            states.push((ready.state, ready.counts));
-            batches.push((ready.batch, ready.mark));
-        }
+        let parts = |ready: Ready| ((ready.batch, ready.mark), (ready.state, ready.counts));
+        let (batches, states): (Vec<_>, Vec<_>) = group.into_iter().map(parts).unzip();
         // CMT-2: one batch contains a whole draft, and the log keeps a batch whole or not at all.
         let written = writing.append(batches, self.settings().durability)?;
         writing.tail_bytes += written.iter().map(body_bytes).sum::<u64>();

@@ -154,11 +154,6 @@ impl Draft {
         &self.base
     }
 
-    /// Returns the versions that a saved draft lacks because they were erased after it was saved.
-    pub(crate) fn left_out(&self) -> &[ObjectDigest] {
-        &self.left_out
-    }
-
     /// Returns whether nothing is staged.
     pub fn is_empty(&self) -> bool {
         self.staged.is_empty()
@@ -447,8 +442,9 @@ impl Draft {
     }
 
     /// Stages a version that history keeps, unchanged.
-    pub(crate) fn stage_version(&mut self, key: KeyPath, object: Object) -> Result<()> {
+    pub(crate) fn stage_version(&mut self, object: Object) -> Result<()> {
         let id = object.id().clone();
+        let key = self.base.key(&id);
         let old = self.base_version(&id, &key)?;
         if old.as_ref().is_some_and(|old| old.digest() == object.digest()) {
             // INVARIANT DRA-1: a staged version differs from the base state.
@@ -461,18 +457,13 @@ impl Draft {
     }
 
     /// Stages the version `then`, or the removal of the base version `now`.
-    pub(crate) fn stage_entry(
-        &mut self,
-        key: KeyPath,
-        now: Option<Entry>,
-        then: Option<Entry>,
-    ) -> Result<()> {
+    pub(crate) fn stage_entry(&mut self, now: Option<Entry>, then: Option<Entry>) -> Result<()> {
         if let Some(then) = then {
-            return self.stage_version(key, self.base.state.load(&then)?);
+            return self.stage_version(self.base.state.load(&then)?);
         }
         if let Some(now) = now {
             let object = self.base.state.load(&now)?;
-            self.insert(key, object.id().clone(), Some(&object), None);
+            self.insert(now.key, object.id().clone(), Some(&object), None);
         }
         Ok(())
     }

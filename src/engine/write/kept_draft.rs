@@ -122,8 +122,15 @@ fn rejected(
     })
 }
 
-fn no_draft(name: &str) -> Error {
-    Error::not_found(format!("no draft has the name {name}")).with_hint("`log --refs` lists references")
+/// Returns the reference of a kept draft.
+fn draft_named(store: &Store, name: &ReferenceName) -> Result<Reference> {
+    let reference = store.references().get(name).map(|entry| entry.reference.clone());
+    reference
+        .filter(|reference| reference.root.is_some())
+        .ok_or_else(|| {
+            Error::not_found(format!("no draft has the name {name}"))
+                .with_hint("`log --refs` lists references")
+        })
 }
 
 impl Inner {
@@ -163,7 +170,7 @@ impl Inner {
         match change.digest {
             Some(digest) => {
                 if let Some((_, object)) = records.find_object(digest)? {
-                    return draft.stage_version(change.key, object);
+                    return draft.stage_version(object);
                 }
                 if records.erasure(digest.as_bytes())?.is_none() {
                     return Err(Error::corrupt(format!("version {digest} is missing")));
@@ -211,7 +218,8 @@ impl Inner {
             reference.changes = changes;
             batch.add(RecordKind::Reference, 0, &reference.encode()?);
             for gone in gone {
-                self.add_reference(&mut batch, gone, None, time, &Writer::user())?;
+                let gone = self.reference(&mut batch, gone, None, time, &Writer::user())?;
+                batch.add(RecordKind::Reference, 0, &gone.encode()?);
             }
             self.write_references(writing, batch, &head)?;
             Ok(name)
@@ -257,9 +265,7 @@ impl Memory {
     pub fn open_draft(&self, name: &str, writer: &Writer) -> Result<Draft> {
         let full = ReferenceName::new(name)?;
         let store = self.inner.store();
-        let reference = store.references().get(&full).map(|entry| entry.reference.clone());
-        let reference = reference.filter(|reference| reference.root.is_some());
-        let reference = reference.ok_or_else(|| no_draft(name))?;
+        let reference = draft_named(&store, &full)?;
         let lost = || Error::not_found(format!("the state that {name} is based on is not kept"));
         let base = named_by(&store, reference.commit)?.ok_or_else(lost)?;
         let base = View::new(&self.inner.source, &store, base)?;
@@ -286,14 +292,7 @@ impl Memory {
             check_trusted(writer.trust, "drop quarantined content")?;
         }
         self.inner.write_as(writer, |writing| {
-            let store = self.inner.store();
-            let is_draft = store
-                .references()
-                .get(&full)
-                .is_some_and(|entry| entry.reference.root.is_some());
-            if !is_draft {
-                return Err(no_draft(name));
-            }
+            draft_named(&self.inner.store(), &full)?;
             self.inner.drop_reference(writing, full, writer)
         })
     }

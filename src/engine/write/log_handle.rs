@@ -70,11 +70,6 @@ impl LogHandle {
         self.proven && self.unsynced.is_none() && self.log.is_usable()
     }
 
-    /// Returns whether written bytes are not synced yet.
-    pub(crate) fn is_unsynced(&self) -> bool {
-        self.unsynced.is_some()
-    }
-
     pub(crate) fn has_lock(&self) -> bool {
         self.lock.is_some()
     }

@@ -22,7 +22,7 @@ use crate::digest::CommitDigest;
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::BatchBuilder;
 use crate::object::{Object, Op};
-use crate::store::{ChangeCounts, CommitEntry, Gap, Store};
+use crate::store::{ChangeCounts, CommitEntry, Store};
 use crate::trie::{Change as TrieChange, Entry};
 
 use super::authorisation::check_return;
@@ -35,6 +35,7 @@ use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
 use crate::engine::read::change::Change;
 use crate::engine::read::erased::erased_by;
+use crate::engine::read::history::thinned_in;
 use crate::engine::read::revision::{self, Revision};
 use crate::engine::read::state::State;
 use crate::engine::read::view::{CommitInfo, View};
@@ -64,9 +65,8 @@ impl Inner {
                 *lanes.entry(commit.commit.lane().to_owned()).or_default() += 1;
             }
         }
-        // Counts the thinned commits of a gap that are newer than the target; their lanes are unknown.
-        let thinned = |gap: &Gap| (gap.first + gap.count).saturating_sub(gap.first.max(target.seq() + 1));
-        let thinned: u64 = store.gaps().iter().map(thinned).sum();
+        // The lanes of thinned commits are unknown.
+        let thinned = thinned_in(&store, &(target.seq() + 1..u64::MAX));
         if all || (lanes.is_empty() && thinned == 0) {
             return Ok(());
         }
@@ -161,7 +161,7 @@ impl Inner {
                 check_change(head, writer, now, new)?;
                 match erased_version(head, new)? {
                     Some(object) => drop(erased.get_or_insert(object)),
-                    None => draft.stage_entry(key, now, new)?,
+                    None => draft.stage_entry(now, new)?,
                 }
                 continue;
             }
@@ -244,15 +244,7 @@ pub struct Rollback<'a> {
     across_lanes: bool,
 }
 
-impl<'a> Rollback<'a> {
-    pub(crate) fn new(inner: &'a Inner, revision: Result<Revision>) -> Self {
-        Self {
-            inner,
-            revision,
-            across_lanes: false,
-        }
-    }
-
+impl Rollback<'_> {
     /// Also rolls back the commits of other lanes than the writer's own.
     pub fn across_lanes(mut self) -> Self {
         self.across_lanes = true;
@@ -295,13 +287,8 @@ impl<'a> Rollback<'a> {
 
 /// Checks whether the writer may set an id from the version `now` to the version `then`.
 fn check_change(state: &State, writer: &Writer, now: Option<Entry>, then: Option<Entry>) -> Result<()> {
-    // A trusted writer may replace any object, so no version needs to be read.
-    if writer.trust.is_trusted() {
-        return Ok(());
-    }
     let load = |entry: Option<Entry>| entry.map(|entry| state.load(&entry)).transpose();
-    let (now, then) = (load(now)?, load(then)?);
-    check_return(writer.trust, now.as_ref(), then.as_ref())
+    check_return(writer.trust, || Ok([load(now)?, load(then)?]))
 }
 
 /// Returns the placeholder of a version, if the version was erased.
@@ -393,7 +380,11 @@ impl Memory {
 
     /// Plans a rollback to the whole state of the commit that `revision` names; [`Rollback::by`] commits it.
     pub fn rollback(&self, revision: impl TryInto<Revision, Error: Into<Error>>) -> Rollback<'_> {
-        Rollback::new(&self.inner, revision.try_into().map_err(Into::into))
+        Rollback {
+            inner: &self.inner,
+            revision: revision.try_into().map_err(Into::into),
+            across_lanes: false,
+        }
     }
 
     /// Returns the preview of [`Self::undo`] or [`Self::redo`]; `op` selects which.

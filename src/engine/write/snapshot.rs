@@ -106,20 +106,6 @@ impl Inner {
         Ok(reference)
     }
 
-    /// Adds the record of a reference to a batch, as [`Self::reference`] makes it.
-    pub(crate) fn add_reference(
-        &self,
-        batch: &mut BatchBuilder,
-        name: ReferenceName,
-        commit: Option<CommitDigest>,
-        after: Time,
-        writer: &Writer,
-    ) -> Result<()> {
-        let reference = self.reference(batch, name, commit, after, writer)?;
-        batch.add(RecordKind::Reference, 0, &reference.encode()?);
-        Ok(())
-    }
-
     /// Writes a batch without a commit, so the head does not change.
     pub(crate) fn write_references(
         &self,
@@ -148,7 +134,9 @@ impl Inner {
                         .with_code(ErrorCode::NameTaken)
                         .with_hint("choose another name, or delete that one: `snapshot --delete NAME`"));
                 }
-                self.add_reference(&mut batch, name.clone(), Some(head.digest), tip.time, writer)?;
+                let commit = Some(head.digest);
+                let reference = self.reference(&mut batch, name.clone(), commit, tip.time, writer)?;
+                batch.add(RecordKind::Reference, 0, &reference.encode()?);
                 name
             }
             None => self.add_ring_snapshot(&mut batch, &tip, writer)?,
@@ -175,7 +163,8 @@ impl Inner {
     ) -> Result<()> {
         let head = self.store().head()?;
         let mut batch = BatchBuilder::new();
-        self.add_reference(&mut batch, name, None, head.commit.time, writer)?;
+        let reference = self.reference(&mut batch, name, None, head.commit.time, writer)?;
+        batch.add(RecordKind::Reference, 0, &reference.encode()?);
         self.write_references(writing, batch, &head)
     }
 

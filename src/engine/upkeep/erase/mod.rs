@@ -11,7 +11,6 @@
 //! - ERA-2: a state without an erased id keeps its root, and all commits keep their digests.
 
 mod survey;
-mod targets;
 
 use crate::digest::{CommitDigest, DIGEST_LEN};
 use crate::error::{Error, Result};
@@ -147,16 +146,6 @@ impl Inner {
         let missing = || done_anyway(Error::internal("an erase commit is not in the new log"));
         report.commit = Some(CommitInfo::of(&*entry.ok_or_else(missing)?));
         Ok(report)
-    }
-}
-
-impl From<RecordKind> for ErasedKind {
-    fn from(kind: RecordKind) -> Self {
-        match kind {
-            RecordKind::Content => Self::Content,
-            RecordKind::Text => Self::Text,
-            _ => Self::Version,
-        }
     }
 }
 

@@ -14,16 +14,19 @@ use crate::log::{Record, RecordKind};
 use crate::object::Id;
 use crate::store::{Erased, Store, object_of};
 
-use super::targets::{Target, Targets};
 use super::{ErasedKind, ErasedRecord, ErasedReport, Erasing};
 use crate::engine::inner::Inner;
 use crate::engine::read::erased::erased_by;
+use crate::engine::read::revision::digest_range;
 use crate::engine::read::state::State;
 use crate::engine::upkeep::gc::Cut;
 use crate::engine::write::draft::named;
 use crate::engine::write::tree::{Placed, Tree};
 
 type Digest = [u8; DIGEST_LEN];
+
+/// The number of digits from which on a target may name a digest.
+const DIGITS_MIN: usize = 8;
 
 /// The fields of a version that an erasure reads.
 struct Version {
@@ -58,7 +61,11 @@ struct Survey<'a> {
     /// The versions to erase, by digest.
     versions: HashMap<Digest, Version>,
     /// All other versions in the log, by digest.
-    others: HashMap<Digest, Version>,
+    others: BTreeMap<Digest, Version>,
+    /// All contents, reasons and sources in the log, by digest.
+    texts: BTreeMap<Digest, ErasedRecord>,
+    /// The markers of all records that were erased before.
+    markers: Vec<Erased>,
     /// The digests that the targets name.
     given: HashSet<Digest>,
     /// The ids whose versions are all erased.
@@ -79,7 +86,9 @@ impl Inner {
             erasing,
             report: ErasedReport::default(),
             versions: HashMap::new(),
-            others: HashMap::new(),
+            others: BTreeMap::new(),
+            texts: BTreeMap::new(),
+            markers: Vec::new(),
             given: HashSet::new(),
             ids: BTreeSet::new(),
             contents: HashSet::new(),
@@ -87,7 +96,7 @@ impl Inner {
         survey.find_targets()?;
         survey.check_current()?;
         survey.check_others()?;
-        survey.take_records()?;
+        survey.take_records();
         Ok(survey.report)
     }
 }
@@ -95,82 +104,103 @@ impl Inner {
 impl Survey<'_> {
     /// Finds the records that the targets name and, with `derived`, the versions derived from them.
     fn find_targets(&mut self) -> Result<()> {
-        let (cut, suite) = (self.cut, self.cut.store.suite);
-        let mut targets = Targets::of(self.erasing, suite)?;
-        let mut texts: HashMap<Digest, ErasedRecord> = HashMap::new();
-        let mut visit = |record: &Record| match record.kind {
-            RecordKind::Object => {
-                let version = Version::of(&cut.store, record);
-                targets.note(&version.digest, Some(&version.id));
-                self.others.insert(version.digest, version);
+        if self.erasing.targets.is_empty() {
+            return Err(Error::invalid("name at least one id or digest to erase"));
+        }
+        let store = &self.cut.store;
+        self.cut.read(self.inner.settings(), "search", &mut |batch| {
+            for record in &batch.records {
+                let (kind, domain) = match record.kind {
+                    RecordKind::Object => {
+                        let version = Version::of(store, record);
+                        self.others.insert(version.digest, version);
+                        continue;
+                    }
+                    RecordKind::Erased => {
+                        self.markers.extend(Erased::decode(&record.body));
+                        continue;
+                    }
+                    RecordKind::Content => (ErasedKind::Content, Domain::Content),
+                    RecordKind::Text => (ErasedKind::Text, Domain::Text),
+                    _ => continue,
+                };
+                let digest = store.suite.hash_bytes(domain, &record.body);
+                let (id, bytes) = (None, record.body.len() as u64);
+                let text = ErasedRecord {
+                    kind,
+                    digest,
+                    id,
+                    bytes,
+                };
+                self.texts.insert(digest, text);
             }
-            RecordKind::Content | RecordKind::Text => {
-                let is_content = record.kind == RecordKind::Content;
-                let domain = if is_content { Domain::Content } else { Domain::Text };
-                let digest = suite.hash_bytes(domain, &record.body);
-                if targets.note(&digest, None) {
-                    texts.insert(digest, erased_text(record, digest));
-                }
-            }
-            RecordKind::Erased => {
-                if let Ok(erased) = Erased::decode(&record.body) {
-                    targets.note_erased(&erased);
-                }
-            }
-            _ => {}
-        };
-        cut.read(self.inner.settings(), "search", &mut |batch| {
-            batch.records.iter().for_each(&mut visit);
             Ok(())
         })?;
-        for target in targets.all() {
-            self.resolve(target, &mut texts)?;
+        let known: HashSet<&str> = self.others.values().map(|version| version.id.as_str()).collect();
+        for text in &self.erasing.targets {
+            match self.digest_of(text, known.contains(text.as_str()))? {
+                Some(digest) => drop(self.given.insert(digest)),
+                None => drop(self.ids.insert(text.clone())),
+            }
         }
-        let given = targets.all().flat_map(|target| &target.digests);
-        self.given = given.copied().collect();
+        for text in self.given.iter().filter_map(|digest| self.texts.get(digest)) {
+            if text.kind == ErasedKind::Content {
+                self.contents.insert(text.digest);
+            } else {
+                self.report.records.push(text.clone());
+            }
+        }
         let is_named =
             |digest: &_, version: &mut Version| self.ids.contains(&version.id) || self.given.contains(digest);
-        self.versions = self.others.extract_if(is_named).collect();
+        self.versions = self.others.extract_if(.., is_named).collect();
         if self.erasing.derived {
             self.add_derived();
         }
         Ok(())
     }
 
-    /// Resolves one target to an id or a digest.
-    fn resolve(&mut self, target: &Target, texts: &mut HashMap<Digest, ErasedRecord>) -> Result<()> {
-        let text = target.text.as_str();
+    /// Returns the digest that a target names, or `None` if the target is an id.
+    fn digest_of(&self, target: &str, is_id: bool) -> Result<Option<Digest>> {
+        let range = digest_range(&target.to_ascii_lowercase()).filter(|_| target.len() >= DIGITS_MIN);
+        let range = range.map(|(low, high)| low..=high);
+        let within = range.iter().flat_map(|range| {
+            let versions = self.others.range(range.clone()).map(|(digest, _)| *digest);
+            versions.chain(self.texts.range(range.clone()).map(|(digest, _)| *digest))
+        });
+        let digests: Vec<Digest> = within.collect();
         let ambiguous = |what: String| Error::invalid(what).with_code(ErrorCode::Ambiguous);
-        match (target.is_id, target.digests.len()) {
-            (true, 0) => drop(self.ids.insert(text.to_owned())),
+        match (is_id, digests.len()) {
+            (true, 0) => Ok(None),
             (true, _) => {
-                let what = format!("'{text}' is an id and also matches a digest");
-                return Err(ambiguous(what).with_hint("give the digest in full"));
-            }
-            (false, 0) if target.erased_by.is_some() => {
-                return Err(erased_by(&self.cut.store, text, target.erased_by));
+                let what = format!("'{target}' is an id and also matches a digest");
+                Err(ambiguous(what).with_hint("give the digest in full"))
             }
             (false, 0) => {
-                return Err(Error::not_found(format!(
-                    "nothing in this history matches '{text}': no id, version, content, reason or source"
-                ))
-                .with_hint("`history ID` shows the digests of versions, erased ones too; `log --json` shows those of reasons and sources"));
+                let key = self.cut.store.suite.key_path(target);
+                let markers = self.markers.iter().filter(|erased| {
+                    erased.key == Some(key)
+                        || range.as_ref().is_some_and(|range| range.contains(&erased.digest))
+                });
+                // A marker with an author has priority over one of a lost record.
+                let erased = markers.max_by_key(|erased| !erased.is_lost());
+                Err(self.nothing_found(target, erased))
             }
-            (false, 1) => {
-                let record = target.digests.first().and_then(|digest| texts.remove(digest));
-                match record {
-                    Some(record) if record.kind == ErasedKind::Content => {
-                        self.contents.insert(record.digest);
-                    }
-                    record => self.report.records.extend(record),
-                }
-            }
+            (false, 1) => Ok(digests.first().copied()),
             (false, count) => {
-                let what = format!("{count} digests start with {text}");
-                return Err(ambiguous(what).with_hint("give more digits"));
+                let what = format!("{count} digests start with {target}");
+                Err(ambiguous(what).with_hint("give more digits"))
             }
         }
-        Ok(())
+    }
+
+    fn nothing_found(&self, target: &str, erased: Option<&Erased>) -> Error {
+        if let Some(erased) = erased {
+            return erased_by(&self.cut.store, target, Some(erased.by));
+        }
+        Error::not_found(format!(
+            "nothing in this history matches '{target}': no id, version, content, reason or source"
+        ))
+        .with_hint("`history ID` shows the digests of versions, erased ones too; `log --json` shows those of reasons and sources")
     }
 
     /// Adds the versions that were derived from erased ones, in any number of steps.
@@ -256,7 +286,7 @@ impl Survey<'_> {
             let parent = version.parent.as_ref();
             parent.is_some_and(|parent| self.ids.contains(parent))
         };
-        let below: HashMap<_, _> = self.others.extract_if(is_below).collect();
+        let below: HashMap<_, _> = self.others.extract_if(.., is_below).collect();
         let mut holders: BTreeSet<String> = below.values().map(|version| version.id.clone()).collect();
         // The contents of versions that are erased only because of their parent stay if other objects share them.
         let mut unshared: HashSet<Digest> = below.values().filter_map(|version| version.content).collect();
@@ -280,13 +310,10 @@ impl Survey<'_> {
     }
 
     /// Lists the records of the versions and contents to erase, versions first.
-    fn take_records(&mut self) -> Result<()> {
-        let (store, records) = (&self.cut.store, &mut self.report.records);
-        for content in &self.contents {
-            if let Some(record) = store.records.find(RecordKind::Content, content)? {
-                records.push(erased_text(&record, *content));
-            }
-        }
+    fn take_records(&mut self) {
+        let records = &mut self.report.records;
+        let contents = self.contents.iter();
+        records.extend(contents.filter_map(|content| self.texts.get(content).cloned()));
         let versions = std::mem::take(&mut self.versions).into_values();
         records.extend(versions.map(|version| ErasedRecord {
             kind: ErasedKind::Version,
@@ -297,16 +324,6 @@ impl Survey<'_> {
         records.sort_unstable_by(|one, other| {
             (one.kind, &one.id, one.digest).cmp(&(other.kind, &other.id, other.digest))
         });
-        Ok(())
-    }
-}
-
-fn erased_text(record: &Record, digest: Digest) -> ErasedRecord {
-    ErasedRecord {
-        kind: record.kind.into(),
-        digest,
-        id: None,
-        bytes: record.body.len() as u64,
     }
 }
 
