@@ -27,7 +27,7 @@ use super::log_handle::{LogHandle, body_bytes};
 use super::policy::PolicyVerdict;
 use super::request::{Answer, Committed, Request};
 use super::staging::add_changes;
-use super::tree::{Placed, Tree};
+use super::tree::{self, Placed};
 use super::writer::Writer;
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
@@ -50,6 +50,12 @@ pub(crate) struct Note<'a> {
     pub(crate) op: &'a str,
     pub(crate) target: Option<CommitDigest>,
     pub(crate) writer: &'a Writer,
+}
+
+impl<'a> Note<'a> {
+    pub(crate) fn new(op: &'a str, target: Option<CommitDigest>, writer: &'a Writer) -> Self {
+        Self { op, target, writer }
+    }
 }
 
 /// A batch to be written, with the state after it as far as it is known.
@@ -198,11 +204,7 @@ impl Inner {
         let mut ready = Vec::new();
         let mut outcomes = Vec::with_capacity(group.len());
         for Request { draft, op, .. } in group {
-            let note = Note {
-                op,
-                target: None,
-                writer: &draft.writer,
-            };
+            let note = Note::new(op, None, &draft.writer);
             let staged = self.stage(&store, &mut tip, &head, draft, &note, ready.is_empty());
             let outcome = staged.map(|batch| {
                 let changed = batch.is_some();
@@ -307,12 +309,7 @@ impl Inner {
             };
             placed.insert(*key, now);
         }
-        let tree = Tree {
-            source: &self.source,
-            before,
-            placed: &placed,
-        };
-        tree.check()?;
+        tree::check(&self.source, before, &placed)?;
         Ok(placed)
     }
 

@@ -45,11 +45,7 @@ const REASON_BYTES_MAX: usize = 1 << 16;
 const GAVE_WAY: &str = "; to make room, it dropped ";
 
 /// The name for a kept draft, its writer with the reason, and the names of the drafts that it replaces.
-struct Place {
-    name: ReferenceName,
-    writer: Writer,
-    gone: Vec<ReferenceName>,
-}
+type Place = (ReferenceName, Writer, Vec<ReferenceName>);
 
 /// Returns the share of the cap that a refused change uses.
 fn weight(changes: &[StagedChange]) -> usize {
@@ -80,11 +76,7 @@ fn rejected(
         is_same.then(|| (one.name.clone(), told))
     });
     if let Some((name, told)) = again {
-        return Ok(Place {
-            name,
-            writer: writer.clone().reason(told),
-            gone: Vec::new(),
-        });
+        return Ok((name, writer.clone().reason(told), Vec::new()));
     }
     // INVARIANT KEP-2: when the cap is exceeded, a newly refused change replaces the oldest ones of the writer who uses
     // the largest share.
@@ -114,12 +106,8 @@ fn rejected(
             told = all;
         }
     }
-    let number = number.to_string();
-    Ok(Place {
-        name: ReferenceName::of(ReferenceClass::Rejected, &number)?,
-        writer: writer.clone().reason(told),
-        gone,
-    })
+    let name = ReferenceName::of(ReferenceClass::Rejected, &number.to_string())?;
+    Ok((name, writer.clone().reason(told), gone))
 }
 
 /// Returns the reference of a kept draft.
@@ -211,7 +199,7 @@ impl Inner {
                 digest: change.new_digest(),
             });
             let changes: Vec<_> = changes.collect();
-            let Place { name, writer, gone } = place(&store, &changes, tip.next_batch)?;
+            let (name, writer, gone) = place(&store, &changes, tip.next_batch)?;
             let (commit, time) = (Some(base.entry.digest), head.commit.time);
             let mut reference = self.reference(&mut batch, name.clone(), commit, time, &writer)?;
             reference.root = Some(trie.root(nodes.suite, Shape::State, nodes)?);
@@ -248,11 +236,7 @@ impl Memory {
                         .with_hint("choose another name"),
                 );
             }
-            Ok(Place {
-                name,
-                writer: draft.writer().clone(),
-                gone: Vec::new(),
-            })
+            Ok((name, draft.writer.clone(), Vec::new()))
         };
         self.inner.keep_draft(draft, place).map(drop)
     }

@@ -116,11 +116,7 @@ impl Inner {
             return Ok(Committed::of(&head, false));
         }
         // ROL-1: the trie of the target commit becomes the new state.
-        let note = Note {
-            op: Op::ROLLBACK,
-            target: Some(target.digest),
-            writer,
-        };
+        let note = Note::new(Op::ROLLBACK, Some(target.digest), writer);
         let (store, _, mut tip) = self.tip(writing)?;
         let mut batch = BatchBuilder::new();
         let (trie, root) = (store.state(target)?, target.commit.root);
@@ -189,11 +185,7 @@ impl Inner {
     fn reverse(&self, op: &str, writer: &Writer) -> Result<Committed> {
         self.write_as(writer, |writing| {
             let (plan, draft) = self.plan_reversal(op, writer)?;
-            let note = Note {
-                op,
-                target: Some(plan.target.digest),
-                writer,
-            };
+            let note = Note::new(op, Some(plan.target.digest), writer);
             let (store, head, mut tip) = self.tip(writing)?;
             let ready = self.stage(&store, &mut tip, &head, &draft, &note, false);
             drop(tip);

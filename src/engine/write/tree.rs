@@ -31,19 +31,30 @@ pub(crate) struct Placed {
     pub(crate) moved: bool,
 }
 
-/// The state before a commit, with the placements that the commit would make.
-pub(crate) struct Tree<'a> {
-    pub(crate) source: &'a Source,
-    pub(crate) before: &'a State,
-    pub(crate) placed: &'a BTreeMap<KeyPath, Placed>,
+/// Checks TRE-1 and TRE-2 for the state after a commit, which places the ids of `placed`.
+///
+/// # Errors
+/// `InvalidInput`, naming the affected ids.
+pub(crate) fn check(
+    source: &Source,
+    before: &State,
+    placed: &BTreeMap<KeyPath, Placed>,
+) -> Result<()> {
+    let tree = Tree { source, before, placed };
+    tree.check_parents()?;
+    tree.check_orphans()?;
+    tree.check_cycles()
+}
+
+/// The state before a commit, with the ids that the commit places.
+struct Tree<'a> {
+    source: &'a Source,
+    before: &'a State,
+    placed: &'a BTreeMap<KeyPath, Placed>,
 }
 
 impl Tree<'_> {
-    /// Checks TRE-1 and TRE-2 for the state after the commit.
-    ///
-    /// # Errors
-    /// `InvalidInput`, naming the affected ids.
-    pub(crate) fn check(&self) -> Result<()> {
+    fn check_parents(&self) -> Result<()> {
         for Placed { id, parent, .. } in self.placed.values() {
             if let Some(parent) = parent
                 && !self.exists(parent)?
@@ -56,8 +67,7 @@ impl Tree<'_> {
                 );
             }
         }
-        self.check_orphans()?;
-        self.check_cycles()
+        Ok(())
     }
 
     fn key(&self, id: &Id) -> KeyPath {

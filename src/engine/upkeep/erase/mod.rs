@@ -118,11 +118,7 @@ impl Inner {
         }
         add_links(&mut batch, &[], &unlinks);
         let root = left.root(store.suite, Shape::State, &*store)?;
-        let note = Note {
-            op: Op::ERASE,
-            target: None,
-            writer,
-        };
+        let note = Note::new(Op::ERASE, None, writer);
         let mark = self.add_commit(&mut batch, &mut tip, left.clone(), root, &note)?;
         drop(tip);
         let mut rewrite = writing.begin_rewrite(alone)?;

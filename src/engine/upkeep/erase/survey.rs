@@ -21,7 +21,7 @@ use crate::engine::read::revision::digest_range;
 use crate::engine::read::state::State;
 use crate::engine::upkeep::gc::Cut;
 use crate::engine::write::draft::named;
-use crate::engine::write::tree::{Placed, Tree};
+use crate::engine::write::tree::{self, Placed};
 
 type Digest = [u8; DIGEST_LEN];
 
@@ -260,12 +260,7 @@ impl Survey<'_> {
             };
             placed.insert(store.suite.key_path(id), gone);
         }
-        let tree = Tree {
-            source: &self.inner.source,
-            before: &head,
-            placed: &placed,
-        };
-        tree.check().map_err(|refused| {
+        tree::check(&self.inner.source, &head, &placed).map_err(|refused| {
             if refused.code() != ErrorCode::HasChildren {
                 return refused;
             }
