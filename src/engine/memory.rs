@@ -19,20 +19,13 @@ use crate::trie::Entry;
 
 use super::inner::Inner;
 use super::opened::{HeadMoved, done_anyway};
-use super::read::change::Change;
-use super::read::erased::{erased_by, not_kept};
-use super::read::history::{self, Commits, HistoryEntry};
-use super::read::revision::{self, Revision};
-use super::read::state::State;
-use super::read::stats::Containment;
-use super::read::view::{CommitInfo, View};
+use super::read::{
+    Change, CommitInfo, Commits, Containment, HistoryEntry, Revision, State, View, erased_by, history,
+    not_kept, revision,
+};
 use super::settings::Limits;
-use super::upkeep::checkpointing::checkpoint_if_due;
-use super::upkeep::derived_files::derived_content;
-use super::write::authorisation::Authorisation;
-use super::write::draft::Draft;
-use super::write::request::Committed;
-use super::write::writer::Writer;
+use super::upkeep::{checkpoint_if_due, derived_content};
+use super::write::{Authorisation, Committed, Draft, Writer};
 
 /// The time that a closing handle waits for a rewrite of the log before it writes the last-access times.
 const STAMPS_PATIENCE: Duration = Duration::from_secs(1);
@@ -224,11 +217,8 @@ impl Memory {
         if let Some(text) = store.records.find_text(*digest)? {
             return Ok(String::from_utf8_lossy(&text).into_owned());
         }
-        Err(not_kept(
-            &store,
-            digest.as_bytes(),
-            &format!("the text {digest}"),
-        )?)
+        let what = format!("the text {digest}");
+        Err(not_kept(&store, digest.as_bytes(), &what)?)
     }
 
     /// Refuses a version that was erased and not written again.

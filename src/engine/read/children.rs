@@ -14,9 +14,7 @@ use crate::error::Result;
 use crate::object::Id;
 use crate::store::Store;
 
-use super::index::{self, Family, Index};
-use super::source::Source;
-use super::state::State;
+use super::{Family, Index, Source, State, index};
 
 /// The maximal number of changes since the checkpoint to read; above it, the index is built.
 const CHANGES_MAX: usize = 1 << 16;
@@ -71,10 +69,8 @@ impl Source {
     /// Returns the changes since the checkpoint; `None` without a checkpoint, or after too many changes.
     fn newer(&self, state: &State) -> Result<Option<Arc<Newer>>> {
         let mut kept = self.newer.lock();
-        if let Some(known) = kept
-            .as_ref()
-            .filter(|known| known.root == state.root && Arc::ptr_eq(&known.store, &state.store))
-        {
+        let is_of = |known: &&Arc<Newer>| known.root == state.root && Arc::ptr_eq(&known.store, &state.store);
+        if let Some(known) = kept.as_ref().filter(is_of) {
             return Ok(Some(Arc::clone(known)));
         }
         let Some(covered) = state.store.covered_head()? else {

@@ -12,9 +12,8 @@ use crate::object::Time;
 use crate::store::{CommitEntry, Store};
 use crate::trie::Entry;
 
-use super::source::Source;
 use super::until_error;
-use super::view::CommitInfo;
+use super::{CommitInfo, Source};
 
 /// One change of an id, with the commit that made the change.
 #[derive(Clone, Debug)]
@@ -102,11 +101,7 @@ pub(crate) fn changes_of(
     until_error(std::iter::from_fn(move || next().transpose()))
 }
 
-fn entry_of(
-    store: &Store,
-    (commit, digest, entry): Standing,
-    is_behind_gap: bool,
-) -> Result<HistoryEntry> {
+fn entry_of(store: &Store, (commit, digest, entry): Standing, is_behind_gap: bool) -> Result<HistoryEntry> {
     let by = match digest.filter(|_| store.records.erased() > 0) {
         Some(digest) if store.records.find_place(digest)?.is_none() => {
             store.records.erasure(digest.as_bytes())?

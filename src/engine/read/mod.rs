@@ -20,6 +20,18 @@ pub(crate) mod subtree;
 pub(crate) mod text_records;
 pub(crate) mod view;
 
+pub(crate) use change::Change;
+pub(crate) use children::Newer;
+pub(crate) use derived::{Derive, Derived, Version};
+pub(crate) use erased::{erased_by, not_kept, text_of};
+pub(crate) use history::{Commits, HistoryEntry, thinned_in};
+pub(crate) use index::{Family, Index, IndexCache, attribute_group, id_of, keys_of};
+pub(crate) use revision::{Revision, digest_range, named_by};
+pub(crate) use source::Source;
+pub(crate) use state::State;
+pub(crate) use stats::Containment;
+pub(crate) use view::{CommitInfo, View};
+
 use crate::error::Result;
 
 /// Ends an iterator after its first error.

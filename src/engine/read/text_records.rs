@@ -9,7 +9,7 @@ use crate::log::{Record, RecordKind};
 use crate::object::{Commit, Object, Reference};
 use crate::store::{Store, object_of};
 
-use super::view::CommitInfo;
+use super::CommitInfo;
 use crate::engine::memory::Memory;
 
 /// A record of the log that contains text.

@@ -15,8 +15,7 @@ use crate::log;
 
 use self::ProblemSeverity::{Notice, Warning};
 use super::derived_files as derived;
-use super::paths::not_regular;
-use super::verify::{VerifyDepth, examine};
+use super::{VerifyDepth, examine, not_regular};
 use crate::engine::memory::Memory;
 use crate::engine::options::Options;
 use crate::engine::settings::CLOCK_AHEAD;

@@ -20,7 +20,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, DamagedLog, Durability, HeadMark, Log, LogOptions, WriteLock};
 use crate::store::{self, SalvageReport};
 
-use super::verify::{VerifyDepth, examine};
+use super::{VerifyDepth, examine};
 use crate::engine::memory::Memory;
 use crate::engine::options::Options;
 

@@ -22,16 +22,13 @@ use crate::object::{Commit, HistoryTree, Id, Op, ReferenceName, Time, hash_text}
 use crate::store::{ChangeCounts, CommitEntry, StagedState, Store};
 use crate::trie::{Shape, Trie};
 
-use super::draft::{Draft, StagedChange};
-use super::log_handle::{LogHandle, body_bytes};
-use super::policy::PolicyVerdict;
-use super::request::{Answer, Committed, Request};
-use super::staging::add_changes;
-use super::tree::{self, Placed};
-use super::writer::Writer;
+use super::{
+    Answer, Committed, Draft, LogHandle, Placed, PolicyVerdict, Request, StagedChange, Writer, add_changes,
+    body_bytes, tree,
+};
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
-use crate::engine::read::state::State;
+use crate::engine::read::State;
 
 /// The head for the next commit. Until the group is durable, this head is newer than the log.
 pub(crate) struct Tip {
@@ -215,19 +212,20 @@ impl Inner {
         }
         // The tip shares its nodes with the newest state. While the tip exists, editing a node would copy it once more.
         drop(tip);
+        // The present head, and the head after each batch.
+        let mut heads = vec![head];
         let written = if ready.is_empty() {
-            Ok(Vec::new())
+            Ok(())
         } else {
             self.write_group(writing, ready)
+                .map(|written| heads.extend(written))
         };
         let answers = outcomes.into_iter().map(|(after, outcome)| {
             // CMT-1: an outcome that depends on earlier commits of the group is valid only if those were written.
-            let entry = match (after.checked_sub(1), &written) {
-                (None, _) => &head,
-                (Some(last), Ok(published)) => published.get(last).unwrap_or(&head),
-                (Some(_), Err(error)) => return Err(error.clone()),
-            };
-            outcome.map(|changed| Committed::of(entry, changed))
+            if after > 0 {
+                written.clone()?;
+            }
+            outcome.map(|changed| Committed::of(&heads[after], changed))
         });
         Ok(answers.collect())
     }

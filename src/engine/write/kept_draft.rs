@@ -22,16 +22,10 @@ use crate::object::{Reference, ReferenceClass, ReferenceName, StagedChange, Time
 use crate::store::Store;
 use crate::trie::Shape;
 
-use super::authorisation::check_trusted;
-use super::draft::Draft;
-use super::snapshot::newest_references;
-use super::staging::add_changes;
-use super::writer::Writer;
+use super::{Draft, Writer, add_changes, check_trusted, newest_references};
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
-use crate::engine::read::erased::text_of;
-use crate::engine::read::revision::named_by;
-use crate::engine::read::view::View;
+use crate::engine::read::{View, named_by, text_of};
 
 /// How long a refused change is kept for a person to review: 7 days.
 const REJECTED_MICROS: i64 = 7 * DAY_MICROS;

@@ -16,9 +16,8 @@ use crate::digest::KeyPath;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object};
 
-use super::draft::named;
-use crate::engine::read::source::Source;
-use crate::engine::read::state::State;
+use super::named;
+use crate::engine::read::{Source, State};
 
 /// An id that a commit creates, changes or removes, with its parent after the commit.
 #[derive(Clone)]
@@ -35,12 +34,12 @@ pub(crate) struct Placed {
 ///
 /// # Errors
 /// `InvalidInput`, naming the affected ids.
-pub(crate) fn check(
-    source: &Source,
-    before: &State,
-    placed: &BTreeMap<KeyPath, Placed>,
-) -> Result<()> {
-    let tree = Tree { source, before, placed };
+pub(crate) fn check(source: &Source, before: &State, placed: &BTreeMap<KeyPath, Placed>) -> Result<()> {
+    let tree = Tree {
+        source,
+        before,
+        placed,
+    };
     tree.check_parents()?;
     tree.check_orphans()?;
     tree.check_cycles()
@@ -86,11 +85,9 @@ impl Tree<'_> {
         match self.placed.get(key) {
             Some(placed) => Ok(placed.parent.as_ref().map(|parent| self.key(parent))),
             None => {
-                let (object, suite) = (self.before.object_at(key)?, self.before.store.suite);
-                let object = object.as_ref();
-                Ok(object
-                    .and_then(Object::parent)
-                    .map(|parent| suite.key_path(parent)))
+                let object = self.before.object_at(key)?;
+                let parent = object.as_ref().and_then(Object::parent);
+                Ok(parent.map(|parent| self.before.store.suite.key_path(parent)))
             }
         }
     }

@@ -22,12 +22,8 @@ use crate::trie::Shape;
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
 use crate::engine::opened::done_anyway;
-use crate::engine::read::view::CommitInfo;
-use crate::engine::write::authorisation::check_trusted;
-use crate::engine::write::commit::Note;
-use crate::engine::write::log_handle::LogHandle;
-use crate::engine::write::staging::add_links;
-use crate::engine::write::writer::Writer;
+use crate::engine::read::CommitInfo;
+use crate::engine::write::{LogHandle, Note, Writer, add_links, check_trusted};
 
 /// The targets and options of an erasure.
 #[derive(Clone, Debug, Default)]

@@ -16,12 +16,9 @@ use crate::store::{Erased, Store, object_of};
 
 use super::{ErasedKind, ErasedRecord, ErasedReport, Erasing};
 use crate::engine::inner::Inner;
-use crate::engine::read::erased::erased_by;
-use crate::engine::read::revision::digest_range;
-use crate::engine::read::state::State;
-use crate::engine::upkeep::gc::Cut;
-use crate::engine::write::draft::named;
-use crate::engine::write::tree::{self, Placed};
+use crate::engine::read::{State, digest_range, erased_by};
+use crate::engine::upkeep::Cut;
+use crate::engine::write::{Placed, named, tree};
 
 type Digest = [u8; DIGEST_LEN];
 
