@@ -168,9 +168,7 @@ impl Memory {
         }
         Ok(())
     }
-}
 
-impl Memory {
     /// Returns the state that `revision` names, for example `memory.at("before")?`. `snap:0` is the newest automatic
     /// snapshot of the lane `default`; [`Self::snapshots`] lists those of every lane.
     ///
@@ -448,9 +446,7 @@ impl Memory {
     pub(crate) fn derived(&self, name: &str) -> Result<Option<Bytes>> {
         derived_content(self.inner.opened(), name)
     }
-}
 
-impl Memory {
     /// Starts a draft based on the state at the head.
     pub fn draft(&self, writer: &Writer) -> Draft {
         Draft::new(self.view(), writer.clone())

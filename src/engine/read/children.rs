@@ -52,13 +52,11 @@ impl Source {
         };
         let mut found: Vec<_> = newer.children.keys_from(group, &[]).collect();
         for key in covered.into_iter().filter(|key| !newer.changed.contains(key)) {
-            let Some(entry) = state.entry_at(&key)? else {
-                continue;
+            let object = match state.entry_at(&key)? {
+                Some(entry) => self.opened.or_passed_over(key, state.load(&entry))?,
+                None => None,
             };
-            let Some(object) = self.opened.or_passed_over(key, state.load(&entry))? else {
-                continue;
-            };
-            if object.parent() == Some(id.as_str()) {
+            if let Some(object) = object.filter(|object| object.parent() == Some(id.as_str())) {
                 found.extend(index::keys_of(Family::Children, &object)?);
             }
         }

@@ -12,8 +12,7 @@ use crate::object::Time;
 use crate::store::{CommitEntry, Store};
 use crate::trie::Entry;
 
-use super::until_error;
-use super::{CommitInfo, Source};
+use super::{CommitInfo, Source, until_error};
 
 /// One change of an id, with the commit that made the change.
 #[derive(Clone, Debug)]
@@ -46,9 +45,8 @@ pub type Commits = Box<dyn Iterator<Item = Result<CommitInfo>> + Send>;
 pub(crate) fn commits(store: Arc<Store>) -> Commits {
     let indexes = (0..store.kept()).rev();
     let found = indexes.filter_map(move |index| store.commit_at(index).transpose());
-    Box::new(until_error(
-        found.map(|entry| entry.map(|entry| CommitInfo::of(&entry))),
-    ))
+    let infos = found.map(|entry| Ok(CommitInfo::of(&*entry?)));
+    Box::new(until_error(infos))
 }
 
 /// Returns the number of thinned commits among those with these seqs.

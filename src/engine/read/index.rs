@@ -175,10 +175,7 @@ impl Index {
 
 impl Derive for Index {
     fn add(&mut self, new: &Version<'_>) -> Result<()> {
-        match new.object()? {
-            Some(object) => self.add_object(&object),
-            None => Ok(()),
-        }
+        new.object()?.map_or(Ok(()), |object| self.add_object(&object))
     }
 
     fn remove(&mut self, old: &Version<'_>) -> Result<bool> {

@@ -15,8 +15,7 @@ use crate::object::{Id, Object};
 use crate::store::{self, CheckpointInfo, LogId};
 use crate::trie::{Entry, NodeKind};
 
-use super::revision;
-use super::{CommitInfo, View};
+use super::{CommitInfo, View, revision};
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
 use crate::engine::upkeep::places_of;

@@ -36,9 +36,6 @@ use crate::error::Result;
 
 /// Ends an iterator after its first error.
 pub(crate) fn until_error<T>(items: impl Iterator<Item = Result<T>>) -> impl Iterator<Item = Result<T>> {
-    let ended = |is_over: &mut bool, item: Result<T>| {
-        let before = std::mem::replace(is_over, item.is_err());
-        (!before).then_some(item)
-    };
-    items.scan(false, ended).fuse()
+    let mut is_over = false;
+    items.take_while(move |item| !std::mem::replace(&mut is_over, item.is_err()))
 }

@@ -238,10 +238,7 @@ impl Inner {
     /// Returns whether a new log with `kept` and `live` contains every record that the commits after the cut need.
     fn carries(&self, cut: &Cut, kept: &[usize], mut live: Live) -> Result<bool> {
         let store = self.store();
-        if !Arc::ptr_eq(&store, &cut.store) {
-            return Ok(false);
-        }
-        if !store.finds_states(kept, cut.commits)? {
+        if !Arc::ptr_eq(&store, &cut.store) || !store.finds_states(kept, cut.commits)? {
             return Ok(false);
         }
         let kept: HashSet<usize> = kept.iter().copied().collect();
@@ -260,10 +257,8 @@ impl Inner {
             let Some(entry) = store.by_digest(commit)? else {
                 continue;
             };
-            let is_behind = store
-                .position(entry.seq())?
-                .is_ok_and(|index| index >= cut.commits || kept.contains(&index));
-            if !is_behind {
+            let index = store.position(entry.seq())?;
+            if !index.is_ok_and(|index| index >= cut.commits || kept.contains(&index)) {
                 return Ok(false);
             }
         }

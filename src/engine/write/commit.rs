@@ -177,9 +177,7 @@ impl Inner {
         }
         Err(Error::invalid("the draft belongs to another memory").with_code(ErrorCode::ForeignDraft))
     }
-}
 
-impl Inner {
     /// Returns the store, its head, and the head for the next commit.
     pub(crate) fn tip(&self, writing: &LogHandle) -> Result<(Arc<Store>, Arc<CommitEntry>, Tip)> {
         let store = self.store();
@@ -270,13 +268,11 @@ impl Inner {
         tip.placed = placed;
         // Only the first draft passes on its trie. The tries of later drafts refer to records of earlier drafts whose
         // place in the log is still unknown.
+        let trie = first.then_some(trie);
         Ok(Some(Ready {
             batch,
             mark,
-            state: Some(StagedState {
-                trie: first.then_some(trie),
-                objects,
-            }),
+            state: Some(StagedState { trie, objects }),
             counts,
         }))
     }

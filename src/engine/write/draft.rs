@@ -577,15 +577,13 @@ impl Draft {
 
     /// Returns the staged changes, sorted by id.
     pub fn changes(&self) -> Vec<Change> {
-        let changes = self.staged.values();
-        let mut changes: Vec<_> = changes
-            .map(|change| Change {
-                id: change.id.clone(),
-                old: change.old,
-                new: change.new_digest(),
-                erased: false,
-            })
-            .collect();
+        let change = |change: &StagedChange| Change {
+            id: change.id.clone(),
+            old: change.old,
+            new: change.new_digest(),
+            erased: false,
+        };
+        let mut changes: Vec<_> = self.staged.values().map(change).collect();
         changes.sort_unstable_by(|one, other| one.id.cmp(&other.id));
         changes
     }

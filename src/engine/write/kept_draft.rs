@@ -188,11 +188,11 @@ impl Inner {
             let nodes = &*base.state.store;
             let staged = draft.staged.iter();
             add_changes(&store, draft, &mut batch, &mut trie, nodes, staged, UNLINKED)?;
-            let changes = draft.staged.iter().map(|(key, change)| StagedChange {
-                key: *key,
-                digest: change.new_digest(),
-            });
-            let changes: Vec<_> = changes.collect();
+            let changes = draft.staged.iter();
+            let changes = changes.map(|(&key, change)| (key, change.new_digest()));
+            let changes: Vec<_> = changes
+                .map(|(key, digest)| StagedChange { key, digest })
+                .collect();
             let (name, writer, gone) = place(&store, &changes, tip.next_batch)?;
             let (commit, time) = (Some(base.entry.digest), head.commit.time);
             let mut reference = self.reference(&mut batch, name.clone(), commit, time, &writer)?;

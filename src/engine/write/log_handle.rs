@@ -227,12 +227,13 @@ impl LogHandle {
             })?;
             Ok((store, is_covered, bytes))
         };
-        let is_rewritten =
-            |read: &Result<_>| matches!(read, Err(error) if error.code() == ErrorCode::Rewritten);
         let mut loaded = read();
         // Another process may rewrite the log again during the read.
         for _ in 1..LOADS {
-            if is_rewritten(&loaded) {
+            if loaded
+                .as_ref()
+                .is_err_and(|error| error.code() == ErrorCode::Rewritten)
+            {
                 loaded = read();
             }
         }

@@ -12,6 +12,8 @@
 
 mod survey;
 
+use std::collections::BTreeSet;
+
 use crate::digest::{CommitDigest, DIGEST_LEN};
 use crate::error::{Error, Result};
 use crate::log::{BatchBuilder, CompactionLock, RecordKind, not_rewritten};
@@ -205,7 +207,7 @@ impl Memory {
     pub(crate) fn erased_in(&self, commit: CommitDigest) -> Result<Vec<[u8; DIGEST_LEN]>> {
         self.inner.refresh()?;
         let cut = self.inner.cut(&self.inner.log.lock());
-        let mut digests = Vec::new();
+        let mut digests = BTreeSet::new();
         cut.store.read_log(cut.position.batch, &mut |batch| {
             let records = batch.records.iter();
             let erased = records.filter(|record| record.kind == RecordKind::Erased);
@@ -213,8 +215,6 @@ impl Memory {
             digests.extend(marks.filter(|mark| mark.by == commit).map(|mark| mark.digest));
             Ok(())
         })?;
-        digests.sort_unstable();
-        digests.dedup();
-        Ok(digests)
+        Ok(digests.into_iter().collect())
     }
 }
