@@ -18,21 +18,14 @@ use crate::store::{ChangeCounts, CommitEntry, Store};
 use crate::trie::Entry;
 
 use super::inner::Inner;
-use super::opened::done_anyway;
-use super::read::change::Change;
-use super::read::erased::{erased_by, not_kept};
-use super::read::history::{self, Commits, HistoryEntry};
-use super::read::revision::{self, Revision};
-use super::read::stats::Containment;
-use super::read::view::{CommitInfo, View};
+use super::opened::{HeadMoved, done_anyway};
+use super::read::{
+    Change, CommitInfo, Commits, Containment, HistoryEntry, Revision, State, View, erased_by, history,
+    not_kept, revision,
+};
 use super::settings::Limits;
-use super::upkeep::checkpointing::checkpoint_if_due;
-use super::upkeep::derived_files::derived_content;
-use super::watch::HeadMoved;
-use super::write::authorisation::Authorisation;
-use super::write::draft::Draft;
-use super::write::request::Committed;
-use super::write::writer::Writer;
+use super::upkeep::{checkpoint_if_due, derived_content};
+use super::write::{Authorisation, Committed, Draft, Writer};
 
 /// The time that a closing handle waits for a rewrite of the log before it writes the last-access times.
 const STAMPS_PATIENCE: Duration = Duration::from_secs(1);
@@ -143,7 +136,7 @@ impl Memory {
     /// [`Self::refresh`] and by commits. If the channel is full, messages are dropped; [`Self::view`] still returns the
     /// newest head.
     pub fn watch(&self) -> Receiver<HeadMoved> {
-        self.inner.opened().watchers.add()
+        self.inner.opened().watch()
     }
 
     /// Makes every acknowledged commit durable. Only [`Durability::Interval`](super::Durability::Interval) leaves
@@ -175,9 +168,7 @@ impl Memory {
         }
         Ok(())
     }
-}
 
-impl Memory {
     /// Returns the state that `revision` names, for example `memory.at("before")?`. `snap:0` is the newest automatic
     /// snapshot of the lane `default`; [`Self::snapshots`] lists those of every lane.
     ///
@@ -224,11 +215,8 @@ impl Memory {
         if let Some(text) = store.records.find_text(*digest)? {
             return Ok(String::from_utf8_lossy(&text).into_owned());
         }
-        Err(not_kept(
-            &store,
-            digest.as_bytes(),
-            &format!("the text {digest}"),
-        )?)
+        let what = format!("the text {digest}");
+        Err(not_kept(&store, digest.as_bytes(), &what)?)
     }
 
     /// Refuses a version that was erased and not written again.
@@ -252,15 +240,6 @@ impl Memory {
         history::commits(self.inner.store())
     }
 
-    /// Returns the state of a commit.
-    ///
-    /// # Errors
-    /// `NotFound` if the commit is not kept; `Corrupt` or `Io` if it cannot be read.
-    pub(crate) fn view_of(&self, commit: &CommitInfo) -> Result<View> {
-        let (store, entry) = self.entry_of(commit)?;
-        View::new(&self.inner.source, &store, entry)
-    }
-
     fn entry_of(&self, commit: &CommitInfo) -> Result<(Arc<Store>, Arc<CommitEntry>)> {
         let store = self.inner.store();
         let entry = store.by_digest(commit.digest)?;
@@ -271,7 +250,7 @@ impl Memory {
     /// Returns the state of the kept commit before this one, which is its parent unless that was thinned.
     ///
     /// # Errors
-    /// As [`Self::view_of`].
+    /// `NotFound` if the commit is not kept; `Corrupt` or `Io` if it cannot be read.
     pub(crate) fn view_before(&self, commit: &CommitInfo) -> Result<Option<View>> {
         let (store, entry) = self.entry_of(commit)?;
         let before = store.before(&entry)?;
@@ -341,22 +320,20 @@ impl Memory {
         for (done, change) in (1..).zip(older.diff(newer, &nodes)) {
             self.inner.settings().step("diff", done, most)?;
             let change = change?;
-            let mut object = match (&change.new, &change.old) {
-                (Some(entry), _) => newer.load(entry)?,
-                (None, Some(entry)) => older.load(entry)?,
-                (None, None) => return Err(Error::internal("a difference has neither side")),
-            };
+            let load =
+                |state: &State, entry: Option<Entry>| entry.map(|entry| state.load(&entry)).transpose();
+            let mut object = load(newer, change.new)?;
             // An erased version has no id, but the other version may have it.
-            if let Some(entry) = change.old.as_ref().filter(|_| object.is_placeholder()) {
-                object = older.load(entry)?;
+            if object.as_ref().is_none_or(Object::is_placeholder) {
+                object = load(older, change.old)?.or(object);
             }
-            let (id, erased) = (object.id().clone(), object.is_placeholder());
+            let object = object.ok_or_else(|| Error::internal("a difference has neither side"))?;
             let digest = |entry: Option<Entry>| entry.map(|e| ObjectDigest::from_bytes(e.digest));
             let visited = visit(Change {
-                id,
+                id: object.id().clone(),
                 old: digest(change.old),
                 new: digest(change.new),
-                erased,
+                erased: object.is_placeholder(),
             })?;
             if visited.is_break() {
                 break;
@@ -421,12 +398,7 @@ impl Memory {
 
     /// Returns the number of thinned commits among those with these seqs.
     pub(crate) fn thinned_in(&self, numbers: Range<u64>) -> u64 {
-        let gaps = self.inner.store().gaps();
-        let within = gaps.iter().map(|gap| {
-            let end = (gap.first + gap.count).min(numbers.end);
-            end.saturating_sub(gap.first.max(numbers.start))
-        });
-        within.sum()
+        history::thinned_in(&self.inner.store(), &numbers)
     }
 
     /// Returns the number of versions of objects that history keeps.
@@ -463,7 +435,7 @@ impl Memory {
     /// # Errors
     /// `Io` if the last-access times cannot be read.
     pub fn last_used(&self, id: &Id) -> Result<Option<Time>> {
-        self.inner.source.last_used(id)
+        self.view().last_used(id)
     }
 
     /// Returns the bytes last written as the derived file `name`. Returns `None` if there is no file, or it is damaged
@@ -474,9 +446,7 @@ impl Memory {
     pub(crate) fn derived(&self, name: &str) -> Result<Option<Bytes>> {
         derived_content(self.inner.opened(), name)
     }
-}
 
-impl Memory {
     /// Starts a draft based on the state at the head.
     pub fn draft(&self, writer: &Writer) -> Draft {
         Draft::new(self.view(), writer.clone())

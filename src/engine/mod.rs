@@ -28,20 +28,19 @@ mod options;
 mod read;
 mod settings;
 mod upkeep;
-mod watch;
 mod write;
 
 #[cfg(test)]
 mod tests;
 
-pub use crate::store::CheckpointInfo;
 pub use memory::Memory;
+pub use opened::HeadMoved;
 pub use options::Options;
 pub use read::change::{Change, ChangeKind};
 #[cfg(feature = "agent")]
 pub(crate) use read::derived::{Derive, Derived, Keep, Version};
 pub use read::history::{Commits, HistoryEntry};
-pub use read::inspect::{Meaning, Place};
+pub use read::inspect::Meaning;
 pub use read::query::{Matches, Query};
 pub use read::revision::Revision;
 pub use read::stats::{Containment, KindSpace, Space, Stats};
@@ -57,8 +56,7 @@ pub(crate) use upkeep::retention::forgets;
 pub use upkeep::verify::{VerifyDepth, VerifyReport};
 
 pub use crate::error::{Cause, Damage, Finding, FindingKind, Severity};
-pub use crate::store::SalvageReport;
-pub use watch::HeadMoved;
+pub use crate::store::{CheckpointInfo, SalvageReport};
 #[cfg(feature = "agent")]
 pub(crate) use write::attempt::Refusal;
 pub use write::attempt::{Attempted, Check};

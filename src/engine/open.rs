@@ -28,11 +28,10 @@ use super::inner::Inner;
 use super::memory::Memory;
 use super::opened::Opened;
 use super::options::Options;
-use super::read::source::Source;
+use super::read::Source;
 use super::settings::{CLOCK_AHEAD, CLOCK_OFF_MICROS_MAX, Durability, Settings};
-use super::upkeep::checkpointing::places_of;
-use super::write::log_handle::LogHandle;
-use super::write::policy::WritePolicy;
+use super::upkeep::places_of;
+use super::write::{LogHandle, WritePolicy};
 
 /// The open stores, by the device and inode of their folder.
 type Stores = HashMap<(u64, u64), Weak<Inner>>;
@@ -103,15 +102,14 @@ impl Memory {
         let mut log = if create {
             let (batch, mark) = first_batch(&settings)?;
             Log::create(Arc::clone(&disk), settings.hash, batch, mark, log_options)?
-        } else if settings.read_only {
-            Log::open(Arc::clone(&disk), Mode::ReadOnly, log_options)?
         } else {
-            Log::open(Arc::clone(&disk), Mode::ReadWrite, log_options)?
+            let writable = !settings.read_only;
+            let mode = if writable { Mode::ReadWrite } else { Mode::ReadOnly };
+            Log::open(Arc::clone(&disk), mode, log_options)?
         };
         log.ask_places(places_of(&disk));
-        let suite = settings
-            .suite
-            .unwrap_or_else(|| HashSuite::new(log.format().hash));
+        let own = HashSuite::new(log.format().hash);
+        let suite = settings.suite.unwrap_or(own);
         let ids = (log.format().lineage, log.format().instance);
         let opened = Opened::new(ids, settings, disk, Store::new(suite, log.reader()));
         let memory = Self {
@@ -189,12 +187,8 @@ impl Options {
 
     /// Refuses to share an open memory with a caller that asks for another policy, other limits or another durability.
     fn check_same(&self, opened: &Settings, policy: Option<&Arc<dyn WritePolicy>>) -> Result<()> {
-        let policy = match (&self.policy, policy) {
-            (None, None) => true,
-            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
-            _ => false,
-        };
-        let same = policy
+        let address = |policy: &Arc<dyn WritePolicy>| Arc::as_ptr(policy).cast::<()>();
+        let same = self.policy.as_ref().map(address) == policy.map(address)
             && self.settings.limits == opened.limits
             && self.settings.durability == opened.durability
             && self.settings.exclusive == opened.exclusive;
@@ -257,14 +251,12 @@ fn first_batch(settings: &Settings) -> Result<(BatchBuilder, HeadMark)> {
     let bytes = commit.encode()?;
     let mut batch = BatchBuilder::new();
     batch.add(RecordKind::Commit, 0, &bytes);
-    Ok((
-        batch,
-        HeadMark {
-            commit: Commit::hash(&bytes, suite),
-            root,
-            seq: 0,
-        },
-    ))
+    let mark = HeadMark {
+        commit: Commit::hash(&bytes, suite),
+        root,
+        seq: 0,
+    };
+    Ok((batch, mark))
 }
 
 /// Syncs written batches every `interval` (at least a millisecond), until the memory is closed.
@@ -276,11 +268,9 @@ fn sync_every(inner: &Arc<Inner>, interval: Duration) -> Result<()> {
             sleep(interval);
             let Some(inner) = inner.upgrade() else { return };
             let mut log = inner.log.lock();
-            if log.is_unsynced() {
-                // A failed sync poisons the handle, and the next commit reports that.
-                drop(log.sync());
-                log.release(inner.settings().exclusive);
-            }
+            // A failed sync poisons the handle, and the next commit reports that.
+            drop(log.sync());
+            log.release(inner.settings().exclusive);
         }
     };
     let started = Builder::new().name("treering-sync".to_owned()).spawn(work);

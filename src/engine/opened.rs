@@ -6,7 +6,9 @@
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
-use crate::digest::KeyPath;
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+
+use crate::digest::{CommitDigest, KeyPath, Root};
 use crate::disk::Disk;
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::Object;
@@ -14,7 +16,22 @@ use crate::store::{CommitEntry, Store};
 use crate::threads::{ArcSwap, Mutex};
 
 use super::settings::Settings;
-use super::watch::{HeadMoved, Watchers};
+
+/// The maximal number of notifications waiting in a channel; further ones are dropped.
+const WAITING_MAX: usize = 256;
+
+/// A notification that the store has a new head.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeadMoved {
+    /// The new head.
+    pub commit: CommitDigest,
+    /// The root of the new head's state.
+    pub root: Root,
+    /// The seq of the new head.
+    pub seq: u64,
+    /// The operation of the new head: `put`, `rollback` and so on.
+    pub op: String,
+}
 
 /// The state that all views and writers of an opened store share.
 pub(crate) struct Opened {
@@ -24,7 +41,8 @@ pub(crate) struct Opened {
     pub(crate) instance: [u8; 16],
     pub(crate) settings: Settings,
     pub(crate) disk: Arc<dyn Disk>,
-    pub(crate) watchers: Watchers,
+    /// The channels of the hosts that watch for a new head.
+    watchers: Mutex<Vec<Sender<HeadMoved>>>,
     /// The store: the log as far as this process has read it. A rewrite of the log replaces it.
     pub(crate) current: ArcSwap<Store>,
     /// The damage at which a degraded handle stopped reading.
@@ -46,7 +64,7 @@ impl Opened {
             instance,
             settings,
             disk,
-            watchers: Watchers::default(),
+            watchers: Mutex::default(),
             current: ArcSwap::from_pointee(store),
             damage: OnceLock::new(),
             warnings: Mutex::default(),
@@ -97,14 +115,25 @@ impl Opened {
         self.warnings.lock().clone()
     }
 
+    /// Returns a channel that gets a message for each new head.
+    pub(crate) fn watch(&self) -> Receiver<HeadMoved> {
+        let (sender, receiver) = bounded(WAITING_MAX);
+        self.watchers.lock().push(sender);
+        receiver
+    }
+
     /// Notifies the watchers of a new head.
     pub(crate) fn notify(&self, entry: &CommitEntry) {
-        self.watchers.send(|| HeadMoved {
+        let moved = HeadMoved {
             commit: entry.digest,
             root: entry.commit.root,
             seq: entry.seq(),
             op: entry.commit.op.as_str().to_owned(),
-        });
+        };
+        let is_open = |sender: &Sender<HeadMoved>| {
+            !matches!(sender.try_send(moved.clone()), Err(TrySendError::Disconnected(_)))
+        };
+        self.watchers.lock().retain(is_open);
     }
 
     /// Records the damage at which reading stopped.

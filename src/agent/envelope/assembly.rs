@@ -216,7 +216,7 @@ fn record_of(item: &Item, section: Section, place: &Waiting, scanner: &Scanner) 
 /// Visits every item of the scopes, including expired ones (MKE-3). Kinds that are never shown are skipped, because
 /// most of a memory may be transcripts.
 fn each_item(view: &View, reach: &Reach, visit: &mut dyn FnMut(Object) -> Result<()>) -> Result<()> {
-    if !view.keeps_indexes() {
+    if !view.settings().indexes {
         // Without an index every object is read. So they are read once, not once for each scope.
         for object in view.objects() {
             let object = object?;

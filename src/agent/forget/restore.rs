@@ -215,7 +215,7 @@ fn taking(memory: &Memory) -> impl Iterator<Item = Result<Taking>> {
         let Some(before) = memory.view_before(&info)? else {
             return Ok(None);
         };
-        let changes = memory.diff(&before, &memory.view_of(&info)?)?;
+        let changes = memory.diff(&before, &memory.at(info.digest)?)?;
         Ok(Some((info, before, changes)))
     };
     memory

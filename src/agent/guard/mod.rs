@@ -233,7 +233,7 @@ impl Agent {
 
 /// Fails if versions of a staged change were erased since.
 fn erased_since(draft: &Draft) -> Option<Failure> {
-    let count = draft.left_out().len();
+    let count = draft.left_out.len();
     let why = format!("{count} versions of the change were erased since it was staged");
     (count > 0).then(|| Failure::new(why, "drop the staged change, and stage the wanted parts again"))
 }

@@ -56,24 +56,23 @@ pub(super) struct Preview {
 
 /// Undoes or redoes a change, or prints what that would change.
 pub(super) fn reverse(context: &mut Context, op: &'static str, dry_run: bool) -> Done {
-    let (is_undo, writer) = (op == Op::UNDO, context.writer());
+    let writer = context.writer();
     if !dry_run {
         let memory = context.open_to_write()?;
-        let reverse = if is_undo { Memory::undo } else { Memory::redo };
+        let reverse = if op == Op::UNDO {
+            Memory::undo
+        } else {
+            Memory::redo
+        };
         let committed = reverse(&memory, &writer)?;
         return answer_moved(context, &memory, &committed);
     }
     let memory = context.open_to_read()?;
-    let preview = if is_undo {
-        Memory::undo_preview
-    } else {
-        Memory::redo_preview
-    };
     let Reversing {
         target,
         state,
         changes,
-    } = preview(&memory, &writer)?;
+    } = memory.reverse_preview(op, &writer)?;
     let head = memory.view();
     let answer = Preview {
         op,

@@ -33,7 +33,7 @@ use crate::error::Result;
 use crate::object::{Object, Time};
 use crate::trie::Entry;
 
-use super::state::State;
+use super::State;
 use crate::engine::opened::Opened;
 
 /// A value to which each object of a state contributes.
@@ -84,16 +84,6 @@ impl Version<'_> {
         self.state.store.suite
     }
 
-    /// Returns the entry of the version in the state.
-    pub(crate) fn entry(&self) -> &Entry {
-        &self.entry
-    }
-
-    /// Returns the state that has this version.
-    pub(crate) fn state(&self) -> &State {
-        self.state
-    }
-
     /// Returns the time at which the id was first written.
     pub(crate) fn created(&self) -> Time {
         Time::from_micros(self.entry.created)
@@ -116,7 +106,7 @@ pub(crate) struct Derived<T> {
     state: State,
     value: T,
     /// The number of objects added or removed since the value was last written to its file.
-    changes: u64,
+    pub(crate) changes: u64,
 }
 
 impl<T> Derived<T> {
@@ -137,21 +127,6 @@ impl<T> Derived<T> {
     /// Returns the value.
     pub(crate) fn value(&self) -> &T {
         &self.value
-    }
-
-    /// Returns the number of objects added or removed since the value was last written to its file.
-    pub(crate) fn changes(&self) -> u64 {
-        self.changes
-    }
-
-    /// Records that the file contains the present value.
-    pub(crate) fn set_kept(&mut self) {
-        self.changes = 0;
-    }
-
-    /// Returns the value for edits, except of the contributions of objects.
-    pub(crate) fn value_mut(&mut self) -> &mut T {
-        &mut self.value
     }
 }
 

@@ -15,26 +15,10 @@ use crate::object::{Id, Object};
 use crate::store::{self, CheckpointInfo, LogId};
 use crate::trie::{Entry, NodeKind};
 
-use super::revision;
-use super::view::{CommitInfo, View};
+use super::{CommitInfo, View, revision};
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
-use crate::engine::upkeep::checkpointing::places_of;
-
-/// The place of a record in the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The kind of the record.
-    pub kind: RecordKind,
-    /// The number of the segment that contains the record.
-    pub segment: u64,
-    /// The offset of the record's frame in the segment's file.
-    pub offset: u64,
-    /// The length of the record's body in bytes.
-    pub bytes: u64,
-    /// The number of the batch that contains the record.
-    pub batch: u64,
-}
+use crate::engine::upkeep::places_of;
 
 /// A possible meaning of the first digits of a digest.
 #[derive(Clone, Debug)]
@@ -61,13 +45,10 @@ const NODE_LEVELS: usize = 3;
 impl Inner {
     fn commits_and_roots(&self, low: [u8; 32], high: [u8; 32], limit: usize) -> Result<Vec<Meaning>> {
         let store = self.store();
-        let commits = store.commits_between(false, low, high)?;
-        let roots = store.commits_between(true, low, high)?;
+        let meanings: [fn(CommitInfo) -> Meaning; 2] = [Meaning::Commit, Meaning::Root];
         let mut found = Vec::new();
-        for (indexes, meaning) in [
-            (commits, Meaning::Commit as fn(CommitInfo) -> Meaning),
-            (roots, Meaning::Root),
-        ] {
+        for (by_root, meaning) in [false, true].into_iter().zip(meanings) {
+            let indexes = store.commits_between(by_root, low, high)?;
             for index in indexes.into_iter().take(limit) {
                 let entry = store.commit_at(index)?;
                 found.extend(entry.map(|entry| meaning(CommitInfo::of(&entry))));
@@ -87,10 +68,8 @@ impl Inner {
                 break;
             };
             let older = View::new(&self.source, &store, entry)?;
-            for change in older
-                .state
-                .diff(&newer.state, &older.state.nodes_with(&newer.state))
-            {
+            let nodes = older.state.nodes_with(&newer.state);
+            for change in older.state.diff(&newer.state, &nodes) {
                 let Some(entry) = change?.new.filter(|entry| (low..=high).contains(&entry.digest)) else {
                     continue;
                 };
@@ -183,28 +162,15 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` if the version is not kept; `Corrupt` or `Io` if a record cannot be read.
-    pub(crate) fn places(&self, object: &Object) -> Result<Vec<Place>> {
+    pub(crate) fn places(&self, object: &Object) -> Result<Vec<Locator>> {
         let store = self.inner.store();
-        let records = &store.records;
-        let own = records.find_place(object.digest())?;
-        let own =
-            own.ok_or_else(|| Error::not_found(format!("the version {} is not kept", object.digest())))?;
-        let content = match object.content_digest() {
-            Some((digest, _)) => records.find(RecordKind::Content, digest.as_bytes())?,
-            None => None,
-        };
-        let place = |at: Locator| {
-            let record = records.record(at)?;
-            Ok(Place {
-                kind: record.kind,
-                segment: at.segment(),
-                offset: at.offset(),
-                bytes: record.body.len() as u64,
-                batch: record.batch,
-            })
-        };
-        let content = content.map(|record| record.locator);
-        [Some(own), content].into_iter().flatten().map(place).collect()
+        let (records, digest) = (&store.records, object.digest());
+        let own = records.find_place(digest)?;
+        let own = own.ok_or_else(|| Error::not_found(format!("the version {digest} is not kept")))?;
+        let content = object.content_digest();
+        let content = content.map(|(content, _)| records.find(RecordKind::Content, content.as_bytes()));
+        let content = content.transpose()?.flatten().map(|record| record.locator);
+        Ok([Some(own), content].into_iter().flatten().collect())
     }
 
     /// Returns every possible meaning of the first digits of a digest, at most `limit` of each sort: kept commits and
@@ -216,8 +182,8 @@ impl Memory {
     pub(crate) fn meanings(&self, digits: &str, view: &View, limit: usize) -> Result<Vec<Meaning>> {
         let digits = digits.to_ascii_lowercase();
         let range = revision::digest_range(&digits).filter(|_| !digits.is_empty());
-        let (low, high) =
-            range.ok_or_else(|| Error::invalid(format!("`{digits}` is not 1 to 64 hexadecimal digits")))?;
+        let invalid = || Error::invalid(format!("`{digits}` is not 1 to 64 hexadecimal digits"));
+        let (low, high) = range.ok_or_else(invalid)?;
         let mut found = self.inner.commits_and_roots(low, high, limit)?;
         found.extend(self.inner.versions_between(low, high, limit)?);
         let is_told = |told: &Meaning| matches!(told, Meaning::Erased(..));

@@ -8,8 +8,7 @@ use std::collections::BTreeSet;
 use crate::error::Result;
 use crate::object::{Id, Kind, Object, Scope, Time, Value};
 
-use super::index::{Family, Index, attribute_group};
-use super::view::View;
+use super::{Family, Index, View, attribute_group};
 
 /// The conditions of a search. An object must meet every condition that is set.
 ///
@@ -87,49 +86,34 @@ impl Query {
     }
 
     fn accepts(&self, object: &Object, now: Time) -> bool {
-        if object.is_placeholder() {
-            return false;
-        }
         let expired = object.expires().is_some_and(|expires| expires <= now);
-        (self.include_expired || !expired)
-            && self
-                .kind
-                .as_ref()
-                .is_none_or(|kind| object.kind() == kind.as_str())
+        let fits = |wanted: Option<&str>, found: Option<&str>| wanted.is_none() || wanted == found;
+        let prefix = self.prefix.as_deref().unwrap_or_default();
+        let mut attributes = self.attributes.iter();
+        !object.is_placeholder()
+            && (self.include_expired || !expired)
+            && fits(self.kind.as_ref().map(Kind::as_str), Some(object.kind()))
             && !self.not_kinds.iter().any(|kind| kind.as_str() == object.kind())
-            && self
-                .scope
-                .as_ref()
-                .is_none_or(|scope| object.scope() == scope.as_str())
-            && self
-                .prefix
-                .as_ref()
-                .is_none_or(|prefix| object.id().as_str().starts_with(prefix.as_str()))
-            && self
-                .parent
-                .as_ref()
-                .is_none_or(|parent| object.parent() == Some(parent.as_str()))
-            && self
-                .attributes
-                .iter()
-                .all(|(name, value)| object.attribute(name).as_ref() == Some(value))
+            && fits(self.scope.as_ref().map(Scope::as_str), Some(object.scope()))
+            && fits(self.parent.as_ref().map(Id::as_str), object.parent())
+            && object.id().as_str().starts_with(prefix)
+            && attributes.all(|(name, value)| object.attribute(name).as_ref() == Some(value))
     }
 
     /// Returns the index that leaves the fewest objects to filter, with the group to read and where in it to start.
-    fn best_index(&self) -> Result<(Family, Vec<u8>, Vec<u8>)> {
-        Ok(if let Some(parent) = &self.parent {
-            (Family::Children, parent.as_str().as_bytes().to_vec(), Vec::new())
-        } else if let Some((name, value)) = self.attributes.first() {
-            (Family::Attributes, attribute_group(name, value)?, Vec::new())
-        } else if let Some(prefix) = &self.prefix {
-            (Family::Ids, Vec::new(), prefix.as_bytes().to_vec())
-        } else if let Some(kind) = &self.kind {
-            (Family::Kinds, kind.as_str().as_bytes().to_vec(), Vec::new())
-        } else if let Some(scope) = &self.scope {
-            (Family::Scopes, scope.as_str().as_bytes().to_vec(), Vec::new())
-        } else {
-            (Family::Ids, Vec::new(), Vec::new())
-        })
+    fn best_index(&self) -> Result<(Family, Vec<u8>, &str)> {
+        let whole = |family, group: &str| Ok((family, group.as_bytes().to_vec(), ""));
+        if let Some(parent) = &self.parent {
+            return whole(Family::Children, parent.as_str());
+        }
+        if let Some((name, value)) = self.attributes.first() {
+            return Ok((Family::Attributes, attribute_group(name, value)?, ""));
+        }
+        match (&self.prefix, &self.kind, &self.scope) {
+            (None, Some(kind), _) => whole(Family::Kinds, kind.as_str()),
+            (None, None, Some(scope)) => whole(Family::Scopes, scope.as_str()),
+            (prefix, ..) => Ok((Family::Ids, Vec::new(), prefix.as_deref().unwrap_or_default())),
+        }
     }
 }
 
@@ -139,7 +123,30 @@ impl View {
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
     pub fn query(&self, query: &Query) -> Result<Matches> {
-        Matches::find(self, query)
+        let now = self.now();
+        let (family, group, start) = query.best_index()?;
+        let is_head = self.state.store.head()?.commit.root == self.root();
+        let has = |family| is_head || self.source.indexes.holds(family, self.root());
+        let has_indexes = self.settings().indexes;
+        let indexed = family == Family::Children || has_indexes && has(family);
+        let (candidates, erased): (Box<dyn Iterator<Item = Id> + Send>, _) = if indexed {
+            let index = self.index(family)?;
+            (Box::new(index.from(&group, start.as_bytes())), index.erased())
+        } else {
+            let (found, erased) = scan(self, query, now)?;
+            (Box::new(found.into_iter()), erased)
+        };
+        let has_kinds = indexed && !query.not_kinds.is_empty() && has_indexes && has(Family::Kinds);
+        Ok(Matches {
+            view: self.clone(),
+            query: query.clone(),
+            now,
+            candidates,
+            scanned: !indexed,
+            erased,
+            kinds: has_kinds.then(|| self.index(Family::Kinds)).transpose()?,
+            left: query.limit.unwrap_or(usize::MAX),
+        })
     }
 }
 
@@ -158,33 +165,6 @@ pub struct Matches {
 }
 
 impl Matches {
-    fn find(view: &View, query: &Query) -> Result<Self> {
-        let now = view.now();
-        let (family, group, start) = query.best_index()?;
-        let is_head = view.state.store.head()?.commit.root == view.root();
-        let has = |family| is_head || view.source.indexes.holds(family, view.root());
-        let has_indexes = view.settings().indexes;
-        let indexed = family == Family::Children || has_indexes && has(family);
-        let (candidates, erased): (Box<dyn Iterator<Item = Id> + Send>, _) = if indexed {
-            let index = view.index(family)?;
-            (Box::new(index.from(&group, &start)), index.erased())
-        } else {
-            let (found, erased) = scan(view, query, now)?;
-            (Box::new(found.into_iter()), erased)
-        };
-        let has_kinds = indexed && !query.not_kinds.is_empty() && has_indexes && has(Family::Kinds);
-        Ok(Self {
-            view: view.clone(),
-            query: query.clone(),
-            now,
-            candidates,
-            scanned: !indexed,
-            erased,
-            kinds: has_kinds.then(|| view.index(Family::Kinds)).transpose()?,
-            left: query.limit.unwrap_or(usize::MAX),
-        })
-    }
-
     /// Returns whether every object was read because no index of this state was cached.
     pub fn scanned(&self) -> bool {
         self.scanned

@@ -59,8 +59,10 @@ impl std::str::FromStr for Revision {
                 "use @, @-3, snap:0, a snapshot's name, seq:7, 8 or more digits of a commit or root, or an RFC 3339 time",
             )
         };
-        if text == "@" {
-            return Ok(Self::Head);
+        match text {
+            "@" => return Ok(Self::Head),
+            "" => return Err(bad("it is empty")),
+            _ => {}
         }
         if let Some(rest) = text.strip_prefix('@') {
             let count = rest.strip_prefix('-').and_then(|digits| digits.parse().ok());
@@ -79,9 +81,6 @@ impl std::str::FromStr for Revision {
         }
         if let Ok(time) = text.parse() {
             return Ok(Self::Time(time));
-        }
-        if text.is_empty() {
-            return Err(bad("it is empty"));
         }
         Ok(Self::Name(text.to_owned()))
     }
@@ -151,11 +150,15 @@ pub(crate) fn by_prefix(store: &Store, prefix: &str) -> Result<Vec<usize>> {
     }
 }
 
+/// Returns the commit that a reference names, if history keeps it.
+pub(crate) fn named_by(store: &Store, commit: Option<CommitDigest>) -> Result<Option<Arc<CommitEntry>>> {
+    commit.map_or(Ok(None), |commit| store.by_digest(commit))
+}
+
 /// Returns the commit that `revision` names for a writer in `lane`.
 pub(crate) fn resolve(store: &Store, revision: &Revision, lane: &str) -> Result<Arc<CommitEntry>> {
     let head = store.head()?;
     let commit_of = |entry: Option<&ReferenceEntry>| entry?.reference.commit;
-    let of_commit = |commit: Option<CommitDigest>| commit.map_or(Ok(None), |commit| store.by_digest(commit));
     let found = match revision {
         Revision::Ancestor(count) => head
             .seq()
@@ -164,12 +167,12 @@ pub(crate) fn resolve(store: &Store, revision: &Revision, lane: &str) -> Result<
         Revision::Head => Some(head),
         Revision::Ring(index) => {
             let commit = commit_of(store.references().ring(lane).nth(*index));
-            of_commit(commit)?
+            named_by(store, commit)?
         }
         Revision::Name(name) => {
             let name = ReferenceName::of(ReferenceClass::Snapshots, name).ok();
             let commit = name.and_then(|name| commit_of(store.references().get(&name)));
-            of_commit(commit)?
+            named_by(store, commit)?
         }
         Revision::Seq(seq) => store.by_seq(*seq)?,
         Revision::Prefix(prefix) => match by_prefix(store, prefix)?[..] {
@@ -222,6 +225,7 @@ fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
             .with_code(ErrorCode::Thinned)
             .with_hint(hint));
     }
+    let listed = |what: String| (what, "`log` lists the commits".to_owned());
     let (what, hint) = match revision {
         Revision::Ring(index) => {
             let held = store.references().ring(lane).count();
@@ -235,13 +239,8 @@ fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
             let hint = format!("`snapshots` lists them{}", if is_time { time } else { "" });
             (format!("no snapshot is named '{name}'"), hint)
         }
-        Revision::Time(_) | Revision::Prefix(_) => {
-            let what = match revision {
-                Revision::Time(_) => "no commit was made at or before this time".to_owned(),
-                _ => format!("no kept commit or root starts with {revision}"),
-            };
-            (what, "`log` lists the commits".to_owned())
-        }
+        Revision::Time(_) => listed("no commit was made at or before this time".to_owned()),
+        Revision::Prefix(prefix) => listed(format!("no kept commit or root starts with {prefix}")),
         _ => {
             let hint = format!("the newest is seq:{newest}");
             (format!("commit {revision} does not exist"), hint)

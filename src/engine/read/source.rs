@@ -5,22 +5,16 @@
 
 use std::sync::Arc;
 
-use crate::error::Result;
-use crate::object::{Id, Time};
 use crate::threads::Mutex;
 
-use super::children::{Children, Newer};
-use super::index::IndexCache;
-use super::state::State;
-use super::subtree::SubtreeCache;
+use super::{IndexCache, Newer};
 use crate::engine::opened::Opened;
-use crate::engine::upkeep::last_access::Stamps;
+use crate::engine::upkeep::Stamps;
 
 /// The opened store with its caches.
 pub(crate) struct Source {
     pub(crate) opened: Opened,
     pub(crate) indexes: IndexCache,
-    pub(crate) subtrees: SubtreeCache,
     /// The changes since the checkpoint, for the state of the last call.
     pub(crate) newer: Mutex<Option<Arc<Newer>>>,
     /// The last-access times of objects.
@@ -32,7 +26,6 @@ impl Source {
         Self {
             opened,
             indexes: IndexCache::default(),
-            subtrees: SubtreeCache::default(),
             newer: Mutex::default(),
             stamps: Mutex::default(),
         }
@@ -41,23 +34,6 @@ impl Source {
     /// Drops all caches, because they keep a rewritten log and its erased versions in memory.
     pub(crate) fn clear(&self) {
         self.indexes.clear();
-        self.subtrees.clear();
         *self.newer.lock() = None;
-    }
-
-    /// Returns the last-access time of an object, as far as this handle knows.
-    ///
-    /// # Errors
-    /// `Io` if the last-access times cannot be read.
-    pub(crate) fn last_used(&self, id: &Id) -> Result<Option<Time>> {
-        self.stamps.lock().last_used(&self.opened, id)
-    }
-
-    /// Returns the children in a state. Reads few objects if the state is close to that of the checkpoint.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if an object cannot be read.
-    pub(crate) fn children(&self, state: State) -> Result<Children<'_>> {
-        Children::of_state(&self.opened, &self.indexes, &self.newer, state)
     }
 }

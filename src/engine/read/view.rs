@@ -14,11 +14,7 @@ use crate::object::{Commit, Id, Object, Time};
 use crate::store::{CommitEntry, Store};
 use crate::trie::{self, Entry};
 
-use super::erased::erased_by;
-use super::index::Family;
-use super::source::Source;
-use super::state::State;
-use super::until_error;
+use super::{Family, Source, State, erased_by, subtree, until_error};
 use crate::engine::opened::Opened;
 use crate::engine::settings::{CLOCK_OFF_MICROS_MAX, Settings};
 
@@ -220,7 +216,7 @@ impl View {
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
     pub fn children(&self, id: &Id, limit: Option<usize>) -> Result<Vec<Id>> {
-        let children = self.source.children(self.state.clone())?.of(id)?;
+        let children = self.source.children(&self.state, id)?;
         Ok(children.take(limit.unwrap_or(usize::MAX)).collect())
     }
 
@@ -229,7 +225,7 @@ impl View {
     /// # Errors
     /// The errors of [`Self::children`].
     pub(crate) fn child_count(&self, id: &Id) -> Result<u64> {
-        Ok(self.source.children(self.state.clone())?.of(id)?.count() as u64)
+        Ok(self.source.children(&self.state, id)?.count() as u64)
     }
 
     /// Builds the index for [`Self::indexed_ids`]. Reads every object, or only the changes since a state whose index is
@@ -252,12 +248,6 @@ impl View {
         self.source.indexes.get(family, self.opened(), self.state.clone())
     }
 
-    /// Returns whether queries of this state build and keep indexes
-    /// ([`Options::indexes`](crate::engine::Options::indexes)).
-    pub(crate) fn keeps_indexes(&self) -> bool {
-        self.settings().indexes
-    }
-
     /// Iterates every object in the order of the trie. Uses no index and keeps one object in memory at a time. An
     /// erased object appears as a placeholder ([`Object::is_placeholder`]). The iterator ends after an error.
     pub fn objects(&self) -> impl Iterator<Item = Result<Object>> + Send + use<> {
@@ -272,8 +262,7 @@ impl View {
     }
 
     /// Returns the digest of `id` and everything below it. Returns `None` if `id` does not exist, or if some object of
-    /// this state was erased, because it may have been below `id`. The first call reads the whole subtree, later calls
-    /// only changes.
+    /// this state was erased, because it may have been below `id`. Reads the whole subtree.
     ///
     /// # Errors
     /// The errors of [`Self::get`].
@@ -286,12 +275,7 @@ impl View {
         if self.state.store.records.erased() > 0 && self.index(Family::Children)?.erased() > 0 {
             return Ok(None);
         }
-        let source = &self.source;
-        let children = || source.children(self.state.clone());
-        let digest = source
-            .subtrees
-            .digest(&source.opened, &self.state.clone(), children, (id, top))?;
-        Ok(Some(digest))
+        subtree::digest_of(&self.source, &self.state, top, id).map(Some)
     }
 
     /// Returns the times of the first write of the id and of this version. Returns `None` if `id` does not exist, or if
@@ -318,12 +302,8 @@ impl View {
     /// # Errors
     /// `Corrupt` or `Io` if a node cannot be read.
     pub(crate) fn trie_node(&self, path: &[u8]) -> Result<Option<trie::Node>> {
-        self.state.trie.node(
-            path,
-            self.state.store.suite,
-            trie::Shape::State,
-            &*self.state.store,
-        )
+        let State { trie, store, .. } = &self.state;
+        trie.node(path, store.suite, trie::Shape::State, &**store)
     }
 
     /// Returns the last-access time of the object, as [`Memory::last_used`](crate::Memory::last_used) does. The time is
@@ -332,7 +312,7 @@ impl View {
     /// # Errors
     /// `Io` if the last-access times cannot be read.
     pub(crate) fn last_used(&self, id: &Id) -> Result<Option<Time>> {
-        self.source.last_used(id)
+        self.source.stamps.lock().last_used(self.opened(), id)
     }
 
     /// Returns a proof of the version that this state has for `id`, or that it has none.
@@ -340,8 +320,7 @@ impl View {
     /// # Errors
     /// `Corrupt` or `Io` if a node cannot be read.
     pub fn prove(&self, id: &Id) -> Result<trie::Proof> {
-        self.state
-            .trie
-            .prove(&self.key(id), self.state.store.suite, &*self.state.store)
+        let State { trie, store, .. } = &self.state;
+        trie.prove(&self.key(id), store.suite, &**store)
     }
 }

@@ -8,13 +8,14 @@ use super::{id, note, put};
 use crate::Result;
 use crate::engine::upkeep::checkpointing::checkpoint;
 use crate::engine::{Erasing, Memory, VerifyDepth, Writer};
+use crate::object::Op;
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, Fault, ReadFault, SimDisk};
 
 pub(super) fn cover(memory: &Memory) {
     let mut writing = memory.inner.log.lock();
     writing.begin(&memory.inner.source).unwrap();
-    checkpoint(&memory.inner.source, &mut writing).unwrap();
+    checkpoint(memory.inner.opened(), &mut writing).unwrap();
     writing.release(false);
 }
 
@@ -54,7 +55,7 @@ fn answers(memory: &Memory) -> Vec<String> {
     }
     for lane in 0..3 {
         let writer = Writer::user().session(format!("s{lane}"));
-        for preview in [memory.undo_preview(&writer), memory.redo_preview(&writer)] {
+        for preview in [Op::UNDO, Op::REDO].map(|op| memory.reverse_preview(op, &writer)) {
             answers.push(match preview {
                 Ok(reversing) => format!("{} {:?}", reversing.target.digest, reversing.changes),
                 Err(error) => error.to_string(),

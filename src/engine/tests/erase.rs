@@ -8,7 +8,7 @@ use super::{content, id, note, put};
 use crate::digest::to_hex;
 use crate::engine::upkeep::checkpointing::checkpoint;
 use crate::engine::{Containment, Durability, ErasedKind, Erasing, Memory, VerifyDepth, View, Writer};
-use crate::object::{NewObject, Value};
+use crate::object::{NewObject, Op, Value};
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, Fault, ReadFault, SimDisk};
 use crate::{ErrorKind, Result};
@@ -189,7 +189,7 @@ fn a9_a_thousand_secrets_are_in_no_byte_of_any_file() -> Result<()> {
     drop(memory);
     let memory = on_disk(&disk, options(HOUR / 60), false)?;
     put(&memory, "keep/after", "recovered");
-    checkpoint(&memory.inner.source, &mut memory.inner.log.lock())?;
+    checkpoint(memory.inner.opened(), &mut memory.inner.log.lock())?;
     let checkpoints = |disk: &SimDisk| -> Vec<Vec<u8>> {
         let files = disk.files().into_iter();
         let found = files.filter(|(name, _)| name.starts_with("checkpoint/"));
@@ -250,7 +250,7 @@ fn a9_a_thousand_secrets_are_in_no_byte_of_any_file() -> Result<()> {
     let root = memory.view().root();
     assert!(proof.verify(memory.hash(), &root, &id("keep/3")).is_ok());
     let draft = memory.open_draft("drafts/d6", &Writer::user())?;
-    assert_eq!((draft.left_out().len(), draft.changes().len()), (1, 1));
+    assert_eq!((draft.left_out.len(), draft.changes().len()), (1, 1));
     memory.gc(&tight(), None)?;
     assert_eq!(leaks(&disk), BTreeSet::new());
     assert!(memory.verify(VerifyDepth::Full)?.ok);
@@ -618,7 +618,13 @@ fn undo_passes_over_an_erasure_and_takes_back_what_was_put_beside_what_is_gone()
     put(&memory, "secret", "never to be seen again");
     memory.erase(&of(&["secret"]), &Writer::user()).unwrap();
     // The id is already absent, as the undo requires, so the undo changes nothing.
-    assert!(memory.undo_preview(&Writer::user()).unwrap().changes.is_empty());
+    assert!(
+        memory
+            .reverse_preview(Op::UNDO, &Writer::user())
+            .unwrap()
+            .changes
+            .is_empty()
+    );
     memory.undo(&Writer::user()).unwrap();
     assert_eq!(content(&memory.view(), "tea").as_deref(), Some("green"));
     memory.undo(&Writer::user()).unwrap();

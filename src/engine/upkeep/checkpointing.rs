@@ -21,8 +21,9 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::log::{DurablePlaces, Log, LogOptions, Mode};
 use crate::store::{self, LogId, Reread, Store};
 
-use crate::engine::read::source::Source;
-use crate::engine::write::log_handle::LogHandle;
+use crate::engine::opened::Opened;
+use crate::engine::read::Source;
+use crate::engine::write::LogHandle;
 
 /// The bytes of records since the newest checkpoint after which a commit writes another one.
 const DUE_BYTES: u64 = 4 << 20;
@@ -48,32 +49,30 @@ pub(crate) fn open_log(disk: &Arc<dyn Disk>, mode: Mode, options: LogOptions) ->
 
 /// Opens a store from the newest checkpoint, and positions `log` after it. Returns an empty store if there is no
 /// checkpoint.
-pub(crate) fn newest_store(source: &Source, log: &mut Log) -> Result<Store> {
-    let suite = source.opened.store().suite;
+pub(crate) fn newest_store(opened: &Opened, log: &mut Log) -> Result<Store> {
+    let suite = opened.store().suite;
     // A checkpoint cannot contain the collisions of a test's hash suite.
-    if !source.opened.settings.checkpoints || source.opened.settings.suite.is_some() {
+    if !opened.settings.checkpoints || opened.settings.suite.is_some() {
         return Ok(Store::new(suite, log.reader()));
     }
-    let (found, _) = store::open_newest(&*source.opened.disk, LogId::of(log), source.opened.settings.map)?;
+    let (found, _) = store::open_newest(&*opened.disk, LogId::of(log), opened.settings.map)?;
     let Some(checkpoint) = found else {
         return Ok(Store::new(suite, log.reader()));
     };
-    let (reread, position) = (reread(source, log), checkpoint.position());
-    let opened = log
+    let (reread, position) = (reread(opened, log), checkpoint.position());
+    let started = log
         .start_at(&position)
         .and_then(|()| Store::with_checkpoint(suite, log.reader(), checkpoint, reread));
-    match opened {
+    match started {
         // A recovery that did not know the checkpoint has moved the end of the log, so this checkpoint does not fit any
         // more.
         Err(error) if error.is_corruption() && log.holds(&position)? => {
             log.reopen()?;
             Ok(Store::new(suite, log.reader()))
         }
-        Err(error) if source.opened.settings.degraded && error.code() != ErrorCode::Rewritten => {
-            source
-                .opened
-                .warn(format!("the newest checkpoint and the log disagree: {error}"));
-            drop(source.opened.damage.set(error.to_string()));
+        Err(error) if opened.settings.degraded && error.code() != ErrorCode::Rewritten => {
+            opened.warn(format!("the newest checkpoint and the log disagree: {error}"));
+            drop(opened.damage.set(error.to_string()));
             log.reopen()?;
             Ok(Store::new(suite, log.reader()))
         }
@@ -82,14 +81,11 @@ pub(crate) fn newest_store(source: &Source, log: &mut Log) -> Result<Store> {
 }
 
 /// Returns a function that reads the log in place of a damaged checkpoint.
-fn reread(source: &Source, log: &Log) -> Reread {
-    let (disk, suite, epoch) = (
-        Arc::clone(&source.opened.disk),
-        source.opened.store().suite,
-        log.epoch(),
-    );
+fn reread(opened: &Opened, log: &Log) -> Reread {
+    let disk = Arc::clone(&opened.disk);
+    let (suite, epoch) = (opened.store().suite, log.epoch());
     let options = LogOptions {
-        map: source.opened.settings.map,
+        map: opened.settings.map,
         ..LogOptions::default()
     };
     Box::new(move |upto| {
@@ -114,17 +110,16 @@ fn reread(source: &Source, log: &Log) -> Reread {
 /// Writes a checkpoint if enough was committed since the last one. A failure is only a warning, because a checkpoint
 /// only saves time.
 pub(crate) fn checkpoint_if_due(source: &Source, writing: &mut LogHandle, closing: bool) {
-    if !source.opened.settings.checkpoints {
+    let opened = &source.opened;
+    if !opened.settings.checkpoints {
         return;
     }
     let (tail, all) = (writing.tail_bytes, writing.log.batch_bytes());
     let covered = all.saturating_sub(tail);
     // COV-2. A closing handle is exempt, because it drops all states.
-    let settings = &source.opened.settings;
-    let many = settings.checkpoint_heavy_versions;
-    let heavy = !closing
-        && tail >= settings.checkpoint_heavy_bytes
-        && source.opened.store().is_heavy(many).unwrap_or_default();
+    let settings = &opened.settings;
+    let is_heavy = || opened.store().is_heavy(settings.checkpoint_heavy_versions);
+    let heavy = !closing && tail >= settings.checkpoint_heavy_bytes && is_heavy().unwrap_or_default();
     let due = if closing {
         tail >= DUE_AT_CLOSE_BYTES.max(covered / 16)
     } else {
@@ -133,15 +128,12 @@ pub(crate) fn checkpoint_if_due(source: &Source, writing: &mut LogHandle, closin
     if !(due || heavy) {
         return;
     }
-    let made = checkpoint(source, writing).and_then(|made| {
-        if made && heavy {
-            rest(source, writing)
-        } else {
-            Ok(())
-        }
-    });
+    let made = match checkpoint(opened, writing) {
+        Ok(true) if heavy => rest(source, writing),
+        other => other.map(drop),
+    };
     if let Err(error) = made {
-        source.opened.warn(format!("cannot write a checkpoint: {error}"));
+        opened.warn(format!("cannot write a checkpoint: {error}"));
         // Counts from zero again after a failure, so not every commit tries again.
         writing.tail_bytes = 0;
     }
@@ -149,13 +141,13 @@ pub(crate) fn checkpoint_if_due(source: &Source, writing: &mut LogHandle, closin
 
 /// Removes the checkpoints that an interrupted rewrite left, because they contain digests of erased records. The caller
 /// holds the lock, so the log in memory is the newest one and does not need them.
-pub(crate) fn remove_outdated(source: &Source, writing: &mut LogHandle) {
+pub(crate) fn remove_outdated(opened: &Opened, writing: &mut LogHandle) {
     if writing.is_tidy {
         return;
     }
-    match store::remove_outdated_checkpoints(&*source.opened.disk, LogId::of(&writing.log)) {
+    match store::remove_outdated_checkpoints(&*opened.disk, LogId::of(&writing.log)) {
         Ok(_) => writing.is_tidy = true,
-        Err(error) => source.opened.warn(format!(
+        Err(error) => opened.warn(format!(
             "checkpoints from before an erasure may remain, with digests of erased content: {error}"
         )),
     }
@@ -170,7 +162,7 @@ fn rest(source: &Source, writing: &LogHandle) -> Result<()> {
     let Some(checkpoint) = found.filter(|found| found.position() == log.position()) else {
         return Ok(());
     };
-    let resting = Store::with_checkpoint(store.suite, log.reader(), checkpoint, reread(source, log))?;
+    let resting = Store::with_checkpoint(store.suite, log.reader(), checkpoint, reread(&source.opened, log))?;
     source.opened.current.store(Arc::new(resting));
     // The caches keep the previous store alive.
     source.clear();
@@ -178,26 +170,25 @@ fn rest(source: &Source, writing: &LogHandle) -> Result<()> {
 }
 
 /// Writes a checkpoint if everything in memory is durable. Returns whether it wrote one.
-pub(crate) fn checkpoint(source: &Source, writing: &mut LogHandle) -> Result<bool> {
+pub(crate) fn checkpoint(opened: &Opened, writing: &mut LogHandle) -> Result<bool> {
     // INVARIANT COV-1: a checkpoint covers only durable batches, and only a writable handle writes one.
-    if source.opened.settings.read_only || source.opened.settings.suite.is_some() || !writing.is_proven() {
+    if opened.settings.read_only || opened.settings.suite.is_some() || !writing.is_proven() {
         return Ok(false);
     }
-    let (mut done, total) = (0, writing.log.batch_bytes());
+    let all = writing.log.batch_bytes();
+    let mut done = 0;
     let mut step = |bytes: u64| {
         done += bytes;
-        source.opened.settings.tell("checkpoint", done, total);
+        opened.settings.tell("checkpoint", done, all);
         Ok(())
     };
-    let log = LogId::of(&writing.log);
-    let all = writing.log.batch_bytes();
     // Requests one search for garbage for each doubling of the log.
     let before = std::mem::replace(&mut writing.looked_at_bytes, all);
     writing.collect |= all >= COLLECT_FROM_BYTES && all.ilog2() > before.max(1).ilog2();
-    source
-        .opened
+    let (log, position) = (LogId::of(&writing.log), writing.log.position());
+    opened
         .store()
-        .write_checkpoint(&*source.opened.disk, log, writing.log.position(), &mut step)?;
+        .write_checkpoint(&*opened.disk, log, position, &mut step)?;
     writing.tail_bytes = 0;
     Ok(true)
 }

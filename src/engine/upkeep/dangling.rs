@@ -7,22 +7,21 @@
 //! - NAM-1: every named record that is neither present nor erased is reported, with the record that names it.
 
 use std::collections::HashMap;
-use std::fmt::Display;
 
-use crate::digest::{ContentDigest, TextDigest};
+use crate::digest::{DIGEST_LEN, to_hex};
 use crate::error::{Cause, Finding, Result, Severity};
 use crate::log::{Batch, Locator, RecordKind, segment_name};
 use crate::object::{Commit, Reference, ReferenceName};
 use crate::store::{Store, object_of};
 
-use crate::engine::write::snapshot::newest_references;
+use crate::engine::write::newest_references;
 
 /// The contents, texts and references that records name, each with the first record that names it. The named record may
 /// follow later in the log, because a rewrite moves records that others share.
 #[derive(Default)]
 pub(crate) struct Dangling {
-    contents: HashMap<ContentDigest, Locator>,
-    texts: HashMap<TextDigest, Locator>,
+    /// Contents and texts, by their kind and digest.
+    records: HashMap<(RecordKind, [u8; DIGEST_LEN]), Locator>,
     references: HashMap<ReferenceName, Locator>,
 }
 
@@ -30,13 +29,10 @@ impl Dangling {
     /// Adds the records that a newly applied batch names.
     pub(crate) fn add(&mut self, store: &Store, batch: &Batch) {
         for record in &batch.records {
-            let (by, mut texts) = (record.locator, [None, None]);
+            let mut texts = [None, None];
+            let mut content = None;
             match record.kind {
-                RecordKind::Object => {
-                    if let Some((content, _)) = object_of(record, store.suite).content_digest() {
-                        self.contents.entry(content).or_insert(by);
-                    }
-                }
+                RecordKind::Object => content = object_of(record, store.suite).content_digest(),
                 RecordKind::Commit => {
                     if let Ok(commit) = Commit::decode(&record.body) {
                         texts = [commit.reason, commit.source];
@@ -45,13 +41,16 @@ impl Dangling {
                 RecordKind::Reference => {
                     if let Ok(reference) = Reference::decode(&record.body) {
                         texts = [reference.reason, None];
-                        self.references.insert(reference.name, by);
+                        self.references.insert(reference.name, record.locator);
                     }
                 }
                 _ => {}
             }
-            for text in texts.into_iter().flatten() {
-                self.texts.entry(text).or_insert(by);
+            let texts = texts.iter().flatten();
+            let texts = texts.map(|text| (RecordKind::Text, *text.as_bytes()));
+            let content = content.map(|(content, _)| (RecordKind::Content, *content.as_bytes()));
+            for named in texts.chain(content) {
+                self.records.entry(named).or_insert(record.locator);
             }
         }
     }
@@ -60,18 +59,17 @@ impl Dangling {
     pub(crate) fn missing(self, store: &Store) -> Result<Vec<Finding>> {
         let records = &store.records;
         let mut missing = Vec::new();
-        for (content, by) in self.contents {
-            if records.find_content(content)?.is_none() && records.erasure(content.as_bytes())?.is_none() {
-                let object = object_of(&records.record(by)?, store.suite);
-                missing.push(finding(
-                    by,
-                    format_args!("the content {content} of {}", object.id()),
-                ));
+        for ((kind, digest), by) in self.records {
+            if records.find(kind, &digest)?.is_some() || records.erasure(&digest)?.is_some() {
+                continue;
             }
-        }
-        for (text, by) in self.texts {
-            if records.find_text(text)?.is_none() && records.erasure(text.as_bytes())?.is_none() {
-                let what = format_args!("the text {text}, a reason or a source,");
+            let digest = to_hex(&digest);
+            if kind == RecordKind::Content {
+                let object = object_of(&records.record(by)?, store.suite);
+                let what = format!("the content {digest} of {}", object.id());
+                missing.push(finding(by, what));
+            } else {
+                let what = format!("the text {digest}, a reason or a source,");
                 missing.push(finding(by, what));
             }
         }
@@ -83,12 +81,11 @@ impl Dangling {
             if let Some(commit) = reference.commit
                 && store.by_digest(commit)?.is_none()
             {
-                missing.push(finding(by, format_args!("the commit {commit} that {name} names")));
+                missing.push(finding(by, format!("the commit {commit} that {name} names")));
             }
             for digest in reference.changes.iter().filter_map(|change| change.digest) {
                 if records.find_place(digest)?.is_none() && records.erasure(digest.as_bytes())?.is_none() {
-                    let what = format_args!("the version {digest} that {name} names");
-                    missing.push(finding(by, what));
+                    missing.push(finding(by, format!("the version {digest} that {name} names")));
                 }
             }
         }
@@ -98,7 +95,7 @@ impl Dangling {
     }
 }
 
-fn finding(by: Locator, what: impl Display) -> Finding {
-    let cause = Cause::RecordMissing(what.to_string());
+fn finding(by: Locator, what: String) -> Finding {
+    let cause = Cause::RecordMissing(what);
     Finding::new(Severity::Damage, &segment_name(by.segment()), by.offset(), cause)
 }

@@ -14,18 +14,17 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::log::{Batch, CompactionLock, Position, Rewrite, Rewritten};
 use crate::object::Time;
 use crate::store::{self, Erasure, Live, Plan, Sink, Store};
 
-use super::checkpointing::checkpoint_if_due;
-use super::retention::Retention;
+use super::{Retention, checkpoint_if_due};
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
 use crate::engine::opened::done_anyway;
 use crate::engine::settings::{CLOCK_OFF_MICROS_MAX, Settings};
-use crate::engine::write::log_handle::{LogHandle, body_bytes};
+use crate::engine::write::{LogHandle, body_bytes};
 
 /// A log is merged if it has this many segments more than twice the number that its bytes need. Doubling a log leaves
 /// 11 extra segments, and each recovery adds one.
@@ -62,13 +61,8 @@ pub(crate) struct Cut {
 /// Chooses the commits to keep among the first ones of a store; returns their indexes.
 type Choose<'a> = dyn Fn(&Store, usize) -> Result<Vec<usize>> + 'a;
 
-/// A new log that is not yet in effect.
-struct NewLog {
-    log: Rewritten,
-    kept: Vec<usize>,
-    live: Live,
-    report: GcReport,
-}
+/// A new log that is not yet in effect, its report, the commits that it keeps, and the records that it carries.
+type NewLog = (Rewritten, GcReport, Vec<usize>, Live);
 
 impl Inner {
     /// Returns the report of a new log with these commits.
@@ -174,35 +168,29 @@ impl Inner {
     /// Rewrites the log with the commits that `choose` keeps. Waits at most `wait` for another rewrite.
     pub(crate) fn rewrite(&self, choose: &Choose<'_>, wait: Duration) -> Result<GcReport> {
         self.opened().check_writable()?;
-        if let Some(report) = self.rewrite_once(choose, false, wait)? {
-            return Ok(report);
-        }
-        let again = self.rewrite_once(choose, true, wait)?;
-        again.ok_or_else(|| Error::internal("a rewrite under the lock was overtaken"))
-    }
-
-    /// Rewrites the log once; if `hold` is set, under the lock from start to end. Returns `None` if a commit made meanwhile needs a record that the new log lacks (GC-1).
-    fn rewrite_once(&self, choose: &Choose<'_>, hold: bool, wait: Duration) -> Result<Option<GcReport>> {
-        // Taken before the mutex, because another rewriting thread may hold this lock and wait for the mutex.
-        let alone = CompactionLock::take(self.disk(), wait)?;
-        let begin = |writing: &mut LogHandle| {
+        let begin = |writing: &mut LogHandle, alone: CompactionLock| {
             let rewrite = writing.begin_rewrite(alone)?;
             Ok((self.cut(writing), rewrite))
         };
-        if hold {
-            return self.write(|writing| {
-                let (cut, rewrite) = begin(writing)?;
-                let new = self.new_log(&cut, rewrite, choose)?;
-                self.publish(writing, new.log).map(|()| Some(new.report))
-            });
-        }
-        let (cut, rewrite) = self.write(begin)?;
-        let new = self.new_log(&cut, rewrite, choose)?;
-        self.write(|writing| {
-            if !self.carries(&cut, &new.kept, new.live)? {
-                return Ok(None);
+        // Taken before the mutex, because another rewriting thread may hold this lock and wait for the mutex.
+        let alone = CompactionLock::take(self.disk(), wait)?;
+        let (cut, rewrite) = self.write(|writing| begin(writing, alone))?;
+        let (new, report, kept, live) = self.new_log(&cut, rewrite, choose)?;
+        let is_done = self.write(|writing| {
+            if !self.carries(&cut, &kept, live)? {
+                return Ok(false);
             }
-            self.publish(writing, new.log).map(|()| Some(new.report))
+            self.publish(writing, new).map(|()| true)
+        })?;
+        if is_done {
+            return Ok(report);
+        }
+        // A commit made meanwhile needs a record that the new log lacks (GC-1), so the second rewrite holds the lock.
+        let alone = CompactionLock::take(self.disk(), wait)?;
+        self.write(|writing| {
+            let (cut, rewrite) = begin(writing, alone)?;
+            let (new, report, ..) = self.new_log(&cut, rewrite, choose)?;
+            self.publish(writing, new).map(|()| report)
         })
     }
 
@@ -211,12 +199,7 @@ impl Inner {
         let kept = choose(&cut.store, cut.commits)?;
         let mut sink = |batch, commit| rewrite.push(batch, commit).map(drop);
         let (live, report) = self.write_kept(cut, &kept, &mut sink)?;
-        Ok(NewLog {
-            log: rewrite.finish()?,
-            kept,
-            live,
-            report,
-        })
+        Ok((rewrite.finish()?, report, kept, live))
     }
 
     /// Replaces the log by the new one, then reads it and writes its checkpoint without the lock.
@@ -226,8 +209,9 @@ impl Inner {
     pub(crate) fn publish(&self, writing: &mut LogHandle, rewritten: Rewritten) -> Result<()> {
         writing.publish(rewritten)?;
         // These checkpoints belong to the old log and contain digests of removed records.
-        let removed = store::remove_checkpoints(self.disk()).map_err(checkpoints_left);
+        let removed = store::remove_checkpoints(self.disk());
         removed
+            .map_err(|error| error.behind_change("old files remain until the next write removes them"))
             .and_then(|_| self.take_up(writing).map_err(done_anyway))
             // Memory may still contain places in the old log. A checkpoint made from them would be wrong, so the handle
             // is poisoned.
@@ -254,10 +238,7 @@ impl Inner {
     /// Returns whether a new log with `kept` and `live` contains every record that the commits after the cut need.
     fn carries(&self, cut: &Cut, kept: &[usize], mut live: Live) -> Result<bool> {
         let store = self.store();
-        if !Arc::ptr_eq(&store, &cut.store) {
-            return Ok(false);
-        }
-        if !store.finds_states(kept, cut.commits)? {
+        if !Arc::ptr_eq(&store, &cut.store) || !store.finds_states(kept, cut.commits)? {
             return Ok(false);
         }
         let kept: HashSet<usize> = kept.iter().copied().collect();
@@ -276,20 +257,13 @@ impl Inner {
             let Some(entry) = store.by_digest(commit)? else {
                 continue;
             };
-            let is_behind = store
-                .position(entry.seq())?
-                .is_ok_and(|index| index >= cut.commits || kept.contains(&index));
-            if !is_behind {
+            let index = store.position(entry.seq())?;
+            if !index.is_ok_and(|index| index >= cut.commits || kept.contains(&index)) {
                 return Ok(false);
             }
         }
         store.mark_behind(&mut live, &newer, cut.position.batch)
     }
-}
-
-/// Returns the error for checkpoints of the old log that could not be removed.
-fn checkpoints_left(error: Error) -> Error {
-    error.behind_change("old files remain until the next write removes them")
 }
 
 impl Memory {
@@ -354,11 +328,8 @@ impl Memory {
         let Some(retention) = self.inner.settings().automatic_gc else {
             return;
         };
-        let due = self
-            .inner
-            .log
-            .try_lock()
-            .is_some_and(|mut writing| std::mem::take(&mut writing.collect));
+        let writing = self.inner.log.try_lock();
+        let due = writing.is_some_and(|mut writing| std::mem::take(&mut writing.collect));
         let collected = if due { self.collect(&retention) } else { Ok(()) };
         if let Err(error) = collected.and_then(|()| self.merge_segments())
             && error.kind() != ErrorKind::Busy

@@ -18,7 +18,6 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::bytes::Bytes;
 use crate::digest::HashSuite;
-use crate::disk::{Access, read_full};
 use crate::error::Result;
 use crate::object::{Id, Time};
 use crate::store::Store;
@@ -76,16 +75,11 @@ impl Stamps {
         self.is_read = false;
     }
 
-    /// Reads the files again if they changed.
+    /// Reads the files if another process may have written them since.
     fn read(&mut self, opened: &Opened) -> Result<()> {
         if !self.is_read {
             for (name, file) in NAMES.iter().zip(&mut self.files) {
-                let is_same = file
-                    .as_ref()
-                    .is_some_and(|known| is_of_header(opened, name, known));
-                if !is_same {
-                    *file = derived(opened, name)?;
-                }
+                *file = derived(opened, name)?;
             }
             self.is_read = true;
         }
@@ -174,14 +168,6 @@ impl Stamps {
 fn rows(file: Option<&Bytes>) -> &[[u8; ROW_BYTES]] {
     let file: &[u8] = file.map_or(&[], |file| file);
     file.get(HEADER_BYTES..).unwrap_or_default().as_chunks().0
-}
-
-/// Returns whether the file on disk has the same header as the known one.
-fn is_of_header(opened: &Opened, name: &str, known: &Bytes) -> bool {
-    let mut header = [0; HEADER_BYTES];
-    let file = opened.disk.open(&format!("derived/{name}"), Access::Read);
-    let read = file.and_then(|file| read_full(&*file, 0, &mut header));
-    read.is_ok() && known.starts_with(&header)
 }
 
 fn key_of(bytes: &[u8]) -> Key {

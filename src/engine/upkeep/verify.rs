@@ -14,17 +14,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::digest::HashSuite;
 use crate::disk::{Disk, FileDisk};
 use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind as Kind, Finding, Result, Severity};
-use crate::log::{self, Batch, CheckItem, Log, LogOptions, Mode, RecordKind, segment_name};
+use crate::log::{self, CheckItem, Log, LogOptions, Mode, RecordKind, segment_name};
 use crate::store::{self, CommitEntry, LogId, Store};
 use crate::threads::beside;
 
-use super::checkpointing::{open_log, places_of};
-use super::dangling::Dangling;
-use super::paths::not_regular;
+use super::{Dangling, not_regular, open_log, places_of};
 use crate::engine::memory::Memory;
 use crate::engine::options::Options;
 use crate::engine::settings::Settings;
-use crate::engine::write::log_handle::body_bytes;
+use crate::engine::write::body_bytes;
 
 /// The depth of `verify`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,36 +89,28 @@ pub(crate) fn examine(
         || rebuild(disk, known, &step),
     );
     let mut report = report?;
-    report.take_contents(rebuilt)?;
-    Ok(report)
-}
-
-impl VerifyReport {
-    /// Adds the result of rebuilding the store.
-    fn take_contents(&mut self, rebuilt: Result<(Store, Vec<Finding>)>) -> Result<()> {
-        match rebuilt {
-            Ok((store, missing)) => {
-                self.damage.extend(missing);
-                self.commits = store.kept() as u64;
-                self.versions = store.records.versions();
-                // The replay started at the first batch, so this is the number of all lost versions.
-                self.lost = store.records.lost_since();
-                self.erased = store.records.erased() - self.lost;
-                self.thinned = store.gaps().iter().map(|gap| gap.count).sum();
-            }
-            // The host stopped the rebuild, or it failed before it read anything of the store.
-            Err(error) if matches!(error.kind(), Kind::Io | Kind::Busy | Kind::Conflict) => {
-                return Err(error);
-            }
-            // Damage of the files also stops the rebuild. It is reported only once.
-            Err(error) if self.damage.is_empty() || !error.is_corruption() => {
-                self.damage.push(of_error(&error));
-            }
-            Err(_) => {}
+    match rebuilt {
+        Ok((store, missing)) => {
+            report.damage.extend(missing);
+            report.commits = store.kept() as u64;
+            report.versions = store.records.versions();
+            // The replay started at the first batch, so this is the number of all lost versions.
+            report.lost = store.records.lost_since();
+            report.erased = store.records.erased() - report.lost;
+            report.thinned = store.gaps().iter().map(|gap| gap.count).sum();
         }
-        self.ok = self.damage.is_empty();
-        Ok(())
+        // The host stopped the rebuild, or it failed before it read anything of the store.
+        Err(error) if matches!(error.kind(), Kind::Io | Kind::Busy | Kind::Conflict) => {
+            return Err(error);
+        }
+        // Damage of the files also stops the rebuild. It is reported only once.
+        Err(error) if report.damage.is_empty() || !error.is_corruption() => {
+            report.damage.push(of_error(&error));
+        }
+        Err(_) => {}
     }
+    report.ok = report.damage.is_empty();
+    Ok(report)
 }
 
 /// Checks the files of the log and of its checkpoints. `tell` gets the number of bytes of batches checked so far.
@@ -145,21 +135,16 @@ fn check_files(disk: &Arc<dyn Disk>, options: &Settings, tell: &dyn Fn(u64)) -> 
         }
         Ok(())
     };
-    match Log::check(
-        Arc::clone(disk),
-        LogOptions::default(),
-        Some(places_of(disk)),
-        visit,
-    ) {
+    let places = Some(places_of(disk));
+    match Log::check(Arc::clone(disk), LogOptions::default(), places, visit) {
         Ok(bytes) => report.bytes = bytes,
         Err(error) if error.is_corruption() => {
             let found = of_error(&error);
             // If a folder is missing, its files are not reported as missing too.
             let within = format!("{}/", found.damage.file);
-            report
-                .damage
-                .retain(|other| *other != found && !other.damage.file.starts_with(&within));
-            report.damage.push(found);
+            let damage = &mut report.damage;
+            damage.retain(|other| *other != found && !other.damage.file.starts_with(&within));
+            damage.push(found);
         }
         Err(error) => return Err(error),
     }
@@ -231,14 +216,6 @@ fn of_error(error: &Error) -> Finding {
     }
 }
 
-/// Adds the place of the batch to an error in its records.
-fn at_batch(error: Error, batch: &Batch) -> Error {
-    let Some(first) = batch.records.first() else {
-        return error;
-    };
-    error.at_record(segment_name(first.locator.segment()), first.locator.offset())
-}
-
 /// Replays the log into a new store, with plain reads in place of maps. Also returns findings for records that are
 /// named but missing.
 fn rebuild(
@@ -257,8 +234,12 @@ fn rebuild(
     log.catch_up(&mut |batch| {
         done += body_bytes(&batch);
         step(done)?;
-        let taken = store.apply(&batch, None);
-        taken.map_err(|error| at_batch(error, &batch))?;
+        let place = batch.records.first().map(|record| record.locator);
+        let at_batch = |error: Error| match place {
+            Some(place) => error.at_record(segment_name(place.segment()), place.offset()),
+            None => error,
+        };
+        store.apply(&batch, None).map_err(at_batch)?;
         dangling.add(&store, &batch);
         Ok(())
     })?;

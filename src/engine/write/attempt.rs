@@ -11,9 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::error::{Error, ErrorCode, Result};
 
-use super::draft::Draft;
-use super::request::Committed;
-use super::writer::Writer;
+use super::{Committed, Draft, Writer};
 use crate::engine::memory::Memory;
 
 /// A condition that a change must meet. Its error names, for a person or a model, the condition that failed and the
@@ -98,8 +96,7 @@ impl Memory {
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
     pub fn quarantine(&self, draft: &Draft, reason: &str) -> Result<Option<String>> {
-        self.inner.opened().check_writable()?;
-        draft.writer().check()?;
+        self.inner.check_writer(&draft.writer)?;
         self.inner.reject(draft, reason)
     }
 
@@ -132,8 +129,7 @@ impl Memory {
         change: impl FnOnce(&mut Draft) -> Result<T>,
         checks: &[&Check<'_>],
     ) -> Result<Attempted<T>> {
-        self.inner.opened().check_writable()?;
-        writer.check()?;
+        self.inner.check_writer(writer)?;
         let attempted = self.attempt_as("attempt", self.draft(writer), change, checks, &str::to_owned);
         attempted.map_err(|refusal| refusal.error)
     }
@@ -142,21 +138,17 @@ impl Memory {
     fn refused(&self, draft: &Draft, reason: &str, own: Option<Error>) -> Refusal {
         let rejected = || Error::denied(ErrorCode::Rejected, format!("the change was rejected: {reason}"));
         let error = own.unwrap_or_else(rejected);
-        let (kept, hint) = match self.inner.reject(draft, reason) {
+        let kept = self.inner.reject(draft, reason);
+        let hint = match &kept {
             Ok(None) => return error.into(),
-            Ok(Some(name)) => {
-                let hint = format!("nothing was changed; the staged change is kept as {name}");
-                (Some(name), hint)
-            }
-            Err(lost) => {
-                let hint = format!("nothing was changed, and the staged change could not be kept: {lost}");
-                (None, hint)
-            }
+            Ok(Some(name)) => format!("nothing was changed; the staged change is kept as {name}"),
+            Err(lost) => format!("nothing was changed, and the staged change could not be kept: {lost}"),
         };
         let error = match error.hint() {
             Some(_) => error,
             None => error.with_hint(hint),
         };
+        let kept = kept.ok().flatten();
         Refusal { error, kept }
     }
 }

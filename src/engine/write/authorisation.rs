@@ -17,7 +17,7 @@
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Object, Origin};
 
-use super::draft::{Draft, StagedChange, named};
+use super::{Draft, StagedChange, named};
 
 /// The rule by which the commit of a [`Draft`] decides whether its writer may replace and remove more trusted objects.
 /// See [`Draft::authorise`].
@@ -91,15 +91,19 @@ impl Draft {
     }
 }
 
-/// Refuses to let an untrusted writer set an id from the version `now` to the version `then` (STN-1).
+/// Refuses to let an untrusted writer replace one of `versions` by the other (STN-1). A trusted writer may replace any
+/// object, so the versions are not read.
 ///
 /// # Errors
-/// `Denied` (code `less_trusted`), naming the id.
-pub(crate) fn check_return(class: Origin, now: Option<&Object>, then: Option<&Object>) -> Result<()> {
+/// `Denied` (code `less_trusted`), naming the id; the errors of `versions`.
+pub(crate) fn check_return(
+    class: Origin,
+    versions: impl FnOnce() -> Result<[Option<Object>; 2]>,
+) -> Result<()> {
     if class.is_trusted() {
         return Ok(());
     }
-    let mut versions = [now, then].into_iter().flatten();
+    let mut versions = versions()?.into_iter().flatten();
     match versions.find(|version| version.origin().is_above(class)) {
         Some(version) => Err(less_trusted(class, vec![version.id().to_string()])),
         None => Ok(()),

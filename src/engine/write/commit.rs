@@ -22,17 +22,13 @@ use crate::object::{Commit, HistoryTree, Id, Op, ReferenceName, Time, hash_text}
 use crate::store::{ChangeCounts, CommitEntry, StagedState, Store};
 use crate::trie::{Shape, Trie};
 
-use super::draft::{Draft, StagedChange};
-use super::log_handle::{LogHandle, body_bytes};
-use super::policy::PolicyVerdict;
-use super::request::{Answer, Committed, Request};
-use super::staging::add_changes;
-use super::tree::{Placement, Tree};
-use super::writer::Writer;
+use super::{
+    Answer, Committed, Draft, LogHandle, Placed, PolicyVerdict, Request, StagedChange, Writer, add_changes,
+    body_bytes, tree,
+};
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
-use crate::engine::read::state::State;
-use crate::engine::read::view::CommitInfo;
+use crate::engine::read::State;
 
 /// The head for the next commit. Until the group is durable, this head is newer than the log.
 pub(crate) struct Tip {
@@ -43,7 +39,7 @@ pub(crate) struct Tip {
     /// The number of the next batch.
     pub(crate) next_batch: u64,
     /// The new parents of objects in earlier drafts of the group, which cannot be read from the log yet.
-    placed: BTreeMap<KeyPath, (Id, Placement)>,
+    placed: BTreeMap<KeyPath, Placed>,
 }
 
 /// The fields of a commit except its state.
@@ -51,6 +47,12 @@ pub(crate) struct Note<'a> {
     pub(crate) op: &'a str,
     pub(crate) target: Option<CommitDigest>,
     pub(crate) writer: &'a Writer,
+}
+
+impl<'a> Note<'a> {
+    pub(crate) fn new(op: &'a str, target: Option<CommitDigest>, writer: &'a Writer) -> Self {
+        Self { op, target, writer }
+    }
 }
 
 /// A batch to be written, with the state after it as far as it is known.
@@ -145,12 +147,8 @@ impl Inner {
         writing: &mut LogHandle,
         group: Vec<Ready>,
     ) -> Result<Vec<Arc<CommitEntry>>> {
-        let mut states = Vec::with_capacity(group.len());
-        let mut batches = Vec::with_capacity(group.len());
-        for ready in group {
-            states.push((ready.state, ready.counts));
-            batches.push((ready.batch, ready.mark));
-        }
+        let parts = |ready: Ready| ((ready.batch, ready.mark), (ready.state, ready.counts));
+        let (batches, states): (Vec<_>, Vec<_>) = group.into_iter().map(parts).unzip();
         // CMT-2: one batch contains a whole draft, and the log keeps a batch whole or not at all.
         let written = writing.append(batches, self.settings().durability)?;
         writing.tail_bytes += written.iter().map(body_bytes).sum::<u64>();
@@ -179,9 +177,7 @@ impl Inner {
         }
         Err(Error::invalid("the draft belongs to another memory").with_code(ErrorCode::ForeignDraft))
     }
-}
 
-impl Inner {
     /// Returns the store, its head, and the head for the next commit.
     pub(crate) fn tip(&self, writing: &LogHandle) -> Result<(Arc<Store>, Arc<CommitEntry>, Tip)> {
         let store = self.store();
@@ -203,11 +199,7 @@ impl Inner {
         let mut ready = Vec::new();
         let mut outcomes = Vec::with_capacity(group.len());
         for Request { draft, op, .. } in group {
-            let note = Note {
-                op,
-                target: None,
-                writer: &draft.writer,
-            };
+            let note = Note::new(op, None, &draft.writer);
             let staged = self.stage(&store, &mut tip, &head, draft, &note, ready.is_empty());
             let outcome = staged.map(|batch| {
                 let changed = batch.is_some();
@@ -218,20 +210,20 @@ impl Inner {
         }
         // The tip shares its nodes with the newest state. While the tip exists, editing a node would copy it once more.
         drop(tip);
+        // The present head, and the head after each batch.
+        let mut heads = vec![head];
         let written = if ready.is_empty() {
-            Ok(Vec::new())
+            Ok(())
         } else {
             self.write_group(writing, ready)
+                .map(|written| heads.extend(written))
         };
         let answers = outcomes.into_iter().map(|(after, outcome)| {
             // CMT-1: an outcome that depends on earlier commits of the group is valid only if those were written.
-            let entry = match (after.checked_sub(1), &written) {
-                (None, _) => &head,
-                (Some(last), Ok(published)) => published.get(last).unwrap_or(&head),
-                (Some(_), Err(error)) => return Err(error.clone()),
-            };
-            let commit = CommitInfo::of(entry);
-            outcome.map(|changed| Committed { commit, changed })
+            if after > 0 {
+                written.clone()?;
+            }
+            outcome.map(|changed| Committed::of(&heads[after], changed))
         });
         Ok(answers.collect())
     }
@@ -276,13 +268,11 @@ impl Inner {
         tip.placed = placed;
         // Only the first draft passes on its trie. The tries of later drafts refer to records of earlier drafts whose
         // place in the log is still unknown.
+        let trie = first.then_some(trie);
         Ok(Some(Ready {
             batch,
             mark,
-            state: Some(StagedState {
-                trie: first.then_some(trie),
-                objects,
-            }),
+            state: Some(StagedState { trie, objects }),
             counts,
         }))
     }
@@ -292,30 +282,28 @@ impl Inner {
     pub(crate) fn check_tree<'a>(
         &self,
         before: &State,
-        mut placed: BTreeMap<KeyPath, (Id, Placement)>,
+        mut placed: BTreeMap<KeyPath, Placed>,
         changes: impl Iterator<Item = (&'a KeyPath, &'a StagedChange)>,
-    ) -> Result<BTreeMap<KeyPath, (Id, Placement)>> {
+    ) -> Result<BTreeMap<KeyPath, Placed>> {
         for (key, change) in changes {
-            let placement = match &change.new {
-                None => Placement::Gone,
-                Some(staged) => {
-                    let parent = staged.object.parent().map(Id::new).transpose()?;
-                    let before = placed.get(key).map(|(_, placement)| placement);
-                    // Compares with the state before the group: an object that an earlier draft of the group moved
-                    // counts as moved.
-                    let moved = !matches!(before, None | Some(Placement::Under { moved: false, .. }))
-                        || change.old.is_none()
-                        || parent != change.old_parent;
-                    Placement::Under { parent, moved }
-                }
+            let (id, exists) = (change.id.clone(), change.new.is_some());
+            let parent = change.new.as_ref().and_then(|staged| staged.object.parent());
+            let parent = parent.map(Id::new).transpose()?;
+            // Compares with the state before the group: an object that an earlier draft of the group moved counts as
+            // moved.
+            let moved = change.old.is_none()
+                || !exists
+                || parent != change.old_parent
+                || placed.get(key).is_some_and(|before| before.moved);
+            let now = Placed {
+                id,
+                exists,
+                parent,
+                moved,
             };
-            placed.insert(*key, (change.id.clone(), placement));
+            placed.insert(*key, now);
         }
-        let tree = Tree {
-            before,
-            placed: &placed,
-        };
-        tree.check(|| self.source.children(before.clone()))?;
+        tree::check(&self.source, before, &placed)?;
         Ok(placed)
     }
 

@@ -28,12 +28,8 @@ use crate::object::{Encoded, Id, NewObject, Object, Origin};
 use crate::store::{ChangeCounts, Store};
 use crate::trie::{Entry, Trie};
 
-use super::authorisation::Authorisation;
-use super::writer::Writer;
-use crate::engine::read::change::Change;
-use crate::engine::read::erased::erased_by;
-use crate::engine::read::index::{Family, id_of, keys_of};
-use crate::engine::read::view::View;
+use super::{Authorisation, Writer};
+use crate::engine::read::{Change, Family, View, erased_by, id_of, keys_of};
 
 /// The effect of staging an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,11 +148,6 @@ impl Draft {
     /// Returns the base state of the changes.
     pub fn base(&self) -> &View {
         &self.base
-    }
-
-    /// Returns the versions that a saved draft lacks because they were erased after it was saved.
-    pub(crate) fn left_out(&self) -> &[ObjectDigest] {
-        &self.left_out
     }
 
     /// Returns whether nothing is staged.
@@ -447,8 +438,9 @@ impl Draft {
     }
 
     /// Stages a version that history keeps, unchanged.
-    pub(crate) fn stage_version(&mut self, key: KeyPath, object: Object) -> Result<()> {
+    pub(crate) fn stage_version(&mut self, object: Object) -> Result<()> {
         let id = object.id().clone();
+        let key = self.base.key(&id);
         let old = self.base_version(&id, &key)?;
         if old.as_ref().is_some_and(|old| old.digest() == object.digest()) {
             // INVARIANT DRA-1: a staged version differs from the base state.
@@ -461,18 +453,13 @@ impl Draft {
     }
 
     /// Stages the version `then`, or the removal of the base version `now`.
-    pub(crate) fn stage_entry(
-        &mut self,
-        key: KeyPath,
-        now: Option<Entry>,
-        then: Option<Entry>,
-    ) -> Result<()> {
+    pub(crate) fn stage_entry(&mut self, now: Option<Entry>, then: Option<Entry>) -> Result<()> {
         if let Some(then) = then {
-            return self.stage_version(key, self.base.state.load(&then)?);
+            return self.stage_version(self.base.state.load(&then)?);
         }
         if let Some(now) = now {
             let object = self.base.state.load(&now)?;
-            self.insert(key, object.id().clone(), Some(&object), None);
+            self.insert(now.key, object.id().clone(), Some(&object), None);
         }
         Ok(())
     }
@@ -498,7 +485,7 @@ impl Draft {
         let change = StagedChange {
             id,
             old: old.map(Object::digest),
-            old_parent: parent_of(old),
+            old_parent: old.and_then(|old| Id::new(old.parent()?).ok()),
             new,
             is_note: false,
         };
@@ -590,15 +577,13 @@ impl Draft {
 
     /// Returns the staged changes, sorted by id.
     pub fn changes(&self) -> Vec<Change> {
-        let changes = self.staged.values();
-        let mut changes: Vec<_> = changes
-            .map(|change| Change {
-                id: change.id.clone(),
-                old: change.old,
-                new: change.new_digest(),
-                erased: false,
-            })
-            .collect();
+        let change = |change: &StagedChange| Change {
+            id: change.id.clone(),
+            old: change.old,
+            new: change.new_digest(),
+            erased: false,
+        };
+        let mut changes: Vec<_> = self.staged.values().map(change).collect();
         changes.sort_unstable_by(|one, other| one.id.cmp(&other.id));
         changes
     }
@@ -607,10 +592,6 @@ impl Draft {
     pub fn counts(&self) -> ChangeCounts {
         ChangeCounts::of(self.staged.values().map(StagedChange::sides))
     }
-}
-
-fn parent_of(object: Option<&Object>) -> Option<Id> {
-    object.and_then(|object| Id::new(object.parent()?).ok())
 }
 
 /// Returns the first ten ids, quoted, and the number of the others.

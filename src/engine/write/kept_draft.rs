@@ -22,15 +22,10 @@ use crate::object::{Reference, ReferenceClass, ReferenceName, StagedChange, Time
 use crate::store::Store;
 use crate::trie::Shape;
 
-use super::authorisation::check_trusted;
-use super::draft::Draft;
-use super::snapshot::newest_references;
-use super::staging::add_changes;
-use super::writer::Writer;
+use super::{Draft, Writer, add_changes, check_trusted, newest_references};
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
-use crate::engine::read::erased::text_of;
-use crate::engine::read::view::View;
+use crate::engine::read::{View, named_by, text_of};
 
 /// How long a refused change is kept for a person to review: 7 days.
 const REJECTED_MICROS: i64 = 7 * DAY_MICROS;
@@ -44,11 +39,7 @@ const REASON_BYTES_MAX: usize = 1 << 16;
 const GAVE_WAY: &str = "; to make room, it dropped ";
 
 /// The name for a kept draft, its writer with the reason, and the names of the drafts that it replaces.
-struct Place {
-    name: ReferenceName,
-    writer: Writer,
-    gone: Vec<ReferenceName>,
-}
+type Place = (ReferenceName, Writer, Vec<ReferenceName>);
 
 /// Returns the share of the cap that a refused change uses.
 fn weight(changes: &[StagedChange]) -> usize {
@@ -79,11 +70,7 @@ fn rejected(
         is_same.then(|| (one.name.clone(), told))
     });
     if let Some((name, told)) = again {
-        return Ok(Place {
-            name,
-            writer: writer.clone().reason(told),
-            gone: Vec::new(),
-        });
+        return Ok((name, writer.clone().reason(told), Vec::new()));
     }
     // INVARIANT KEP-2: when the cap is exceeded, a newly refused change replaces the oldest ones of the writer who uses
     // the largest share.
@@ -113,16 +100,19 @@ fn rejected(
             told = all;
         }
     }
-    let number = number.to_string();
-    Ok(Place {
-        name: ReferenceName::of(ReferenceClass::Rejected, &number)?,
-        writer: writer.clone().reason(told),
-        gone,
-    })
+    let name = ReferenceName::of(ReferenceClass::Rejected, &number.to_string())?;
+    Ok((name, writer.clone().reason(told), gone))
 }
 
-fn no_draft(name: &str) -> Error {
-    Error::not_found(format!("no draft has the name {name}")).with_hint("`log --refs` lists references")
+/// Returns the reference of a kept draft.
+fn draft_named(store: &Store, name: &ReferenceName) -> Result<Reference> {
+    let reference = store.references().get(name).map(|entry| entry.reference.clone());
+    reference
+        .filter(|reference| reference.root.is_some())
+        .ok_or_else(|| {
+            Error::not_found(format!("no draft has the name {name}"))
+                .with_hint("`log --refs` lists references")
+        })
 }
 
 impl Inner {
@@ -162,7 +152,7 @@ impl Inner {
         match change.digest {
             Some(digest) => {
                 if let Some((_, object)) = records.find_object(digest)? {
-                    return draft.stage_version(change.key, object);
+                    return draft.stage_version(object);
                 }
                 if records.erasure(digest.as_bytes())?.is_none() {
                     return Err(Error::corrupt(format!("version {digest} is missing")));
@@ -170,15 +160,16 @@ impl Inner {
                 draft.left_out.push(digest);
                 Ok(())
             }
-            None => match draft.base().state.object_at(&change.key)? {
-                // The id of an erased object is unknown, so its removal cannot be staged.
-                Some(object) if object.is_placeholder() => {
-                    draft.left_out.push(object.digest());
-                    Ok(())
+            None => {
+                let object = draft.base().state.object_at(&change.key)?;
+                match object {
+                    // The id of an erased object is unknown, so its removal cannot be staged.
+                    Some(object) if object.is_placeholder() => draft.left_out.push(object.digest()),
+                    Some(object) => drop(draft.remove(object.id())?),
+                    None => {}
                 }
-                Some(object) => draft.remove(object.id()).map(drop),
-                None => Ok(()),
-            },
+                Ok(())
+            }
         }
     }
 
@@ -197,19 +188,19 @@ impl Inner {
             let nodes = &*base.state.store;
             let staged = draft.staged.iter();
             add_changes(&store, draft, &mut batch, &mut trie, nodes, staged, UNLINKED)?;
-            let changes = draft.staged.iter().map(|(key, change)| StagedChange {
-                key: *key,
-                digest: change.new_digest(),
-            });
-            let changes: Vec<_> = changes.collect();
-            let Place { name, writer, gone } = place(&store, &changes, tip.next_batch)?;
+            let changes = draft.staged.iter();
+            let changes = changes.map(|(&key, change)| (key, change.new_digest()));
+            let changes: Vec<_> = changes
+                .map(|(key, digest)| StagedChange { key, digest })
+                .collect();
+            let (name, writer, gone) = place(&store, &changes, tip.next_batch)?;
             let (commit, time) = (Some(base.entry.digest), head.commit.time);
             let mut reference = self.reference(&mut batch, name.clone(), commit, time, &writer)?;
             reference.root = Some(trie.root(nodes.suite, Shape::State, nodes)?);
             reference.changes = changes;
             batch.add(RecordKind::Reference, 0, &reference.encode()?);
             for gone in gone {
-                let gone = self.reference(&mut batch, gone, None, head.commit.time, &Writer::user())?;
+                let gone = self.reference(&mut batch, gone, None, time, &Writer::user())?;
                 batch.add(RecordKind::Reference, 0, &gone.encode()?);
             }
             self.write_references(writing, batch, &head)?;
@@ -239,11 +230,7 @@ impl Memory {
                         .with_hint("choose another name"),
                 );
             }
-            Ok(Place {
-                name,
-                writer: draft.writer().clone(),
-                gone: Vec::new(),
-            })
+            Ok((name, draft.writer.clone(), Vec::new()))
         };
         self.inner.keep_draft(draft, place).map(drop)
     }
@@ -256,14 +243,9 @@ impl Memory {
     pub fn open_draft(&self, name: &str, writer: &Writer) -> Result<Draft> {
         let full = ReferenceName::new(name)?;
         let store = self.inner.store();
-        let reference = store.references().get(&full).map(|entry| entry.reference.clone());
-        let reference = reference.filter(|reference| reference.root.is_some());
-        let reference = reference.ok_or_else(|| no_draft(name))?;
-        let base = reference
-            .commit
-            .map_or(Ok(None), |commit| store.by_digest(commit))?;
-        let base =
-            base.ok_or_else(|| Error::not_found(format!("the state that {name} is based on is not kept")))?;
+        let reference = draft_named(&store, &full)?;
+        let lost = || Error::not_found(format!("the state that {name} is based on is not kept"));
+        let base = named_by(&store, reference.commit)?.ok_or_else(lost)?;
         let base = View::new(&self.inner.source, &store, base)?;
         let mut draft = Draft::new(base, writer.clone());
         for change in reference.changes {
@@ -288,14 +270,7 @@ impl Memory {
             check_trusted(writer.trust, "drop quarantined content")?;
         }
         self.inner.write_as(writer, |writing| {
-            let store = self.inner.store();
-            let is_draft = store
-                .references()
-                .get(&full)
-                .is_some_and(|entry| entry.reference.root.is_some());
-            if !is_draft {
-                return Err(no_draft(name));
-            }
+            draft_named(&self.inner.store(), &full)?;
             self.inner.drop_reference(writing, full, writer)
         })
     }

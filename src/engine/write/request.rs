@@ -6,10 +6,11 @@
 use std::sync::Arc;
 
 use crate::error::Result;
+use crate::store::CommitEntry;
 use crate::threads::Mutex;
 
-use super::draft::Draft;
-use crate::engine::read::view::CommitInfo;
+use super::Draft;
+use crate::engine::read::CommitInfo;
 
 /// The result of a call that writes.
 #[derive(Clone, Debug)]
@@ -18,6 +19,13 @@ pub struct Committed {
     pub commit: CommitInfo,
     /// Whether the call made a new commit.
     pub changed: bool,
+}
+
+impl Committed {
+    pub(crate) fn of(entry: &CommitEntry, changed: bool) -> Self {
+        let commit = CommitInfo::of(entry);
+        Self { commit, changed }
+    }
 }
 
 /// One caller's draft in a group of commits.

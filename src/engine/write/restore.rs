@@ -10,10 +10,8 @@ use crate::digest::ObjectDigest;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object};
 
-use super::authorisation::check_return;
-use super::draft::Draft;
-use crate::engine::read::erased::not_kept;
-use crate::engine::read::view::View;
+use super::{Draft, check_return};
+use crate::engine::read::{View, not_kept};
 
 impl Draft {
     /// Stages for `id` the version that the state `from` has, with its own origin. Stages a removal if `from` has none.
@@ -51,15 +49,7 @@ impl Draft {
         let now = self.digest(id)?;
         match from.get(id)? {
             Some(object) if Some(object.digest()) == now => Ok(false),
-            then => {
-                self.check_return_of(id, then.as_ref())?;
-                let Some(object) = then else {
-                    return self.remove(id);
-                };
-                let key = self.base().key(id);
-                self.stage_version(key, object)?;
-                Ok(true)
-            }
+            then => self.return_to(id, then),
         }
     }
 
@@ -79,19 +69,16 @@ impl Draft {
         if self.digest(id)? == Some(version) {
             return Ok(false);
         }
-        self.check_return_of(id, Some(&object))?;
-        let key = self.base().key(id);
-        self.stage_version(key, object)?;
-        Ok(true)
+        self.return_to(id, Some(object))
     }
 
-    fn check_return_of(&self, id: &Id, then: Option<&Object>) -> Result<()> {
-        // A trusted writer may replace any object, so no version needs to be read.
-        if self.writer().trust.is_trusted() {
-            return Ok(());
+    /// Stages `then` as the version of `id`, if the writer may replace the present version by it.
+    fn return_to(&mut self, id: &Id, then: Option<Object>) -> Result<bool> {
+        check_return(self.writer.trust, || Ok([self.base.get(id)?, then.clone()]))?;
+        match then {
+            Some(object) => self.stage_version(object).map(|()| true),
+            None => self.remove(id),
         }
-        let now = self.base().get(id)?;
-        check_return(self.writer().trust, now.as_ref(), then)
     }
 
     /// Stages `id` and everything below it as in the state `from`. Removes objects that are below it only in the

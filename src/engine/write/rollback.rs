@@ -22,22 +22,13 @@ use crate::digest::CommitDigest;
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::BatchBuilder;
 use crate::object::{Object, Op};
-use crate::store::{ChangeCounts, CommitEntry, Gap, Store};
+use crate::store::{ChangeCounts, CommitEntry, Store};
 use crate::trie::{Change as TrieChange, Entry};
 
-use super::authorisation::check_return;
-use super::commit::{Note, Ready};
-use super::draft::{Draft, changed_meanwhile};
-use super::log_handle::LogHandle;
-use super::request::Committed;
-use super::writer::Writer;
+use super::{Committed, Draft, LogHandle, Note, Ready, Writer, changed_meanwhile, check_return};
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
-use crate::engine::read::change::Change;
-use crate::engine::read::erased::erased_by;
-use crate::engine::read::revision::{self, Revision};
-use crate::engine::read::state::State;
-use crate::engine::read::view::{CommitInfo, View};
+use crate::engine::read::{Change, CommitInfo, Revision, State, View, erased_by, revision, thinned_in};
 
 /// The hint for a lane with nothing left to undo.
 const OTHERWISE: &str = "`restore REV ID` restores single objects, `rollback REV` a whole state";
@@ -53,15 +44,6 @@ pub struct Reversing {
     pub changes: Vec<Change>,
 }
 
-/// A planned undo or redo.
-struct Reversal {
-    target: Arc<CommitEntry>,
-    /// The commit whose versions the ids would get.
-    to: Arc<CommitEntry>,
-    /// The changes, staged on the head.
-    draft: Draft,
-}
-
 impl Inner {
     fn check_lanes(&self, target: &CommitEntry, all: bool, writer: &Writer) -> Result<()> {
         let store = self.store();
@@ -73,9 +55,8 @@ impl Inner {
                 *lanes.entry(commit.commit.lane().to_owned()).or_default() += 1;
             }
         }
-        // Counts the thinned commits of a gap that are newer than the target; their lanes are unknown.
-        let thinned = |gap: &Gap| (gap.first + gap.count).saturating_sub(gap.first.max(target.seq() + 1));
-        let thinned: u64 = store.gaps().iter().map(thinned).sum();
+        // The lanes of thinned commits are unknown.
+        let thinned = thinned_in(&store, &(target.seq() + 1..u64::MAX));
         if all || (lanes.is_empty() && thinned == 0) {
             return Ok(());
         }
@@ -86,14 +67,13 @@ impl Inner {
         let named = lanes.iter().map(|(lane, commits)| (lane.as_str(), *commits));
         let unknown = (thinned > 0).then_some(("the unknown lanes of thinned commits", thinned));
         let named: Vec<_> = named.chain(unknown).map(counted).collect();
-        Err(Error::conflict(format!(
-            "other lanes committed since seq:{}: {}",
-            target.seq(),
-            named.join(", ")
-        ))
-        .with_code(ErrorCode::OtherLanes)
-        .with_ids(lanes.into_keys().collect())
-        .with_hint("`--all` (`across_lanes` in the library) rolls their work back too; `undo` reverses only your own newest commit"))
+        let (seq, named) = (target.seq(), named.join(", "));
+        Err(
+            Error::conflict(format!("other lanes committed since seq:{seq}: {named}"))
+                .with_code(ErrorCode::OtherLanes)
+                .with_ids(lanes.into_keys().collect())
+                .with_hint("`--all` (`across_lanes` in the library) rolls their work back too; `undo` reverses only your own newest commit"),
+        )
     }
 
     fn rollback_to(
@@ -122,17 +102,10 @@ impl Inner {
             }
         }
         if target.commit.root == head.commit.root {
-            return Ok(Committed {
-                commit: CommitInfo::of(&head),
-                changed: false,
-            });
+            return Ok(Committed::of(&head, false));
         }
         // ROL-1: the trie of the target commit becomes the new state.
-        let note = Note {
-            op: Op::ROLLBACK,
-            target: Some(target.digest),
-            writer,
-        };
+        let note = Note::new(Op::ROLLBACK, Some(target.digest), writer);
         let (store, _, mut tip) = self.tip(writing)?;
         let mut batch = BatchBuilder::new();
         let (trie, root) = (store.state(target)?, target.commit.root);
@@ -144,28 +117,25 @@ impl Inner {
     fn write_one(&self, writing: &mut LogHandle, ready: Ready) -> Result<Committed> {
         let entry = self.write_group(writing, vec![ready])?.pop();
         let entry = entry.ok_or_else(|| Error::internal("a batch was not written"))?;
-        Ok(Committed {
-            commit: CommitInfo::of(&entry),
-            changed: true,
-        })
+        Ok(Committed::of(&entry, true))
     }
 
-    /// Plans an undo or redo on the head.
-    fn plan_reversal(&self, op: &str, writer: &Writer) -> Result<Reversal> {
+    /// Plans an undo or redo on the head. Also returns the draft of the changes.
+    fn plan_reversal(&self, op: &str, writer: &Writer) -> Result<(Reversing, Draft)> {
         let base = self.view();
         let (head, store) = (&base.state, &base.state.store);
         let (target, before) = to_reverse(store, op, writer)?;
         // Undo leads from the commit's state to its parent's state; redo leads the opposite way.
         let (from, to) = if op == Op::UNDO {
-            (&target, before)
+            (Arc::clone(&target), before)
         } else {
-            (&before, Arc::clone(&target))
+            (before, Arc::clone(&target))
         };
-        let (from, then) = (State::of(store, from)?, State::of(store, &to)?);
-        let mut obstacles = Obstacles::default();
+        let (from, to) = (State::of(store, &from)?, View::new(&self.source, store, to)?);
+        let (mut changed, mut erased) = (Vec::new(), None);
         let mut draft = Draft::new(base.clone(), writer.clone());
         let digest = |entry: Option<Entry>| entry.map(|entry| entry.digest);
-        for change in from.diff(&then, &from.nodes_with(&then)) {
+        for change in from.diff(&to.state, &from.nodes_with(&to.state)) {
             let TrieChange { key, old, new } = change?;
             let now = head.entry_at(&key)?;
             // The id already has its target version, so it does not change.
@@ -174,33 +144,46 @@ impl Inner {
             }
             if digest(now) == digest(old) {
                 check_change(head, writer, now, new)?;
-                if !obstacles.add_erased(head, new)? {
-                    draft.stage_entry(key, now, new)?;
+                match erased_version(head, new)? {
+                    Some(object) => drop(erased.get_or_insert(object)),
+                    None => draft.stage_entry(now, new)?,
                 }
-            } else {
-                obstacles.add_changed(head, &[now, old, new])?;
+                continue;
+            }
+            // Another commit changed the id since. Only a version that is not erased has a readable id.
+            for entry in [now, old, new].into_iter().flatten() {
+                let object = head.load(&entry)?;
+                if !object.is_placeholder() {
+                    changed.push(object.id().to_string());
+                    break;
+                }
+                erased.get_or_insert(object);
             }
         }
         // ROL-2: changes all ids or none.
-        obstacles.check(store, target.seq())?;
-        Ok(Reversal { target, to, draft })
+        check_obstacles(store, target.seq(), changed, erased.as_ref())?;
+        let plan = Reversing {
+            target: CommitInfo::of(&target),
+            state: to,
+            changes: draft.changes(),
+        };
+        Ok((plan, draft))
     }
 
-    fn reverse(&self, writing: &mut LogHandle, op: &str, writer: &Writer) -> Result<Committed> {
-        let Reversal { target, draft, .. } = self.plan_reversal(op, writer)?;
-        let note = Note {
-            op,
-            target: Some(target.digest),
-            writer,
-        };
-        let (store, head, mut tip) = self.tip(writing)?;
-        let ready = self.stage(&store, &mut tip, &head, &draft, &note, false);
-        drop(tip);
-        let ready = ready.map_err(later_changes)?;
-        self.write_one(
-            writing,
-            ready.ok_or_else(|| Error::internal("a reversal was not staged"))?,
-        )
+    /// Undoes or redoes a commit; `op` selects which.
+    fn reverse(&self, op: &str, writer: &Writer) -> Result<Committed> {
+        self.write_as(writer, |writing| {
+            let (plan, draft) = self.plan_reversal(op, writer)?;
+            let note = Note::new(op, Some(plan.target.digest), writer);
+            let (store, head, mut tip) = self.tip(writing)?;
+            let ready = self.stage(&store, &mut tip, &head, &draft, &note, false);
+            drop(tip);
+            let ready = ready.map_err(later_changes)?;
+            self.write_one(
+                writing,
+                ready.ok_or_else(|| Error::internal("a reversal was not staged"))?,
+            )
+        })
     }
 }
 
@@ -242,15 +225,7 @@ pub struct Rollback<'a> {
     across_lanes: bool,
 }
 
-impl<'a> Rollback<'a> {
-    pub(crate) fn new(inner: &'a Inner, revision: Result<Revision>) -> Self {
-        Self {
-            inner,
-            revision,
-            across_lanes: false,
-        }
-    }
-
+impl Rollback<'_> {
     /// Also rolls back the commits of other lanes than the writer's own.
     pub fn across_lanes(mut self) -> Self {
         self.across_lanes = true;
@@ -293,75 +268,40 @@ impl<'a> Rollback<'a> {
 
 /// Checks whether the writer may set an id from the version `now` to the version `then`.
 fn check_change(state: &State, writer: &Writer, now: Option<Entry>, then: Option<Entry>) -> Result<()> {
-    // A trusted writer may replace any object, so no version needs to be read.
-    if writer.trust.is_trusted() {
-        return Ok(());
-    }
     let load = |entry: Option<Entry>| entry.map(|entry| state.load(&entry)).transpose();
-    let (now, then) = (load(now)?, load(then)?);
-    check_return(writer.trust, now.as_ref(), then.as_ref())
+    check_return(writer.trust, || Ok([load(now)?, load(then)?]))
 }
 
-/// The reasons why an undo or redo is impossible.
-#[derive(Default)]
-struct Obstacles {
-    /// Ids that other commits have changed since.
-    changed: Vec<String>,
-    /// An erased version, which cannot be restored.
-    erased: Option<Object>,
+/// Returns the placeholder of a version, if the version was erased.
+fn erased_version(head: &State, then: Option<Entry>) -> Result<Option<Object>> {
+    // Most stores have no erased version. Then no version needs to be read.
+    let then = then.filter(|_| head.store.records.erased() > 0);
+    let then = then.map(|entry| head.load(&entry)).transpose()?;
+    Ok(then.filter(Object::is_placeholder))
 }
 
-impl Obstacles {
-    /// Records the version that an id would get as an obstacle, if that version was erased. Returns whether it was.
-    fn add_erased(&mut self, head: &State, then: Option<Entry>) -> Result<bool> {
-        // Most stores have no erased version. Then no version needs to be read.
-        if head.store.records.erased() == 0 {
-            return Ok(false);
-        }
-        let then = then.map(|entry| head.load(&entry)).transpose()?;
-        let erased = then.filter(Object::is_placeholder);
-        let is_erased = erased.is_some();
-        self.erased = self.erased.take().or(erased);
-        Ok(is_erased)
-    }
-
-    /// Adds the id of these versions as changed, taken from the first version that still has a readable id.
-    fn add_changed(&mut self, head: &State, versions: &[Option<Entry>]) -> Result<()> {
-        for entry in versions.iter().flatten() {
-            let object = head.load(entry)?;
-            if !object.is_placeholder() {
-                self.changed.push(object.id().to_string());
-                return Ok(());
-            }
-            self.erased.get_or_insert(object);
-        }
-        Ok(())
-    }
-
-    fn check(mut self, store: &Store, seq: u64) -> Result<()> {
-        let erased = self.erased.map(|object| {
-            let what = format!(
-                "seq:{seq} cannot be reversed: the version {} that it changed",
-                object.digest()
-            );
-            erased_by(store, &what, object.erased_by())
+/// Refuses an undo or redo of commit `seq` if other commits changed ids since, or a version to restore was erased.
+fn check_obstacles(store: &Store, seq: u64, mut changed: Vec<String>, erased: Option<&Object>) -> Result<()> {
+    let erased = erased.map(|object| {
+        let digest = object.digest();
+        let what = format!("seq:{seq} cannot be reversed: the version {digest} that it changed");
+        erased_by(store, &what, object.erased_by())
+    });
+    let by = |error: &Error| error.hint().unwrap_or_default().to_owned();
+    if changed.is_empty() {
+        return erased.map_or(Ok(()), |erased| {
+            let hint = format!("{}; {OTHERWISE}", by(&erased));
+            Err(erased.with_hint(hint))
         });
-        let by = |error: &Error| error.hint().unwrap_or_default().to_owned();
-        if self.changed.is_empty() {
-            return erased.map_or(Ok(()), |erased| {
-                let hint = format!("{}; {OTHERWISE}", by(&erased));
-                Err(erased.with_hint(hint))
-            });
-        }
-        self.changed.sort_unstable();
-        let mut hint = format!("nothing was done; `history ID` shows who changed it, {OTHERWISE}");
-        if let Some(erased) = erased {
-            hint = format!("{hint}; besides, {erased} {}", by(&erased));
-        }
-        Err(changed_meanwhile(self.changed)
-            .with_code(ErrorCode::ChangedSince)
-            .with_hint(hint))
     }
+    changed.sort_unstable();
+    let mut hint = format!("nothing was done; `history ID` shows who changed it, {OTHERWISE}");
+    if let Some(erased) = erased {
+        hint = format!("{hint}; besides, {erased} {}", by(&erased));
+    }
+    Err(changed_meanwhile(changed)
+        .with_code(ErrorCode::ChangedSince)
+        .with_hint(hint))
 }
 
 /// Returns the commit to undo or redo, and the commit before it.
@@ -405,7 +345,7 @@ impl Memory {
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
     pub fn undo(&self, writer: &Writer) -> Result<Committed> {
-        self.undo_or_redo(Op::UNDO, writer)
+        self.inner.reverse(Op::UNDO, writer)
     }
 
     /// Redoes the lane's newest undo, if the lane has not committed since.
@@ -416,23 +356,7 @@ impl Memory {
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
     pub fn redo(&self, writer: &Writer) -> Result<Committed> {
-        self.undo_or_redo(Op::REDO, writer)
-    }
-
-    /// Returns the preview of [`Self::undo`].
-    ///
-    /// # Errors
-    /// The errors of [`Self::undo`].
-    pub(crate) fn undo_preview(&self, writer: &Writer) -> Result<Reversing> {
-        self.reverse_preview(Op::UNDO, writer)
-    }
-
-    /// Returns the preview of [`Self::redo`].
-    ///
-    /// # Errors
-    /// The errors of [`Self::redo`].
-    pub(crate) fn redo_preview(&self, writer: &Writer) -> Result<Reversing> {
-        self.reverse_preview(Op::REDO, writer)
+        self.inner.reverse(Op::REDO, writer)
     }
 
     /// Plans a rollback to the whole state of the commit that `revision` names; [`Rollback::by`] commits it.
@@ -440,25 +364,23 @@ impl Memory {
     /// It is refused (code `other_lanes`) if writers of other lanes committed since; [`Rollback::across_lanes`] includes
     /// their work. `revision` is a [`Revision`], its text, the digest of a commit, or a root.
     pub fn rollback(&self, revision: impl TryInto<Revision, Error: Into<Error>>) -> Rollback<'_> {
-        Rollback::new(&self.inner, revision.try_into().map_err(Into::into))
+        Rollback {
+            inner: &self.inner,
+            revision: revision.try_into().map_err(Into::into),
+            across_lanes: false,
+        }
     }
 
-    /// Returns the preview of an undo or a redo.
-    fn reverse_preview(&self, op: &str, writer: &Writer) -> Result<Reversing> {
-        let Reversal { target, to, draft } = self.inner.plan_reversal(op, writer)?;
-        let (base, staged) = (draft.base(), draft.staged.iter());
-        let tree = self.inner.check_tree(&base.state, BTreeMap::new(), staged);
+    /// Returns the preview of [`Self::undo`] or [`Self::redo`]; `op` selects which.
+    ///
+    /// # Errors
+    /// The errors of [`Self::undo`].
+    pub(crate) fn reverse_preview(&self, op: &str, writer: &Writer) -> Result<Reversing> {
+        let (plan, draft) = self.inner.plan_reversal(op, writer)?;
+        let tree = self
+            .inner
+            .check_tree(&draft.base.state, BTreeMap::new(), draft.staged.iter());
         tree.map_err(later_changes)?;
-        Ok(Reversing {
-            target: CommitInfo::of(&target),
-            state: View::new(&base.source, &base.state.store, to)?,
-            changes: draft.changes(),
-        })
-    }
-
-    /// Undoes or redoes a commit; `op` selects which.
-    fn undo_or_redo(&self, op: &str, writer: &Writer) -> Result<Committed> {
-        self.inner
-            .write_as(writer, |writing| self.inner.reverse(writing, op, writer))
+        Ok(plan)
     }
 }

@@ -12,14 +12,11 @@ use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Reference, ReferenceClass, ReferenceName, Time, check_snapshot_name};
 use crate::store::{CommitEntry, ReferenceEntry, Store};
 
-use super::authorisation::check_trusted;
-use super::commit::Ready;
-use super::log_handle::LogHandle;
-use super::writer::Writer;
+use super::{LogHandle, Ready, Writer, check_trusted};
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
 use crate::engine::opened::done_anyway;
-use crate::engine::read::erased::text_of;
+use crate::engine::read::{named_by, text_of};
 
 /// A snapshot.
 #[derive(Clone, Debug)]
@@ -67,10 +64,7 @@ pub struct ReferenceInfo {
 impl SnapshotInfo {
     /// Returns the snapshot of a reference; `None` if the reference names no commit of this history.
     fn of(store: &Store, reference: &Reference) -> Result<Option<Self>> {
-        let target = reference
-            .commit
-            .map_or(Ok(None), |commit| store.by_digest(commit));
-        let Some(target) = target? else {
+        let Some(target) = named_by(store, reference.commit)? else {
             return Ok(None);
         };
         let is_same = |other: &ReferenceEntry| other.reference.name == reference.name;
@@ -136,8 +130,8 @@ impl Inner {
                         .with_code(ErrorCode::NameTaken)
                         .with_hint("choose another name, or delete that one: `snapshot --delete NAME`"));
                 }
-                let reference =
-                    self.reference(&mut batch, name.clone(), Some(head.digest), tip.time, writer)?;
+                let commit = Some(head.digest);
+                let reference = self.reference(&mut batch, name.clone(), commit, tip.time, writer)?;
                 batch.add(RecordKind::Reference, 0, &reference.encode()?);
                 name
             }
@@ -168,15 +162,6 @@ impl Inner {
         let reference = self.reference(&mut batch, name, None, head.commit.time, writer)?;
         batch.add(RecordKind::Reference, 0, &reference.encode()?);
         self.write_references(writing, batch, &head)
-    }
-
-    fn drop_snapshot(&self, writing: &mut LogHandle, name: &str, writer: &Writer) -> Result<SnapshotInfo> {
-        let none =
-            || Error::not_found(format!("no snapshot is named '{name}'")).with_hint("`snapshots` lists them");
-        let full = ReferenceName::of(ReferenceClass::Snapshots, name).map_err(|_| none())?;
-        let info = self.snapshot_named(&full)?.ok_or_else(none)?;
-        self.drop_reference(writing, full, writer)?;
-        Ok(info)
     }
 }
 
@@ -212,8 +197,15 @@ impl Memory {
         // INVARIANT STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected
         // change.
         check_trusted(writer.trust, "delete the name of a snapshot")?;
-        self.inner
-            .write_as(writer, |writing| self.inner.drop_snapshot(writing, name, writer))
+        self.inner.write_as(writer, |writing| {
+            let none = || {
+                Error::not_found(format!("no snapshot is named '{name}'")).with_hint("`snapshots` lists them")
+            };
+            let full = ReferenceName::of(ReferenceClass::Snapshots, name).map_err(|_| none())?;
+            let info = self.inner.snapshot_named(&full)?.ok_or_else(none)?;
+            self.inner.drop_reference(writing, full, writer)?;
+            Ok(info)
+        })
     }
 
     /// Returns all snapshots, newest first: named ones and those of every lane's ring. A degraded memory leaves out

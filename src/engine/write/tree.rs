@@ -16,37 +16,46 @@ use crate::digest::KeyPath;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object};
 
-use super::draft::named;
-use crate::engine::read::children::Children;
-use crate::engine::read::state::State;
+use super::named;
+use crate::engine::read::{Source, State};
 
-/// The placement of an id after a commit: under a parent, or removed.
+/// An id that a commit creates, changes or removes, with its parent after the commit.
 #[derive(Clone)]
-pub(crate) enum Placement {
-    /// The id exists, with this parent; `moved` is true if the id is new or had another parent.
-    Under { parent: Option<Id>, moved: bool },
-    /// The id does not exist.
-    Gone,
+pub(crate) struct Placed {
+    pub(crate) id: Id,
+    /// Whether the id exists after the commit.
+    pub(crate) exists: bool,
+    pub(crate) parent: Option<Id>,
+    /// Whether the id was created or removed, or got another parent.
+    pub(crate) moved: bool,
 }
 
-/// The state before a commit, with the placements that the commit would make.
-pub(crate) struct Tree<'a> {
-    pub(crate) before: &'a State,
-    pub(crate) placed: &'a BTreeMap<KeyPath, (Id, Placement)>,
+/// Checks TRE-1 and TRE-2 for the state after a commit, which places the ids of `placed`.
+///
+/// # Errors
+/// `InvalidInput`, naming the affected ids.
+pub(crate) fn check(source: &Source, before: &State, placed: &BTreeMap<KeyPath, Placed>) -> Result<()> {
+    let tree = Tree {
+        source,
+        before,
+        placed,
+    };
+    tree.check_parents()?;
+    tree.check_orphans()?;
+    tree.check_cycles()
+}
+
+/// The state before a commit, with the ids that the commit places.
+struct Tree<'a> {
+    source: &'a Source,
+    before: &'a State,
+    placed: &'a BTreeMap<KeyPath, Placed>,
 }
 
 impl Tree<'_> {
-    /// Checks TRE-1 and TRE-2 for the state after the commit.
-    ///
-    /// `children` returns the children in the state before; it is called only if an id is removed.
-    ///
-    /// # Errors
-    /// `InvalidInput`, naming the affected ids.
-    pub(crate) fn check<'b>(&self, children: impl FnOnce() -> Result<Children<'b>>) -> Result<()> {
-        for (id, placement) in self.placed.values() {
-            if let Placement::Under {
-                parent: Some(parent), ..
-            } = placement
+    fn check_parents(&self) -> Result<()> {
+        for Placed { id, parent, .. } in self.placed.values() {
+            if let Some(parent) = parent
                 && !self.exists(parent)?
             {
                 return Err(
@@ -57,8 +66,7 @@ impl Tree<'_> {
                 );
             }
         }
-        self.check_orphans(children)?;
-        self.check_cycles()
+        Ok(())
     }
 
     fn key(&self, id: &Id) -> KeyPath {
@@ -68,37 +76,27 @@ impl Tree<'_> {
     fn exists(&self, id: &Id) -> Result<bool> {
         let key = self.key(id);
         match self.placed.get(&key) {
-            Some((_, Placement::Gone)) => Ok(false),
-            Some(_) => Ok(true),
+            Some(placed) => Ok(placed.exists),
             None => Ok(self.before.entry_at(&key)?.is_some()),
         }
     }
 
     fn parent_after(&self, key: &KeyPath) -> Result<Option<KeyPath>> {
         match self.placed.get(key) {
-            Some((_, Placement::Gone)) => Ok(None),
-            Some((_, Placement::Under { parent, .. })) => Ok(parent.as_ref().map(|parent| self.key(parent))),
+            Some(placed) => Ok(placed.parent.as_ref().map(|parent| self.key(parent))),
             None => {
-                let (object, suite) = (self.before.object_at(key)?, self.before.store.suite);
-                let object = object.as_ref();
-                Ok(object
-                    .and_then(Object::parent)
-                    .map(|parent| suite.key_path(parent)))
+                let object = self.before.object_at(key)?;
+                let parent = object.as_ref().and_then(Object::parent);
+                Ok(parent.map(|parent| self.before.store.suite.key_path(parent)))
             }
         }
     }
 
-    fn check_orphans<'b>(&self, children: impl FnOnce() -> Result<Children<'b>>) -> Result<()> {
-        let mut gone = self
-            .placed
-            .values()
-            .filter(|(_, placement)| matches!(placement, Placement::Gone));
-        let Some(first) = gone.next() else { return Ok(()) };
-        let children = children()?;
-        for (id, _) in std::iter::once(first).chain(gone) {
+    fn check_orphans(&self) -> Result<()> {
+        for Placed { id, .. } in self.placed.values().filter(|placed| !placed.exists) {
             // Skips children that this commit moves elsewhere; the check of their new parent covers them.
-            let left = children.of(id)?;
-            let left: Vec<_> = left
+            let children = self.source.children(self.before, id)?;
+            let left: Vec<_> = children
                 .filter(|child| !self.placed.contains_key(&self.key(child)))
                 .take(10)
                 .map(|child| child.to_string())
@@ -117,14 +115,8 @@ impl Tree<'_> {
     /// was not moved can be skipped: a cycle through it also contains an id that was moved.
     fn check_cycles(&self) -> Result<()> {
         let mut ends = HashSet::new();
-        for (key, (id, placement)) in self.placed {
-            let Placement::Under {
-                moved: true,
-                parent: Some(parent),
-            } = placement
-            else {
-                continue;
-            };
+        for (key, placed) in self.placed.iter().filter(|(_, placed)| placed.moved) {
+            let Some(parent) = &placed.parent else { continue };
             if !self.placed.contains_key(&self.key(parent)) && self.before.entry_at(key)?.is_none() {
                 continue;
             }
@@ -132,9 +124,10 @@ impl Tree<'_> {
             let mut next = Some(*key);
             while let Some(key) = next.filter(|key| !ends.contains(key)) {
                 if !walked.insert(key) {
+                    let id = placed.id.to_string();
                     return Err(Error::invalid(format!("'{id}' would be its own ancestor"))
                         .with_code(ErrorCode::ParentCycle)
-                        .with_ids(vec![id.to_string()]));
+                        .with_ids(vec![id]));
                 }
                 next = self.parent_after(&key)?;
             }

@@ -147,7 +147,7 @@ fn holding(context: &mut Context, inspection: Inspection, wanted: &str) -> Resul
     };
     let places = memory.places(&object)?.into_iter();
     Ok(Box::new(places.filter_map(move |place| {
-        rows_of(&inspection, place.segment, place.offset).next()
+        rows_of(&inspection, place.segment(), place.offset()).next()
     })))
 }
 
