@@ -22,7 +22,6 @@ use super::manifest::{MANIFEST_NAME, SegmentEntry, chained};
 use super::reader::SegmentFile;
 use super::segment::{FIRST_OFFSET, LOG_FOLDER, SegmentEnd, parse_segment_name, segment_name};
 use super::walk::{Scanned, Survey, Visit, durable_by};
-use crate::bytes::Bytes;
 use crate::error::{Cause, Error, ErrorKind, Result};
 
 /// The maximal number of reads after damage was found. A writer may have replaced the bytes between two reads.
@@ -30,8 +29,6 @@ const TRIES: u32 = 3;
 
 /// The content of the active segment from an offset on.
 pub(super) struct ActiveScan {
-    /// The bytes of the complete batches.
-    pub(super) bytes: Bytes,
     pub(super) batches: Vec<Scanned>,
     /// The offset up to which all bytes are known to be durable.
     pub(super) durable: u64,
@@ -86,7 +83,7 @@ impl Log {
             limit = None;
         }
         let tail = self.read_active(live, limit, visit)?;
-        self.check_unlisted(self.cursor.batch)?;
+        self.check_unlisted()?;
         Ok(tail)
     }
 
@@ -155,7 +152,10 @@ impl Log {
         }
         self.unsynced = None;
         let manifest = self.manifest.clone();
-        let (is_listed, durable) = (manifest.lists(here), self.durable_batch());
+        let is_listed = manifest.lists(here);
+        // Recovery cannot move this batch any more.
+        let first_unproven = self.unproven.first().map(|batch| batch.number);
+        let durable = first_unproven.map_or(self.visited, |number| number.saturating_sub(1));
         // A segment that is no longer listed had no durable batch. Reading continues at the new place of its first
         // batch.
         let is_read = |entry: &SegmentEntry| {
@@ -170,13 +170,6 @@ impl Log {
         }
         self.enter(manifest.active_place());
         Ok(())
-    }
-
-    /// Returns the newest batch that recovery cannot move any more.
-    fn durable_batch(&self) -> u64 {
-        self.unproven
-            .first()
-            .map_or(self.visited, |batch| batch.number.saturating_sub(1))
     }
 
     /// Moves the cursor to the start of a segment.
@@ -208,13 +201,11 @@ impl Log {
     }
 
     fn read_active(&mut self, live: Option<Live>, limit: Option<u64>, visit: &mut Visit<'_>) -> Result<Tail> {
-        let from = self.cursor.offset;
         let segment = self.active_segment()?;
-        if limit.is_some_and(|limit| limit <= from) {
+        if limit.is_some_and(|limit| limit <= self.cursor.offset) {
             return Ok(Tail::default());
         }
         let scan = self.scan_active(&segment, self.cursor, live, limit)?;
-        segment.keep(from, scan.bytes);
         for scanned in scan.batches {
             let proven = scanned.end <= scan.durable;
             self.deliver(scanned, proven, visit)?;
@@ -289,9 +280,7 @@ impl Log {
                 tail.torn_bytes = behind.used_from(end);
             }
         }
-        let bytes = window.bytes.slice(0..(end - from) as usize);
         Ok(ActiveScan {
-            bytes: bytes.unwrap_or(window.bytes),
             batches,
             durable,
             tail,
@@ -332,9 +321,8 @@ impl Log {
         Ok(())
     }
 
-    /// Refuses a log with an unlisted segment that has batches after `newest`, the last listed one. A handle checks
-    /// this once.
-    pub(super) fn check_unlisted(&mut self, newest: u64) -> Result<()> {
+    /// Refuses a log with an unlisted segment that has batches after the last listed one. A handle checks this once.
+    pub(super) fn check_unlisted(&mut self) -> Result<()> {
         if self.unlisted_checked {
             return Ok(());
         }
@@ -343,7 +331,6 @@ impl Log {
             // A reader that stopped at `live` has not read all listed batches, so this call reads on before it decides.
             if unfinished
                 || self.manifest.lists(id)
-                || self.unlisted(id, newest)? != Unlisted::Newer
                 || self.unlisted(id, self.newest_listed()?)? != Unlisted::Newer
             {
                 continue;

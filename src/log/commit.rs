@@ -55,7 +55,6 @@ impl Log {
             guard: lock_within(&*self.disk, LOCK_NAME, wait)?,
             log: self.identity,
             number: next_number(),
-            process: self.process,
         })
     }
 
@@ -78,7 +77,7 @@ impl Log {
         }
         self.poison_on_error(Self::make_names_durable)?;
         if self.go_on_in_place(live, &segment, visit)? {
-            self.check_unlisted(self.cursor.batch)?;
+            self.check_unlisted()?;
         } else {
             self.recover(live, &segment, visit)?;
         }
@@ -121,7 +120,6 @@ impl Log {
         };
         if end > self.cursor.offset {
             let scan = self.scan_active(segment, self.cursor, live, Some(end))?;
-            segment.keep(self.cursor.offset, scan.bytes);
             for scanned in scan.batches {
                 self.deliver(scanned, true, visit)?;
             }

@@ -12,10 +12,10 @@
 //! docs/format.md, "Checkpoint".
 
 use super::blocks::{BLOCK_BYTES, SUM_BYTES};
-use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Row, StateRow};
+use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, StateRow};
 use crate::codec::{DecodeError, Reader};
 use crate::digest::HashAlgorithm;
-use crate::log::{Log, Position};
+use crate::log::{Fixed, Log, Position};
 use crate::store::commits::Gap;
 
 const MAGIC: &[u8; 8] = b"TRckpt01";

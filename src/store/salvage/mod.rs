@@ -90,11 +90,8 @@ pub(crate) fn salvage(
     };
     let mut done = 0;
     for piece in &index.pieces {
-        let records: Vec<Record> = piece
-            .records
-            .iter()
-            .map(|place| damaged.read(*place))
-            .collect::<Result<_>>()?;
+        let records = piece.records.iter().map(|place| damaged.read(*place));
+        let records: Vec<Record> = records.collect::<Result<_>>()?;
         done += records.iter().map(|record| record.body.len() as u64).sum::<u64>();
         step("write", done)?;
         salvager.take(piece.number, piece.commit, &records)?;
@@ -105,21 +102,11 @@ pub(crate) fn salvage(
 /// Returns the digest of each commit whose seq is known.
 fn line(damaged: &DamagedLog, index: &Index, checkpoints: &[Checkpoint]) -> BTreeMap<u64, CommitDigest> {
     let mut line = BTreeMap::new();
-    for row in checkpoints
-        .iter()
-        .flat_map(|one| one.commits().iter())
-        .map_while(Result::ok)
-    {
-        if row.seq <= SEQ_MAX {
-            line.insert(row.seq, row.digest);
-        }
-    }
-    if let Some((digest, seq)) = damaged
-        .noted_head()
-        .filter(|(_, seq)| (1..=SEQ_MAX).contains(seq))
-    {
-        line.insert(seq, digest);
-    }
+    let rows = checkpoints.iter().flat_map(|one| one.commits().iter());
+    let rows = rows.map_while(Result::ok).filter(|row| row.seq <= SEQ_MAX);
+    line.extend(rows.map(|row| (row.seq, row.digest)));
+    let noted = damaged.noted_head().map(|(digest, seq)| (seq, digest));
+    line.extend(noted.filter(|(seq, _)| (1..=SEQ_MAX).contains(seq)));
     line.extend(index.thinned.iter().map(|(seq, digest)| (*seq, *digest)));
     let mut commits: Vec<_> = index.commits.iter().collect();
     commits.sort_by_key(|(digest, commit)| (commit.seq, **digest));
