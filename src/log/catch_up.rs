@@ -109,7 +109,8 @@ impl Log {
             // The active segment has the highest number, so the mark is older than the manifest. Its segment may have
             // been dropped: by a recovery if it never got a batch, or by a rewrite if it ended before the cut.
             None if live.segment < self.manifest.active().id
-                && (live.offset == FIRST_OFFSET || self.manifest.has_replaced(live.batch)) =>
+                && (live.offset == FIRST_OFFSET
+                    || self.manifest.epoch > 0 && live.batch < self.manifest.active().first_batch) =>
             {
                 None
             }

@@ -147,11 +147,6 @@ impl Manifest {
         (self.before_active(), &self.active)
     }
 
-    /// Returns whether a rewrite replaced the segment with batch `number`, which is no longer listed.
-    pub(super) fn has_replaced(&self, number: u64) -> bool {
-        self.epoch > 0 && number < self.active.first_batch
-    }
-
     pub(super) fn lists(&self, id: u64) -> bool {
         self.entries().any(|entry| entry.id == id)
     }

@@ -71,16 +71,10 @@ impl Store {
         self.flush()?;
         let states = self.past_states(position, apart)?;
         let base = self.base.as_ref().map(|base| base.checkpoint());
-        let (newer, unlinked): (Vec<_>, Vec<_>) = {
-            let catalog = self.catalog.read_recursive();
-            let unlinked = catalog.unlinked.iter();
-            (
-                catalog.line.kept.iter().map(|entry| Ok(row_of(entry))).collect(),
-                unlinked
-                    .map(|(&key, &created)| Ok(FirstWritten { key, created }))
-                    .collect(),
-            )
-        };
+        let newer = self.catalog.read_recursive().line.kept.clone();
+        let newer = newer.into_iter().map(|entry| Ok(row_of(&entry)));
+        let unlinked = self.catalog.read_recursive().unlinked.clone().into_iter();
+        let unlinked = unlinked.map(|(key, created)| Ok(FirstWritten { key, created }));
         let commits = base.into_iter().flat_map(|base| base.commits().iter());
         let first_written = base.into_iter().flat_map(|base| base.first_written_rows().iter());
         let mut references: Vec<_> = self

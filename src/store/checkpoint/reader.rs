@@ -12,8 +12,8 @@ use super::header::{Header, LogId, Section};
 use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Rows, StateRow, prefix_of};
 use crate::codec::{DecodeError, Reader};
 use crate::digest::{DIGEST_LEN, HashSuite, KeyPath};
-use crate::disk::{Access, Disk, DiskFile, read_bytes};
-use crate::error::{Cause, Error, Result};
+use crate::disk::{Access, Disk, DiskFile, if_there, read_bytes};
+use crate::error::{Cause, Error, OrIo as _, Result};
 use crate::log::{Fixed, Position, undecodable};
 use crate::object::HistoryTree;
 use crate::store::commits::Gap;
@@ -257,12 +257,8 @@ impl Checkpoint {
 
 /// Opens a file. Reads and checks its header.
 fn open_head(disk: &dyn Disk, name: &str) -> Result<(Arc<dyn DiskFile>, Header)> {
-    let file = disk.open(name, Access::Read).map_err(|error| {
-        if error.kind() == std::io::ErrorKind::NotFound {
-            return Error::not_found(format!("{name} does not exist")).with_source(error);
-        }
-        Error::io(format!("cannot open {name}"), error)
-    })?;
+    let file = if_there(disk.open(name, Access::Read)).or_io(format_args!("cannot open {name}"))?;
+    let file = file.ok_or_else(|| Error::not_found(format!("{name} does not exist")))?;
     let reading = |error| Error::io(format!("cannot read {name}"), error);
     let length = file.length().map_err(reading)?;
     let bytes = read_bytes(&*file, 0, BLOCK_BYTES).map_err(reading)?;

@@ -149,7 +149,9 @@ impl Store {
                 self.mark_content(live, RecordKind::Text, text.as_bytes(), NO_COMMIT)?;
             }
             for digest in reference.changes.iter().filter_map(|change| change.digest) {
-                self.mark_version(live, digest, NO_COMMIT, true)?;
+                if let Some(place) = self.records.find_place(digest)? {
+                    self.mark_object(live, place, NO_COMMIT, true)?;
+                }
             }
         }
         Ok(())
@@ -178,19 +180,6 @@ impl Store {
         Ok(())
     }
 
-    fn mark_version(
-        &self,
-        live: &mut Live,
-        digest: ObjectDigest,
-        need: u32,
-        with_sources: bool,
-    ) -> Result<()> {
-        match self.records.find_place(digest)? {
-            Some(place) => self.mark_object(live, place, need, with_sources),
-            None => Ok(()),
-        }
-    }
-
     /// Marks the record of an object and its content, and also its sources if `with_sources` is true.
     fn mark_object(&self, live: &mut Live, place: Locator, need: u32, with_sources: bool) -> Result<()> {
         let known = live.places.get(&place.to_u64()).copied();
@@ -214,7 +203,9 @@ impl Store {
         }
         if with_sources {
             for source in object.derived_from() {
-                self.mark_version(live, source, need, false)?;
+                if let Some(place) = self.records.find_place(source)? {
+                    self.mark_object(live, place, need, false)?;
+                }
             }
         }
         Ok(())
