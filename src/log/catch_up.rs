@@ -22,6 +22,7 @@ use super::manifest::{MANIFEST_NAME, SegmentEntry, chained};
 use super::reader::SegmentFile;
 use super::segment::{FIRST_OFFSET, LOG_FOLDER, SegmentEnd, parse_segment_name, segment_name};
 use super::walk::{Scanned, Survey, Visit, durable_by};
+use crate::bytes::Bytes;
 use crate::error::{Cause, Error, ErrorKind, Result};
 
 /// The maximal number of reads after damage was found. A writer may have replaced the bytes between two reads.
@@ -29,6 +30,8 @@ const TRIES: u32 = 3;
 
 /// The content of the active segment from an offset on.
 pub(super) struct ActiveScan {
+    /// The bytes of the complete batches.
+    pub(super) bytes: Bytes,
     pub(super) batches: Vec<Scanned>,
     /// The offset up to which all bytes are known to be durable.
     pub(super) durable: u64,
@@ -207,6 +210,7 @@ impl Log {
             return Ok(Tail::default());
         }
         let scan = self.scan_active(&segment, self.cursor, live, limit)?;
+        segment.keep(self.cursor.offset, scan.bytes);
         for scanned in scan.batches {
             let proven = scanned.end <= scan.durable;
             self.deliver(scanned, proven, visit)?;
@@ -281,7 +285,9 @@ impl Log {
                 tail.torn_bytes = behind.used_from(end);
             }
         }
+        let bytes = window.bytes.slice(0..(end - from) as usize);
         Ok(ActiveScan {
+            bytes: bytes.unwrap_or(window.bytes),
             batches,
             durable,
             tail,

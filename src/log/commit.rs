@@ -120,6 +120,7 @@ impl Log {
         };
         if end > self.cursor.offset {
             let scan = self.scan_active(segment, self.cursor, live, Some(end))?;
+            segment.keep(self.cursor.offset, scan.bytes);
             for scanned in scan.batches {
                 self.deliver(scanned, true, visit)?;
             }

@@ -76,7 +76,7 @@ pub use inspect::{
 };
 pub(crate) use lock::{COMPACTION_LOCK_NAME, LOCK_NAME};
 pub use lock::{CompactionLock, WriteLock};
-pub use reader::LogReader;
+pub use reader::{LogReader, Peeked};
 pub use recover::NextWriter;
 pub use rewrite::{Rewrite, Rewritten};
 pub use salvage::{DamagedLog, Piece};

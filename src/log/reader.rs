@@ -1,7 +1,7 @@
 //! Reads records by their place, from any thread, while the log grows.
 //!
-//! The reader maps sealed segments, keeps the bytes that this handle wrote to the active segment, and reads everything
-//! else from the file. Every read checks the frame's header and its body.
+//! The reader maps sealed segments, and keeps the scanned and written parts of the active segment in buffers. It reads
+//! everything else from the file. Every read checks the frame's header and its body.
 //!
 //! # Layer
 //! Layer 2.
@@ -18,6 +18,7 @@ use imbl::OrdMap;
 
 use super::batch::{Batch, Locator, Position, Record};
 use super::files::{cannot_list, damage, undecodable};
+use super::frame::{FRAME_HEADER_BYTES, FrameHeader, RecordKind};
 use super::manifest::{Manifest, SegmentEntry, chained};
 use super::seal::Chain;
 use super::segment::{
@@ -36,6 +37,16 @@ pub struct LogReader {
     pub(super) segments: Arc<Segments>,
 }
 
+/// The header and the first bytes of a record.
+pub struct Peeked {
+    /// The kind of the record.
+    pub kind: RecordKind,
+    /// The place of the next record in the segment.
+    pub next: Locator,
+    /// The first bytes of its body, which were not checked.
+    pub start: Vec<u8>,
+}
+
 impl LogReader {
     /// Reads the record at `locator`, which must come from a batch of this log.
     ///
@@ -43,6 +54,25 @@ impl LogReader {
     /// `Corrupt` if there is no intact record at the place; `Io` if it cannot be read.
     pub fn read(&self, locator: Locator) -> Result<Record> {
         self.segment(locator.segment())?.read(locator)
+    }
+
+    /// Reads from the file the header of the frame at `locator` and at most the first `count` bytes of its body. The body
+    /// is not checked, so it only helps to choose a record to read.
+    ///
+    /// # Errors
+    /// As [`Self::read`], except for the body.
+    pub fn peek(&self, locator: Locator, count: usize) -> Result<Peeked> {
+        let (segment, offset) = (self.segment(locator.segment())?, locator.offset());
+        let mut bytes = read_bytes(&*segment.file, offset, FRAME_HEADER_BYTES + count)
+            .map_err(|error| segment.cannot_read(error))?;
+        let header = FrameHeader::parse(&bytes, segment.header.seed(), offset)
+            .map_err(|cause| segment.damage(offset, cause))?;
+        bytes.truncate(header.body_range().end);
+        Ok(Peeked {
+            kind: header.kind,
+            next: locator.behind(header.body_length),
+            start: bytes.split_off(FRAME_HEADER_BYTES),
+        })
     }
 
     /// Passes the complete batches after `from`, up to number `upto`, to `visit`, in order. The log must have delivered
@@ -125,8 +155,8 @@ pub(super) struct SegmentFile {
     /// The sealed length. The first read maps the file up to it.
     to_map: OnceLock<u64>,
     mapped: OnceLock<Bytes>,
-    /// The bytes that this handle wrote since the segment became active, by their offsets.
-    written: RwLock<BTreeMap<u64, Bytes>>,
+    /// The parts that this handle wrote or scanned since the segment became active, by their offsets.
+    kept: RwLock<BTreeMap<u64, Bytes>>,
 }
 
 /// Returns the error for a listed segment that cannot be opened. If the folder is missing, there is one error for all
@@ -174,7 +204,7 @@ impl SegmentFile {
             unfinished,
             to_map: OnceLock::new(),
             mapped: OnceLock::new(),
-            written: RwLock::default(),
+            kept: RwLock::default(),
         })
     }
 
@@ -239,12 +269,12 @@ impl SegmentFile {
     pub(super) fn seal(&self, length: u64) {
         // If another thread set the value, it is the same.
         let _ = self.to_map.set(length);
-        self.written.write().clear();
+        self.kept.write().clear();
     }
 
-    /// Keeps written bytes in memory for later reads.
+    /// Keeps written or scanned bytes in memory for later reads.
     pub(super) fn keep(&self, start: u64, bytes: Bytes) {
-        self.written.write().insert(start, bytes);
+        self.kept.write().insert(start, bytes);
     }
 
     /// Returns the bytes up to the sealed length, if they are mapped. If mapping fails, every read uses the file and
@@ -313,15 +343,15 @@ impl SegmentFile {
         };
         found.map_err(|cause| self.damage(offset, cause))
     }
-    /// Returns the bytes in memory that contain this offset, mapped or written, and their start.
+    /// Returns the bytes in memory that contain this offset, mapped or kept, and their start.
     fn in_memory(&self, offset: u64) -> Option<(u64, Bytes)> {
         if let Some(mapped) = self.mapped()
             && offset < mapped.len() as u64
         {
             return Some((0, mapped.clone()));
         }
-        let written = self.written.read();
-        let (start, bytes) = written.range(..=offset).next_back()?;
+        let kept = self.kept.read();
+        let (start, bytes) = kept.range(..=offset).next_back()?;
         (offset < start + bytes.len() as u64).then(|| (*start, bytes.clone()))
     }
 }

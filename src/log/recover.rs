@@ -175,7 +175,8 @@ impl Log {
         let active = SegmentEntry::active(header.id, first_batch);
         self.publish_manifest(self.manifest.epoch, sealed, active)?;
         self.finish_name(header.id)?;
-        self.enter_new(header.id)?;
+        let segment = self.enter_new(header.id)?;
+        segment.keep(FIRST_OFFSET, bytes.clone());
         if let Some(last) = batches.last() {
             self.cursor = self.cursor.after(last, FIRST_OFFSET + bytes.len() as u64);
         }

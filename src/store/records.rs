@@ -300,11 +300,16 @@ impl Records {
         };
         let parts = self.map_parts(first)?;
         let behind = parts.partition_point(|(first, _)| first <= key);
-        let Some((_, place)) = behind.checked_sub(1).and_then(|last| parts.get(last)) else {
-            return Ok(None);
-        };
-        let record = self.reader.read(*place)?;
-        MapRecord::find(&record.body, key).map_err(|error| unreadable(&record, &error))
+        // The first keys are not verified. So the neighbouring records are read too, because a damaged key could hide
+        // an entry.
+        for (_, place) in parts.iter().take(behind + 1).skip(behind.saturating_sub(1)) {
+            let record = self.reader.read(*place)?;
+            let found = MapRecord::find(&record.body, key).map_err(|error| unreadable(&record, &error))?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the records of the map that starts at `first`, each with its first key.
@@ -314,14 +319,14 @@ impl Records {
         }
         let (mut parts, mut next) = (MapParts::new(), first);
         loop {
-            let record = self.reader.read(next)?;
-            if !matches!(record.kind, RecordKind::Base | RecordKind::Delta) {
+            let peeked = self.reader.peek(next, DIGEST_LEN)?;
+            if !matches!(peeked.kind, RecordKind::Base | RecordKind::Delta) {
                 break;
             }
             // A record of a map without changes has no key.
-            let key = record.body.first_chunk::<DIGEST_LEN>();
+            let key = peeked.start.first_chunk::<DIGEST_LEN>();
             parts.extend(key.map(|key| (KeyPath::from_bytes(*key), next)));
-            next = record.next();
+            next = peeked.next;
         }
         let parts = Arc::new(parts);
         let mut map_record = self.map_record.lock();
